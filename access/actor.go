@@ -1,0 +1,123 @@
+// Package access owns who is calling: organizations and their gate, principals, roles, rights and API keys.
+package access
+
+import (
+	"net/netip"
+	"slices"
+
+	"kartei/clock"
+)
+
+// Role is what a principal is in its organization.
+type Role string
+
+// The roles. An admin sees private records of others; a viewer never writes.
+const (
+	Admin  Role = "admin"
+	Member Role = "member"
+	Viewer Role = "viewer"
+)
+
+// Level is an organization's own switch for its API.
+type Level string
+
+// The levels of the contract's gate table.
+const (
+	Off  Level = "off"
+	Read Level = "read"
+	On   Level = "on"
+)
+
+// State is where an organization stands in its life.
+type State string
+
+// The states. Only an open organization is served.
+const (
+	Open     State = "open"
+	Closed   State = "closed"
+	Deleting State = "deleting"
+)
+
+// Organization is one tenant, or the sandbox beside one.
+type Organization struct {
+	// Number is the key under which every row of the tenant is kept.
+	Number int64
+	ID     string
+	Name   string
+	// Sandbox tells the organization of test keys from the one of live keys.
+	Sandbox         bool
+	ModuleOn        bool
+	SecrecyDeclared bool
+	Level           Level
+	State           State
+}
+
+// PrincipalType is user or serviceAccount.
+type PrincipalType string
+
+// The two kinds of principal.
+const (
+	UserPrincipal           PrincipalType = "user"
+	ServiceAccountPrincipal PrincipalType = "serviceAccount"
+)
+
+// Key is what /me and the request log tell of an API key; never the secret.
+type Key struct {
+	ID          string // key_...
+	KidShort    string // the first 8 characters of the kid
+	Environment string // test or live
+	VersionPin  string // YYYY-MM-DD
+	ExpiresAt   clock.Micros
+}
+
+// Actor is a caller whose credential was accepted. Only this package makes
+// one; it does not change. The zero Actor belongs to no organization and may
+// do nothing.
+type Actor struct {
+	organization  Organization
+	principalType PrincipalType
+	principalID   string
+	principalName string
+	role          Role
+	key           Key
+	// scopes are the effective ones, sorted: key ∩ rights of the principal ∩
+	// level of the organization.
+	scopes []string
+	// granted are key ∩ rights of the principal, before the organization's level.
+	granted []string
+	nets    []netip.Prefix
+}
+
+// Organization returns the tenant that the credential is bound to.
+func (a *Actor) Organization() Organization { return a.organization }
+
+// Org returns the tenant's number, which leads every query.
+func (a *Actor) Org() int64 { return a.organization.Number }
+
+// PrincipalID returns usr_... or svc_....
+func (a *Actor) PrincipalID() string { return a.principalID }
+
+// PrincipalName returns the name to show.
+func (a *Actor) PrincipalName() string { return a.principalName }
+
+// PrincipalType returns user or serviceAccount.
+func (a *Actor) PrincipalType() PrincipalType { return a.principalType }
+
+// Key returns the API key that was presented.
+func (a *Actor) Key() Key { return a.key }
+
+// Scopes returns the effective scopes, sorted. The caller must not change it.
+func (a *Actor) Scopes() []string { return a.scopes }
+
+// May reports whether the effective scopes hold scope; the empty scope is
+// everyone's.
+func (a *Actor) May(scope string) bool {
+	if scope == "" {
+		return a.principalID != ""
+	}
+	_, found := slices.BinarySearch(a.scopes, scope)
+	return found
+}
+
+// SeesAll reports whether private records of others are visible to the actor.
+func (a *Actor) SeesAll() bool { return a.role == Admin }

@@ -1,0 +1,72 @@
+// Package app owns the Call: what every operation is handed besides its input.
+package app
+
+import (
+	"kartei/access"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/fault"
+	"kartei/limit"
+)
+
+// Call is one run of one operation: who, in which transaction, when. An
+// operation may be run more than once for one request (see db.DB.Write), each
+// time with a fresh Call.
+type Call struct {
+	Actor *access.Actor
+	Tx    db.Tx
+	// Now is the time at which the request was taken.
+	Now clock.Micros
+	// Version is the resolved version of the API.
+	Version string
+	// IfMatch is the precondition that the client sent.
+	IfMatch Precondition
+	// Services holds what the operations need that outlives a call.
+	Services *Services
+}
+
+// Services are made once when the instance is wired.
+type Services struct {
+	// Cursors seals and opens paging cursors.
+	Cursors *Cursors
+	// Limits answers GET /rate_limit.
+	Limits limit.Limiter
+	// OpenAPI returns the frozen description of a version, and false for one
+	// that does not exist.
+	OpenAPI func(version string) ([]byte, bool)
+	// OpenFamilies returns the families that the actor may call at all.
+	OpenFamilies func(*access.Actor) []string
+}
+
+// Precondition is a parsed If-Match header. The zero value is 'not sent'.
+type Precondition struct {
+	Sent bool
+	// Any is If-Match: *.
+	Any bool
+	// Tags are the strong tags listed, without quotes. Weak ones never match
+	// (RFC 9110, section 13.1.1) and are left out.
+	Tags []string
+}
+
+// Require checks the precondition against the record's current revision:
+// 428 where none was sent, 412 where it does not hold.
+func (p Precondition) Require(revision int64) error {
+	if !p.Sent {
+		return fault.New(fault.PreconditionRequired)
+	}
+	return p.Check(revision)
+}
+
+// Check is like Require but lets a missing precondition pass.
+func (p Precondition) Check(revision int64) error {
+	if !p.Sent || p.Any {
+		return nil
+	}
+	want := Tag(revision)
+	for _, t := range p.Tags {
+		if t == want {
+			return nil
+		}
+	}
+	return &fault.Fault{Code: fault.PreconditionFailed, Extra: map[string]any{"currentRevision": revision}}
+}

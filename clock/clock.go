@@ -1,0 +1,75 @@
+// Package clock owns the time: the one source that everything asks, the system's in production and one moved by hand in tests.
+package clock
+
+import (
+	"sync"
+	"time"
+)
+
+// Clock tells the time and wakes those who wait for it.
+type Clock interface {
+	// Now returns the current time.
+	Now() time.Time
+	// After returns a channel that receives once, when d has passed.
+	After(d time.Duration) <-chan time.Time
+}
+
+// System is the machine's own clock.
+var System Clock = system{}
+
+type system struct{}
+
+func (system) Now() time.Time                         { return time.Now() }
+func (system) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// Fake is a clock that stands still until a test moves it.
+// It is safe for use by several goroutines.
+type Fake struct {
+	mu      sync.Mutex
+	now     time.Time
+	waiters []waiter
+}
+
+type waiter struct {
+	at time.Time
+	c  chan time.Time
+}
+
+// NewFake returns a clock that stands at t.
+func NewFake(t time.Time) *Fake { return &Fake{now: t} }
+
+// Now returns the time at which the clock stands.
+func (f *Fake) Now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now
+}
+
+// After returns a channel that receives once the clock has been moved by d or more.
+func (f *Fake) After(d time.Duration) <-chan time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := make(chan time.Time, 1)
+	if d <= 0 {
+		c <- f.now
+		return c
+	}
+	f.waiters = append(f.waiters, waiter{f.now.Add(d), c})
+	return c
+}
+
+// Advance moves the clock by d and wakes everyone whose time has come.
+func (f *Fake) Advance(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = f.now.Add(d)
+	rest := f.waiters[:0]
+	for _, w := range f.waiters {
+		if w.at.After(f.now) {
+			rest = append(rest, w)
+			continue
+		}
+		w.c <- f.now
+	}
+	f.waiters = rest
+}

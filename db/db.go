@@ -1,0 +1,77 @@
+// Package db owns the data base: opening either engine, transactions, the change clock, the few words that differ, and the migrations.
+package db
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrNoRows is what Row.Scan returns when the query found nothing.
+var ErrNoRows = errors.New("db: no rows")
+
+// ErrConflict is returned by a Write function that found its record changed
+// under it: DB.Write rolls back and calls the function again, a bounded
+// number of times.
+var ErrConflict = errors.New("db: changed by another writer")
+
+// ErrDuplicate is returned, wrapped, when a statement broke a unique index.
+var ErrDuplicate = errors.New("db: duplicate")
+
+// ErrBusy is returned, wrapped, when the engine cannot take the call now:
+// the waiting line is full, a lock or statement timed out, the server is away.
+var ErrBusy = errors.New("db: busy")
+
+// DB is one open data base. It is safe for use by several goroutines.
+type DB interface {
+	// Read runs f on a connection that cannot write. Each statement sees what
+	// is committed when it starts.
+	Read(ctx context.Context, f func(Tx) error) error
+	// Write runs f in a transaction and commits it if f returns nil. It returns
+	// nil only after the commit is durable. f may run more than once and must
+	// not have effects outside the transaction.
+	Write(ctx context.Context, f func(Tx) error) error
+	// Dialect returns the words in which the two engines differ.
+	Dialect() *Dialect
+	// Ping fails when the data base cannot be reached.
+	Ping(ctx context.Context) error
+	// Close waits for running calls and closes.
+	Close() error
+}
+
+// Tx runs statements. Statements are written with $1 placeholders and are
+// prepared once a connection. A Tx belongs to one goroutine and ends with the
+// function that it was given to.
+type Tx interface {
+	// Exec runs a statement and returns how many rows it changed.
+	Exec(ctx context.Context, query string, args ...any) (int64, error)
+	// Query runs a statement that returns rows.
+	Query(ctx context.Context, query string, args ...any) (Rows, error)
+	// QueryRow runs a statement of which only the first row is wanted.
+	QueryRow(ctx context.Context, query string, args ...any) Row
+	// Queue runs a statement at the latest at commit; its error fails the
+	// commit. On PostgreSQL all queued statements travel with the commit in
+	// one round trip. A later Exec or Query sees their effect.
+	Queue(query string, args ...any)
+	// Lock takes an exclusive lock named key for the rest of the transaction
+	// without waiting, and reports whether it got it. The lock ends with the
+	// transaction, also when the process dies.
+	Lock(ctx context.Context, key string) (bool, error)
+	// Dialect returns the words in which the two engines differ.
+	Dialect() *Dialect
+}
+
+// Rows is the result of Tx.Query. Close may be called twice.
+type Rows interface {
+	Next() bool
+	// Scan takes pointers to string, int64, int, bool, []byte, float64, or to
+	// a type whose kind is one of these, or to a pointer of one (NULL gives nil).
+	Scan(dest ...any) error
+	Err() error
+	Close()
+}
+
+// Row is the result of Tx.QueryRow.
+type Row interface {
+	// Scan is like Rows.Scan and returns ErrNoRows when there is none.
+	Scan(dest ...any) error
+}

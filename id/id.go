@@ -1,0 +1,80 @@
+// Package id owns identifiers: a type prefix and a UUIDv7 in base32, in the TypeID form.
+package id
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/gofrs/uuid/v5"
+)
+
+// The prefixes, one for each kind of thing that has an identifier.
+const (
+	Contact         = "con_"
+	Company         = "cmp_"
+	Task            = "tsk_"
+	Document        = "doc_"
+	Upload          = "upl_"
+	Operation       = "opr_"
+	WebhookEndpoint = "whe_"
+	Delivery        = "dlv_"
+	Event           = "evt_"
+	Request         = "req_"
+	User            = "usr_"
+	ServiceAccount  = "svc_"
+	Organization    = "org_"
+	Key             = "key_"
+	Client          = "cli_"
+	Grant           = "gra_"
+)
+
+// alphabet is Crockford's base32 in lower case: no i, l, o, u.
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// suffixLength is 26: 128 bits in groups of five, the first group of three.
+const suffixLength = 26
+
+// generator draws UUIDs of version 7 (RFC 9562, section 5.7) from the
+// system's clock and its cryptographic randomness.
+var generator = uuid.NewGen()
+
+// New returns a fresh identifier with the given prefix. Identifiers made by
+// one process sort in the order in which they were made.
+func New(prefix string) string {
+	u, err := generator.NewV7()
+	if err != nil {
+		panic("id: the system gives no randomness: " + err.Error())
+	}
+	return Encode(prefix, u)
+}
+
+// Encode writes 128 bits behind a prefix.
+func Encode(prefix string, u [16]byte) string {
+	hi, lo := binary.BigEndian.Uint64(u[:8]), binary.BigEndian.Uint64(u[8:])
+	b := make([]byte, len(prefix)+suffixLength)
+	copy(b, prefix)
+	for i := len(b) - 1; i >= len(prefix); i-- {
+		b[i] = alphabet[lo&31]
+		lo = lo>>5 | hi<<59
+		hi >>= 5
+	}
+	return string(b)
+}
+
+// Valid reports whether s has the prefix and the shape of an identifier. It
+// says nothing of whether such a thing exists.
+func Valid(prefix, s string) bool {
+	if len(s) != len(prefix)+suffixLength || !strings.HasPrefix(s, prefix) {
+		return false
+	}
+	suffix := s[len(prefix):]
+	if suffix[0] > '7' { // 26 groups of five bits are 130: the first holds three
+		return false
+	}
+	for i := range len(suffix) {
+		if strings.IndexByte(alphabet, suffix[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
