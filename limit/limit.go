@@ -34,37 +34,61 @@ type Policy struct {
 // Status is a policy and what is left of it for one subject.
 type Status struct {
 	Policy
+	// Remaining is between 0 and Capacity, in whole units, rounded down.
 	Remaining int64
-	// Reset is the time until the full quota is there again.
+	// Reset is the time until everything that was taken is there again, that
+	// is, until Remaining is Capacity.
 	Reset time.Duration
 }
+
+// ResetSeconds returns Reset in whole seconds, rounded up: the t of the
+// RateLimit header and the resetSeconds of GET /rate_limit.
+func (s *Status) ResetSeconds() int64 { return int64((s.Reset + time.Second - 1) / time.Second) }
 
 // Charge is what one call takes, and from whom.
 type Charge struct {
 	Organization int64
 	Principal    string
 	Key          string
-	Points       int64
-	Write        bool
-	Delete       bool
+	// Points is the call's cost; negative counts as 0.
+	Points int64
+	// Write is set for every call that may change something, deletes included.
+	Write  bool
+	Delete bool
+	// Reads is set for calls that return records: lists, reads, search and
+	// documents' content. The policy outflow applies to them.
+	Reads bool
+	// Into is an optional buffer: where its capacity suffices, the statuses
+	// of the answer are written into it and Take allocates nothing. Eight are
+	// always enough.
+	Into []Status
 }
 
 // Decision is a limiter's answer to one charge.
 type Decision struct {
 	// Statuses are those of the policies that apply to the call, the tightest
-	// (the smallest share remaining) first.
+	// (the smallest share of its capacity remaining) first.
 	Statuses []Status
+	// PolicyHeader is the RateLimit-Policy header for Statuses, built once for
+	// all calls to which the same policies apply.
+	PolicyHeader string
 	// Violated names the policies that refused the call; empty lets it pass.
 	Violated []string
 	// Quota reports that a day or hour quota refused: QUOTA_EXHAUSTED.
 	Quota bool
-	// RetryAfter is how long a refused caller must wait.
+	// RetryAfter is how long a refused caller must wait, in whole seconds:
+	// until all that it took is there again, never earlier than the t of the
+	// RateLimit header. For a bucket that refills all the time this costs no
+	// throughput, and a caller that obeys is refused so rarely that it never
+	// comes near the lock.
 	RetryAfter time.Duration
 }
 
 // Limiter counts. Take charges before a call runs; Status tells without
 // charging. A Limiter is safe for use by several goroutines.
 type Limiter interface {
+	// Take charges everything that applies to the call, or, when one policy
+	// refuses, nothing.
 	Take(ctx context.Context, c Charge) (Decision, error)
 	// Status returns every declared policy for the subject of c.
 	Status(ctx context.Context, c Charge) ([]Status, error)

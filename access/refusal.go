@@ -1,0 +1,61 @@
+package access
+
+import (
+	"errors"
+
+	"kartei/fault"
+)
+
+// Reason says why a caller was refused. It is for the request log and never sent.
+type Reason string
+
+// The reasons. All but the last three are one and the same 401 to the caller.
+const (
+	Missing           Reason = "missing"
+	Malformed         Reason = "malformed"
+	WrongChecksum     Reason = "checksum"
+	Unknown           Reason = "unknown"
+	WrongSecret       Reason = "wrong_secret"
+	Expired           Reason = "expired"
+	Revoked           Reason = "revoked"
+	Paused            Reason = "paused"
+	WrongAddress      Reason = "address"
+	PrincipalDisabled Reason = "principal_disabled"
+	APIOff            Reason = "api_off"
+
+	Throttled          Reason = "throttled"
+	ModuleOff          Reason = "module_off"
+	OrganizationClosed Reason = "organization_closed"
+)
+
+// Refusal is the cause of a fault by which a credential was refused. It holds
+// as much as is known of the credential, so that the key's owner finds the
+// refusal in the request log.
+type Refusal struct {
+	Reason Reason
+	// KeyID and KidShort are empty, and Organization is zero, where no key was found.
+	KeyID        string
+	KidShort     string
+	Organization int64
+}
+
+// Error returns the reason.
+func (r *Refusal) Error() string { return "access: credential refused: " + string(r.Reason) }
+
+// RefusalOf returns the refusal inside err, or nil.
+func RefusalOf(err error) *Refusal {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r
+	}
+	return nil
+}
+
+// refused is the one 401 of all credential failures.
+func refused(reason Reason, key Key, organization int64) *fault.Fault {
+	return &fault.Fault{
+		Code:   fault.Unauthenticated,
+		Reason: string(reason),
+		Cause:  &Refusal{Reason: reason, KeyID: key.ID, KidShort: key.KidShort, Organization: organization},
+	}
+}

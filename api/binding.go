@@ -1,0 +1,69 @@
+package api
+
+import (
+	"fmt"
+	"reflect"
+
+	"kartei/clock"
+)
+
+// binding says which fields of an input type are filled from where. It is
+// made once a row; a call only sets fields.
+type binding struct {
+	input reflect.Type
+	// path is the index of the field tagged `path:"id"`, or -1.
+	path int
+	// query maps a parameter's name to the index of its field.
+	query map[string]int
+	// body is the index of the field tagged `body:"..."`, or -1.
+	body int
+}
+
+// bindingFor reads the tags of an input type. It panics on a type that the
+// path cannot fill: that is a mistake in the table, found at start.
+func bindingFor(t reflect.Type) *binding {
+	b := &binding{input: t, path: -1, body: -1, query: map[string]int{}}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch {
+		case f.Tag.Get("path") != "":
+			b.path = i
+		case f.Tag.Get("query") != "":
+			b.query[f.Tag.Get("query")] = i
+		case f.Tag.Get("body") != "":
+			b.body = i
+		default:
+			panic(fmt.Sprintf("api: %s.%s says not where it comes from", t, f.Name))
+		}
+	}
+	return b
+}
+
+// parameter is the parsed value of one query parameter.
+type parameter struct {
+	name  string
+	value any // string, int64, bool or clock.Micros
+}
+
+// fill makes an input from its parts and returns a pointer to it.
+func (b *binding) fill(id string, parameters []parameter) reflect.Value {
+	in := reflect.New(b.input)
+	v := in.Elem()
+	if b.path >= 0 {
+		v.Field(b.path).SetString(id)
+	}
+	for _, p := range parameters {
+		f := v.Field(b.query[p.name])
+		switch value := p.value.(type) {
+		case string:
+			f.SetString(value)
+		case int64:
+			f.SetInt(value)
+		case bool:
+			f.SetBool(value)
+		case clock.Micros:
+			f.SetInt(int64(value))
+		}
+	}
+	return in
+}

@@ -1,0 +1,142 @@
+package api
+
+import (
+	"context"
+	"reflect"
+	"strings"
+
+	"kartei/app"
+)
+
+// Operation is one row of the table: everything that the product knows about
+// one of its calls. What is not here is derived from it.
+type Operation struct {
+	Method string
+	// Path is relative to /v1; {id} stands for one segment.
+	Path string
+	// ID is the operationId, unique and stable: family.verb.
+	ID      string
+	Channel Channel
+	// Scope is what a credential must hold; empty needs none.
+	Scope string
+	// Cost is in points.
+	Cost int64
+	// Batch says whether the call may be a part of POST /batch.
+	Batch Batch
+	// Events are the types that the operation may emit, space separated.
+	Events string
+	// Run is the operation itself; the zero handler is one not built yet.
+	Run handler
+	// Summary and Description are German, as the contract has it.
+	Summary, Description string
+}
+
+// Channel says in which versions an operation is stable. In the versions
+// before, it is preview.
+type Channel string
+
+const (
+	// stable is stable in every version.
+	stable Channel = ""
+	// preview is stable in no version yet.
+	preview Channel = "9999-12-31"
+	// stableFrom2027 becomes stable with the first follow-up version.
+	stableFrom2027 Channel = "2027-02-01"
+)
+
+// Preview reports whether the operation is of the preview channel in version.
+// Versions are dates, so they compare as texts.
+func (c Channel) Preview(version string) bool { return version < string(c) }
+
+// Batch is an operation's place on the allow-list of POST /batch.
+type Batch bool
+
+const (
+	inBatch  Batch = true
+	notBatch Batch = false
+)
+
+// Tag returns the operation's family, under which the reference lists it.
+func (o *Operation) Tag() string {
+	switch family, _, _ := strings.Cut(o.ID, "."); family {
+	case "me", "rateLimit", "openapi":
+		return "meta"
+	case "webhookEndpoints":
+		return "webhook_endpoints"
+	default:
+		return family
+	}
+}
+
+// Built reports whether the operation can be called in this release.
+func (o *Operation) Built() bool { return o.Run.call != nil }
+
+// Writes reports whether the operation changes anything.
+func (o *Operation) Writes() bool { return o.Method != "GET" }
+
+// Creates reports whether the operation makes a record, and so requires an
+// Idempotency-Key (contract, 'Common rules' 2).
+func (o *Operation) Creates() bool {
+	return o.Method == "POST" && strings.Count(o.Path, "/") == 1 && o.ID != "batch.run"
+}
+
+// Idempotent reports whether the operation honours an Idempotency-Key.
+func (o *Operation) Idempotent() bool { return o.Method == "POST" && o.ID != "batch.run" }
+
+// Conditional reports whether the operation requires If-Match.
+func (o *Operation) Conditional() bool { return o.Method == "PATCH" || o.Method == "DELETE" }
+
+// Named reports whether the operation is about one named record.
+func (o *Operation) Named() bool { return strings.Contains(o.Path, "{id}") }
+
+// HasBody reports whether the operation takes a body.
+func (o *Operation) HasBody() bool { return o.Run.Body() != nil }
+
+// handler is a typed function in the form that the path can call: the types
+// for the OpenAPI document and the tools, the call for the path.
+type handler struct {
+	// Input and Output are the function's types.
+	Input, Output reflect.Type
+	call          func(ctx context.Context, c *app.Call, in any) (any, error)
+	// bind makes the input from path, query and body; prepared once a row.
+	bind *binding
+}
+
+// do turns a typed function into a row's handler.
+//
+// The input is a struct whose fields say where they come from: `path:"id"`,
+// `query:"limit"` or `body:"..."`, the last one a struct of JSON members or an
+// app.Patch of one. Rules stand in further tags (see schema tags in draft.go);
+// they are enforced from the frozen OpenAPI document, not from the tags.
+//
+// The output decides the status: app.Located 201, app.Nothing 204, else 200.
+func do[I, O any](f func(context.Context, *app.Call, I) (O, error)) handler {
+	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
+	return handler{
+		Input:  in,
+		Output: out,
+		bind:   bindingFor(in),
+		call: func(ctx context.Context, c *app.Call, v any) (any, error) {
+			return f(ctx, c, *(v.(*I)))
+		},
+	}
+}
+
+// Body returns the type of the input's body, or nil.
+func (h handler) Body() reflect.Type {
+	if h.bind == nil || h.bind.body < 0 {
+		return nil
+	}
+	return h.Input.Field(h.bind.body).Type
+}
+
+// Status returns the HTTP status of success.
+func (h handler) Status() int {
+	switch {
+	case h.Output == reflect.TypeFor[app.Nothing]():
+		return 204
+	case h.Output.Implements(reflect.TypeFor[app.Located]()):
+		return 201
+	}
+	return 200
+}

@@ -1,0 +1,106 @@
+// Package api owns the contract: the table of operations and the one path that every call takes, whichever door it came through.
+package api
+
+import (
+	"kartei/contact"
+	"kartei/event"
+)
+
+// Operations is the table: one row per operation of the contract, in its
+// order, without logic. Routing, scopes, costs, the OpenAPI document, the
+// tools and the tests that walk every row are derived from it. A row whose
+// Run is missing is not built in this release and answers 404
+// OPERATION_NOT_IN_VERSION.
+var Operations = []Operation{
+	{"GET", "/me", "me.get", stable, "", 1, inBatch, "", do(meGet),
+		"Eigene Zugangsdaten anzeigen", "Sagt, wer mit diesen Zugangsdaten anfragt: Person oder Dienstkonto, Organisation, Schlüssel, wirksame Rechte und die Version der API."},
+	{"GET", "/rate_limit", "rateLimit.get", stable, "", 1, inBatch, "", do(rateLimitGet),
+		"Stand der Limits anzeigen", "Nennt für jede geltende Regel Kontingent, Rest und die Zeit, bis es wieder voll ist. Solange metered false ist, wird nichts gezählt."},
+	{"GET", "/openapi.json", "openapi.get", stable, "", 1, notBatch, "", do(openapiGet),
+		"OpenAPI-Beschreibung abrufen", "Liefert die eingefrorene OpenAPI-3.1-Beschreibung einer Version, Byte für Byte unverändert; ohne version die der Anfrage."},
+
+	{"GET", "/contacts", "contacts.list", stable, "contacts:read", 2, inBatch, "", do(contact.List),
+		"Kontakte auflisten", "Liefert sichtbare Kontakte seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er im Volltext."},
+	{"POST", "/contacts", "contacts.create", stableFrom2027, "contacts:write", 5, inBatch, "contact.created", do(contact.Create),
+		"Kontakt anlegen", "Legt eine Person an. Mindestens eines von firstName, lastName und email ist nötig."},
+	{"GET", "/contacts/count", "contacts.count", stable, "contacts:read", 2, inBatch, "", do(contact.Count),
+		"Kontakte zählen", "Zählt die sichtbaren Kontakte, höchstens bis 10 000; capped sagt, ob es mindestens so viele sind."},
+	{"GET", "/contacts/{id}", "contacts.get", stable, "contacts:read", 1, inBatch, "", do(contact.Get),
+		"Kontakt lesen", "Liefert einen Kontakt mit allen Feldern. Unbekannte, fremde und unsichtbare Kontakte sind gleichermaßen 404."},
+	{"PATCH", "/contacts/{id}", "contacts.update", stableFrom2027, "contacts:write", 5, inBatch, "contact.updated", do(contact.Update),
+		"Kontakt ändern", "Ändert einzelne Felder (JSON Merge Patch, RFC 7396): fehlende bleiben, null leert. Verlangt If-Match. Ändert sich nichts, entsteht keine neue Revision."},
+	{"DELETE", "/contacts/{id}", "contacts.delete", stableFrom2027, "contacts:write", 10, inBatch, "contact.deleted", do(contact.Delete),
+		"Kontakt löschen", "Löscht den Kontakt und seinen Inhalt sofort; für den Abgleich bleibt eine Löschmarke. Verlangt If-Match."},
+
+	{"GET", "/companies", "companies.list", stable, "companies:read", 2, inBatch, "", handler{},
+		"Firmen auflisten", "Liefert sichtbare Firmen seitenweise, die jüngste Änderung zuerst."},
+	{"POST", "/companies", "companies.create", stableFrom2027, "companies:write", 5, inBatch, "company.created", handler{},
+		"Firma anlegen", "Legt eine Firma oder andere Organisation an. name ist nötig."},
+	{"GET", "/companies/count", "companies.count", stable, "companies:read", 2, inBatch, "", handler{},
+		"Firmen zählen", "Zählt die sichtbaren Firmen, höchstens bis 10 000."},
+	{"GET", "/companies/{id}", "companies.get", stable, "companies:read", 1, inBatch, "", handler{},
+		"Firma lesen", "Liefert eine Firma mit allen Feldern."},
+	{"PATCH", "/companies/{id}", "companies.update", stableFrom2027, "companies:write", 5, inBatch, "company.updated", handler{},
+		"Firma ändern", "Ändert einzelne Felder einer Firma. Verlangt If-Match."},
+	{"DELETE", "/companies/{id}", "companies.delete", stableFrom2027, "companies:write", 10, inBatch, "company.deleted", handler{},
+		"Firma löschen", "Löscht die Firma und ihren Inhalt sofort. Verlangt If-Match."},
+
+	{"GET", "/tasks", "tasks.list", stable, "tasks:read", 2, inBatch, "", handler{},
+		"Aufgaben auflisten", "Liefert sichtbare Aufgaben seitenweise, die jüngste Änderung zuerst."},
+	{"POST", "/tasks", "tasks.create", stableFrom2027, "tasks:write", 5, inBatch, "task.created", handler{},
+		"Aufgabe anlegen", "Legt eine Aufgabe an. title ist nötig."},
+	{"GET", "/tasks/count", "tasks.count", stable, "tasks:read", 2, inBatch, "", handler{},
+		"Aufgaben zählen", "Zählt die sichtbaren Aufgaben, höchstens bis 10 000."},
+	{"GET", "/tasks/{id}", "tasks.get", stable, "tasks:read", 1, inBatch, "", handler{},
+		"Aufgabe lesen", "Liefert eine Aufgabe mit allen Feldern."},
+	{"PATCH", "/tasks/{id}", "tasks.update", stableFrom2027, "tasks:write", 5, inBatch, "task.updated", handler{},
+		"Aufgabe ändern", "Ändert einzelne Felder einer Aufgabe; status open öffnet sie wieder. Verlangt If-Match."},
+	{"DELETE", "/tasks/{id}", "tasks.delete", stableFrom2027, "tasks:write", 10, inBatch, "task.deleted", handler{},
+		"Aufgabe löschen", "Löscht die Aufgabe und ihren Inhalt sofort. Verlangt If-Match."},
+	{"POST", "/tasks/{id}/complete", "tasks.complete", stableFrom2027, "tasks:write", 5, inBatch, "task.completed", handler{},
+		"Aufgabe abschließen", "Schließt eine Aufgabe ab; eine abgeschlossene bleibt, wie sie ist."},
+
+	{"GET", "/documents", "documents.list", stable, "documents:read", 2, inBatch, "", handler{},
+		"Dokumente auflisten", "Liefert sichtbare Dokumente seitenweise, die jüngste Änderung zuerst."},
+	{"POST", "/documents", "documents.create", preview, "documents:write", 10, inBatch, "document.created operation.completed", handler{},
+		"Dokument aus einem Upload anlegen", "Macht aus einem fertigen Upload ein Dokument. Antwortet 202 mit einem Vorgang."},
+	{"GET", "/documents/count", "documents.count", stable, "documents:read", 2, inBatch, "", handler{},
+		"Dokumente zählen", "Zählt die sichtbaren Dokumente, höchstens bis 10 000."},
+	{"GET", "/documents/{id}", "documents.get", stable, "documents:read", 1, inBatch, "", handler{},
+		"Dokument lesen", "Liefert die Angaben zu einem Dokument."},
+	{"PATCH", "/documents/{id}", "documents.update", preview, "documents:write", 5, inBatch, "", handler{},
+		"Dokument umbenennen", "Ändert Name und Verweise eines Dokuments. Verlangt If-Match."},
+	{"DELETE", "/documents/{id}", "documents.delete", preview, "documents:write", 10, inBatch, "document.deleted", handler{},
+		"Dokument löschen", "Löscht das Dokument und seine Datei sofort. Verlangt If-Match."},
+	{"GET", "/documents/{id}/content", "documents.content", stable, "documents:read", 1, notBatch, "", handler{},
+		"Datei herunterladen", "Liefert die Datei eines Dokuments, auf Wunsch nur einen Teil."},
+	{"POST", "/uploads", "uploads.create", preview, "documents:write", 5, notBatch, "", handler{},
+		"Upload beginnen", "Eröffnet einen Upload und nennt Methode, Adresse und Kopfzeilen, mit denen die Datei gesendet wird."},
+
+	{"POST", "/batch", "batch.run", preview, "", 0, notBatch, "", handler{},
+		"Aufrufe bündeln", "Führt bis zu 20 voneinander unabhängige Aufrufe aus, jeden mit eigener Antwort."},
+	{"GET", "/operations/{id}", "operations.get", stable, "", 1, inBatch, "", handler{},
+		"Vorgang abfragen", "Liefert Stand und Ergebnis eines lang laufenden Vorgangs."},
+
+	{"GET", "/webhook_endpoints", "webhookEndpoints.list", stable, "webhook_endpoints:read", 2, notBatch, "", handler{},
+		"Webhook-Endpunkte auflisten", "Liefert die eigenen Webhook-Endpunkte seitenweise."},
+	{"POST", "/webhook_endpoints", "webhookEndpoints.create", preview, "webhook_endpoints:write", 5, notBatch, "", handler{},
+		"Webhook-Endpunkt anlegen", "Legt einen Endpunkt an und nennt einmalig sein Geheimnis."},
+	{"GET", "/webhook_endpoints/{id}", "webhookEndpoints.get", stable, "webhook_endpoints:read", 1, notBatch, "", handler{},
+		"Webhook-Endpunkt lesen", "Liefert einen Webhook-Endpunkt ohne sein Geheimnis."},
+	{"PATCH", "/webhook_endpoints/{id}", "webhookEndpoints.update", preview, "webhook_endpoints:write", 5, notBatch, "", handler{},
+		"Webhook-Endpunkt ändern", "Ändert Name, Adresse oder Ereignisarten. Verlangt If-Match."},
+	{"DELETE", "/webhook_endpoints/{id}", "webhookEndpoints.delete", preview, "webhook_endpoints:write", 10, notBatch, "", handler{},
+		"Webhook-Endpunkt löschen", "Löscht den Endpunkt; offene Zustellungen enden. Verlangt If-Match."},
+	{"POST", "/webhook_endpoints/{id}/test", "webhookEndpoints.test", preview, "webhook_endpoints:write", 5, notBatch, "webhook.test", handler{},
+		"Webhook-Endpunkt prüfen", "Sendet das Ereignis webhook.test an den Endpunkt."},
+	{"POST", "/webhook_endpoints/{id}/rotate_secret", "webhookEndpoints.rotateSecret", preview, "webhook_endpoints:write", 5, notBatch, "", handler{},
+		"Geheimnis wechseln", "Erzeugt ein neues Geheimnis; 24 Stunden lang tragen Zustellungen beide Signaturen."},
+	{"GET", "/webhook_endpoints/{id}/deliveries", "webhookEndpoints.deliveries", stable, "webhook_endpoints:read", 2, notBatch, "", handler{},
+		"Zustellprotokoll lesen", "Liefert die Zustellversuche der letzten 30 Tage."},
+
+	{"GET", "/events", "events.list", stable, "", 1, inBatch, "", do(event.List),
+		"Ereignisse auflisten", "Liefert die Ereignisse der letzten 30 Tage, gefiltert nach den Leserechten. Mit sort=createdAt folgt ein Client dem Strom: auch die letzte Seite trägt einen nextCursor."},
+	{"GET", "/events/{id}", "events.get", stable, "", 1, inBatch, "", do(event.Get),
+		"Ereignis lesen", "Liefert ein Ereignis der letzten 30 Tage."},
+}

@@ -1,0 +1,22 @@
+package app
+
+import (
+	"github.com/go-json-experiment/json"
+)
+
+// Patch is a JSON merge patch (RFC 7396) for a T: members that are absent
+// leave, null clears, objects merge, everything else replaces. The path has
+// checked it against the frozen schema before an operation sees it.
+type Patch[T any] struct{ raw []byte }
+
+// NewPatch wraps the JSON text of a merge patch.
+func NewPatch[T any](raw []byte) Patch[T] { return Patch[T]{raw} }
+
+// SetRaw takes the JSON text; the path calls it.
+func (p *Patch[T]) SetRaw(raw []byte) { p.raw = raw }
+
+// Apply merges the patch into v, whose nullable members must be pointers.
+// That is exactly what decoding into a value that is already filled does:
+// null sets a pointer to nil, a missing member is left alone, a nested
+// struct merges, a slice is replaced.
+func (p Patch[T]) Apply(v *T) error { return json.Unmarshal(p.raw, v) }

@@ -1,0 +1,151 @@
+// Package contact owns the people in an office's address book: what a contact is, its rules and its operations.
+package contact
+
+import (
+	"context"
+	"strings"
+
+	"kartei/app"
+	"kartei/fault"
+	"kartei/id"
+	"kartei/record"
+	"kartei/search"
+)
+
+// Address is where a contact is reached by letter.
+type Address struct {
+	Street     *string `json:"street" max:"200" doc:"Straße und Hausnummer" example:"Lindenstraße 7"`
+	PostalCode *string `json:"postalCode" max:"20" doc:"Postleitzahl" example:"50667"`
+	City       *string `json:"city" max:"200" doc:"Ort" example:"Köln"`
+	Region     *string `json:"region" max:"200" doc:"Land, Kanton oder Region" example:"Nordrhein-Westfalen"`
+	Country    *string `json:"country" enum:"iso3166" doc:"Staat, ISO 3166-1 alpha-2" example:"DE"`
+}
+
+// Fields are the members of a contact besides the envelope. At least one of
+// firstName, lastName and email must be set.
+type Fields struct {
+	DisplayName *string  `json:"displayName" read:"true" doc:"Vor- und Nachname, sonst die E-Mail-Adresse" example:"Anna Berg"`
+	Salutation  *string  `json:"salutation" enum:"mr,ms,mx" doc:"Anrede" example:"ms"`
+	Title       *string  `json:"title" max:"200" doc:"Titel, der dem Namen vorangeht" example:"Dr."`
+	FirstName   *string  `json:"firstName" max:"200" doc:"Vorname" example:"Anna"`
+	LastName    *string  `json:"lastName" max:"200" doc:"Nachname" example:"Berg"`
+	Email       *string  `json:"email" format:"email" max:"254" doc:"E-Mail-Adresse" example:"anna.berg@example.com"`
+	Phone       *string  `json:"phone" max:"50" doc:"Telefon" example:"+49 221 9876543"`
+	Mobile      *string  `json:"mobile" max:"50" doc:"Mobiltelefon" example:"+49 171 1234567"`
+	JobTitle    *string  `json:"jobTitle" max:"200" doc:"Funktion im Unternehmen" example:"Steuerberaterin"`
+	CompanyID   *string  `json:"companyId" prefix:"cmp_" doc:"Firma, zu der der Kontakt gehört; eine sichtbare"`
+	Address     *Address `json:"address" doc:"Postanschrift"`
+	Language    *string  `json:"language" format:"language" max:"35" doc:"Sprache für den Schriftverkehr, BCP 47" example:"de-DE"`
+	Birthday    *string  `json:"birthday" format:"date" doc:"Geburtstag" example:"1984-05-17"`
+	Note        *string  `json:"note" max:"10000" multiline:"true" doc:"Notiz; darf Zeilenumbrüche enthalten" example:"Bevorzugt Post an die Kanzlei."`
+	record.Sharing
+}
+
+// Contact is a contact as the API gives it.
+type Contact struct {
+	record.Envelope
+	Fields
+}
+
+// CreateInput is the input of contacts.create. Its body needs at least one of
+// the members named in the tag.
+type CreateInput struct {
+	Fields Fields `body:"create" anyRequired:"firstName,lastName,email"`
+}
+
+// UpdateInput is the input of contacts.update.
+type UpdateInput struct {
+	ID    string            `path:"id" doc:"Kennung des Kontakts"`
+	Patch app.Patch[Fields] `body:"patch"`
+}
+
+// Contacts is the family.
+var Contacts = record.NewKind[Contact, Fields](record.Family{
+	Object: "contact",
+	Prefix: id.Contact,
+	Plural: "contacts",
+})
+
+// List returns a page of the visible contacts, or of those that match a search.
+func List(ctx context.Context, c *app.Call, in record.ListInput) (record.Page[Contact], error) {
+	return Contacts.List(ctx, c, in)
+}
+
+// Count counts the visible contacts up to the cap.
+func Count(ctx context.Context, c *app.Call, in record.CountInput) (record.Count, error) {
+	return Contacts.Count(ctx, c, in)
+}
+
+// Get returns a contact, or NOT_FOUND where there is none that the caller sees.
+func Get(ctx context.Context, c *app.Call, in app.ByID) (record.Answer[Contact], error) {
+	return Contacts.Get(ctx, c, in.ID)
+}
+
+// Create makes a contact.
+func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Contact], error) {
+	return Contacts.Create(ctx, c, &in.Fields)
+}
+
+// Update changes a contact and requires If-Match.
+func Update(ctx context.Context, c *app.Call, in UpdateInput) (record.Answer[Contact], error) {
+	return Contacts.Update(ctx, c, in.ID, in.Patch)
+}
+
+// Delete erases a contact and requires If-Match.
+func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
+	return Contacts.Delete(ctx, c, in.ID)
+}
+
+// Shared returns the members that all families have in common.
+func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+
+// Normalize completes the name and checks what no schema can say.
+func (f *Fields) Normalize() []fault.Field {
+	if f.Address != nil && *f.Address == (Address{}) {
+		f.Address = nil
+	}
+	f.Language = record.CanonicalLanguage(f.Language)
+	f.DisplayName = displayName(f)
+	if f.DisplayName == nil {
+		return []fault.Field{{Name: "lastName", Code: fault.Required, Text: &nameMissing}}
+	}
+	return nil
+}
+
+var nameMissing = fault.Text{
+	DE: "Mindestens eines von firstName, lastName und email ist nötig.",
+	EN: "At least one of firstName, lastName and email is required.",
+}
+
+// displayName is first and last name, else the email address.
+func displayName(f *Fields) *string {
+	var names []string
+	for _, n := range []*string{f.FirstName, f.LastName} {
+		if n != nil {
+			names = append(names, *n)
+		}
+	}
+	if len(names) == 0 {
+		return f.Email
+	}
+	name := strings.Join(names, " ")
+	return &name
+}
+
+// Words returns what a contact is found by: names weigh most, then how and
+// where it is reached, then notes.
+func (f *Fields) Words() *search.Document {
+	d := new(search.Document)
+	d.AddEach(search.Name, f.FirstName, f.LastName)
+	d.AddEach(search.Reach, f.Title, f.JobTitle, f.ExternalID)
+	d.AddEmail(f.Email)
+	d.AddPhone(f.Phone, f.Mobile)
+	if a := f.Address; a != nil {
+		d.AddEach(search.Reach, a.Street, a.PostalCode, a.City, a.Region)
+	}
+	for _, tag := range f.Tags {
+		d.AddEach(search.Reach, &tag)
+	}
+	d.AddEach(search.Notes, f.Note)
+	return d
+}

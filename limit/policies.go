@@ -1,0 +1,156 @@
+package limit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is what an operator may change.
+type Config struct {
+	// Metered turns the counting on. Without it every policy is declared and
+	// stands at its full quota.
+	Metered bool
+	// Policies replaces the contract's numbers; nil means Policies().
+	Policies []Policy
+}
+
+// Policies returns the contract's table of levels ('Limits'), in the order in
+// which answers name them. The caller may change its copy.
+func Policies() []Policy {
+	return []Policy{
+		{"key", "key", Points, 300, 600, time.Minute},
+		{"writes", "key", Writes, 60, 60, time.Minute},
+		{"concurrency", "key", Calls, 6, 6, time.Second},
+		{"principal", "principal", Points, 1_200, 1_200, time.Minute},
+		{"organization", "organization", Points, 3_000, 3_000, time.Minute},
+		{"deletes", "key", Deletes, 10, 10, time.Minute},
+		{"deletes-day", "key", Deletes, 300, 300, 24 * time.Hour},
+		{"outflow", "key", Records, 10_000, 10_000, time.Hour},
+	}
+}
+
+// counted decides which of the declared policies are counted when the
+// instance is metered. The others are announced and stand at their quota.
+func counted(p Policy) bool { return p.Name == "key" }
+
+// applies reports whether a policy concerns a call.
+func (p *Policy) applies(c *Charge) bool {
+	switch p.Unit {
+	case Writes:
+		return c.Write
+	case Deletes:
+		return c.Delete
+	case Records:
+		return c.Reads
+	}
+	return true
+}
+
+// amount is what a call takes from a policy before it runs. A call that costs
+// more than can ever be saved up takes all of it: small quotas make callers
+// slow, they make no operation impossible.
+func (p *Policy) amount(c *Charge) int64 {
+	switch p.Unit {
+	case Points:
+		return min(max(c.Points, 0), p.Capacity)
+	case Records: // known only after the call
+		return 0
+	}
+	return 1
+}
+
+// subject is whom a policy counts for. Keys and principals have identifiers
+// that are unique in the instance; organizations have numbers.
+type subject struct {
+	organization int64
+	id           string
+}
+
+func (p *Policy) subject(c *Charge) subject {
+	switch p.Level {
+	case "principal":
+		return subject{id: c.Principal}
+	case "organization":
+		return subject{organization: c.Organization}
+	}
+	return subject{id: c.Key}
+}
+
+// Check returns what is wrong with the configuration.
+func (c Config) Check() error {
+	var errs []error
+	for _, p := range c.Policies {
+		if !slices.ContainsFunc(Policies(), func(d Policy) bool { return d.Name == p.Name && d.Level == p.Level && d.Unit == p.Unit }) {
+			errs = append(errs, fmt.Errorf("limit: %q is not a policy of the contract", p.Name))
+			continue
+		}
+		if err := p.check(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// check keeps the numbers positive and small enough for the exact arithmetic
+// of the buckets (see meter).
+func (p *Policy) check() error {
+	switch {
+	case p.Quota < 1 || p.Capacity < p.Quota:
+		return fmt.Errorf("limit: %s: want 1 <= quota <= capacity, have %d and %d", p.Name, p.Quota, p.Capacity)
+	case p.Window < time.Second || p.Window%time.Second != 0:
+		return fmt.Errorf("limit: %s: the window must be whole seconds, is %v", p.Name, p.Window)
+	case p.Capacity > math.MaxInt64/4/p.Window.Microseconds():
+		return fmt.Errorf("limit: %s: a capacity of %d is too large for a window of %v", p.Name, p.Capacity, p.Window)
+	}
+	return nil
+}
+
+// Override changes the numbers of one policy. As text, for flags and
+// configuration files, it is NAME=QUOTA or NAME=QUOTA/CAPACITY, for example
+// key=3000/6000; without a capacity the quota is also the capacity.
+type Override struct {
+	Name            string
+	Quota, Capacity int64
+}
+
+// UnmarshalText reads the text form.
+func (o *Override) UnmarshalText(text []byte) error {
+	name, numbers, ok := strings.Cut(string(text), "=")
+	quota, capacity, given := strings.Cut(numbers, "/")
+	if !given {
+		capacity = quota
+	}
+	q, errQ := strconv.ParseInt(quota, 10, 64)
+	c, errC := strconv.ParseInt(capacity, 10, 64)
+	if !ok || errQ != nil || errC != nil {
+		return fmt.Errorf("limit: %q is not NAME=QUOTA or NAME=QUOTA/CAPACITY", text)
+	}
+	*o = Override{name, q, c}
+	return nil
+}
+
+// MarshalText writes the text form.
+func (o Override) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%s=%d/%d", o.Name, o.Quota, o.Capacity), nil
+}
+
+// With returns the contract's table with some numbers replaced.
+func With(overrides ...Override) ([]Policy, error) {
+	policies := Policies()
+	for _, o := range overrides {
+		i := slices.IndexFunc(policies, func(p Policy) bool { return p.Name == o.Name })
+		if i < 0 {
+			return nil, fmt.Errorf("limit: there is no policy %q", o.Name)
+		}
+		policies[i].Quota, policies[i].Capacity = o.Quota, o.Capacity
+		if err := policies[i].check(); err != nil {
+			return nil, err
+		}
+	}
+	return policies, nil
+}
