@@ -147,7 +147,7 @@ func (l *memory) Take(_ context.Context, c Charge) (Decision, error) {
 }
 
 func (l *memory) Status(_ context.Context, c Charge) ([]Status, error) {
-	out := append(c.Into[:0], make([]Status, 0, len(l.policies))...)
+	out := c.Into[:0]
 	now := l.now()
 	for i, p := range l.policies {
 		s := l.atRest(i)
