@@ -100,7 +100,11 @@ func isBase62(s string) bool {
 
 // checksum returns CRC-32 (IEEE) of s in base62: six digits hold 35 bits.
 func checksum(s string) (digits [checksumLength]byte) {
-	sum := crc32.ChecksumIEEE([]byte(s))
+	sum := ^uint32(0) // by hand, because the library's function makes its argument escape
+	for i := range len(s) {
+		sum = crc32.IEEETable[byte(sum)^s[i]] ^ sum>>8
+	}
+	sum = ^sum
 	for i := checksumLength - 1; i >= 0; i-- {
 		digits[i] = base62[sum%62]
 		sum /= 62

@@ -1,0 +1,354 @@
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/fault"
+)
+
+// Options are a Directory's bounds. A zero field takes its default.
+type Options struct {
+	// Versions are the API versions that a key may pin, the oldest first. The
+	// last is what a key pins where none is named. There is no default.
+	Versions []string
+	// Failures is how many refused credentials one address may present in
+	// FailureWindow before it is shut out until the window ends; default 30 in
+	// a minute.
+	Failures      int
+	FailureWindow time.Duration
+	// Credentials is how many keys are kept ready in memory; default 10,000.
+	Credentials int
+	// Addresses is how many addresses the throttle remembers; default 10,000.
+	Addresses int
+}
+
+func (o Options) withDefaults() Options {
+	if o.Failures == 0 {
+		o.Failures = 30
+	}
+	if o.FailureWindow == 0 {
+		o.FailureWindow = time.Minute
+	}
+	if o.Credentials == 0 {
+		o.Credentials = 10_000
+	}
+	if o.Addresses == 0 {
+		o.Addresses = 10_000
+	}
+	return o
+}
+
+// Directory knows organizations, principals and keys: it accepts or refuses
+// callers, and carries out every administrative act. It is safe for use by
+// several goroutines.
+type Directory struct {
+	db      db.DB
+	clock   clock.Clock
+	options Options
+	// shared is set where other processes may change the data base: then every
+	// call asks whether one did.
+	shared   bool
+	decoy    [sha256.Size]byte
+	cache    atomic.Pointer[credentials]
+	throttle *throttle
+	uses     uses
+
+	mu sync.Mutex
+	// seen outlives the cache, so that an administrative act does not shut out
+	// those who share an address with a guesser.
+	seen map[string]*atomic.Pointer[sightings]
+}
+
+// NewDirectory returns a Directory on d. Run must be running for the marks of
+// last use to be written.
+func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
+	o = o.withDefaults()
+	dir := &Directory{
+		db: d, clock: c, options: o,
+		shared:   d.Dialect().Name != "sqlite",
+		throttle: newThrottle(o.Failures, o.FailureWindow, o.Addresses),
+		uses:     uses{pending: make(map[string]clock.Micros)},
+		seen:     make(map[string]*atomic.Pointer[sightings]),
+	}
+	rand.Read(dir.decoy[:])
+	dir.cache.Store(newCredentials(0, o.Credentials))
+	return dir
+}
+
+// credential is a key as the data base has it, made ready to be compared.
+type credential struct {
+	actor       *Actor
+	environment string
+	hash        [sha256.Size]byte
+	paused      bool
+	revoked     bool
+	disabled    bool // its principal
+	seen        *atomic.Pointer[sightings]
+	used        atomic.Int64 // when the last use was marked, in microseconds
+}
+
+// credentials is the cache: the keys read from the data base since the last
+// administrative act. An act replaces it whole, so a reader that was under way
+// adds to a cache that nobody asks any more.
+type credentials struct {
+	generation int64
+	max        int
+	mu         sync.RWMutex
+	byKid      map[string]*credential
+}
+
+func newCredentials(generation int64, max int) *credentials {
+	return &credentials{generation: generation, max: max, byKid: make(map[string]*credential)}
+}
+
+func (c *credentials) get(kid string) *credential {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.byKid[kid]
+}
+
+// put adds a credential; a full cache loses some other one.
+func (c *credentials) put(kid string, cred *credential) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.byKid[kid]; !known && len(c.byKid) >= c.max {
+		for other := range c.byKid {
+			delete(c.byKid, other)
+			break
+		}
+	}
+	c.byKid[kid] = cred
+}
+
+// Forget empties the cache of credentials. The Directory's own acts do it;
+// whoever changes the tables by another way calls it.
+func (d *Directory) Forget() {
+	d.cache.Store(newCredentials(d.cache.Load().generation, d.options.Credentials))
+}
+
+// Authenticate returns the actor to whom a key belongs. presented is the key
+// as it stands after 'Bearer ', or empty where there was none; from is the
+// caller's address.
+//
+// Every failure of the credential is the same *fault.Fault UNAUTHENTICATED,
+// with a *Refusal as its cause for the request log, and costs the same: one
+// hash, one comparison, one look-up in the data base. (Words that cannot be a
+// key are refused earlier; that tells nothing of which keys exist.) An address
+// from which too many failures came gets RATE_LIMITED with RetryAfter, unless
+// the key was used from there within the last hour. Other errors are those of
+// the data base.
+//
+// The organization's own switches come after this: see Actor.Gate. Only level
+// off is refused here too, because it must look and last like a wrong key.
+func (d *Directory) Authenticate(ctx context.Context, presented string, from netip.Addr) (*Actor, error) {
+	from = from.Unmap().WithZone("")
+	now := clock.Now(d.clock)
+	t, reason := parseToken(presented)
+	if reason == Missing { // nobody guesses by saying nothing
+		return nil, refused(Missing, Key{}, 0)
+	}
+	if reason != "" {
+		return nil, d.refuse(reason, nil, source(from), now)
+	}
+
+	cache := d.cache.Load()
+	cred := cache.get(t.kid)
+	if !d.vouched(t.kid, cred, source(from), now) {
+		if left := d.throttle.blocked(source(from), now); left > 0 {
+			return nil, throttled(left)
+		}
+	}
+	if d.shared {
+		fresh, err := d.current(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if fresh != cache {
+			cache, cred = fresh, fresh.get(t.kid)
+		}
+	}
+	looked := false
+	if cred == nil {
+		looked = true
+		var err error
+		if cred, err = d.load(ctx, t.kid); err != nil {
+			return nil, err
+		}
+		if cred != nil {
+			cache.put(t.kid, cred)
+		}
+	}
+
+	if reason = d.judge(cred, t, from, now); reason != "" {
+		if !looked {
+			if _, err := d.load(ctx, absent(t.kid)); err != nil {
+				return nil, err
+			}
+		}
+		return nil, d.refuse(reason, cred, source(from), now)
+	}
+	d.succeeded(t.kid, cred, source(from), now)
+	return cred.actor, nil
+}
+
+// judge compares what was presented with what is known. The secret comes
+// first: who does not have it learns nothing of the key's state, and the log
+// does not call a guess 'expired'.
+func (d *Directory) judge(cred *credential, t token, from netip.Addr, now clock.Micros) Reason {
+	hash, want := t.hash(), &d.decoy
+	if cred != nil {
+		want = &cred.hash
+	}
+	same := subtle.ConstantTimeCompare(hash[:], want[:]) == 1
+	switch {
+	case cred == nil || cred.environment != t.environment:
+		return Unknown
+	case !same:
+		return WrongSecret
+	case cred.revoked:
+		return Revoked
+	case cred.paused:
+		return Paused
+	case now >= cred.actor.key.ExpiresAt:
+		return Expired
+	case cred.disabled:
+		return PrincipalDisabled
+	case !within(cred.actor.nets, from):
+		return WrongAddress
+	}
+	if RefusalOf(cred.actor.Gate()) != nil {
+		return APIOff
+	}
+	return ""
+}
+
+// within reports whether a key bound to nets may be used from an address. A
+// key that is bound to nothing may be used from everywhere.
+func within(nets []netip.Prefix, from netip.Addr) bool {
+	for _, net := range nets {
+		if net.Contains(from) {
+			return true
+		}
+	}
+	return len(nets) == 0
+}
+
+// absent returns a kid that no key has, next to kid in the index.
+func absent(kid string) string { return kid[:len(kid)-1] + "~" }
+
+// refuse counts a failure and returns it: as the one 401, or as 429 where the
+// address is shut out already.
+func (d *Directory) refuse(reason Reason, cred *credential, from netip.Addr, now clock.Micros) error {
+	if left := d.throttle.blocked(from, now); left > 0 {
+		return throttled(left)
+	}
+	d.throttle.failed(from, now)
+	if cred == nil {
+		return refused(reason, Key{}, 0)
+	}
+	return refused(reason, cred.actor.key, cred.actor.organization.Number)
+}
+
+func throttled(left time.Duration) error {
+	return &fault.Fault{
+		Code: fault.RateLimited, RetryAfter: left,
+		Reason: string(Throttled), Cause: &Refusal{Reason: Throttled},
+	}
+}
+
+// vouched reports whether the key was used from this address within the last
+// hour. It does not say that the secret is the right one.
+func (d *Directory) vouched(kid string, cred *credential, from netip.Addr, now clock.Micros) bool {
+	var seen *atomic.Pointer[sightings]
+	if cred != nil {
+		seen = cred.seen
+	} else {
+		d.mu.Lock()
+		seen = d.seen[kid]
+		d.mu.Unlock()
+	}
+	if seen == nil {
+		return false
+	}
+	last := seen.Load().last(from)
+	return last != 0 && now-last < sightingLasts
+}
+
+// succeeded notes where and when a key was used, once a minute at most.
+func (d *Directory) succeeded(kid string, cred *credential, from netip.Addr, now clock.Micros) {
+	seen := cred.seen.Load()
+	if last := seen.last(from); last == 0 || now-last >= sightingFresh || now < last {
+		next := seen.with(from, now)
+		cred.seen.CompareAndSwap(seen, &next) // who comes second is noted a call later
+	}
+	if last := cred.used.Load(); now-clock.Micros(last) >= useResolution && cred.used.CompareAndSwap(last, int64(now)) {
+		d.uses.mark(kid, now)
+	}
+}
+
+// sightingsOf returns the sightings of a key that exists.
+func (d *Directory) sightingsOf(kid string) *atomic.Pointer[sightings] {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if seen, known := d.seen[kid]; known {
+		return seen
+	}
+	if len(d.seen) >= d.options.Credentials {
+		for other := range d.seen {
+			delete(d.seen, other)
+			break
+		}
+	}
+	seen := new(atomic.Pointer[sightings])
+	seen.Store(new(sightings))
+	d.seen[kid] = seen
+	return seen
+}
+
+// current returns the cache, emptied where another process changed the tables
+// since it was filled.
+func (d *Directory) current(ctx context.Context) (*credentials, error) {
+	cache := d.cache.Load()
+	var generation int64
+	err := d.db.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, selectGeneration).Scan(&generation)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if generation <= cache.generation {
+		return cache, nil
+	}
+	fresh := newCredentials(generation, d.options.Credentials)
+	if d.cache.CompareAndSwap(cache, fresh) {
+		return fresh, nil
+	}
+	return d.cache.Load(), nil
+}
+
+// load reads a credential from the data base; nil where there is none.
+func (d *Directory) load(ctx context.Context, kid string) (*credential, error) {
+	var cred *credential
+	err := d.db.Read(ctx, func(tx db.Tx) (err error) {
+		cred, err = scanCredential(tx.QueryRow(ctx, selectCredential, kid))
+		return err
+	})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	cred.seen = d.sightingsOf(kid)
+	return cred, nil
+}
