@@ -24,7 +24,7 @@ type FieldEntry struct {
 var fieldCatalog = []FieldEntry{
 	{Required,
 		Text{"Diese Angabe ist erforderlich.", "This value is required."},
-		Text{"Ein Feld, Parameter oder Header fehlt, das diese Operation braucht.", "A field, parameter or header that the operation needs is missing."}},
+		Text{"Ein Feld, ein Parameter oder ein Header, den diese Operation braucht, fehlt.", "A field, parameter or header that the operation needs is missing."}},
 	{InvalidFormat,
 		Text{"Das Format dieser Angabe stimmt nicht.", "The format of this value is not valid."},
 		Text{"Der Wert hat den richtigen Typ, aber nicht die verlangte Form, etwa bei einer E-Mail-Adresse oder einem Datum.", "The value has the right type but not the required form, for example of an email address or a date."}},
