@@ -1,0 +1,78 @@
+// Package requestlog owns the request log: one row for every call of the API, written off the path in batches and read by the owners of keys and by operators.
+package requestlog
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"kartei/clock"
+)
+
+// Age is how long an entry is kept (see package retention).
+const Age = 30 * 24 * time.Hour
+
+// Nobody is the organization under which calls are kept whose credential
+// belongs to no organization: none was sent, or it is unknown.
+const Nobody int64 = 0
+
+// Entry is one call. It holds no path, no query and no body: the operation
+// says what was called, and which record is the caller's business. The address
+// is personal data; the request log is the only place that keeps it, because
+// the owner of a key must be able to see who used it.
+type Entry struct {
+	// At is when the call was taken.
+	At           clock.Micros
+	RequestID    string
+	Organization int64
+	// KeyID is empty where the key is unknown.
+	KeyID string
+	// KidShort is the first 8 characters of the kid, also of an unknown key.
+	KidShort    string
+	PrincipalID string
+	// Operation is the operationId, empty where the path is none of the table's.
+	Operation string
+	Method    string
+	Status    int
+	// Code is the problem's code, empty where the call succeeded.
+	Code     string
+	Duration time.Duration
+	Address  netip.Addr
+	// Reason says why the credential was refused; it is never sent.
+	Reason string
+}
+
+// Statuses is a range of HTTP statuses, both ends included. The zero value is
+// every status. As text it is one status (401) or a class (4xx).
+type Statuses struct{ From, To int }
+
+// UnmarshalText reads the text form.
+func (s *Statuses) UnmarshalText(text []byte) error {
+	t := string(text)
+	class, isClass := strings.CutSuffix(strings.ToLower(t), "xx")
+	switch {
+	case isClass && len(class) == 1 && class[0] >= '1' && class[0] <= '5':
+		from := int(class[0]-'0') * 100
+		*s = Statuses{from, from + 99}
+		return nil
+	case len(t) == 3 && t[0] >= '1' && t[0] <= '5' && isDigit(t[1]) && isDigit(t[2]):
+		status := int(t[0]-'0')*100 + int(t[1]-'0')*10 + int(t[2]-'0')
+		*s = Statuses{status, status}
+		return nil
+	}
+	return fmt.Errorf("requestlog: %q is neither a status such as 401 nor a class such as 4xx", t)
+}
+
+// MarshalText writes the text form.
+func (s Statuses) MarshalText() ([]byte, error) {
+	switch {
+	case s == Statuses{}:
+		return nil, nil
+	case s.From == s.To:
+		return fmt.Appendf(nil, "%d", s.From), nil
+	}
+	return fmt.Appendf(nil, "%dxx", s.From/100), nil
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -1,0 +1,119 @@
+package requestlog
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+)
+
+// columns of request_log, in the order of Entry.
+const columns = `organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason`
+
+// width is the number of columns.
+const width = 13
+
+// sizes are the numbers of rows that an insert statement has. Any batch is cut
+// into these, so that three statements stay prepared, whatever arrives.
+var sizes = [...]int{50, 10, 1}
+
+var inserts = func() (s [len(sizes)]string) {
+	for i, rows := range sizes {
+		var b strings.Builder
+		b.WriteString("insert into request_log (" + columns + ") values ")
+		for r := range rows {
+			if r > 0 {
+				b.WriteString(", ")
+			}
+			for c := range width {
+				b.WriteString(map[bool]string{true: "(", false: ", "}[c == 0])
+				fmt.Fprintf(&b, "$%d", r*width+c+1)
+			}
+			b.WriteString(")")
+		}
+		b.WriteString(" on conflict do nothing")
+		s[i] = b.String()
+	}
+	return s
+}()
+
+// insert writes the rows in one transaction, through args as a buffer.
+func (l *Log) insert(ctx context.Context, rows []Entry, args []any) ([]any, error) {
+	args = args[:0]
+	for i := range rows {
+		args = rows[i].appendTo(args)
+	}
+	return args, l.db.Write(ctx, func(tx db.Tx) error {
+		left := args
+		for i, n := range sizes {
+			for ; len(left) >= n*width; left = left[n*width:] {
+				tx.Queue(inserts[i], left[:n*width]...)
+			}
+		}
+		return nil
+	})
+}
+
+func (e *Entry) appendTo(args []any) []any {
+	address := ""
+	if e.Address.IsValid() {
+		address = e.Address.Unmap().String()
+	}
+	return append(args, e.Organization, int64(e.At), e.RequestID, e.KeyID, e.KidShort, e.PrincipalID, e.Operation,
+		e.Method, int64(e.Status), e.Code, e.Duration.Microseconds(), address, e.Reason)
+}
+
+func scan(rows db.Rows) (Entry, error) {
+	var e Entry
+	var at, duration int64
+	var address string
+	err := rows.Scan(&e.Organization, &at, &e.RequestID, &e.KeyID, &e.KidShort, &e.PrincipalID, &e.Operation,
+		&e.Method, &e.Status, &e.Code, &duration, &address, &e.Reason)
+	e.At, e.Duration = clock.Micros(at), time.Duration(duration)*time.Microsecond
+	e.Address, _ = netip.ParseAddr(address)
+	return e, err
+}
+
+// statement returns the query for f. Its text depends only on which members
+// are set, so that few statements are prepared.
+func (f *Filter) statement() (string, []any) {
+	q := strings.Builder{}
+	q.WriteString("select " + columns + " from request_log where organization = $1")
+	args := []any{f.Organization}
+	and := func(condition string, values ...any) {
+		for _, v := range values {
+			args = append(args, v)
+			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(args)), 1)
+		}
+		q.WriteString(" and " + condition)
+	}
+	if f.Since != 0 {
+		and("at >= ?", int64(f.Since))
+	}
+	if f.Until != 0 {
+		and("at < ?", int64(f.Until))
+	}
+	if strings.HasPrefix(f.Key, "key_") {
+		and("kid_short = (select substr(kid, 1, 8) from api_keys where id = ?) and key_id = ?", f.Key, f.Key)
+	} else if f.Key != "" {
+		and("kid_short = ?", f.Key)
+	}
+	if f.Statuses.From >= 400 { // the words of the partial index
+		and("status >= 400")
+	}
+	if f.Statuses != (Statuses{}) {
+		and("status between ? and ?", int64(f.Statuses.From), int64(f.Statuses.To))
+	}
+	if f.Before != nil {
+		and("(at < ? or at = ? and request_id < ?)", int64(f.Before.At), int64(f.Before.At), f.Before.RequestID)
+		and("at <= ?", int64(f.Before.At))
+	}
+	q.WriteString(" order by at desc, request_id desc limit ")
+	args = append(args, int64(f.limit()))
+	fmt.Fprintf(&q, "$%d", len(args))
+	return q.String(), args
+}
