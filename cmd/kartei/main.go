@@ -1,0 +1,80 @@
+// Package main owns the command line of Kartei: flags, environment, configuration file, and one file per subcommand.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// commands is the whole command line.
+type commands struct {
+	Globals
+
+	Conf    configCmd  `cmd:"" name:"config" help:"Print the settings that are in force and where each came from."`
+	Release versionCmd `cmd:"" name:"version" help:"Print the version."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
+}
+
+// run carries out one command line and returns the exit status: 0, 1 when the
+// command failed, 2 when it could not be understood.
+func run(ctx context.Context, args []string, environ func(string) (string, bool), out, errs io.Writer) (status int) {
+	var c commands
+	c.Out, c.Err = out, errs
+	c.settings = newSettings(environ)
+	parser, err := kong.New(&c,
+		kong.Name("kartei"),
+		kong.Description("Kartei keeps the contacts of an office and serves them as an HTTP API."),
+		kong.Writers(out, errs),
+		kong.Exit(func(code int) { panic(left(code)) }),
+		kong.Resolvers(c.settings),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ValueFormatter(c.settings.help),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+	)
+	if err != nil {
+		panic(err) // a mistake in the tags, found by every test
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case left:
+			status = int(r)
+		default:
+			panic(r)
+		}
+	}()
+	parsed, err := parser.Parse(args)
+	if err == nil {
+		err = parsed.Run(&c.Globals)
+	} else {
+		err = usageError{err}
+	}
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, new(usageError)):
+		status = 2
+	default:
+		status = 1
+	}
+	fmt.Fprintf(errs, "kartei: %s\n", err)
+	return status
+}
+
+// left is panicked with where kong would end the process, after --help.
+type left int
+
+// usageError is an error of who called, not of what was called.
+type usageError struct{ error }

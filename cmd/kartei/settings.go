@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"kartei/config"
+
+	"github.com/alecthomas/kong"
+)
+
+// settings gives kong the values that stand in the environment and in the
+// configuration file, and keeps where each value came from.
+type settings struct {
+	sources config.Sources
+	names   []string
+	from    map[string]string
+	opened  bool
+}
+
+func newSettings(environ func(string) (string, bool)) *settings {
+	s := &settings{from: map[string]string{}}
+	s.sources.Environ = environ
+	for _, t := range []reflect.Type{reflect.TypeFor[config.Store](), reflect.TypeFor[config.Server]()} {
+		for i := range t.NumField() {
+			s.names = append(s.names, t.Field(i).Tag.Get("name"))
+		}
+	}
+	return s
+}
+
+// Validate is part of kong.Resolver.
+func (s *settings) Validate(*kong.Application) error { return nil }
+
+// Resolve returns the value of a flag that was not given on the command line.
+func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if flag.Name == "config" {
+		if path, ok := s.sources.Environ(config.Env("config")); ok && path != "" {
+			return path, nil
+		}
+		return nil, nil
+	}
+	if !slices.Contains(s.names, flag.Name) {
+		return nil, nil
+	}
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	value, source, found := s.sources.Look(flag.Name)
+	if !found {
+		return nil, nil
+	}
+	// Tried here, so that an error can say where the value stands.
+	if err := config.Parse(value, reflect.New(flag.Target.Type()).Elem()); err != nil {
+		return nil, fmt.Errorf("set by %s: %w", source, err)
+	}
+	s.from[flag.Name] = source
+	if flag.Target.Kind() == reflect.Bool {
+		return value == "true", nil
+	}
+	return value, nil
+}
+
+// open reads the configuration file that the command line or the environment
+// names.
+func (s *settings) open(ctx *kong.Context) error {
+	if s.opened {
+		return nil
+	}
+	s.opened = true
+	path, _ := s.sources.Environ(config.Env("config"))
+	for _, p := range ctx.Path {
+		if p.Flag != nil && p.Flag.Name == "config" {
+			path = fmt.Sprint(ctx.FlagValue(p.Flag))
+		}
+	}
+	return s.sources.Open(path, s.names)
+}
+
+// source returns where the value of a setting came from: flag, the name of a
+// variable, the path of the file, or default.
+func (s *settings) source(ctx *kong.Context, name string) string {
+	for _, p := range ctx.Path {
+		if p.Flag != nil && p.Flag.Name == name && !p.Resolved {
+			return "flag"
+		}
+	}
+	if from, ok := s.from[name]; ok {
+		return from
+	}
+	return "default"
+}
+
+// help adds the name of the environment variable to a flag's help.
+func (s *settings) help(v *kong.Value) string {
+	if v.Flag != nil && (v.Name == "config" || slices.Contains(s.names, v.Name)) {
+		return fmt.Sprintf("%s ($%s)", v.OrigHelp, config.Env(v.Name))
+	}
+	return kong.DefaultHelpValueFormatter(v)
+}

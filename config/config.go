@@ -1,0 +1,107 @@
+// Package config owns the settings of an instance: their names, what they accept, their defaults, and where each value came from.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"kartei/limit"
+)
+
+// Store says where the data is. Every command that touches data takes it.
+type Store struct {
+	DataDir     Dir         `name:"data-dir" default:"kartei-data" placeholder:"DIR" help:"Folder for the database, the master key and the administration socket."`
+	DatabaseURL DatabaseURL `name:"database-url" placeholder:"URL" secret:"url" help:"sqlite:PATH or postgres://USER@HOST/NAME; without it kartei.db in the data folder."`
+}
+
+// Database returns the URL that is in force.
+func (s *Store) Database() string {
+	if s.DatabaseURL != "" {
+		return string(s.DatabaseURL)
+	}
+	return "sqlite:" + filepath.Join(string(s.DataDir), "kartei.db")
+}
+
+// Server holds the settings of a running server.
+type Server struct {
+	Listen         Address        `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the API is served; port 0 takes a free one."`
+	OperatorListen Address        `name:"operator-listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /healthz, /readyz and /metrics are served; never make it public."`
+	BaseURL        BaseURL        `name:"base-url" placeholder:"URL" help:"The address under which clients reach the instance, without /v1; without it that of --listen."`
+	TrustedProxies []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR,..." help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
+	TLSCert        File           `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; read again when the file changes."`
+	TLSKey         File           `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM."`
+	MasterKeyFile  File           `name:"master-key-file" placeholder:"FILE" help:"File with 32 random bytes from which all keys are derived; without it master.key in the data folder, made on the first start."`
+
+	Metered bool             `name:"metered" default:"true" negatable:"" help:"Count calls against the limits."`
+	Limit   []limit.Override `name:"limit" placeholder:"NAME=QUOTA[/CAPACITY],..." help:"Another number for a limit, for example key=3000/6000."`
+	Guesses int              `name:"guesses" default:"30" placeholder:"N" help:"Refused credentials that one address may present in a minute."`
+
+	ReadHeaderTimeout Duration `name:"read-header-timeout" default:"10s" placeholder:"TIME" help:"How long a client may take to send the head of a request."`
+	BodyTimeout       Duration `name:"body-timeout" default:"30s" placeholder:"TIME" help:"How long a client may take to send a whole request."`
+	WriteTimeout      Duration `name:"write-timeout" default:"60s" placeholder:"TIME" help:"How long a call may take from its first byte until its answer has been read."`
+	IdleTimeout       Duration `name:"idle-timeout" default:"2m" placeholder:"TIME" help:"How long a connection may wait for its next request."`
+	ShutdownTimeout   Duration `name:"shutdown-timeout" default:"30s" placeholder:"TIME" help:"How long calls in flight may take to finish when the server stops."`
+	MaxConnections    int      `name:"max-connections" default:"4096" placeholder:"N" help:"Connections served at the same time; more wait."`
+	MaxHeaderBytes    int      `name:"max-header-bytes" default:"262144" placeholder:"N" help:"Bytes of a request's head after which the connection is closed."`
+
+	LogFormat LogFormat `name:"log-format" default:"text" placeholder:"text|json" help:"Form of the log on standard error."`
+	LogLevel  LogLevel  `name:"log-level" default:"info" placeholder:"LEVEL" help:"Least level that is logged: debug, info, warn or error."`
+}
+
+// Check returns what single settings cannot tell: those that contradict each
+// other.
+func (s *Server) Check() error {
+	switch {
+	case (s.TLSCert == "") != (s.TLSKey == ""):
+		return errors.New("--tls-cert and --tls-key belong together: set both or neither")
+	case s.WriteTimeout < s.BodyTimeout:
+		return fmt.Errorf("--write-timeout (%s) is shorter than --body-timeout (%s): no answer could follow a slow request", s.WriteTimeout, s.BodyTimeout)
+	case s.Guesses < 1:
+		return fmt.Errorf("--guesses: %d is too small; accepted is 1 or more", s.Guesses)
+	case s.MaxConnections < 1:
+		return fmt.Errorf("--max-connections: %d is too small; accepted is 1 or more", s.MaxConnections)
+	case s.MaxHeaderBytes < 64<<10:
+		return fmt.Errorf("--max-header-bytes: %d is too small; accepted is 65536 or more", s.MaxHeaderBytes)
+	}
+	if _, err := limit.With(s.Limit...); err != nil {
+		return fmt.Errorf("--limit: %s", strings.TrimPrefix(err.Error(), "limit: "))
+	}
+	return nil
+}
+
+// Limits returns the limits that are in force.
+func (s *Server) Limits() (limit.Config, error) {
+	policies, err := limit.With(s.Limit...)
+	return limit.Config{Metered: s.Metered, Policies: policies}, err
+}
+
+// MasterKey returns the path of the master key that is in force.
+func (s *Server) MasterKey(store *Store) string {
+	if s.MasterKeyFile != "" {
+		return string(s.MasterKeyFile)
+	}
+	return filepath.Join(string(store.DataDir), "master.key")
+}
+
+// Duration is a positive length of time, written like 30s or 2m.
+type Duration time.Duration
+
+// String returns the usual form, for example 2m0s.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// UnmarshalText refuses what is not a positive length of time.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	if err != nil || v <= 0 {
+		return fmt.Errorf("%q is not a length of time; accepted are numbers above 0 with a unit, such as 500ms, 30s or 2m", b)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalText returns what String returns.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Dir is the path of a folder.
+type Dir string
+
+// UnmarshalText refuses an empty path.
+func (d *Dir) UnmarshalText(b []byte) error { return setPath((*string)(d), b, "folder") }
+
+// File is the path of a file.
+type File string
+
+// UnmarshalText refuses an empty path.
+func (f *File) UnmarshalText(b []byte) error { return setPath((*string)(f), b, "file") }
+
+func setPath(to *string, b []byte, what string) error {
+	if strings.TrimSpace(string(b)) == "" || strings.ContainsRune(string(b), 0) {
+		return fmt.Errorf("%q is not a path; accepted is the path of a %s", b, what)
+	}
+	*to = string(b)
+	return nil
+}
+
+// Address is a host and a port to listen on.
+type Address string
+
+// UnmarshalText refuses what net.Listen would not take.
+func (a *Address) UnmarshalText(b []byte) error {
+	_, port, err := net.SplitHostPort(string(b))
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not an address; accepted is HOST:PORT with a port from 0 to 65535, such as 127.0.0.1:8080, [::1]:8080 or :8080", b)
+	}
+	*a = Address(b)
+	return nil
+}
+
+// DatabaseURL names an engine and where its data is.
+type DatabaseURL string
+
+// UnmarshalText refuses engines that there are not. It never repeats the
+// value: there may be a password in it.
+func (u *DatabaseURL) UnmarshalText(b []byte) error {
+	s := string(b)
+	if path, ok := strings.CutPrefix(s, "sqlite:"); ok && path != "" {
+		*u = DatabaseURL(s)
+		return nil
+	}
+	parsed, err := url.Parse(s)
+	if err != nil || parsed.Scheme != "postgres" && parsed.Scheme != "postgresql" {
+		return fmt.Errorf("the value is not the address of a data base; accepted are sqlite:PATH and postgres://USER:PASSWORD@HOST:PORT/NAME")
+	}
+	*u = DatabaseURL(s)
+	return nil
+}
+
+// Redacted returns the URL without the password and without parameters, where
+// a password can stand too.
+func (u DatabaseURL) Redacted() string {
+	if strings.HasPrefix(string(u), "sqlite:") || u == "" {
+		return string(u)
+	}
+	parsed, err := url.Parse(string(u))
+	if err != nil {
+		return "(hidden)"
+	}
+	if parsed.RawQuery != "" {
+		parsed.RawQuery = "..."
+	}
+	return parsed.Redacted()
+}
+
+// BaseURL is an http or https URL without path, query and fragment.
+type BaseURL string
+
+// UnmarshalText refuses other URLs and drops a slash at the end.
+func (u *BaseURL) UnmarshalText(b []byte) error {
+	s := strings.TrimSuffix(string(b), "/")
+	parsed, err := url.Parse(s)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" ||
+		parsed.Path != "" || parsed.RawQuery != "" || parsed.Fragment != "" || parsed.User != nil {
+		return fmt.Errorf("%q is not a base address; accepted is http:// or https:// and a host, without a path, such as https://kartei.example.com", b)
+	}
+	*u = BaseURL(s)
+	return nil
+}
+
+// LogFormat is text or json.
+type LogFormat string
+
+// UnmarshalText refuses other words.
+func (f *LogFormat) UnmarshalText(b []byte) error { return setWord((*string)(f), b, "text", "json") }
+
+// LogLevel is debug, info, warn or error.
+type LogLevel string
+
+// UnmarshalText refuses other words.
+func (l *LogLevel) UnmarshalText(b []byte) error {
+	return setWord((*string)(l), b, "debug", "info", "warn", "error")
+}
+
+func setWord(to *string, b []byte, words ...string) error {
+	for _, w := range words {
+		if string(b) == w {
+			*to = w
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not accepted; accepted are %s", b, strings.Join(words, ", "))
+}
