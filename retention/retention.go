@@ -18,8 +18,10 @@ type Rule struct {
 	// Name is the table, for logs and documentation.
 	Name string
 	Age  time.Duration
-	// Delete removes at most $3 rows of organization $1 that are older than
-	// the point in time $2, the oldest first, along an index.
+	// Due finds a row of organization $1 that is older than the point in time
+	// $2, along an index: where it finds none, nothing is written.
+	Due string
+	// Delete removes at most $3 such rows, the oldest first.
 	Delete string
 	// Nobody is set where organization 0 has rows too.
 	Nobody bool
@@ -28,20 +30,26 @@ type Rule struct {
 // Rules is the table of what is kept how long (contract, 'Other constants';
 // open points, 'Preconditions and idempotency').
 var Rules = []Rule{
-	{"request_log", requestlog.Age, oldest("request_log", "at", "at", "request_id"), true},
-	{"events", 30 * 24 * time.Hour, oldest("events", "tick", "tick"), false},
-	{"idempotency", 24 * time.Hour, oldest("idempotency", "created_at", "principal_id", "idempotency_key"), false},
+	rule("request_log", requestlog.Age, "at", "at, request_id").nobody(),
+	rule("events", 30*24*time.Hour, "tick", "tick"),
+	rule("idempotency", 24*time.Hour, "created_at", "principal, key"),
 }
 
-// oldest writes a rule's statement: time is the column that holds the row's
-// time, key the columns that with the organization make the primary key.
-func oldest(table, time string, key ...string) string {
-	columns := key[0]
-	for _, k := range key[1:] {
-		columns += ", " + k
+// rule writes the statements for a table: time is the column that holds the
+// row's time, key the columns that with the organization are the primary key.
+func rule(table string, age time.Duration, time, key string) Rule {
+	due := fmt.Sprintf("from %s where organization = $1 and %s < $2 order by %s limit ", table, time, time)
+	return Rule{
+		Name:   table,
+		Age:    age,
+		Due:    "select 1 " + due + "1",
+		Delete: fmt.Sprintf("delete from %s where organization = $1 and (%s) in (select %s %s$3)", table, key, key, due),
 	}
-	return fmt.Sprintf(`delete from %[1]s where organization = $1 and (%[3]s) in (
-		select %[3]s from %[1]s where organization = $1 and %[2]s < $2 order by %[2]s limit $3)`, table, time, columns)
+}
+
+func (r Rule) nobody() Rule {
+	r.Nobody = true
+	return r
 }
 
 const (
@@ -114,6 +122,9 @@ func (r *Runner) Once(ctx context.Context) error {
 // next round, so it ends.
 func (r *Runner) apply(ctx context.Context, rule Rule, organization int64) (deleted int64, err error) {
 	before := clock.Now(r.clock).Add(-rule.Age)
+	if due, err := r.due(ctx, rule, organization, before); err != nil || !due {
+		return 0, err
+	}
 	for {
 		var n int64
 		err := r.db.Write(ctx, func(tx db.Tx) error {
@@ -134,6 +145,19 @@ func (r *Runner) apply(ctx context.Context, rule Rule, organization int64) (dele
 		case <-r.clock.After(Pause):
 		}
 	}
+}
+
+func (r *Runner) due(ctx context.Context, rule Rule, organization int64, before clock.Micros) (due bool, err error) {
+	err = r.db.Read(ctx, func(tx db.Tx) error {
+		var one int64
+		err := tx.QueryRow(ctx, rule.Due, organization, int64(before)).Scan(&one)
+		due = err == nil
+		if errors.Is(err, db.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return due, err
 }
 
 func (r *Runner) organizations(ctx context.Context) (numbers []int64, err error) {

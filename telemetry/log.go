@@ -1,0 +1,97 @@
+package telemetry
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"regexp"
+	"strings"
+)
+
+// NewLogger returns a structured logger in the given format, json or text.
+//
+// What may be logged: operation ids, record, key, request and organization
+// ids, kidShort, statuses, problem codes, numbers, durations, versions,
+// addresses of listeners, names of files that the operator configured, and
+// errors. What may not: names of people, e-mail addresses, the address of a
+// caller (the request log alone has it), paths and queries of requests, bodies,
+// and secrets of any kind. The logger is the second line of defence behind
+// whoever writes the line: attributes with a forbidden name lose their value,
+// and so does every part of a text that has the form of a secret or an
+// e-mail address, wherever it stands.
+func NewLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, error) {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: redact}
+	switch format {
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	case "text":
+		return slog.New(slog.NewTextHandler(w, options)), nil
+	}
+	return nil, fmt.Errorf("telemetry: the log format is json or text, not %q", format)
+}
+
+// removed stands where a value was.
+const removed = "[removed]"
+
+// forbidden are the names of attributes that lose their value, in lower case
+// and without '_' and '-'.
+var forbidden = map[string]bool{
+	"name": true, "firstname": true, "lastname": true, "displayname": true, "principalname": true,
+	"email": true, "phone": true, "mobile": true, "birthday": true, "note": true,
+	"ip": true, "remoteaddr": true, "remoteaddress": true, "clientaddress": true, "clientip": true, "xforwardedfor": true, "forwarded": true,
+	"path": true, "url": true, "uri": true, "query": true, "rawquery": true, "body": true, "header": true, "headers": true, "q": true,
+	"secret": true, "password": true, "token": true, "apikey": true, "authorization": true, "cookie": true, "setcookie": true,
+	"cursor": true, "idempotencykey": true, "masterkey": true, "dsn": true, "databaseurl": true,
+}
+
+// suspicious matches our own keys and secrets, credentials of other schemes,
+// the user part of a URL, and e-mail addresses.
+var suspicious = regexp.MustCompile(`(?i)\bkart_(?:test|live)_[0-9a-z_]+|\bwhsec_[0-9a-z+/=]+|\bbearer\s+\S+|\bbasic\s+[0-9a-z+/=]{8,}|://[^\s/@]+@|[^\s"'<>(),;:=]+@[^\s"'<>(),;:=]+`)
+
+// hints are what a text must hold before the expression is worth running.
+var hints = []string{"@", "kart_", "whsec_", "bearer", "basic"}
+
+func redact(_ []string, a slog.Attr) slog.Attr {
+	if forbidden[strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(a.Key))] {
+		return slog.String(a.Key, removed)
+	}
+	switch a.Value.Kind() {
+	case slog.KindString:
+		if s := a.Value.String(); suspect(s) {
+			return slog.String(a.Key, clean(s))
+		}
+	case slog.KindAny:
+		switch v := a.Value.Any().(type) {
+		case *slog.Source:
+		case error:
+			return slog.String(a.Key, clean(v.Error()))
+		case fmt.Stringer:
+			return slog.String(a.Key, clean(v.String()))
+		default:
+			return slog.String(a.Key, clean(fmt.Sprint(v)))
+		}
+	}
+	return a
+}
+
+func suspect(s string) bool {
+	lower := strings.ToLower(s)
+	for _, h := range hints {
+		if strings.Contains(lower, h) {
+			return true
+		}
+	}
+	return false
+}
+
+func clean(s string) string {
+	if !suspect(s) {
+		return s
+	}
+	return suspicious.ReplaceAllStringFunc(s, func(m string) string {
+		if strings.HasPrefix(m, "://") {
+			return "://" + removed + "@"
+		}
+		return removed
+	})
+}

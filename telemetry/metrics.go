@@ -1,0 +1,144 @@
+// Package telemetry owns what an operator sees: metrics, health, and logs that hold no personal data and no secrets.
+package telemetry
+
+import (
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Metrics is the registry of an instance. No label ever holds an
+// organization, a key or a principal: labels are few and the same everywhere.
+type Metrics struct {
+	Registry *prometheus.Registry
+
+	requests   *prometheus.CounterVec
+	duration   *prometheus.HistogramVec
+	inFlight   prometheus.Gauge
+	rejections *prometheus.CounterVec
+}
+
+// seconds are the upper bounds of the duration histogram, from a quarter of a
+// millisecond (a read from memory) to ten seconds.
+var seconds = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
+
+// NewMetrics returns a registry that holds the process, the Go runtime, the
+// build and the API's own metrics.
+func NewMetrics(version, commit string) *Metrics {
+	m := &Metrics{
+		Registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kartei_requests_total",
+			Help: "Calls of the API by operation, HTTP status and problem code (empty where the call succeeded).",
+		}, []string{"operation", "status", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "kartei_request_duration_seconds",
+			Help:    "Time from taking a call to having its answer ready.",
+			Buckets: seconds,
+		}, []string{"operation"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "kartei_requests_in_flight",
+			Help: "Calls of the API that are being answered.",
+		}),
+		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kartei_limit_rejections_total",
+			Help: "Calls refused with 429, by the policy that refused.",
+		}, []string{"policy"}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "kartei_build_info",
+		Help:        "Always 1; the labels say what is running.",
+		ConstLabels: prometheus.Labels{"version": version, "commit": commit, "go": runtime.Version()},
+	})
+	build.Set(1)
+	m.Registry.MustRegister(m.requests, m.duration, m.inFlight, m.rejections, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Counter shows a number that only grows and that someone else counts, for
+// example the entries that the request log dropped.
+func (m *Metrics) Counter(name, help string, value func() float64) {
+	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
+}
+
+// Gauge shows a number that someone else keeps, for example the length of the
+// writer's line.
+func (m *Metrics) Gauge(name, help string, value func() float64) {
+	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
+// GroupSizes returns a histogram of how many changes one commit of the data
+// base holds.
+func (m *Metrics) GroupSizes() prometheus.Observer {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "kartei_db_group_size",
+		Help:    "Changes that share one commit.",
+		Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256},
+	})
+	m.Registry.MustRegister(h)
+	return h
+}
+
+// Rejected counts a call that policy refused.
+func (m *Metrics) Rejected(policy string) { m.rejections.WithLabelValues(policy).Inc() }
+
+// Operation counts the calls of one operation.
+type Operation struct {
+	name     string
+	metrics  *Metrics
+	duration prometheus.Observer
+	// succeeded has a counter for each status below 400 that has occurred, so
+	// that counting a success is one atomic load and one atomic add.
+	succeeded [400]atomic.Pointer[prometheus.Counter]
+	failed    sync.Map // outcome -> prometheus.Counter
+}
+
+type outcome struct {
+	status int
+	code   string
+}
+
+// Operation returns the metrics of the operation with the given operationId,
+// or of all calls that reach no operation for the empty one. It is asked once
+// a row, not once a call.
+func (m *Metrics) Operation(name string) *Operation {
+	if name == "" {
+		name = "none"
+	}
+	return &Operation{name: name, metrics: m, duration: m.duration.WithLabelValues(name)}
+}
+
+// Start counts a call as being answered, until Done.
+func (o *Operation) Start() { o.metrics.inFlight.Inc() }
+
+// Done counts an answer: its status, the problem's code (empty where the call
+// succeeded) and how long it took.
+func (o *Operation) Done(status int, code string, d time.Duration) {
+	o.metrics.inFlight.Dec()
+	o.duration.Observe(d.Seconds())
+	o.counter(status, code).Inc()
+}
+
+func (o *Operation) counter(status int, code string) prometheus.Counter {
+	if code == "" && status >= 0 && status < len(o.succeeded) {
+		if c := o.succeeded[status].Load(); c != nil {
+			return *c
+		}
+		c := o.metrics.requests.WithLabelValues(o.name, strconv.Itoa(status), "")
+		o.succeeded[status].Store(&c)
+		return c
+	}
+	key := outcome{status, code}
+	if c, ok := o.failed.Load(key); ok {
+		return c.(prometheus.Counter)
+	}
+	c := o.metrics.requests.WithLabelValues(o.name, strconv.Itoa(status), code)
+	o.failed.Store(key, c)
+	return c
+}
