@@ -37,7 +37,7 @@ create table principals (
 	disabled     boolean not null,
 	created_at   bigint  not null
 );
-create index principals_organization on principals (organization, created_at, id);
+create index principals_organization on principals (organization, kind, id);
 
 create table api_keys (
 	kid          text    not null primary key,
@@ -60,7 +60,7 @@ create table api_keys (
 	created_at   bigint  not null,
 	last_used_at bigint  not null
 );
-create index api_keys_organization on api_keys (organization, created_at, id);
+create index api_keys_organization on api_keys (organization, id);
 
 -- One row for everything that replicas keep in memory; whoever changes it
 -- adds one, and who finds another number forgets what it kept.

@@ -1,0 +1,185 @@
+package access
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"kartei/fault"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Bounds of what administrative acts take.
+const (
+	maxName     = 200
+	maxEmail    = 254
+	maxNetworks = 50
+	// maxPage is how many entries one page of a list holds.
+	maxPage = 1000
+)
+
+// faults gathers what is wrong with an input, so that all of it is told at once.
+type faults []fault.Field
+
+func (f *faults) add(name string, code fault.FieldCode, limit any) {
+	*f = append(*f, fault.Field{Name: name, Code: code, Limit: limit})
+}
+
+// say adds a fault with a sentence of its own.
+func (f *faults) say(name string, code fault.FieldCode, de, en string) {
+	*f = append(*f, fault.Field{Name: name, Code: code, Text: &fault.Text{DE: de, EN: en}})
+}
+
+// err returns the faults as one error, or nil.
+func (f faults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return fault.Invalid(f...)
+}
+
+// name cleans a name: trimmed, NFC, 1 to 200 characters, no control characters.
+func (f *faults) name(field, s string) string {
+	s = f.text(field, s)
+	switch n := utf8.RuneCountInString(s); {
+	case s == "":
+		f.add(field, fault.Required, nil)
+	case n > maxName:
+		f.add(field, fault.TooLong, maxName)
+	}
+	return s
+}
+
+// text cleans a text of one line.
+func (f *faults) text(field, s string) string {
+	s = norm.NFC.String(strings.TrimSpace(s))
+	if !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0 {
+		f.say(field, fault.InvalidFormat, "Steuerzeichen sind nicht erlaubt.", "Control characters are not allowed.")
+		return ""
+	}
+	return s
+}
+
+// email cleans an email address. Whether it exists only a mail can tell, so
+// the rule is coarse: one @ with something before it and a domain after it.
+func (f *faults) email(field, s string) string {
+	s = f.text(field, s)
+	local, domain, found := strings.Cut(s, "@")
+	switch {
+	case s == "":
+		f.add(field, fault.Required, nil)
+	case utf8.RuneCountInString(s) > maxEmail:
+		f.add(field, fault.TooLong, maxEmail)
+	case !found || local == "" || domain == "" || strings.ContainsAny(s, " <>,;\"") || strings.Contains(domain, "@"):
+		f.add(field, fault.InvalidFormat, "name@example.org")
+	}
+	return s
+}
+
+// foldEmail makes addresses comparable that reach the same mailbox.
+func foldEmail(s string) string { return strings.ToLower(s) }
+
+// oneOf checks a value against a closed set.
+func oneOf[T ~string](f *faults, field string, value T, allowed ...T) {
+	if slices.Contains(allowed, value) {
+		return
+	}
+	words := make([]string, len(allowed))
+	for i, a := range allowed {
+		words[i] = string(a)
+	}
+	code := fault.NotInEnum
+	if value == "" {
+		code = fault.Required
+	}
+	f.add(field, code, words)
+}
+
+func (f *faults) rights(field string, rights Rights) {
+	for _, family := range slices.Sorted(maps.Keys(rights)) {
+		if !slices.Contains(Families, family) {
+			f.add(field, fault.UnknownField, slices.Clone(Families))
+			continue
+		}
+		oneOf(f, field+"."+family, rights[family], NoRight, ReadRight, WriteRight)
+	}
+}
+
+// scopes checks scopes and returns them sorted, each once.
+func (f *faults) scopes(field string, scopes []string) []string {
+	if len(scopes) == 0 {
+		f.add(field, fault.Required, nil)
+	}
+	var clean []string
+	for i, scope := range scopes {
+		if scope = strings.TrimSpace(scope); !validScope(scope) {
+			f.add(indexed(field, i), fault.NotInEnum, AllScopes())
+			continue
+		}
+		clean = append(clean, scope)
+	}
+	slices.Sort(clean)
+	return slices.Compact(clean)
+}
+
+// The widest networks that a key may be bound to: anything wider is no
+// binding. An IPv4 /8 and an IPv6 /16 are more than any one network operator has.
+const (
+	widestIPv4 = 8
+	widestIPv6 = 16
+)
+
+// networks parses addresses and CIDR networks, IPv4 or IPv6, and returns them
+// without host bits, sorted, each once.
+func (f *faults) networks(field string, texts []string) []netip.Prefix {
+	if len(texts) > maxNetworks {
+		f.add(field, fault.TooLong, fault.Items(maxNetworks))
+		return nil
+	}
+	var nets []netip.Prefix
+	for i, text := range texts {
+		net, ok := parseNetwork(strings.TrimSpace(text))
+		if !ok {
+			f.say(indexed(field, i), fault.InvalidFormat,
+				"Erwartet wird eine IP-Adresse oder ein Netz in CIDR-Schreibweise, etwa 192.0.2.7 oder 2001:db8::/48.",
+				"Expected is an IP address or a network in CIDR notation, such as 192.0.2.7 or 2001:db8::/48.")
+			continue
+		}
+		if net.Addr().Is4() && net.Bits() < widestIPv4 || net.Addr().Is6() && net.Bits() < widestIPv6 {
+			f.say(indexed(field, i), fault.OutOfRange,
+				"Das Netz ist zu groß: höchstens /8 bei IPv4 und /16 bei IPv6.",
+				"The network is too large: at most /8 for IPv4 and /16 for IPv6.")
+			continue
+		}
+		nets = append(nets, net)
+	}
+	slices.SortFunc(nets, netip.Prefix.Compare)
+	return slices.Compact(nets)
+}
+
+// parseNetwork takes an address as the network of that one address. IPv4 in
+// IPv6 becomes IPv4, as callers' addresses do.
+func parseNetwork(text string) (netip.Prefix, bool) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		if addr.Zone() != "" {
+			return netip.Prefix{}, false
+		}
+		addr = addr.Unmap()
+		return netip.PrefixFrom(addr, addr.BitLen()), true
+	}
+	net, err := netip.ParsePrefix(text)
+	if err != nil {
+		return netip.Prefix{}, false
+	}
+	if net.Addr().Is4In6() {
+		if net.Bits() < 96 {
+			return netip.Prefix{}, false
+		}
+		net = netip.PrefixFrom(net.Addr().Unmap(), net.Bits()-96)
+	}
+	return net.Masked(), true
+}

@@ -1,0 +1,24 @@
+package access
+
+import (
+	"context"
+	"errors"
+
+	"kartei/db"
+)
+
+// Setting returns a setting of the instance, empty where it was never set.
+func Setting(ctx context.Context, tx db.Tx, name string) (string, error) {
+	var value string
+	err := tx.QueryRow(ctx, selectSetting, name).Scan(&value)
+	if errors.Is(err, db.ErrNoRows) {
+		return "", nil
+	}
+	return value, err
+}
+
+// PutSetting sets a setting of the instance. Secrets do not belong here.
+func PutSetting(ctx context.Context, tx db.Tx, name, value string) error {
+	_, err := tx.Exec(ctx, upsertSetting, name, value)
+	return err
+}
