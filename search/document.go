@@ -1,0 +1,138 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Rank is how much a word weighs: the lower, the further up its record stands.
+type Rank int
+
+// The ranks of open-points.md: names weigh more than email and company, those
+// more than notes.
+const (
+	Name Rank = iota
+	Detail
+	Note
+	ranks = 3
+)
+
+// maxWords is how many different words a record is found by. Ten thousand
+// characters hold fewer than three thousand, so it binds only the content of
+// documents, of which the first words are kept.
+const maxWords = 4096
+
+// Document is the words by which a record is found. The zero value is empty
+// and ready. Add what weighs most first.
+type Document struct {
+	words map[string]Rank
+}
+
+// Add takes the words of text. An email address and a telephone number in it
+// are also found as a whole.
+func (d *Document) Add(rank Rank, text string) {
+	split(fold(text), false, func(word string, _ bool) { d.add(rank, word) })
+}
+
+// AddEmail takes an email address: found as a whole and by its parts.
+func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
+
+// AddPhone takes a telephone number: found in any way of writing it, with and
+// without the country's code, and by its last groups of digits.
+func (d *Document) AddPhone(rank Rank, text string) {
+	folded := fold(text)
+	split(folded, false, func(word string, _ bool) {
+		if len(word) >= minDigits || !isDigits(word) {
+			d.add(rank, word)
+		}
+	})
+	start := strings.IndexAny(folded, "+0123456789")
+	if start < 0 {
+		return
+	}
+	if national, n := number(folded[start:]); n > 0 {
+		d.add(rank, national[1:])
+	} else {
+		start += strings.IndexAny(folded[start:], "0123456789") + 0
+	}
+	digits, groups, _ := digitGroups(strings.TrimPrefix(folded[start:], "+"))
+	for i, from := range groups {
+		if tail := strings.TrimLeft(digits[from:], "0"); len(tail) >= minTail && (i > 0 || len(groups) == 1) {
+			d.add(rank, tail)
+		}
+	}
+}
+
+func isDigits(word string) bool {
+	for i := range len(word) {
+		if !isDigit(word[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *Document) add(rank Rank, word string) {
+	if word == "" {
+		return
+	}
+	before, known := d.words[word]
+	switch {
+	case known && before <= rank, !known && len(d.words) >= maxWords:
+		return
+	case d.words == nil:
+		d.words = make(map[string]Rank, 24)
+	}
+	d.words[word] = rank
+}
+
+// posting is one word of a record at its rank.
+type posting struct {
+	rank Rank
+	word string
+}
+
+func (p posting) compare(o posting) int {
+	return cmp.Or(cmp.Compare(p.rank, o.rank), strings.Compare(p.word, o.word))
+}
+
+// postings returns the words, those that weigh most first, then by bytes.
+func (d *Document) postings() []posting {
+	list := make([]posting, 0, len(d.words))
+	for word, rank := range d.words {
+		list = append(list, posting{rank, word})
+	}
+	slices.SortFunc(list, posting.compare)
+	return list
+}
+
+// join writes postings as one text: '0anna 0berg 1kanzlei'.
+func join(list []posting) string {
+	var b strings.Builder
+	for i, p := range list {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteByte('0' + byte(p.rank))
+		b.WriteString(p.word)
+	}
+	return b.String()
+}
+
+// next cuts the first posting off a text that join wrote.
+func next(text string) (p posting, rest string) {
+	word, rest, _ := strings.Cut(text, " ")
+	return posting{Rank(word[0] - '0'), word[1:]}, rest
+}
+
+// parse reads what join wrote.
+func parse(text string) []posting {
+	list := make([]posting, 0, strings.Count(text, " ")+1)
+	for text != "" {
+		var p posting
+		p, text = next(text)
+		list = append(list, p)
+	}
+	return list
+}

@@ -1,0 +1,132 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"kartei/clock"
+	"kartei/db"
+)
+
+// Subject is the record that a document belongs to.
+type Subject struct {
+	Organization int64
+	// Family is the record's kind, for example contact. It is part of every
+	// posting, so it is short.
+	Family string
+	ID     string
+	// Created is the tick of the record's creation: unique in the
+	// organization, and the order of hits that are otherwise alike.
+	Created clock.Micros
+	// Private limits the record to Owner and to admins.
+	Private bool
+	Owner   string
+}
+
+// Everyone and Admins are the audiences that are not one principal.
+const (
+	everyone = ""
+	admins   = "*"
+)
+
+// position returns the record's place in the index: the newest first.
+func (s Subject) position() int64 { return -int64(s.Created) }
+
+// audiences returns under whom the record's postings stand. Every reader reads
+// two audiences of which a record is in at most one.
+func (s Subject) audiences() []string {
+	if s.Private {
+		return []string{s.Owner, admins}
+	}
+	return []string{everyone}
+}
+
+const (
+	insertDocument = `insert into search_documents (organization, family, position, id, words) values ($1, $2, $3, $4, $5)`
+	updateDocument = `update search_documents set words = $4 where organization = $1 and family = $2 and position = $3`
+	deleteDocument = `delete from search_documents where organization = $1 and family = $2 and position = $3`
+	selectDocument = `select words from search_documents where organization = $1 and family = $2 and position = $3`
+	insertPosting  = `insert into search_postings (organization, family, audience, rank, word, position) values ($1, $2, $3, $4, $5, $6)`
+	deletePosting  = `delete from search_postings where organization = $1 and family = $2 and audience = $3 and rank = $4 and word = $5 and position = $6`
+)
+
+// Put indexes a record for the first time.
+func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
+	list := d.postings()
+	tx.Queue(insertDocument, s.Organization, s.Family, s.position(), s.ID, join(list))
+	for _, audience := range s.audiences() {
+		queue(tx, insertPosting, s, audience, list)
+	}
+	return nil
+}
+
+// Replace makes d the words of a record that was Put as before and is now as
+// after: they differ in Private and Owner at most. Only what differs is
+// written. A record that was never Put is Put.
+func Replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) error {
+	words, err := wordsOf(ctx, tx, before)
+	if errors.Is(err, db.ErrNoRows) {
+		return Put(ctx, tx, after, d)
+	}
+	if err != nil {
+		return err
+	}
+	was, is := parse(words), d.postings()
+	for _, audience := range before.audiences() {
+		if slices.Contains(after.audiences(), audience) {
+			queue(tx, deletePosting, before, audience, without(was, is))
+		} else {
+			queue(tx, deletePosting, before, audience, was)
+		}
+	}
+	for _, audience := range after.audiences() {
+		if slices.Contains(before.audiences(), audience) {
+			queue(tx, insertPosting, after, audience, without(is, was))
+		} else {
+			queue(tx, insertPosting, after, audience, is)
+		}
+	}
+	if now := join(is); now != words {
+		tx.Queue(updateDocument, after.Organization, after.Family, after.position(), now)
+	}
+	return nil
+}
+
+// Remove erases everything that the index holds of a record.
+func Remove(ctx context.Context, tx db.Tx, s Subject) error {
+	words, err := wordsOf(ctx, tx, s)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, audience := range s.audiences() {
+		queue(tx, deletePosting, s, audience, parse(words))
+	}
+	tx.Queue(deleteDocument, s.Organization, s.Family, s.position())
+	return nil
+}
+
+func wordsOf(ctx context.Context, tx db.Tx, s Subject) (words string, err error) {
+	err = tx.QueryRow(ctx, selectDocument, s.Organization, s.Family, s.position()).Scan(&words)
+	return words, err
+}
+
+func queue(tx db.Tx, statement string, s Subject, audience string, list []posting) {
+	for _, p := range list {
+		tx.Queue(statement, s.Organization, s.Family, audience, int64(p.rank), p.word, s.position())
+	}
+}
+
+// without returns the postings of a that are not in b; both are in order.
+func without(a, b []posting) []posting {
+	var list []posting
+	for _, p := range a {
+		if _, found := slices.BinarySearchFunc(b, p, posting.compare); !found {
+			list = append(list, p)
+		}
+	}
+	return list
+}

@@ -1,0 +1,98 @@
+package search
+
+import "strings"
+
+// A telephone number is looked for in its national form: '+49 (0)30 1234567',
+// '0049 30 1234567' and '030/1234567' are all '0301234567'. The country is
+// left out, because hardly anyone types it.
+
+const (
+	maxDigits = 20 // E.164 has 15, and some write prefixes before them
+	// minDigits is how many digits a number has that is written without
+	// spaces. Fewer are a postal code or the like.
+	minDigits = 7
+	// minTail is the fewest last digits by which a number is found.
+	minTail = 3
+)
+
+// number returns the national form of the telephone number at the beginning of
+// s and its length in bytes, or 0 where none begins. It takes what begins with
+// '+', and what begins with '0' and either has two groups of digits or is long.
+func number(s string) (national string, n int) {
+	if s == "" || s[0] != '+' && s[0] != '0' {
+		return "", 0
+	}
+	plus := s[0] == '+'
+	if plus {
+		s = s[1:]
+	}
+	digits, groups, n := digitGroups(s)
+	if plus {
+		n++
+	}
+	switch {
+	case len(groups) == 0, !plus && len(groups) == 1 && len(digits) < minDigits:
+		return "", 0
+	}
+	return nationalForm(digits, plus), n
+}
+
+// digitGroups reads groups of digits with at most three separators between
+// them, up to maxDigits, and returns all digits, where in them each group
+// begins, and the length read. A group that runs into a letter does not count.
+func digitGroups(s string) (digits string, groups []int, n int) {
+	var all strings.Builder
+	for i := 0; i < len(s); {
+		start := i
+		for i < len(s) && isDigit(s[i]) {
+			i++
+		}
+		if i == start || all.Len()+i-start > maxDigits || i < len(s) && !isGap(s[i]) && !isNumberGap(s[i]) && !isStop(s[i]) {
+			break
+		}
+		groups = append(groups, all.Len())
+		all.WriteString(s[start:i])
+		n = i
+		for i < len(s) && i < n+3 && isNumberGap(s[i]) {
+			i++
+		}
+	}
+	return all.String(), groups, n
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// isNumberGap reports whether c is written between the groups of a number.
+func isNumberGap(c byte) bool {
+	return c == ' ' || c == '-' || c == '/' || c == '(' || c == ')'
+}
+
+// isStop reports whether c may follow a number in a sentence.
+func isStop(c byte) bool { return c == '.' || c == '!' || c == '?' }
+
+// nationalForm returns the digits without an international prefix, behind one 0.
+func nationalForm(digits string, plus bool) string {
+	if !plus && len(digits) >= minDigits && strings.HasPrefix(digits, "00") {
+		digits, plus = digits[2:], true
+	}
+	if plus {
+		digits = digits[min(countryCode(digits), len(digits)):]
+	}
+	return "0" + strings.TrimLeft(digits, "0")
+}
+
+// countryCode returns how many digits the country code at the beginning has
+// (ITU-T E.164): 1 and 7 stand alone, those listed have two, all others three.
+func countryCode(digits string) int {
+	const two = "20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 " +
+		"60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98"
+	switch {
+	case digits == "":
+		return 0
+	case digits[0] == '1' || digits[0] == '7':
+		return 1
+	case len(digits) < 2 || strings.Contains(two, digits[:2]):
+		return 2
+	}
+	return 3
+}
