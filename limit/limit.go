@@ -58,6 +58,9 @@ type Charge struct {
 	// Reads is set for calls that return records: lists, reads, search and
 	// documents' content. The policy outflow applies to them.
 	Reads bool
+	// At is when the call was taken, by the limiter's clock. Zero reads the
+	// clock, which is a third of what Take costs.
+	At time.Time
 	// Into is an optional buffer: where its capacity suffices, the statuses
 	// of the answer are written into it and Take allocates nothing. Eight are
 	// always enough.

@@ -368,6 +368,25 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestTimesOutOfOrder hands over times in another order than they were read
+// in, as concurrent calls do: nothing comes in twice.
+func TestTimesOutOfOrder(t *testing.T) {
+	c := clock.NewFake(start)
+	l := New(Config{Metered: true}, c)
+	for range 60 {
+		take(t, l, Charge{Key: "key_a", Points: 10, At: start})
+	}
+	for range 1000 {
+		take(t, l, Charge{Key: "key_a", At: start.Add(time.Second)})
+		take(t, l, Charge{Key: "key_a", At: start.Add(-time.Hour)})
+		take(t, l, Charge{Key: "key_a", At: start})
+	}
+	c.Advance(time.Second)
+	if s := status(t, l, Charge{Key: "key_a"}, "key"); s.Remaining != 5 {
+		t.Errorf("%d came in within one second", s.Remaining)
+	}
+}
+
 func TestSmallQuotaMakesNothingImpossible(t *testing.T) {
 	policies, err := With(Override{"key", 1, 2})
 	if err != nil {
@@ -434,8 +453,12 @@ func BenchmarkTake(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, keys := range []int{1, 1000} {
-		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+	for _, test := range []struct {
+		keys int
+		at   time.Time
+	}{{1, time.Time{}}, {1000, time.Time{}}, {1000, time.Now()}} {
+		keys := test.keys
+		b.Run(fmt.Sprintf("keys=%d/clock=%t", keys, test.at.IsZero()), func(b *testing.B) {
 			l := New(Config{Metered: true, Policies: policies}, clock.System)
 			names := make([]string, keys)
 			for i := range names {
@@ -448,7 +471,7 @@ func BenchmarkTake(b *testing.B) {
 				i := int(next.Add(1)) * 97
 				for pb.Next() {
 					i++
-					d, _ := l.Take(context.Background(), Charge{Organization: 1, Key: names[i%keys], Points: 1, Reads: true, Into: into})
+					d, _ := l.Take(context.Background(), Charge{Organization: 1, Key: names[i%keys], Points: 1, Reads: true, Into: into, At: test.at})
 					runtime.KeepAlive(d)
 				}
 			})

@@ -89,10 +89,16 @@ func (l *memory) class(c *Charge) *class {
 
 func (l *memory) Metered() bool { return l.metered }
 
-// now is the time since the limiter was made, in microseconds. On the
-// system's clock it is monotonic: setting the machine's time gives nobody
+// now is the time of the call since the limiter was made, in microseconds. On
+// the system's clock it is monotonic: setting the machine's time gives nobody
 // points and takes none.
-func (l *memory) now() int64 { return l.clock.Now().Sub(l.start).Microseconds() }
+func (l *memory) now(c *Charge) int64 {
+	at := c.At
+	if at.IsZero() {
+		at = l.clock.Now()
+	}
+	return at.Sub(l.start).Microseconds()
+}
 
 // hold is a bucket that one Take has locked.
 type hold struct {
@@ -113,7 +119,7 @@ func (l *memory) Take(_ context.Context, c Charge) (Decision, error) {
 		return d, nil
 	}
 	var held [8]hold
-	n, now := 0, l.now()
+	n, now := 0, l.now(&c)
 	for j, i := range k.policies {
 		m := l.meters[i]
 		if m == nil {
@@ -148,7 +154,7 @@ func (l *memory) Take(_ context.Context, c Charge) (Decision, error) {
 
 func (l *memory) Status(_ context.Context, c Charge) ([]Status, error) {
 	out := c.Into[:0]
-	now := l.now()
+	now := l.now(&c)
 	for i, p := range l.policies {
 		s := l.atRest(i)
 		if m := l.meters[i]; m != nil {
