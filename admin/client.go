@@ -1,0 +1,113 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+)
+
+// maxAnswer bounds what a client reads of one answer.
+const maxAnswer = 256 << 20
+
+// ErrNoServer is returned, wrapped, when nobody serves on the data folder.
+var ErrNoServer = errors.New("no server is running on it")
+
+// Client calls the acts of a running server.
+type Client struct {
+	path string
+	http *http.Client
+}
+
+// Dial returns a client of the server on a data folder. ErrNoServer tells
+// that there is none: no socket, or one that a dead server left.
+func Dial(dataDir string) (*Client, error) {
+	path, err := socketPath(dataDir)
+	if errors.Is(err, ErrPathTooLong) { // then no server can have opened one
+		return nil, fmt.Errorf("admin: %s: %w", dataDir, ErrNoServer)
+	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", path)
+	}
+	probe, err := dial(context.Background(), "", "")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("admin: %s: %w", dataDir, ErrNoServer)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("admin: %w", err)
+	}
+	probe.Close()
+	return &Client{path, &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1, DisableCompression: true}}}, nil
+}
+
+// Call carries out an act in the server. It waits as long as the act takes.
+func (c *Client) Call(ctx context.Context, name string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("admin: %s: %w", name, err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://kartei/acts/"+name, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("admin: %s: %w", name, err)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("admin: %s: %w", c.path, err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("admin: %s: %w", c.path, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return decodeError(response.StatusCode, answer)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("admin: %s: answer: %w", name, err)
+	}
+	return nil
+}
+
+// Close ends the client's connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Config says where the data is.
+type Config struct {
+	// DataDir is the folder in which a server's socket would be; empty where
+	// there is none to ask.
+	DataDir string
+	// Open opens the data base in this process and returns the acts on it, and
+	// how to close it. On SQLite it takes the single-process lock and fails
+	// where somebody has it.
+	Open func(ctx context.Context) (Acts, func(), error)
+}
+
+// Connect returns the acts of the server that runs on the data, or, where
+// none does, acts on the data itself. The function that it returns must be
+// called at the end.
+func Connect(ctx context.Context, cfg Config) (Caller, func(), error) {
+	if cfg.DataDir != "" {
+		client, err := Dial(cfg.DataDir)
+		if err == nil {
+			return client, client.Close, nil
+		}
+		if !errors.Is(err, ErrNoServer) {
+			return nil, nil, err
+		}
+	}
+	acts, closeAll, err := cfg.Open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return acts, closeAll, nil
+}

@@ -1,0 +1,195 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// SocketName is the socket's file in the data folder.
+const SocketName = "kartei.sock"
+
+const (
+	maxInput = 1 << 20
+	// maxCalls is how many acts run at once; who comes later waits.
+	maxCalls = 16
+	// maxPath is how many bytes a socket's path may have: 107 on Linux. The
+	// kernel's field also holds a NUL.
+	maxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
+	// grace is how long acts may still run when the server ends.
+	grace = 10 * time.Second
+)
+
+// ErrServed is returned, wrapped, when a server answers on the data folder's
+// socket already.
+var ErrServed = errors.New("another server answers on it")
+
+// ErrPathTooLong is returned, wrapped, when the data folder's path is too long
+// for a socket in it.
+var ErrPathTooLong = errors.New("path too long for a socket")
+
+func socketPath(dataDir string) (string, error) {
+	path := filepath.Join(dataDir, SocketName)
+	if len(path) > maxPath {
+		return "", fmt.Errorf("admin: %s: %w: %d bytes, at most %d; use a data folder with a shorter path",
+			path, ErrPathTooLong, len(path), maxPath)
+	}
+	return path, nil
+}
+
+// Listen opens the socket in the data folder for its owner only. What a
+// server that died left behind is removed; a file that is no socket, and a
+// socket on which somebody answers, are left alone and are errors.
+func Listen(dataDir string) (net.Listener, error) {
+	path, err := socketPath(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	if err := removeStale(path); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("admin: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("admin: %w", err)
+	}
+	return ownersOnly{l}, nil
+}
+
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	if info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("admin: %s is in the way: it is not a socket", path)
+	}
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		conn.Close()
+		return fmt.Errorf("admin: %s: %w", path, ErrServed)
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("admin: %w", err)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	return nil
+}
+
+// ownersOnly refuses connections of other users than the process's own and
+// root, should the file's mode not keep them away.
+type ownersOnly struct{ net.Listener }
+
+func (l ownersOnly) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil || ownPeer(conn) {
+			return conn, err
+		}
+		conn.Close()
+	}
+}
+
+// Serve opens the socket in the data folder and serves acts on it until ctx
+// ends; then it waits for running ones, and removes the socket.
+func Serve(ctx context.Context, dataDir string, acts Acts) error {
+	l, err := Listen(dataDir)
+	if err != nil {
+		return err
+	}
+	return ServeOn(ctx, l, acts)
+}
+
+// ServeOn is Serve on a listener that Listen opened.
+func ServeOn(ctx context.Context, l net.Listener, acts Acts) error {
+	mux := http.NewServeMux()
+	mux.Handle("POST /acts/{name}", handler(acts))
+	server := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	done := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		err := server.Shutdown(bounded)
+		if err != nil {
+			server.Close()
+		}
+		done <- err
+	})
+	err := server.Serve(l)
+	if stop() { // it failed by itself
+		server.Close()
+		return fmt.Errorf("admin: %w", err)
+	}
+	if err := <-done; err != nil {
+		return fmt.Errorf("admin: acts were still running at the end: %w", err)
+	}
+	return nil
+}
+
+func handler(acts Acts) http.Handler {
+	slots := make(chan struct{}, maxCalls)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-r.Context().Done():
+			return
+		}
+		status, body := run(acts, r)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		w.Write(body)
+	})
+}
+
+// run carries out one act.
+func run(acts Acts, r *http.Request) (int, []byte) {
+	answer, err := func() (any, error) {
+		act, known := acts[r.PathValue("name")]
+		if !known {
+			return nil, unknownAct(r.PathValue("name"))
+		}
+		in, err := io.ReadAll(io.LimitReader(r.Body, maxInput+1))
+		if err != nil {
+			return nil, fmt.Errorf("admin: input: %w", err)
+		}
+		if len(in) > maxInput {
+			return nil, fmt.Errorf("admin: the input is larger than %d bytes", maxInput)
+		}
+		return act(r.Context(), in)
+	}()
+	if err == nil {
+		var body []byte
+		if body, err = json.Marshal(answer); err == nil {
+			return http.StatusOK, body
+		}
+	}
+	body, encodeErr := encodeError(err)
+	if encodeErr != nil {
+		return http.StatusInternalServerError, nil
+	}
+	return statusOf(err), body
+}
