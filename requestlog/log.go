@@ -29,7 +29,7 @@ const (
 
 // Log writes entries in the background. It is safe for use by several goroutines.
 type Log struct {
-	db      db.DB
+	Reader
 	clock   clock.Clock
 	entries chan Entry
 	dropped atomic.Uint64
@@ -43,7 +43,7 @@ type Log struct {
 // New returns a log and starts its writer. Close ends it.
 func New(d db.DB, c clock.Clock) *Log {
 	l := &Log{
-		db: d, clock: c,
+		Reader: Reader{d}, clock: c,
 		entries: make(chan Entry, Waiting),
 		done:    make(chan struct{}),
 		flush:   make(chan chan struct{}),

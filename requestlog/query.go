@@ -37,11 +37,17 @@ func (f *Filter) limit() int {
 	return min(f.Limit, MaxLimit)
 }
 
+// Reader reads the request log. It is safe for use by several goroutines.
+type Reader struct{ db db.DB }
+
+// NewReader returns a reader for a process that writes no log of its own.
+func NewReader(d db.DB) *Reader { return &Reader{d} }
+
 // Query returns the newest entries that match, newest first. Entries appear
 // some 200 ms after their call.
-func (l *Log) Query(ctx context.Context, f Filter) ([]Entry, error) {
+func (r *Reader) Query(ctx context.Context, f Filter) ([]Entry, error) {
 	var out []Entry
-	err := l.db.Read(ctx, func(tx db.Tx) error {
+	err := r.db.Read(ctx, func(tx db.Tx) error {
 		var err error
 		out, err = query(ctx, tx, f)
 		return err
@@ -51,15 +57,15 @@ func (l *Log) Query(ctx context.Context, f Filter) ([]Entry, error) {
 
 // QueryAll is Query over all organizations and those that belong to nobody,
 // for the operator; it does not look at f.Organization.
-func (l *Log) QueryAll(ctx context.Context, f Filter) ([]Entry, error) {
+func (r *Reader) QueryAll(ctx context.Context, f Filter) ([]Entry, error) {
 	var out []Entry
-	err := l.db.Read(ctx, func(tx db.Tx) error {
-		numbers, err := organizations(ctx, tx)
+	err := r.db.Read(ctx, func(tx db.Tx) error {
+		ids, err := organizations(ctx, tx)
 		if err != nil {
 			return err
 		}
 		out = nil
-		for _, f.Organization = range numbers {
+		for f.Organization = range ids {
 			some, err := query(ctx, tx, f)
 			if err != nil {
 				return err
@@ -78,23 +84,24 @@ func newest(entries []Entry, limit int) []Entry {
 	return entries[:min(len(entries), limit)]
 }
 
-func organizations(ctx context.Context, tx db.Tx) ([]int64, error) {
-	rows, err := tx.Query(ctx, `select number from organizations order by number`)
+// organizations returns the ids of all organizations by their numbers; Nobody
+// has the empty one.
+func organizations(ctx context.Context, tx db.Tx) (map[int64]string, error) {
+	rows, err := tx.Query(ctx, `select number, id from organizations`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	numbers := []int64{Nobody}
+	ids := map[int64]string{Nobody: ""}
 	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
+		var number int64
+		var id string
+		if err := rows.Scan(&number, &id); err != nil {
 			return nil, err
 		}
-		if n != Nobody {
-			numbers = append(numbers, n)
-		}
+		ids[number] = id
 	}
-	return numbers, rows.Err()
+	return ids, rows.Err()
 }
 
 func query(ctx context.Context, tx db.Tx, f Filter) ([]Entry, error) {

@@ -1,0 +1,103 @@
+package requestlog
+
+import (
+	"context"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/fault"
+)
+
+// QueryInput is what the act log.query takes. Empty members do not restrict.
+type QueryInput struct {
+	// Organization is an org_... id.
+	Organization string `json:"organization,omitempty"`
+	// Key is a key's id or the first 8 characters of its kid.
+	Key string `json:"key,omitempty"`
+	// Status is one status (401) or a class (4xx).
+	Status string       `json:"status,omitempty"`
+	Since  clock.Micros `json:"since"`
+	Until  clock.Micros `json:"until"`
+	// Limit is 1 to MaxLimit; 0 is DefaultLimit.
+	Limit int `json:"limit,omitempty"`
+}
+
+// QueryOutput is what the act log.query answers, the newest call first.
+type QueryOutput struct {
+	Entries []Line `json:"entries"`
+}
+
+// Line is an entry as scripts read it. What is not known is the empty text.
+type Line struct {
+	Time           clock.Micros `json:"time"`
+	RequestID      string       `json:"requestId"`
+	OrganizationID string       `json:"organizationId"`
+	KeyID          string       `json:"keyId"`
+	KidShort       string       `json:"kidShort"`
+	PrincipalID    string       `json:"principalId"`
+	Operation      string       `json:"operation"`
+	Method         string       `json:"method"`
+	Status         int          `json:"status"`
+	Code           string       `json:"code"`
+	DurationMicros int64        `json:"durationMicros"`
+	Address        string       `json:"address"`
+	Reason         string       `json:"reason"`
+}
+
+// QueryAct is Query for administration; it writes what waits first, so that a
+// call is in the answer as soon as it was answered itself.
+func (l *Log) QueryAct(ctx context.Context, in QueryInput) (QueryOutput, error) {
+	if err := l.Flush(ctx); err != nil {
+		return QueryOutput{}, err
+	}
+	return l.Reader.QueryAct(ctx, in)
+}
+
+// QueryAct is Query for administration.
+func (r *Reader) QueryAct(ctx context.Context, in QueryInput) (QueryOutput, error) {
+	out := QueryOutput{Entries: []Line{}}
+	f := Filter{Key: in.Key, Since: in.Since, Until: in.Until, Limit: in.Limit}
+	if in.Limit < 0 || in.Limit > MaxLimit {
+		return out, fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: MaxLimit})
+	}
+	if in.Status != "" && f.Statuses.UnmarshalText([]byte(in.Status)) != nil {
+		return out, fault.BadRequest(fault.Field{Name: "status", Code: fault.InvalidFormat})
+	}
+	var ids map[int64]string
+	err := r.db.Read(ctx, func(tx db.Tx) (err error) {
+		ids, err = organizations(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	var entries []Entry
+	if in.Organization == "" {
+		entries, err = r.QueryAll(ctx, f)
+	} else {
+		found := false
+		for number, id := range ids {
+			if id == in.Organization {
+				f.Organization, found = number, true
+			}
+		}
+		if !found {
+			return out, fault.BadRequest(fault.Field{Name: "organization", Code: fault.FieldNotFound})
+		}
+		entries, err = r.Query(ctx, f)
+	}
+	for i := range entries {
+		out.Entries = append(out.Entries, entries[i].line(ids))
+	}
+	return out, err
+}
+
+func (e *Entry) line(ids map[int64]string) Line {
+	address := ""
+	if e.Address.IsValid() {
+		address = e.Address.String()
+	}
+	return Line{e.At, e.RequestID, ids[e.Organization], e.KeyID, e.KidShort, e.PrincipalID, e.Operation, e.Method,
+		e.Status, e.Code, int64(e.Duration / time.Microsecond), address, e.Reason}
+}
