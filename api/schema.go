@@ -1,0 +1,387 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"kartei/clock"
+	"kartei/fault"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// rules are what one version's frozen document says of each operation. They
+// are compiled once, at start, from the bytes that are also served, so that
+// contract and behaviour cannot drift apart.
+type rules struct {
+	document   map[string]any
+	operations map[string]*operationRules
+}
+
+type operationRules struct {
+	query []parameterRule
+	// body checks the JSON body; nil takes none.
+	body *jsonschema.Schema
+	// answer holds the members of the answer: one of these in a body is
+	// READ_ONLY where the body does not have it, not unknown.
+	answer map[string]bool
+}
+
+// Errors of a request that are listed at most; the rest would only be more of
+// the same.
+const maxErrors = 100
+
+// compileRules reads an OpenAPI document. Its errors are mistakes in the
+// document, found at start.
+func compileRules(document []byte) (*rules, error) {
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	if err != nil {
+		return nil, fmt.Errorf("api: reading the OpenAPI document: %w", err)
+	}
+	root, _ := parsed.(map[string]any)
+	r := &rules{document: root, operations: map[string]*operationRules{}}
+	compiler := newCompiler()
+	if err := compiler.AddResource(documentURL, parsed); err != nil {
+		return nil, fmt.Errorf("api: reading the OpenAPI document: %w", err)
+	}
+	for path, item := range r.object(root["paths"]) {
+		for method, o := range r.object(item) {
+			id, _ := r.object(o)["operationId"].(string)
+			if id == "" {
+				continue
+			}
+			if r.operations[id], err = r.compile(compiler, path, method, r.object(o)); err != nil {
+				return nil, fmt.Errorf("api: %s: %w", id, err)
+			}
+		}
+	}
+	return r, nil
+}
+
+// documentURL names the document to the compiler; nothing is fetched from it.
+const documentURL = "kartei:///openapi.json"
+
+func newCompiler() *jsonschema.Compiler {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	c.UseLoader(noLoader{})
+	for name, check := range formats {
+		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(v any) error {
+			if s, is := v.(string); is && !check(s) {
+				return errFormat
+			}
+			return nil
+		}})
+	}
+	return c
+}
+
+// noLoader keeps a document from pointing anywhere but into itself.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s is outside of the document", url)
+}
+
+var errFormat = errors.New("wrong format")
+
+func (r *rules) compile(compiler *jsonschema.Compiler, path, method string, o map[string]any) (*operationRules, error) {
+	var out operationRules
+	for _, p := range list(o["parameters"]) {
+		p := r.object(p)
+		if p["in"] != "query" {
+			continue
+		}
+		rule, err := r.parameter(p)
+		if err != nil {
+			return nil, err
+		}
+		out.query = append(out.query, rule)
+	}
+	if o["requestBody"] == nil {
+		return &out, nil
+	}
+	schema, err := compiler.Compile(documentURL + "#" + pointer("paths", path, method, "requestBody", "content", jsonMediaType, "schema"))
+	if err != nil {
+		return nil, err
+	}
+	out.body = schema
+	out.answer = r.answerMembers(o)
+	return &out, nil
+}
+
+const jsonMediaType = "application/json"
+
+// answerMembers returns the names of the members of the answer of success.
+func (r *rules) answerMembers(o map[string]any) map[string]bool {
+	members := map[string]bool{}
+	for status, response := range r.object(o["responses"]) {
+		if !strings.HasPrefix(status, "2") {
+			continue
+		}
+		media := r.object(r.object(r.object(response)["content"])[jsonMediaType])
+		for name := range r.object(r.object(media["schema"])["properties"]) {
+			members[name] = true
+		}
+	}
+	return members
+}
+
+// object returns v as an object, following a reference; anything else is an
+// empty one.
+func (r *rules) object(v any) map[string]any {
+	o, _ := v.(map[string]any)
+	for range 8 { // references of references of ...: no document needs more
+		ref, is := o["$ref"].(string)
+		if !is {
+			return o
+		}
+		_, fragment, _ := strings.Cut(ref, "#")
+		o, _ = r.at(fragment).(map[string]any)
+	}
+	return o
+}
+
+// at resolves a JSON Pointer into the document.
+func (r *rules) at(fragment string) any {
+	var v any = r.document
+	for _, token := range strings.Split(strings.TrimPrefix(fragment, "/"), "/") {
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[token]
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(at) {
+				return nil
+			}
+			v = at[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+func pointer(tokens ...string) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteByte('/')
+		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(t, "~", "~0"), "/", "~1"))
+	}
+	return b.String()
+}
+
+// Bounds that a number or a length has, absent ones being the widest.
+func bounds(schema map[string]any, low, high string) (int64, int64) {
+	lowest, highest := int64(math.MinInt64), int64(math.MaxInt64)
+	if n, ok := whole(schema[low]); ok {
+		lowest = n
+	}
+	if n, ok := whole(schema[high]); ok {
+		highest = n
+	}
+	return lowest, highest
+}
+
+func whole(v any) (int64, bool) {
+	n, is := v.(interface{ Int64() (int64, error) })
+	if !is {
+		return 0, false
+	}
+	i, err := n.Int64()
+	return i, err == nil
+}
+
+func texts(values []any) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = fmt.Sprint(v)
+	}
+	return out
+}
+
+// Formats, stricter than the library's own: what passes here the records take.
+var formats = map[string]func(string) bool{
+	"email":     isEmail,
+	"date":      isDate,
+	"date-time": func(s string) bool { _, ok := parseDateTime(s); return ok },
+	"uri":       isWebAddress,
+}
+
+// expected names a format or pattern to someone who missed it.
+var expected = map[string]fault.Text{
+	"email":     {DE: "eine E-Mail-Adresse", EN: "an email address"},
+	"date":      {DE: "ein Datum in der Form JJJJ-MM-TT", EN: "a date in the form YYYY-MM-DD"},
+	"date-time": {DE: "ein Zeitpunkt nach RFC 3339 mit Zeitzone, zum Beispiel 2026-11-01T09:30:00Z", EN: "an RFC 3339 date-time with offset, for example 2026-11-01T09:30:00Z"},
+	"uri":       {DE: "eine Adresse mit http:// oder https://", EN: "an address with http:// or https://"},
+
+	linePattern:     {DE: "eine Zeile ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen", EN: "one line without control characters and with at least one visible character"},
+	textPattern:     {DE: "Text ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen", EN: "text without control characters and with at least one visible character"},
+	languagePattern: {DE: "ein Sprachkürzel nach BCP 47, zum Beispiel de-DE", EN: "a language tag as in BCP 47, for example de-DE"},
+	versionPattern:  {DE: "eine Version in der Form JJJJ-MM-TT", EN: "a version in the form YYYY-MM-DD"},
+}
+
+// isEmail takes the addresses that mail systems in fact deliver to: an
+// unquoted local part (RFC 5321, Dot-string, and RFC 6531 beyond ASCII) of at
+// most 64 bytes, and a domain name of two labels or more.
+func isEmail(s string) bool {
+	i := strings.LastIndexByte(s, '@')
+	if i < 1 || i > 64 || len(s) > 254 {
+		return false
+	}
+	local, domain := s[:i], s[i+1:]
+	for part := range strings.SplitSeq(local, ".") {
+		if part == "" || strings.ContainsFunc(part, notAtom) {
+			return false
+		}
+	}
+	for label := range strings.SplitSeq(domain, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || strings.ContainsFunc(label, notLabel) {
+			return false
+		}
+	}
+	return strings.IndexByte(domain, '.') > 0
+}
+
+// notAtom reports whether c may not stand in the local part of an address.
+func notAtom(c rune) bool {
+	return notLabel(c) && strings.IndexRune("!#$%&'*+/=?^_`{|}~", c) < 0
+}
+
+// notLabel reports whether c may not stand in a label of a domain name.
+func notLabel(c rune) bool {
+	switch {
+	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
+		return false
+	}
+	return c < utf8.RuneSelf || !unicode.In(c, unicode.L, unicode.M, unicode.N)
+}
+
+// isDate takes YYYY-MM-DD of a day that the calendar has, years 1 to 9999.
+func isDate(s string) bool {
+	if len(s) != 10 {
+		return false
+	}
+	_, ok := parseDateTime(s + "T00:00:00Z")
+	return ok
+}
+
+// isWebAddress takes an absolute http or https URL.
+func isWebAddress(s string) bool {
+	return webAddress.MatchString(s)
+}
+
+var webAddress = regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#@\\]+([/?#][^\s\\]*)?$`)
+
+// parseDateTime reads an RFC 3339 date-time to the letter, unlike package
+// time, which also takes an hour of one digit, a comma and an offset of
+// +24:60. Years outside 1 to 9999 and leap seconds are refused.
+func parseDateTime(s string) (clock.Micros, bool) {
+	const shape = "0000-00-00T00:00:00"
+	if len(s) <= len(shape) || !shaped(s[:len(shape)], shape) || s[:4] == "0000" {
+		return 0, false
+	}
+	rest := s[len(shape):]
+	if rest[0] == '.' {
+		end := 1
+		for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
+			end++
+		}
+		if end == 1 {
+			return 0, false
+		}
+		rest = rest[end:]
+	}
+	if rest != "Z" {
+		if !shaped(rest, "+00:00") && !shaped(rest, "-00:00") || rest[1:3] > "23" || rest[4:6] > "59" {
+			return 0, false
+		}
+	}
+	t, err := clock.Parse(s)
+	return t, err == nil
+}
+
+// shaped reports whether s has a digit wherever shape has a 0, and shape's
+// bytes elsewhere.
+func shaped(s, shape string) bool {
+	if len(s) != len(shape) {
+		return false
+	}
+	for i := range len(s) {
+		if shape[i] == '0' {
+			if s[i] < '0' || s[i] > '9' {
+				return false
+			}
+		} else if s[i] != shape[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// The patterns of the document. They mean the same to RE2, ECMA 262 and
+// Python, and none backtracks: spaces, then something visible, then anything
+// but control characters.
+const (
+	spaces  = " \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+	control = `\x00-\x1f\x7f-\x9f`
+	// In texts of several lines, newline (also as CR LF) and tab are let through.
+	controlInText = `\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f`
+
+	linePattern = "^[" + spaces + "]*[^" + control + spaces + "][^" + control + "]*$"
+	textPattern = `^[\t\n\r` + spaces + `]*[^` + control + spaces + `][^` + controlInText + `]*$`
+
+	languagePattern = `^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`
+	versionPattern  = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
+	// idShape follows a prefix such as con_ or (usr|svc)_.
+	idShape = `_[0-7][0-9a-hjkmnp-tv-z]{25}$`
+)
+
+// idPattern returns the pattern of an id with one of the prefixes, each with
+// its underscore.
+func idPattern(prefixes ...string) string {
+	names := make([]string, len(prefixes))
+	for i, p := range prefixes {
+		names[i] = strings.TrimSuffix(p, "_")
+	}
+	if len(names) == 1 {
+		return "^" + names[0] + idShape
+	}
+	return "^(" + strings.Join(names, "|") + ")" + idShape
+}
+
+// sortFields orders fields as they stand in the input and cuts the list.
+func sortFields(fields []fault.Field, position func(name string) int) []fault.Field {
+	slices.SortStableFunc(fields, func(a, b fault.Field) int {
+		return cmp.Compare(position(a.Name), position(b.Name))
+	})
+	return fields[:min(len(fields), maxErrors)]
+}
+
+// shown cuts a name that a client made up to what a reader can use.
+func shown(name string) string {
+	const most = 100
+	n := 0
+	for i := range name {
+		if n++; n > most {
+			return name[:i] + "…"
+		}
+	}
+	return name
+}

@@ -1,0 +1,471 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"kartei/fault"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+const (
+	// maxDepth is how deep a body may nest; the deepest that the document
+	// knows has five levels.
+	maxDepth = 100
+	// maxElements is how many elements of one array are looked at. No array
+	// of the document may have so many, so what comes after is never valid.
+	maxElements = 1_000
+)
+
+// rawTaker is a body that is kept as it came: a merge patch.
+type rawTaker interface{ SetRaw(raw []byte) }
+
+// body checks a JSON body for the operation op and decodes it into target, a
+// pointer to the body's struct or to an app.Patch; the latter keeps raw. The
+// fault is INVALID_REQUEST where raw is not one JSON object, else
+// VALIDATION_FAILED with everything that is wrong, in the order in which it
+// stands in raw.
+func (r *rules) body(op string, raw []byte, target any) error {
+	o := r.operations[op]
+	if o == nil || o.body == nil {
+		return fault.Wrap(fmt.Errorf("api: the document has no body for %s", op))
+	}
+	value, err := parseBody(raw)
+	if err != nil {
+		return err
+	}
+	if err := o.body.Validate(value); err != nil {
+		var invalid *jsonschema.ValidationError
+		if !errors.As(err, &invalid) {
+			return fault.Wrap(err)
+		}
+		return fault.Invalid(r.fields(o, raw, invalid)...)
+	}
+	if patch, is := target.(rawTaker); is {
+		patch.SetRaw(raw)
+		return nil
+	}
+	if err := json.Unmarshal(raw, target); err != nil {
+		return undecodable(err)
+	}
+	return nil
+}
+
+// undecodable turns what the schema lets through and Go does not into a fault:
+// numbers such as 1.0 or 1e2 where an integer belongs.
+func undecodable(err error) error {
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return fault.Wrap(err)
+	}
+	var path []string
+	for token := range semantic.JSONPointer.Tokens() {
+		path = append(path, token)
+	}
+	return fault.Invalid(fault.Field{Name: dotted(path), Code: fault.InvalidType})
+}
+
+var (
+	emptyBody   = fault.Text{DE: "Die Anfrage hat keinen Körper. Erwartet wird ein JSON-Objekt.", EN: "The request has no body. A JSON object is expected."}
+	notUTF8     = fault.Text{DE: "Der Körper der Anfrage ist kein gültiges UTF-8.", EN: "The body of the request is not valid UTF-8."}
+	notObject   = fault.Text{DE: "Der Körper der Anfrage muss auf oberster Ebene ein JSON-Objekt sein.", EN: "The body of the request must be a JSON object at its top level."}
+	tooDeep     = fault.Text{DE: "Der Körper der Anfrage ist zu tief verschachtelt.", EN: "The body of the request is nested too deeply."}
+	trailing    = fault.Text{DE: "Nach dem JSON-Objekt darf im Körper der Anfrage nichts mehr folgen.", EN: "Nothing may follow the JSON object in the body of the request."}
+	errTooDeep  = errors.New("api: nested too deeply")
+	decoderPool = sync.Pool{New: func() any { return jsontext.NewDecoder(new(bytes.Buffer)) }}
+)
+
+func malformed(detail fault.Text, err error) error {
+	return &fault.Fault{Code: fault.InvalidRequest, Detail: &detail, Cause: err}
+}
+
+// parseBody reads raw as one JSON object. Numbers become int64, else float64.
+func parseBody(raw []byte) (map[string]any, error) {
+	if len(bytes.TrimLeft(raw, " \t\r\n")) == 0 {
+		return nil, malformed(emptyBody, nil)
+	}
+	if !utf8.Valid(raw) {
+		return nil, malformed(notUTF8, nil)
+	}
+	d := decoderPool.Get().(*jsontext.Decoder)
+	defer decoderPool.Put(d)
+	d.Reset(bytes.NewBuffer(raw))
+	value, err := parseValue(d, 0)
+	if err != nil {
+		return nil, syntax(err)
+	}
+	if d.PeekKind() != 0 || len(bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")) > 0 {
+		return nil, malformed(trailing, nil)
+	}
+	object, is := value.(map[string]any)
+	if !is {
+		return nil, malformed(notObject, nil)
+	}
+	return object, nil
+}
+
+// syntax says what is wrong with a body that cannot be read. It names the
+// place and repeats nothing of what was sent.
+func syntax(err error) error {
+	if errors.Is(err, errTooDeep) {
+		return malformed(tooDeep, nil)
+	}
+	var at int64
+	if s := (*jsontext.SyntacticError)(nil); errors.As(err, &s) {
+		at = s.ByteOffset
+	}
+	place := strconv.FormatInt(at, 10)
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return malformed(fault.Text{
+			DE: "Im Körper der Anfrage steht ein Name zweimal in demselben Objekt (bei Byte " + place + ").",
+			EN: "A name occurs twice in the same object of the request's body (at byte " + place + ").",
+		}, nil)
+	}
+	return malformed(fault.Text{
+		DE: "Der Körper der Anfrage ist kein gültiges JSON (bei Byte " + place + ").",
+		EN: "The body of the request is not valid JSON (at byte " + place + ").",
+	}, nil)
+}
+
+func parseValue(d *jsontext.Decoder, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	switch d.PeekKind() {
+	case '{':
+		return parseObject(d, depth)
+	case '[':
+		return parseArray(d, depth)
+	case '0':
+		raw, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		return parseNumber(string(raw)), nil
+	}
+	token, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '"':
+		return token.String(), nil
+	case 't', 'f':
+		return token.Bool(), nil
+	}
+	return nil, nil
+}
+
+func parseObject(d *jsontext.Decoder, depth int) (any, error) {
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	object := map[string]any{}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		if object[key], err = parseValue(d, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.ReadToken()
+	return object, err
+}
+
+func parseArray(d *jsontext.Decoder, depth int) (any, error) {
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	array := []any{}
+	for d.PeekKind() != ']' {
+		element, err := parseValue(d, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if len(array) <= maxElements {
+			array = append(array, element)
+		}
+	}
+	_, err := d.ReadToken()
+	return array, err
+}
+
+// parseNumber never fails on what JSON takes for a number: beyond float64 it
+// is the largest there is, which is out of every range, and no exponent makes
+// it costly.
+func parseNumber(s string) any {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n
+	}
+	f, _ := strconv.ParseFloat(s, 64)
+	if math.IsInf(f, 0) {
+		return math.Copysign(math.MaxFloat64, f)
+	}
+	return f
+}
+
+// fields turns a tree of schema errors into what the client reads: at most
+// one entry a member, in the order of the body.
+func (r *rules) fields(o *operationRules, raw []byte, invalid *jsonschema.ValidationError) []fault.Field {
+	c := collector{rules: r, operation: o, named: map[string]bool{}}
+	c.collect(invalid)
+	if len(c.fields) < 2 {
+		return c.fields
+	}
+	at := positions(raw, c.named)
+	return sortFields(c.fields, func(name string) int {
+		for {
+			if n, found := at[name]; found {
+				return n
+			}
+			// A missing member stands at the end of the object that lacks it.
+			dot := strings.LastIndexAny(name, ".[")
+			if dot < 0 {
+				return math.MaxInt
+			}
+			name = name[:dot]
+		}
+	})
+}
+
+type collector struct {
+	rules     *rules
+	operation *operationRules
+	fields    []fault.Field
+	named     map[string]bool
+}
+
+func (c *collector) add(path []string, code fault.FieldCode, limit any) {
+	name := dotted(path)
+	if c.named[name] {
+		return
+	}
+	c.named[name] = true
+	c.fields = append(c.fields, fault.Field{Name: shown(name), Code: code, Limit: limit})
+}
+
+func (c *collector) collect(e *jsonschema.ValidationError) {
+	path := e.InstanceLocation
+	switch k := e.ErrorKind.(type) {
+	case *kind.Type:
+		c.add(path, fault.InvalidType, typeNames(k.Want))
+	case *kind.Required:
+		for _, name := range k.Missing {
+			c.add(member(path, name), fault.Required, nil)
+		}
+	case *kind.AdditionalProperties:
+		for _, name := range k.Properties {
+			code := fault.UnknownField
+			if len(path) == 0 && c.operation.answer[name] {
+				code = fault.ReadOnly
+			}
+			c.add(member(path, name), code, nil)
+		}
+	case *kind.MinLength:
+		c.add(path, fault.TooShort, k.Want)
+	case *kind.MaxLength:
+		c.add(path, fault.TooLong, k.Want)
+	case *kind.MinItems:
+		c.add(path, fault.TooShort, fault.Items(k.Want))
+	case *kind.MaxItems:
+		c.add(path, fault.TooLong, fault.Items(k.Want))
+	case *kind.Minimum, *kind.Maximum:
+		c.add(path, fault.OutOfRange, c.bounds(e))
+	case *kind.Enum:
+		c.add(path, fault.NotInEnum, c.choice(e, k.Want))
+	case *kind.Const:
+		c.add(path, fault.NotInEnum, texts([]any{k.Want}))
+	case *kind.Format:
+		c.add(path, fault.InvalidFormat, form(k.Want))
+	case *kind.Pattern:
+		if strings.HasSuffix(k.Want, idShape) {
+			// An id of the wrong shape is one of nothing, as in a path.
+			c.add(path, fault.FieldNotFound, nil)
+		} else {
+			c.add(path, fault.InvalidFormat, form(k.Want))
+		}
+	case *kind.UniqueItems:
+		c.add(member(path, strconv.Itoa(k.Duplicates[1])), fault.Duplicate, nil)
+	case *kind.AnyOf:
+		c.anyOf(e)
+	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+		for _, cause := range e.Causes {
+			c.collect(cause)
+		}
+	default:
+		c.add(path, fault.InvalidFormat, nil)
+	}
+}
+
+// anyOf is how the document says 'at least one of these members'.
+func (c *collector) anyOf(e *jsonschema.ValidationError) {
+	var missing [][]string
+	for _, branch := range list(c.schema(e)["anyOf"]) {
+		for _, name := range list(c.rules.object(branch)["required"]) {
+			path := member(e.InstanceLocation, fmt.Sprint(name))
+			if c.named[dotted(path)] { // there, but wrong: that is what to say
+				return
+			}
+			missing = append(missing, path)
+		}
+	}
+	for _, path := range missing {
+		c.add(path, fault.Required, nil)
+	}
+	if len(missing) == 0 {
+		c.add(e.InstanceLocation, fault.InvalidFormat, nil)
+	}
+}
+
+// schema returns the part of the document that the error is about.
+func (c *collector) schema(e *jsonschema.ValidationError) map[string]any {
+	_, fragment, _ := strings.Cut(e.SchemaURL, "#")
+	return c.rules.object(c.rules.at(fragment))
+}
+
+func (c *collector) bounds(e *jsonschema.ValidationError) any {
+	low, high := bounds(c.schema(e), "minimum", "maximum")
+	if low != math.MinInt64 && high != math.MaxInt64 {
+		return fault.Range{Min: low, Max: high}
+	}
+	switch k := e.ErrorKind.(type) {
+	case *kind.Minimum:
+		return atLeast(k.Want)
+	case *kind.Maximum:
+		return atMost(k.Want)
+	}
+	return nil
+}
+
+func atLeast(n *big.Rat) fault.Text {
+	return fault.Text{DE: "mindestens " + n.RatString(), EN: "at least " + n.RatString()}
+}
+
+func atMost(n *big.Rat) fault.Text {
+	return fault.Text{DE: "höchstens " + n.RatString(), EN: "at most " + n.RatString()}
+}
+
+// choice names the allowed values, or the list that they come from where
+// they are too many for a sentence.
+func (c *collector) choice(e *jsonschema.ValidationError, values []any) any {
+	const few = 20
+	if len(values) > few {
+		if title, is := c.schema(e)["title"].(string); is {
+			return title
+		}
+		return nil
+	}
+	var names []string
+	for _, v := range values {
+		if v == nil {
+			names = append(names, "null")
+		} else {
+			names = append(names, fmt.Sprint(v))
+		}
+	}
+	return names
+}
+
+// typeNames leaves out null, which hardly anyone means to send.
+func typeNames(want []string) any {
+	var names []string
+	for _, name := range want {
+		if name != "null" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return names
+}
+
+func form(name string) any {
+	if t, known := expected[name]; known {
+		return t
+	}
+	return nil
+}
+
+func member(path []string, name string) []string {
+	return append(path[:len(path):len(path)], name)
+}
+
+// dotted writes a path as the contract does: address.country, tags[3].
+func dotted(path []string) string {
+	var b strings.Builder
+	for i, token := range path {
+		if i > 0 && index(token) {
+			b.WriteString("[" + token + "]")
+			continue
+		}
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(token)
+	}
+	return b.String()
+}
+
+// index reports whether a path's token is an array's index. Members of the
+// document's objects have no such names.
+func index(token string) bool {
+	for i := range len(token) {
+		if token[i] < '0' || token[i] > '9' {
+			return false
+		}
+	}
+	return token != "" && len(token) < 10
+}
+
+// positions returns where the named members stand in a body that is valid
+// JSON, counted in values.
+func positions(raw []byte, named map[string]bool) map[string]int {
+	at := make(map[string]int, len(named))
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	n := 0
+	var walk func(path []string)
+	walk = func(path []string) {
+		n++
+		if name := dotted(path); named[name] {
+			at[shown(name)] = n
+		}
+		token, err := d.ReadToken()
+		if err != nil {
+			return
+		}
+		for i := 0; d.PeekKind() != 0; i++ {
+			switch {
+			case token.Kind() == '{' && d.PeekKind() != '}':
+				name, err := d.ReadToken()
+				if err != nil {
+					return
+				}
+				walk(append(path, name.String()))
+			case token.Kind() == '[' && d.PeekKind() != ']':
+				walk(append(path, strconv.Itoa(i)))
+			default:
+				if token.Kind() == '{' || token.Kind() == '[' {
+					d.ReadToken()
+				}
+				return
+			}
+		}
+	}
+	walk(nil)
+	return at
+}

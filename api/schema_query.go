@@ -1,0 +1,277 @@
+package api
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"kartei/fault"
+)
+
+// parameterRule is what the document says of one query parameter.
+type parameterRule struct {
+	name     string
+	required bool
+	parse    func(rule *parameterRule, text string) (any, *fault.Field)
+	// min and max bound a number's value or a text's length in characters.
+	min, max int64
+	enum     []string
+	pattern  *regexp.Regexp
+	// missing is the value where the client gives none, or nil.
+	missing any
+}
+
+// parameter compiles one query parameter of the document.
+func (r *rules) parameter(p map[string]any) (parameterRule, error) {
+	schema := r.object(p["schema"])
+	rule := parameterRule{enum: texts(list(schema["enum"]))}
+	rule.name, _ = p["name"].(string)
+	rule.required, _ = p["required"].(bool)
+	switch {
+	case schema["type"] == "integer":
+		rule.parse = parseInteger
+		rule.min, rule.max = bounds(schema, "minimum", "maximum")
+		if n, ok := whole(schema["default"]); ok {
+			rule.missing = n
+		}
+	case schema["type"] == "boolean":
+		rule.parse = parseBoolean
+		rule.missing = schema["default"]
+	case schema["type"] == "string" && schema["format"] == "date-time":
+		rule.parse = parseTime
+	case schema["type"] == "string":
+		rule.parse = parseText
+		rule.missing = schema["default"]
+		rule.min, rule.max = bounds(schema, "minLength", "maxLength")
+		if pattern, is := schema["pattern"].(string); is {
+			compiled, err := regexp.Compile(pattern)
+			if err != nil {
+				return rule, fmt.Errorf("parameter %s: %w", rule.name, err)
+			}
+			rule.pattern = compiled
+		}
+	default:
+		return rule, fmt.Errorf("parameter %s: type %v is not one that a query can have", rule.name, schema["type"])
+	}
+	return rule, nil
+}
+
+// parameters checks and parses a raw query for the operation op. The fault is
+// UNKNOWN_PARAMETER where there is a parameter that the operation does not
+// have, naming all of these, else INVALID_REQUEST, naming everything that is
+// wrong with the others. Parameters that are absent come last, with their
+// defaults, where they have one.
+func (r *rules) parameters(op, rawQuery string) ([]parameter, error) {
+	o := r.operations[op]
+	if o == nil {
+		return nil, fault.Wrap(fmt.Errorf("api: the document has no operation %s", op))
+	}
+	var (
+		parsed         = make([]parameter, 0, len(o.query))
+		unknown, wrong []fault.Field
+		seen           uint64 // one bit a rule: no operation has 64 parameters
+		pair           string
+	)
+	for rest := rawQuery; rest != ""; {
+		pair, rest, _ = strings.Cut(rest, "&")
+		if pair == "" {
+			continue
+		}
+		rawName, rawText, _ := strings.Cut(pair, "=")
+		name, ok := unescape(rawName)
+		if !ok {
+			return nil, &fault.Fault{Code: fault.InvalidRequest, Detail: &badEncoding}
+		}
+		i := slices.IndexFunc(o.query, func(p parameterRule) bool { return p.name == name })
+		if i < 0 {
+			unknown = note(unknown, fault.Field{Name: shown(name), Code: fault.UnknownField})
+			continue
+		}
+		if seen&(1<<i) != 0 {
+			wrong = note(wrong, fault.Field{Name: name, Code: fault.Duplicate, Text: &twice})
+			continue
+		}
+		seen |= 1 << i
+		text, ok := unescape(rawText)
+		if !ok {
+			wrong = note(wrong, fault.Field{Name: name, Code: fault.InvalidFormat, Text: &badEncoding})
+			continue
+		}
+		value, field := o.query[i].parse(&o.query[i], text)
+		if field != nil {
+			field.Name = name
+			wrong = note(wrong, *field)
+			continue
+		}
+		parsed = append(parsed, parameter{name, value, true})
+	}
+	for i := range o.query {
+		rule := &o.query[i]
+		switch {
+		case seen&(1<<i) != 0:
+		case rule.required:
+			wrong = note(wrong, fault.Field{Name: rule.name, Code: fault.Required})
+		case rule.missing != nil:
+			parsed = append(parsed, parameter{rule.name, rule.missing, false})
+		}
+	}
+	switch {
+	case unknown != nil:
+		return nil, &fault.Fault{Code: fault.UnknownParameter, Fields: unknown}
+	case wrong != nil:
+		return nil, fault.BadRequest(wrong...)
+	}
+	return parsed, nil
+}
+
+// note adds a field unless it is listed already or the list is full.
+func note(fields []fault.Field, f fault.Field) []fault.Field {
+	if len(fields) == maxErrors || slices.ContainsFunc(fields, func(o fault.Field) bool { return o.Name == f.Name }) {
+		return fields
+	}
+	return append(fields, f)
+}
+
+var (
+	badEncoding = fault.Text{
+		DE: "Die Prozent-Kodierung ist ungültig, ergibt kein UTF-8 oder enthält ein Steuerzeichen.",
+		EN: "The percent-encoding is not valid, is not UTF-8 or holds a control character.",
+	}
+	twice = fault.Text{
+		DE: "Dieser Parameter darf nur einmal vorkommen.",
+		EN: "This parameter may be given only once.",
+	}
+	plusIsSpace = fault.Text{
+		DE: "In einer Adresse bedeutet + ein Leerzeichen. Kodieren Sie das Pluszeichen der Zeitzone als %2B.",
+		EN: "In an address, + means a space. Encode the plus sign of the offset as %2B.",
+	}
+)
+
+// unescape decodes a name or value of a query (application/x-www-form-urlencoded)
+// and reports whether the result is UTF-8 without control characters.
+func unescape(s string) (string, bool) {
+	if strings.IndexByte(s, '%') >= 0 || strings.IndexByte(s, '+') >= 0 {
+		decoded := make([]byte, 0, len(s))
+		for i := 0; i < len(s); i++ {
+			switch s[i] {
+			case '+':
+				decoded = append(decoded, ' ')
+			case '%':
+				if i+2 >= len(s) {
+					return "", false
+				}
+				high, ok := hex(s[i+1])
+				low, ok2 := hex(s[i+2])
+				if !ok || !ok2 {
+					return "", false
+				}
+				decoded = append(decoded, high<<4|low)
+				i += 2
+			default:
+				decoded = append(decoded, s[i])
+			}
+		}
+		s = string(decoded)
+	}
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if c < ' ' || c == 0x7f {
+				return "", false
+			}
+			i++
+			continue
+		}
+		c, size := utf8.DecodeRuneInString(s[i:])
+		if c == utf8.RuneError && size == 1 || c < 0xa0 {
+			return "", false
+		}
+		i += size
+	}
+	return s, true
+}
+
+func hex(c byte) (byte, bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0', true
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10, true
+	case c >= 'A' && c <= 'F':
+		return c - 'A' + 10, true
+	}
+	return 0, false
+}
+
+// parseInteger takes what JSON writes for an integer, without -0.
+func parseInteger(rule *parameterRule, text string) (any, *fault.Field) {
+	if !integerText(text) {
+		return nil, &fault.Field{Code: fault.InvalidFormat, Limit: "integer"}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < rule.min || n > rule.max {
+		return nil, &fault.Field{Code: fault.OutOfRange, Limit: fault.Range{Min: rule.min, Max: rule.max}}
+	}
+	return n, nil
+}
+
+func integerText(s string) bool {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || digits[0] == '0' && s != "0" {
+		return false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+func parseBoolean(_ *parameterRule, text string) (any, *fault.Field) {
+	switch text {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return nil, &fault.Field{Code: fault.InvalidFormat, Limit: "boolean"}
+}
+
+func parseTime(_ *parameterRule, text string) (any, *fault.Field) {
+	t, ok := parseDateTime(text)
+	if ok {
+		return t, nil
+	}
+	if i := strings.LastIndexByte(text, ' '); i > 0 {
+		if _, ok := parseDateTime(text[:i] + "+" + text[i+1:]); ok {
+			return nil, &fault.Field{Code: fault.InvalidFormat, Text: &plusIsSpace}
+		}
+	}
+	return nil, &fault.Field{Code: fault.InvalidFormat, Limit: expected["date-time"]}
+}
+
+func parseText(rule *parameterRule, text string) (any, *fault.Field) {
+	if len(rule.enum) > 0 {
+		if !slices.Contains(rule.enum, text) {
+			return nil, &fault.Field{Code: fault.NotInEnum, Limit: rule.enum}
+		}
+		return text, nil
+	}
+	switch n := int64(utf8.RuneCountInString(text)); {
+	case n < rule.min:
+		return nil, &fault.Field{Code: fault.TooShort, Limit: rule.min}
+	case n > rule.max:
+		return nil, &fault.Field{Code: fault.TooLong, Limit: rule.max}
+	}
+	if rule.pattern != nil && !rule.pattern.MatchString(text) {
+		field := fault.Field{Code: fault.InvalidFormat}
+		if form, ok := expected[rule.pattern.String()]; ok {
+			field.Limit = form
+		}
+		return nil, &field
+	}
+	return text, nil
+}
