@@ -39,38 +39,30 @@ func (d *Document) Add(rank Rank, text string) {
 func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
 
 // AddPhone takes a telephone number: found in any way of writing it, with and
-// without the country's code, and by its last groups of digits.
+// without the country's code and the leading zero, and by its last groups of
+// digits. Anything else in text is found by its words.
 func (d *Document) AddPhone(rank Rank, text string) {
-	folded := fold(text)
-	split(folded, false, func(word string, _ bool) {
-		if len(word) >= minDigits || !isDigits(word) {
-			d.add(rank, word)
-		}
-	})
-	start := strings.IndexAny(folded, "+0123456789")
-	if start < 0 {
-		return
+	folded := strings.ReplaceAll(fold(text), ".", " ")
+	start := max(0, strings.IndexAny(folded, "0123456789"))
+	digits, groups, n := digitGroups(folded[start:])
+	d.Add(rank, folded[:start])
+	d.Add(rank, folded[start+n:])
+	if plus := strings.HasSuffix(folded[:start], "+"); len(groups) > 0 && (plus || digits[0] == '0') {
+		national := nationalForm(digits, plus)
+		d.add(rank, national)
+		d.addTail(rank, national)
+		groups = groups[1:]
 	}
-	if national, n := number(folded[start:]); n > 0 {
-		d.add(rank, national[1:])
-	} else {
-		start += strings.IndexAny(folded[start:], "0123456789") + 0
-	}
-	digits, groups, _ := digitGroups(strings.TrimPrefix(folded[start:], "+"))
-	for i, from := range groups {
-		if tail := strings.TrimLeft(digits[from:], "0"); len(tail) >= minTail && (i > 0 || len(groups) == 1) {
-			d.add(rank, tail)
-		}
+	for _, from := range groups {
+		d.addTail(rank, digits[from:])
 	}
 }
 
-func isDigits(word string) bool {
-	for i := range len(word) {
-		if !isDigit(word[i]) {
-			return false
-		}
+// addTail takes the last digits of a telephone number.
+func (d *Document) addTail(rank Rank, digits string) {
+	if tail := strings.TrimLeft(digits, "0"); len(tail) >= minTail {
+		d.add(rank, tail)
 	}
-	return true
 }
 
 func (d *Document) add(rank Rank, word string) {

@@ -29,7 +29,7 @@ func fold(s string) string {
 			f.ascii(s[i])
 		}
 	} else {
-		for _, r := range norm.NFKD.String(s) {
+		for _, r := range norm.NFKD.String(strings.ToValidUTF8(s, " ")) {
 			f.rune(r)
 		}
 	}
@@ -94,10 +94,10 @@ func isDiacritic(r rune) bool {
 	return class >= 200 || class >= 10 && class <= 35
 }
 
-// isWordRune reports whether r can be part of a word.
+// isWordRune reports whether r, of folded text, can be part of a word.
 func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
-		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z'
+		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
 	}
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 }

@@ -1,0 +1,200 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// contact is a record as the tests search it.
+func contact() *Document {
+	var d Document
+	d.Add(Name, "Jörg Müller-Lüdenscheidt")
+	d.AddEmail(Detail, "joerg.mueller@kanzlei-morgenstern.de")
+	d.AddPhone(Detail, "+49 (0)30 1234567")
+	d.Add(Detail, "Rechtsanwältin für Straßenrecht")
+	d.Add(Detail, "10115 Berlin")
+	d.Add(Note, "Mandantin seit 31.12.2019, Az. 012/345/67890, bitte an eva@beispiel.de schreiben; 田中さん empfohlen")
+	return &d
+}
+
+// finds reports whether q finds a record of words d.
+func finds(q string, d *Document) (key, bool) {
+	query := Parse(q)
+	if query.Empty() {
+		return key{}, false
+	}
+	return query.rate(join(d.postings()), 0)
+}
+
+func TestFinds(t *testing.T) {
+	d := contact()
+	for _, q := range []string{
+		"müller", "mueller", "muller", "MÜLLER", "Jörg Müller", "müller jörg", "Joerg Mueller", "jorg mull",
+		"Müller-Lüdenscheidt", "lued", "Lüdenscheidt Müller", "müller ", " müller", "müller, jörg",
+		"joerg.mueller@kanzlei-morgenstern.de", "jörg.müller@kanzlei-morgenstern.de", "<joerg.mueller@kanzlei-morgenstern.de>",
+		"joerg.mueller@", "joerg.mueller@kanz", "@kanzlei-morgenstern.de", "kanzlei-morgenstern.de", "kanzlei", "morgenstern.de",
+		"JOERG.MUELLER@KANZLEI-MORGENSTERN.DE müller", "joerg.mueller",
+		"+49 30 1234567", "+49301234567", "0049 30 1234567", "0049301234567", "030 1234567", "030/1234567", "(030) 1234567",
+		"030-123 45 67", "0301234567", "+49 (0)30 1234567", "1234567", "030 12", "+49 3", "+49", "030", "03", "0", "301234567",
+		"030 123 Müller", "Müller 030 1234567",
+		"rechtsanwaeltin", "Rechtsanwältin Berlin", "strassenrecht", "straßen",
+		"10115", "101", "10115 berlin", "berlin 10115",
+		"31.12.2019", "2019", "012/345/67890", "012/345", "67890", "eva@beispiel.de", "eva", "beispiel",
+		"田中", "田", "中", "さん", "中さ", "田中さん", "田 müller",
+		"jörg jörg", "müller mül",
+	} {
+		if _, found := finds(q, d); !found {
+			t.Errorf("%q (%v) does not find the contact", q, Parse(q))
+		}
+	}
+	for _, q := range []string{
+		"", " ", "***", "-", "@", "üller", "jörg meier", "jör müller", "mull jorg",
+		"mueller.joerg@kanzlei-morgenstern.de", "jo.mueller@kanzlei-morgenstern.de", "joerg.mueller@kanzlei.de",
+		"mueller@kanzlei-morgenstern.de", "030 7654321", "+49 40 1234567", "234567", "20115", "31.11.2019",
+		"中田", "さ田", "müllerin", "müller müllerin", "mül müller",
+	} {
+		if _, found := finds(q, d); found {
+			t.Errorf("%q (%v) finds the contact", q, Parse(q))
+		}
+	}
+}
+
+// While a word is typed the record never drops out of the hits.
+func TestFindsWhileTyping(t *testing.T) {
+	for name, spellings := range map[string][]string{
+		"Müller":               {"Müller", "Mueller", "Muller"},
+		"Mueller":              {"Müller", "Mueller", "Muller"},
+		"Muller":               {"Müller", "Mueller", "Muller"},
+		"Haefner":              {"Haefner", "Häfner"},
+		"Großmann":             {"Großmann", "Grossmann"},
+		"Goethe":               {"Goethe", "Göthe"},
+		"Bauer":                {"Bauer"},
+		"Boeing":               {"Boeing"},
+		"Zoë Ælfric-Quell":     {"Zoë Ælfric-Quell", "Zoe Aelfric Quell"},
+		"anna.berg@kanzlei.de": {"anna.berg@kanzlei.de", "ANNA.BERG@KANZLEI.DE"},
+		"김철수":                  {"김철수"},
+		"田中さん":                 {"田中さん"},
+	} {
+		var d Document
+		d.Add(Name, name)
+		for _, s := range spellings {
+			for end := range s {
+				if end == 0 {
+					continue
+				}
+				if _, found := finds(s[:end], &d); !found {
+					t.Errorf("%q does not find %q", s[:end], name)
+				}
+			}
+			if _, found := finds(s, &d); !found {
+				t.Errorf("%q does not find %q", s, name)
+			}
+		}
+	}
+}
+
+func TestRate(t *testing.T) {
+	d := contact()
+	for q, want := range map[string]key{
+		"Jörg Müller":                          {},
+		"jörg mül":                             {Longer: 1},
+		"joerg.mueller@kanzlei-morgenstern.de": {Score: 1},
+		"kanzlei müller":                       {Score: 1},
+		"mandantin berlin":                     {Score: 3},
+		"eva bei":                              {Score: 4, Longer: 1},
+	} {
+		if got, found := finds(q, d); !found || got != want {
+			t.Errorf("%q: %+v, %v; want %+v", q, got, found, want)
+		}
+	}
+}
+
+// Words that are too long are cut alike on both sides, and what is bounded is
+// bounded.
+func TestBounds(t *testing.T) {
+	var d Document
+	long := strings.Repeat("donaudampfschifffahrt", 20)
+	address := strings.Repeat("x", 64) + "@" + strings.Repeat("y", 185) + ".de"
+	d.Add(Name, long)
+	d.AddEmail(Detail, address)
+	for _, q := range []string{long, long[:200], long[:10], address, address[:100]} {
+		if _, found := finds(q, &d); !found {
+			t.Errorf("%.20q, %d long, finds nothing", q, len(q))
+		}
+	}
+	for _, p := range d.postings() {
+		if n := utf8.RuneCountInString(p.word); n > maxAddress || n > maxWord && !strings.Contains(p.word, "@") {
+			t.Errorf("a word of %d characters", n)
+		}
+	}
+	var note strings.Builder
+	for i := 0; note.Len() < 10_000; i++ {
+		note.WriteString(strings.ToLower(string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676%26)) + " "))
+	}
+	d = Document{}
+	d.Add(Note, note.String()[:10_000])
+	if n := len(d.words); n != 2500 {
+		t.Errorf("a note of 10,000 characters and 2,500 words gives %d", n)
+	}
+	for range 40 {
+		note.WriteString(note.String()[:10])
+		d.Add(Note, strings.ReplaceAll(note.String(), " ", string(rune('a'+len(d.words)%26))+" "))
+	}
+	if n := len(d.words); n > maxWords {
+		t.Errorf("a record of %d words", n)
+	}
+}
+
+func TestBestRankOfAWordCounts(t *testing.T) {
+	var d Document
+	d.Add(Note, "Berg")
+	d.Add(Name, "Berg")
+	d.Add(Detail, "Berg")
+	if got := join(d.postings()); got != "0berg" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"Jörg Müller", "a@b@c", "+49 (0)30 12 34", "00", "+", "田中a中", "0 0 0 0", "\u0301 \u3099", "a@", "\xff@\xff", "ー"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var d Document
+		d.Add(Name, s)
+		d.AddPhone(Detail, s)
+		words := d.postings()
+		for _, p := range words {
+			checkWord(t, p.word)
+		}
+		if text := join(words); text != "" && !slices.Equal(parse(text), words) {
+			t.Errorf("%q is read as %v", text, parse(text))
+		}
+		q := Parse(s)
+		for i, w := range q.words {
+			checkWord(t, w.text)
+			if !(term{w.text, false}).matches(w.text) || w.text >= w.end() {
+				t.Errorf("%q does not match itself", w.text)
+			}
+			if slices.ContainsFunc(q.words[:i], func(o term) bool { return o.text == w.text }) {
+				t.Errorf("%q stands twice in %v", w.text, q.words)
+			}
+		}
+		// What a text consists of finds the text.
+		if _, found := q.rate(join(words), 0); !found && len(words) < maxWords {
+			t.Errorf("%q (%v) does not find itself: %v", s, q.words, words)
+		}
+	})
+}
+
+func checkWord(t *testing.T, word string) {
+	t.Helper()
+	if word == "" || strings.ContainsAny(word, " \x00\n") || !utf8.ValidString(word) || len(word) > 4*maxAddress {
+		t.Errorf("%q is no word", word)
+	}
+	if fold(word) != word {
+		t.Errorf("%q is not folded", word)
+	}
+}
