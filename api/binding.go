@@ -43,6 +43,8 @@ func bindingFor(t reflect.Type) *binding {
 type parameter struct {
 	name  string
 	value any // string, int64, bool or clock.Micros
+	// given tells what the client sent from what a default filled in.
+	given bool
 }
 
 // fill makes an input from its parts and returns a pointer to it.

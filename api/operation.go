@@ -98,6 +98,8 @@ type handler struct {
 	// Input and Output are the function's types.
 	Input, Output reflect.Type
 	call          func(ctx context.Context, c *app.Call, in any) (any, error)
+	// status is the HTTP status of success.
+	status int
 	// bind makes the input from path, query and body; prepared once a row.
 	bind *binding
 }
@@ -116,8 +118,9 @@ func do[I, O any](f func(context.Context, *app.Call, I) (O, error)) handler {
 		Input:  in,
 		Output: out,
 		bind:   bindingFor(in),
+		status: statusOf(out),
 		call: func(ctx context.Context, c *app.Call, v any) (any, error) {
-			return f(ctx, c, *(v.(*I)))
+			return f(ctx, c, *v.(*I))
 		},
 	}
 }
@@ -131,11 +134,13 @@ func (h handler) Body() reflect.Type {
 }
 
 // Status returns the HTTP status of success.
-func (h handler) Status() int {
+func (h handler) Status() int { return h.status }
+
+func statusOf(output reflect.Type) int {
 	switch {
-	case h.Output == reflect.TypeFor[app.Nothing]():
+	case output == reflect.TypeFor[app.Nothing]():
 		return 204
-	case h.Output.Implements(reflect.TypeFor[app.Located]()):
+	case output.Implements(reflect.TypeFor[app.Located]()):
 		return 201
 	}
 	return 200

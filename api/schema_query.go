@@ -163,8 +163,8 @@ func unescape(s string) (string, bool) {
 				if i+2 >= len(s) {
 					return "", false
 				}
-				high, ok := hex(s[i+1])
-				low, ok2 := hex(s[i+2])
+				high, ok := unhex(s[i+1])
+				low, ok2 := unhex(s[i+2])
 				if !ok || !ok2 {
 					return "", false
 				}
@@ -193,7 +193,7 @@ func unescape(s string) (string, bool) {
 	return s, true
 }
 
-func hex(c byte) (byte, bool) {
+func unhex(c byte) (byte, bool) {
 	switch {
 	case c >= '0' && c <= '9':
 		return c - '0', true

@@ -34,8 +34,8 @@ type Services struct {
 	// OpenAPI returns the frozen description of a version, and false for one
 	// that does not exist.
 	OpenAPI func(version string) ([]byte, bool)
-	// OpenFamilies returns the families that the actor may call at all.
-	OpenFamilies func(*access.Actor) []string
+	// Families are the kinds of record that this release serves.
+	Families []Family
 }
 
 // Precondition is a parsed If-Match header. The zero value is 'not sent'.

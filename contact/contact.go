@@ -60,7 +60,7 @@ type UpdateInput struct {
 }
 
 // Contacts is the family.
-var Contacts = record.NewKind[Contact, Fields](record.Family{
+var Contacts = record.NewKind[Contact, Fields](app.Family{
 	Object: "contact",
 	Prefix: id.Contact,
 	Plural: "contacts",
@@ -132,20 +132,35 @@ func displayName(f *Fields) *string {
 	return &name
 }
 
+// References returns the members that name other records.
+func (f *Fields) References() []record.Reference {
+	return []record.Reference{{Field: "companyId", ID: f.CompanyID, Object: "company"}}
+}
+
 // Words returns what a contact is found by: names weigh most, then how and
 // where it is reached, then notes.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
-	d.AddEach(search.Name, f.FirstName, f.LastName)
-	d.AddEach(search.Reach, f.Title, f.JobTitle, f.ExternalID)
-	d.AddEmail(f.Email)
-	d.AddPhone(f.Phone, f.Mobile)
+	add := func(rank search.Rank, texts ...*string) {
+		for _, t := range texts {
+			if t != nil {
+				d.Add(rank, *t)
+			}
+		}
+	}
+	add(search.Name, f.FirstName, f.LastName)
+	add(search.Detail, f.Title, f.JobTitle, f.ExternalID, f.Email)
+	for _, number := range []*string{f.Phone, f.Mobile} {
+		if number != nil {
+			d.AddPhone(search.Detail, *number)
+		}
+	}
 	if a := f.Address; a != nil {
-		d.AddEach(search.Reach, a.Street, a.PostalCode, a.City, a.Region)
+		add(search.Detail, a.Street, a.PostalCode, a.City, a.Region)
 	}
 	for _, tag := range f.Tags {
-		d.AddEach(search.Reach, &tag)
+		d.Add(search.Detail, tag)
 	}
-	d.AddEach(search.Notes, f.Note)
+	add(search.Note, f.Note)
 	return d
 }

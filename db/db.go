@@ -21,6 +21,10 @@ var ErrDuplicate = errors.New("db: duplicate")
 // the waiting line is full, a lock or statement timed out, the server is away.
 var ErrBusy = errors.New("db: busy")
 
+// ErrUnavailable is returned, wrapped, when the data base cannot be reached,
+// or cannot store anything more. Nothing was changed.
+var ErrUnavailable = errors.New("db: unavailable")
+
 // DB is one open data base. It is safe for use by several goroutines.
 type DB interface {
 	// Read runs f on a connection that cannot write. Each statement sees what

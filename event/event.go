@@ -3,9 +3,15 @@ package event
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
 
 	"kartei/app"
 	"kartei/clock"
+	"kartei/db"
+	"kartei/fault"
+	"kartei/id"
 )
 
 // Event is one change, without any content: whoever wants to know what
@@ -34,13 +40,102 @@ type ListInput struct {
 
 // Page is one page of the feed.
 type Page struct {
-	Data       []Event `json:"data"`
-	HasMore    bool    `json:"hasMore"`
-	NextCursor *string `json:"nextCursor"`
+	Data       []Event `json:"data" doc:"Die Ereignisse der Seite"`
+	HasMore    bool    `json:"hasMore" doc:"true: es gibt weitere" example:"false"`
+	NextCursor *string `json:"nextCursor" doc:"Cursor der nächsten Seite; bei sort=createdAt auch auf der letzten gesetzt, um weiter zu folgen" example:"AX3k9bQ"`
 }
 
-// List returns a page of the feed.
-func List(ctx context.Context, c *app.Call, in ListInput) (Page, error)
+// Retention is how long an event is served.
+const Retention = 30 * clock.Day
+
+// scanned is how many events one call looks at. Events of records that the
+// caller does not see are passed over, so without a bound a page could cost
+// as much as the whole feed.
+const scanned = 1000
+
+// Append writes an event into the change log at commit. Its CreatedAt must be
+// the tick of the change (db.Tick), its ID is given here. The log is also the
+// outbox: whatever follows from a change is made from it later.
+func Append(c *app.Call, e Event) {
+	c.Tx.Queue(`insert into events (organization, tick, id, type, object, record_id) values ($1, $2, $3, $4, $5, $6)`,
+		c.Actor.Org(), e.CreatedAt, id.New(id.Event), e.Type, e.Data.Object, e.Data.ID)
+}
+
+// List returns a page of the feed. It may hold fewer events than its limit,
+// even none, although hasMore is true: the next page goes on behind the
+// events that were looked at.
+func List(ctx context.Context, c *app.Call, in ListInput) (Page, error) {
+	scope := fmt.Sprintf("%d|%s|events|%s|%d|%s", c.Actor.Org(), c.Actor.PrincipalID(), in.Sort, in.CreatedSince, c.Version)
+	var from clock.Micros
+	if in.Cursor != "" {
+		if err := c.Services.Cursors.Open(scope, in.Cursor, c.Now, &from); err != nil {
+			return Page{}, fault.New(fault.CursorMismatch)
+		}
+	}
+	ascending := in.Sort == "createdAt"
+	events, last, more, err := read(ctx, c, in, from, ascending)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Data: events, HasMore: more}
+	if more || ascending {
+		cursor, err := c.Services.Cursors.Seal(scope, c.Now, last)
+		if err != nil {
+			return Page{}, err
+		}
+		page.NextCursor = &cursor
+	}
+	return page, nil
+}
+
+// read returns up to in.Limit events behind from, the tick behind which the
+// next page goes on, and whether there is one.
+func read(ctx context.Context, c *app.Call, in ListInput, from clock.Micros, ascending bool) (events []Event, last clock.Micros, more bool, err error) {
+	after, before := max(in.CreatedSince, c.Now-Retention), clock.Micros(math.MaxInt64)
+	switch {
+	case ascending:
+		after = max(after, from)
+		last = after
+	case from != 0:
+		before = from
+	}
+	rows, err := c.Tx.Query(ctx, listQuery(c, ascending), c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit+1)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		e, err := scan(rows)
+		if err != nil {
+			return nil, 0, false, err
+		}
+		if len(events) == in.Limit {
+			return events, last, true, nil
+		}
+		events, last = append(events, e), e.CreatedAt
+	}
+	if err := rows.Err(); err != nil {
+		return nil, 0, false, err
+	}
+	rows.Close()
+	// Fewer than asked for: either the feed ends here, or the bound was met.
+	end := clock.Micros(0)
+	err = c.Tx.QueryRow(ctx, boundQuery(ascending), c.Actor.Org(), after, before, scanned-1).Scan(&end)
+	if errors.Is(err, db.ErrNoRows) {
+		return events, last, false, nil
+	}
+	return events, end, true, err
+}
 
 // Get returns one event, or NOT_FOUND where there is none that the caller may know of.
-func Get(ctx context.Context, c *app.Call, in app.ByID) (Event, error)
+func Get(ctx context.Context, c *app.Call, in app.ByID) (Event, error) {
+	if !id.Valid(id.Event, in.ID) {
+		return Event{}, fault.New(fault.NotFound)
+	}
+	e, err := scan(c.Tx.QueryRow(ctx, `select `+columns+` from events as e where e.organization = $1 and e.id = $3 and e.tick > $4 and (`+
+		visible(c)+`)`, c.Actor.Org(), c.Actor.PrincipalID(), in.ID, c.Now-Retention))
+	if errors.Is(err, db.ErrNoRows) {
+		return Event{}, fault.New(fault.NotFound)
+	}
+	return e, err
+}

@@ -42,8 +42,20 @@ type Fields interface {
 	Normalize() []fault.Field
 	// Shared returns the members that all families have in common.
 	Shared() *Sharing
+	// References returns the members that name other records.
+	References() []Reference
 	// Words returns what the record is found by.
 	Words() *search.Document
+}
+
+// Reference is a member that names a record of another family.
+type Reference struct {
+	// Field is the member's name, for example companyId.
+	Field string
+	// ID is the member's value, nil where it is not set.
+	ID *string
+	// Object is the family that it must be of.
+	Object string
 }
 
 // Marker stands for a deleted record in sync.
@@ -69,6 +81,41 @@ type CountInput struct {
 	UpdatedSince clock.Micros `query:"updatedSince" doc:"Nur Datensätze, die sich nach diesem Zeitpunkt geändert haben" example:"2026-11-01T00:00:00Z"`
 	Q            string       `query:"q" min:"1" max:"200" doc:"Volltextsuche; nicht zusammen mit updatedSince; kostet 5 Punkte mehr" example:"Müller"`
 }
+
+// Check refuses parameters that do not go together.
+func (in *ListInput) Check(given func(parameter string) bool) []fault.Field {
+	var wrong []fault.Field
+	if given("q") {
+		for _, name := range []string{"updatedSince", "sort", "includeDeleted"} {
+			if given(name) {
+				wrong = append(wrong, fault.Field{Name: name, Code: fault.ForbiddenCombination, Text: &notWithQ})
+			}
+		}
+	}
+	if in.IncludeDeleted && !given("updatedSince") {
+		wrong = append(wrong, fault.Field{Name: "includeDeleted", Code: fault.ForbiddenCombination, Text: &onlyWithSince})
+	}
+	return wrong
+}
+
+// Check refuses parameters that do not go together.
+func (in *CountInput) Check(given func(parameter string) bool) []fault.Field {
+	if given("q") && given("updatedSince") {
+		return []fault.Field{{Name: "updatedSince", Code: fault.ForbiddenCombination, Text: &notWithQ}}
+	}
+	return nil
+}
+
+var (
+	notWithQ = fault.Text{
+		DE: "Nicht zusammen mit q erlaubt.",
+		EN: "Not allowed together with q.",
+	}
+	onlyWithSince = fault.Text{
+		DE: "Nur zusammen mit updatedSince erlaubt.",
+		EN: "Only allowed together with updatedSince.",
+	}
+)
 
 // Count is the answer of every record count.
 type Count struct {

@@ -1,0 +1,196 @@
+package api
+
+import (
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/fault"
+	"kartei/limit"
+	"kartei/requestlog"
+)
+
+// Headers that never differ are shared by all answers; nobody changes them.
+var (
+	noCache      = []string{"private, no-cache"}
+	nosniff      = []string{"nosniff"}
+	vary         = []string{"Authorization, Accept-Language, Svc-Version"}
+	jsonType     = []string{"application/json"}
+	problemType  = []string{"application/problem+json"}
+	inGerman     = []string{"de"}
+	inEnglish    = []string{"en"}
+	bearerScheme = []string{"Bearer"}
+	yes          = []string{"true"}
+)
+
+// answer makes the response of a call and gives it to the request log.
+func (a *API) answer(c *call, err error) *Response {
+	if err == nil {
+		err = c.notModified()
+	}
+	r := &Response{Header: c.header}
+	var f *fault.Fault
+	code := ""
+	if err == nil {
+		r.Status, r.Body = c.result.status, c.result.body
+	} else if err == errNotModified {
+		r.Status = 304
+	} else {
+		f = fault.From(err)
+		code = string(f.Code)
+		r.Status = f.Code.Status()
+		r.Body = f.AppendProblem(make([]byte, 0, 512), fault.Problem{
+			TypeBase: a.docsBase, Instance: "/v1" + c.Path, RequestID: c.id, Language: c.language,
+		})
+		if f.Code == fault.Internal {
+			a.logger.Error("internal error", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
+		}
+	}
+	a.setHeaders(c, f)
+	a.record(c, r.Status, code, f)
+	return r
+}
+
+// setHeaders writes the headers of the contract, on every answer alike.
+func (a *API) setHeaders(c *call, f *fault.Fault) {
+	h := c.header
+	values := make([]string, 0, 6) // one allocation for those that differ
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	set("Request-Id", c.id)
+	h["Cache-Control"], h["X-Content-Type-Options"], h["Vary"] = noCache, nosniff, vary
+	v := a.versions[c.version]
+	h["Svc-Version"], h["Link"] = v.svcVersion, v.link
+	if !v.deprecated.IsZero() {
+		set("Deprecation", "@"+strconv.FormatInt(v.deprecated.Unix(), 10))
+	}
+	if !v.sunset.IsZero() {
+		set("Sunset", v.sunset.UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT"))
+	}
+	a.setLimitHeaders(c, set)
+	if f != nil {
+		setFaultHeaders(c, f, set)
+		return
+	}
+	if c.result.body != nil {
+		h["Content-Type"] = jsonType
+	}
+	if c.result.etag != "" {
+		set("Etag", `"`+c.result.etag+`"`)
+	}
+	if c.result.location != "" {
+		set("Location", "/v1"+c.result.location)
+	}
+	if c.replayed {
+		h["Idempotent-Replayed"] = yes
+	}
+}
+
+// setLimitHeaders reports the tightest limit. Who was refused before limits
+// were looked at is told what is declared, as if nothing had been used: that
+// says nothing of any key.
+func (a *API) setLimitHeaders(c *call, set func(name, value string)) {
+	d := &c.decision
+	if d.Statuses == nil {
+		d = &a.declared
+	}
+	set("Ratelimit", string(limit.AppendRateLimit(make([]byte, 0, 32), d.Statuses)))
+	set("Ratelimit-Policy", d.PolicyHeader)
+}
+
+func setFaultHeaders(c *call, f *fault.Fault, set func(name, value string)) {
+	h := c.header
+	h["Content-Type"] = problemType
+	h["Content-Language"] = inGerman
+	if c.language == fault.English {
+		h["Content-Language"] = inEnglish
+	}
+	if f.Code == fault.Unauthenticated {
+		h["Www-Authenticate"] = bearerScheme
+	}
+	if wait := f.Wait(); wait > 0 {
+		set("Retry-After", strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10))
+	}
+	for name, value := range f.Header {
+		set(name, value)
+	}
+}
+
+// record gives the call to the request log and to the metrics.
+func (a *API) record(c *call, status int, code string, f *fault.Fault) {
+	e := requestlog.Entry{
+		At: c.now, RequestID: c.id, Operation: c.operation(), Method: c.Method, Status: status, Code: code,
+		Duration: a.clock.Now().Sub(c.begun), Address: c.Address,
+	}
+	switch {
+	case c.actor != nil:
+		key := c.actor.Key()
+		e.Organization, e.PrincipalID, e.KeyID, e.KidShort = c.actor.Org(), c.actor.PrincipalID(), key.ID, key.KidShort
+	case c.refusal != nil:
+		e.Organization, e.KeyID, e.KidShort = c.refusal.Organization, c.refusal.KeyID, c.refusal.KidShort
+	}
+	if f != nil {
+		e.Reason = f.Reason
+	}
+	a.log.Add(e)
+	if a.observe != nil {
+		a.observe(Observation{Operation: e.Operation, Status: status, Code: code, Duration: e.Duration})
+	}
+}
+
+func (c *call) operation() string {
+	if c.op == nil {
+		return ""
+	}
+	return c.op.ID
+}
+
+// errNotModified ends a read whose client has the record already.
+var errNotModified = fault.New("")
+
+// notModified compares If-None-Match with the answer's tag, weakly (RFC 9110,
+// section 13.1.2).
+func (c *call) notModified() error {
+	if c.result.etag == "" || c.op.Writes() {
+		return nil
+	}
+	if slices.Contains(c.ifNoneMatch, "*") || slices.Contains(c.ifNoneMatch, c.result.etag) {
+		return errNotModified
+	}
+	return nil
+}
+
+// languageOf picks the language of problem documents: English where the
+// client prefers it to German, else German (contract, 'Errors').
+func languageOf(values []string) fault.Language {
+	best, weight := fault.German, 0.0
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			tag, parameters, _ := strings.Cut(part, ";")
+			primary, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "-")
+			l := fault.Language(primary)
+			if w := quality(parameters); (l == fault.English || l == fault.German) && w > weight {
+				best, weight = l, w
+			}
+		}
+	}
+	return best
+}
+
+// quality reads the weight of one range of an Accept-Language header: 1 where
+// there is none, 0 where it is no number.
+func quality(parameters string) float64 {
+	name, value, ok := strings.Cut(strings.TrimSpace(parameters), "=")
+	if !ok || !strings.EqualFold(strings.TrimSpace(name), "q") {
+		return 1
+	}
+	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil || q < 0 || q > 1 {
+		return 0
+	}
+	return q
+}

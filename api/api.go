@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"kartei/access"
+	"kartei/api/openapi"
+	"kartei/app"
+	"kartei/clock"
+	"kartei/contact"
+	"kartei/db"
+	"kartei/limit"
+	"kartei/requestlog"
+)
+
+// Families are the kinds of record that this release serves.
+var Families = []app.Family{contact.Contacts.Family}
+
+// table is Operations, for functions that stand in it themselves.
+var table []Operation
+
+func init() { table = Operations }
+
+// Authenticator accepts or refuses what a caller presents.
+type Authenticator interface {
+	Authenticate(ctx context.Context, presented string, from netip.Addr) (*access.Actor, error)
+}
+
+// Options are what an API is made of.
+type Options struct {
+	DB      db.DB
+	Access  Authenticator
+	Limiter limit.Limiter
+	Log     *requestlog.Log
+	Clock   clock.Clock
+	Logger  *slog.Logger
+	// CursorKey is 32 secret bytes, the same on all replicas.
+	CursorKey []byte
+	// DocsBase is the address below which /problems/{CODE} is found.
+	DocsBase string
+	// Observe, if set, is told of every answer.
+	Observe func(Observation)
+}
+
+// Observation is what metrics are made of.
+type Observation struct {
+	// Operation is the operationId, empty where the path is none of the table's.
+	Operation string
+	Status    int
+	Code      string
+	Duration  time.Duration
+}
+
+// API serves the operations of the table. It is safe for use by several
+// goroutines.
+type API struct {
+	db       db.DB
+	access   Authenticator
+	limiter  limit.Limiter
+	log      *requestlog.Log
+	clock    clock.Clock
+	logger   *slog.Logger
+	docsBase string
+	observe  func(Observation)
+	services *app.Services
+	routes   routes
+	versions map[string]*served
+	current  string
+	busy     inFlight
+	paused   atomic.Bool
+	// declared is what the limit headers say before a caller is known.
+	declared limit.Decision
+}
+
+// New makes an API. It fails if a frozen document cannot be compiled.
+func New(o Options) (*API, error) {
+	cursors, err := app.NewCursors(o.CursorKey)
+	if err != nil {
+		return nil, err
+	}
+	a := &API{
+		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
+		docsBase: o.DocsBase, observe: o.Observe, routes: routesOf(Operations), versions: map[string]*served{},
+		services: &app.Services{Cursors: cursors, Limits: o.Limiter, OpenAPI: openapi.Document, Families: Families},
+	}
+	for _, version := range openapi.Versions() {
+		document, _ := openapi.Document(version)
+		rules, err := compileRules(document)
+		if err != nil {
+			return nil, fmt.Errorf("api: version %s: %w", version, err)
+		}
+		a.versions[version] = newServed(version, rules)
+		a.current = version
+	}
+	a.declared, err = o.Limiter.Take(context.Background(), limit.Charge{})
+	return a, err
+}
+
+// Pause makes every call answer 503 API_PAUSED, or ends that.
+func (a *API) Pause(paused bool) { a.paused.Store(paused) }

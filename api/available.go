@@ -1,0 +1,20 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"kartei/fault"
+)
+
+// pauseRetry is what a paused API asks clients to wait. A pause is ended by
+// hand, so there is no better number; a minute keeps them from hammering.
+const pauseRetry = time.Minute
+
+// available refuses every call while the operator has paused the API.
+func available(a *API, _ context.Context, _ *call) error {
+	if a.paused.Load() {
+		return &fault.Fault{Code: fault.APIPaused, RetryAfter: pauseRetry}
+	}
+	return nil
+}

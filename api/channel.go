@@ -1,0 +1,39 @@
+package api
+
+import (
+	"context"
+
+	"kartei/fault"
+)
+
+// channel hides rows that are not built, and rows of the preview channel from
+// those who did not ask for it.
+func channel(_ *API, _ context.Context, c *call) error {
+	if c.op == nil {
+		return nil // a blocked family, refused by the next stage
+	}
+	asked, err := wantsPreview(c.Header["Svc-Preview"])
+	if err != nil {
+		return err
+	}
+	if !c.op.Built() || c.op.Channel.Preview(c.version) && !asked {
+		return fault.New(fault.OperationNotInVersion)
+	}
+	return nil
+}
+
+// wantsPreview reads Svc-Preview, which is true or false.
+func wantsPreview(values []string) (bool, error) {
+	if len(values) == 0 {
+		return false, nil
+	}
+	if len(values) == 1 {
+		switch values[0] {
+		case "true":
+			return true, nil
+		case "false":
+			return false, nil
+		}
+	}
+	return false, fault.BadRequest(fault.Field{Name: "Svc-Preview", Code: fault.NotInEnum, Limit: []string{"true", "false"}})
+}

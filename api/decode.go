@@ -1,0 +1,275 @@
+package api
+
+import (
+	"context"
+	"mime"
+	"reflect"
+	"slices"
+	"strings"
+
+	"kartei/app"
+	"kartei/fault"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// checked is an input whose parameters must go together.
+type checked interface {
+	Check(given func(parameter string) bool) []fault.Field
+}
+
+// raw is a body that the operation reads itself, such as an app.Patch.
+type raw interface{ SetRaw([]byte) }
+
+// decode checks the query, the headers and the body by the version's frozen
+// document.
+func decode(_ *API, _ context.Context, c *call) error {
+	var err error
+	if c.parameters, err = c.rules.parameters(c.op.ID, c.Query); err != nil {
+		return err
+	}
+	c.input = c.newInput()
+	if in, ok := c.input.Interface().(checked); ok {
+		if wrong := in.Check(c.given); len(wrong) > 0 {
+			return fault.BadRequest(wrong...)
+		}
+	}
+	if err := c.decodeHeaders(); err != nil {
+		return err
+	}
+	return c.decodeBody()
+}
+
+func (c *call) given(name string) bool {
+	return slices.ContainsFunc(c.parameters, func(p parameter) bool { return p.name == name && p.given })
+}
+
+// newInput makes the operation's input from path and query.
+func (c *call) newInput() reflect.Value {
+	return c.op.Run.bind.fill(c.record, c.parameters)
+}
+
+func (c *call) decodeHeaders() error {
+	var wrong []fault.Field
+	fail := func(name string, code fault.FieldCode) { wrong = append(wrong, fault.Field{Name: name, Code: code}) }
+	if !acceptsJSON(c.Header["Accept"]) {
+		return fault.New(fault.NotAcceptable)
+	}
+	if c.op.Writes() {
+		var ok bool
+		if c.ifMatch, ok = precondition(c.Header["If-Match"]); !ok {
+			fail("If-Match", fault.InvalidFormat)
+		}
+		if c.op.Idempotent() {
+			switch key, ok := idempotencyKey(c.Header["Idempotency-Key"]); {
+			case !ok:
+				fail("Idempotency-Key", fault.InvalidFormat)
+			case key == "" && c.op.Creates():
+				fail("Idempotency-Key", fault.Required)
+			default:
+				c.idempotency = key
+			}
+		}
+	} else if values := c.Header["If-None-Match"]; len(values) > 0 {
+		tags, ok := entityTags(values)
+		if !ok {
+			fail("If-None-Match", fault.InvalidFormat)
+		}
+		for _, t := range tags {
+			c.ifNoneMatch = append(c.ifNoneMatch, strings.TrimPrefix(t, "W/"))
+		}
+	}
+	if len(wrong) > 0 {
+		return fault.BadRequest(wrong...)
+	}
+	return nil
+}
+
+func (c *call) decodeBody() error {
+	body := c.op.Run.bind.body
+	if body < 0 {
+		if c.HasBody && c.Body != nil {
+			if sent, err := c.Body(); err != nil {
+				return err
+			} else if len(sent) > 0 {
+				return &fault.Fault{Code: fault.InvalidRequest, Fields: []fault.Field{{Name: "body", Code: fault.UnknownField, Text: &noBody}}}
+			}
+		}
+		return nil
+	}
+	if err := c.contentType(); err != nil {
+		return err
+	}
+	if c.Body != nil {
+		var err error
+		if c.body, err = c.Body(); err != nil {
+			return err
+		}
+	}
+	return c.fillBody(c.input)
+}
+
+var noBody = fault.Text{
+	DE: "Dieser Aufruf nimmt keinen Inhalt (Body) an.",
+	EN: "This call takes no body.",
+}
+
+// fillBody decodes the body into an input.
+func (c *call) fillBody(in reflect.Value) error {
+	return c.rules.body(c.op.ID, c.body, in.Elem().Field(c.op.Run.bind.body).Addr().Interface())
+}
+
+// contentType takes application/json and, for a patch, its own type.
+func (c *call) contentType() error {
+	values := c.Header["Content-Type"]
+	if len(values) > 1 {
+		return fault.BadRequest(fault.Field{Name: "Content-Type", Code: fault.InvalidFormat})
+	}
+	if len(values) == 1 && values[0] == "application/json" {
+		return nil
+	}
+	if len(values) == 1 {
+		media, parameters, err := mime.ParseMediaType(values[0])
+		charset := strings.ToLower(parameters["charset"])
+		known := media == "application/json" || media == "application/merge-patch+json" && c.op.Method == "PATCH"
+		if err == nil && known && (charset == "" || charset == "utf-8") {
+			return nil
+		}
+	}
+	return fault.New(fault.UnsupportedMediaType)
+}
+
+// acceptsJSON reports whether an Accept header leaves room for JSON (RFC 9110,
+// section 12.5.1).
+func acceptsJSON(values []string) bool {
+	if len(values) == 0 {
+		return true
+	}
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			media, parameters, _ := strings.Cut(part, ";")
+			switch strings.ToLower(strings.TrimSpace(media)) {
+			case "*/*", "application/*", "application/json", "application/problem+json", "":
+				if !refused(parameters) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// refused reports whether media type parameters hold a weight of zero.
+func refused(parameters string) bool {
+	for p := range strings.SplitSeq(parameters, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if strings.EqualFold(strings.TrimSpace(name), "q") {
+			value = strings.TrimRight(strings.TrimSpace(value), "0")
+			return value == "" || value == "."
+		}
+	}
+	return false
+}
+
+// precondition parses If-Match: * or a list of entity tags (RFC 9110, section
+// 13.1.1). Several headers are one list.
+func precondition(values []string) (app.Precondition, bool) {
+	if len(values) == 0 {
+		return app.Precondition{}, true
+	}
+	if len(values) == 1 && strings.TrimSpace(values[0]) == "*" {
+		return app.Precondition{Sent: true, Any: true}, true
+	}
+	tags, ok := entityTags(values)
+	p := app.Precondition{Sent: true}
+	for _, t := range tags {
+		if !strings.HasPrefix(t, "W/") && t != "*" {
+			p.Tags = append(p.Tags, t)
+		}
+	}
+	return p, ok && !slices.Contains(tags, "*")
+}
+
+// entityTags splits a list of entity tags. A tag comes without its quotes, a
+// weak one with W/ in front; a lone * comes as itself.
+func entityTags(values []string) (tags []string, ok bool) {
+	for _, rest := range values {
+		for first := true; ; first = false {
+			rest = strings.TrimLeft(rest, " \t")
+			if rest == "" && first && len(tags) == 0 {
+				return nil, false
+			}
+			if strings.HasPrefix(rest, "*") && len(tags) == 0 && strings.TrimRight(rest, " \t") == "*" && len(values) == 1 {
+				return []string{"*"}, true
+			}
+			tag, after, ok := entityTag(rest)
+			if !ok {
+				return nil, false
+			}
+			tags = append(tags, tag)
+			rest = strings.TrimLeft(after, " \t")
+			if rest == "" {
+				break
+			}
+			if rest[0] != ',' {
+				return nil, false
+			}
+			rest = rest[1:]
+		}
+	}
+	return tags, true
+}
+
+// entityTag takes one tag off the front of s: opaque text of visible
+// characters in double quotes, with W/ before it for a weak one.
+func entityTag(s string) (tag, rest string, ok bool) {
+	weak := ""
+	if after, found := strings.CutPrefix(s, "W/"); found {
+		weak, s = "W/", after
+	}
+	if !strings.HasPrefix(s, `"`) {
+		return "", "", false
+	}
+	end := strings.IndexByte(s[1:], '"')
+	if end < 0 {
+		return "", "", false
+	}
+	opaque := s[1 : 1+end]
+	for i := range len(opaque) {
+		if opaque[i] < 0x21 || opaque[i] == 0x7f {
+			return "", "", false
+		}
+	}
+	return weak + opaque, s[end+2:], true
+}
+
+// idempotencyKey reads the key: 1 to 255 printable ASCII characters, bare or
+// as a structured field string, both naming the same key. No header gives an
+// empty key.
+func idempotencyKey(values []string) (key string, ok bool) {
+	if len(values) == 0 {
+		return "", true
+	}
+	if len(values) > 1 {
+		return "", false
+	}
+	key = values[0]
+	if strings.HasPrefix(key, `"`) {
+		item, err := httpsfv.UnmarshalItem(values)
+		if err != nil {
+			return "", false
+		}
+		if key, ok = item.Value.(string); !ok {
+			return "", false
+		}
+	}
+	if len(key) < 1 || len(key) > 255 {
+		return "", false
+	}
+	for i := range len(key) {
+		if key[i] < 0x20 || key[i] > 0x7e {
+			return "", false
+		}
+	}
+	return key, true
+}

@@ -1,0 +1,113 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/fault"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// idempotencyLifetime is how long an answer is remembered (open points,
+// 'Preconditions and idempotency').
+const idempotencyLifetime = 24 * clock.Hour
+
+// inFlight holds the idempotency keys of calls that run in this process. The
+// lock in the transaction does the same across processes; this one also
+// covers the time before the transaction begins.
+type inFlight struct{ keys sync.Map }
+
+func (f *inFlight) enter(c *call) bool {
+	_, running := f.keys.LoadOrStore(c.idempotencyScope(), struct{}{})
+	return !running
+}
+
+func (f *inFlight) leave(c *call) { f.keys.Delete(c.idempotencyScope()) }
+
+// idempotencyScope names the key within the instance: keys of different
+// principals and organizations never meet.
+func (c *call) idempotencyScope() string {
+	return fmt.Sprintf("%d|%s|%s", c.actor.Org(), c.actor.PrincipalID(), c.idempotency)
+}
+
+func inProgress() error {
+	return &fault.Fault{Code: fault.IdempotencyInProgress, RetryAfter: time.Second}
+}
+
+// once runs the operation unless its key has been used: then it repeats the
+// stored answer, or refuses where the content differs. What is stored is the
+// answer of a call that succeeded, in the same transaction as its change; so
+// after a crash either both are there or neither.
+func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
+	if c.idempotency == "" {
+		c.result, err = a.operate(ctx, c, tx)
+		return err
+	}
+	if free, err := tx.Lock(ctx, c.idempotencyScope()); err != nil {
+		return err
+	} else if !free {
+		return inProgress()
+	}
+	fingerprint := c.fingerprint()
+	stored, err := c.stored(ctx, tx)
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+	case err != nil:
+		return err
+	case stored.fingerprint != fingerprint:
+		return fault.New(fault.IdempotencyPayloadMismatch)
+	default:
+		c.result, c.replayed = stored.result, true
+		return nil
+	}
+	if c.result, err = a.operate(ctx, c, tx); err != nil {
+		return err
+	}
+	// A record that has outlived its time, but was not swept yet, is replaced.
+	tx.Queue(`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		on conflict (organization, principal, key) do update set created_at = excluded.created_at, fingerprint = excluded.fingerprint,
+		status = excluded.status, etag = excluded.etag, location = excluded.location, body = excluded.body`,
+		c.actor.Org(), c.actor.PrincipalID(), c.idempotency, c.now, fingerprint,
+		c.result.status, c.result.etag, c.result.location, string(c.result.body))
+	return nil
+}
+
+type storedResult struct {
+	fingerprint string
+	result      result
+}
+
+func (c *call) stored(ctx context.Context, tx db.Tx) (s storedResult, err error) {
+	err = tx.QueryRow(ctx, `select fingerprint, status, etag, location, body from idempotency
+		where organization = $1 and principal = $2 and key = $3 and created_at > $4`,
+		c.actor.Org(), c.actor.PrincipalID(), c.idempotency, c.now-idempotencyLifetime).
+		Scan(&s.fingerprint, &s.result.status, &s.result.etag, &s.result.location, &s.result.body)
+	return s, err
+}
+
+// fingerprint is what two calls must share to be the same: method, path,
+// version and the JSON value of the body. Member order, white space and the
+// spelling of numbers and texts do not matter (RFC 8785). It is a hash, so
+// the table holds no second copy of what was sent.
+func (c *call) fingerprint() string {
+	h := sha256.New()
+	for _, part := range []string{c.op.Method, strings.Replace(c.op.Path, "{id}", c.record, 1), c.version} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	body := jsontext.Value(append([]byte(nil), c.body...))
+	if body.Canonicalize() != nil {
+		body = c.body // no JSON: a call without a body
+	}
+	h.Write(body)
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,55 @@
+package api
+
+import (
+	"context"
+	"strings"
+
+	"kartei/fault"
+	"kartei/limit"
+)
+
+// searchCost is what a search adds to the row's cost (contract, 'Cost per operation').
+const searchCost = 5
+
+// limits charges the call, before it does anything.
+func limits(a *API, ctx context.Context, c *call) error {
+	var err error
+	c.decision, err = a.limiter.Take(ctx, c.charge())
+	if err != nil {
+		return err
+	}
+	if len(c.decision.Violated) == 0 {
+		return nil
+	}
+	code := fault.RateLimited
+	if c.decision.Quota {
+		code = fault.QuotaExhausted
+	}
+	return &fault.Fault{
+		Code: code, RetryAfter: c.decision.RetryAfter,
+		Extra: map[string]any{"violated-policies": c.decision.Violated},
+	}
+}
+
+func (c *call) charge() limit.Charge {
+	points := c.op.Cost
+	if strings.Contains(c.Query, "q=") && c.searches() {
+		points += searchCost
+	}
+	return limit.Charge{
+		Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Key: c.actor.Key().ID,
+		Points: points, Write: c.op.Writes(), Delete: c.op.Method == "DELETE", Reads: c.op.Scope != "" && !c.op.Writes(),
+		Into: c.statuses[:0],
+	}
+}
+
+// searches reports whether the call has a parameter q, which is charged for
+// before the query is looked at closely.
+func (c *call) searches() bool {
+	for part := range strings.SplitSeq(c.Query, "&") {
+		if strings.HasPrefix(part, "q=") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,139 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"runtime/debug"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/clock"
+	"kartei/fault"
+	"kartei/id"
+	"kartei/limit"
+)
+
+// path is the way of every call, whichever door it came through. Each stage
+// is a function of that name in the file of that name; the first that returns
+// an error ends the call. The order is part of the contract: it decides which
+// of several faults a client is told of.
+var path = [...]stage{
+	available,    // the operator has not paused the API, else 503
+	route,        // path and method name a row of the table, else 404 or 405
+	authenticate, // the credential is good, else 401
+	gate,         // the organization lets its API be used, else 401 or 403
+	organization, // Svc-Organization, if sent, names the credential's, else 403
+	version,      // the version exists and is served, else 400 or 410
+	channel,      // the row is in that version and channel, else 404
+	blocked,      // the row is not of a blocked family, else 403
+	authorize,    // the credential holds the row's scope, else 403
+	limits,       // the cost is charged before anything is done, else 429
+	decode,       // query, headers and body are well formed, else 400, 413, 415, 422
+	run,          // one transaction: idempotency (409, 422), then the operation
+}
+
+// stage is one step of the path.
+type stage func(a *API, ctx context.Context, c *call) error
+
+// Request is what a door hands over. Only the door knows the protocol.
+type Request struct {
+	// Method is GET, POST, PATCH or DELETE; a door turns HEAD into GET.
+	Method string
+	// Path is below /v1 and escaped, as it stands in the URL.
+	Path string
+	// Query is the raw query.
+	Query string
+	// Header holds the request's headers under their canonical names.
+	Header map[string][]string
+	// Body returns the body, read once and up to MaxBody bytes; it fails with
+	// a fault. A nil Body is an empty one.
+	Body func() ([]byte, error)
+	// HasBody reports whether the client sent one.
+	HasBody bool
+	// Address is the client's.
+	Address netip.Addr
+	// Refusal, if set, is what the door found wrong already: the call is
+	// answered with it at once.
+	Refusal error
+}
+
+// MaxBody is how many bytes a JSON body may have.
+const MaxBody = 1 << 20
+
+// Response is the answer to a Request.
+type Response struct {
+	Status int
+	// Header holds the headers of the contract under their canonical names.
+	Header map[string][]string
+	Body   []byte
+}
+
+// call is one request on its way along the path. The stages fill it.
+type call struct {
+	*Request
+	id       string // req_...
+	now      clock.Micros
+	language fault.Language
+
+	op       *Operation // route
+	record   string     // route: the {id} segment
+	family   string     // route: the blocked family, if the path is of one
+	actor    *access.Actor
+	refusal  *access.Refusal // authenticate: what the request log is told
+	version  string
+	rules    *rules
+	decision limit.Decision
+	statuses [8]limit.Status
+
+	parameters  []parameter // decode
+	input       reflect.Value
+	body        []byte
+	ifMatch     app.Precondition
+	ifNoneMatch []string
+	idempotency string
+
+	result   result // run
+	replayed bool
+
+	header map[string][]string
+	begun  time.Time
+}
+
+// Do walks a request along the path and returns its answer, a problem
+// document where a stage refused it. It never panics. header is filled with
+// the answer's headers; nil makes a new map.
+func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *Response {
+	c := a.begin(r, header)
+	return a.answer(c, a.walk(ctx, c))
+}
+
+func (a *API) begin(r *Request, header map[string][]string) *call {
+	if header == nil {
+		header = make(map[string][]string, 16)
+	}
+	now := a.clock.Now()
+	return &call{
+		Request: r, id: id.New(id.Request), now: clock.FromTime(now), begun: now,
+		language: languageOf(r.Header["Accept-Language"]), version: a.current, header: header,
+	}
+}
+
+func (a *API) walk(ctx context.Context, c *call) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	if c.Refusal != nil {
+		return c.Refusal
+	}
+	for _, stage := range path {
+		if err := stage(a, ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

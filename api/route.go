@@ -1,0 +1,97 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"kartei/fault"
+)
+
+// routes finds the row of a path. It is a tree of at most three segments:
+// family, record or fixed word, verb.
+type routes map[string]*node
+
+type node struct {
+	rows     []*Operation // by method
+	allow    string
+	children map[string]*node // fixed words; "{id}" stands for any segment
+}
+
+// blockedFamilies are paths that are no operations and never will be with an
+// API key: money, secrets and identity (open points, 'Order of the checks').
+var blockedFamilies = []string{"invoices", "secrets", "users", "api_keys"}
+
+func routesOf(table []Operation) routes {
+	r := routes{}
+	for i := range table {
+		op := &table[i]
+		words := strings.Split(op.Path[1:], "/")
+		nodes, n := (map[string]*node)(r), (*node)(nil)
+		for _, word := range words {
+			if n = nodes[word]; n == nil {
+				n = &node{children: map[string]*node{}}
+				nodes[word] = n
+			}
+			nodes = n.children
+		}
+		n.rows = append(n.rows, op)
+	}
+	r.setAllow(r)
+	return r
+}
+
+// setAllow writes the Allow header of each path. HEAD works wherever GET does.
+func (r routes) setAllow(nodes map[string]*node) {
+	for _, n := range nodes {
+		var methods []string
+		for _, op := range n.rows {
+			methods = append(methods, op.Method)
+			if op.Method == "GET" {
+				methods = append(methods, "HEAD")
+			}
+		}
+		n.allow = strings.Join(methods, ", ")
+		r.setAllow(n.children)
+	}
+}
+
+// route finds the row: an unknown path is 404, a known one with another
+// method 405. A path of a blocked family goes on, to be refused in its turn.
+func route(a *API, _ context.Context, c *call) error {
+	rest, ok := strings.CutPrefix(c.Path, "/")
+	if !ok {
+		return fault.New(fault.NotFound)
+	}
+	word, rest, deeper := strings.Cut(rest, "/")
+	if slices.Contains(blockedFamilies, word) {
+		c.family = word
+		return nil
+	}
+	n := a.routes[word]
+	for n != nil && deeper {
+		word, rest, deeper = strings.Cut(rest, "/")
+		next := n.children[word]
+		if next == nil {
+			if next = n.children["{id}"]; next != nil {
+				name, err := url.PathUnescape(word)
+				if err != nil || name == "" {
+					return fault.New(fault.NotFound)
+				}
+				c.record = name
+			}
+		}
+		n = next
+	}
+	if n == nil || n.rows == nil {
+		return fault.New(fault.NotFound)
+	}
+	for _, op := range n.rows {
+		if op.Method == c.Method {
+			c.op = op
+			return nil
+		}
+	}
+	return &fault.Fault{Code: fault.MethodNotAllowed, Header: map[string]string{"Allow": n.allow}}
+}

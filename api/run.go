@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"kartei/app"
+	"kartei/db"
+	"kartei/fault"
+
+	"github.com/go-json-experiment/json"
+)
+
+// result is what an operation answered, in the form that is sent and that a
+// replay repeats.
+type result struct {
+	status   int
+	body     []byte
+	etag     string // without quotes
+	location string
+	records  int
+}
+
+// run runs the operation: a read on a reader's connection, a write in one
+// transaction together with its event, its search entry and its idempotency
+// record. An operation that lost a race is run again from its input.
+func run(a *API, ctx context.Context, c *call) error {
+	if !c.op.Writes() {
+		return reads(a.db.Read(ctx, func(tx db.Tx) (err error) {
+			c.result, err = a.operate(ctx, c, tx)
+			return err
+		}))
+	}
+	if c.idempotency != "" {
+		if !a.busy.enter(c) {
+			return inProgress()
+		}
+		defer a.busy.leave(c)
+	}
+	again := false
+	return reads(a.db.Write(ctx, func(tx db.Tx) error {
+		if again { // the first run may have changed its input
+			c.input = c.newInput()
+			if c.op.Run.bind.body >= 0 {
+				if err := c.fillBody(c.input); err != nil {
+					return err
+				}
+			}
+		}
+		again = true
+		return a.once(ctx, c, tx)
+	}))
+}
+
+// operate calls the operation and encodes its answer.
+func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
+	answer, err := c.op.Run.call(ctx, &app.Call{
+		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, IfMatch: c.ifMatch, Services: a.services,
+	}, c.input.Interface())
+	if err != nil {
+		return result{}, err
+	}
+	return encode(c.op, answer)
+}
+
+func encode(op *Operation, answer any) (r result, err error) {
+	r.status = op.Run.status
+	if v, ok := answer.(app.Revised); ok {
+		r.etag = v.EntityTag()
+	}
+	if v, ok := answer.(app.Located); ok {
+		r.location = v.Location()
+	}
+	if v, ok := answer.(app.Counted); ok {
+		r.records = v.Records()
+	}
+	switch v := answer.(type) {
+	case app.Nothing:
+	case app.Encoder:
+		r.body = v.AppendJSON(nil)
+	default:
+		r.body, err = json.Marshal(v)
+	}
+	return r, err
+}
+
+// reads turns the data base's own errors into faults: what is full or slow is
+// 429 OVERLOADED, what is away is 503 INSTANCE_PENDING.
+func reads(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, db.ErrUnavailable):
+		return &fault.Fault{Code: fault.InstancePending, RetryAfter: 5 * time.Second, Cause: err}
+	case errors.Is(err, db.ErrBusy), errors.Is(err, db.ErrConflict):
+		return &fault.Fault{Code: fault.Overloaded, RetryAfter: time.Second, Cause: err}
+	}
+	return err
+}

@@ -1,0 +1,56 @@
+package event
+
+import (
+	"fmt"
+	"strings"
+
+	"kartei/app"
+)
+
+const columns = `e.tick, e.id, e.type, e.object, e.record_id`
+
+func scan(s interface{ Scan(...any) error }) (Event, error) {
+	e := Event{Object: "event"}
+	err := s.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID)
+	return e, err
+}
+
+// visible returns a condition on events under alias e: the caller may read the
+// family, and sees the record as it stands now or stood when it was deleted.
+// So a change of rights or of visibility holds for events of the past too.
+func visible(c *app.Call) string {
+	var families []string
+	for _, f := range c.Services.Families {
+		if !c.Actor.May(f.ReadScope()) {
+			continue
+		}
+		families = append(families, `(e.object = '`+f.Object+`' and exists (select 1 from `+f.Plural+
+			` as r where r.organization = $1 and r.id = e.record_id and `+app.Visible("r", c.Actor, "$2")+`))`)
+	}
+	if families == nil {
+		return "$2 <> $2"
+	}
+	return strings.Join(families, " or ")
+}
+
+// listQuery looks at the next events between two ticks ($3, $4) and returns
+// those that are visible, $5 at most.
+func listQuery(c *app.Call, ascending bool) string {
+	order := direction(ascending)
+	return fmt.Sprintf(`select %s from (
+		select * from events where organization = $1 and tick > $3 and tick < $4 order by tick %s limit %d) as e
+		where %s order by e.tick %s limit $5`, columns, order, scanned, visible(c), order)
+}
+
+// boundQuery returns the last tick that listQuery looks at, if it meets its bound.
+func boundQuery(ascending bool) string {
+	return fmt.Sprintf(`select tick from events where organization = $1 and tick > $2 and tick < $3
+		order by tick %s limit 1 offset $4`, direction(ascending))
+}
+
+func direction(ascending bool) string {
+	if ascending {
+		return "asc"
+	}
+	return "desc"
+}

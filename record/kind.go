@@ -1,0 +1,233 @@
+// Package record owns what every family of records has in common: the envelope, visible lists, sync, search, revisions, the events of a change and erasure.
+package record
+
+import (
+	"context"
+	"errors"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/db"
+	"kartei/event"
+	"kartei/fault"
+	"kartei/id"
+	"kartei/search"
+
+	"github.com/go-json-experiment/json"
+)
+
+// fields is a pointer to a family's struct of members.
+type fields[F any] interface {
+	*F
+	Fields
+}
+
+// Kind is one family of records: T is a record as the API gives it, F its
+// members besides the envelope. A family is a Kind, a struct F with its rules,
+// a table made by the migrations, and its rows in the table of operations.
+//
+// A record is kept as the JSON that its answer is made of (column content),
+// beside the columns that queries need. So a read copies bytes and decodes
+// nothing; see docs/decisions/0008-the-row-keeps-the-answers-json.md.
+type Kind[T, F any, P fields[F]] struct {
+	app.Family
+	texts texts
+	sql   statements
+}
+
+// NewKind makes a family. F's members must be known to package record: text,
+// *text, lists of text, and structs of these.
+func NewKind[T, F any, P fields[F]](f app.Family) *Kind[T, F, P] {
+	return &Kind[T, F, P]{Family: f, texts: textsOf[F](), sql: statementsFor(f.Plural)}
+}
+
+// Prepare brings the members into their stored form and reports what is wrong
+// with them as far as that can be told without the data base: text is trimmed
+// and in Unicode NFC, line ends are \n, and the family's own rules hold.
+func (k *Kind[T, F, P]) Prepare(f P) error {
+	k.texts.normalize(f)
+	s := f.Shared()
+	s.Tags = unique(s.Tags)
+	if s.Visibility == "" {
+		s.Visibility = Organization
+	}
+	if wrong := f.Normalize(); len(wrong) > 0 {
+		return fault.Invalid(wrong...)
+	}
+	return nil
+}
+
+// Get returns the record, or NOT_FOUND where there is none that the actor sees.
+func (k *Kind[T, F, P]) Get(ctx context.Context, c *app.Call, name string) (Answer[T], error) {
+	r, err := k.find(ctx, c, name)
+	if err != nil {
+		return Answer[T]{}, err
+	}
+	return k.answer(r), nil
+}
+
+// Create makes a record with its event and its search entry.
+func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T], error) {
+	s := f.Shared()
+	if s.OwnerID == "" {
+		s.OwnerID = c.Actor.PrincipalID()
+	}
+	if err := k.Prepare(f); err != nil {
+		return Created[T]{}, err
+	}
+	if err := k.check(ctx, c, f, nil); err != nil {
+		return Created[T]{}, err
+	}
+	content, err := json.Marshal(f)
+	if err != nil {
+		return Created[T]{}, err
+	}
+	r := &row{id: id.New(k.Prefix), revision: 1, ownerID: s.OwnerID, audience: s.audience(), content: content}
+	if r.created, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
+		return Created[T]{}, err
+	}
+	r.updated = r.created
+	c.Tx.Queue(k.sql.insert, c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, string(r.content))
+	event.Append(c, k.event(r, "created"))
+	if err := search.Put(ctx, c.Tx, k.subject(c, r), f.Words()); err != nil {
+		return Created[T]{}, err
+	}
+	return Created[T]{k.answer(r), "/" + k.Plural + "/" + r.id}, nil
+}
+
+// Update merges a patch into the record. It requires If-Match. Where nothing
+// changes, the record stays as it is: no new revision, no event.
+func (k *Kind[T, F, P]) Update(ctx context.Context, c *app.Call, name string, patch app.Patch[F]) (Answer[T], error) {
+	r, err := k.find(ctx, c, name)
+	if err != nil {
+		return Answer[T]{}, err
+	}
+	if err := c.IfMatch.Require(r.revision); err != nil {
+		return Answer[T]{}, err
+	}
+	before, after := P(new(F)), P(new(F))
+	if err := errors.Join(json.Unmarshal(r.content, before), json.Unmarshal(r.content, after)); err != nil {
+		return Answer[T]{}, err
+	}
+	if err := patch.Apply((*F)(after)); err != nil {
+		return Answer[T]{}, fault.New(fault.InvalidRequest)
+	}
+	if err := k.Prepare(after); err != nil {
+		return Answer[T]{}, err
+	}
+	content, err := json.Marshal(after)
+	if err != nil {
+		return Answer[T]{}, err
+	}
+	if string(content) == string(r.content) {
+		return k.answer(r), nil
+	}
+	if err := k.check(ctx, c, after, before); err != nil {
+		return Answer[T]{}, err
+	}
+	s, old := after.Shared(), k.subject(c, r)
+	next := &row{id: r.id, revision: r.revision + 1, created: r.created, ownerID: s.OwnerID, audience: s.audience(), content: content}
+	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
+		return Answer[T]{}, err
+	}
+	if err := k.changed(c.Tx.Exec(ctx, k.sql.update, c.Actor.Org(), r.id, r.revision, next.updated, next.ownerID, next.audience, s.ExternalID, string(next.content))); err != nil {
+		return Answer[T]{}, err
+	}
+	event.Append(c, k.event(next, "updated"))
+	return k.answer(next), search.Replace(ctx, c.Tx, old, k.subject(c, next), after.Words())
+}
+
+// Delete erases the record's content at once and leaves what sync needs for a
+// deletion marker. It requires If-Match.
+func (k *Kind[T, F, P]) Delete(ctx context.Context, c *app.Call, name string) (app.Nothing, error) {
+	r, err := k.find(ctx, c, name)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	if err := c.IfMatch.Require(r.revision); err != nil {
+		return app.Nothing{}, err
+	}
+	subject := k.subject(c, r)
+	next := *r
+	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
+		return app.Nothing{}, err
+	}
+	if err := k.changed(c.Tx.Exec(ctx, k.sql.erase, c.Actor.Org(), r.id, r.revision, next.updated)); err != nil {
+		return app.Nothing{}, err
+	}
+	event.Append(c, k.event(&next, "deleted"))
+	return app.Nothing{}, search.Remove(ctx, c.Tx, subject)
+}
+
+// changed turns 'no row had the revision that was read' into a conflict, upon
+// which the whole operation is run again.
+func (k *Kind[T, F, P]) changed(rows int64, err error) error {
+	if err == nil && rows == 0 {
+		return db.ErrConflict
+	}
+	return err
+}
+
+// check holds what only the data base can tell: that the owner is one of the
+// organization's principals, that the external id is free, and that references
+// name visible records. before is nil for a new record; what did not change is
+// not checked again.
+func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P) error {
+	s := f.Shared()
+	var old Sharing
+	if before != nil {
+		old = *before.Shared()
+	}
+	var wrong []fault.Field
+	for _, r := range f.References() {
+		if r.ID == nil || before != nil && kept(r, before.References()) {
+			continue
+		}
+		found, err := visible(ctx, c, r)
+		if err != nil {
+			return err
+		}
+		if !found {
+			wrong = append(wrong, fault.Field{Name: r.Field, Code: fault.FieldNotFound})
+		}
+	}
+	if s.ExternalID != nil && (old.ExternalID == nil || *old.ExternalID != *s.ExternalID) {
+		var one int64
+		err := c.Tx.QueryRow(ctx, k.sql.external, c.Actor.Org(), *s.ExternalID).Scan(&one)
+		if err == nil {
+			wrong = append(wrong, fault.Field{Name: "externalId", Code: fault.Duplicate})
+		} else if !errors.Is(err, db.ErrNoRows) {
+			return err
+		}
+	}
+	if s.OwnerID != old.OwnerID && s.OwnerID != c.Actor.PrincipalID() {
+		found, err := access.PrincipalExists(ctx, c.Tx, c.Actor.Org(), s.OwnerID)
+		if err != nil {
+			return err
+		}
+		if !found {
+			wrong = append(wrong, fault.Field{Name: "ownerId", Code: fault.FieldNotFound})
+		}
+	}
+	if len(wrong) > 0 {
+		return fault.Invalid(wrong...)
+	}
+	return nil
+}
+
+// event returns the event of a change to r.
+func (k *Kind[T, F, P]) event(r *row, verb string) event.Event {
+	return event.Event{Type: k.Object + "." + verb, CreatedAt: r.updated, Data: event.Subject{Object: k.Object, ID: r.id}}
+}
+
+// subject names r for the search index.
+func (k *Kind[T, F, P]) subject(c *app.Call, r *row) search.Subject {
+	return search.Subject{
+		Organization: c.Actor.Org(),
+		Family:       k.Object,
+		ID:           r.id,
+		Created:      r.created,
+		Owner:        r.ownerID,
+		Private:      r.audience != "",
+	}
+}

@@ -1,0 +1,172 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"kartei/app"
+	"kartei/clock"
+	"kartei/fault"
+	"kartei/search"
+)
+
+// CountCap is where counting stops (open points, 'Lists, counts, search').
+const CountCap = 10_000
+
+// position is where a list stands: behind the change with this tick, or
+// behind this hit of a search.
+type position struct {
+	Tick clock.Micros     `json:"t,omitempty"`
+	Hit  *search.Position `json:"h,omitempty"`
+}
+
+// List returns a page: by change, or by relevance where q is given.
+func (k *Kind[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput) (Page[T], error) {
+	scope := fmt.Sprintf("%d|%s|%s|%s|%d|%t|%q|%s", c.Actor.Org(), c.Actor.PrincipalID(), k.Plural,
+		in.Sort, in.UpdatedSince, in.IncludeDeleted, in.Q, c.Version)
+	var from position
+	if in.Cursor != "" {
+		if err := c.Services.Cursors.Open(scope, in.Cursor, c.Now, &from); err != nil {
+			return Page[T]{}, fault.New(fault.CursorMismatch)
+		}
+	}
+	read := k.byChange
+	if in.Q != "" {
+		read = k.byRelevance
+	}
+	rows, next, err := read(ctx, c, in, from)
+	if err != nil {
+		return Page[T]{}, err
+	}
+	cursor := ""
+	if next != nil {
+		if cursor, err = c.Services.Cursors.Seal(scope, c.Now, next); err != nil {
+			return Page[T]{}, err
+		}
+	}
+	return k.page(rows, cursor), nil
+}
+
+// byChange reads one row more than the page holds, to know whether there is
+// another page.
+func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput, from position) ([]row, *position, error) {
+	l := listing{all: c.Actor.SeesAll(), ascending: in.Sort == "updatedAt", deleted: in.IncludeDeleted}
+	after, before := in.UpdatedSince, clock.Micros(math.MaxInt64)
+	if from.Tick != 0 {
+		if l.ascending {
+			after = max(after, from.Tick)
+		} else {
+			before = from.Tick
+		}
+	}
+	rows, err := k.query(ctx, c, in.Limit+1, k.sql.list[l], c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit+1)
+	if err != nil || len(rows) <= in.Limit {
+		return rows, nil, err
+	}
+	rows = rows[:in.Limit]
+	return rows, &position{Tick: rows[in.Limit-1].updated}, nil
+}
+
+// byRelevance asks the index for the hits and reads their records, each still
+// only where it is visible. A page may hold fewer records than its limit
+// although there are more: a search looks at a bounded number of candidates a
+// call (see package search).
+func (k *Kind[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in ListInput, from position) ([]row, *position, error) {
+	hits, err := search.Find(ctx, c.Tx, k.searchScope(c), search.Parse(in.Q), from.Hit, in.Limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	place := make(map[string]int, len(hits.IDs))
+	rows := make([]row, 0, len(hits.IDs))
+	for i, name := range hits.IDs {
+		place[name] = i
+	}
+	found := make([]*row, len(hits.IDs))
+	if len(hits.IDs) > 0 {
+		read, err := k.query(ctx, c, len(hits.IDs), k.byIDs(c), c.Actor.Org(), c.Actor.PrincipalID(), textList(hits.IDs))
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range read {
+			found[place[read[i].id]] = &read[i]
+		}
+	}
+	for _, r := range found {
+		if r != nil { // nil was deleted or hidden between the two statements
+			rows = append(rows, *r)
+		}
+	}
+	if !hits.More {
+		return rows, nil, nil
+	}
+	return rows, &position{Hit: &hits.Next}, nil
+}
+
+// byIDs returns the statement that reads listed records.
+func (k *Kind[T, F, P]) byIDs(c *app.Call) string {
+	return `select ` + columns + ` from ` + k.Plural + ` as r where r.organization = $1 and ` + app.Visible("r", c.Actor, "$2") +
+		` and r.deleted = false and r.id in (select value from ` + fmt.Sprintf(c.Tx.Dialect().TextList, "$3") + `)`
+}
+
+func (k *Kind[T, F, P]) query(ctx context.Context, c *app.Call, size int, query string, args ...any) ([]row, error) {
+	rows, err := c.Tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	list := make([]row, 0, size)
+	for rows.Next() {
+		list = append(list, row{})
+		if err := list[len(list)-1].scan(rows); err != nil {
+			return nil, err
+		}
+	}
+	return list, rows.Err()
+}
+
+// page writes the answer of a list.
+func (k *Kind[T, F, P]) page(rows []row, cursor string) Page[T] {
+	size := 128 + len(cursor)
+	for i := range rows {
+		size += 192 + len(rows[i].content)
+	}
+	b := append(make([]byte, 0, size), `{"data":[`...)
+	for i := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = k.appendJSON(b, &rows[i])
+	}
+	b = append(b, `],"hasMore":`...)
+	if cursor == "" {
+		b = append(b, `false,"nextCursor":null}`...)
+	} else {
+		b = append(b, `true,"nextCursor":"`...)
+		b = append(b, cursor...) // base64url needs no escapes
+		b = append(b, `"}`...)
+	}
+	return Page[T]{json: b, records: len(rows)}
+}
+
+// AppendJSON appends the page.
+func (p Page[T]) AppendJSON(b []byte) []byte { return append(b, p.json...) }
+
+// Records returns how many records the page holds.
+func (p Page[T]) Records() int { return p.records }
+
+// Count counts visible records up to the cap.
+func (k *Kind[T, F, P]) Count(ctx context.Context, c *app.Call, in CountInput) (Count, error) {
+	if in.Q != "" {
+		n, capped, err := search.Count(ctx, c.Tx, k.searchScope(c), search.Parse(in.Q), CountCap)
+		return Count{int64(n), capped}, err
+	}
+	var n int64
+	err := c.Tx.QueryRow(ctx, k.sql.count[listing{all: c.Actor.SeesAll()}],
+		c.Actor.Org(), c.Actor.PrincipalID(), in.UpdatedSince, clock.Micros(math.MaxInt64), CountCap).Scan(&n)
+	return Count{Count: n, Capped: n >= CountCap}, err
+}
+
+func (k *Kind[T, F, P]) searchScope(c *app.Call) search.Scope {
+	return search.ScopeFor(c.Actor.Org(), k.Object, c.Actor.PrincipalID(), c.Actor.SeesAll())
+}

@@ -1,0 +1,94 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"kartei/app"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/fault"
+	"kartei/id"
+)
+
+// row is a record as the data base has it.
+type row struct {
+	id       string
+	revision int64
+	// created is the tick of the record's creation, updated that of its last
+	// change, which for a deleted one is the deletion.
+	created, updated clock.Micros
+	deleted          bool
+	ownerID          string
+	// audience is who sees the record: empty for the whole organization, else
+	// the owner's principal id.
+	audience string
+	// content is the JSON object of the members besides the envelope.
+	content []byte
+}
+
+// audience returns the audience that the members ask for.
+func (s *Sharing) audience() string {
+	if s.Visibility == Private {
+		return s.OwnerID
+	}
+	return ""
+}
+
+// scan reads the columns of a statement's select list.
+func (r *row) scan(s interface{ Scan(...any) error }) error {
+	return s.Scan(&r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.ownerID, &r.audience, &r.content)
+}
+
+// find reads the one row, or fails with NOT_FOUND, alike for unknown,
+// foreign, deleted and invisible records.
+func (k *Kind[T, F, P]) find(ctx context.Context, c *app.Call, name string) (*row, error) {
+	if !id.Valid(k.Prefix, name) {
+		return nil, fault.New(fault.NotFound)
+	}
+	r := new(row)
+	err := r.scan(c.Tx.QueryRow(ctx, k.sql.get[c.Actor.SeesAll()], c.Actor.Org(), name, c.Actor.PrincipalID()))
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, fault.New(fault.NotFound)
+	}
+	return r, err
+}
+
+// answer makes the API's answer of a row.
+func (k *Kind[T, F, P]) answer(r *row) Answer[T] {
+	return Answer[T]{json: k.appendJSON(make([]byte, 0, 192+len(r.content)), r), revision: r.revision}
+}
+
+// appendJSON appends a record or, for a deleted one, its marker.
+func (k *Kind[T, F, P]) appendJSON(b []byte, r *row) []byte {
+	b = append(b, `{"object":"`...)
+	b = append(b, k.Object...)
+	b = append(b, `","id":"`...)
+	b = append(b, r.id...)
+	if r.deleted {
+		b = append(b, `","deleted":true,"deletedAt":`...)
+		b = r.updated.AppendJSON(b)
+		return append(b, '}')
+	}
+	b = append(b, `","revision":`...)
+	b = strconv.AppendInt(b, r.revision, 10)
+	b = append(b, `,"createdAt":`...)
+	b = r.created.AppendJSON(b)
+	b = append(b, `,"updatedAt":`...)
+	b = r.updated.AppendJSON(b)
+	b = append(b, ',')
+	return append(b, r.content[1:]...) // without its opening brace
+}
+
+// AppendJSON appends the record.
+func (a Answer[T]) AppendJSON(b []byte) []byte { return append(b, a.json...) }
+
+// EntityTag returns the tag of the record's revision.
+func (a Answer[T]) EntityTag() string { return app.Tag(a.revision) }
+
+// Records returns 1.
+func (a Answer[T]) Records() int { return 1 }
+
+// Location returns the new record's path below /v1.
+func (c Created[T]) Location() string { return c.location }

@@ -1,0 +1,82 @@
+package record
+
+import "strings"
+
+// statements are a family's queries, made once from the name of its table.
+//
+// Lists never filter rows that they have read: they merge at most four
+// streams, each of which is one range of an index and stops at the page's
+// size. The streams are the records for everyone and the actor's own private
+// ones (an admin's stream holds all), each live and, for sync, deleted. So a
+// page costs the same however many invisible or deleted rows lie between.
+type statements struct {
+	insert, update, erase, external string
+	get                             map[bool]string
+	list                            map[listing]string
+	count                           map[listing]string
+}
+
+// listing tells the list statements apart.
+type listing struct{ all, ascending, deleted bool }
+
+const columns = `id, revision, created_at, updated_at, deleted, owner_id, audience, content`
+
+func statementsFor(table string) statements {
+	s := statements{
+		insert: `insert into {table} (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, content)
+			values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9)`,
+		update: `update {table} set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, content = $8
+			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
+		erase: `update {table} set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}'
+			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
+		external: `select 1 from {table} where organization = $1 and external_id = $2 and external_id is not null`,
+		get: map[bool]string{
+			true:  `select {columns} from {table} where organization = $1 and id = $2 and deleted = false and $3 = $3`,
+			false: `select {columns} from {table} where organization = $1 and id = $2 and deleted = false and audience in ('', $3)`,
+		},
+		list:  map[listing]string{},
+		count: map[listing]string{},
+	}
+	fill := strings.NewReplacer("{table}", table, "{columns}", columns).Replace
+	s.insert, s.update, s.erase, s.external = fill(s.insert), fill(s.update), fill(s.erase), fill(s.external)
+	for all, q := range s.get {
+		s.get[all] = fill(q)
+	}
+	for _, all := range []bool{false, true} {
+		for _, deleted := range []bool{false, true} {
+			s.count[listing{all: all, deleted: deleted}] = `select count(*) from (` +
+				fill(union(listing{all: all, deleted: deleted}, `1 as one`, "")) + ` limit $5) as counted`
+			for _, ascending := range []bool{false, true} {
+				l := listing{all, ascending, deleted}
+				order := ` order by updated_at desc`
+				if ascending {
+					order = ` order by updated_at`
+				}
+				s.list[l] = fill(`select {columns} from (` + union(l, `{columns}`, order) + `) as page` + order + ` limit $5`)
+			}
+		}
+	}
+	return s
+}
+
+// union joins the streams of a listing. $1 is the organization, $2 the
+// principal, $3 and $4 the ticks between which the rows lie, exclusive, $5
+// how many are wanted.
+func union(l listing, columns, order string) string {
+	var streams []string
+	for _, deleted := range []string{"false", "true"} {
+		if deleted == "true" && !l.deleted {
+			continue
+		}
+		audiences := []string{`audience = ''`, `audience = $2`}
+		if l.all {
+			audiences = []string{`$2 = $2`}
+		}
+		for _, audience := range audiences {
+			streams = append(streams, `select * from (select `+columns+` from {table}
+				where organization = $1 and `+audience+` and deleted = `+deleted+` and updated_at > $3 and updated_at < $4`+
+				order+` limit $5) as stream`)
+		}
+	}
+	return strings.Join(streams, ` union all `)
+}

@@ -1,0 +1,112 @@
+package record
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/unicode/norm"
+)
+
+// texts knows where a struct holds text. It is made once a family, so that a
+// call does not look at types.
+type texts []text
+
+type text struct {
+	index []int
+	// pointer text is nullable: blank becomes null.
+	kind textKind
+	// inner are the texts of a nested struct.
+	inner texts
+}
+
+type textKind int
+
+const (
+	plain textKind = iota
+	nullable
+	list
+	nested
+)
+
+// textsOf reads the members of F. It panics on a member that it does not
+// know: a mistake of the family, found at start.
+func textsOf[F any]() texts { return textsIn(reflect.TypeFor[F]()) }
+
+func textsIn(t reflect.Type) texts {
+	var found texts
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous {
+			continue
+		}
+		switch {
+		case f.Type.Kind() == reflect.String:
+			found = append(found, text{index: f.Index, kind: plain})
+		case f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.String:
+			found = append(found, text{index: f.Index, kind: nullable})
+		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
+			found = append(found, text{index: f.Index, kind: list})
+		case f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct:
+			found = append(found, text{index: f.Index, kind: nested, inner: textsIn(f.Type.Elem())})
+		default:
+			panic(fmt.Sprintf("record: %s.%s has a type that is not known here: %s", t, f.Name, f.Type))
+		}
+	}
+	return found
+}
+
+// normalize cleans every text of the struct that p points to.
+func (t texts) normalize(p any) { t.walk(reflect.ValueOf(p).Elem()) }
+
+func (t texts) walk(v reflect.Value) {
+	for _, x := range t {
+		f := v.FieldByIndex(x.index)
+		switch x.kind {
+		case plain:
+			f.SetString(Clean(f.String()))
+		case nullable:
+			if f.IsNil() {
+				continue
+			}
+			if s := Clean(f.Elem().String()); s != "" {
+				f.Elem().SetString(s)
+			} else {
+				f.SetZero()
+			}
+		case list:
+			for i := range f.Len() {
+				f.Index(i).SetString(Clean(f.Index(i).String()))
+			}
+		case nested:
+			if !f.IsNil() {
+				x.inner.walk(f.Elem())
+			}
+		}
+	}
+}
+
+// lineEnds turns the line ends of every system into \n.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// Clean trims s, brings it into Unicode NFC and its line ends into \n.
+func Clean(s string) string {
+	if strings.IndexByte(s, '\r') >= 0 {
+		s = lineEnds.Replace(s)
+	}
+	return norm.NFC.String(strings.TrimSpace(s))
+}
+
+// CanonicalLanguage writes a BCP 47 tag in its usual case (de-DE); one that is
+// well formed but not registered stays as it is.
+func CanonicalLanguage(tag *string) *string {
+	if tag == nil {
+		return nil
+	}
+	parsed, err := language.Raw.Parse(*tag)
+	if err != nil {
+		return tag
+	}
+	s := parsed.String()
+	return &s
+}
