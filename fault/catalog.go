@@ -44,7 +44,7 @@ var catalog = []Entry{
 		Detail: Text{"Die Anfrage ließ sich so nicht verarbeiten: Ihr Aufbau, ein Parameter oder ein Header stimmt nicht.", "The request could not be processed as sent: its structure, a parameter or a header is not valid."},
 		What:   Text{"Der Server konnte die Anfrage nicht lesen und hat nichts geändert.", "The server could not read the request and changed nothing."},
 		Why:    Text{"Der Körper ist kein gültiges JSON, enthält einen Namen doppelt oder ist auf oberster Ebene kein Objekt. Oder ein Parameter oder Header fehlt, steht mehrfach da, hat eine falsche Form oder verträgt sich nicht mit einem anderen.", "The body is not valid JSON, holds a member twice or is not an object at its top level. Or a parameter or header is missing, is given more than once, has the wrong form or does not go together with another."},
-		Do:     Text{"Sehen Sie unter errors nach, welcher Parameter oder Header gemeint ist, und vergleichen Sie ihn mit der API-Referenz. Fehlt errors, prüfen Sie den Körper mit einem JSON-Werkzeug. Dieselbe Anfrage noch einmal zu senden, hilft nicht.", "Look under errors for the parameter or header that is meant and compare it with the API reference. Where errors is missing, check the body with a JSON tool. Sending the same request again does not help."},
+		Do:     Text{"Sehen Sie unter `errors` nach, welcher Parameter oder Header gemeint ist, und vergleichen Sie ihn mit der API-Referenz. Fehlt `errors`, prüfen Sie den Körper mit einem JSON-Werkzeug. Dieselbe Anfrage noch einmal zu senden, hilft nicht.", "Look under `errors` for the parameter or header that is meant and compare it with the API reference. Where `errors` is missing, check the body with a JSON tool. Sending the same request again does not help."},
 		Example: Example{
 			Request: "GET /v1/contacts?q=Morgenstern&sort=updatedAt\n" + exampleKey, Instance: "/v1/contacts",
 			Fault: Fault{Fields: []Field{{Name: "sort", Code: ForbiddenCombination, Limit: "q"}}},
@@ -56,7 +56,7 @@ var catalog = []Entry{
 		Detail: Text{"Mindestens ein Feld ist ungültig. Unter errors steht, welches und warum.", "At least one field is not valid. See errors for which and why."},
 		What:   Text{"Der Server hat die Anfrage verstanden, aber mindestens ein Wert darin ist nicht erlaubt. Nichts wurde geändert.", "The server understood the request, but at least one value in it is not allowed. Nothing was changed."},
 		Why:    Text{"Ein Pflichtfeld fehlt, ein Wert hat den falschen Typ, ist zu lang, hat nicht die verlangte Form oder verweist auf einen Datensatz, den es nicht gibt. Auch unbekannte Felder werden abgelehnt, damit Tippfehler auffallen.", "A required field is missing, or a value has the wrong type, is too long, does not have the required form or refers to a record that does not exist. Unknown fields are refused too, so that typing errors are noticed."},
-		Do:     Text{"Gehen Sie die Einträge unter errors durch; dort stehen alle Fehler auf einmal. field nennt die Stelle (zum Beispiel address.country oder tags[3]), code den Grund. Berichtigen Sie die Werte und senden Sie die Anfrage erneut.", "Go through the entries of errors; all mistakes are reported at once. field names the place (address.country or tags[3], for example), code the reason. Correct the values and send the request again."},
+		Do:     Text{"Gehen Sie die Einträge unter `errors` durch; dort stehen alle Fehler auf einmal. `field` nennt die Stelle (zum Beispiel `address.country` oder `tags[3]`), `code` den Grund. Berichtigen Sie die Werte und senden Sie die Anfrage erneut.", "Go through the entries of `errors`; all mistakes are reported at once. `field` names the place (`address.country` or `tags[3]`, for example), `code` the reason. Correct the values and send the request again."},
 		Example: Example{
 			Request:  "POST /v1/contacts\n" + exampleCreate + "{\n  \"firstName\": \"Karla\",\n  \"email\": \"karla.morgenstern\",\n  \"nickname\": \"Kay\"\n}",
 			Instance: "/v1/contacts",
@@ -67,8 +67,8 @@ var catalog = []Entry{
 		Code: Unauthenticated, Status: 401,
 		Title: Text{"Anmeldung erforderlich", "Authentication required"},
 		What:  Text{"Die Anfrage hat sich nicht gültig ausgewiesen. Sie wurde nicht ausgeführt.", "The request did not carry valid credentials. It was not carried out."},
-		Why:   Text{"Der Header Authorization fehlt, oder der Schlüssel ist unbekannt, abgelaufen, widerrufen oder pausiert, darf von dieser IP-Adresse nicht benutzt werden, oder die Organisation hat die API abgeschaltet. Die Antwort nennt den Grund mit Absicht nicht und ist in allen Fällen gleich, damit Fremde nichts über Schlüssel erfahren.", "The Authorization header is missing, or the key is unknown, expired, revoked or paused, may not be used from this IP address, or the organization has switched the API off. The answer deliberately does not name the reason and is the same in every case, so that strangers learn nothing about keys."},
-		Do:    Text{"Prüfen Sie, ob der Schlüssel vollständig und ohne Leerzeichen im Header Authorization: Bearer steht. Den genauen Grund sieht, wem der Schlüssel gehört, im Anfrageprotokoll; die requestId führt zum richtigen Eintrag. Wiederholen Sie die Anfrage nicht unverändert: Häufige Fehlversuche werden gebremst.", "Check that the key stands complete and without spaces in the header Authorization: Bearer. The owner of the key finds the exact reason in the request log; the requestId leads to the right entry. Do not repeat the request unchanged: frequent failures are slowed down."},
+		Why:   Text{"Der Header `Authorization` fehlt, oder der Schlüssel ist unbekannt, abgelaufen, widerrufen oder pausiert, darf von dieser IP-Adresse nicht benutzt werden, oder die Organisation hat die API abgeschaltet. Die Antwort nennt den Grund mit Absicht nicht und ist in allen Fällen gleich, damit Fremde nichts über Schlüssel erfahren.", "The `Authorization` header is missing, or the key is unknown, expired, revoked or paused, may not be used from this IP address, or the organization has switched the API off. The answer deliberately does not name the reason and is the same in every case, so that strangers learn nothing about keys."},
+		Do:    Text{"Prüfen Sie, ob der Schlüssel vollständig und ohne Leerzeichen im Header `Authorization: Bearer` steht. Den genauen Grund sieht, wem der Schlüssel gehört, im Anfrageprotokoll; die `requestId` führt zum richtigen Eintrag. Wiederholen Sie die Anfrage nicht unverändert: Häufige Fehlversuche werden gebremst.", "Check that the key stands complete and without spaces in the header `Authorization: Bearer`. The owner of the key finds the exact reason in the request log; the `requestId` leads to the right entry. Do not repeat the request unchanged: frequent failures are slowed down."},
 		Example: Example{
 			Request: "GET /v1/me", Instance: "/v1/me",
 			Fault: Fault{Header: map[string]string{"WWW-Authenticate": "Bearer"}},
@@ -80,7 +80,7 @@ var catalog = []Entry{
 		Detail: Text{"Für diesen Aufruf fehlt eine Berechtigung, oder die Organisation nimmt keine Aufrufe dieser Art an.", "A permission for this call is missing, or the organization does not accept calls of this kind."},
 		What:   Text{"Der Schlüssel ist gültig, darf diese Operation aber nicht ausführen.", "The key is valid but may not carry out this operation."},
 		Why:    Text{"Dem Schlüssel fehlt der nötige Scope, der Person oder dem Dienstkonto fehlt das Recht dazu, die Organisation lässt über die API nur Lesen zu, oder sie ist geschlossen oder zur Löschung vorgesehen.", "The key lacks the required scope, the person or service account lacks the right, the organization allows only reading through the API, or it is closed or scheduled for deletion."},
-		Do:     Text{"Vergleichen Sie den Scope der Operation in der API-Referenz mit scopes aus GET /v1/me. Dort stehen die Scopes, die tatsächlich wirken. Fehlt einer, legen Sie einen passenden Schlüssel an oder wenden Sie sich an die Administration Ihrer Organisation.", "Compare the operation's scope in the API reference with scopes from GET /v1/me, which lists the scopes actually in effect. If one is missing, create a suitable key or ask an administrator of your organization."},
+		Do:     Text{"Vergleichen Sie den Scope der Operation in der API-Referenz mit `scopes` aus `GET /v1/me`. Dort stehen die Scopes, die tatsächlich wirken. Fehlt einer, legen Sie einen passenden Schlüssel an oder wenden Sie sich an die Administration Ihrer Organisation.", "Compare the operation's scope in the API reference with `scopes` from `GET /v1/me`, which lists the scopes actually in effect. If one is missing, create a suitable key or ask an administrator of your organization."},
 		Example: Example{
 			Request: "DELETE /v1/contacts/" + exampleContact + "\n" + exampleKey + "\nSvc-Preview: true\nIf-Match: \"r4\"", Instance: "/v1/contacts/" + exampleContact,
 			Fault: Fault{Detail: &Text{"Diesem Aufruf fehlt der Scope contacts:write.", "This call lacks the scope contacts:write."}},
@@ -91,8 +91,8 @@ var catalog = []Entry{
 		Title:  Text{"Andere Organisation", "Organization mismatch"},
 		Detail: Text{"Der Header Svc-Organization nennt eine andere Organisation als die des Schlüssels.", "The header Svc-Organization names another organization than the key's."},
 		What:   Text{"Die Anfrage nennt eine Organisation, zu der der Schlüssel nicht gehört.", "The request names an organization that the key does not belong to."},
-		Why:    Text{"Ein Schlüssel gilt für genau eine Organisation. Steht im Header Svc-Organization eine andere, wird nichts ausgeführt, damit Daten nicht versehentlich in der falschen Organisation landen. Testschlüssel gehören zur Sandbox, die eine eigene Organisation ist.", "A key is valid for exactly one organization. When the header Svc-Organization names another, nothing is carried out, so that data does not end up in the wrong organization by mistake. Test keys belong to the sandbox, which is an organization of its own."},
-		Do:     Text{"Lesen Sie mit GET /v1/me unter organization ab, zu welcher Organisation der Schlüssel gehört. Lassen Sie den Header weg, oder nehmen Sie den Schlüssel der gemeinten Organisation.", "Read from GET /v1/me, under organization, which organization the key belongs to. Leave the header out, or use the key of the organization you mean."},
+		Why:    Text{"Ein Schlüssel gilt für genau eine Organisation. Steht im Header `Svc-Organization` eine andere, wird nichts ausgeführt, damit Daten nicht versehentlich in der falschen Organisation landen. Testschlüssel gehören zur Sandbox, die eine eigene Organisation ist.", "A key is valid for exactly one organization. When the header `Svc-Organization` names another, nothing is carried out, so that data does not end up in the wrong organization by mistake. Test keys belong to the sandbox, which is an organization of its own."},
+		Do:     Text{"Lesen Sie mit `GET /v1/me` unter `organization` ab, zu welcher Organisation der Schlüssel gehört. Lassen Sie den Header weg, oder nehmen Sie den Schlüssel der gemeinten Organisation.", "Read from `GET /v1/me`, under `organization`, which organization the key belongs to. Leave the header out, or use the key of the organization you mean."},
 		Example: Example{
 			Request: "GET /v1/contacts\n" + exampleKey + "\nSvc-Organization: org_01m7q5p4xneg7t5b9f3q8r4w6v", Instance: "/v1/contacts",
 		},
@@ -102,8 +102,8 @@ var catalog = []Entry{
 		Title:  Text{"API nicht freigeschaltet", "API module disabled"},
 		Detail: Text{"Für diese Organisation ist das Modul publicApi nicht freigeschaltet.", "The module publicApi is not enabled for this organization."},
 		What:   Text{"Die Organisation des Schlüssels hat die öffentliche API nicht freigeschaltet.", "The key's organization has not enabled the public API."},
-		Why:    Text{"Das Modul publicApi ist abgeschaltet, oder die Organisation hat noch nicht erklärt, ob sie der beruflichen Schweigepflicht unterliegt. Schlüssel, Webhooks und Tokens bleiben erhalten und ruhen so lange.", "The module publicApi is switched off, or the organization has not yet declared whether it is bound by professional secrecy. Keys, webhooks and tokens are kept and rest for that time."},
-		Do:     Text{"Bitten Sie die Administration der Organisation, die Erklärung abzugeben und das Modul einzuschalten. Ereignisse aus der Zwischenzeit werden nicht nachgeliefert; holen Sie die Änderungen danach mit updatedSince nach.", "Ask an administrator of the organization to make the declaration and to switch the module on. Events of the time between are not delivered later; catch up on changes with updatedSince afterwards."},
+		Why:    Text{"Das Modul `publicApi` ist abgeschaltet, oder die Organisation hat noch nicht erklärt, ob sie der beruflichen Schweigepflicht unterliegt. Schlüssel, Webhooks und Tokens bleiben erhalten und ruhen so lange.", "The module `publicApi` is switched off, or the organization has not yet declared whether it is bound by professional secrecy. Keys, webhooks and tokens are kept and rest for that time."},
+		Do:     Text{"Bitten Sie die Administration der Organisation, die Erklärung abzugeben und das Modul einzuschalten. Ereignisse aus der Zwischenzeit werden nicht nachgeliefert; holen Sie die Änderungen danach mit `updatedSince` nach.", "Ask an administrator of the organization to make the declaration and to switch the module on. Events of the time between are not delivered later; catch up on changes with `updatedSince` afterwards."},
 		Example: Example{
 			Request: "GET /v1/contacts\n" + exampleKey, Instance: "/v1/contacts",
 		},
@@ -125,7 +125,7 @@ var catalog = []Entry{
 		Detail: Text{"Unter dieser Adresse gibt es nichts, oder es ist für Sie nicht sichtbar.", "There is nothing at this address, or it is not visible to you."},
 		What:   Text{"Den angefragten Datensatz oder Pfad gibt es nicht.", "The requested record or path does not exist."},
 		Why:    Text{"Der Datensatz wurde gelöscht, gehört einer anderen Organisation, ist privat, oder in der Kennung oder im Pfad steckt ein Fehler. Alle diese Fälle werden gleich beantwortet, damit niemand erfährt, was es anderswo gibt.", "The record was deleted, belongs to another organization or is private, or there is a mistake in the id or the path. All these cases are answered alike, so that nobody learns what exists elsewhere."},
-		Do:     Text{"Prüfen Sie Kennung und Pfad. Ob ein Datensatz gelöscht wurde, zeigt die Liste mit updatedSince und includeDeleted=true. Prüfen Sie auch, ob der Schlüssel zur richtigen Organisation gehört: Testschlüssel sehen nur die Sandbox.", "Check the id and the path. Whether a record was deleted can be seen from the list with updatedSince and includeDeleted=true. Check also that the key belongs to the right organization: test keys see only the sandbox."},
+		Do:     Text{"Prüfen Sie Kennung und Pfad. Ob ein Datensatz gelöscht wurde, zeigt die Liste mit `updatedSince` und `includeDeleted=true`. Prüfen Sie auch, ob der Schlüssel zur richtigen Organisation gehört: Testschlüssel sehen nur die Sandbox.", "Check the id and the path. Whether a record was deleted can be seen from the list with `updatedSince` and `includeDeleted=true`. Check also that the key belongs to the right organization: test keys see only the sandbox."},
 		Example: Example{
 			Request: "GET /v1/contacts/" + exampleContact + "\n" + exampleKey, Instance: "/v1/contacts/" + exampleContact,
 		},
@@ -135,8 +135,8 @@ var catalog = []Entry{
 		Title:  Text{"Operation in dieser Version nicht verfügbar", "Operation not in this version"},
 		Detail: Text{"Diese Operation gibt es in der gewählten Version nicht, oder sie ist eine Vorschau und braucht den Header Svc-Preview: true.", "The selected version does not have this operation, or the operation is a preview and needs the header Svc-Preview: true."},
 		What:   Text{"Die Operation steht in der Version, die für diese Anfrage gilt, nicht zur Verfügung.", "The operation is not available in the version that applies to this request."},
-		Why:    Text{"Entweder ist sie in dieser Version eine Vorschau und der Header Svc-Preview: true fehlt, oder sie gehört zu einer anderen Version.", "Either it is a preview in this version and the header Svc-Preview: true is missing, or it belongs to another version."},
-		Do:     Text{"Senden Sie Svc-Preview: true mit, wenn die API-Referenz die Operation als Vorschau führt. Bedenken Sie, dass Vorschauen sich ändern können und keine Grundlage für den Produktivbetrieb sind. Sonst wählen Sie mit Svc-Version eine Version, die die Operation enthält.", "Send Svc-Preview: true if the API reference lists the operation as a preview. Keep in mind that previews may change and are no basis for production. Otherwise select, with Svc-Version, a version that has the operation."},
+		Why:    Text{"Entweder ist sie in dieser Version eine Vorschau und der Header `Svc-Preview: true` fehlt, oder sie gehört zu einer anderen Version.", "Either it is a preview in this version and the header `Svc-Preview: true` is missing, or it belongs to another version."},
+		Do:     Text{"Senden Sie `Svc-Preview: true` mit, wenn die API-Referenz die Operation als Vorschau führt. Bedenken Sie, dass Vorschauen sich ändern können und keine Grundlage für den Produktivbetrieb sind. Sonst wählen Sie mit `Svc-Version` eine Version, die die Operation enthält.", "Send `Svc-Preview: true` if the API reference lists the operation as a preview. Keep in mind that previews may change and are no basis for production. Otherwise select, with `Svc-Version`, a version that has the operation."},
 		Example: Example{
 			Request: "POST /v1/contacts\n" + exampleKey + "\nIdempotency-Key: 5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\nContent-Type: application/json\n\n{\"firstName\": \"Karla\"}", Instance: "/v1/contacts",
 		},
@@ -145,9 +145,9 @@ var catalog = []Entry{
 		Code: IdempotencyInProgress, Status: 409,
 		Title:  Text{"Erster Aufruf läuft noch", "First call still in progress"},
 		Detail: Text{"Ein Aufruf mit demselben Idempotency-Key läuft noch. Warten Sie kurz und wiederholen Sie die Anfrage unverändert.", "A call with the same Idempotency-Key is still running. Wait a moment and repeat the request unchanged."},
-		What:   Text{"Die Anfrage trägt denselben Idempotency-Key wie eine, die gerade ausgeführt wird.", "The request carries the same Idempotency-Key as one that is being carried out."},
+		What:   Text{"Die Anfrage trägt denselben `Idempotency-Key` wie eine, die gerade ausgeführt wird.", "The request carries the same `Idempotency-Key` as one that is being carried out."},
 		Why:    Text{"Meist wurde nach einem Zeitlimit zu früh wiederholt, oder zwei Prozesse haben dieselbe Aufgabe übernommen. Damit nichts doppelt entsteht, läuft immer nur ein Aufruf je Schlüssel.", "Usually a client repeated too early after a timeout, or two processes took the same task. So that nothing is created twice, only one call per key runs at a time."},
-		Do:     Text{"Warten Sie so lange, wie Retry-After angibt, und senden Sie dieselbe Anfrage mit demselben Idempotency-Key noch einmal. Sie erhalten dann die Antwort des ersten Aufrufs, erkennbar am Header Idempotent-Replayed.", "Wait as long as Retry-After says and send the same request with the same Idempotency-Key again. You then receive the answer of the first call, marked by the header Idempotent-Replayed."},
+		Do:     Text{"Warten Sie so lange, wie `Retry-After` angibt, und senden Sie dieselbe Anfrage mit demselben `Idempotency-Key` noch einmal. Sie erhalten dann die Antwort des ersten Aufrufs, erkennbar am Header `Idempotent-Replayed`.", "Wait as long as `Retry-After` says and send the same request with the same `Idempotency-Key` again. You then receive the answer of the first call, marked by the header `Idempotent-Replayed`."},
 		Example: Example{
 			Request: "POST /v1/contacts\n" + exampleCreate + "{\"firstName\": \"Karla\"}", Instance: "/v1/contacts",
 			Fault: Fault{RetryAfter: time.Second},
@@ -157,9 +157,9 @@ var catalog = []Entry{
 		Code: IdempotencyPayloadMismatch, Status: 422,
 		Title:  Text{"Idempotency-Key bereits anders verwendet", "Idempotency-Key used for another request"},
 		Detail: Text{"Dieser Idempotency-Key wurde schon für eine andere Anfrage verwendet. Nehmen Sie für jede neue Anfrage einen neuen.", "This Idempotency-Key was already used for another request. Use a new one for every new request."},
-		What:   Text{"Zu diesem Idempotency-Key gibt es schon eine Antwort, aber auf eine Anfrage mit anderem Inhalt.", "There is already an answer for this Idempotency-Key, but to a request with other content."},
-		Why:    Text{"Methode, Pfad, Version und Körper müssen bei einer Wiederholung gleich sein. Reihenfolge und Leerraum im JSON spielen keine Rolle. Ein Idempotency-Key gilt 24 Stunden.", "Method, path, version and body must be the same in a repetition. The order of members and white space in the JSON do not matter. An Idempotency-Key is kept for 24 hours."},
-		Do:     Text{"Erzeugen Sie für jeden neuen Vorgang einen neuen Idempotency-Key, am besten eine zufällige UUID, und behalten Sie ihn nur für Wiederholungen desselben Vorgangs.", "Create a new Idempotency-Key for every new task, preferably a random UUID, and keep it only for repetitions of that task."},
+		What:   Text{"Zu diesem `Idempotency-Key` gibt es schon eine Antwort, aber auf eine Anfrage mit anderem Inhalt.", "There is already an answer for this `Idempotency-Key`, but to a request with other content."},
+		Why:    Text{"Methode, Pfad, Version und Körper müssen bei einer Wiederholung gleich sein. Reihenfolge und Leerraum im JSON spielen keine Rolle. Ein `Idempotency-Key` gilt 24 Stunden.", "Method, path, version and body must be the same in a repetition. The order of members and white space in the JSON do not matter. An `Idempotency-Key` is kept for 24 hours."},
+		Do:     Text{"Erzeugen Sie für jeden neuen Vorgang einen neuen `Idempotency-Key`, am besten eine zufällige UUID, und behalten Sie ihn nur für Wiederholungen desselben Vorgangs.", "Create a new `Idempotency-Key` for every new task, preferably a random UUID, and keep it only for repetitions of that task."},
 		Example: Example{
 			Request: "POST /v1/contacts\n" + exampleCreate + "{\"firstName\": \"Jonas\"}", Instance: "/v1/contacts",
 		},
@@ -169,8 +169,8 @@ var catalog = []Entry{
 		Title:  Text{"Version abgeschaltet", "Version switched off"},
 		Detail: Text{"Diese Version der API ist abgeschaltet. Wählen Sie mit Svc-Version eine aktuelle.", "This version of the API is switched off. Select a current one with Svc-Version."},
 		What:   Text{"Die Version, die für diese Anfrage gilt, wird nicht mehr angeboten.", "The version that applies to this request is no longer offered."},
-		Why:    Text{"Der Header Svc-Version oder die am Schlüssel festgelegte Version nennt eine Version, deren Ende erreicht ist. Angekündigt wurde es durch die Header Deprecation und Sunset.", "The header Svc-Version, or the version pinned on the key, names a version whose end has come. It was announced by the headers Deprecation and Sunset."},
-		Do:     Text{"Stellen Sie Ihre Anwendung auf eine aktuelle Version um; deren Beschreibung liefert GET /v1/openapi.json. Ändern Sie danach den Header oder die am Schlüssel festgelegte Version.", "Move your application to a current version; GET /v1/openapi.json returns its description. Then change the header, or the version pinned on the key."},
+		Why:    Text{"Der Header `Svc-Version` oder die am Schlüssel festgelegte Version nennt eine Version, deren Ende erreicht ist. Angekündigt wurde es durch die Header `Deprecation` und `Sunset`.", "The header `Svc-Version`, or the version pinned on the key, names a version whose end has come. It was announced by the headers `Deprecation` and `Sunset`."},
+		Do:     Text{"Stellen Sie Ihre Anwendung auf eine aktuelle Version um; deren Beschreibung liefert `GET /v1/openapi.json`. Ändern Sie danach den Header oder die am Schlüssel festgelegte Version.", "Move your application to a current version; `GET /v1/openapi.json` returns its description. Then change the header, or the version pinned on the key."},
 		Example: Example{
 			Request: "GET /v1/contacts\n" + exampleKey + "\nSvc-Version: 2025-06-01", Instance: "/v1/contacts",
 		},
@@ -181,7 +181,7 @@ var catalog = []Entry{
 		Detail: Text{"Der Datensatz hat eine andere Revision als die in If-Match genannte. Lesen Sie ihn neu und wiederholen Sie die Änderung.", "The record has another revision than the one named in If-Match. Read it again and repeat the change."},
 		What:   Text{"Die Änderung wurde nicht ausgeführt, weil der Datensatz nicht mehr der ist, den Sie gelesen haben.", "The change was not carried out, because the record is no longer the one that you read."},
 		Why:    Text{"Seit Ihrem letzten Lesen hat jemand anders den Datensatz geändert. So überschreibt niemand unbemerkt die Arbeit anderer.", "Somebody else has changed the record since you last read it. This way nobody overwrites the work of others unnoticed."},
-		Do:     Text{"Lesen Sie den Datensatz neu, prüfen Sie, ob Ihre Änderung noch passt, und senden Sie sie mit dem neuen ETag in If-Match noch einmal. currentRevision nennt die aktuelle Revision.", "Read the record again, check whether your change still fits, and send it once more with the new ETag in If-Match. currentRevision names the current revision."},
+		Do:     Text{"Lesen Sie den Datensatz neu, prüfen Sie, ob Ihre Änderung noch passt, und senden Sie sie mit dem neuen `ETag` in `If-Match` noch einmal. `currentRevision` nennt die aktuelle Revision.", "Read the record again, check whether your change still fits, and send it once more with the new `ETag` in `If-Match`. `currentRevision` names the current revision."},
 		Example: Example{
 			Request: "PATCH /v1/contacts/" + exampleContact + "\n" + exampleKey + "\nSvc-Preview: true\nIf-Match: \"r4\"\nContent-Type: application/json\n\n{\"jobTitle\": \"Notarin\"}", Instance: "/v1/contacts/" + exampleContact,
 			Fault: Fault{Extra: map[string]any{"currentRevision": int64(5)}},
@@ -192,8 +192,8 @@ var catalog = []Entry{
 		Title:  Text{"If-Match erforderlich", "If-Match required"},
 		Detail: Text{"Diese Operation braucht den Header If-Match mit dem ETag der gelesenen Revision.", "This operation needs the header If-Match with the ETag of the revision that was read."},
 		What:   Text{"Die Anfrage ändert oder löscht einen Datensatz, nennt aber nicht die Revision, auf der sie beruht.", "The request changes or deletes a record but does not name the revision it is based on."},
-		Why:    Text{"Ohne If-Match könnte sie unbemerkt eine Änderung überschreiben, die in der Zwischenzeit entstanden ist.", "Without If-Match it could overwrite, unnoticed, a change made in the meantime."},
-		Do:     Text{"Lesen Sie den Datensatz und senden Sie sein ETag in If-Match mit, zum Beispiel If-Match: \"r4\" samt den Anführungszeichen. Mit If-Match: * gilt die Änderung für jede Revision.", "Read the record and send its ETag in If-Match, for example If-Match: \"r4\" including the quotation marks. With If-Match: * the change applies to any revision."},
+		Why:    Text{"Ohne `If-Match` könnte sie unbemerkt eine Änderung überschreiben, die in der Zwischenzeit entstanden ist.", "Without `If-Match` it could overwrite, unnoticed, a change made in the meantime."},
+		Do:     Text{"Lesen Sie den Datensatz und senden Sie sein `ETag` in `If-Match` mit, zum Beispiel `If-Match: \"r4\"` samt den Anführungszeichen. Mit `If-Match: *` gilt die Änderung für jede Revision.", "Read the record and send its `ETag` in `If-Match`, for example `If-Match: \"r4\"` including the quotation marks. With `If-Match: *` the change applies to any revision."},
 		Example: Example{
 			Request: "DELETE /v1/contacts/" + exampleContact + "\n" + exampleKey + "\nSvc-Preview: true", Instance: "/v1/contacts/" + exampleContact,
 		},
@@ -204,7 +204,7 @@ var catalog = []Entry{
 		Detail: Text{"Der Cursor ist abgelaufen, beschädigt oder gehört zu einer anderen Abfrage. Beginnen Sie wieder bei der ersten Seite.", "The cursor has expired, is damaged or belongs to another query. Start again at the first page."},
 		What:   Text{"Mit diesem Cursor lässt sich die Liste nicht fortsetzen.", "The list cannot be continued with this cursor."},
 		Why:    Text{"Ein Cursor gilt 24 Stunden und nur für die Abfrage, aus der er stammt: gleiche Ressource, gleiche Filter, gleiche Sortierung, gleicher Schlüsselinhaber, gleiche Version.", "A cursor is valid for 24 hours and only for the query it came from: same resource, same filters, same sort, same principal, same version."},
-		Do:     Text{"Übergeben Sie nextCursor unverändert und lassen Sie alle anderen Parameter gleich. Ist der Cursor abgelaufen, beginnen Sie ohne cursor von vorn. Für einen laufenden Abgleich eignet sich updatedSince besser, denn dafür gibt es keine Frist.", "Pass nextCursor unchanged and keep all other parameters the same. If the cursor has expired, start over without cursor. For continuous synchronization updatedSince suits better, since it has no time limit."},
+		Do:     Text{"Übergeben Sie `nextCursor` unverändert und lassen Sie alle anderen Parameter gleich. Ist der Cursor abgelaufen, beginnen Sie ohne `cursor` von vorn. Für einen laufenden Abgleich eignet sich `updatedSince` besser, denn dafür gibt es keine Frist.", "Pass `nextCursor` unchanged and keep all other parameters the same. If the cursor has expired, start over without `cursor`. For continuous synchronization `updatedSince` suits better, since it has no time limit."},
 		Example: Example{
 			Request: "GET /v1/contacts?sort=updatedAt&cursor=...\n" + exampleKey, Instance: "/v1/contacts",
 		},
@@ -215,7 +215,7 @@ var catalog = []Entry{
 		Detail: Text{"Die Anfrage enthält einen Parameter, den diese Operation nicht kennt.", "The request has a parameter that this operation does not know."},
 		What:   Text{"In der Adresse steht ein Parameter, den die Operation nicht kennt. Sie wurde nicht ausgeführt.", "The address has a parameter that the operation does not know. It was not carried out."},
 		Why:    Text{"Meist ist es ein Tippfehler oder ein Filter, den es nicht gibt. Würde der Parameter übergangen, käme eine andere Liste heraus als gewünscht. Schlüssel gehören nie in die Adresse.", "Usually it is a typing error or a filter that does not exist. If the parameter were ignored, the list would be another than you asked for. Keys never belong in the address."},
-		Do:     Text{"Vergleichen Sie die Namen mit der API-Referenz; Groß- und Kleinschreibung zählt. Unter errors steht, welcher Parameter gemeint ist.", "Compare the names with the API reference; upper and lower case matter. errors says which parameter is meant."},
+		Do:     Text{"Vergleichen Sie die Namen mit der API-Referenz; Groß- und Kleinschreibung zählt. Unter errors steht, welcher Parameter gemeint ist.", "Compare the names with the API reference; upper and lower case matter. `errors` says which parameter is meant."},
 		Example: Example{
 			Request: "GET /v1/contacts?updated_since=2026-11-01T00:00:00Z\n" + exampleKey, Instance: "/v1/contacts",
 			Fault: Fault{Fields: []Field{{Name: "updated_since", Code: UnknownField}}},
@@ -227,7 +227,7 @@ var catalog = []Entry{
 		Detail: Text{"Zu diesem Upload fehlen noch Daten. Laden Sie die Datei vollständig hoch und wiederholen Sie die Anfrage.", "Data is still missing for this upload. Upload the whole file and repeat the request."},
 		What:   Text{"Aus dem Upload lässt sich noch kein Dokument anlegen, weil die Datei fehlt oder nicht vollständig angekommen ist.", "No document can be created from the upload yet, because the file is missing or has not arrived completely."},
 		Why:    Text{"Die Datei wurde noch nicht an die Adresse aus der Upload-Sitzung gesendet, oder die Übertragung ist abgebrochen.", "The file has not been sent to the address of the upload session yet, or the transfer broke off."},
-		Do:     Text{"Senden Sie die Datei mit Methode, Adresse und Headern aus der Antwort auf POST /v1/uploads und rufen Sie danach POST /v1/documents erneut auf. Eine Sitzung gilt 24 Stunden; das Senden darf wiederholt werden.", "Send the file with the method, address and headers from the answer to POST /v1/uploads, then call POST /v1/documents again. A session lives for 24 hours; sending may be repeated."},
+		Do:     Text{"Senden Sie die Datei mit Methode, Adresse und Headern aus der Antwort auf `POST /v1/uploads` und rufen Sie danach `POST /v1/documents` erneut auf. Eine Sitzung gilt 24 Stunden; das Senden darf wiederholt werden.", "Send the file with the method, address and headers from the answer to `POST /v1/uploads`, then call `POST /v1/documents` again. A session lives for 24 hours; sending may be repeated."},
 		Example: Example{
 			Request: "POST /v1/documents\n" + exampleCreate + "{\"uploadId\": \"" + exampleUpload + "\"}", Instance: "/v1/documents",
 		},
@@ -237,7 +237,7 @@ var catalog = []Entry{
 		Title:  Text{"Prüfsumme stimmt nicht", "Checksum does not match"},
 		Detail: Text{"Größe oder SHA-256 der hochgeladenen Datei weicht von den Angaben der Upload-Sitzung ab.", "Size or SHA-256 of the uploaded file differs from what the upload session states."},
 		What:   Text{"Die angekommene Datei ist nicht die angekündigte.", "The file that arrived is not the one that was announced."},
-		Why:    Text{"Die Datei wurde unterwegs beschädigt oder nach dem Berechnen der Prüfsumme geändert, oder size oder sha256 wurde falsch angegeben.", "The file was damaged on its way or changed after its checksum was computed, or size or sha256 was stated wrongly."},
+		Why:    Text{"Die Datei wurde unterwegs beschädigt oder nach dem Berechnen der Prüfsumme geändert, oder `size` oder `sha256` wurde falsch angegeben.", "The file was damaged on its way or changed after its checksum was computed, or `size` or `sha256` was stated wrongly."},
 		Do:     Text{"Berechnen Sie Größe und SHA-256 (hexadezimal) noch einmal aus der Datei. Stimmen die Angaben der Sitzung, senden Sie die Datei erneut; sonst legen Sie eine neue Sitzung an.", "Compute size and SHA-256 (hexadecimal) from the file again. If the session's values are right, send the file again; otherwise create a new session."},
 		Example: Example{
 			Request: "POST /v1/documents\n" + exampleCreate + "{\"uploadId\": \"" + exampleUpload + "\"}", Instance: "/v1/documents",
@@ -248,8 +248,8 @@ var catalog = []Entry{
 		Title:  Text{"Datei abgelehnt", "File rejected"},
 		Detail: Text{"Diese Datei wird nicht angenommen: Ihr Typ ist nicht erlaubt, ihr Inhalt passt nicht zum Typ, oder die Prüfung auf Schadsoftware ist angeschlagen.", "This file is not accepted: its type is not allowed, its content does not match the type, or malware was found."},
 		What:   Text{"Die Datei hat die Prüfung nicht bestanden. Ein Dokument wurde nicht angelegt.", "The file did not pass the checks. No document was created."},
-		Why:    Text{"Der Dateityp gehört nicht zu den erlaubten, der Inhalt entspricht nicht dem angegebenen contentType, die Datei ist zu groß, oder es wurde Schadsoftware gefunden.", "The file type is not among the allowed ones, the content is not what contentType states, the file is too large, or malware was found."},
-		Do:     Text{"Prüfen Sie Typ und Größe der Datei und geben Sie den passenden contentType an. Bei Verdacht auf Schadsoftware untersuchen Sie die Quelle der Datei, bevor Sie es noch einmal versuchen.", "Check type and size of the file and state the matching contentType. Where malware is suspected, examine where the file came from before you try again."},
+		Why:    Text{"Der Dateityp gehört nicht zu den erlaubten, der Inhalt entspricht nicht dem angegebenen `contentType`, die Datei ist zu groß, oder es wurde Schadsoftware gefunden.", "The file type is not among the allowed ones, the content is not what `contentType` states, the file is too large, or malware was found."},
+		Do:     Text{"Prüfen Sie Typ und Größe der Datei und geben Sie den passenden `contentType` an. Bei Verdacht auf Schadsoftware untersuchen Sie die Quelle der Datei, bevor Sie es noch einmal versuchen.", "Check type and size of the file and state the matching `contentType`. Where malware is suspected, examine where the file came from before you try again."},
 		Example: Example{
 			Request: "POST /v1/uploads\n" + exampleCreate + "{\n  \"fileName\": \"setup.exe\",\n  \"contentType\": \"application/vnd.microsoft.portable-executable\",\n  \"size\": 48213\n}", Instance: "/v1/uploads",
 		},
@@ -270,8 +270,8 @@ var catalog = []Entry{
 		Title:  Text{"Im Batch nicht erlaubt", "Not allowed in a batch"},
 		Detail: Text{"Mindestens ein Aufruf im Batch gehört zu einem Bereich, der dort nicht erlaubt ist.", "At least one call in the batch belongs to a family that is not allowed there."},
 		What:   Text{"Der ganze Batch wurde abgelehnt, bevor ein Teil davon lief.", "The whole batch was refused before any part of it ran."},
-		Why:    Text{"Ein Teil ruft eine Operation auf, die es im Batch nicht gibt: einen weiteren Batch, Uploads, Webhook-Endpunkte, Inhalte von Dokumenten, openapi.json oder einen gesperrten Bereich.", "A part calls an operation that a batch does not offer: another batch, uploads, webhook endpoints, the content of documents, openapi.json or a blocked family."},
-		Do:     Text{"Nehmen Sie die unter errors genannten Aufrufe aus dem Batch und senden Sie sie einzeln.", "Take the calls named under errors out of the batch and send them one by one."},
+		Why:    Text{"Ein Teil ruft eine Operation auf, die es im Batch nicht gibt: einen weiteren Batch, Uploads, Webhook-Endpunkte, Inhalte von Dokumenten, `openapi.json` oder einen gesperrten Bereich.", "A part calls an operation that a batch does not offer: another batch, uploads, webhook endpoints, the content of documents, `openapi.json` or a blocked family."},
+		Do:     Text{"Nehmen Sie die unter `errors` genannten Aufrufe aus dem Batch und senden Sie sie einzeln.", "Take the calls named under `errors` out of the batch and send them one by one."},
 		Example: Example{
 			Request: "POST /v1/batch\n" + exampleKey + "\nSvc-Preview: true\nContent-Type: application/json\n\n{\n  \"calls\": [\n    {\"method\": \"GET\", \"path\": \"/contacts?limit=5\"},\n    {\"method\": \"GET\", \"path\": \"/webhook_endpoints\"}\n  ]\n}", Instance: "/v1/batch",
 			Fault: Fault{Fields: []Field{{Name: "calls[1].path", Code: NotInEnum, Text: &Text{"Diese Operation ist im Batch nicht erlaubt.", "This operation is not allowed in a batch."}}}},
@@ -283,7 +283,7 @@ var catalog = []Entry{
 		Detail: Text{"Die Adresse muss mit https beginnen, Port 443 verwenden und öffentlich erreichbar sein.", "The URL must begin with https, use port 443 and be publicly reachable."},
 		What:   Text{"Die angegebene Adresse kommt als Ziel für Webhooks nicht in Frage.", "The given URL cannot be a target of webhooks."},
 		Why:    Text{"Erlaubt sind nur https-Adressen auf Port 443 mit einem öffentlichen Rechnernamen oder einer öffentlichen IP-Adresse, ohne Benutzernamen, Kennwort und Fragment. Adressen interner Netze werden abgelehnt.", "Only https URLs on port 443 with a public host name or a public IP address are allowed, without user name, password or fragment. Addresses of internal networks are refused."},
-		Do:     Text{"Geben Sie eine öffentliche https-Adresse mit gültigem Zertifikat an. Zum Entwickeln auf dem eigenen Rechner leitet kartei listen Ereignisse an eine lokale Adresse weiter.", "Give a public https URL with a valid certificate. For development on your own machine, kartei listen forwards events to a local address."},
+		Do:     Text{"Geben Sie eine öffentliche https-Adresse mit gültigem Zertifikat an. Zum Entwickeln auf dem eigenen Rechner leitet `kartei listen` Ereignisse an eine lokale Adresse weiter.", "Give a public https URL with a valid certificate. For development on your own machine, `kartei listen` forwards events to a local address."},
 		Example: Example{
 			Request: "POST " + exampleEndpoint + "\n" + exampleCreate + "{\n  \"name\": \"CRM\",\n  \"url\": \"http://crm.example:8080/hook\",\n  \"eventTypes\": [\"contact.updated\"]\n}", Instance: exampleEndpoint,
 			Fault: Fault{Fields: []Field{{Name: "url", Code: InvalidFormat, Limit: Text{"eine https-Adresse auf Port 443", "an https URL on port 443"}}}},
@@ -305,8 +305,8 @@ var catalog = []Entry{
 		Title:  Text{"Zu viele Anfragen", "Too many requests"},
 		Detail: Text{"Ein Limit ist erreicht. Warten Sie die angegebene Zeit und wiederholen Sie die Anfrage.", "A limit has been reached. Wait for the stated time and repeat the request."},
 		What:   Text{"Die Anfrage wurde nicht ausgeführt, weil ein Limit je Minute oder die Zahl gleichzeitiger Aufrufe ausgeschöpft ist.", "The request was not carried out, because a limit per minute or the number of concurrent calls is used up."},
-		Why:    Text{"Der Schlüssel, sein Inhaber oder die ganze Organisation hat in kurzer Zeit zu viele Punkte verbraucht. violated-policies nennt die Limits. Wer in 60 Sekunden mehr als 50 Mal abgewiesen wird, dessen Schlüssel ist für fünf Minuten gesperrt.", "The key, its owner or the whole organization has used too many points in a short time. violated-policies names the limits. A key that is refused more than 50 times within 60 seconds is locked for five minutes."},
-		Do:     Text{"Warten Sie so lange, wie Retry-After oder retryAfterMs angibt, zuzüglich einer kleinen zufälligen Spanne. Behalten Sie den Header RateLimit im Blick, um gar nicht erst an die Grenze zu kommen.", "Wait as long as Retry-After or retryAfterMs says, plus a small random time. Watch the header RateLimit, so that you do not reach the limit in the first place."},
+		Why:    Text{"Der Schlüssel, sein Inhaber oder die ganze Organisation hat in kurzer Zeit zu viele Punkte verbraucht. `violated-policies` nennt die Limits. Wer in 60 Sekunden mehr als 50 Mal abgewiesen wird, dessen Schlüssel ist für fünf Minuten gesperrt.", "The key, its owner or the whole organization has used too many points in a short time. `violated-policies` names the limits. A key that is refused more than 50 times within 60 seconds is locked for five minutes."},
+		Do:     Text{"Warten Sie so lange, wie `Retry-After` oder `retryAfterMs` angibt, zuzüglich einer kleinen zufälligen Spanne. Behalten Sie den Header `RateLimit` im Blick, um gar nicht erst an die Grenze zu kommen.", "Wait as long as `Retry-After` or `retryAfterMs` says, plus a small random time. Watch the header `RateLimit`, so that you do not reach the limit in the first place."},
 		Example: Example{
 			Request: "GET /v1/contacts?q=Morgenstern\n" + exampleKey, Instance: "/v1/contacts",
 			Fault: Fault{RetryAfter: 1400 * time.Millisecond, Extra: map[string]any{"violated-policies": []string{"key"}}},
@@ -318,7 +318,7 @@ var catalog = []Entry{
 		Detail: Text{"Der Server ist gerade ausgelastet. Wiederholen Sie die Anfrage nach der angegebenen Zeit.", "The server is busy at the moment. Repeat the request after the stated time."},
 		What:   Text{"Der Server hat die Anfrage gleich abgewiesen, statt sie lange warten zu lassen. Nichts wurde ausgeführt.", "The server refused the request at once instead of letting it wait for long. Nothing was carried out."},
 		Why:    Text{"Es treffen mehr Anfragen ein, als die Instanz bewältigt. Mit Ihren eigenen Limits hat das nichts zu tun.", "More requests arrive than the instance can handle. It has nothing to do with your own limits."},
-		Do:     Text{"Warten Sie die Zeit aus Retry-After ab und wiederholen Sie die Anfrage, mit wachsendem Abstand und höchstens fünfmal. Hält der Zustand an, wenden Sie sich an den Betreiber.", "Wait for the time in Retry-After and repeat the request, with growing intervals and at most five times. If it persists, contact the operator."},
+		Do:     Text{"Warten Sie die Zeit aus `Retry-After` ab und wiederholen Sie die Anfrage, mit wachsendem Abstand und höchstens fünfmal. Hält der Zustand an, wenden Sie sich an den Betreiber.", "Wait for the time in `Retry-After` and repeat the request, with growing intervals and at most five times. If it persists, contact the operator."},
 		Example: Example{
 			Request: "GET /v1/contacts\n" + exampleKey, Instance: "/v1/contacts",
 			Fault: Fault{RetryAfter: 2 * time.Second},
@@ -330,7 +330,7 @@ var catalog = []Entry{
 		Detail: Text{"Ein Kontingent ist aufgebraucht. Bis es sich erneuert, sind Aufrufe dieser Art nicht möglich.", "A quota is used up. Calls of this kind are not possible until it renews."},
 		What:   Text{"Ein Stunden- oder Tageskontingent ist ausgeschöpft.", "A quota per hour or per day is used up."},
 		Why:    Text{"Der Schlüssel hat die erlaubte Zahl von Löschungen am Tag oder von gelesenen Datensätzen in der Stunde erreicht. Diese Grenzen begrenzen den Schaden, wenn ein Schlüssel in falsche Hände gerät oder ein Programm sich irrt.", "The key has reached the number of deletions allowed per day or of records read per hour. These bounds limit the damage when a key gets into the wrong hands or a program goes astray."},
-		Do:     Text{"Wiederholen Sie die Anfrage erst nach der Zeit aus Retry-After; vorher hilft kein Versuch. Lesen Sie beim Abgleich nur Änderungen (updatedSince) statt immer alles. Kommt der Verbrauch unerwartet, prüfen Sie, wer den Schlüssel benutzt.", "Repeat the request only after the time in Retry-After; no earlier attempt will help. When synchronizing, read only changes (updatedSince) instead of everything every time. If the usage is unexpected, check who uses the key."},
+		Do:     Text{"Wiederholen Sie die Anfrage erst nach der Zeit aus `Retry-After`; vorher hilft kein Versuch. Lesen Sie beim Abgleich nur Änderungen (`updatedSince`) statt immer alles. Kommt der Verbrauch unerwartet, prüfen Sie, wer den Schlüssel benutzt.", "Repeat the request only after the time in `Retry-After`; no earlier attempt will help. When synchronizing, read only changes (`updatedSince`) instead of everything every time. If the usage is unexpected, check who uses the key."},
 		Example: Example{
 			Request: "GET /v1/contacts?limit=100\n" + exampleKey, Instance: "/v1/contacts",
 			Fault: Fault{RetryAfter: 23 * time.Minute, Extra: map[string]any{"violated-policies": []string{"outflow"}}},
@@ -342,7 +342,7 @@ var catalog = []Entry{
 		Detail: Text{"Der Betreiber hat die API vorübergehend angehalten. Versuchen Sie es später wieder.", "The operator has paused the API for a while. Please try again later."},
 		What:   Text{"Der Betreiber der Instanz hat die API angehalten. Aufrufe werden nicht ausgeführt.", "The operator of the instance has paused the API. Calls are not carried out."},
 		Why:    Text{"Meist steht eine Wartung an, oder eine Störung wird behoben.", "Usually there is maintenance, or a fault is being repaired."},
-		Do:     Text{"Wiederholen Sie die Anfrage nach der Zeit aus Retry-After, mit wachsendem Abstand. Daten gehen dabei nicht verloren; mit updatedSince oder GET /v1/events holen Sie danach auf.", "Repeat the request after the time in Retry-After, with growing intervals. No data is lost; catch up with updatedSince or GET /v1/events afterwards."},
+		Do:     Text{"Wiederholen Sie die Anfrage nach der Zeit aus `Retry-After`, mit wachsendem Abstand. Daten gehen dabei nicht verloren; mit `updatedSince` oder `GET /v1/events` holen Sie danach auf.", "Repeat the request after the time in `Retry-After`, with growing intervals. No data is lost; catch up with `updatedSince` or `GET /v1/events` afterwards."},
 		Example: Example{
 			Request: "GET /v1/contacts\n" + exampleKey, Instance: "/v1/contacts",
 			Fault: Fault{RetryAfter: time.Minute},
@@ -354,7 +354,7 @@ var catalog = []Entry{
 		Detail: Text{"Ein Dienst, auf den diese Operation angewiesen ist, hat nicht richtig geantwortet. Versuchen Sie es später wieder.", "A service that this operation depends on did not answer properly. Please try again later."},
 		What:   Text{"Die Anfrage war in Ordnung, aber ein Dienst im Hintergrund hat versagt.", "The request was fine, but a service behind the API failed."},
 		Why:    Text{"Zum Beispiel ist der Speicher für Dateien oder die Prüfung auf Schadsoftware gerade nicht erreichbar.", "For example, the file storage or the malware scanner cannot be reached at the moment."},
-		Do:     Text{"Wiederholen Sie die Anfrage nach einigen Sekunden, Schreibvorgänge mit demselben Idempotency-Key. Hält die Störung an, nennen Sie dem Betreiber die requestId.", "Repeat the request after some seconds, writes with the same Idempotency-Key. If the failure persists, tell the operator the requestId."},
+		Do:     Text{"Wiederholen Sie die Anfrage nach einigen Sekunden, Schreibvorgänge mit demselben `Idempotency-Key`. Hält die Störung an, nennen Sie dem Betreiber die `requestId`.", "Repeat the request after some seconds, writes with the same `Idempotency-Key`. If the failure persists, tell the operator the `requestId`."},
 		Example: Example{
 			Request: "GET /v1/documents/doc_01m7q5p4xpf9v3c6g2r5s8x4yz/content\n" + exampleKey, Instance: "/v1/documents/doc_01m7q5p4xpf9v3c6g2r5s8x4yz/content",
 		},
@@ -365,7 +365,7 @@ var catalog = []Entry{
 		Detail: Text{"Die Instanz wird gerade vorbereitet. Versuchen Sie es gleich noch einmal.", "The instance is being prepared. Please try again in a moment."},
 		What:   Text{"Der Server läuft, nimmt aber noch keine Aufrufe an.", "The server is running but does not accept calls yet."},
 		Why:    Text{"Er ist gerade gestartet oder bringt die Datenbank auf den neuesten Stand.", "It has just started or is bringing the database up to date."},
-		Do:     Text{"Wiederholen Sie die Anfrage nach der Zeit aus Retry-After. Dauert es länger als einige Minuten, wenden Sie sich an den Betreiber.", "Repeat the request after the time in Retry-After. If it takes longer than some minutes, contact the operator."},
+		Do:     Text{"Wiederholen Sie die Anfrage nach der Zeit aus `Retry-After`. Dauert es länger als einige Minuten, wenden Sie sich an den Betreiber.", "Repeat the request after the time in `Retry-After`. If it takes longer than some minutes, contact the operator."},
 		Example: Example{
 			Request: "GET /v1/me\n" + exampleKey, Instance: "/v1/me",
 			Fault: Fault{RetryAfter: 5 * time.Second},
@@ -377,7 +377,7 @@ var catalog = []Entry{
 		Detail: Text{"Bei der Verarbeitung ist ein unerwarteter Fehler aufgetreten. Wenn er sich wiederholt, nennen Sie dem Betreiber die requestId.", "An unexpected error occurred while processing the request. If it recurs, tell the operator the requestId."},
 		What:   Text{"Auf dem Server ist etwas schiefgegangen, womit niemand gerechnet hat. Eine angefangene Änderung wurde vollständig zurückgenommen.", "Something went wrong on the server that nobody expected. A change that had begun was undone completely."},
 		Why:    Text{"Der Fehler liegt beim Server und nicht an Ihrer Anfrage. Einzelheiten stehen im Protokoll des Betreibers.", "The fault is the server's and not in your request. The details are in the operator's log."},
-		Do:     Text{"Wiederholen Sie die Anfrage einmal nach kurzer Zeit, Schreibvorgänge mit demselben Idempotency-Key. Bleibt es dabei, melden Sie dem Betreiber die requestId; mit ihr findet er den Vorgang.", "Repeat the request once after a short time, writes with the same Idempotency-Key. If it stays that way, report the requestId to the operator, who can find the call by it."},
+		Do:     Text{"Wiederholen Sie die Anfrage einmal nach kurzer Zeit, Schreibvorgänge mit demselben `Idempotency-Key`. Bleibt es dabei, melden Sie dem Betreiber die `requestId`; mit ihr findet er den Vorgang.", "Repeat the request once after a short time, writes with the same `Idempotency-Key`. If it stays that way, report the `requestId` to the operator, who can find the call by it."},
 		Example: Example{
 			Request: "GET /v1/contacts\n" + exampleKey, Instance: "/v1/contacts",
 		},
@@ -387,8 +387,8 @@ var catalog = []Entry{
 		Title:  Text{"Methode nicht erlaubt", "Method not allowed"},
 		Detail: Text{"Diesen Pfad gibt es, aber nicht mit dieser Methode. Der Header Allow nennt die möglichen.", "The path exists, but not with this method. The header Allow names the possible ones."},
 		What:   Text{"Der Pfad ist bekannt, die HTTP-Methode dafür aber nicht vorgesehen.", "The path is known, but the HTTP method is not provided for it."},
-		Why:    Text{"Häufig wird PUT statt PATCH verwendet, oder im Pfad fehlt die Kennung des Datensatzes.", "Often PUT is used instead of PATCH, or the record's id is missing from the path."},
-		Do:     Text{"Nehmen Sie eine der Methoden aus dem Header Allow. Welche Operation was tut, steht in der API-Referenz.", "Use one of the methods in the header Allow. The API reference says which operation does what."},
+		Why:    Text{"Häufig wird `PUT` statt `PATCH` verwendet, oder im Pfad fehlt die Kennung des Datensatzes.", "Often `PUT` is used instead of `PATCH`, or the record's id is missing from the path."},
+		Do:     Text{"Nehmen Sie eine der Methoden aus dem Header `Allow`. Welche Operation was tut, steht in der API-Referenz.", "Use one of the methods in the header `Allow`. The API reference says which operation does what."},
 		Example: Example{
 			Request: "PUT /v1/contacts/" + exampleContact + "\n" + exampleKey, Instance: "/v1/contacts/" + exampleContact,
 			Fault: Fault{Header: map[string]string{"Allow": "DELETE, GET, HEAD, PATCH"}},
@@ -399,8 +399,8 @@ var catalog = []Entry{
 		Title:  Text{"Format nicht verfügbar", "Not acceptable"},
 		Detail: Text{"Die Antwort liegt in keinem der Formate vor, die der Header Accept zulässt. Die API antwortet mit application/json.", "The answer is not available in any format that the header Accept allows. The API answers with application/json."},
 		What:   Text{"Die Anfrage verlangt ein Antwortformat, das die API nicht anbietet.", "The request asks for a response format that the API does not offer."},
-		Why:    Text{"Der Header Accept schließt application/json aus, etwa weil nur text/html oder application/xml darin steht.", "The header Accept excludes application/json, for example because it lists only text/html or application/xml."},
-		Do:     Text{"Senden Sie Accept: application/json, oder lassen Sie den Header weg.", "Send Accept: application/json, or leave the header out."},
+		Why:    Text{"Der Header `Accept` schließt `application/json` aus, etwa weil nur `text/html` oder `application/xml` darin steht.", "The header `Accept` excludes `application/json`, for example because it lists only `text/html` or `application/xml`."},
+		Do:     Text{"Senden Sie `Accept: application/json`, oder lassen Sie den Header weg.", "Send `Accept: application/json`, or leave the header out."},
 		Example: Example{
 			Request: "GET /v1/contacts\n" + exampleKey + "\nAccept: application/xml", Instance: "/v1/contacts",
 		},
@@ -411,7 +411,7 @@ var catalog = []Entry{
 		Detail: Text{"Der Körper der Anfrage ist zu groß. JSON darf höchstens 1 MiB umfassen.", "The body of the request is too large. JSON may have at most 1 MiB."},
 		What:   Text{"Der Server hat die Anfrage nicht gelesen, weil ihr Körper zu groß ist.", "The server did not read the request, because its body is too large."},
 		Why:    Text{"Ein JSON-Körper darf höchstens 1 MiB (1.048.576 Byte) umfassen. Oft steckt eine Datei als Base64 darin.", "A JSON body may have at most 1 MiB (1,048,576 bytes). Often it carries a file as Base64."},
-		Do:     Text{"Teilen Sie große Mengen auf mehrere Anfragen auf. Dateien laden Sie über POST /v1/uploads hoch; dort gilt eine eigene, größere Grenze.", "Divide large amounts among several requests. Upload files through POST /v1/uploads, which has a larger limit of its own."},
+		Do:     Text{"Teilen Sie große Mengen auf mehrere Anfragen auf. Dateien laden Sie über `POST /v1/uploads` hoch; dort gilt eine eigene, größere Grenze.", "Divide large amounts among several requests. Upload files through `POST /v1/uploads`, which has a larger limit of its own."},
 		Example: Example{
 			Request: "POST /v1/contacts\n" + exampleCreate + "{ ... 3 MiB ... }", Instance: "/v1/contacts",
 		},
@@ -421,8 +421,8 @@ var catalog = []Entry{
 		Title:  Text{"Inhaltstyp nicht unterstützt", "Unsupported media type"},
 		Detail: Text{"Der Körper der Anfrage muss JSON sein: Content-Type: application/json.", "The body of the request must be JSON: Content-Type: application/json."},
 		What:   Text{"Der Server nimmt den Körper in diesem Format nicht an.", "The server does not take the body in this format."},
-		Why:    Text{"Der Header Content-Type fehlt, steht mehrfach da oder nennt ein anderes Format als JSON, etwa ein HTML-Formular. Auch komprimierte Körper (Content-Encoding) werden nicht angenommen.", "The header Content-Type is missing, is given more than once or names another format than JSON, such as an HTML form. Compressed bodies (Content-Encoding) are not taken either."},
-		Do:     Text{"Senden Sie Content-Type: application/json, bei PATCH wahlweise application/merge-patch+json, und den Körper als JSON in UTF-8.", "Send Content-Type: application/json, or with PATCH also application/merge-patch+json, and the body as JSON in UTF-8."},
+		Why:    Text{"Der Header `Content-Type` fehlt, steht mehrfach da oder nennt ein anderes Format als JSON, etwa ein HTML-Formular. Auch komprimierte Körper (`Content-Encoding`) werden nicht angenommen.", "The header `Content-Type` is missing, is given more than once or names another format than JSON, such as an HTML form. Compressed bodies (`Content-Encoding`) are not taken either."},
+		Do:     Text{"Senden Sie `Content-Type: application/json`, bei `PATCH` wahlweise `application/merge-patch+json`, und den Körper als JSON in UTF-8.", "Send `Content-Type: application/json`, or with `PATCH` also `application/merge-patch+json`, and the body as JSON in UTF-8."},
 		Example: Example{
 			Request: "POST /v1/contacts\n" + exampleKey + "\nSvc-Preview: true\nIdempotency-Key: 5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\nContent-Type: application/x-www-form-urlencoded\n\nfirstName=Karla", Instance: "/v1/contacts",
 		},
