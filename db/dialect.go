@@ -10,3 +10,13 @@ type Dialect struct {
 	// `select ... where id in (select value from ` + fmt.Sprintf(d.TextList, "$2") + `)`.
 	TextList string
 }
+
+var sqliteDialect = &Dialect{
+	Name:     "sqlite",
+	TextList: "json_each(%s)",
+}
+
+var postgresDialect = &Dialect{
+	Name:     "postgres",
+	TextList: "json_array_elements_text(cast(%s as text)::json)",
+}

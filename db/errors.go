@@ -1,0 +1,101 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"kartei/db/sqlite"
+)
+
+// ErrUnknownOutcome is returned, wrapped, when the connection broke while a
+// commit was on its way: the change is either whole or not there at all.
+var ErrUnknownOutcome = errors.New("db: connection lost during commit, outcome unknown")
+
+// ErrText is returned, wrapped, for an argument that is not UTF-8 or holds a
+// NUL character. Neither engine takes one.
+var ErrText = errors.New("db: text is not UTF-8 or holds NUL")
+
+// ErrClosed is returned for calls after Close.
+var ErrClosed = errors.New("db: closed")
+
+// Panic carries a panic of a Write function from the writer's goroutine into
+// the caller's, with the stack of where it happened.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
+
+// Unwrap returns the panic's value where it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// mapError gives an engine's error the meaning that callers ask for. It is the
+// only place that knows the engines' codes.
+func mapError(err error) error {
+	var lite *sqlite.Error
+	var pg *pgconn.PgError
+	var network net.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &lite):
+		switch lite.Code {
+		case sqlite.ConstraintUnique, sqlite.ConstraintKey, sqlite.ConstraintRowID:
+			return wrap(ErrDuplicate, err)
+		}
+		switch lite.Primary() {
+		case sqlite.Busy, sqlite.Locked, sqlite.Interrupt, sqlite.Full:
+			return wrap(ErrBusy, err)
+		}
+		return err
+	case errors.As(err, &pg):
+		switch pg.Code {
+		case "23505": // unique_violation
+			return wrap(ErrDuplicate, err)
+		case "40001", "40P01": // serialization_failure, deadlock_detected
+			return wrap(ErrConflict, err)
+		case "22021", "22P05": // character_not_in_repertoire, untranslatable_character
+			return wrap(ErrText, err)
+		case "55P03", "57014": // lock_not_available, query_canceled
+			return wrap(ErrBusy, err)
+		}
+		switch pg.Code[:min(2, len(pg.Code))] {
+		case "08", "53", "57": // connection, resources (disk, memory, connections), shutdown
+			return wrap(ErrBusy, err)
+		}
+		return err
+	case errors.Is(err, sqlite.ErrText):
+		return wrap(ErrText, err)
+	case errors.Is(err, pgx.ErrNoRows):
+		return ErrNoRows
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network), isConnectionLoss(err):
+		return wrap(ErrBusy, err)
+	}
+	return err
+}
+
+func wrap(kind, err error) error {
+	if errors.Is(err, kind) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}
+
+// isConnectionLoss recognises what pgx reports in its own words.
+func isConnectionLoss(err error) bool {
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) ||
+		strings.Contains(err.Error(), "unexpected EOF") || strings.Contains(err.Error(), "conn closed")
+}

@@ -1,0 +1,71 @@
+package db
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// InUse is returned by Open when another process has the SQLite data base.
+type InUse struct {
+	// Path is the data base file.
+	Path string
+	// Holder says who has it: process, since when, which command. It is empty
+	// while the holder is just starting.
+	Holder string
+}
+
+func (e *InUse) Error() string {
+	holder := e.Holder
+	if holder == "" {
+		holder = "another process"
+	}
+	return fmt.Sprintf("db: %s is in use by %s; a SQLite data base serves one process at a time", e.Path, holder)
+}
+
+// fileLock is the claim of this process on a SQLite data base. It is a lock of
+// the operating system on a file beside the data base, so it ends with the
+// process however that dies. The file stays, its content tells others who has it.
+type fileLock struct{ file *os.File }
+
+// lockFile claims the data base at path. The data base file itself is not
+// touched: closing any other descriptor of it would drop SQLite's own locks.
+func lockFile(path string) (*fileLock, error) {
+	file, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("db: %w", err)
+	}
+	ok, err := tryLock(file)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("db: lock %s: %w", file.Name(), err)
+	}
+	if !ok {
+		content := make([]byte, 200)
+		n, _ := file.ReadAt(content, 0)
+		file.Close()
+		return nil, &InUse{Path: path, Holder: strings.TrimSpace(string(content[:n]))}
+	}
+	err = file.Truncate(0)
+	if err == nil {
+		_, err = file.WriteAt([]byte(describeSelf()), 0)
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("db: %w", err)
+	}
+	return &fileLock{file: file}, nil
+}
+
+// describeSelf names this process without its arguments, which may hold secrets.
+func describeSelf() string {
+	command := filepath.Base(os.Args[0])
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		command += " " + os.Args[1]
+	}
+	return fmt.Sprintf("process %d (%.60s) since %s\n", os.Getpid(), command, time.Now().UTC().Format(time.RFC3339))
+}
+
+func (l *fileLock) release() error { return l.file.Close() }

@@ -1,0 +1,211 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// transactionTime bounds a whole transaction as seen from here: it holds where
+// the server or the network fell silent. The server's own limits are shorter.
+const transactionTime = 30 * time.Second
+
+// limits are the settings of each PostgreSQL connection: a statement ends
+// after 10 s, a wait for a lock after 5 s, a transaction whose client went
+// silent after 60 s. Compiling plans pays for none of our statements.
+var limits = map[string]string{
+	"statement_timeout":                   "10s",
+	"lock_timeout":                        "5s",
+	"idle_in_transaction_session_timeout": "60s",
+	"jit":                                 "off",
+	"application_name":                    "kartei",
+}
+
+// pgDB is the PostgreSQL engine: one pool of connections that cannot write and
+// one of connections that can.
+type pgDB struct {
+	opts    Options
+	gate    *gate
+	config  *pgx.ConnConfig // as the URL gives it, without the limits
+	readers *pgxpool.Pool
+	writers *pgxpool.Pool
+	// pooled is set where the URL asks for default_query_exec_mode=exec (or
+	// simple_protocol): a transaction pooler is between, which has no sessions
+	// that could be set or keep prepared statements.
+	pooled bool
+}
+
+func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("db: the postgres URL cannot be read: %w", err)
+	}
+	mode := config.ConnConfig.DefaultQueryExecMode
+	d := &pgDB{
+		opts:   opts,
+		gate:   newGate(),
+		config: config.ConnConfig.Copy(),
+		pooled: mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol,
+	}
+	defer func() {
+		if err != nil {
+			d.closeAll()
+		}
+	}()
+	pools := 4 * runtime.GOMAXPROCS(0)
+	if strings.Contains(url, "pool_max_conns") {
+		pools = int(config.MaxConns)
+	}
+	if d.readers, err = d.pool(ctx, config.Copy(), first(opts.Readers, max(8, pools)), true); err != nil {
+		return nil, err
+	}
+	if d.writers, err = d.pool(ctx, config.Copy(), first(opts.Writers, opts.Readers, max(8, pools)), false); err != nil {
+		return nil, err
+	}
+	return d, d.check(ctx)
+}
+
+// first returns the first number that is not zero.
+func first(numbers ...int) int {
+	for _, n := range numbers {
+		if n != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+func (d *pgDB) pool(ctx context.Context, config *pgxpool.Config, size int, readOnly bool) (*pgxpool.Pool, error) {
+	config.MaxConns = int32(size)
+	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, d.opts.Wait)
+	if !d.pooled {
+		for name, value := range limits {
+			if _, given := config.ConnConfig.RuntimeParams[name]; !given {
+				config.ConnConfig.RuntimeParams[name] = value
+			}
+		}
+		if readOnly {
+			config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+		}
+	}
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// check fails where the server is away or stores text in another encoding.
+func (d *pgDB) check(ctx context.Context) error {
+	conn, err := d.acquire(ctx, d.readers)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if encoding := conn.Conn().PgConn().ParameterStatus("server_encoding"); encoding != "" && encoding != "UTF8" {
+		return fmt.Errorf("db: the data base stores text as %s; it must be created with encoding UTF8", encoding)
+	}
+	return nil
+}
+
+func (d *pgDB) Dialect() *Dialect { return postgresDialect }
+
+// acquire takes a connection, waiting for one at most Options.Wait.
+func (d *pgDB) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	wait, cancel := context.WithTimeout(ctx, d.opts.Wait)
+	defer cancel()
+	conn, err := pool.Acquire(wait)
+	switch {
+	case err == nil:
+		return conn, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, wrap(ErrBusy, err)
+}
+
+func (d *pgDB) Read(ctx context.Context, f func(Tx) error) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	conn, err := d.acquire(ctx, d.readers)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	// A caller that goes away must not cost the connection, as it would if
+	// pgx watched its context.
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
+	defer cancel()
+	tx := &pgTx{conn: conn.Conn(), ctx: own}
+	defer tx.end()
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.err
+}
+
+func (d *pgDB) Write(ctx context.Context, f func(Tx) error) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	var err error
+	for try := range maxTries {
+		if err = pause(ctx, d.opts.Clock, try); err != nil {
+			return err
+		}
+		if err = d.attempt(ctx, f); !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+	return err
+}
+
+// attempt runs f in one transaction.
+func (d *pgDB) attempt(ctx context.Context, f func(Tx) error) error {
+	conn, err := d.acquire(ctx, d.writers)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
+	defer cancel()
+	tx := &pgTx{conn: conn.Conn(), ctx: own, write: true, pooled: d.pooled}
+	defer tx.end()
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.commit()
+}
+
+func (d *pgDB) Ping(ctx context.Context) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	conn, err := d.acquire(ctx, d.readers)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return mapError(conn.Ping(ctx))
+}
+
+func (d *pgDB) Close() error {
+	if d.gate.close() {
+		d.closeAll()
+	}
+	return nil
+}
+
+func (d *pgDB) closeAll() {
+	for _, pool := range []*pgxpool.Pool{d.readers, d.writers} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+}

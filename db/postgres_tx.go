@@ -1,0 +1,295 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// pgTx runs statements on one PostgreSQL connection. Statements wait in
+// pending, led by begin, and travel with the first one whose answer is needed
+// or with the commit.
+type pgTx struct {
+	conn    *pgx.Conn
+	ctx     context.Context
+	write   bool
+	pooled  bool
+	begun   bool // begin was sent and the transaction is open
+	pending []queued
+	// err is the first failure of a Write; nothing runs after it.
+	err   error
+	open  *pgRows
+	ended bool
+}
+
+func (t *pgTx) Dialect() *Dialect { return postgresDialect }
+
+func (t *pgTx) ready(ctx context.Context) error {
+	switch {
+	case t.ended:
+		return errEnded
+	case t.err != nil:
+		return t.err
+	case t.open != nil:
+		return errRowsOpen
+	case !t.write:
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (t *pgTx) fail(err error) error {
+	err = mapError(err)
+	if t.write && t.err == nil {
+		t.err = err
+	}
+	return err
+}
+
+func (t *pgTx) Queue(query string, args ...any) {
+	switch {
+	case t.ended || t.err != nil:
+		return
+	case !t.write:
+		t.err = errReadOnly
+		return
+	}
+	plain, err := plainArgs(args)
+	if err != nil {
+		t.fail(err)
+		return
+	}
+	t.pending = append(t.pending, queued{query, plain})
+}
+
+// batch holds all that waits, led by begin where that was not sent yet. It
+// returns how many statements those are.
+func (t *pgTx) batch() (*pgx.Batch, int) {
+	b := &pgx.Batch{}
+	if !t.begun {
+		t.begun = true
+		b.Queue("begin")
+		if t.pooled {
+			for name, value := range limits {
+				b.Queue("select set_config($1, $2, true)", name, value)
+			}
+		}
+	}
+	for _, q := range t.pending {
+		b.Queue(q.query, q.args...)
+	}
+	t.pending = nil
+	return b, b.Len()
+}
+
+func (t *pgTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if !t.write {
+		return 0, errReadOnly
+	}
+	rows, err := t.Query(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	rows.Close()
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	return rows.(*pgRows).rows.CommandTag().RowsAffected(), nil
+}
+
+func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
+	plain, err := plainArgs(args)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	r := &pgRows{tx: t}
+	if !t.write || t.begun && len(t.pending) == 0 {
+		r.rows, err = t.conn.Query(t.ctx, query, plain...)
+	} else {
+		r.rows, r.batch, err = t.send(query, plain)
+	}
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	t.open = r
+	return r, nil
+}
+
+// send sends what waits together with a query.
+func (t *pgTx) send(query string, args []any) (pgx.Rows, pgx.BatchResults, error) {
+	b, waiting := t.batch()
+	b.Queue(query, args...)
+	results := t.conn.SendBatch(t.ctx, b)
+	if err := skip(results, waiting); err != nil {
+		results.Close()
+		return nil, nil, err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		results.Close()
+		return nil, nil, err
+	}
+	return rows, results, nil
+}
+
+// skip reads the answers of n statements of which only the failure counts.
+func skip(results pgx.BatchResults, n int) error {
+	for range n {
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return &pgRow{t, ctx, query, args}
+}
+
+// Lock takes an advisory lock, which the server drops with the transaction.
+// Keys are told apart by 64 bits of their hash; two that collide lock each
+// other out, which a caller cannot tell from one that is in use.
+func (t *pgTx) Lock(ctx context.Context, key string) (bool, error) {
+	if !t.write {
+		return false, errReadOnly
+	}
+	hash := fnv.New64a()
+	hash.Write([]byte(key))
+	var got bool
+	err := t.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", int64(hash.Sum64())).Scan(&got)
+	return got, err
+}
+
+// commit sends what waits and the commit in one round trip.
+func (t *pgTx) commit() error {
+	if t.open != nil {
+		t.open.Close()
+	}
+	if t.err != nil {
+		return t.err
+	}
+	if !t.begun && len(t.pending) == 0 {
+		return nil
+	}
+	b, waiting := t.batch()
+	b.Queue("commit")
+	results := t.conn.SendBatch(t.ctx, b)
+	err := skip(results, waiting)
+	var tag pgconn.CommandTag
+	if err == nil {
+		tag, err = results.Exec()
+	}
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
+	switch {
+	case err == nil && tag.String() == "COMMIT":
+		t.begun = false
+		return nil
+	case err == nil:
+		t.begun = false
+		return t.fail(fmt.Errorf("db: commit ended with %s", tag))
+	case t.conn.IsClosed():
+		// The commit was on its way and its answer never came.
+		return t.fail(fmt.Errorf("%w: %w", ErrUnknownOutcome, err))
+	}
+	return t.fail(err)
+}
+
+// end rolls back what was not committed, also after a panic.
+func (t *pgTx) end() {
+	if t.open != nil {
+		t.open.Close()
+	}
+	t.ended = true
+	if !t.begun || t.conn.IsClosed() {
+		return
+	}
+	if _, err := t.conn.Exec(t.ctx, "rollback"); err != nil {
+		t.conn.Close(t.ctx)
+	}
+}
+
+type pgRows struct {
+	tx    *pgTx
+	rows  pgx.Rows
+	batch pgx.BatchResults
+	err   error
+	ended bool
+}
+
+func (r *pgRows) Next() bool {
+	if r.ended {
+		return false
+	}
+	if r.rows.Next() {
+		return true
+	}
+	r.Close()
+	return false
+}
+
+func (r *pgRows) Scan(dest ...any) error {
+	if r.ended {
+		return errors.New("db: Scan without a row")
+	}
+	if err := r.rows.Scan(dest...); err != nil {
+		r.err = fmt.Errorf("db: %w", err)
+		r.Close()
+		return r.err
+	}
+	return nil
+}
+
+func (r *pgRows) Err() error { return r.err }
+
+func (r *pgRows) Close() {
+	if r.ended {
+		return
+	}
+	r.ended, r.tx.open = true, nil
+	r.rows.Close()
+	err := r.rows.Err()
+	if r.batch != nil {
+		if closed := r.batch.Close(); err == nil {
+			err = closed
+		}
+	}
+	if r.err == nil && err != nil {
+		r.err = r.tx.fail(err)
+	}
+}
+
+// pgRow is a query that runs when it is scanned.
+type pgRow struct {
+	tx    *pgTx
+	ctx   context.Context
+	query string
+	args  []any
+}
+
+func (r *pgRow) Scan(dest ...any) error {
+	rows, err := r.tx.Query(r.ctx, r.query, r.args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return ErrNoRows
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return err
+	}
+	rows.Close()
+	return rows.Err()
+}

@@ -1,0 +1,256 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"kartei/db/sqlite"
+)
+
+// settings are made on every connection.
+//
+//   - synchronous=full: a commit is on the disk when it returns. It is set and
+//     not left to the library's default, which differs from build to build.
+//   - mmap_size: the most that the library was built for, 2 GiB. Without it all
+//     connections share one page cache and its mutex (half the reads a second
+//     at 8 readers, seven times the memory).
+//   - busy_timeout: only a checkpoint or a migration can be in the way, briefly.
+//   - cache_size: 8 MiB, for pages that are not read through the mapping.
+const settings = `
+	pragma busy_timeout = 5000;
+	pragma journal_mode = wal;
+	pragma synchronous = full;
+	pragma foreign_keys = on;
+	pragma mmap_size = 2147418112;
+	pragma cache_size = -8192;
+	pragma temp_store = memory;
+	pragma trusted_schema = off;
+`
+
+// maxTries bounds how often Write calls its function when it meets ErrConflict.
+const maxTries = 5
+
+// liteDB is the SQLite engine: some reading connections and one writer.
+type liteDB struct {
+	path  string
+	opts  Options
+	lock  *fileLock
+	gate  *gate
+	write *liteWriter
+
+	slots chan struct{} // one per reader in use
+	mu    sync.Mutex
+	idle  []*sqlite.Conn // the last one used is taken first, its caches are warm
+}
+
+func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error) {
+	if path, err = realPath(path); err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &liteDB{path: path, opts: opts, lock: lock, gate: newGate(), slots: make(chan struct{}, opts.Readers)}
+	defer func() {
+		if err != nil {
+			d.closeAll()
+		}
+	}()
+	conn, err := openConn(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	checkpoints, err := openConn(path, opts)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	d.write = newLiteWriter(conn, checkpoints, opts)
+	for range opts.Readers {
+		reader, err := openConn(path, opts)
+		if err != nil {
+			return nil, err
+		}
+		d.idle = append(d.idle, reader)
+		if err := reader.Script("pragma query_only = on"); err != nil {
+			return nil, mapError(err)
+		}
+	}
+	return d, ctx.Err()
+}
+
+// realPath makes two names of one data base the same, so that both meet its lock.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("db: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return real, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("db: %w", err)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", fmt.Errorf("db: %w", err)
+	}
+	return filepath.Join(dir, filepath.Base(path)), nil
+}
+
+// openConn opens one connection. A new data base file is readable by its owner only.
+func openConn(path string, opts Options) (*sqlite.Conn, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		// No connection is open yet, so this descriptor can drop no lock.
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("db: %w", err)
+		}
+		file.Close()
+	}
+	conn, err := sqlite.Open(path)
+	if err != nil {
+		return nil, describeOpen(path, err)
+	}
+	script := settings
+	if opts.NoSync {
+		script += "pragma synchronous = off;"
+	}
+	if err := conn.Script(script); err != nil {
+		conn.Close()
+		return nil, describeOpen(path, err)
+	}
+	return conn, nil
+}
+
+func describeOpen(path string, err error) error {
+	var lite *sqlite.Error
+	if errors.As(err, &lite) && lite.Primary() == sqlite.NotADatabase {
+		return fmt.Errorf("db: %s is not a SQLite data base", path)
+	}
+	return fmt.Errorf("db: open %s: %w", path, mapError(err))
+}
+
+func (d *liteDB) Dialect() *Dialect { return sqliteDialect }
+
+func (d *liteDB) Read(ctx context.Context, f func(Tx) error) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	conn, err := d.reader(ctx)
+	if err != nil {
+		return err
+	}
+	tx := &liteTx{conn: conn}
+	defer d.release(conn, tx)
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.err
+}
+
+// reader takes a reading connection, waiting for one if it must.
+func (d *liteDB) reader(ctx context.Context) (*sqlite.Conn, error) {
+	select {
+	case d.slots <- struct{}{}:
+	default:
+		if err := d.waitForReader(ctx); err != nil {
+			return nil, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	last := len(d.idle) - 1
+	conn := d.idle[last]
+	d.idle = d.idle[:last]
+	return conn, nil
+}
+
+func (d *liteDB) waitForReader(ctx context.Context) error {
+	timeout := time.NewTimer(d.opts.Wait)
+	defer timeout.Stop()
+	select {
+	case d.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timeout.C:
+		return fmt.Errorf("%w: all %d readers are taken", ErrBusy, cap(d.slots))
+	}
+}
+
+func (d *liteDB) release(conn *sqlite.Conn, tx *liteTx) {
+	tx.finish()
+	d.mu.Lock()
+	d.idle = append(d.idle, conn)
+	d.mu.Unlock()
+	<-d.slots
+}
+
+func (d *liteDB) Write(ctx context.Context, f func(Tx) error) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	var err error
+	for try := range maxTries {
+		if err = pause(ctx, d.opts.Clock, try); err != nil {
+			return err
+		}
+		if err = d.write.do(ctx, f); !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+	return err
+}
+
+func (d *liteDB) Ping(ctx context.Context) error {
+	return d.Read(ctx, func(tx Tx) error {
+		var one int
+		return tx.QueryRow(ctx, "select 1").Scan(&one)
+	})
+}
+
+func (d *liteDB) Close() error {
+	if !d.gate.close() {
+		return nil
+	}
+	return d.closeAll()
+}
+
+// closeAll closes what is open. The last connection to close empties the
+// write-ahead log into the file.
+func (d *liteDB) closeAll() error {
+	var errs []error
+	for _, conn := range d.idle {
+		errs = append(errs, conn.Close())
+	}
+	if d.write != nil {
+		errs = append(errs, d.write.close())
+	}
+	errs = append(errs, d.lock.release())
+	return errors.Join(errs...)
+}
+
+// isSQLite reports whether the file begins like a SQLite data base. It must
+// not be called for one that this process has open.
+func isSQLite(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, fmt.Errorf("db: %w", err)
+	}
+	defer file.Close()
+	head := make([]byte, 16)
+	n, _ := file.Read(head)
+	return strings.HasPrefix(string(head[:n]), "SQLite format 3\x00"), nil
+}

@@ -1,0 +1,172 @@
+// Package sqlite owns the calls into the SQLite library: connections, prepared statements, online backup.
+//
+// It stands directly on the library's C interface as modernc.org/sqlite
+// translates it, below database/sql: a point read costs half of what it costs
+// through the driver (see BenchmarkLayers in the parent package), because
+// nothing is copied, looked up or locked that a statement did not ask for.
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// Result codes that callers tell apart.
+// See https://www.sqlite.org/rescode.html.
+const (
+	Busy             = lib.SQLITE_BUSY
+	Locked           = lib.SQLITE_LOCKED
+	Interrupt        = lib.SQLITE_INTERRUPT
+	Full             = lib.SQLITE_FULL
+	IOError          = lib.SQLITE_IOERR
+	NotADatabase     = lib.SQLITE_NOTADB
+	Corrupt          = lib.SQLITE_CORRUPT
+	CannotOpen       = lib.SQLITE_CANTOPEN
+	ReadOnly         = lib.SQLITE_READONLY
+	ConstraintUnique = lib.SQLITE_CONSTRAINT_UNIQUE
+	ConstraintKey    = lib.SQLITE_CONSTRAINT_PRIMARYKEY
+	ConstraintRowID  = lib.SQLITE_CONSTRAINT_ROWID
+)
+
+// maxStatements bounds the prepared statements that a connection keeps.
+// The product has some hundred; a statement takes about 10 KiB.
+const maxStatements = 500
+
+// Error is a failure reported by SQLite. Its text names tables and columns,
+// never values.
+type Error struct {
+	// Code is the extended result code; its low byte is the primary one.
+	Code int
+	text string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("sqlite: %s (%d)", e.text, e.Code) }
+
+// Primary returns the primary result code.
+func (e *Error) Primary() int { return e.Code & 0xff }
+
+// Conn is one connection. It belongs to one goroutine at a time.
+type Conn struct {
+	tls        *libc.TLS
+	db         uintptr
+	statements map[string]*Stmt
+	out        uintptr // C memory: two words for results, then the count of WatchLog
+}
+
+// Open opens or creates the data base file at path.
+func Open(path string) (*Conn, error) {
+	return open(path, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_CREATE)
+}
+
+// OpenExisting opens the data base file at path and fails where there is none.
+func OpenExisting(path string) (*Conn, error) {
+	return open(path, lib.SQLITE_OPEN_READWRITE)
+}
+
+func open(path string, flags int32) (*Conn, error) {
+	c := &Conn{tls: libc.NewTLS(), statements: map[string]*Stmt{}}
+	c.out = libc.Xmalloc(c.tls, 32)
+	name, err := libc.CString(path)
+	if err != nil || c.out == 0 {
+		c.tls.Close()
+		return nil, errors.Join(errors.New("sqlite: out of memory"), err)
+	}
+	defer libc.Xfree(c.tls, name)
+	// A Conn belongs to one goroutine at a time, so it needs no mutex of its own.
+	rc := lib.Xsqlite3_open_v2(c.tls, name, c.out, flags|lib.SQLITE_OPEN_NOMUTEX|lib.SQLITE_OPEN_EXRESCODE, 0)
+	c.db = *word(c.out)
+	if rc != lib.SQLITE_OK {
+		err := c.fail(rc)
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close ends the connection. Its statements must not be used afterwards.
+func (c *Conn) Close() error {
+	if c.tls == nil {
+		return nil
+	}
+	for _, s := range c.statements {
+		s.finalize()
+	}
+	rc := lib.Xsqlite3_close_v2(c.tls, c.db)
+	libc.Xfree(c.tls, c.out)
+	c.tls.Close()
+	c.tls, c.db = nil, 0
+	if rc != lib.SQLITE_OK {
+		return &Error{Code: int(rc), text: "close failed"}
+	}
+	return nil
+}
+
+// Script runs statements separated by semicolons and throws their rows away.
+func (c *Conn) Script(text string) error {
+	sql, err := libc.CString(text)
+	if err != nil {
+		return err
+	}
+	defer libc.Xfree(c.tls, sql)
+	if rc := lib.Xsqlite3_exec(c.tls, c.db, sql, 0, 0, 0); rc != lib.SQLITE_OK {
+		return c.fail(rc)
+	}
+	return nil
+}
+
+// Value returns the first column of the first row of a statement as text,
+// and the empty string where there is none.
+func (c *Conn) Value(query string) (string, error) {
+	s, err := c.Prepare(query)
+	if err != nil {
+		return "", err
+	}
+	defer s.Reset()
+	row, err := s.Step()
+	if err != nil || !row {
+		return "", err
+	}
+	return s.Text(0), nil
+}
+
+// InTransaction reports whether a transaction is open. After an error that
+// made SQLite roll back by itself it is false.
+func (c *Conn) InTransaction() bool { return lib.Xsqlite3_get_autocommit(c.tls, c.db) == 0 }
+
+// Changes returns how many rows the last statement inserted, updated or deleted.
+func (c *Conn) Changes() int64 { return lib.Xsqlite3_changes64(c.tls, c.db) }
+
+// Checkpoint copies the write-ahead log into the data base file. It returns the
+// pages in the log and how many of them are in the file now. With wait it
+// waits, up to the connection's busy timeout, until the log can be begun anew;
+// else it copies as far as nobody has to wait for it.
+func (c *Conn) Checkpoint(wait bool) (log, done int, err error) {
+	mode := int32(lib.SQLITE_CHECKPOINT_PASSIVE)
+	if wait {
+		mode = lib.SQLITE_CHECKPOINT_RESTART
+	}
+	rc := lib.Xsqlite3_wal_checkpoint_v2(c.tls, c.db, 0, mode, c.out, c.out+4)
+	if rc != lib.SQLITE_OK {
+		return 0, 0, c.fail(rc)
+	}
+	return int(*int32At(c.out)), int(*int32At(c.out + 4)), nil
+}
+
+// fail makes the error of a result code.
+func (c *Conn) fail(rc int32) error {
+	if c.db == 0 {
+		return &Error{Code: int(rc), text: libc.GoString(lib.Xsqlite3_errstr(c.tls, rc))}
+	}
+	return &Error{Code: int(rc), text: libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db))}
+}
+
+// pointer turns an address of the library's memory, which lies outside the Go
+// heap and does not move, into a pointer.
+func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
+
+func word(address uintptr) *uintptr  { return (*uintptr)(pointer(address)) }
+func int32At(address uintptr) *int32 { return (*int32)(pointer(address)) }

@@ -1,0 +1,362 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kartei/db/sqlite"
+)
+
+const (
+	// maxGroup and maxGroupTime bound how long the first of a group waits for
+	// those that join it, and with it the latency under load.
+	maxGroup     = 128
+	maxGroupTime = 5 * time.Millisecond
+
+	// checkpointPages is how much the write-ahead log grows (4 KiB a page)
+	// before it is copied into the file.
+	checkpointPages = 1000
+	// restartPages is the size at which the writer stands still for a moment
+	// so that the log begins anew: without that a log that is written without
+	// pause would grow without end.
+	restartPages = 16 * checkpointPages
+)
+
+// liteWriter is SQLite's only writer. It runs the operations that wait one
+// after the other, each undone alone if it fails, and commits them together:
+// one fsync for all. Nobody is answered before that commit. It never waits for
+// others to join, so a lone operation is not delayed.
+type liteWriter struct {
+	conn  *sqlite.Conn
+	log   *slog.Logger
+	line  chan *liteOp
+	alone chan *liteOp
+	stop  chan struct{}
+	ended chan struct{}
+
+	// The group that is running. Only the writer's goroutine touches these.
+	group   []*liteOp
+	started time.Time
+
+	checkpoints    *sqlite.Conn
+	checkpointNow  chan struct{}
+	checkpointed   atomic.Int64 // pages of the log that are in the file
+	checkpointDone sync.WaitGroup
+}
+
+// liteOp is one call of Write on its way.
+type liteOp struct {
+	f func(Tx) error
+	// alone, in place of f, runs outside any transaction.
+	alone func(*sqlite.Conn) error
+	state atomic.Int32
+	done  chan struct{}
+
+	// Written before done is closed.
+	err      error
+	panicked *Panic
+	exited   bool
+}
+
+const (
+	opWaiting = iota
+	opRunning
+	opGivenUp
+)
+
+func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options) *liteWriter {
+	w := &liteWriter{
+		conn:          conn,
+		log:           opts.Logger,
+		line:          make(chan *liteOp, opts.Line),
+		alone:         make(chan *liteOp),
+		stop:          make(chan struct{}),
+		ended:         make(chan struct{}),
+		checkpoints:   checkpoints,
+		checkpointNow: make(chan struct{}, 1),
+	}
+	conn.WatchLog()
+	w.checkpointDone.Add(1)
+	go w.checkpointLoop()
+	go w.loop()
+	return w
+}
+
+// do runs f in the next group and returns after its commit.
+func (w *liteWriter) do(ctx context.Context, f func(Tx) error) error {
+	op := &liteOp{f: f, done: make(chan struct{})}
+	select {
+	case w.line <- op:
+	default:
+		return fmt.Errorf("%w: %d writes are waiting", ErrBusy, cap(w.line))
+	}
+	return op.wait(ctx)
+}
+
+// doAlone runs f between two groups, outside any transaction.
+func (w *liteWriter) doAlone(ctx context.Context, f func(*sqlite.Conn) error) error {
+	op := &liteOp{alone: f, done: make(chan struct{})}
+	select {
+	case w.alone <- op:
+		return op.wait(ctx)
+	case <-w.stop:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// wait returns what became of the operation. A panic or runtime.Goexit of its
+// function happens here once more, in the goroutine that it belongs to.
+func (op *liteOp) wait(ctx context.Context) error {
+	select {
+	case <-op.done:
+	case <-ctx.Done():
+		if op.state.CompareAndSwap(opWaiting, opGivenUp) {
+			return ctx.Err()
+		}
+		<-op.done
+	}
+	switch {
+	case op.panicked != nil:
+		panic(op.panicked)
+	case op.exited:
+		runtime.Goexit()
+	}
+	return op.err
+}
+
+// close stops the writer. No call may be running.
+func (w *liteWriter) close() error {
+	close(w.stop)
+	<-w.ended
+	w.checkpointDone.Wait()
+	return errors.Join(w.checkpoints.Close(), w.conn.Close())
+}
+
+// loop runs groups until close.
+func (w *liteWriter) loop() {
+	// A function that ended its goroutine (runtime.Goexit, as testing.T.FailNow
+	// does) took this one with it: another continues where it stood.
+	finished := false
+	defer func() {
+		if !finished {
+			go w.loop()
+		}
+	}()
+	w.commit()
+	for {
+		select {
+		case op := <-w.line:
+			w.run(op)
+			w.runWaiting()
+			w.commit()
+		case op := <-w.alone:
+			if op.state.CompareAndSwap(opWaiting, opRunning) {
+				op.err = op.alone(w.conn)
+				close(op.done)
+			}
+		case <-w.stop:
+			finished = true
+			close(w.ended)
+			return
+		}
+	}
+}
+
+// runWaiting lets those join who are waiting already.
+func (w *liteWriter) runWaiting() {
+	for len(w.group) < maxGroup && time.Since(w.started) < maxGroupTime {
+		select {
+		case op := <-w.line:
+			w.run(op)
+		default:
+			return
+		}
+	}
+}
+
+// run runs one operation inside the group's transaction.
+func (w *liteWriter) run(op *liteOp) {
+	if !op.state.CompareAndSwap(opWaiting, opRunning) {
+		return // its caller has gone
+	}
+	joins, err := w.begin()
+	if err != nil {
+		op.finish(err)
+		return
+	}
+	tx := &liteTx{conn: w.conn, write: true}
+	defer func() {
+		if op.exited {
+			tx.finish()
+			w.undo(op, errors.New("db: the function ended its goroutine"))
+		}
+	}()
+	err = op.call(tx)
+	if failure := tx.finish(); err == nil {
+		err = failure
+	}
+	if err == nil && joins {
+		err = w.statement("release operation")
+	}
+	if err != nil {
+		w.undo(op, err)
+		return
+	}
+	w.group = append(w.group, op)
+}
+
+// call runs the function, and keeps what it throws.
+func (op *liteOp) call(tx Tx) (err error) {
+	op.exited = true
+	defer func() {
+		if v := recover(); v != nil {
+			op.exited = false
+			op.panicked = &Panic{Value: v, Stack: debug.Stack()}
+			err = op.panicked
+		}
+	}()
+	err = op.f(tx)
+	op.exited = false
+	return err
+}
+
+// begin opens the group's transaction, or a savepoint in it where others are
+// in the group already.
+func (w *liteWriter) begin() (joins bool, err error) {
+	if len(w.group) > 0 {
+		return true, w.statement("savepoint operation")
+	}
+	w.started = time.Now()
+	return false, w.statement("begin immediate")
+}
+
+// undo takes back what a failed operation did, and nothing else.
+func (w *liteWriter) undo(op *liteOp, cause error) {
+	defer op.finish(cause)
+	var err error
+	switch {
+	case !w.conn.InTransaction():
+		// SQLite rolled back everything: the disk is full or broken.
+		err = cause
+	case len(w.group) == 0:
+		err = w.statement("rollback")
+	default:
+		if err = w.statement("rollback to operation"); err == nil {
+			err = w.statement("release operation")
+		}
+	}
+	if err != nil && len(w.group) > 0 {
+		w.failGroup(err)
+	}
+}
+
+// commit ends the group and answers its callers.
+func (w *liteWriter) commit() {
+	if len(w.group) == 0 {
+		if w.conn.InTransaction() {
+			w.statement("rollback")
+		}
+		return
+	}
+	if err := w.statement("commit"); err != nil {
+		w.failGroup(err)
+		return
+	}
+	for i, op := range w.group {
+		op.finish(nil)
+		w.group[i] = nil
+	}
+	w.group = w.group[:0]
+	w.watchLog()
+}
+
+// failGroup takes back the whole group. Nobody in it was answered yet.
+func (w *liteWriter) failGroup(cause error) {
+	if w.conn.InTransaction() {
+		w.statement("rollback")
+	}
+	cause = fmt.Errorf("db: nothing was stored, the commit failed: %w", cause)
+	w.log.Error("commit failed", "writes", len(w.group), "error", cause)
+	for i, op := range w.group {
+		op.finish(cause)
+		w.group[i] = nil
+	}
+	w.group = w.group[:0]
+}
+
+func (op *liteOp) finish(err error) {
+	op.err = err
+	close(op.done)
+}
+
+func (w *liteWriter) statement(sql string) error {
+	s, err := w.conn.Prepare(sql)
+	if err != nil {
+		return mapError(err)
+	}
+	defer s.Reset()
+	_, err = s.Step()
+	return mapError(err)
+}
+
+// watchLog has the log copied once it has grown enough.
+func (w *liteWriter) watchLog() {
+	pages := int64(w.conn.LogPages())
+	done := w.checkpointed.Load()
+	if pages < done {
+		// The log has begun anew.
+		w.checkpointed.Store(0)
+		done = 0
+	}
+	if pages-done < checkpointPages {
+		return
+	}
+	select {
+	case w.checkpointNow <- struct{}{}:
+	default:
+	}
+}
+
+// checkpointLoop copies the write-ahead log into the file beside the writer:
+// done by the writer itself, as SQLite would, a commit in some hundred would
+// wait for two more fsyncs and the copying.
+func (w *liteWriter) checkpointLoop() {
+	defer w.checkpointDone.Done()
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-w.checkpointNow:
+		}
+		log, done, err := w.checkpoints.Checkpoint(false)
+		if err != nil {
+			w.log.Warn("checkpoint failed", "error", err)
+			continue
+		}
+		w.checkpointed.Store(int64(done))
+		if log >= restartPages {
+			w.restartLog()
+		}
+	}
+}
+
+// restartLog has the writer stand still while the rest of the log is copied
+// and the last readers of it finish.
+func (w *liteWriter) restartLog() {
+	err := w.doAlone(context.Background(), func(conn *sqlite.Conn) error {
+		_, _, err := conn.Checkpoint(true)
+		return err
+	})
+	if err != nil && !errors.Is(err, ErrClosed) {
+		w.log.Warn("write-ahead log goes on growing", "error", err)
+	}
+}

@@ -1,0 +1,285 @@
+package dbtest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cluster is a PostgreSQL server of this process: made by initdb in a folder of
+// its own, reached through a socket there, gone with the process.
+type cluster struct {
+	url   string
+	dir   string
+	lease *os.File // locked while this process lives
+	halt  chan struct{}
+	ended chan struct{}
+	once  sync.Once
+}
+
+const folder = "kartei-postgres-"
+
+// startCluster makes and starts a server. It returns a *missingError where no
+// PostgreSQL is installed.
+func startCluster() (_ *cluster, err error) {
+	bin, err := findBinaries()
+	if err != nil {
+		return nil, err
+	}
+	account, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	sweep()
+	dir, err := os.MkdirTemp(parent(), folder)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{
+		url:   "postgres://postgres@/postgres?host=" + dir,
+		dir:   dir,
+		halt:  make(chan struct{}),
+		ended: make(chan struct{}),
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	if c.lease, err = takeLease(dir); err != nil {
+		return nil, err
+	}
+	if account != nil {
+		if err := os.Chown(dir, int(account.Uid), int(account.Gid)); err != nil {
+			return nil, err
+		}
+	}
+	if err := initialize(bin, dir, account); err != nil {
+		return nil, err
+	}
+	return c, c.start(bin, account)
+}
+
+// parent returns the folder for clusters: a socket's path may have 107 bytes,
+// which some temporary folders use up.
+func parent() string {
+	if dir := os.TempDir(); len(dir) <= 60 {
+		return dir
+	}
+	return "/tmp"
+}
+
+// findBinaries returns the folder of initdb and postgres: on PATH, else the
+// newest where distributions put them.
+func findBinaries() (string, error) {
+	var candidates []string
+	if path, err := exec.LookPath("initdb"); err == nil {
+		candidates = append(candidates, filepath.Dir(path))
+	}
+	for _, pattern := range []string{
+		"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/opt/postgresql*/bin", "/opt/homebrew/opt/postgresql*/bin",
+	} {
+		found, _ := filepath.Glob(pattern)
+		slices.SortFunc(found, func(a, b string) int { return version(b) - version(a) })
+		candidates = append(candidates, found...)
+	}
+	for _, dir := range candidates {
+		if executable(filepath.Join(dir, "initdb")) && executable(filepath.Join(dir, "postgres")) {
+			return dir, nil
+		}
+	}
+	return "", &missingError{"neither on PATH nor under /usr/lib/postgresql"}
+}
+
+// version returns the first number in a path, 0 for none.
+func version(path string) int {
+	digits := strings.FieldsFunc(path, func(r rune) bool { return r < '0' || r > '9' })
+	if len(digits) == 0 {
+		return 0
+	}
+	n, _ := strconv.Atoi(digits[0])
+	return n
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir() && info.Mode()&0o111 != 0
+}
+
+// unprivileged returns the account under which the server must run where this
+// process is root's, since PostgreSQL refuses to run as root; nil elsewhere.
+func unprivileged() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		account, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err1 := strconv.ParseUint(account.Uid, 10, 32)
+		gid, err2 := strconv.ParseUint(account.Gid, 10, 32)
+		if err1 == nil && err2 == nil {
+			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+		}
+	}
+	return nil, &missingError{"PostgreSQL refuses to run as root, and there is no user postgres or nobody"}
+}
+
+// takeLease marks the folder as that of a living process.
+func takeLease(dir string) (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(dir, "lease"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// sweep removes the folders of processes that died without removing theirs;
+// their servers died with them. A folder without a lease is only being made:
+// it is left alone for an hour.
+func sweep() {
+	found, _ := filepath.Glob(filepath.Join(parent(), folder+"*"))
+	for _, dir := range found {
+		file, err := os.OpenFile(filepath.Join(dir, "lease"), os.O_RDWR, 0)
+		if err != nil {
+			if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > time.Hour {
+				os.RemoveAll(dir)
+			}
+			continue
+		}
+		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			os.RemoveAll(dir)
+		}
+		file.Close()
+	}
+}
+
+// initialize runs initdb. The cluster sorts text by the rules of a language and
+// not by bytes, so that a column that lacks its collation is found.
+func initialize(bin, dir string, account *syscall.Credential) error {
+	data := filepath.Join(dir, "data")
+	args := []string{"--pgdata", data, "--username", "postgres", "--auth", "trust",
+		"--encoding", "UTF8", "--locale=C", "--no-sync", "--no-instructions"}
+	if _, err := command(bin, "initdb", account, append(args, "--locale-provider=icu", "--icu-locale=de")...); err == nil {
+		return nil
+	}
+	// A build without ICU, or one before version 15.
+	os.RemoveAll(data)
+	if out, err := command(bin, "initdb", account, args...); err != nil {
+		return fmt.Errorf("dbtest: initdb: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func command(bin, name string, account *syscall.Credential, args ...string) ([]byte, error) {
+	cmd := exec.Command(filepath.Join(bin, name), args...)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: account}
+	return cmd.CombinedOutput()
+}
+
+// start runs the server and returns when it takes connections.
+func (c *cluster) start(bin string, account *syscall.Credential) error {
+	args := []string{"-D", filepath.Join(c.dir, "data")}
+	for _, setting := range []string{
+		"listen_addresses=", "unix_socket_directories=" + c.dir, "max_connections=300", "shared_buffers=64MB",
+		// Nothing here has to outlive the machine.
+		"fsync=off", "synchronous_commit=off", "full_page_writes=off",
+		// No work of the server's own beside the tests.
+		"autovacuum=off", "checkpoint_timeout=1h", "max_wal_size=2GB",
+		"logging_collector=off", "log_destination=stderr", "lc_messages=C",
+	} {
+		args = append(args, "-c", setting)
+	}
+	cmd := exec.Command(filepath.Join(bin, "postgres"), args...)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = serverAttributes(account)
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	running := make(chan error)
+	go func() {
+		// The signal at this process's death comes when the thread ends that
+		// started the server, so that thread is kept until the server may go.
+		runtime.LockOSThread()
+		err := cmd.Start()
+		running <- err
+		<-c.halt
+		if err == nil {
+			cmd.Process.Signal(syscall.SIGQUIT)
+			<-c.ended
+		}
+	}()
+	if err := <-running; err != nil {
+		close(c.halt)
+		return fmt.Errorf("dbtest: %w", err)
+	}
+	ready := make(chan error, 1)
+	go func() {
+		follow(log, ready)
+		cmd.Wait()
+		close(c.ended)
+	}()
+	select {
+	case err = <-ready:
+	case <-time.After(timeout):
+		err = errors.New("dbtest: PostgreSQL did not start in time")
+	}
+	if err != nil {
+		c.stop()
+	}
+	return err
+}
+
+// follow reads the server's log to its end and tells ready once when the
+// server takes connections or has failed.
+func follow(log io.Reader, ready chan<- error) {
+	var seen bytes.Buffer
+	up := false
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		if up {
+			continue
+		}
+		if bytes.Contains(lines.Bytes(), []byte("ready to accept connections")) {
+			up = true
+			ready <- nil
+			continue
+		}
+		seen.Write(lines.Bytes())
+		seen.WriteByte('\n')
+	}
+	if !up {
+		ready <- fmt.Errorf("dbtest: PostgreSQL did not start:\n%s", &seen)
+	}
+}
+
+// stop ends the server at once and removes its folder.
+func (c *cluster) stop() {
+	c.once.Do(func() {
+		close(c.halt)
+		<-c.ended
+		os.RemoveAll(c.dir)
+		c.lease.Close()
+	})
+}

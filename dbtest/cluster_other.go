@@ -1,0 +1,9 @@
+//go:build !linux
+
+package dbtest
+
+import "syscall"
+
+func serverAttributes(account *syscall.Credential) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: account, Setpgid: true}
+}
