@@ -1,0 +1,284 @@
+// Package apitest owns the helpers with which tests act as somebody through the doors, on a real API over a real data base.
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/api/openapi"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/limit"
+	"kartei/requestlog"
+	"kartei/rest"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Begin is when the clock of every test office stands at first: the day after
+// the current version was released.
+var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
+
+// AllScopes are those of every family.
+var AllScopes = strings.Fields("companies:read companies:write contacts:read contacts:write documents:read documents:write " +
+	"tasks:read tasks:write webhook_endpoints:read webhook_endpoints:write")
+
+// Office is an organization with its sandbox on a running API. Keys made for
+// it are test keys, bound to the sandbox.
+type Office struct {
+	testing.TB
+	DB        db.DB
+	Clock     *clock.Fake
+	Directory *access.Directory
+	API       *api.API
+	Log       *requestlog.Log
+	Handler   http.Handler
+	// ID is the live organization's, SandboxID the sandbox's.
+	ID, SandboxID string
+	// Logged is what the API wrote into the operator's log.
+	Logged *bytes.Buffer
+}
+
+// Option changes what an office is made of.
+type Option func(*options)
+
+type options struct {
+	metered  bool
+	policies []limit.Policy
+}
+
+// Metered makes the limits count.
+func Metered() Option { return func(o *options) { o.metered = true } }
+
+// New opens an office on d, whose tables must be there. It is closed with the test.
+func New(t testing.TB, d db.DB, with ...Option) *Office {
+	t.Helper()
+	var o options
+	for _, f := range with {
+		f(&o)
+	}
+	c := clock.NewFake(Begin)
+	office := &Office{TB: t, DB: d, Clock: c, Logged: new(bytes.Buffer)}
+	office.Directory = access.NewDirectory(d, c, access.Options{Versions: openapi.Versions(), Failures: 1_000_000})
+	office.Log = requestlog.New(d, c)
+	t.Cleanup(func() { office.Log.Close(context.Background()) })
+	a, err := api.New(api.Options{
+		DB: d, Access: office.Directory, Log: office.Log, Clock: c,
+		Limiter:   limit.New(limit.Config{Metered: o.metered, Policies: limit.Policies()}, c),
+		Logger:    slog.New(slog.NewTextHandler(office.Logged, nil)),
+		CursorKey: bytes.Repeat([]byte{7}, 32),
+		DocsBase:  "https://kartei.example",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	office.API = a
+	office.Handler = rest.Handler(a, func(r *http.Request) netip.Addr {
+		return netip.MustParseAddrPort(r.RemoteAddr).Addr()
+	})
+	office.ID, office.SandboxID = office.Organization("Kanzlei Morgenstern")
+	return office
+}
+
+// Organization makes a further organization and returns its id and its sandbox's.
+func (o *Office) Organization(name string) (live, sandbox string) {
+	o.Helper()
+	info, err := o.Directory.CreateOrganization(context.Background(), access.NewOrganization{
+		Name: name, Module: "on", Secrecy: "declared", Level: access.On,
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return info.ID, info.SandboxID
+}
+
+// User makes a user of the office, or of another organization, and returns its id.
+func (o *Office) User(role access.Role, organization ...string) string {
+	o.Helper()
+	users++
+	in := access.NewPrincipal{Organization: o.ID, Name: "Petra Morgenstern", Email: fmt.Sprintf("user%d@example.com", users), Role: role}
+	if len(organization) > 0 {
+		in.Organization = organization[0]
+	}
+	info, err := o.Directory.CreateUser(context.Background(), in)
+	if err != nil {
+		o.Fatal(err)
+	}
+	return info.ID
+}
+
+var users int
+
+// Key makes a test key for a principal; no scopes means all.
+func (o *Office) Key(principal string, scopes ...string) string {
+	o.Helper()
+	if len(scopes) == 0 {
+		scopes = AllScopes
+	}
+	info, err := o.Directory.GetPrincipal(context.Background(), access.ByID{ID: principal})
+	if err != nil {
+		o.Fatal(err)
+	}
+	key, err := o.Directory.CreateKey(context.Background(), access.NewKey{
+		Organization: info.OrganizationID, Principal: principal, Environment: "test",
+		Scopes: scopes, Networks: []string{"192.0.2.0/24", "127.0.0.0/8"},
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return key.Key
+}
+
+// As returns a client that acts with a fresh key of a fresh user.
+func (o *Office) As(role access.Role, scopes ...string) *Client {
+	o.Helper()
+	user := o.User(role)
+	if role == access.Viewer && len(scopes) == 0 {
+		scopes = readOnly(AllScopes)
+	}
+	return &Client{Office: o, Principal: user, Key: o.Key(user, scopes...)}
+}
+
+func readOnly(scopes []string) (read []string) {
+	for _, s := range scopes {
+		if strings.HasSuffix(s, ":read") {
+			read = append(read, s)
+		}
+	}
+	return read
+}
+
+// Client sends requests with one key.
+type Client struct {
+	*Office
+	Principal, Key string
+}
+
+// Answer is what a request got.
+type Answer struct {
+	testing.TB
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do sends a request to /v1. headers are name, value pairs; a body that is not
+// []byte or string is sent as JSON. A write gets Svc-Preview, a POST a fresh
+// Idempotency-Key, unless headers say otherwise; an empty value sends none.
+func (c *Client) Do(method, path string, body any, headers ...string) *Answer {
+	c.Helper()
+	r := c.Request(method, path, body, headers...)
+	w := httptest.NewRecorder()
+	c.Handler.ServeHTTP(w, r)
+	answer := &Answer{c.TB, w.Code, w.Result().Header, w.Body.Bytes()}
+	Conform(c.TB, openapi.Versions()[0], method, path, answer.Status, answer.Header, answer.Body)
+	return answer
+}
+
+// Request makes the request that Do sends.
+func (c *Client) Request(method, path string, body any, headers ...string) *http.Request {
+	c.Helper()
+	h := http.Header{"Authorization": {"Bearer " + c.Key}}
+	var content io.Reader
+	switch b := body.(type) {
+	case nil:
+	case []byte:
+		content = bytes.NewReader(b)
+	case string:
+		content = strings.NewReader(b)
+	default:
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			c.Fatal(err)
+		}
+		content = bytes.NewReader(encoded)
+	}
+	if body != nil {
+		h.Set("Content-Type", "application/json")
+	}
+	if method != "GET" && method != "HEAD" {
+		h.Set("Svc-Preview", "true")
+	}
+	if method == "POST" {
+		keys++
+		h.Set("Idempotency-Key", fmt.Sprintf("test-%d", keys))
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i+1] == "" {
+			h.Del(headers[i])
+		} else {
+			h.Set(headers[i], headers[i+1])
+		}
+	}
+	r := httptest.NewRequest(method, "/v1"+path, content)
+	r.Header = h
+	return r
+}
+
+var keys int
+
+// Want fails the test unless the answer has the status and, for a problem, the code.
+func (a *Answer) Want(status int, code ...string) *Answer {
+	a.Helper()
+	if a.Status != status {
+		a.Fatalf("status %d, want %d: %s", a.Status, status, a.Body)
+	}
+	if len(code) > 0 && a.Text("code") != code[0] {
+		a.Fatalf("code %q, want %q: %s", a.Text("code"), code[0], a.Body)
+	}
+	return a
+}
+
+// JSON returns the answer's body as decoded JSON.
+func (a *Answer) JSON() map[string]any {
+	a.Helper()
+	var v map[string]any
+	if err := json.Unmarshal(a.Body, &v); err != nil {
+		a.Fatalf("%v: %s", err, a.Body)
+	}
+	return v
+}
+
+// Text returns a member that is a text, empty where it is missing or null.
+func (a *Answer) Text(name string) string {
+	a.Helper()
+	s, _ := a.JSON()[name].(string)
+	return s
+}
+
+// Data returns the entries of a list.
+func (a *Answer) Data() []map[string]any {
+	a.Helper()
+	list, ok := a.JSON()["data"].([]any)
+	if !ok {
+		a.Fatalf("no list: %s", a.Body)
+	}
+	data := make([]map[string]any, len(list))
+	for i := range list {
+		data[i] = list[i].(map[string]any)
+	}
+	return data
+}
+
+// Fields returns the errors of a problem as name and code, in their order.
+func (a *Answer) Fields() []string {
+	a.Helper()
+	var fields []string
+	list, _ := a.JSON()["errors"].([]any)
+	for _, e := range list {
+		m := e.(map[string]any)
+		fields = append(fields, fmt.Sprintf("%v %v", m["field"], m["code"]))
+	}
+	return fields
+}
