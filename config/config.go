@@ -40,13 +40,14 @@ type Server struct {
 	Limit   []limit.Override `name:"limit" placeholder:"NAME=QUOTA[/CAPACITY],..." help:"Another number for a limit, for example key=3000/6000."`
 	Guesses int              `name:"guesses" default:"30" placeholder:"N" help:"Refused credentials that one address may present in a minute."`
 
-	ReadHeaderTimeout Duration `name:"read-header-timeout" default:"10s" placeholder:"TIME" help:"How long a client may take to send the head of a request."`
-	BodyTimeout       Duration `name:"body-timeout" default:"30s" placeholder:"TIME" help:"How long a client may take to send a whole request."`
-	WriteTimeout      Duration `name:"write-timeout" default:"60s" placeholder:"TIME" help:"How long a call may take from its first byte until its answer has been read."`
-	IdleTimeout       Duration `name:"idle-timeout" default:"2m" placeholder:"TIME" help:"How long a connection may wait for its next request."`
-	ShutdownTimeout   Duration `name:"shutdown-timeout" default:"30s" placeholder:"TIME" help:"How long calls in flight may take to finish when the server stops."`
-	MaxConnections    int      `name:"max-connections" default:"4096" placeholder:"N" help:"Connections served at the same time; more wait."`
-	MaxHeaderBytes    int      `name:"max-header-bytes" default:"262144" placeholder:"N" help:"Bytes of a request's head after which the connection is closed."`
+	ReadHeaderTimeout        Duration `name:"read-header-timeout" default:"10s" placeholder:"TIME" help:"How long a client may take to send the head of a request."`
+	BodyTimeout              Duration `name:"body-timeout" default:"30s" placeholder:"TIME" help:"How long a client may take to send a whole request."`
+	WriteTimeout             Duration `name:"write-timeout" default:"60s" placeholder:"TIME" help:"How long a call may take from its first byte until its answer has been read."`
+	IdleTimeout              Duration `name:"idle-timeout" default:"2m" placeholder:"TIME" help:"How long a connection may wait for its next request."`
+	ShutdownTimeout          Duration `name:"shutdown-timeout" default:"30s" placeholder:"TIME" help:"How long calls in flight may take to finish when the server stops."`
+	MaxConnections           int      `name:"max-connections" default:"4096" placeholder:"N" help:"Connections served at the same time; more wait."`
+	MaxConnectionsPerAddress int      `name:"max-connections-per-address" default:"512" placeholder:"N" help:"How many of them one client address may hold; trusted proxies are exempt."`
+	MaxHeaderBytes           int      `name:"max-header-bytes" default:"262144" placeholder:"N" help:"Bytes of a request's head after which the connection is closed."`
 
 	LogFormat LogFormat `name:"log-format" default:"text" placeholder:"text|json" help:"Form of the log on standard error."`
 	LogLevel  LogLevel  `name:"log-level" default:"info" placeholder:"LEVEL" help:"Least level that is logged: debug, info, warn or error."`
@@ -64,6 +65,8 @@ func (s *Server) Check() error {
 		return fmt.Errorf("--guesses: %d is too small; accepted is 1 or more", s.Guesses)
 	case s.MaxConnections < 1:
 		return fmt.Errorf("--max-connections: %d is too small; accepted is 1 or more", s.MaxConnections)
+	case s.MaxConnectionsPerAddress < 1:
+		return fmt.Errorf("--max-connections-per-address: %d is too small; accepted is 1 or more", s.MaxConnectionsPerAddress)
 	case s.MaxHeaderBytes < 64<<10:
 		return fmt.Errorf("--max-header-bytes: %d is too small; accepted is 65536 or more", s.MaxHeaderBytes)
 	}

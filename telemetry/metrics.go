@@ -117,10 +117,22 @@ func (m *Metrics) Operation(name string) *Operation {
 // Start counts a call as being answered, until Done.
 func (o *Operation) Start() { o.metrics.inFlight.Inc() }
 
-// Done counts an answer: its status, the problem's code (empty where the call
-// succeeded) and how long it took.
+// Answering adds one to the calls that are being answered; the function that
+// it returns takes it away again.
+func (m *Metrics) Answering() func() {
+	m.inFlight.Inc()
+	return m.inFlight.Dec
+}
+
+// Done counts an answer to a call that Start was called for.
 func (o *Operation) Done(status int, code string, d time.Duration) {
 	o.metrics.inFlight.Dec()
+	o.Count(status, code, d)
+}
+
+// Count counts an answer: its status, the problem's code (empty where the call
+// succeeded) and how long it took.
+func (o *Operation) Count(status int, code string, d time.Duration) {
 	o.duration.Observe(d.Seconds())
 	o.counter(status, code).Inc()
 }

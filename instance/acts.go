@@ -1,0 +1,112 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"kartei/access"
+	"kartei/admin"
+	"kartei/api/openapi"
+	"kartei/clock"
+	"kartei/config"
+	"kartei/db"
+	"kartei/requestlog"
+)
+
+// Nothing is the input of an act that takes none.
+type Nothing struct{}
+
+// PauseState is what the acts pause and resume answer.
+type PauseState struct {
+	Paused bool `json:"paused"`
+}
+
+// pauseSetting is the instance's setting behind kartei pause.
+const pauseSetting = "paused"
+
+// pausePoll is how soon a replica follows a pause that another one was told of.
+const pausePoll = time.Second
+
+// query is the act that reads the request log.
+type query func(context.Context, requestlog.QueryInput) (requestlog.QueryOutput, error)
+
+// acts are those of a running instance.
+func (i *Instance) acts() admin.Acts { return acts(i.DB, i.Directory, i.Log.QueryAct, i.API.Pause) }
+
+func acts(d db.DB, dir *access.Directory, q query, pause func(bool)) admin.Acts {
+	a := admin.Directory(dir)
+	a["log.query"] = admin.Do(q)
+	a["pause"] = admin.Do(pauseAct(d, pause, true))
+	a["resume"] = admin.Do(pauseAct(d, pause, false))
+	return a
+}
+
+// pauseAct remembers the pause, so that it outlives a restart and reaches
+// other replicas, and then makes it true here.
+func pauseAct(d db.DB, pause func(bool), paused bool) func(context.Context, Nothing) (PauseState, error) {
+	return func(ctx context.Context, _ Nothing) (PauseState, error) {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			return access.PutSetting(ctx, tx, pauseSetting, fmt.Sprint(paused))
+		})
+		if err != nil {
+			return PauseState{}, err
+		}
+		pause(paused)
+		return PauseState{paused}, nil
+	}
+}
+
+func isPaused(ctx context.Context, d db.DB) (paused bool, err error) {
+	err = d.Read(ctx, func(tx db.Tx) error {
+		value, err := access.Setting(ctx, tx, pauseSetting)
+		paused = value == "true"
+		return err
+	})
+	return paused, err
+}
+
+// followPause makes a pause that another replica was told of this one's too.
+func (i *Instance) followPause(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-i.clock.After(pausePoll):
+		}
+		// Where the data base does not answer, /readyz tells, and the state stays.
+		if paused, err := isPaused(ctx, i.DB); err == nil {
+			i.API.Pause(paused)
+		}
+	}
+}
+
+// OpenActs opens the data without serving it and returns the acts on it, and
+// how to close it. It makes the data folder and migrates where that is due,
+// so that an office can be set up before the first start.
+func OpenActs(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
+	if err := os.MkdirAll(string(store.DataDir), 0o700); err != nil {
+		return nil, nil, fmt.Errorf("the data folder: %w", err)
+	}
+	d, err := db.Open(ctx, store.Database(), db.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	closeAll := func() {
+		if err := d.Close(); err != nil {
+			slog.Error("database not closed", "error", err)
+		}
+	}
+	if _, err := db.Migrate(ctx, d); err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	dir := access.NewDirectory(d, clock.System, accessOptions(new(config.Server)))
+	return acts(d, dir, requestlog.NewReader(d).QueryAct, func(bool) {}), closeAll, nil
+}
+
+func accessOptions(s *config.Server) access.Options {
+	return access.Options{Versions: openapi.Versions(), Failures: s.Guesses}
+}

@@ -1,0 +1,59 @@
+package instance
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"kartei/api/openapi"
+	"kartei/clock"
+	"kartei/config"
+	"kartei/rest"
+	"kartei/serve"
+	"kartei/web"
+)
+
+// doors returns the handler of everything public: the REST door below /v1,
+// the pages elsewhere. It does not clean paths: what they mean is the doors'
+// business.
+func (i *Instance) doors() (http.Handler, error) {
+	pages, err := web.Handler(web.Options{BaseURL: i.BaseURL, Versions: Versions(), Spec: openapi.Document})
+	if err != nil {
+		return nil, err
+	}
+	calls := rest.Handler(i.API, serve.ClientAddress(i.config.Server.TrustedProxies))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path, ok := strings.CutPrefix(r.URL.Path, rest.Prefix); !ok || path != "" && path[0] != '/' {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		defer i.metrics.Answering()()
+		calls.ServeHTTP(w, r)
+	}), nil
+}
+
+// publicBounds are those of the configuration.
+func publicBounds(s *config.Server, c clock.Clock, l *slog.Logger) (serve.Options, error) {
+	o := serve.Options{
+		ReadHeader: time.Duration(s.ReadHeaderTimeout), Body: time.Duration(s.BodyTimeout),
+		Write: time.Duration(s.WriteTimeout), Idle: time.Duration(s.IdleTimeout),
+		MaxHeaderBytes: s.MaxHeaderBytes,
+		Connections:    s.MaxConnections, PerAddress: s.MaxConnectionsPerAddress, Trusted: s.TrustedProxies,
+		Logger: l,
+	}
+	if s.TLSCert == "" {
+		return o, nil
+	}
+	var err error
+	o.Certificate, err = serve.LoadCertificate(string(s.TLSCert), string(s.TLSKey), c, l)
+	return o, err
+}
+
+// operatorBounds are fixed: few clients, all of them known, short requests.
+func operatorBounds(l *slog.Logger) serve.Options {
+	return serve.Options{
+		ReadHeader: 5 * time.Second, Body: 5 * time.Second, Write: 30 * time.Second, Idle: time.Minute,
+		MaxHeaderBytes: 16 << 10, Connections: 64, Logger: l,
+	}
+}

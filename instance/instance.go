@@ -1,0 +1,287 @@
+// Package instance owns one running Kartei: it puts the parts together, starts them in order and ends them in the reverse.
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kartei/access"
+	"kartei/admin"
+	"kartei/api"
+	"kartei/api/openapi"
+	"kartei/clock"
+	"kartei/config"
+	"kartei/db"
+	"kartei/limit"
+	"kartei/masterkey"
+	"kartei/requestlog"
+	"kartei/retention"
+	"kartei/serve"
+	"kartei/telemetry"
+)
+
+// Config says what an instance is made of.
+type Config struct {
+	Store  config.Store
+	Server config.Server
+	// Version and Commit are shown in the metrics.
+	Version, Commit string
+	// Clock is the system's when nil, Logger slog.Default().
+	Clock  clock.Clock
+	Logger *slog.Logger
+}
+
+// Instance is a running Kartei. Its exported parts are for those who run one
+// in their own process: the demo, tests and benchmarks.
+type Instance struct {
+	// Handler serves everything that the public listener serves.
+	Handler   http.Handler
+	API       *api.API
+	DB        db.DB
+	Directory *access.Directory
+	Log       *requestlog.Log
+	// BaseURL is the address under which clients reach the instance, without /v1.
+	BaseURL string
+	// OperatorURL is that of the operator's listener, empty where there is none.
+	OperatorURL string
+	// MasterKeyCreated reports whether this start made the master key.
+	MasterKeyCreated bool
+
+	config    Config
+	clock     clock.Clock
+	logger    *slog.Logger
+	key       *masterkey.Key
+	metrics   *telemetry.Metrics
+	readiness telemetry.Readiness
+	migrated  atomic.Bool
+	public    *serve.Server
+	operator  *serve.Server
+
+	stop   context.CancelFunc // ends what runs in the background
+	ground sync.WaitGroup
+	failed chan error
+	once   sync.Once
+	ended  error
+}
+
+// Start opens the data, listens, migrates and returns when the instance is
+// ready. From the moment it listens, the operator's listener answers, and the
+// API answers 503 INSTANCE_PENDING. An empty Listen or OperatorListen opens no
+// listener. On an error everything that was started is ended again.
+func Start(ctx context.Context, c Config) (_ *Instance, err error) {
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	i := &Instance{config: c, clock: c.Clock, logger: c.Logger, stop: stop, failed: make(chan error, 4)}
+	if i.clock == nil {
+		i.clock = clock.System
+	}
+	if i.logger == nil {
+		i.logger = slog.Default()
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, i.Close(ctx))
+		}
+	}()
+	for _, step := range []func(context.Context) error{i.open, i.listen, i.wire, i.migrate} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := i.run(background); err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// open reads the master key and opens the data base, which locks it.
+func (i *Instance) open(ctx context.Context) (err error) {
+	if err := os.MkdirAll(string(i.config.Store.DataDir), 0o700); err != nil {
+		return fmt.Errorf("the data folder: %w", err)
+	}
+	i.key, i.MasterKeyCreated, err = masterkey.LoadOrCreate(i.config.Server.MasterKey(&i.config.Store))
+	if err != nil {
+		return err
+	}
+	i.DB, err = db.Open(ctx, i.config.Store.Database(), db.Options{Clock: i.clock, Logger: i.logger})
+	return err
+}
+
+// listen opens the listeners. The operator's answers from now on.
+func (i *Instance) listen(context.Context) error {
+	s := &i.config.Server
+	i.metrics = telemetry.NewMetrics(i.config.Version, i.config.Commit)
+	i.readiness.Add("migrations", func(context.Context) error {
+		if !i.migrated.Load() {
+			return errors.New("the database is being migrated")
+		}
+		return nil
+	})
+	i.readiness.Add("database", i.DB.Ping)
+	if s.OperatorListen != "" {
+		var err error
+		i.operator, err = serve.Listen(string(s.OperatorListen), operatorBounds(i.logger))
+		if err != nil {
+			return fmt.Errorf("--operator-listen: %w", err)
+		}
+		i.OperatorURL = i.operator.URL()
+		i.operator.Serve(telemetry.OperatorHandler(i.metrics, &i.readiness))
+	}
+	i.BaseURL = string(s.BaseURL)
+	if s.Listen != "" {
+		bounds, err := publicBounds(s, i.clock, i.logger)
+		if err != nil {
+			return err
+		}
+		if i.public, err = serve.Listen(string(s.Listen), bounds); err != nil {
+			return fmt.Errorf("--listen: %w", err)
+		}
+		if i.BaseURL == "" {
+			i.BaseURL = i.public.URL()
+		}
+	}
+	if i.BaseURL == "" {
+		i.BaseURL = "http://localhost"
+	}
+	return nil
+}
+
+// wire puts the parts together and lets calls in, which are told to come back
+// until the data base is migrated.
+func (i *Instance) wire(context.Context) error {
+	limits, err := i.config.Server.Limits()
+	if err != nil {
+		return err
+	}
+	i.Directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Server))
+	i.Log = requestlog.New(i.DB, i.clock)
+	i.API, err = api.New(api.Options{
+		DB: i.DB, Access: i.Directory, Log: i.Log, Clock: i.clock, Logger: i.logger,
+		Limiter:   countedLimiter{limit.New(limits, i.clock), i.metrics},
+		CursorKey: i.key.Derive("cursors"),
+		DocsBase:  i.BaseURL,
+		Observe:   i.observe(),
+	})
+	if err != nil {
+		return err
+	}
+	i.API.Pending(true)
+	if i.Handler, err = i.doors(); err != nil {
+		return err
+	}
+	i.measure()
+	if i.public != nil {
+		i.public.Serve(i.Handler)
+	}
+	return nil
+}
+
+// migrate brings the data base to this release's version and ends the waiting.
+func (i *Instance) migrate(ctx context.Context) error {
+	began := i.clock.Now()
+	schema, err := db.Migrate(ctx, i.DB)
+	if err != nil {
+		return err
+	}
+	paused, err := isPaused(ctx, i.DB)
+	if err != nil {
+		return err
+	}
+	i.API.Pause(paused)
+	i.API.Pending(false)
+	i.migrated.Store(true)
+	i.logger.Info("database ready", "engine", i.DB.Dialect().Name, "schema", schema.Version,
+		"took", i.clock.Now().Sub(began).Round(time.Millisecond))
+	return nil
+}
+
+// run starts what runs in the background until Close.
+func (i *Instance) run(ctx context.Context) error {
+	l, err := admin.Listen(string(i.config.Store.DataDir))
+	switch {
+	case errors.Is(err, admin.ErrPathTooLong): // everything else works without it
+		i.logger.Warn("no administration while the server runs", "error", err)
+	case err != nil:
+		return err
+	default:
+		i.ground.Go(func() { i.report(admin.ServeOn(ctx, l, i.acts())) })
+	}
+	i.ground.Go(func() {
+		i.Directory.Run(ctx, func(err error) { i.logger.Error("last uses not written", "error", err) })
+	})
+	i.ground.Go(func() { retention.New(i.DB, i.clock, retention.Rules).Run(ctx) })
+	if i.DB.Dialect().Name != "sqlite" {
+		i.ground.Go(func() { i.followPause(ctx) })
+	}
+	for _, s := range []*serve.Server{i.public, i.operator} {
+		if s != nil {
+			i.ground.Go(func() { i.report(s.Wait(ctx)) })
+		}
+	}
+	return nil
+}
+
+// report passes on what went wrong; only the first few matter.
+func (i *Instance) report(err error) {
+	if err == nil {
+		return
+	}
+	select {
+	case i.failed <- err:
+	default:
+	}
+}
+
+// Failed receives an error that leaves the instance running without one of
+// its parts; whoever started it should end it.
+func (i *Instance) Failed() <-chan error { return i.failed }
+
+// Close ends the instance: it becomes unready, takes no more calls, lets those
+// in flight finish until ctx ends, writes what is still to be written, and
+// closes the data base. A second Close returns what the first one did.
+func (i *Instance) Close(ctx context.Context) error {
+	i.once.Do(func() { i.ended = i.close(ctx) })
+	return i.ended
+}
+
+func (i *Instance) close(ctx context.Context) error {
+	i.readiness.Stop()
+	var errs []error
+	add := func(what string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+		}
+	}
+	if i.public != nil {
+		add("calls in flight", i.public.Shutdown(ctx))
+	}
+	i.stop()
+	i.ground.Wait()
+	// What is left takes milliseconds; it gets them also when ctx has ended.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if i.Log != nil {
+		add("request log", i.Log.Close(last))
+	}
+	if i.operator != nil {
+		add("operator's listener", i.operator.Shutdown(last))
+	}
+	if i.DB != nil {
+		add("database", i.DB.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Versions returns the API versions that are served, the current one first.
+func Versions() []string {
+	v := slices.Clone(openapi.Versions())
+	slices.Reverse(v)
+	return v
+}

@@ -1,0 +1,44 @@
+package instance
+
+import (
+	"context"
+
+	"kartei/api"
+	"kartei/limit"
+	"kartei/telemetry"
+)
+
+// observe returns what counts the API's answers.
+func (i *Instance) observe() func(api.Observation) {
+	operations := map[string]*telemetry.Operation{"": i.metrics.Operation("")}
+	for n := range api.Operations {
+		name := api.Operations[n].ID
+		operations[name] = i.metrics.Operation(name)
+	}
+	return func(o api.Observation) { operations[o.Operation].Count(o.Status, o.Code, o.Duration) }
+}
+
+// measure shows the numbers that the parts keep themselves.
+func (i *Instance) measure() {
+	i.metrics.Counter("kartei_request_log_dropped_total", "Entries of the request log that were not written.",
+		func() float64 { return float64(i.Log.Dropped()) })
+	i.metrics.Gauge("kartei_request_log_waiting", "Entries of the request log that wait to be written.",
+		func() float64 { return float64(i.Log.Waits()) })
+	i.metrics.Counter("kartei_last_uses_dropped_total", "Marks of a key's last use that were not written.",
+		func() float64 { return float64(i.Directory.UsesDropped()) })
+}
+
+// countedLimiter counts what each policy refuses.
+type countedLimiter struct {
+	limit.Limiter
+	metrics *telemetry.Metrics
+}
+
+// Take charges, and counts a refusal.
+func (l countedLimiter) Take(ctx context.Context, c limit.Charge) (limit.Decision, error) {
+	d, err := l.Limiter.Take(ctx, c)
+	for _, policy := range d.Violated {
+		l.metrics.Rejected(policy)
+	}
+	return d, err
+}

@@ -1,0 +1,90 @@
+// Package masterkey owns the one secret of an instance that is not in the database, and derives all other keys from it.
+package masterkey
+
+import (
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Size is the length of the key in bytes.
+const Size = 32
+
+// Key is the master key. It formats as nothing that tells of it.
+type Key struct{ bytes [Size]byte }
+
+// New returns a key that no file holds, for instances that end with their
+// process.
+func New() *Key {
+	k := new(Key)
+	rand.Read(k.bytes[:]) // never fails (crypto/rand, since Go 1.24)
+	return k
+}
+
+// Load reads the key at path.
+func Load(path string) (*Key, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("masterkey: %w", err)
+	}
+	if len(b) != Size {
+		return nil, fmt.Errorf("masterkey: %s has %d bytes; accepted are exactly %d random bytes, for example from: head -c %d /dev/urandom", path, len(b), Size, Size)
+	}
+	return &Key{[Size]byte(b)}, nil
+}
+
+// LoadOrCreate reads the key at path, or makes one there that only the owner
+// of the process can read. created tells which. Of several processes that
+// start at the same time one makes the key and all read it.
+func LoadOrCreate(path string) (k *Key, created bool, err error) {
+	if k, err = Load(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return k, false, err
+	}
+	made := New()
+	switch err := write(path, made.bytes[:]); {
+	case errors.Is(err, fs.ErrExist):
+		k, err = Load(path)
+		return k, false, err
+	case err != nil:
+		return nil, false, fmt.Errorf("masterkey: %w", err)
+	}
+	return made, true, nil
+}
+
+// write puts b at path whole or not at all, and only where nothing is.
+func write(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".master-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Link(f.Name(), path) // fails where path exists
+}
+
+// Derive returns 32 bytes for one purpose: HKDF with SHA-256 (RFC 5869). Other
+// purposes get other keys, and none tells anything of the master key.
+func (k *Key) Derive(purpose string) []byte {
+	b, err := hkdf.Key(sha256.New, k.bytes[:], nil, "kartei "+purpose, Size)
+	if err != nil {
+		panic(err) // only for lengths over 8160 bytes
+	}
+	return b
+}
+
+// String hides the key.
+func (*Key) String() string { return "(hidden)" }
+
+// GoString hides the key.
+func (*Key) GoString() string { return "(hidden)" }

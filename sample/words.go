@@ -1,0 +1,131 @@
+package sample
+
+// part is what someone is to the office, and what goes with it.
+type part struct {
+	weight int
+	tags   []string
+	// fields of law or service, one or two of which are added as tags.
+	areas []string
+	// jobs are pairs: as a woman and as a man has them.
+	jobs  [][2]string
+	notes []string
+	// work is the second-level name of the employer's domain below .example;
+	// empty uses a private address.
+	work []string
+	// number gives the contact a client number as externalId.
+	number bool
+}
+
+var parts = []part{
+	{
+		weight: 62, tags: []string{"Mandant"}, number: true,
+		areas: []string{"Erbrecht", "Familienrecht", "Mietrecht", "Arbeitsrecht", "Verkehrsrecht", "Einkommensteuer", "Immobilien", "Vorsorge"},
+		jobs: [][2]string{
+			{"Lehrerin", "Lehrer"}, {"Ärztin", "Arzt"}, {"Architektin", "Architekt"}, {"Tischlermeisterin", "Tischlermeister"},
+			{"Pflegedienstleiterin", "Pflegedienstleiter"}, {"Softwareentwicklerin", "Softwareentwickler"}, {"Rentnerin", "Rentner"},
+			{"Bäckermeisterin", "Bäckermeister"}, {"Apothekerin", "Apotheker"}, {"Erzieherin", "Erzieher"}, {"Bauingenieurin", "Bauingenieur"},
+			{"Journalistin", "Journalist"}, {"Studentin", "Student"}, {"Polizeibeamtin", "Polizeibeamter"}, {"Landwirtin", "Landwirt"},
+			{"", ""}, {"", ""}, {"", ""},
+		},
+		notes: []string{
+			"Bittet um Post ausschließlich an die Privatanschrift.",
+			"Rückruf am besten nach 16 Uhr.",
+			"Vollmacht liegt im Original vor.",
+			"Möchte Schriftsätze vorab per E-Mail sehen.",
+			"Rechtsschutzversicherung vorhanden; Deckungszusage ist angefragt.",
+			"Unterlagen für die Einkommensteuererklärung 2025 fehlen noch: Spendenbescheinigungen und Handwerkerrechnungen.",
+			"Testament hinterlegt, Abschrift im Tresor.",
+			"Schwerhörig, bitte langsam und deutlich sprechen.",
+			"Rechnung in zwei Raten vereinbart.\nErste Rate ist eingegangen.",
+			"Kommt auf Empfehlung von Frau Dr. Morgenstern.",
+			"Scheidungsfolgenvereinbarung im Entwurf; die Gegenseite hat um Fristverlängerung gebeten.",
+			"Nebenkostenabrechnung 2024 prüfen, Belegeinsicht ist beantragt.",
+			"Erbschein erteilt; Grundbuchberichtigung steht noch aus.",
+			"Bevorzugt Termine am Vormittag. Parkplatz im Hof reservieren.",
+			"Vorsorgevollmacht und Patientenverfügung am selben Tag beurkundet.",
+			"Kündigungsschutzklage fristgerecht eingereicht. Gütetermin abwarten, danach Vergleich besprechen.",
+			"Nutzt einen Rollstuhl: Besprechungen bitte im Erdgeschoss.",
+			"Hat zwei minderjährige Kinder; Unterhalt wird jährlich angepasst.",
+		},
+	},
+	{
+		weight: 22, tags: []string{"Mandant", "Unternehmen"}, number: true,
+		areas: []string{"Lohnbuchhaltung", "Jahresabschluss", "Gesellschaftsrecht", "Umsatzsteuer", "Vertragsrecht", "Betriebsprüfung"},
+		jobs: [][2]string{
+			{"Geschäftsführerin", "Geschäftsführer"}, {"Prokuristin", "Prokurist"}, {"Leiterin Rechnungswesen", "Leiter Rechnungswesen"},
+			{"Inhaberin", "Inhaber"}, {"Personalleiterin", "Personalleiter"}, {"Gesellschafterin", "Gesellschafter"}, {"Kaufmännische Leiterin", "Kaufmännischer Leiter"},
+		},
+		notes: []string{
+			"Belege kommen monatlich bis zum 5. als PDF.",
+			"Lohnabrechnung für zwölf Beschäftigte; Änderungen bitte bis zum 20.",
+			"Jahresabschluss 2025 in Arbeit, Inventurliste fehlt.",
+			"Dauerfristverlängerung für die Umsatzsteuer beantragt.",
+			"SEPA-Lastschrift für das Honorar erteilt.",
+			"Gesellschafterbeschluss zur Kapitalerhöhung vorbereiten.\nNotartermin mit dem Sekretariat abstimmen.",
+			"Betriebsprüfung für 2021 bis 2023 angekündigt; Prüfungsanordnung liegt vor.",
+			"Ansprechperson für alle Fragen zum Mietvertrag der Halle.",
+			"Möchte Auswertungen quartalsweise besprechen.",
+			"Verfahrensdokumentation zur Kasse nachreichen lassen.",
+		},
+		work: []string{"schreinerei-brandt", "rheinbau", "baeckerei-suess", "domplatz-immobilien", "colonia-druck", "fuchs-logistik", "weingut-haas", "nordlicht-software", "praxis-am-ring", "metallbau-kroeger", "kaffeekontor-ehrenfeld", "blumen-lorenz"},
+	},
+	{
+		weight: 7, tags: []string{"Interessent"},
+		areas: []string{"Erbrecht", "Familienrecht", "Mietrecht", "Gründung"},
+		jobs:  [][2]string{{"", ""}},
+		notes: []string{
+			"Erstberatung angefragt, Rückruf vereinbart.",
+			"Über das Kontaktformular gemeldet; hat noch keinen Auftrag erteilt.",
+			"Kostenvoranschlag geschickt, Antwort steht aus.",
+			"Fragt nach einem Termin außerhalb der Bürozeiten.",
+		},
+	},
+	{
+		weight: 6, tags: []string{"Gegenseite"},
+		areas: []string{"Mietrecht", "Familienrecht", "Arbeitsrecht"},
+		jobs:  [][2]string{{"Rechtsanwältin", "Rechtsanwalt"}, {"Fachanwältin für Arbeitsrecht", "Fachanwalt für Arbeitsrecht"}},
+		notes: []string{
+			"Vertritt die Gegenseite. Schriftverkehr nur über das besondere elektronische Anwaltspostfach.",
+			"Vergleichsbereit; zuletzt im Termin gesprochen.",
+			"Bitte keine Auskünfte am Telefon.",
+		},
+		work: []string{"kanzlei-am-dom", "recht-und-rat", "anwaelte-nordstadt"},
+	},
+	{
+		weight: 6, tags: []string{"Behörde"},
+		jobs: [][2]string{
+			{"Richterin am Amtsgericht", "Richter am Amtsgericht"}, {"Rechtspflegerin", "Rechtspfleger"},
+			{"Sachbearbeiterin Finanzamt", "Sachbearbeiter Finanzamt"}, {"Urkundsbeamtin der Geschäftsstelle", "Urkundsbeamter der Geschäftsstelle"},
+		},
+		notes: []string{
+			"Erreichbar montags bis donnerstags von 9 bis 12 Uhr.",
+			"Zuständig für die Buchstaben K bis M.",
+			"Aktenzeichen bitte immer im Betreff nennen.",
+		},
+		work: []string{"justiz-koeln", "finanzverwaltung"},
+	},
+	{
+		weight: 6, tags: []string{"Dienstleister"},
+		jobs: [][2]string{
+			{"Sachverständige für Immobilienbewertung", "Sachverständiger für Immobilienbewertung"}, {"Dolmetscherin für Polnisch", "Dolmetscher für Polnisch"},
+			{"IT-Betreuerin", "IT-Betreuer"}, {"Gerichtsvollzieherin", "Gerichtsvollzieher"}, {"Kundenberaterin", "Kundenberater"}, {"Hausmeisterin", "Hausmeister"},
+		},
+		notes: []string{
+			"Stundensatz 2026 vereinbart, Rechnung jeweils zum Monatsende.",
+			"Beeidigt beim Landgericht.",
+			"Hat einen Schlüssel für den Serverraum.",
+			"Gutachten in der Regel innerhalb von sechs Wochen.",
+		},
+		work: []string{"gutachten-west", "sprachbuero-rhein", "buerotechnik-pohl"},
+	},
+}
+
+// habits are tags that anyone may have besides.
+var habits = []string{"Weihnachtskarte", "Newsletter", "Rundschreiben", "Sommerfest"}
+
+var privateNotes = []string{
+	"Vertraulich: Gespräch über eine mögliche Partnerschaft in der Kanzlei.",
+	"Persönlicher Kontakt, nicht für den Verteiler.",
+	"Bewerbung für das Referendariat; Unterlagen nach Abschluss löschen.",
+	"Vertraulich: Mandatsanfrage, Interessenkonflikt wird noch geprüft.",
+}

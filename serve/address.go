@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// ClientAddress returns how to find out where a request comes from: from the
+// connection, or, where that comes from a trusted proxy, from what the proxy
+// says in X-Forwarded-For or Forwarded (RFC 7239). Read from the right, the
+// first address that is no trusted proxy is the client's.
+//
+// A proxy sets one of the two headers and may pass on the other as a stranger
+// wrote it. So where both are there and do not agree, and where one cannot be
+// read, the client has no address: the result is the zero Addr, to which no
+// key is bound.
+func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
+	trusts := func(a netip.Addr) bool {
+		return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
+	}
+	return func(r *http.Request) netip.Addr {
+		peer := hostAddress(r.RemoteAddr)
+		if len(trusted) == 0 || !trusts(peer) {
+			return peer
+		}
+		listed, hasListed := r.Header["X-Forwarded-For"]
+		forwarded, hasForwarded := r.Header["Forwarded"]
+		switch {
+		case !hasListed && !hasForwarded:
+			return peer
+		case !hasForwarded:
+			return client(elements(listed), trusts)
+		case !hasListed:
+			return client(forElements(forwarded), trusts)
+		}
+		a, b := client(elements(listed), trusts), client(forElements(forwarded), trusts)
+		if a != b {
+			return netip.Addr{}
+		}
+		return a
+	}
+}
+
+// client walks the hops from the nearest to the farthest.
+func client(hops []string, trusts func(netip.Addr) bool) netip.Addr {
+	var a netip.Addr
+	for _, hop := range slices.Backward(hops) {
+		if a = hostAddress(hop); !a.IsValid() || !trusts(a) {
+			return a
+		}
+	}
+	return a
+}
+
+// elements splits header lines at their commas; several lines are one list.
+func elements(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		for part := range strings.SplitSeq(line, ",") {
+			out = append(out, strings.TrimSpace(part))
+		}
+	}
+	return out
+}
+
+// forElements returns the for= parameter of each element of Forwarded.
+func forElements(lines []string) []string {
+	list := elements(lines)
+	for i, element := range list {
+		list[i] = ""
+		for pair := range strings.SplitSeq(element, ";") {
+			name, value, _ := strings.Cut(pair, "=")
+			if strings.EqualFold(strings.TrimSpace(name), "for") {
+				list[i] = strings.Trim(strings.TrimSpace(value), `"`)
+			}
+		}
+	}
+	return list
+}
+
+// hostAddress reads an address with or without a port; IPv6 may stand in
+// brackets.
+func hostAddress(s string) netip.Addr {
+	if withPort, err := netip.ParseAddrPort(s); err == nil {
+		return withPort.Addr().Unmap().WithZone("")
+	}
+	s = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap().WithZone("")
+}

@@ -1,0 +1,127 @@
+package serve
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+)
+
+// bound limits how many connections a listener gives out at the same time.
+func bound(l net.Listener, o Options) net.Listener {
+	b := &boundListener{Listener: l, perAddress: o.PerAddress, trusted: o.Trusted, held: map[netip.Addr]int{}}
+	if o.Connections > 0 {
+		b.free = make(chan struct{}, o.Connections)
+	}
+	b.closed = make(chan struct{})
+	return b
+}
+
+type boundListener struct {
+	net.Listener
+	free       chan struct{} // one element for each connection; nil is no bound
+	perAddress int
+	trusted    []netip.Prefix
+	closed     chan struct{}
+	closeOnce  sync.Once
+
+	mu   sync.Mutex
+	held map[netip.Addr]int
+}
+
+// Accept waits until there is room and someone to take it.
+func (b *boundListener) Accept() (net.Conn, error) {
+	for {
+		if b.free != nil {
+			select {
+			case b.free <- struct{}{}:
+			case <-b.closed:
+				return nil, net.ErrClosed
+			}
+		}
+		c, err := b.Listener.Accept()
+		if err != nil {
+			b.release()
+			return nil, err
+		}
+		from := source(c.RemoteAddr())
+		if !b.take(from) {
+			c.Close()
+			b.release()
+			continue
+		}
+		return &boundConn{Conn: c, end: func() { b.give(from); b.release() }}, nil
+	}
+}
+
+// Close stops an Accept that waits for room, too.
+func (b *boundListener) Close() error {
+	b.closeOnce.Do(func() { close(b.closed) })
+	return b.Listener.Close()
+}
+
+func (b *boundListener) release() {
+	if b.free != nil {
+		<-b.free
+	}
+}
+
+// take counts a connection of an address, or reports that it has too many.
+func (b *boundListener) take(from netip.Addr) bool {
+	if b.perAddress <= 0 || !from.IsValid() {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held[from] >= b.perAddress && !b.trusts(from) {
+		return false
+	}
+	b.held[from]++
+	return true
+}
+
+func (b *boundListener) give(from netip.Addr) {
+	if b.perAddress <= 0 || !from.IsValid() {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held[from]--; b.held[from] == 0 {
+		delete(b.held, from)
+	}
+}
+
+func (b *boundListener) trusts(from netip.Addr) bool {
+	for _, p := range b.trusted {
+		if p.Contains(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// source is what counts as one address: an IPv4 address, or the /64 of an
+// IPv6 address, all of which one customer can use at will.
+func source(a net.Addr) netip.Addr {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	from := t.AddrPort().Addr().Unmap().WithZone("")
+	if from.Is4() || !from.IsValid() {
+		return from
+	}
+	p, _ := from.Prefix(64)
+	return p.Addr()
+}
+
+type boundConn struct {
+	net.Conn
+	once sync.Once
+	end  func()
+}
+
+func (c *boundConn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(c.end)
+	return err
+}

@@ -1,0 +1,150 @@
+// Package serve owns the listeners: bounds on time, size and number of connections, certificates, and the orderly end.
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options bound what clients can hold on to. A zero duration or number means
+// no bound; production sets all of them (see package config).
+type Options struct {
+	// ReadHeader is the time for the head of a request, Body that for the
+	// whole request, Write the time from the first byte of a request until its
+	// answer has been taken, Idle the time between two requests.
+	ReadHeader, Body, Write, Idle time.Duration
+	// MaxHeaderBytes is the size of a head after which no answer is prepared:
+	// net/http sends 431 and closes.
+	MaxHeaderBytes int
+	// Connections is how many are served at the same time; more wait in the
+	// kernel's queue. PerAddress is how many of them one address (for IPv6: one
+	// /64) may hold; more are closed at once, except for Trusted networks, the
+	// proxies, behind which many clients share an address.
+	Connections, PerAddress int
+	Trusted                 []netip.Prefix
+	// Certificate serves TLS with HTTP/2; nil serves plain HTTP.
+	Certificate *Certificate
+	// Logger is told of what goes wrong in a connection.
+	Logger *slog.Logger
+}
+
+// Server serves one handler on one listener.
+type Server struct {
+	http     *http.Server
+	listener net.Listener
+	done     chan struct{} // closed when serving has ended
+	err      error
+}
+
+// Listen binds address. Who connects waits until Serve is called.
+func Listen(address string, o Options) (*Server, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		http: &http.Server{
+			ReadHeaderTimeout: o.ReadHeader,
+			ReadTimeout:       o.Body,
+			WriteTimeout:      o.Write,
+			IdleTimeout:       o.Idle,
+			MaxHeaderBytes:    o.MaxHeaderBytes,
+			ErrorLog:          errorLog(o.Logger),
+			// RFC 9113 (section 6.5.2) recommends no fewer than 100.
+			HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
+		},
+		listener: bound(l, o),
+		done:     make(chan struct{}),
+	}
+	if o.Certificate != nil {
+		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: o.Certificate.get}
+	}
+	return s, nil
+}
+
+// URL returns the address as a program on this machine can use it.
+func (s *Server) URL() string {
+	scheme := "http://"
+	if s.http.TLSConfig != nil {
+		scheme = "https://"
+	}
+	a := s.listener.Addr().(*net.TCPAddr)
+	if a.IP.IsUnspecified() {
+		return scheme + net.JoinHostPort("localhost", strconv.Itoa(a.Port))
+	}
+	return scheme + a.String()
+}
+
+// Serve has h answer calls in the background until Shutdown.
+func (s *Server) Serve(h http.Handler) {
+	s.http.Handler = h
+	go func() {
+		defer close(s.done)
+		var err error
+		if s.http.TLSConfig != nil {
+			err = s.http.ServeTLS(s.listener, "", "")
+		} else {
+			err = s.http.Serve(s.listener)
+		}
+		if !errors.Is(err, http.ErrServerClosed) {
+			s.err = err
+		}
+	}()
+}
+
+// Wait returns when serving has ended, with the reason if that was not
+// Shutdown, or when ctx ends.
+func (s *Server) Wait(ctx context.Context) error {
+	select {
+	case <-s.done:
+		return s.err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Shutdown takes no more calls and returns when those in flight are answered.
+// When ctx ends first it cuts them off and returns the context's error.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		s.http.Close()
+	}
+	s.listener.Close() // also where Serve was never called
+	return err
+}
+
+// errorLog makes net/http's lines structured. They hold addresses of callers,
+// which have no place in the log (see package telemetry); those are cut out.
+func errorLog(l *slog.Logger) *log.Logger {
+	if l == nil {
+		l = slog.Default()
+	}
+	return log.New(lines{l}, "", 0)
+}
+
+type lines struct{ logger *slog.Logger }
+
+// address matches an IP address with its port, as net prints it.
+var address = regexp.MustCompile(`(?:\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:.%a-z]*\]):\d+`)
+
+func (w lines) Write(line []byte) (int, error) {
+	text := address.ReplaceAllLiteralString(strings.TrimSpace(string(line)), "a client")
+	// Strangers can cause most of these at will, so they are no warnings.
+	level := slog.LevelDebug
+	if strings.Contains(text, "panic") {
+		level = slog.LevelError
+	}
+	w.logger.Log(context.Background(), level, "connection", "error", text)
+	return len(line), nil
+}
