@@ -72,6 +72,7 @@ type API struct {
 	versions map[string]*served
 	current  string
 	busy     inFlight
+	pending  atomic.Bool
 	paused   atomic.Bool
 	// declared is what the limit headers say before a caller is known.
 	declared limit.Decision
@@ -100,6 +101,10 @@ func New(o Options) (*API, error) {
 	a.declared, err = o.Limiter.Take(context.Background(), limit.Charge{})
 	return a, err
 }
+
+// Pending makes every call answer 503 INSTANCE_PENDING, or ends that: the
+// instance is still starting.
+func (a *API) Pending(pending bool) { a.pending.Store(pending) }
 
 // Pause makes every call answer 503 API_PAUSED, or ends that.
 func (a *API) Pause(paused bool) { a.paused.Store(paused) }
