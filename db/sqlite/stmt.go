@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -28,7 +29,7 @@ const (
 type Stmt struct {
 	c        *Conn
 	p        uintptr
-	params   int
+	params   []int32 // where SQLite keeps parameter $1, $2, ...; 0 for one that is not used
 	columns  int
 	readOnly bool
 	cached   bool
@@ -94,10 +95,28 @@ func (c *Conn) prepare(query string) (*Stmt, error) {
 	return &Stmt{
 		c:        c,
 		p:        p,
-		params:   int(lib.Xsqlite3_bind_parameter_count(c.tls, p)),
+		params:   c.parameters(p),
 		columns:  int(lib.Xsqlite3_column_count(c.tls, p)),
 		readOnly: lib.Xsqlite3_stmt_readonly(c.tls, p) != 0,
 	}, nil
+}
+
+// parameters returns where $1, $2, ... are bound. To SQLite they are names,
+// which it counts in the order in which they first stand in the text.
+func (c *Conn) parameters(p uintptr) []int32 {
+	var places []int32
+	for i := range lib.Xsqlite3_bind_parameter_count(c.tls, p) {
+		name := libc.GoString(lib.Xsqlite3_bind_parameter_name(c.tls, p, i+1))
+		number := int(i + 1)
+		if n, err := strconv.Atoi(strings.TrimLeft(name, "$?")); err == nil && n > 0 && n < 1000 {
+			number = n
+		}
+		for len(places) < number {
+			places = append(places, 0)
+		}
+		places[number-1] = i + 1
+	}
+	return places
 }
 
 func (s *Stmt) finalize() {
@@ -109,7 +128,7 @@ func (s *Stmt) finalize() {
 }
 
 // Params returns the highest parameter number of the statement.
-func (s *Stmt) Params() int { return s.params }
+func (s *Stmt) Params() int { return len(s.params) }
 
 // Columns returns how many columns a row has.
 func (s *Stmt) Columns() int { return s.columns }
@@ -146,24 +165,24 @@ func (s *Stmt) BindText(i int, value string) error {
 	copy(unsafe.Slice((*byte)(pointer(at)), len(value)), value)
 	s.textLen += len(value)
 	s.bound++
-	return s.check(lib.Xsqlite3_bind_text(s.c.tls, s.p, int32(i), at, int32(len(value)), lib.SQLITE_STATIC))
+	return s.check(lib.Xsqlite3_bind_text(s.c.tls, s.p, s.params[i-1], at, int32(len(value)), lib.SQLITE_STATIC))
 }
 
 // BindInt binds parameter i, counted from 1.
 func (s *Stmt) BindInt(i int, value int64) error {
 	s.bound++
-	return s.check(lib.Xsqlite3_bind_int64(s.c.tls, s.p, int32(i), value))
+	return s.check(lib.Xsqlite3_bind_int64(s.c.tls, s.p, s.params[i-1], value))
 }
 
 // BindFloat binds parameter i, counted from 1.
 func (s *Stmt) BindFloat(i int, value float64) error {
 	s.bound++
-	return s.check(lib.Xsqlite3_bind_double(s.c.tls, s.p, int32(i), value))
+	return s.check(lib.Xsqlite3_bind_double(s.c.tls, s.p, s.params[i-1], value))
 }
 
 // BindNull binds parameter i, counted from 1.
 func (s *Stmt) BindNull(i int) error {
-	return s.check(lib.Xsqlite3_bind_null(s.c.tls, s.p, int32(i)))
+	return s.check(lib.Xsqlite3_bind_null(s.c.tls, s.p, s.params[i-1]))
 }
 
 func (s *Stmt) check(rc int32) error {
