@@ -8,8 +8,6 @@ import (
 	"text/tabwriter"
 
 	"kartei/config"
-
-	"github.com/alecthomas/kong"
 )
 
 type configCmd struct {
@@ -26,7 +24,7 @@ type setting struct {
 }
 
 // Run prints every setting with its value and where that came from.
-func (c *configCmd) Run(g *Globals, ctx *kong.Context) error {
+func (c *configCmd) Run(g *Globals) error {
 	if err := c.Server.Check(); err != nil {
 		return usageError{err}
 	}
@@ -35,7 +33,7 @@ func (c *configCmd) Run(g *Globals, ctx *kong.Context) error {
 		v := reflect.ValueOf(group).Elem()
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Tag.Get("name")
-			list = append(list, setting{name, show(v.Field(i)), g.settings.source(ctx, name), config.Env(name)})
+			list = append(list, setting{name, show(v.Field(i)), g.settings.source(name), config.Env(name)})
 		}
 	}
 	if c.JSON.JSON {

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 
+	"kartei/admin"
 	"kartei/config"
+	"kartei/instance"
 )
 
 // Globals is what every command is handed: where the data is, and where to
@@ -19,6 +22,16 @@ type Globals struct {
 
 	// settings tells where the value of each flag came from.
 	settings *settings
+}
+
+// Connect returns the acts of the server that runs on the data, or, where none
+// does, acts on the data itself. The function that it returns must be called
+// at the end.
+func (g *Globals) Connect(ctx context.Context) (admin.Caller, func(), error) {
+	return admin.Connect(ctx, admin.Config{
+		DataDir: string(g.DataDir),
+		Open:    func(ctx context.Context) (admin.Acts, func(), error) { return instance.OpenActs(ctx, &g.Store) },
+	})
 }
 
 // JSON is embedded by commands that can answer for scripts.

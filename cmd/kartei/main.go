@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"kartei/admin"
+
 	"github.com/alecthomas/kong"
 )
 
@@ -17,6 +19,10 @@ import (
 type commands struct {
 	Globals
 
+	Serve   serveCmd   `cmd:"" name:"serve" help:"Serve the API until interrupted."`
+	Migrate migrateCmd `cmd:"" name:"migrate" help:"Bring the database to this release's version."`
+	Pause   pauseCmd   `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`
+	Resume  resumeCmd  `cmd:"" name:"resume" help:"End a pause."`
 	Conf    configCmd  `cmd:"" name:"config" help:"Print the settings that are in force and where each came from."`
 	Release versionCmd `cmd:"" name:"version" help:"Print the version."`
 }
@@ -57,6 +63,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}()
 	parsed, err := parser.Parse(args)
 	if err == nil {
+		c.settings.note(parsed)
 		err = parsed.Run(&c.Globals)
 	} else {
 		err = usageError{err}
@@ -69,7 +76,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	default:
 		status = 1
 	}
-	fmt.Fprintf(errs, "kartei: %s\n", err)
+	fmt.Fprintf(errs, "kartei: %s\n", admin.Sentence(err, nil))
 	return status
 }
 

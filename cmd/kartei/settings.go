@@ -16,11 +16,13 @@ type settings struct {
 	sources config.Sources
 	names   []string
 	from    map[string]string
+	// flagged holds the settings given on the command line.
+	flagged map[string]bool
 	opened  bool
 }
 
 func newSettings(environ func(string) (string, bool)) *settings {
-	s := &settings{from: map[string]string{}}
+	s := &settings{from: map[string]string{}, flagged: map[string]bool{}}
 	s.sources.Environ = environ
 	for _, t := range []reflect.Type{reflect.TypeFor[config.Store](), reflect.TypeFor[config.Server]()} {
 		for i := range t.NumField() {
@@ -78,13 +80,20 @@ func (s *settings) open(ctx *kong.Context) error {
 	return s.sources.Open(path, s.names)
 }
 
+// note remembers which settings were given on the command line.
+func (s *settings) note(ctx *kong.Context) {
+	for _, p := range ctx.Path {
+		if p.Flag != nil && !p.Resolved {
+			s.flagged[p.Flag.Name] = true
+		}
+	}
+}
+
 // source returns where the value of a setting came from: flag, the name of a
 // variable, the path of the file, or default.
-func (s *settings) source(ctx *kong.Context, name string) string {
-	for _, p := range ctx.Path {
-		if p.Flag != nil && p.Flag.Name == name && !p.Resolved {
-			return "flag"
-		}
+func (s *settings) source(name string) string {
+	if s.flagged[name] {
+		return "flag"
 	}
 	if from, ok := s.from[name]; ok {
 		return from

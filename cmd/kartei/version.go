@@ -14,17 +14,21 @@ type versionCmd struct{ JSON }
 // Run prints the version, the commit where the build knows it, and the
 // compiler.
 func (c *versionCmd) Run(g *Globals) error {
-	commit := "unknown"
+	if c.JSON.JSON {
+		return g.print(map[string]string{"version": release, "commit": commit(), "go": runtime.Version()})
+	}
+	_, err := fmt.Fprintf(g.Out, "kartei %s (commit %s, %s)\n", release, commit(), runtime.Version())
+	return err
+}
+
+// commit returns the commit that the program was built from, or unknown.
+func commit() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				commit = s.Value
+				return s.Value
 			}
 		}
 	}
-	if c.JSON.JSON {
-		return g.print(map[string]string{"version": release, "commit": commit, "go": runtime.Version()})
-	}
-	_, err := fmt.Fprintf(g.Out, "kartei %s (commit %s, %s)\n", release, commit, runtime.Version())
-	return err
+	return "unknown"
 }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/config"
+	"kartei/instance"
+	"kartei/telemetry"
+)
+
+type serveCmd struct {
+	config.Server `embed:""`
+}
+
+// Help says what the command does beyond its one line.
+func (*serveCmd) Help() string {
+	return `Runs until it is interrupted. It migrates the database first; until that is done,
+calls are answered 503 INSTANCE_PENDING. An interrupt lets calls in flight finish.`
+}
+
+// Run serves until ctx ends.
+func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
+	if err := c.Server.Check(); err != nil {
+		return usageError{err}
+	}
+	logger, err := newLogger(g, c.LogFormat, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	slog.SetDefault(logger)
+	i, err := instance.Start(ctx, instance.Config{
+		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	logger.Info("ready", "version", release, "api", i.BaseURL+"/v1", "operator", i.OperatorURL)
+	if err := c.welcome(ctx, g, i); err != nil {
+		logger.Error("the organizations cannot be read", "error", err)
+	}
+	select {
+	case <-ctx.Done():
+		logger.Info("stopping: calls in flight may finish", "within", c.ShutdownTimeout.String())
+	case err = <-i.Failed():
+		logger.Error("stopping: a part has failed", "error", err)
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(c.ShutdownTimeout))
+	defer cancel()
+	if closed := i.Close(bounded); err == nil {
+		err = closed
+	}
+	logger.Info("stopped")
+	return err
+}
+
+// welcome tells a first start what was chosen and what comes next.
+func (c *serveCmd) welcome(ctx context.Context, g *Globals, i *instance.Instance) error {
+	master := absolute(c.Server.MasterKey(&g.Store))
+	if i.MasterKeyCreated {
+		fmt.Fprintf(g.Err, "\nA master key was made in %s.\nKeep a copy of it apart from the backups of the database.\n", master)
+		if strings.HasPrefix(g.Store.Database(), "postgres") {
+			fmt.Fprintf(g.Err, "Every replica on this database needs the same file: give it to them with --master-key-file.\n")
+		}
+	}
+	list, err := i.Directory.ListOrganizations(ctx, access.Page{Limit: 1})
+	if err != nil || len(list.Data) > 0 {
+		return err
+	}
+	flags := ""
+	for _, name := range []string{"data-dir", "database-url"} {
+		if g.settings.flagged[name] {
+			flags += " --" + name + "=..."
+		}
+	}
+	if flags != "" {
+		flags = "\nAdd" + flags + " as you did here to each command."
+	}
+	fmt.Fprintf(g.Err, `
+There is no organization yet. What was chosen:
+  data folder     %s
+  database        %s
+  master key      %s
+  API             %s/v1
+  reference       %s/docs
+  for operators   %s/healthz, /readyz, /metrics
+Next, in another terminal on this machine:%s
+  kartei org create --name "Kanzlei Beispiel" --module on --secrecy declared --level on
+  kartei user create --org ORG --name "Anna Berg" --email anna.berg@example.com --role admin
+  kartei key create --org ORG --principal USR --env test --scopes contacts:read,contacts:write --ip 127.0.0.1
+where ORG and USR are the ids that the command before printed. Test keys work on the
+organization's sandbox, live keys on its own data.
+
+`, absolute(string(g.Store.DataDir)), config.DatabaseURL(g.Store.Database()).Redacted(), master,
+		i.BaseURL, i.BaseURL, i.OperatorURL, flags)
+	return nil
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+func newLogger(g *Globals, format config.LogFormat, level config.LogLevel) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, err
+	}
+	return telemetry.NewLogger(g.Err, string(format), l)
+}
