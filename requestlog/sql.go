@@ -103,7 +103,7 @@ func (f *Filter) statement() (string, []any) {
 		and("kid_short = ?", f.Key)
 	}
 	if f.Statuses.From >= 400 { // the words of the partial index
-		and("status >= 400")
+		and("refused = true")
 	}
 	if f.Statuses != (Statuses{}) {
 		and("status between ? and ?", int64(f.Statuses.From), int64(f.Statuses.To))

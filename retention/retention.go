@@ -96,13 +96,14 @@ func (r *Runner) Once(ctx context.Context) error {
 		return err
 	}
 	var errs []error
+	now := clock.Now(r.clock)
 	for _, rule := range r.rules {
 		deleted := int64(0)
 		for _, organization := range numbers {
 			if organization == requestlog.Nobody && !rule.Nobody {
 				continue
 			}
-			n, err := r.apply(ctx, rule, organization)
+			n, err := r.apply(ctx, rule, organization, now.Add(-rule.Age))
 			deleted += n
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", rule.Name, err))
@@ -118,10 +119,9 @@ func (r *Runner) Once(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// apply deletes piece by piece; what becomes too old meanwhile is left to the
-// next round, so it ends.
-func (r *Runner) apply(ctx context.Context, rule Rule, organization int64) (deleted int64, err error) {
-	before := clock.Now(r.clock).Add(-rule.Age)
+// apply deletes piece by piece what is older than before; what becomes too old
+// meanwhile is left to the next round.
+func (r *Runner) apply(ctx context.Context, rule Rule, organization int64, before clock.Micros) (deleted int64, err error) {
 	if due, err := r.due(ctx, rule, organization, before); err != nil || !due {
 		return 0, err
 	}

@@ -16,6 +16,7 @@ create table request_log (
 	operation    text   not null,
 	method       text   not null,
 	status       bigint not null,
+	refused      boolean not null generated always as (status >= 400) stored,
 	-- The problem's code, empty where the call succeeded.
 	code         text   not null,
 	-- In microseconds.
@@ -25,8 +26,8 @@ create table request_log (
 	reason       text   not null,
 	primary key (organization, at, request_id)
 );
-create index request_log_key on request_log (organization, kid_short, at);
-create index request_log_refused on request_log (organization, at, status) where status >= 400;
+create index request_log_key on request_log (organization, kid_short, at, request_id);
+create index request_log_refused on request_log (organization, refused, at, request_id) where refused = true;
 
 -- +goose Down
 drop table request_log;

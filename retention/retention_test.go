@@ -1,0 +1,299 @@
+package retention_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/retention"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+var (
+	ctx   = context.Background()
+	start = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
+)
+
+// hasty is a clock on which every wait is over at once.
+type hasty struct{ *clock.Fake }
+
+func (h hasty) After(d time.Duration) <-chan time.Time {
+	c := h.Fake.After(d)
+	h.Advance(d)
+	return c
+}
+
+// tables are what the rules look after: how to add a row of the time $3, of
+// which the n-th of its organization is told from the others by $2.
+var tables = map[string]struct {
+	insert string
+	age    time.Duration
+	nobody bool
+}{
+	"request_log": {`insert into request_log (organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason)
+		values ($1, $3, $2, '', '', '', 'me.get', 'GET', 200, '', 1, '', '')`, 30 * 24 * time.Hour, true},
+	"events":      {`insert into events (organization, tick, id, type, object, record_id) values ($1, $3, $2, 'contact.created', 'contact', 'con_a')`, 30 * 24 * time.Hour, false},
+	"idempotency": {`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body) values ($1, 'usr_a', $2, $3, '', 201, '', '', '{}')`, 24 * time.Hour, false},
+}
+
+func seed(t *testing.T, d db.DB, organizations int) {
+	t.Helper()
+	write(t, d, func(tx db.Tx) error {
+		for n := range organizations {
+			if _, err := tx.Exec(ctx, `insert into organizations (number, id, name, module_on, secrecy_declared, level, state, created_at)
+				values ($1, $2, $2, true, true, 'on', 'open', 1)`, int64(n+1), fmt.Sprintf("org_%d", n+1)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func write(t *testing.T, d db.DB, f func(db.Tx) error) {
+	t.Helper()
+	if err := d.Write(ctx, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fill adds n rows, one each microsecond from first on.
+func fill(t *testing.T, d db.DB, table string, organization int64, first clock.Micros, n int) {
+	t.Helper()
+	write(t, d, func(tx db.Tx) error {
+		for i := range n {
+			at := int64(first) + int64(i)
+			tx.Queue(tables[table].insert, organization, fmt.Sprintf("%s_%020d", table[:3], at), at)
+		}
+		return nil
+	})
+}
+
+func count(t *testing.T, d db.DB, table string, organization int64) (n int) {
+	t.Helper()
+	if err := d.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, "select count(*) from "+table+" where organization = $1", organization).Scan(&n)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestRules puts rows on both sides of the limit, in several pieces, into
+// several organizations, and looks at what is left.
+func TestRules(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		seed(t, d, 3)
+		if len(retention.Rules) != len(tables) {
+			t.Fatalf("%d rules, %d tables in the test", len(retention.Rules), len(tables))
+		}
+		const before, after = 2*retention.Piece + 7, 5
+		for name, table := range tables {
+			limit := clock.FromTime(start.Add(-table.age))
+			fill(t, d, name, 1, limit-before, before+after) // the row at the limit itself stays
+			fill(t, d, name, 2, limit, 3)
+			fill(t, d, name, 0, limit-4, 4)
+		}
+		if err := retention.New(d, hasty{clock.NewFake(start)}, retention.Rules).Once(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for name, table := range tables {
+			if n := count(t, d, name, 1); n != after {
+				t.Errorf("%s: %d of organization 1 are left, want %d", name, n, after)
+			}
+			if n := count(t, d, name, 2); n != 3 {
+				t.Errorf("%s: %d of organization 2 are left", name, n)
+			}
+			if n := count(t, d, name, 0); (n == 0) != table.nobody {
+				t.Errorf("%s: %d of nobody are left", name, n)
+			}
+		}
+	})
+}
+
+// watched counts what a runner does to a data base, and can refuse to write.
+type watched struct {
+	db.DB
+	reads, writes int
+	most          int64
+	fail          error
+}
+
+func (w *watched) Read(ctx context.Context, f func(db.Tx) error) error {
+	w.reads++
+	return w.DB.Read(ctx, f)
+}
+
+func (w *watched) Write(ctx context.Context, f func(db.Tx) error) error {
+	w.writes++
+	if w.fail != nil {
+		return w.fail
+	}
+	return w.DB.Write(ctx, func(tx db.Tx) error { return f(watchedTx{tx, w}) })
+}
+
+type watchedTx struct {
+	db.Tx
+	w *watched
+}
+
+func (t watchedTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	n, err := t.Tx.Exec(ctx, query, args...)
+	t.w.most = max(t.w.most, n)
+	return n, err
+}
+
+// TestPieces holds that no transaction deletes more than a piece, and that
+// where nothing is old nothing is written.
+func TestPieces(t *testing.T) {
+	d := &watched{DB: dbtest.SQLite(t)}
+	seed(t, d.DB, 2)
+	fill(t, d.DB, "events", 1, 1, 3*retention.Piece)
+	r := retention.New(d, hasty{clock.NewFake(start)}, retention.Rules)
+	for range 2 {
+		if err := r.Once(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if d.writes != 4 || d.most != retention.Piece { // three full pieces and the empty one that ends it
+			t.Errorf("%d writes, the largest of %d rows", d.writes, d.most)
+		}
+	}
+}
+
+// TestFailureOfOneRule shows that a failure is told and keeps nobody else waiting.
+func TestFailureOfOneRule(t *testing.T) {
+	d := dbtest.SQLite(t)
+	seed(t, d, 1)
+	fill(t, d, "events", 1, 1, 3)
+	broken := retention.Rule{Name: "broken", Due: "select 1 from no_such_table where organization = $1 and at < $2", Delete: ""}
+	err := retention.New(d, hasty{clock.NewFake(start)}, append([]retention.Rule{broken}, retention.Rules...)).Once(ctx)
+	if err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("error is %v", err)
+	}
+	if n := count(t, d, "events", 1); n != 0 {
+		t.Errorf("%d events are left", n)
+	}
+	refused := errors.New("refused")
+	fill(t, d, "events", 1, 1, 3)
+	if err := retention.New(&watched{DB: d, fail: refused}, clock.NewFake(start), retention.Rules).Once(ctx); !errors.Is(err, refused) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// TestRun moves the clock by hours and sees each round delete what has become
+// too old; it ends with its context, in the middle of a round too.
+func TestRun(t *testing.T) {
+	d := dbtest.SQLite(t)
+	seed(t, d, 1)
+	c := clock.NewFake(start)
+	now := clock.FromTime(start)
+	fill(t, d, "idempotency", 1, now-clock.Day-1, 1)             // old at the start
+	fill(t, d, "idempotency", 1, now-clock.Day+clock.Hour-1, 1)  // old after an hour
+	fill(t, d, "idempotency", 1, now-clock.Day+30*clock.Hour, 1) // old after thirty
+	fill(t, d, "events", 1, now-40*clock.Day, retention.Piece*2) // more than a piece: the round pauses
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		retention.New(d, c, retention.Rules).Run(running)
+	}()
+	left := func(table string, want int, step time.Duration) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); count(t, d, table, 1) != want; c.Advance(step) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %d are left, want %d", table, count(t, d, table, 1), want)
+			}
+		}
+	}
+	left("events", 0, retention.Pause)
+	left("idempotency", 2, retention.Pause)
+	left("idempotency", 1, retention.Interval/4)
+	left("idempotency", 0, retention.Interval)
+	stop()
+	<-ended
+}
+
+func TestRunEndsInTheMiddle(t *testing.T) {
+	d := dbtest.SQLite(t)
+	seed(t, d, 1)
+	fill(t, d, "events", 1, 1, retention.Piece*3)
+	running, stop := context.WithCancel(ctx)
+	w := &watched{DB: d}
+	c := stopping{clock.NewFake(start), stop}
+	retention.New(w, c, retention.Rules).Run(running) // its clock stands still, so only the end of ctx lets it return
+	if n := count(t, d, "events", 1); n != retention.Piece*2 || w.writes != 1 {
+		t.Errorf("%d events are left after %d writes", n, w.writes)
+	}
+}
+
+// stopping is a clock that ends a context when somebody waits.
+type stopping struct {
+	*clock.Fake
+	stop context.CancelFunc
+}
+
+func (s stopping) After(d time.Duration) <-chan time.Time {
+	s.stop()
+	return s.Fake.After(d)
+}
+
+// TestPlans holds that both statements of every rule go along an index.
+func TestPlans(t *testing.T) {
+	d := dbtest.SQLite(t)
+	for _, r := range retention.Rules {
+		for _, statement := range []string{r.Due, r.Delete} {
+			args := []any{int64(1), int64(2), int64(3)}[:strings.Count(statement, "$3")+2]
+			if err := d.Read(ctx, func(tx db.Tx) error {
+				rows, err := tx.Query(ctx, "explain query plan "+statement, args...)
+				if err != nil {
+					return err
+				}
+				defer rows.Close()
+				for rows.Next() {
+					var id, parent, unused int64
+					var detail string
+					if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+						return err
+					}
+					if strings.HasPrefix(detail, "SCAN") || strings.Contains(detail, "TEMP B-TREE") {
+						t.Errorf("%s: %s", statement, detail)
+					}
+				}
+				return rows.Err()
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func BenchmarkPiece(b *testing.B) {
+	d := dbtest.SQLite(b)
+	for b.Loop() {
+		b.StopTimer()
+		if err := d.Write(ctx, func(tx db.Tx) error {
+			for i := range retention.Piece {
+				tx.Queue(tables["request_log"].insert, int64(1), fmt.Sprintf("req_%020d", i), int64(i))
+			}
+			return nil
+		}); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		if err := d.Write(ctx, func(tx db.Tx) error {
+			n, err := tx.Exec(ctx, retention.Rules[0].Delete, int64(1), int64(1<<40), int64(retention.Piece))
+			if n != retention.Piece {
+				b.Fatal(n)
+			}
+			return err
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
