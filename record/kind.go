@@ -4,6 +4,7 @@ package record
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"kartei/access"
 	"kartei/app"
@@ -32,13 +33,15 @@ type fields[F any] interface {
 type Kind[T, F any, P fields[F]] struct {
 	app.Family
 	texts texts
+	// shape is that of the contents that this release writes.
+	shape int64
 	sql   statements
 }
 
 // NewKind makes a family. F's members must be known to package record: text,
 // *text, lists of text, and structs of these.
 func NewKind[T, F any, P fields[F]](f app.Family) *Kind[T, F, P] {
-	return &Kind[T, F, P]{Family: f, texts: textsOf[F](), sql: statementsFor(f.Plural)}
+	return &Kind[T, F, P]{Family: f, texts: textsOf[F](), shape: shapeOf(reflect.TypeFor[F]()), sql: statementsFor(f.Plural)}
 }
 
 // Prepare brings the members into their stored form and reports what is wrong
@@ -82,12 +85,12 @@ func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T
 	if err != nil {
 		return Created[T]{}, err
 	}
-	r := &row{id: id.New(k.Prefix), revision: 1, ownerID: s.OwnerID, audience: s.audience(), content: content}
+	r := &row{id: id.New(k.Prefix), revision: 1, ownerID: s.OwnerID, audience: s.audience(), shape: k.shape, content: content}
 	if r.created, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Created[T]{}, err
 	}
 	r.updated = r.created
-	c.Tx.Queue(k.sql.insert, c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, string(r.content))
+	c.Tx.Queue(k.sql.insert, c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.shape, string(r.content))
 	event.Append(c, k.event(r, "created"))
 	if err := search.Put(ctx, c.Tx, k.subject(c, r), f.Words()); err != nil {
 		return Created[T]{}, err
@@ -126,11 +129,11 @@ func (k *Kind[T, F, P]) Update(ctx context.Context, c *app.Call, name string, pa
 		return Answer[T]{}, err
 	}
 	s, old := after.Shared(), k.subject(c, r)
-	next := &row{id: r.id, revision: r.revision + 1, created: r.created, ownerID: s.OwnerID, audience: s.audience(), content: content}
+	next := &row{id: r.id, revision: r.revision + 1, created: r.created, ownerID: s.OwnerID, audience: s.audience(), shape: k.shape, content: content}
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Answer[T]{}, err
 	}
-	if err := k.changed(c.Tx.Exec(ctx, k.sql.update, c.Actor.Org(), r.id, r.revision, next.updated, next.ownerID, next.audience, s.ExternalID, string(next.content))); err != nil {
+	if err := k.changed(c.Tx.Exec(ctx, k.sql.update, c.Actor.Org(), r.id, r.revision, next.updated, next.ownerID, next.audience, s.ExternalID, next.shape, string(next.content))); err != nil {
 		return Answer[T]{}, err
 	}
 	event.Append(c, k.event(next, "updated"))

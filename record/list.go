@@ -118,7 +118,7 @@ func (k *Kind[T, F, P]) query(ctx context.Context, c *app.Call, size int, query 
 	list := make([]row, 0, size)
 	for rows.Next() {
 		list = append(list, row{})
-		if err := list[len(list)-1].scan(rows); err != nil {
+		if err := k.scan(&list[len(list)-1], rows); err != nil {
 			return nil, err
 		}
 	}

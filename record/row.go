@@ -3,6 +3,9 @@ package record
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
+	"reflect"
 	"strconv"
 
 	"kartei/app"
@@ -10,6 +13,8 @@ import (
 	"kartei/db"
 	"kartei/fault"
 	"kartei/id"
+
+	"github.com/go-json-experiment/json"
 )
 
 // row is a record as the data base has it.
@@ -24,6 +29,8 @@ type row struct {
 	// audience is who sees the record: empty for the whole organization, else
 	// the owner's principal id.
 	audience string
+	// shape is that of the release which wrote the content (see shapeOf).
+	shape int64
 	// content is the JSON object of the members besides the envelope.
 	content []byte
 }
@@ -36,9 +43,40 @@ func (s *Sharing) audience() string {
 	return ""
 }
 
-// scan reads the columns of a statement's select list.
-func (r *row) scan(s interface{ Scan(...any) error }) error {
-	return s.Scan(&r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.ownerID, &r.audience, &r.content)
+// scan reads the columns of a statement's select list. A content that an older
+// release wrote gets the members that have come since, as null.
+func (k *Kind[T, F, P]) scan(r *row, s interface{ Scan(...any) error }) error {
+	err := s.Scan(&r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.ownerID, &r.audience, &r.shape, &r.content)
+	if err != nil || r.shape == k.shape || r.deleted {
+		return err
+	}
+	f := P(new(F))
+	if err := json.Unmarshal(r.content, f); err != nil {
+		return err
+	}
+	f.Shared().Tags = unique(f.Shared().Tags)
+	r.content, err = json.Marshal(f)
+	return err
+}
+
+// shapeOf returns a number for the members of t, their names and their order.
+// Rows keep it, so a release that adds a member needs no migration.
+func shapeOf(t reflect.Type) int64 {
+	h := fnv.New64a()
+	var walk func(reflect.Type)
+	walk = func(t reflect.Type) {
+		for _, f := range reflect.VisibleFields(t) {
+			if f.Anonymous {
+				continue
+			}
+			fmt.Fprintf(h, "%s;", f.Tag.Get("json"))
+			if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
+				walk(f.Type.Elem())
+			}
+		}
+	}
+	walk(t)
+	return int64(h.Sum64() >> 1)
 }
 
 // find reads the one row, or fails with NOT_FOUND, alike for unknown,
@@ -48,7 +86,7 @@ func (k *Kind[T, F, P]) find(ctx context.Context, c *app.Call, name string) (*ro
 		return nil, fault.New(fault.NotFound)
 	}
 	r := new(row)
-	err := r.scan(c.Tx.QueryRow(ctx, k.sql.get[c.Actor.SeesAll()], c.Actor.Org(), name, c.Actor.PrincipalID()))
+	err := k.scan(r, c.Tx.QueryRow(ctx, k.sql.get[c.Actor.SeesAll()], c.Actor.Org(), name, c.Actor.PrincipalID()))
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, fault.New(fault.NotFound)
 	}

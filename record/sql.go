@@ -19,13 +19,13 @@ type statements struct {
 // listing tells the list statements apart.
 type listing struct{ all, ascending, deleted bool }
 
-const columns = `id, revision, created_at, updated_at, deleted, owner_id, audience, content`
+const columns = `id, revision, created_at, updated_at, deleted, owner_id, audience, shape, content`
 
 func statementsFor(table string) statements {
 	s := statements{
-		insert: `insert into {table} (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, content)
-			values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9)`,
-		update: `update {table} set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, content = $8
+		insert: `insert into {table} (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content)
+			values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10)`,
+		update: `update {table} set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
 		erase: `update {table} set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}'
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,

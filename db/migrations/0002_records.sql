@@ -1,7 +1,7 @@
 -- +goose Up
 
 -- A record is kept as the JSON that its answer is made of (content), beside
--- the columns that queries need. updated_at is the tick of the last change:
+-- the columns that queries need; shape tells which members it has. updated_at is the tick of the last change:
 -- unique in the organization, and what sync goes by. A deleted record keeps
 -- its row without content, for deletion markers.
 create table contacts (
@@ -14,6 +14,7 @@ create table contacts (
     owner_id text not null,
     audience text not null,
     external_id text,
+    shape bigint not null,
     content text not null,
     primary key (organization, id)
 );
