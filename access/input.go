@@ -44,22 +44,20 @@ func (f faults) err() error {
 
 // name cleans a name: trimmed, NFC, 1 to 200 characters, no control characters.
 func (f *faults) name(field, s string) string {
-	s = f.text(field, s)
-	switch n := utf8.RuneCountInString(s); {
-	case s == "":
-		f.add(field, fault.Required, nil)
-	case n > maxName:
-		f.add(field, fault.TooLong, maxName)
-	}
-	return s
+	return f.text(field, s, maxName)
 }
 
-// text cleans a text of one line.
-func (f *faults) text(field, s string) string {
+// text cleans a text of one line: trimmed, NFC, 1 to max characters, no
+// control characters.
+func (f *faults) text(field, s string, max int) string {
 	s = norm.NFC.String(strings.TrimSpace(s))
-	if !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0 {
+	switch {
+	case s == "":
+		f.add(field, fault.Required, nil)
+	case !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0:
 		f.say(field, fault.InvalidFormat, "Steuerzeichen sind nicht erlaubt.", "Control characters are not allowed.")
-		return ""
+	case utf8.RuneCountInString(s) > max:
+		f.add(field, fault.TooLong, max)
 	}
 	return s
 }
@@ -67,13 +65,11 @@ func (f *faults) text(field, s string) string {
 // email cleans an email address. Whether it exists only a mail can tell, so
 // the rule is coarse: one @ with something before it and a domain after it.
 func (f *faults) email(field, s string) string {
-	s = f.text(field, s)
+	before := len(*f)
+	s = f.text(field, s, maxEmail)
 	local, domain, found := strings.Cut(s, "@")
 	switch {
-	case s == "":
-		f.add(field, fault.Required, nil)
-	case utf8.RuneCountInString(s) > maxEmail:
-		f.add(field, fault.TooLong, maxEmail)
+	case len(*f) > before:
 	case !found || local == "" || domain == "" || strings.ContainsAny(s, " <>,;\"") || strings.Contains(domain, "@"):
 		f.add(field, fault.InvalidFormat, "name@example.org")
 	}

@@ -56,7 +56,7 @@ func allows(role Role, rights Rights, scope string) bool {
 		right = WriteRight
 	}
 	if writes(scope) {
-		return role != Viewer && right == WriteRight
+		return (role == Admin || role == Member) && right == WriteRight
 	}
 	return right == ReadRight || right == WriteRight
 }

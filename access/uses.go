@@ -61,7 +61,7 @@ func (d *Directory) Flush(ctx context.Context) error {
 // Run writes the marks of last use every ten seconds until ctx ends, and then
 // once more. report is told of errors; it may be nil.
 func (d *Directory) Run(ctx context.Context, report func(error)) {
-	for ctx.Err() == nil {
+	for {
 		select {
 		case <-ctx.Done():
 		case <-d.clock.After(usesInterval):
@@ -72,6 +72,9 @@ func (d *Directory) Run(ctx context.Context, report func(error)) {
 		cancel()
 		if err != nil && report != nil {
 			report(err)
+		}
+		if ctx.Err() != nil {
+			return
 		}
 	}
 }

@@ -101,18 +101,34 @@ func unknownAct(name string) error {
 }
 
 // Sentence says in English what an error means to an operator: what was
-// refused, and which fields are wrong in which way.
-func Sentence(err error) string {
+// refused, and which fields are wrong in which way. names are the words for
+// fields where the operator knows them by another name, such as a flag.
+func Sentence(err error, names map[string]string) string {
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code == fault.Internal {
 		return err.Error()
 	}
 	if len(f.Fields) == 0 {
-		return strings.TrimSuffix(f.DetailIn(fault.English), ".")
+		if detail := f.DetailIn(fault.English); detail != "" {
+			return strings.TrimSuffix(detail, ".")
+		}
+		return string(f.Code)
 	}
 	fields := make([]string, len(f.Fields))
 	for i, field := range f.Fields {
-		fields[i] = field.Name + ": " + strings.TrimSuffix(field.Message(fault.English), ".")
+		fields[i] = rename(field.Name, names) + ": " + strings.TrimSuffix(field.Message(fault.English), ".")
 	}
 	return strings.Join(fields, "; ")
+}
+
+// rename replaces the first part of a path: networks[1] becomes --ip[1].
+func rename(path string, names map[string]string) string {
+	end := strings.IndexAny(path, ".[")
+	if end < 0 {
+		end = len(path)
+	}
+	if name, known := names[path[:end]]; known {
+		return name + path[end:]
+	}
+	return path
 }

@@ -1,0 +1,101 @@
+package access
+
+import (
+	"slices"
+	"testing"
+
+	"kartei/fault"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The contract's table, cell by cell ('Authentication', point 6), with what
+// the secrecy declaration and the organization's state add to it.
+func TestGate(t *testing.T) {
+	const pass = fault.Code("")
+	for _, c := range []struct {
+		module, secrecy bool
+		level           Level
+		state           State
+		gate            fault.Code
+		reads, writes   bool // what the effective scopes then allow
+	}{
+		{false, true, Off, Open, fault.APIModuleDisabled, false, false},
+		{false, true, Read, Open, fault.APIModuleDisabled, true, false},
+		{false, true, On, Open, fault.APIModuleDisabled, true, true},
+		{true, true, Off, Open, fault.Unauthenticated, false, false},
+		{true, true, Read, Open, pass, true, false},
+		{true, true, On, Open, pass, true, true},
+
+		{true, false, Off, Open, fault.APIModuleDisabled, false, false},
+		{true, false, On, Open, fault.APIModuleDisabled, true, true},
+		{true, true, On, Closed, fault.Forbidden, true, true},
+		{true, true, On, Deleting, fault.Forbidden, true, true},
+		{true, true, Off, Closed, fault.Unauthenticated, false, false},
+		{false, true, On, Closed, fault.APIModuleDisabled, true, true},
+		{true, true, "", Open, fault.Unauthenticated, false, false},
+		{true, true, On, "", fault.Forbidden, true, true},
+	} {
+		granted := []string{"contacts:read", "contacts:write"}
+		a := &Actor{
+			organization: Organization{ModuleOn: c.module, SecrecyDeclared: c.secrecy, Level: c.level, State: c.state},
+			granted:      granted,
+			scopes:       effectiveScopes(granted, c.level),
+		}
+		got := pass
+		if err := a.Gate(); err != nil {
+			got = fault.From(err).Code
+		}
+		if got != c.gate {
+			t.Errorf("module %t secrecy %t level %q state %q: gate says %q, want %q", c.module, c.secrecy, c.level, c.state, got, c.gate)
+		}
+		if a.May("contacts:read") != c.reads || a.May("contacts:write") != c.writes {
+			t.Errorf("level %q: scopes %v", c.level, a.Scopes())
+		}
+	}
+}
+
+func TestNobodyMayNothing(t *testing.T) {
+	var nobody Actor
+	if nobody.May("") || nobody.May("contacts:read") || nobody.SeesAll() || nobody.Gate() == nil {
+		t.Error("the zero Actor may do something")
+	}
+}
+
+// Key scopes ∩ rights of the principal.
+func TestGrantedScopes(t *testing.T) {
+	key := []string{"tasks:write", "contacts:read", "contacts:write", "documents:read"}
+	for _, c := range []struct {
+		role   Role
+		rights Rights
+		want   []string
+	}{
+		{Admin, nil, []string{"contacts:read", "contacts:write", "documents:read", "tasks:write"}},
+		{Member, nil, []string{"contacts:read", "contacts:write", "documents:read", "tasks:write"}},
+		{Viewer, nil, []string{"contacts:read", "documents:read"}},
+		{Viewer, Rights{"contacts": WriteRight}, []string{"contacts:read", "documents:read"}},
+		{Viewer, Rights{"contacts": NoRight}, []string{"documents:read"}},
+		{Member, Rights{"contacts": ReadRight}, []string{"contacts:read", "documents:read", "tasks:write"}},
+		{Member, Rights{"contacts": NoRight, "tasks": ReadRight}, []string{"documents:read"}},
+		{Admin, Rights{"contacts": NoRight, "tasks": NoRight, "documents": NoRight}, []string{}},
+		{Member, Rights{"contacts": "unheard of"}, []string{"documents:read", "tasks:write"}},
+		{"unheard of", nil, []string{"contacts:read", "documents:read"}},
+	} {
+		if diff := cmp.Diff(c.want, grantedScopes(key, c.role, c.rights)); diff != "" {
+			t.Errorf("%s %v: %s", c.role, c.rights, diff)
+		}
+	}
+}
+
+func TestScopesAreThoseOfTheContract(t *testing.T) {
+	want := []string{
+		"companies:read", "companies:write", "contacts:read", "contacts:write", "documents:read", "documents:write",
+		"tasks:read", "tasks:write", "webhook_endpoints:read", "webhook_endpoints:write",
+	}
+	if diff := cmp.Diff(want, AllScopes()); diff != "" {
+		t.Error(diff)
+	}
+	if slices.ContainsFunc(ReadScopes(), writes) || len(ReadScopes()) != 5 {
+		t.Errorf("reading scopes: %v", ReadScopes())
+	}
+}

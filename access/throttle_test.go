@@ -1,0 +1,120 @@
+package access_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/fault"
+)
+
+func TestGuessingIsThrottled(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		counting := &countingDB{DB: d}
+		o := newOfficeWith(t, counting, access.Options{Versions: versions, Failures: 5})
+		good, late := o.key(), o.key()
+		o.accepted(good.Key, loopback)
+		wrong := access.Forge(good.Key[:40] + flip(good.Key[40]) + good.Key[41:])
+		unknown := access.Forge(good.Key[:10] + flip(good.Key[10]) + good.Key[11:])
+		shutOut := func(presented string, from netip.Addr) time.Duration {
+			t.Helper()
+			_, err := o.dir.Authenticate(ctx, presented, from)
+			var f *fault.Fault
+			if !errors.As(err, &f) || f.Code != fault.RateLimited || access.RefusalOf(err).Reason != access.Throttled || f.RetryAfter <= 0 {
+				t.Fatalf("not shut out: %v", err)
+			}
+			return f.RetryAfter
+		}
+
+		for range 100 {
+			o.refused("", loopback, access.Missing) // is no guess
+		}
+		o.refused(wrong, loopback, access.WrongSecret)
+		o.clock.Advance(20 * time.Second)
+		o.refused(unknown, loopback, access.Unknown)
+		o.refused(wrong, loopback, access.WrongSecret)
+		o.refused("nonsense", loopback, access.Malformed)
+		o.refused(good.Key[:60]+flip(good.Key[60]), loopback, access.WrongChecksum)
+
+		counting.reads = 0
+		for _, presented := range []string{unknown, "nonsense", late.Key} {
+			if wait := shutOut(presented, loopback); wait != 40*time.Second {
+				t.Errorf("wait %s, want what is left of the minute", wait)
+			}
+		}
+		if counting.reads != 0 {
+			t.Errorf("%d queries for an address that is shut out", counting.reads)
+		}
+		shutOut(wrong, loopback) // the key is known here, but not with this secret
+
+		o.accepted(good.Key, loopback) // was used from here before
+		must(o.dir.PauseKey(ctx, access.ByID{ID: late.ID}))
+		o.accepted(good.Key, loopback) // also after everything was forgotten
+		must(o.dir.ResumeKey(ctx, access.ByID{ID: late.ID}))
+		o.accepted(late.Key, netip.MustParseAddr("127.0.0.2"))
+
+		o.clock.Advance(40 * time.Second)
+		o.accepted(late.Key, loopback)
+		for range 5 {
+			o.refused(unknown, loopback, access.Unknown)
+		}
+		shutOut(unknown, loopback)
+	})
+}
+
+// A success vouches for an hour.
+func TestOldSuccessesDoNotVouch(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOfficeWith(t, d, access.Options{Versions: versions, Failures: 1})
+		good := o.key()
+		o.accepted(good.Key, loopback)
+		o.clock.Advance(59 * time.Minute)
+		o.refused("nonsense", loopback, access.Malformed)
+		o.accepted(good.Key, loopback)
+		o.clock.Advance(time.Hour)
+		o.refused("nonsense", loopback, access.Malformed)
+		if _, err := o.dir.Authenticate(ctx, good.Key, loopback); !fault.Is(err, fault.RateLimited) {
+			t.Errorf("vouched after an hour: %v", err)
+		}
+	})
+}
+
+// All addresses of one IPv6 /64 are one; IPv4 in IPv6 is IPv4.
+func TestWhatIsOneAddress(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		for _, c := range []struct {
+			first, second string
+			same          bool
+		}{
+			{"2001:db8::1", "2001:db8::ffff:1:2:3", true},
+			{"2001:db8:0:1::1", "2001:db8:0:2::1", false},
+			{"192.0.2.1", "192.0.2.2", false},
+			{"192.0.2.3", "::ffff:192.0.2.3", true},
+			{"fe80::1%a", "fe80::2%b", true},
+		} {
+			dir := access.NewDirectory(d, clockAt(start), access.Options{Versions: versions, Failures: 1})
+			dir.Authenticate(ctx, "nonsense", netip.MustParseAddr(c.first))
+			_, err := dir.Authenticate(ctx, "nonsense", netip.MustParseAddr(c.second))
+			if fault.Is(err, fault.RateLimited) != c.same {
+				t.Errorf("%s and %s: %v", c.first, c.second, err)
+			}
+		}
+	})
+}
+
+func TestThrottleIsBounded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		dir := access.NewDirectory(d, clockAt(start), access.Options{Versions: versions, Addresses: 100})
+		for i := range 1000 {
+			dir.Authenticate(ctx, "nonsense", netip.MustParseAddr(fmt.Sprintf("2001:db8:%x::1", i)))
+		}
+		if n := dir.ThrottledAddresses(); n != 100 {
+			t.Errorf("%d addresses remembered, want 100", n)
+		}
+	})
+}

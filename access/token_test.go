@@ -1,0 +1,100 @@
+package access
+
+import (
+	"hash/crc32"
+	"strings"
+	"testing"
+)
+
+func TestTokens(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		for _, environment := range []string{Test, Live} {
+			s, made := newToken(environment)
+			read, reason := parseToken(s)
+			if reason != "" || read != made || read.environment != environment {
+				t.Fatalf("%s is read as %+v, %q", s, read, reason)
+			}
+			if seen[made.kid] || seen[made.secret] {
+				t.Fatal("drawn twice")
+			}
+			seen[made.kid], seen[made.secret] = true, true
+		}
+	}
+}
+
+// The checksum is CRC-32 as the library computes it; a known word keeps its
+// checksum for ever, or keys that were given out would be refused.
+func TestChecksumIsCRC32(t *testing.T) {
+	for _, s := range []string{"", "123456789", "kart_test_0123456789abcdef_0123456789abcdefghijklmnopqr"} {
+		want, digits := crc32.ChecksumIEEE([]byte(s)), checksum(s)
+		var got uint32
+		for _, d := range digits {
+			got = got*62 + uint32(strings.IndexByte(base62, d))
+		}
+		if got != want {
+			t.Errorf("%q: %s is %08x, want %08x", s, digits, got, want)
+		}
+	}
+	const known = "kart_test_0123456789abcdef_0123456789abcdefghijklmnopqr"
+	sum := checksum(known)
+	if string(sum[:]) != "471Lk6" {
+		t.Errorf("checksum of the known key: %s", sum)
+	}
+}
+
+// Each single mistyped character, and each swap of neighbours, is found.
+func TestMistypedTokens(t *testing.T) {
+	s, _ := newToken(Live)
+	for i := range len(s) {
+		for _, c := range "0aZ_ \x00\xff" {
+			if wrong := s[:i] + string(c) + s[i+1:]; wrong != s {
+				if _, reason := parseToken(wrong); reason == "" {
+					t.Errorf("%q at %d is not found", c, i)
+				}
+			}
+		}
+		if i > 0 && s[i] != s[i-1] {
+			if _, reason := parseToken(s[:i-1] + s[i:i+1] + s[i-1:i] + s[i+1:]); reason == "" {
+				t.Errorf("swap at %d is not found", i)
+			}
+		}
+		if _, reason := parseToken(s[:i]); reason != Malformed && i > 0 {
+			t.Errorf("cut to %d: %q", i, reason)
+		}
+	}
+}
+
+func TestTokensDoNotAllocate(t *testing.T) {
+	s, _ := newToken(Test)
+	if n := testing.AllocsPerRun(100, func() {
+		read, _ := parseToken(s)
+		read.hash()
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func FuzzParseToken(f *testing.F) {
+	s, _ := newToken(Test)
+	for _, seed := range []string{
+		"", s, s[1:], s[:len(s)-1], s + s, strings.ToUpper(s), "Bearer " + s, "kart_test_", "kart_live_" + strings.Repeat("0", 51),
+		strings.Repeat("\x00", tokenLength), strings.Repeat("ü", tokenLength/2) + "x", "kart_prod" + s[9:],
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		read, reason := parseToken(s)
+		if reason != "" {
+			if reason != Missing && reason != Malformed && reason != WrongChecksum || read.kid != "" && reason != WrongChecksum {
+				t.Errorf("%q: %+v, %s", s, read, reason)
+			}
+			return
+		}
+		back := "kart_" + read.environment + "_" + read.kid + "_" + read.secret
+		sum := checksum(back)
+		if back+string(sum[:]) != s {
+			t.Errorf("%q is read as %+v, which is another key", s, read)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/clock"
+)
+
+type keyCmd struct {
+	Create keyCreateCmd `cmd:"" help:"Make an API key. The secret is shown this once."`
+	List   keyListCmd   `cmd:"" help:"List keys."`
+	Show   keyShowCmd   `cmd:"" help:"Show one key, without its secret."`
+	Pause  keyPauseCmd  `cmd:"" help:"Refuse a key until it is resumed."`
+	Resume keyResumeCmd `cmd:"" help:"End the pause of a key."`
+	Revoke keyRevokeCmd `cmd:"" help:"End a key for ever."`
+	Rotate keyRotateCmd `cmd:"" help:"Give a key a new secret; the old one ends at once."`
+}
+
+type keyCreateCmd struct {
+	Org       string        `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; a test key is bound to its sandbox."`
+	Principal string        `name:"principal" required:"" placeholder:"ID" help:"The user or service account for whom the key speaks, usr_... or svc_..."`
+	Env       string        `name:"env" required:"" placeholder:"test|live" help:"test for the sandbox, live for the organization itself."`
+	Scopes    []string      `name:"scopes" required:"" placeholder:"FAMILY:read|write,..." help:"What the key may do, for example contacts:read,contacts:write."`
+	IP        []string      `name:"ip" placeholder:"CIDR,..." help:"Addresses or networks from which the key may be used; required where a scope writes."`
+	ExpiresIn time.Duration `name:"expires-in" default:"720h" placeholder:"TIME" help:"The key's lifetime, at most 8784h (366 days)."`
+	Pin       string        `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another; the current one where it is left out."`
+	Name      string        `name:"name" placeholder:"NAME" help:"Name to show."`
+	JSON
+}
+
+// Run makes a key and shows it.
+func (c *keyCreateCmd) Run(ctx context.Context, g *Globals) error {
+	if c.ExpiresIn == 0 { // which the act would take for 'not said'
+		return usageError{fmt.Errorf("--expires-in: a key cannot live for no time at all")}
+	}
+	return showSecret(ctx, g, c.JSON, "key.create", access.NewKey{
+		Organization: c.Org, Principal: c.Principal, Environment: c.Env, Name: c.Name,
+		Scopes: c.Scopes, Networks: c.IP, ExpiresIn: c.ExpiresIn, VersionPin: c.Pin,
+	})
+}
+
+type keyListCmd struct {
+	Org string `name:"org" placeholder:"ORG" help:"Only those of this organization and its sandbox."`
+	pageFlags
+	JSON
+}
+
+// Run lists keys.
+func (c *keyListCmd) Run(ctx context.Context, g *Globals) error {
+	var page access.List[access.KeyInfo]
+	if err := g.act(ctx, "key.list", c.page(c.Org), &page); err != nil {
+		return err
+	}
+	return printList(g, c.JSON, page, keyHeader, keyRow)
+}
+
+// oneKey is what the commands about one key take.
+type oneKey struct {
+	ID string `arg:"" help:"The key, key_..."`
+	JSON
+}
+
+func (c *oneKey) show(ctx context.Context, g *Globals, act string) error {
+	var k access.KeyInfo
+	if err := g.act(ctx, act, access.ByID{ID: c.ID}, &k); err != nil {
+		return err
+	}
+	return printOne(g, c.JSON, k, keyHeader, keyRow)
+}
+
+type (
+	keyShowCmd   struct{ oneKey }
+	keyPauseCmd  struct{ oneKey }
+	keyResumeCmd struct{ oneKey }
+	keyRevokeCmd struct{ oneKey }
+)
+
+// Run shows a key.
+func (c *keyShowCmd) Run(ctx context.Context, g *Globals) error { return c.show(ctx, g, "key.show") }
+
+// Run pauses a key.
+func (c *keyPauseCmd) Run(ctx context.Context, g *Globals) error { return c.show(ctx, g, "key.pause") }
+
+// Run resumes a key.
+func (c *keyResumeCmd) Run(ctx context.Context, g *Globals) error {
+	return c.show(ctx, g, "key.resume")
+}
+
+// Run revokes a key.
+func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
+	return c.show(ctx, g, "key.revoke")
+}
+
+type keyRotateCmd struct {
+	ID        string        `arg:"" help:"The key, key_..."`
+	ExpiresIn time.Duration `name:"expires-in" placeholder:"TIME" help:"A new lifetime from now; without it the expiry stays."`
+	JSON
+}
+
+// Run rotates a key and shows the new one.
+func (c *keyRotateCmd) Run(ctx context.Context, g *Globals) error {
+	return showSecret(ctx, g, c.JSON, "key.rotate", access.Rotation{ID: c.ID, ExpiresIn: c.ExpiresIn})
+}
+
+// showSecret carries out an act that answers with a key's secret.
+func showSecret(ctx context.Context, g *Globals, j JSON, act string, in any) error {
+	var k access.CreatedKey
+	if err := g.act(ctx, act, in, &k); err != nil {
+		return err
+	}
+	if j.JSON {
+		return g.print(k)
+	}
+	_, err := fmt.Fprintf(g.Out, "%s\n\nThis is key %s, valid until %s. Keep it now: it is not shown again.\n", k.Key, k.ID, k.ExpiresAt)
+	return err
+}
+
+var keyHeader = []string{"ID", "KEY", "NAME", "ENV", "STATUS", "SCOPES", "NETWORKS", "PIN", "EXPIRES", "LAST USED"}
+
+func keyRow(k access.KeyInfo) []string {
+	networks := make([]string, len(k.Networks))
+	for i, net := range k.Networks {
+		networks[i] = net.String()
+	}
+	return []string{k.ID, "kart_" + k.Environment + "_" + k.KidShort + "...", k.Name, k.Environment, string(k.Status),
+		strings.Join(k.Scopes, ","), strings.Join(networks, ","), k.VersionPin, minute(k.ExpiresAt), minute(k.LastUsedAt)}
+}
+
+// minute is a time as people read it in a table.
+func minute(t clock.Micros) string {
+	if t == 0 {
+		return "never"
+	}
+	return t.Time().Format("2006-01-02 15:04Z")
+}

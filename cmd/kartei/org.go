@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"kartei/access"
+	"kartei/admin"
+)
+
+type orgCmd struct {
+	Create orgCreateCmd `cmd:"" help:"Make an organization, and its sandbox beside it."`
+	List   orgListCmd   `cmd:"" help:"List organizations and their sandboxes."`
+	Show   orgShowCmd   `cmd:"" help:"Show one organization."`
+	Set    orgSetCmd    `cmd:"" help:"Change an organization: its name, its state, and whether its API is open."`
+}
+
+type orgCreateCmd struct {
+	Name    string       `arg:"" help:"Name to show."`
+	Module  string       `name:"module" placeholder:"on|off" help:"Module publicApi; off unless said otherwise."`
+	Secrecy string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; undeclared unless said otherwise."`
+	Level   access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API; off unless said otherwise."`
+	JSON
+}
+
+// Run makes an organization.
+func (c *orgCreateCmd) Run(ctx context.Context, g *Globals) error {
+	in := access.NewOrganization{Name: c.Name, Module: c.Module, Secrecy: c.Secrecy, Level: c.Level}
+	return showOrg(ctx, g, c.JSON, "org.create", in)
+}
+
+type orgListCmd struct {
+	pageFlags
+	JSON
+}
+
+// Run lists organizations.
+func (c *orgListCmd) Run(ctx context.Context, g *Globals) error {
+	var page access.List[access.OrganizationInfo]
+	if err := g.act(ctx, "org.list", c.page(""), &page); err != nil {
+		return err
+	}
+	return printList(g, c.JSON, page, orgHeader, orgRow)
+}
+
+type orgShowCmd struct {
+	ID string `arg:"" help:"The organization, org_..."`
+	JSON
+}
+
+// Run shows one organization.
+func (c *orgShowCmd) Run(ctx context.Context, g *Globals) error {
+	return showOrg(ctx, g, c.JSON, "org.show", access.ByID{ID: c.ID})
+}
+
+type orgSetCmd struct {
+	ID      string        `arg:"" help:"The organization, org_..."`
+	Name    *string       `name:"name" placeholder:"NAME" help:"Name to show."`
+	Module  *string       `name:"module" placeholder:"on|off" help:"Module publicApi. While it is off, keys rest and calls get 403 API_MODULE_DISABLED."`
+	Level   *access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API. With off calls get 401, with read writes get 403."`
+	Secrecy *string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; the API needs it."`
+	State   *access.State `name:"state" placeholder:"open|closed|deleting" help:"Where the organization stands; only an open one is served."`
+	JSON
+}
+
+// Run changes an organization.
+func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
+	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.State == nil {
+		return nothingToSet("--name, --module, --level, --secrecy or --state")
+	}
+	return showOrg(ctx, g, c.JSON, "org.set", access.OrganizationChange{
+		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, State: c.State,
+	})
+}
+
+// showOrg carries out an act that answers with an organization.
+func showOrg(ctx context.Context, g *Globals, j JSON, act string, in any) error {
+	var o access.OrganizationInfo
+	if err := g.act(ctx, act, in, &o); err != nil {
+		return err
+	}
+	return printOne(g, j, o, orgHeader, orgRow)
+}
+
+var orgHeader = []string{"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "SANDBOX"}
+
+func orgRow(o access.OrganizationInfo) []string {
+	sandbox := o.SandboxID
+	if o.SandboxOf != "" {
+		sandbox = "of " + o.SandboxOf
+	}
+	return []string{o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), sandbox}
+}
+
+// pageFlags ask for a part of a list.
+type pageFlags struct {
+	Limit int    `name:"limit" default:"1000" placeholder:"N" help:"At most so many entries, up to 1000."`
+	After string `name:"after" placeholder:"ID" help:"Go on after this entry."`
+}
+
+func (p pageFlags) page(org string) access.Page {
+	return access.Page{Organization: org, Limit: p.Limit, After: p.After}
+}
+
+// flagNames are the flags that stand for the fields of acts.
+var flagNames = map[string]string{
+	"organizationId": "--org", "principalId": "--principal", "environment": "--env", "networks": "--ip",
+	"expiresIn": "--expires-in", "versionPin": "--pin", "scopes": "--scopes", "rights": "--rights",
+	"email": "--email", "role": "--role", "module": "--module", "level": "--level", "secrecy": "--secrecy",
+	"state": "--state", "limit": "--limit",
+}
+
+// act carries out an administrative act, in the server that runs on the data
+// or else on the data itself. Its errors name the command and the flags.
+func (g *Globals) act(ctx context.Context, name string, in, out any) error {
+	caller, done, err := g.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := caller.Call(ctx, name, in, out); err != nil {
+		return fmt.Errorf("%s: %s", strings.ReplaceAll(name, ".", " "), admin.Sentence(err, flagNames))
+	}
+	return nil
+}
+
+func nothingToSet(flags string) error {
+	return usageError{errors.New("nothing to change: give " + flags)}
+}
+
+// printOne prints an answer as JSON, or for people as a table of one row.
+func printOne[T any](g *Globals, j JSON, v T, header []string, row func(T) []string) error {
+	if j.JSON {
+		return g.print(v)
+	}
+	return table(g, header, [][]string{row(v)})
+}
+
+// printList prints a page of a list.
+func printList[T any](g *Globals, j JSON, page access.List[T], header []string, row func(T) []string) error {
+	if j.JSON {
+		return g.print(page)
+	}
+	rows := make([][]string, len(page.Data))
+	for i, v := range page.Data {
+		rows[i] = row(v)
+	}
+	if err := table(g, header, rows); err != nil || !page.HasMore {
+		return err
+	}
+	_, err := fmt.Fprintf(g.Err, "There are more: --after %s\n", rows[len(rows)-1][0])
+	return err
+}
+
+func table(g *Globals, header []string, rows [][]string) error {
+	w := tabwriter.NewWriter(g.Out, 0, 0, 2, ' ', 0)
+	for _, cells := range append([][]string{header}, rows...) {
+		for i, cell := range cells {
+			if cell == "" {
+				cells[i] = "-"
+			}
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+
+	"kartei/access"
+)
+
+type serviceAccountCmd struct {
+	Create serviceAccountCreateCmd `cmd:"" help:"Make a service account."`
+	List   serviceAccountListCmd   `cmd:"" help:"List service accounts."`
+	Set    serviceAccountSetCmd    `cmd:"" help:"Change a service account: name, role, rights, or disable it."`
+}
+
+type serviceAccountCreateCmd struct {
+	Org    string                  `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
+	Name   string                  `name:"name" required:"" placeholder:"NAME" help:"Name to show."`
+	Role   access.Role             `name:"role" default:"member" placeholder:"admin|member|viewer" help:"What the service account is in the organization."`
+	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"What the role is narrowed to, for example contacts=read,documents=none."`
+	JSON
+}
+
+// Run makes a service account.
+func (c *serviceAccountCreateCmd) Run(ctx context.Context, g *Globals) error {
+	return showPrincipal(ctx, g, c.JSON, "service-account.create", access.NewPrincipal{
+		Organization: c.Org, Name: c.Name, Role: c.Role, Rights: c.Rights,
+	})
+}
+
+type serviceAccountListCmd struct {
+	Org string `name:"org" placeholder:"ORG" help:"Only those of this organization."`
+	pageFlags
+	JSON
+}
+
+// Run lists service accounts.
+func (c *serviceAccountListCmd) Run(ctx context.Context, g *Globals) error {
+	return listPrincipals(ctx, g, c.JSON, "service-account.list", c.page(c.Org))
+}
+
+type serviceAccountSetCmd struct {
+	ID string `arg:"" help:"The service account, svc_..."`
+	principalChange
+	JSON
+}
+
+// Run changes a service account.
+func (c *serviceAccountSetCmd) Run(ctx context.Context, g *Globals) error {
+	return setPrincipal(ctx, g, c.JSON, "service-account.set", c.change(c.ID))
+}

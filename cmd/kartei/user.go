@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"kartei/access"
+)
+
+type userCmd struct {
+	Create userCreateCmd `cmd:"" help:"Make a user."`
+	List   userListCmd   `cmd:"" help:"List users."`
+	Set    userSetCmd    `cmd:"" help:"Change a user: name, email, role, rights, or disable them."`
+}
+
+type userCreateCmd struct {
+	Org    string                  `name:"org" required:"" placeholder:"ORG" help:"The user's organization, org_..."`
+	Name   string                  `name:"name" required:"" placeholder:"NAME" help:"Name to show."`
+	Email  string                  `name:"email" required:"" placeholder:"ADDRESS" help:"Address to sign in with, used by no other user of the instance."`
+	Role   access.Role             `name:"role" default:"member" placeholder:"admin|member|viewer" help:"What the user is in the organization."`
+	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"What the role is narrowed to, for example contacts=read,documents=none."`
+	JSON
+}
+
+// Run makes a user.
+func (c *userCreateCmd) Run(ctx context.Context, g *Globals) error {
+	return showPrincipal(ctx, g, c.JSON, "user.create", access.NewPrincipal{
+		Organization: c.Org, Name: c.Name, Email: c.Email, Role: c.Role, Rights: c.Rights,
+	})
+}
+
+type userListCmd struct {
+	Org string `name:"org" placeholder:"ORG" help:"Only those of this organization."`
+	pageFlags
+	JSON
+}
+
+// Run lists users.
+func (c *userListCmd) Run(ctx context.Context, g *Globals) error {
+	return listPrincipals(ctx, g, c.JSON, "user.list", c.page(c.Org))
+}
+
+type userSetCmd struct {
+	ID    string  `arg:"" help:"The user, usr_..."`
+	Email *string `name:"email" placeholder:"ADDRESS" help:"Address to sign in with."`
+	principalChange
+	JSON
+}
+
+// Run changes a user.
+func (c *userSetCmd) Run(ctx context.Context, g *Globals) error {
+	change := c.change(c.ID)
+	change.Email = c.Email
+	return setPrincipal(ctx, g, c.JSON, "user.set", change)
+}
+
+// principalChange are the flags that users and service accounts share.
+type principalChange struct {
+	Name   *string                 `name:"name" placeholder:"NAME" help:"Name to show."`
+	Role   *access.Role            `name:"role" placeholder:"admin|member|viewer" help:"What they are in the organization."`
+	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"What the role is narrowed to, for the families named: none, read or write."`
+	// One flag of two forms would not tell 'not given' from 'no'.
+	Disable bool `name:"disable" xor:"disabled" help:"Refuse all their keys and sign-ins from now on."`
+	Enable  bool `name:"enable" xor:"disabled" help:"Undo --disable."`
+}
+
+func (c *principalChange) change(id string) access.PrincipalChange {
+	change := access.PrincipalChange{ID: id, Name: c.Name, Role: c.Role, Rights: c.Rights}
+	if c.Disable || c.Enable {
+		change.Disabled = &c.Disable
+	}
+	return change
+}
+
+func setPrincipal(ctx context.Context, g *Globals, j JSON, act string, change access.PrincipalChange) error {
+	if change.Name == nil && change.Email == nil && change.Role == nil && len(change.Rights) == 0 && change.Disabled == nil {
+		return nothingToSet("--name, --role, --rights, --disable or --enable")
+	}
+	return showPrincipal(ctx, g, j, act, change)
+}
+
+// showPrincipal carries out an act that answers with a user or service account.
+func showPrincipal(ctx context.Context, g *Globals, j JSON, act string, in any) error {
+	var p access.PrincipalInfo
+	if err := g.act(ctx, act, in, &p); err != nil {
+		return err
+	}
+	return printOne(g, j, p, principalHeader, principalRow)
+}
+
+func listPrincipals(ctx context.Context, g *Globals, j JSON, act string, in access.Page) error {
+	var page access.List[access.PrincipalInfo]
+	if err := g.act(ctx, act, in, &page); err != nil {
+		return err
+	}
+	return printList(g, j, page, principalHeader, principalRow)
+}
+
+var principalHeader = []string{"ID", "NAME", "EMAIL", "ROLE", "RIGHTS", "STATUS", "ORGANIZATION"}
+
+func principalRow(p access.PrincipalInfo) []string {
+	rights := make([]string, 0, len(p.Rights))
+	for _, family := range slices.Sorted(maps.Keys(p.Rights)) {
+		rights = append(rights, family+"="+string(p.Rights[family]))
+	}
+	status := "active"
+	if p.Disabled {
+		status = "disabled"
+	}
+	return []string{p.ID, p.Name, p.Email, string(p.Role), strings.Join(rights, ","), status, p.OrganizationID}
+}
