@@ -42,9 +42,7 @@ func loadAssets() (*assets, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: redoc: %w", err)
 	}
-	c := newContent("text/javascript; charset=utf-8", cacheHashed, body)
-	c.gzipped = packed
-	a.add("redoc/redoc.js", c)
+	a.add("redoc/redoc.js", packedContent("text/javascript; charset=utf-8", cacheHashed, body, packed))
 	return a, nil
 }
 

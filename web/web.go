@@ -56,13 +56,19 @@ type content struct {
 	gzipped     []byte
 }
 
+// newContent makes an answer and its compressed form.
 func newContent(contentType, cache string, body []byte) *content {
-	sum := sha256.Sum256(body)
 	var packed bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	w := gzip.NewWriter(&packed)
 	_, _ = w.Write(body)
 	_ = w.Close()
-	return &content{contentType: contentType, cache: cache, etag: hex.EncodeToString(sum[:8]), body: body, gzipped: packed.Bytes()}
+	return packedContent(contentType, cache, body, packed.Bytes())
+}
+
+// packedContent makes an answer whose compressed form is there already.
+func packedContent(contentType, cache string, body, gzipped []byte) *content {
+	sum := sha256.Sum256(body)
+	return &content{contentType: contentType, cache: cache, etag: hex.EncodeToString(sum[:8]), body: body, gzipped: gzipped}
 }
 
 type handler struct {
@@ -125,11 +131,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveSpec(w, r, l)
 		return
 	}
-	if _, ok := h.pages[l][path]; ok && !strings.HasPrefix(path, "!") {
+	if h.pages[l][path] != nil && strings.HasPrefix(path, "/") {
 		h.page(w, r, l, path, http.StatusOK)
 		return
 	}
 	if short := strings.TrimSuffix(path, "/"); short == "/docs" || short != path && h.pages[l][short] != nil {
+		if r.URL.RawQuery != "" {
+			short += "?" + r.URL.RawQuery
+		}
 		http.Redirect(w, r, short, http.StatusPermanentRedirect)
 		return
 	}

@@ -22,10 +22,10 @@
         border: { dark: c.line, light: c.line },
         gray: { 50: c.raised, 100: c.raised },
         responses: {
-          success: { color: c.good, backgroundColor: c.raised },
-          error: { color: c.bad, backgroundColor: c.raised },
-          redirect: { color: c.muted, backgroundColor: c.raised },
-          info: { color: c.muted, backgroundColor: c.raised },
+          success: { color: c.good, backgroundColor: c.raised, tabTextColor: dark.good },
+          error: { color: c.bad, backgroundColor: c.raised, tabTextColor: dark.bad },
+          redirect: { color: c.muted, backgroundColor: c.raised, tabTextColor: dark.muted },
+          info: { color: c.muted, backgroundColor: c.raised, tabTextColor: dark.muted },
         },
         // White text stands on these: at least 4.5:1.
         http: { get: "#1f6b32", post: "#1d4f91", patch: "#7a4a00", delete: "#a3211f", put: "#5b3a8a", head: "#57534b", options: "#57534b", basic: "#57534b", link: "#57534b" },
@@ -53,26 +53,43 @@
 
   // What Redoc writes in English whatever its labels say.
   const words = {
-    "Authorizations:": "Anmeldung:", "query": "Query", "path": "Pfad", "header": "Header", " Parameters": "-Parameter",
-    "query Parameters": "Query-Parameter", "path Parameters": "Pfad-Parameter", "header Parameters": "Header", "cookie Parameters": "Cookies",
-    "Request Body schema: ": "Körper der Anfrage: ", "Request Body schema:": "Körper der Anfrage:", "Response Schema: ": "Körper der Antwort: ", "Response Schema:": "Körper der Antwort:",
-    "Response Headers": "Header der Antwort", "required": "erforderlich", "additional property": "weitere Angabe", "read-only": "nur lesbar", "write-only": "nur schreibbar",
-    "Content type": "Inhaltstyp", "Copy": "Kopieren", "Copied": "Kopiert", "Expand all": "Alles aufklappen", "Collapse all": "Alles zuklappen", " Expand all ": "Alles aufklappen", " Collapse all ": "Alles zuklappen",
-    "License:": "Lizenz:", "License: ": "Lizenz: ", "API docs by Redocly": "Darstellung: Redoc von Redocly", "Payload": "Körper", "Show pattern": "Muster zeigen", "Hide pattern": "Muster verbergen",
-    "Security Scheme Type:": "Art der Anmeldung:", "Security Scheme Type: ": "Art der Anmeldung: ", "HTTP Authorization Scheme:": "HTTP-Verfahren:", "HTTP Authorization Scheme: ": "HTTP-Verfahren: ", "Bearer format:": "Format:", "Required scopes: ": "Nötige Scopes: ", "Required scopes:": "Nötige Scopes:",
-    "Authorization URL: ": "Adresse der Freigabe: ", "Token URL: ": "Adresse für Tokens: ", "Refresh URL: ": "Adresse für neue Tokens: ", "Scopes:": "Scopes:", "Flow type: ": "Ablauf: ", "Authentication": "Anmeldung",
-    "One of": "Eines von", "Any of": "Mindestens eines von", "Example": "Beispiel", "No sample": "Kein Beispiel", "Search...": "Suchen …", "Menu": "Menü",
+    "Authorizations:": "Anmeldung:", "Request Body schema:": "Körper der Anfrage:",
+    "Response Schema:": "Körper der Antwort:", "Response Headers": "Header der Antwort", "required": "erforderlich",
+    "additional property": "weitere Angabe", "property name*": "beliebiger Name*", "read-only": "nur lesbar", "write-only": "nur schreibbar",
+    "Content type": "Inhaltstyp", "Copy": "Kopieren", "Copied": "Kopiert", "Expand all": "Alles aufklappen", "Collapse all": "Alles zuklappen",
+    "License:": "Lizenz:", "API docs by Redocly": "Darstellung: Redoc von Redocly", "Payload": "Körper",
+    "Show pattern": "Muster zeigen", "Hide pattern": "Muster verbergen", "Authentication": "Anmeldung",
+    "Security Scheme Type:": "Art der Anmeldung:", "HTTP Authorization Scheme:": "HTTP-Verfahren:", "Bearer format:": "Format:",
+    "Flow type:": "Ablauf:", "Authorization URL:": "Adresse der Freigabe:", "Token URL:": "Adresse für Tokens:", "Refresh URL:": "Adresse für neue Tokens:",
+    "Required scopes:": "Nötige Scopes:", "One of": "Eines von", "Any of": "Mindestens eines von", "Example": "Beispiel", "No sample": "Kein Beispiel",
+    "Search...": "Suchen …", "Menu": "Menü",
   };
 
+  // The parts of a heading such as "query Parameters".
+  const heading = { "query": "Query", "path": "Pfad", "header": "Header", "cookie": "Cookie", " Parameters": "-Parameter" };
+
+  // word returns text in German where it is one of the words, with the white
+  // space around it.
+  function word(text) {
+    const bare = text.trim();
+    return Object.hasOwn(words, bare) ? text.replace(bare, words[bare]) : text;
+  }
+
+  // translate leaves what the document itself says as it is: its prose, its
+  // examples, and its names, which Redoc sets in the typewriter face.
   function translate(node) {
     if (node.nodeType === Node.TEXT_NODE) {
-      // What the document itself says stays as it is.
-      if (Object.hasOwn(words, node.nodeValue) && !node.parentElement.closest(".redoc-markdown, .redoc-json, code, pre")) {
-        node.nodeValue = words[node.nodeValue];
+      if (node.parentElement.tagName === "H5" && Object.hasOwn(heading, node.nodeValue)) {
+        node.nodeValue = heading[node.nodeValue];
+        return;
+      }
+      const text = word(node.nodeValue);
+      if (text !== node.nodeValue && !node.parentElement.closest(".redoc-markdown, .redoc-json, code, pre, .property-name")) {
+        node.nodeValue = text;
       }
       return;
     }
-    if (node.placeholder && Object.hasOwn(words, node.placeholder)) { node.placeholder = words[node.placeholder]; }
+    if (node.placeholder) { node.placeholder = word(node.placeholder); }
     node.childNodes.forEach(translate);
   }
 

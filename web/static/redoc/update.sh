@@ -10,10 +10,11 @@ trap 'rm -rf "$work"' EXIT
 bundles=$work/package/bundles
 echo "$sha256  $bundles/redoc.standalone.js" | sha256sum --check --quiet
 
-# Two changes. The maker's logo would be fetched from another host: its element
+# Three changes. The maker's logo would be fetched from another host: its element
 # becomes nothing, the maker's name and link stay. And the style elements that
 # the bundle writes while it loads get the nonce of its own script element, as
-# those that it writes later get the nonce option.
+# those that it writes later get the nonce option. And one fixed colour, which is
+# too dark on a dark ground and has no class of its own, follows its surroundings.
 python3 - "$bundles/redoc.standalone.js" <<'PATCH'
 import sys
 path = sys.argv[1]
@@ -21,6 +22,7 @@ text = open(path, encoding="utf-8").read()
 for old, new in [
     ('e?n.createElement("img",{alt:"redocly logo",onError:()=>t(!1),src:"https://cdn.redoc.ly/redoc/logo-mini.svg"}):null', "null"),
     ("r.nc=void 0;", "r.nc=document.currentScript?document.currentScript.nonce:void 0;"),
+    ("color: #0e7c86;", "color: inherit;"),
 ]:
     if text.count(old) != 1:
         sys.exit("not where it was, look at the new bundle: " + old)

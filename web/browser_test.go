@@ -1,0 +1,98 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// chromium returns the browser's path. Without one the test is skipped, but
+// not in CI.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const missing = "chromium is not installed (Debian: apt-get install chromium)"
+	if os.Getenv("CI") == "true" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+	return ""
+}
+
+// browse loads a page in a browser and returns the document after its scripts
+// ran, and what the browser wrote to its console.
+func browse(t *testing.T, url string) (dom, console string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var out, messages bytes.Buffer
+	cmd := exec.CommandContext(ctx, chromium(t), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
+		"--user-data-dir="+t.TempDir(), "--enable-logging=stderr", "--v=0", "--virtual-time-budget=20000", "--dump-dom", url)
+	cmd.Stdout, cmd.Stderr = &out, &messages
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, messages.String())
+	}
+	for line := range strings.Lines(messages.String()) {
+		if strings.Contains(line, "CONSOLE") {
+			console += line
+		}
+	}
+	return out.String(), console
+}
+
+// The reference is drawn from the binary alone: every operation stands in the
+// page, and the browser had nothing to complain about, not even the policy.
+func TestReferenceInABrowser(t *testing.T) {
+	server := httptest.NewServer(newHandler(t))
+	defer server.Close()
+	tests := []struct {
+		query string
+		want  []string
+	}{
+		{"?lang=de", []string{"Eigene Angaben lesen", "Kontakte auflisten", "Kontakt löschen", "Beispielantworten", "Query-Parameter", "Größe der Seite."}},
+		{"?lang=en&version=2027-02-01", []string{"Kontakt anlegen", "Response samples", "query", "2027-02-01"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.query, func(t *testing.T) {
+			dom, console := browse(t, server.URL+"/docs"+tt.query)
+			if console != "" {
+				t.Errorf("the browser's console:\n%s", console)
+			}
+			_, drawn, found := strings.Cut(dom, `id="reference"`)
+			if !found {
+				t.Fatal("no place for the reference")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(drawn, want) {
+					t.Errorf("the drawn reference lacks %q", want)
+				}
+			}
+			if !strings.Contains(dom, `id="status" role="status" hidden=""`) {
+				t.Error("the page still says that it is loading, or that it failed")
+			}
+		})
+	}
+}
+
+// A plain page, in a browser, has its style and nothing to complain about.
+func TestPageInABrowser(t *testing.T) {
+	server := httptest.NewServer(newHandler(t))
+	defer server.Close()
+	dom, console := browse(t, server.URL+"/problems/NOT_FOUND?lang=en")
+	if console != "" {
+		t.Errorf("the browser's console:\n%s", console)
+	}
+	if !strings.Contains(dom, "Not found") {
+		t.Error("the page is empty")
+	}
+}

@@ -1,0 +1,474 @@
+package web_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"kartei/fault"
+	"kartei/web"
+)
+
+const base = "https://kartei.example"
+
+var languages = []fault.Language{fault.German, fault.English}
+
+func spec(t testing.TB) []byte {
+	t.Helper()
+	b, err := os.ReadFile("testdata/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func newHandler(t testing.TB) http.Handler {
+	t.Helper()
+	document := spec(t)
+	h, err := web.Handler(web.Options{
+		BaseURL:  base,
+		Versions: []string{"2026-11-01", "2027-02-01"},
+		Spec: func(version string) ([]byte, bool) {
+			if version == "2027-02-01" {
+				return bytes.ReplaceAll(document, []byte("2026-11-01"), []byte(version)), true
+			}
+			return document, version == "2026-11-01"
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// do sends a request; headers are name and value in turn.
+func do(t testing.TB, h http.Handler, method, target string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(method, target, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func get(t testing.TB, h http.Handler, target string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	return do(t, h, http.MethodGet, target, headers...)
+}
+
+// allPages are the addresses of every page, without the reference's versions.
+func allPages() []string {
+	paths := []string{"/", "/docs", "/problems"}
+	for _, c := range fault.Codes() {
+		paths = append(paths, "/problems/"+string(c))
+	}
+	return paths
+}
+
+func TestHandlerRefusesMissingDocuments(t *testing.T) {
+	none := func(string) ([]byte, bool) { return nil, false }
+	for _, versions := range [][]string{nil, {"2026-11-01"}} {
+		if _, err := web.Handler(web.Options{BaseURL: base, Versions: versions, Spec: none}); err == nil {
+			t.Errorf("versions %v without documents were taken", versions)
+		}
+	}
+}
+
+func TestEveryCodeHasItsPageInBothLanguages(t *testing.T) {
+	h := newHandler(t)
+	for _, c := range fault.Codes() {
+		e := c.Entry()
+		path, ok := strings.CutPrefix(c.TypeURI(base), base)
+		if !ok {
+			t.Fatalf("type %s is not below %s", c.TypeURI(base), base)
+		}
+		bodies := map[fault.Language]string{}
+		for _, l := range languages {
+			w := get(t, h, path+"?lang="+string(l))
+			if w.Code != 200 || w.Header().Get("Content-Language") != string(l) {
+				t.Fatalf("%s %s: %d, Content-Language %q", c, l, w.Code, w.Header().Get("Content-Language"))
+			}
+			text := visible(w.Body.String())
+			bodies[l] = text
+			for _, want := range []string{
+				string(c), strconv.Itoa(e.Status), c.TypeURI(base), e.Title.In(l),
+				plain(e.What.In(l)), plain(e.Why.In(l)), plain(e.Do.In(l)), e.Example.Request,
+				`"code": "` + string(c) + `"`, "HTTP/1.1 " + strconv.Itoa(e.Status),
+			} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s %s: the page lacks %q", c, l, want)
+				}
+			}
+			if strings.Contains(text, "`") {
+				t.Errorf("%s %s: a backtick without its pair", c, l)
+			}
+		}
+		if bodies[fault.German] == bodies[fault.English] {
+			t.Errorf("%s: the same page in both languages", c)
+		}
+	}
+}
+
+// plain is a text of the catalogue as a reader sees it.
+func plain(s string) string { return strings.ReplaceAll(s, "`", "") }
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// visible returns the text of a page.
+func visible(page string) string { return html.UnescapeString(tag.ReplaceAllString(page, "")) }
+
+func TestUnauthenticatedExampleHasNoDetail(t *testing.T) {
+	text := visible(get(t, newHandler(t), "/problems/UNAUTHENTICATED").Body.String())
+	if strings.Contains(text, `"detail"`) || !strings.Contains(text, "WWW-Authenticate: Bearer") {
+		t.Errorf("the example is not what is sent:\n%s", text)
+	}
+}
+
+func TestIndexListsEveryCode(t *testing.T) {
+	h := newHandler(t)
+	for _, l := range languages {
+		page := get(t, h, "/problems?lang="+string(l)).Body.String()
+		for _, c := range fault.Codes() {
+			if !strings.Contains(page, fmt.Sprintf(`href="/problems/%s?lang=%s"`, c, l)) {
+				t.Errorf("%s: no link to %s", l, c)
+			}
+		}
+		for _, c := range fault.FieldCodes() {
+			if !strings.Contains(visible(page), string(c)+c.Entry().Meaning.In(l)) {
+				t.Errorf("%s: field code %s is not explained", l, c)
+			}
+		}
+	}
+}
+
+var link = regexp.MustCompile(`(?:href|src|data-spec)="([^"]*)"`)
+
+// Every address on every page leads somewhere, and none to another host.
+func TestLinksResolve(t *testing.T) {
+	h := newHandler(t)
+	seen := map[string]bool{}
+	for _, path := range append(allPages(), "/docs?version=2027-02-01", "/missing") {
+		for _, l := range languages {
+			sep := "?"
+			if strings.Contains(path, "?") {
+				sep = "&"
+			}
+			page := get(t, h, path+sep+"lang="+string(l)).Body.String()
+			for _, m := range link.FindAllStringSubmatch(page, -1) {
+				target, fragment, _ := strings.Cut(html.UnescapeString(m[1]), "#")
+				if target == "" {
+					if !strings.Contains(page, `id="`+fragment+`"`) {
+						t.Errorf("%s: no element %s", path, fragment)
+					}
+					continue
+				}
+				if !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") {
+					t.Errorf("%s: link to another place: %s", path, target)
+					continue
+				}
+				w := get(t, h, target)
+				if w.Code != 200 {
+					t.Errorf("%s: %s answers %d", path, target, w.Code)
+				}
+				if fragment != "" && !strings.Contains(w.Body.String(), `id="`+fragment+`"`) {
+					t.Errorf("%s: %s has no element %s", path, target, fragment)
+				}
+				seen[target] = true
+			}
+		}
+	}
+	if len(seen) < 2*len(fault.Codes()) {
+		t.Errorf("only %d addresses found", len(seen))
+	}
+}
+
+func TestLanguage(t *testing.T) {
+	h := newHandler(t)
+	tests := []struct {
+		query, header string
+		want          fault.Language
+	}{
+		{"", "", fault.German},
+		{"", "en", fault.English},
+		{"", "en-GB,en;q=0.9,de;q=0.8", fault.English},
+		{"", "de-DE,de;q=0.9,en;q=0.8", fault.German},
+		{"", "de;q=0.5, EN;q=0.6", fault.English},
+		{"", "fr, en;q=0.1", fault.English},
+		{"", "fr", fault.German},
+		{"", "*", fault.German},
+		{"", "en;q=0", fault.German},
+		{"", "en;q=2", fault.German},
+		{"", "en;q=nan", fault.German},
+		{"", ";;,,=q", fault.German},
+		{"?lang=en", "de", fault.English},
+		{"?lang=de", "en", fault.German},
+		{"?lang=fr", "en", fault.English},
+	}
+	for _, tt := range tests {
+		for _, path := range []string{"/", "/docs", "/missing"} {
+			w := get(t, h, path+tt.query, "Accept-Language", tt.header)
+			if got := w.Header().Get("Content-Language"); got != string(tt.want) {
+				t.Errorf("%s%s with %q: %s, want %s", path, tt.query, tt.header, got, tt.want)
+			}
+			if !strings.Contains(w.Body.String(), `<html lang="`+string(tt.want)+`">`) {
+				t.Errorf("%s%s: the page's own language differs", path, tt.query)
+			}
+			if !slices.Contains(w.Header().Values("Vary"), "Accept-Language") {
+				t.Errorf("%s: Vary %q", path, w.Header().Values("Vary"))
+			}
+		}
+	}
+}
+
+func TestLanguageSwitch(t *testing.T) {
+	h := newHandler(t)
+	for _, path := range allPages() {
+		for _, l := range languages {
+			other := fault.English
+			if l == fault.English {
+				other = fault.German
+			}
+			page := get(t, h, path+"?lang="+string(l)).Body.String()
+			want := fmt.Sprintf(`href="%s?lang=%s" hreflang="%s" lang="%s"`, path, other, other, other)
+			if !strings.Contains(page, want) {
+				t.Errorf("%s in %s: no switch %s", path, l, want)
+			}
+		}
+	}
+}
+
+func TestNotFound(t *testing.T) {
+	h := newHandler(t)
+	for _, path := range []string{
+		"/problems/NO_SUCH_CODE", "/problems/not_found", "/problems/NOT_FOUND/x", "/problems//", "/x", "/static/",
+		"/static/pages.css", "/static/../web.go", "/!404", "/%21404", "/!405", "/docs?version=2020-01-01",
+		"/docs/openapi.json?version=../x", "//evil.example/docs/", "/%00",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(strings.ReplaceAll(strings.ReplaceAll(path, "%21", "!"), "%00", "\x00"), "?")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusNotFound || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || w.Header().Get("ETag") != "" {
+			t.Errorf("%s: %d %s", path, w.Code, w.Header())
+		}
+		if strings.Contains(w.Body.String(), "evil.example") {
+			t.Errorf("%s: the page repeats what it was sent", path)
+		}
+	}
+}
+
+func TestSlashAtTheEnd(t *testing.T) {
+	h := newHandler(t)
+	for _, path := range []string{"/docs", "/problems", "/problems/NOT_FOUND"} {
+		w := get(t, h, path+"/?lang=en")
+		if w.Code != http.StatusPermanentRedirect || w.Header().Get("Location") != path+"?lang=en" {
+			t.Errorf("%s/: %d to %q", path, w.Code, w.Header().Get("Location"))
+		}
+	}
+}
+
+func TestMethods(t *testing.T) {
+	h := newHandler(t)
+	for _, path := range []string{"/", "/docs", "/docs/openapi.json", "/problems", "/problems/NOT_FOUND", "/missing"} {
+		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "BREW"} {
+			w := do(t, h, method, path)
+			if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s: %d, Allow %q", method, path, w.Code, w.Header().Get("Allow"))
+			}
+		}
+		want := get(t, h, path)
+		w := do(t, h, http.MethodHead, path)
+		if w.Code != want.Code || w.Body.Len() != 0 || w.Header().Get("Content-Length") != strconv.Itoa(want.Body.Len()) {
+			t.Errorf("HEAD %s: %d, %d bytes, Content-Length %s", path, w.Code, w.Body.Len(), w.Header().Get("Content-Length"))
+		}
+	}
+}
+
+func TestSecurityHeaders(t *testing.T) {
+	h := newHandler(t)
+	for _, path := range append(allPages(), "/missing", "/docs/openapi.json") {
+		header := get(t, h, path).Header()
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+			"Cross-Origin-Opener-Policy": "same-origin", "Set-Cookie": "",
+		} {
+			if got := header.Get(name); got != want {
+				t.Errorf("%s: %s %q, want %q", path, name, got, want)
+			}
+		}
+		policy := header.Get("Content-Security-Policy")
+		if !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "frame-ancestors 'none'") ||
+			strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || strings.Contains(policy, "*") {
+			t.Errorf("%s: policy %q", path, policy)
+		}
+		if (path == "/docs") != strings.Contains(policy, "script-src 'self';") {
+			t.Errorf("%s: scripts in policy %q", path, policy)
+		}
+	}
+}
+
+var inline = regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|javascript:|<script[^>]*>[^<]`)
+
+func TestNothingInline(t *testing.T) {
+	h := newHandler(t)
+	for _, path := range allPages() {
+		page := get(t, h, path).Body.String()
+		if found := inline.FindString(page); found != "" {
+			t.Errorf("%s: inline code or style: %q", path, found)
+		}
+	}
+}
+
+func TestReferenceNonce(t *testing.T) {
+	h := newHandler(t)
+	nonce := regexp.MustCompile(`style-src 'self' 'nonce-([A-Z2-7]{26,})'`)
+	seen := map[string]bool{}
+	for range 3 {
+		w := get(t, h, "/docs")
+		m := nonce.FindStringSubmatch(w.Header().Get("Content-Security-Policy"))
+		if m == nil {
+			t.Fatalf("no nonce in %q", w.Header().Get("Content-Security-Policy"))
+		}
+		if strings.Count(w.Body.String(), m[1]) != 2 || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("the page does not carry its nonce, or is kept: %s", w.Header().Get("Cache-Control"))
+		}
+		seen[m[1]] = true
+	}
+	if len(seen) != 3 {
+		t.Error("a nonce came twice")
+	}
+}
+
+func TestSpecIsServedByteForByte(t *testing.T) {
+	h := newHandler(t)
+	w := get(t, h, "/docs/openapi.json")
+	if !bytes.Equal(w.Body.Bytes(), spec(t)) || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("not the document: %d, %s", w.Code, w.Header())
+	}
+	w = get(t, h, "/docs/openapi.json?version=2027-02-01")
+	if !strings.Contains(w.Body.String(), `"version": "2027-02-01"`) {
+		t.Error("not the document of the version asked for")
+	}
+}
+
+func TestCaching(t *testing.T) {
+	h := newHandler(t)
+	css := regexp.MustCompile(`/static/pages-[0-9a-f]{16}\.css`).FindString(get(t, h, "/").Body.String())
+	script := regexp.MustCompile(`/static/redoc/redoc-[0-9a-f]{16}\.js`).FindString(get(t, h, "/docs").Body.String())
+	for path, cache := range map[string]string{
+		"/": "public, max-age=300", "/problems/NOT_FOUND": "public, max-age=300", "/docs/openapi.json": "public, max-age=300",
+		css: "public, max-age=31536000, immutable", script: "public, max-age=31536000, immutable",
+	} {
+		for _, encoding := range []string{"", "gzip", "br, gzip;q=0.5", "gzip;q=0", "*"} {
+			w := get(t, h, path, "Accept-Encoding", encoding)
+			etag := w.Header().Get("ETag")
+			if w.Code != 200 || etag == "" || w.Header().Get("Cache-Control") != cache {
+				t.Fatalf("%s: %d, ETag %q, Cache-Control %q", path, w.Code, etag, w.Header().Get("Cache-Control"))
+			}
+			zipped := encoding == "gzip" || encoding == "br, gzip;q=0.5"
+			if zipped != (w.Header().Get("Content-Encoding") == "gzip") {
+				t.Errorf("%s: encoding %q for %q", path, w.Header().Get("Content-Encoding"), encoding)
+			}
+			if got := unzip(t, w); !bytes.Equal(got, get(t, h, path).Body.Bytes()) {
+				t.Errorf("%s: another body when encoded for %q", path, encoding)
+			}
+			for _, tags := range []string{etag, "W/" + etag, `"x", ` + etag, "*"} {
+				again := get(t, h, path, "Accept-Encoding", encoding, "If-None-Match", tags)
+				if again.Code != http.StatusNotModified || again.Body.Len() != 0 || again.Header().Get("ETag") != etag {
+					t.Errorf("%s: %d with %d bytes for If-None-Match %s", path, again.Code, again.Body.Len(), tags)
+				}
+			}
+			if other := get(t, h, path, "Accept-Encoding", encoding, "If-None-Match", `"x"`); other.Code != 200 {
+				t.Errorf("%s: %d for another tag", path, other.Code)
+			}
+		}
+	}
+}
+
+func unzip(t *testing.T, w *httptest.ResponseRecorder) []byte {
+	t.Helper()
+	if w.Header().Get("Content-Encoding") != "gzip" {
+		return w.Body.Bytes()
+	}
+	r, err := gzip.NewReader(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// The vendored script is the one that update.sh makes: right version, and no
+// address of another host from which it would load anything.
+func TestRedocIsTheVendoredOne(t *testing.T) {
+	h := newHandler(t)
+	path := regexp.MustCompile(`/static/redoc/redoc-[0-9a-f]{16}\.js`).FindString(get(t, h, "/docs").Body.String())
+	script := get(t, h, path).Body.String()
+	update, err := os.ReadFile("static/redoc/update.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^version=(\S+)$`).FindSubmatch(update)
+	licenses, err := os.ReadFile("static/redoc/LICENSES.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version == nil || !bytes.Contains(licenses, []byte(`Version: "`+string(version[1])+`"`)) {
+		t.Error("update.sh and the vendored licences name different versions")
+	}
+	for _, host := range []string{"cdn.", "fonts.googleapis", "unpkg"} {
+		if strings.Contains(script, host) {
+			t.Errorf("the script names %s", host)
+		}
+	}
+}
+
+// Text on its ground has the contrast of WCAG 2.2 AA, in both colour schemes.
+func TestContrast(t *testing.T) {
+	css, err := os.ReadFile("static/pages.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	variable := regexp.MustCompile(`--([a-z]+): #([0-9a-f]{6});`)
+	blocks := strings.SplitN(string(css), "prefers-color-scheme: dark", 2)
+	if len(blocks) != 2 {
+		t.Fatal("no dark scheme")
+	}
+	for i, scheme := range []string{"light", "dark"} {
+		colour := map[string]float64{}
+		for _, m := range variable.FindAllStringSubmatch(blocks[i], -1) {
+			colour[m[1]] = luminance(t, m[2])
+		}
+		for _, ground := range []string{"ground", "raised"} {
+			for text, least := range map[string]float64{"text": 4.5, "muted": 4.5, "accent": 4.5, "focus": 3} {
+				if _, ok := colour[text]; !ok {
+					t.Fatalf("%s: no colour %s", scheme, text)
+				}
+				if got := contrast(colour[text], colour[ground]); got < least {
+					t.Errorf("%s: %s on %s has %.2f, needs %.1f", scheme, text, ground, got, least)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkHandler(b *testing.B) {
+	for b.Loop() {
+		newHandler(b)
+	}
+}
