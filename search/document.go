@@ -39,30 +39,24 @@ func (d *Document) Add(rank Rank, text string) {
 func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
 
 // AddPhone takes a telephone number: found in any way of writing it, with and
-// without the country's code and the leading zero, and by its last groups of
-// digits. Anything else in text is found by its words.
+// without the country's code and the leading zero, once its beginning is
+// typed. Anything else in text is found by its words.
 func (d *Document) AddPhone(rank Rank, text string) {
 	folded := strings.ReplaceAll(fold(text), ".", " ")
-	start := max(0, strings.IndexAny(folded, "0123456789"))
-	digits, groups, n := digitGroups(folded[start:])
-	d.Add(rank, folded[:start])
-	d.Add(rank, folded[start+n:])
-	if plus := strings.HasSuffix(folded[:start], "+"); len(groups) > 0 && (plus || digits[0] == '0') {
-		national := nationalForm(digits, plus)
-		d.add(rank, national)
-		d.addTail(rank, national)
-		groups = groups[1:]
+	start := strings.IndexAny(folded, "+0123456789")
+	if start < 0 {
+		d.Add(rank, folded)
+		return
 	}
-	for _, from := range groups {
-		d.addTail(rank, digits[from:])
+	national, n := number(folded[start:])
+	if n == 0 {
+		national, _, _ = digitGroups(folded[start:])
+		d.Add(rank, folded)
+	} else {
+		d.Add(rank, folded[:start])
+		d.Add(rank, folded[start+n:])
 	}
-}
-
-// addTail takes the last digits of a telephone number.
-func (d *Document) addTail(rank Rank, digits string) {
-	if tail := strings.TrimLeft(digits, "0"); len(tail) >= minTail {
-		d.add(rank, tail)
-	}
+	d.add(rank, national)
 }
 
 func (d *Document) add(rank Rank, word string) {

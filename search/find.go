@@ -215,13 +215,13 @@ func (f *finder) shown(k key) bool {
 
 const selectPostings = `select p.word, p.position, d.id, d.words from (
 	select * from (select word, position from search_postings
-		where organization = $1 and family = $2 and audience = $3 and rank = $5 and (word, position) > ($6, $7) and word < $8
-		order by word, position limit $9) a
+		where organization = $1 and family = $2 and audience = $3 and rank = $4 and (word, position) > ($5, $6) and word < $7
+		order by word, position limit $8) a
 	union all
 	select * from (select word, position from search_postings
-		where organization = $1 and family = $2 and audience = $4 and rank = $5 and (word, position) > ($6, $7) and word < $8
-		order by word, position limit $9) b
-	order by word, position limit $9) p
+		where organization = $1 and family = $2 and audience = $9 and rank = $4 and (word, position) > ($5, $6) and word < $7
+		order by word, position limit $8) b
+	order by word, position limit $8) p
 	join search_documents d on d.organization = $1 and d.family = $2 and d.position = p.position
 	order by p.word, p.position`
 
@@ -256,7 +256,7 @@ func (f *finder) walk() error {
 // there were.
 func (f *finder) step(here *at, n int) (walked int, err error) {
 	rows, err := f.tx.Query(f.ctx, selectPostings, f.scope.Organization, f.scope.Family,
-		f.scope.Audiences[0], f.scope.Audiences[1], int64(here.Rank), here.Word, here.Position, f.driver.end(), n)
+		f.scope.Audiences[0], int64(here.Rank), here.Word, here.Position, f.driver.end(), n, f.scope.Audiences[1])
 	if err != nil {
 		return 0, err
 	}

@@ -2,22 +2,21 @@ package search
 
 import "strings"
 
-// A telephone number is looked for in its national form: '+49 (0)30 1234567',
-// '0049 30 1234567' and '030/1234567' are all '0301234567'. The country is
-// left out, because hardly anyone types it.
+// A telephone number is looked for in its national form without the leading
+// zero: '+49 (0)30 1234567', '0049 30 1234567' and '030/1234567' are all
+// '301234567'. The country is left out, because hardly anyone types it.
 
 const (
 	maxDigits = 20 // E.164 has 15, and some write prefixes before them
 	// minDigits is how many digits a number has that is written without
 	// spaces. Fewer are a postal code or the like.
 	minDigits = 7
-	// minTail is the fewest last digits by which a number is found.
-	minTail = 3
 )
 
 // number returns the national form of the telephone number at the beginning of
-// s and its length in bytes, or 0 where none begins. It takes what begins with
-// '+', and what begins with '0' and either has two groups of digits or is long.
+// s (empty as long as it has nothing but the country) and its length in bytes,
+// 0 where none begins. It takes what begins with '+', and what begins with '0'
+// and either has two groups of digits or is long.
 func number(s string) (national string, n int) {
 	if s == "" || s[0] != '+' && s[0] != '0' {
 		return "", 0
@@ -30,17 +29,16 @@ func number(s string) (national string, n int) {
 	if plus {
 		n++
 	}
-	switch {
-	case len(groups) == 0, !plus && len(groups) == 1 && len(digits) < minDigits:
+	if groups == 0 || !plus && groups == 1 && len(digits) < minDigits {
 		return "", 0
 	}
 	return nationalForm(digits, plus), n
 }
 
 // digitGroups reads groups of digits with at most three separators between
-// them, up to maxDigits, and returns all digits, where in them each group
-// begins, and the length read. A group that runs into a letter does not count.
-func digitGroups(s string) (digits string, groups []int, n int) {
+// them, up to maxDigits, and returns all digits, how many groups there are
+// and the length read. A group that runs into a letter does not count.
+func digitGroups(s string) (digits string, groups, n int) {
 	var all strings.Builder
 	for i := 0; i < len(s); {
 		start := i
@@ -50,8 +48,8 @@ func digitGroups(s string) (digits string, groups []int, n int) {
 		if i == start || all.Len()+i-start > maxDigits || i < len(s) && !isGap(s[i]) && !isNumberGap(s[i]) && !isStop(s[i]) {
 			break
 		}
-		groups = append(groups, all.Len())
 		all.WriteString(s[start:i])
+		groups++
 		n = i
 		for i < len(s) && i < n+3 && isNumberGap(s[i]) {
 			i++
@@ -70,7 +68,7 @@ func isNumberGap(c byte) bool {
 // isStop reports whether c may follow a number in a sentence.
 func isStop(c byte) bool { return c == '.' || c == '!' || c == '?' }
 
-// nationalForm returns the digits without an international prefix, behind one 0.
+// nationalForm returns the digits without international prefix and leading zeros.
 func nationalForm(digits string, plus bool) string {
 	if !plus && len(digits) >= minDigits && strings.HasPrefix(digits, "00") {
 		digits, plus = digits[2:], true
@@ -78,7 +76,7 @@ func nationalForm(digits string, plus bool) string {
 	if plus {
 		digits = digits[min(countryCode(digits), len(digits)):]
 	}
-	return "0" + strings.TrimLeft(digits, "0")
+	return strings.TrimLeft(digits, "0")
 }
 
 // countryCode returns how many digits the country code at the beginning has
@@ -95,4 +93,25 @@ func countryCode(digits string) int {
 		return 2
 	}
 	return 3
+}
+
+// plainNumber returns a word of digits without leading zeros, and any other as
+// it is, so that the area code alone begins the number.
+func plainNumber(word string) string {
+	if word[0] != '0' || !isDigits(word) {
+		return word
+	}
+	if plain := strings.TrimLeft(word, "0"); plain != "" {
+		return plain
+	}
+	return "0"
+}
+
+func isDigits(word string) bool {
+	for i := range len(word) {
+		if !isDigit(word[i]) {
+			return false
+		}
+	}
+	return true
 }

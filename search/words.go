@@ -30,7 +30,9 @@ func split(folded string, query bool, add sink) {
 		}
 		if i >= numberEnd {
 			if national, n := number(folded[i:]); n > 0 {
-				add(national, true)
+				if national != "" {
+					add(national, true)
+				}
 				numberEnd = i + n
 				if query {
 					i = numberEnd
@@ -73,7 +75,7 @@ func parts(folded string, query bool, add sink) {
 		case unspaced:
 			pairs(folded[start:end], query, add)
 		default:
-			add(cut(folded[start:end], maxWord), false)
+			add(plainNumber(cut(folded[start:end], maxWord)), false)
 		}
 		start = -1
 	}

@@ -1,0 +1,204 @@
+package search
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+)
+
+// The big benchmarks want the number of contacts in KARTEI_BENCH_CONTACTS, for
+// example
+//
+//	KARTEI_BENCH_CONTACTS=1000000 KARTEI_BENCH_DIR=/var/tmp/kartei go test ./search -run '^$' -bench Big -v
+//
+// KARTEI_BENCH_DIR keeps the data base between runs. KARTEI_BENCH_URL takes
+// another engine than SQLite.
+var bigCorpus = sync.OnceValue(newCorpus)
+
+func openBig(b *testing.B) (db.DB, int) {
+	contacts, _ := strconv.Atoi(os.Getenv("KARTEI_BENCH_CONTACTS"))
+	if contacts == 0 {
+		b.Skip("KARTEI_BENCH_CONTACTS is not set")
+	}
+	dir := os.Getenv("KARTEI_BENCH_DIR")
+	if dir == "" {
+		dir = b.TempDir()
+	}
+	path := filepath.Join(dir, "search.db")
+	url := os.Getenv("KARTEI_BENCH_URL")
+	if url == "" {
+		url = "sqlite:" + path
+	}
+	ctx := context.Background()
+	d, err := db.Open(ctx, url, db.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { d.Close() })
+	if _, err := db.Migrate(ctx, d); err != nil {
+		b.Fatal(err)
+	}
+	var have int
+	err = d.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select count(*) from search_documents where organization = $1`, 1).Scan(&have)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if have < contacts {
+		fill(b, d, path, have, contacts)
+	}
+	return d, contacts
+}
+
+func benchSubject(i int) Subject {
+	return Subject{Organization: 1, Family: "contact", ID: fmt.Sprintf("con_%026d", i), Created: clock.Micros(1_767_225_600_000_000 + int64(i)*7919), Owner: "usr_1", Private: i%50 == 3}
+}
+
+// fill puts the contacts from..to as 64 writers would, and says what it cost.
+func fill(b *testing.B, d db.DB, path string, from, to int) {
+	c := bigCorpus()
+	const report = 100_000
+	for from < to {
+		end := min(to, from+report)
+		var next, inside, samples, pages atomic.Int64
+		next.Store(int64(from))
+		start, used := time.Now(), processorTime()
+		var wg sync.WaitGroup
+		for range 64 {
+			wg.Go(func() {
+				for {
+					i := int(next.Add(1)) - 1
+					if i >= end {
+						return
+					}
+					doc := c.document(i)
+					err := d.Write(context.Background(), func(tx db.Tx) error {
+						t := time.Now()
+						err := Put(context.Background(), tx, benchSubject(i), doc)
+						inside.Add(int64(time.Since(t)))
+						return err
+					})
+					if err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+		done := make(chan struct{})
+		go func() {
+			last, lastN := logPages(path), next.Load()
+			for {
+				select {
+				case <-done:
+					return
+				case <-time.After(20 * time.Millisecond):
+				}
+				now, n := logPages(path), next.Load()
+				if now >= last {
+					pages.Add(now - last)
+					samples.Add(n - lastN)
+				}
+				last, lastN = now, n
+			}
+		}()
+		wg.Wait()
+		close(done)
+		took := time.Since(start)
+		n := int64(end - from)
+		fmt.Printf("%d contacts: %.0f puts/s, %.1f us in Put, %.1f us of processor, %.1f KiB of log a put\n", end, float64(n)/took.Seconds(),
+			float64(inside.Load())/float64(n)/1000, float64((processorTime()-used).Microseconds())/float64(n), float64(pages.Load())*4/float64(max(1, samples.Load())))
+		from = end
+	}
+}
+
+// logPages reads from SQLite's shared memory how many pages the log holds.
+// The file stays open: closing it would drop SQLite's locks on it.
+func logPages(path string) int64 {
+	if logFile == nil {
+		logFile, _ = os.Open(path + "-shm")
+	}
+	var head [20]byte
+	if _, err := logFile.ReadAt(head[:], 0); err != nil {
+		return 0
+	}
+	return int64(binary.NativeEndian.Uint32(head[16:]))
+}
+
+var logFile *os.File
+
+// processorTime returns what this process has used.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+var bigQueries = []string{
+	"prüfvermerk", "mandantschaft", "mandant", "berlin", "maria", "müller", "mü", "m", "maria.m", "de", "muellermann",
+	"anna müller", "maria mül", "rechtsanwältin berlin", "berlin mandantschaft", "mandantschaft prüfv", "de m",
+	"maria müller berlin rechtsanwältin", "anna.muller17@gmx.de", "030 1234", "maria thomas",
+}
+
+func BenchmarkBigFind(b *testing.B) {
+	d, _ := openBig(b)
+	each(b, d, func(ctx context.Context, tx db.Tx, s Scope, q Query) (string, error) {
+		hits, err := Find(ctx, tx, s, q, nil, 25)
+		return fmt.Sprintf("%d more=%v", len(hits.IDs), hits.More), err
+	})
+}
+
+func BenchmarkBigCount(b *testing.B) {
+	d, _ := openBig(b)
+	each(b, d, func(ctx context.Context, tx db.Tx, s Scope, q Query) (string, error) {
+		n, capped, err := Count(ctx, tx, s, q, 10_000)
+		return fmt.Sprintf("%d capped=%v", n, capped), err
+	})
+}
+
+// each measures f for every query, and its slowest hundredth.
+func each(b *testing.B, d db.DB, f func(context.Context, db.Tx, Scope, Query) (string, error)) {
+	ctx := context.Background()
+	scope := ScopeFor(1, "contact", "usr_1", false)
+	for _, text := range bigQueries {
+		b.Run(text, func(b *testing.B) {
+			var times []time.Duration
+			var result string
+			for b.Loop() {
+				start := time.Now()
+				err := d.Read(ctx, func(tx db.Tx) (err error) {
+					result, err = f(ctx, tx, scope, Parse(text))
+					return err
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				times = append(times, time.Since(start))
+			}
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-us")
+			b.Log(result)
+		})
+	}
+}
+
+func BenchmarkDocument(b *testing.B) {
+	c := bigCorpus()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		join(c.document(i % 1000).postings())
+	}
+}
