@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"kartei/fault"
 )
@@ -56,10 +57,16 @@ type content struct {
 	gzipped     []byte
 }
 
+// compressors are kept because each has 800 KB of tables, and a start makes a
+// hundred pages.
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
 // newContent makes an answer and its compressed form.
 func newContent(contentType, cache string, body []byte) *content {
 	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
+	w := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(w)
+	w.Reset(&packed)
 	_, _ = w.Write(body)
 	_ = w.Close()
 	return packedContent(contentType, cache, body, packed.Bytes())
