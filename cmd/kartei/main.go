@@ -20,6 +20,7 @@ type commands struct {
 	Globals
 
 	Serve   serveCmd   `cmd:"" name:"serve" help:"Serve the API until interrupted."`
+	Demo    demoCmd    `cmd:"" name:"demo" help:"Serve a sample office, for trying things out."`
 	Migrate migrateCmd `cmd:"" name:"migrate" help:"Bring the database to this release's version."`
 	Pause   pauseCmd   `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`
 	Resume  resumeCmd  `cmd:"" name:"resume" help:"End a pause."`

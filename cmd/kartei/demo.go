@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"kartei/clock"
+	"kartei/config"
+	"kartei/instance"
+	"kartei/sample"
+)
+
+type demoCmd struct {
+	config.Server `embed:""`
+	Data          config.Dir `name:"data" placeholder:"DIR" help:"Keep the data in this folder and use it again; without it a temporary one that is removed at the end."`
+	JSON          bool       `name:"json" help:"Print one line of JSON on standard output, for scripts."`
+}
+
+// Help says what the command does beyond its one line.
+func (*demoCmd) Help() string {
+	return `Serves the sample office 'Kanzlei Morgenstern' until it is interrupted. A folder named
+with --data keeps the data, the two keys (in demo.json) and the changes you made.`
+}
+
+// demoLine is what --json prints; open-points.md fixes its form.
+type demoLine struct {
+	BaseURL        string    `json:"baseUrl"`
+	WebURL         string    `json:"webUrl"`
+	MCPURL         string    `json:"mcpUrl"`
+	OrganizationID string    `json:"organizationId"`
+	SandboxID      string    `json:"sandboxId"`
+	Keys           demoKeys  `json:"keys"`
+	Login          demoLogin `json:"login"`
+}
+
+type demoKeys struct {
+	Full string `json:"full"`
+	Read string `json:"read"`
+}
+
+type demoLogin struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
+}
+
+// demoFile is what a folder keeps for the next start.
+type demoFile struct {
+	Keys  demoKeys  `json:"keys"`
+	Login demoLogin `json:"login"`
+}
+
+// keyLifetime is that of the demo's keys; older ones are replaced.
+const keyLifetime = 30 * 24 * time.Hour
+
+// Run serves the sample office until ctx ends.
+func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
+	if err := c.Server.Check(); err != nil {
+		return usageError{err}
+	}
+	kept, remove, err := c.folder(g)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	c.choose(g)
+	logger, err := newLogger(g, c.LogFormat, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	slog.SetDefault(logger)
+	i, err := instance.Start(ctx, instance.Config{Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Logger: logger})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(c.ShutdownTimeout))
+		defer cancel()
+		err = errors.Join(err, i.Close(bounded))
+	}()
+	line, err := c.office(ctx, g, i)
+	if errors.Is(err, sample.ErrOther) {
+		return fmt.Errorf("%s holds data that is not the demo's; name another folder with --data", g.DataDir)
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = g.print(line)
+	} else {
+		err = c.tell(g, i, line, kept)
+	}
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-i.Failed():
+		return err
+	}
+}
+
+// folder decides where the data is: a named folder, or a temporary one that
+// remove takes away.
+func (c *demoCmd) folder(g *Globals) (kept bool, remove func(), err error) {
+	switch {
+	case c.Data != "":
+		g.DataDir = c.Data
+	case g.settings.source("data-dir") == "default":
+		dir, err := os.MkdirTemp("", "kartei-demo-")
+		if err != nil {
+			return false, nil, err
+		}
+		g.DataDir = config.Dir(dir)
+		return false, func() { os.RemoveAll(dir) }, nil
+	}
+	return true, func() {}, nil
+}
+
+// choose sets what a demo wants otherwise than a server, where nobody said:
+// any free port for operators, and only warnings in the log.
+func (c *demoCmd) choose(g *Globals) {
+	if g.settings.source("operator-listen") == "default" {
+		c.OperatorListen = "127.0.0.1:0"
+	}
+	if g.settings.source("log-level") == "default" {
+		c.LogLevel = "warn"
+	}
+}
+
+// office makes the sample office, or finds it with its keys.
+func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance) (demoLine, error) {
+	office, err := sample.Ensure(ctx, i.Directory)
+	if err != nil {
+		return demoLine{}, err
+	}
+	path := filepath.Join(string(g.DataDir), "demo.json")
+	kept, err := readDemoFile(path)
+	if err != nil {
+		return demoLine{}, err
+	}
+	if !good(ctx, i, kept.Keys) {
+		keys, err := office.NewKeys(ctx, i.Directory, keyLifetime)
+		if err != nil {
+			return demoLine{}, err
+		}
+		kept.Keys = demoKeys{keys.Full.Key, keys.Read.Key}
+		if kept.Login.Password == "" {
+			kept.Login = demoLogin{sample.AdminEmail, rand.Text()}
+		}
+		if err := writeDemoFile(path, kept); err != nil {
+			return demoLine{}, err
+		}
+	}
+	if err := office.Fill(ctx, i.DB, i.Directory, clock.System, kept.Keys.Full, sample.Size); err != nil {
+		return demoLine{}, err
+	}
+	return demoLine{
+		BaseURL: i.BaseURL + "/v1", WebURL: i.BaseURL, MCPURL: i.BaseURL + "/mcp",
+		OrganizationID: office.OrganizationID, SandboxID: office.SandboxID,
+		Keys: kept.Keys, Login: kept.Login,
+	}, nil
+}
+
+// good reports whether both keys are accepted.
+func good(ctx context.Context, i *instance.Instance, k demoKeys) bool {
+	for _, key := range []string{k.Full, k.Read} {
+		if _, err := i.Directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1")); key == "" || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func readDemoFile(path string) (f demoFile, err error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	if json.Unmarshal(b, &f) != nil {
+		return demoFile{}, nil // cut off while it was written: make it anew
+	}
+	return f, nil
+}
+
+func writeDemoFile(path string, f demoFile) error {
+	b, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(b, '\n'), 0o600)
+}
+
+// tell is for people.
+func (c *demoCmd) tell(g *Globals, i *instance.Instance, l demoLine, kept bool) error {
+	data := absolute(string(g.DataDir))
+	if !kept {
+		data += " (removed at the end)"
+	}
+	_, err := fmt.Fprintf(g.Out, `Kartei serves the sample office '%s' with %d contacts in its sandbox.
+
+  API              %s
+  reference        %s/docs
+  for operators    %s/metrics, /healthz, /readyz
+  data             %s
+
+  key, everything  %s   (only from this machine)
+  key, reading     %s
+
+Try:
+
+  curl -H 'Authorization: Bearer %[8]s' '%[3]s/contacts?limit=2'
+
+  curl -H 'Authorization: Bearer %[8]s' -G '%[3]s/contacts' -d limit=3 --data-urlencode 'q=Müller'
+
+  curl -H 'Authorization: Bearer %[7]s' -H 'Svc-Preview: true' -H 'Idempotency-Key: %[9]s' -H 'Content-Type: application/json' -d '{"firstName":"Anna","lastName":"Berg"}' '%[3]s/contacts'
+
+Ctrl-C ends it.
+`, sample.Name, sample.Size, l.BaseURL, i.BaseURL, i.OperatorURL, data, l.Keys.Full, l.Keys.Read, "first-try-"+rand.Text()[:6])
+	return err
+}

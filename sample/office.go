@@ -1,0 +1,142 @@
+// Package sample owns the sample office, Kanzlei Morgenstern: its people and an address book as a German law and tax office keeps one, all of it made up.
+package sample
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/clock"
+	"kartei/contact"
+	"kartei/db"
+	"kartei/record"
+)
+
+// Name is the office's name.
+const Name = "Kanzlei Morgenstern"
+
+// AdminEmail is the address of the office's administrator.
+const AdminEmail = "helene.morgenstern@kanzlei-morgenstern.example"
+
+// staff are the office's users; the first one is its administrator.
+var staff = []access.NewPrincipal{
+	{Name: "Dr. Helene Morgenstern", Email: AdminEmail, Role: access.Admin},
+	{Name: "Jonas Adler", Email: "jonas.adler@kanzlei-morgenstern.example", Role: access.Member},
+	{Name: "Merve Yıldız", Email: "merve.yildiz@kanzlei-morgenstern.example", Role: access.Member},
+	{Name: "Sabine Kolb", Email: "sabine.kolb@kanzlei-morgenstern.example", Role: access.Member},
+}
+
+// ErrOther is returned where the data belongs to others already: the sample
+// office is not put beside real ones.
+var ErrOther = errors.New("sample: the data holds other organizations than " + Name)
+
+// Office is the office as it stands in the data.
+type Office struct {
+	OrganizationID string
+	SandboxID      string
+	// Users are the ids of the staff, the administrator's first.
+	Users []string
+}
+
+// Loopback are the networks that the full key is bound to.
+var Loopback = []string{"127.0.0.0/8", "::1"}
+
+// Ensure finds the office or makes it, whole or what is missing of it, so that
+// a start that was cut off is made good by the next one.
+func Ensure(ctx context.Context, dir *access.Directory) (Office, error) {
+	list, err := dir.ListOrganizations(ctx, access.Page{})
+	if err != nil {
+		return Office{}, err
+	}
+	var o Office
+	for _, organization := range list.Data {
+		if organization.Name == Name && organization.SandboxID != "" {
+			o.OrganizationID, o.SandboxID = organization.ID, organization.SandboxID
+		}
+	}
+	if o.OrganizationID == "" {
+		if len(list.Data) > 0 {
+			return Office{}, ErrOther
+		}
+		made, err := dir.CreateOrganization(ctx, access.NewOrganization{Name: Name, Module: "on", Secrecy: "declared", Level: access.On})
+		if err != nil {
+			return Office{}, err
+		}
+		o.OrganizationID, o.SandboxID = made.ID, made.SandboxID
+	}
+	return o, o.ensureStaff(ctx, dir)
+}
+
+func (o *Office) ensureStaff(ctx context.Context, dir *access.Directory) error {
+	users, err := dir.ListUsers(ctx, access.Page{Organization: o.OrganizationID})
+	if err != nil {
+		return err
+	}
+	known := map[string]string{}
+	for _, u := range users.Data {
+		known[u.Email] = u.ID
+	}
+	for _, s := range staff {
+		if known[s.Email] == "" {
+			s.Organization = o.OrganizationID
+			u, err := dir.CreateUser(ctx, s)
+			if err != nil {
+				return err
+			}
+			known[s.Email] = u.ID
+		}
+		o.Users = append(o.Users, known[s.Email])
+	}
+	return nil
+}
+
+// Keys are two keys for the sandbox. Both are the administrator's.
+type Keys struct {
+	// Full holds every scope and is bound to this machine.
+	Full access.CreatedKey
+	// Read holds the scopes that only read.
+	Read access.CreatedKey
+}
+
+// NewKeys makes keys, valid for lifetime.
+func (o *Office) NewKeys(ctx context.Context, dir *access.Directory, lifetime time.Duration) (Keys, error) {
+	key := access.NewKey{
+		Organization: o.OrganizationID, Principal: o.Users[0], Environment: access.Test, ExpiresIn: lifetime,
+		Name: "demo full", Scopes: access.AllScopes(), Networks: Loopback,
+	}
+	full, err := dir.CreateKey(ctx, key)
+	if err != nil {
+		return Keys{}, err
+	}
+	key.Name, key.Scopes, key.Networks = "demo read", access.ReadScopes(), nil
+	read, err := dir.CreateKey(ctx, key)
+	return Keys{full, read}, err
+}
+
+// Fill puts n contacts into the sandbox where it has none, all or none of
+// them, by the same function that POST /contacts runs. key is the full key.
+func (o *Office) Fill(ctx context.Context, d db.DB, dir *access.Directory, c clock.Clock, key string, n int) error {
+	actor, err := dir.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
+	if err != nil {
+		return err
+	}
+	services := &app.Services{Families: []app.Family{contact.Contacts.Family}}
+	return d.Write(ctx, func(tx db.Tx) error {
+		call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Services: services}
+		switch have, err := contact.Count(ctx, call, record.CountInput{}); {
+		case err != nil:
+			return err
+		case have.Count > 0:
+			return nil
+		}
+		for _, f := range Contacts(n, o.Users) {
+			if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: f}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
