@@ -225,8 +225,7 @@ func (d *Directory) judge(cred *credential, t token, from netip.Addr, now clock.
 		return PrincipalDisabled
 	case !within(cred.actor.nets, from):
 		return WrongAddress
-	}
-	if RefusalOf(cred.actor.Gate()) != nil {
+	case cred.actor.organization.apiOff():
 		return APIOff
 	}
 	return ""

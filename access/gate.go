@@ -11,12 +11,18 @@ import "kartei/fault"
 func (a *Actor) Gate() error {
 	o := &a.organization
 	switch {
-	case !o.ModuleOn || !o.SecrecyDeclared:
+	case !o.moduleReady():
 		return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(ModuleOff)}
-	case o.Level != Read && o.Level != On:
+	case o.apiOff():
 		return refused(APIOff, a.key, o.Number)
 	case o.State != Open:
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(OrganizationClosed)}
 	}
 	return nil
 }
+
+func (o *Organization) moduleReady() bool { return o.ModuleOn && o.SecrecyDeclared }
+
+// apiOff reports whether the organization itself has switched its API off,
+// which counts only where the module is there to be switched.
+func (o *Organization) apiOff() bool { return o.moduleReady() && o.Level != Read && o.Level != On }
