@@ -90,7 +90,7 @@ func (c FieldCode) Entry() FieldEntry {
 
 // Message returns the field's sentence in language l: its own Text, else the
 // catalogue's, with the limit where one is given. Limit may be an integer
-// (characters, or a bound of a number), Items, Range, a string or Text that
+// (a number of characters, or the highest value), Items, Range, a string or Text that
 // names the expected form, or the allowed values as []string. The sentence
 // never holds what the client sent.
 func (f Field) Message(l Language) string {
@@ -158,6 +158,9 @@ func (f Field) rangeOf(l Language) string {
 		return Text{"Der Wert muss zwischen ", "The value must be between "}.In(l) +
 			number(limit.Min, l) + Text{" und ", " and "}.In(l) + number(limit.Max, l) +
 			Text{" liegen.", "."}.In(l)
+	case int, int64:
+		highest, _ := integer(limit)
+		return Text{"Der Wert darf höchstens ", "The value may be at most "}.In(l) + number(highest, l) + Text{" betragen.", "."}.In(l)
 	case string, Text, *Text, []string:
 		return Text{"Der Wert liegt außerhalb des erlaubten Bereichs. Erlaubt: ", "The value is outside the allowed range. Allowed: "}.In(l) +
 			limitWords(limit, l) + "."
