@@ -3,6 +3,7 @@ package sample
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,9 +91,6 @@ func (d *draw) person() contact.Fields {
 			break
 		}
 	}
-	if d.percent(g.titlePercent) {
-		f.Title = text(pick(d, titles))
-	}
 	if d.percent(3) { // nobody asked, or nobody should
 		f.Salutation = nil
 		if d.percent(40) {
@@ -106,7 +104,36 @@ func (d *draw) person() contact.Fields {
 	t := d.home(&f, shared)
 	d.reach(&f, p, t)
 	d.describe(&f, p, woman)
+	if d.percent(g.titled) {
+		f.Title = text(d.title(&f, p, woman))
+	}
 	return f
+}
+
+// title gives a title that goes with the occupation.
+func (d *draw) title(f *contact.Fields, p *part, woman bool) string {
+	job := ""
+	if f.JobTitle != nil {
+		job = *f.JobTitle
+	}
+	switch {
+	case job == "Ärztin" || job == "Arzt":
+		return pick(d, []string{"Dr. med.", "Dr. med.", "Prof. Dr. med."})
+	case strings.HasPrefix(job, "Architekt") || strings.HasPrefix(job, "Bauingenieur"):
+		return pick(d, []string{"Dipl.-Ing.", "Dipl.-Ing.", "Dr.-Ing."})
+	case strings.Contains(job, "meister") || strings.HasPrefix(job, "Student") || strings.HasPrefix(job, "Gerichtsvollzieher"):
+		return ""
+	case slices.Contains(p.tags, "Unternehmen") && d.percent(50):
+		if woman {
+			return "Dipl.-Kffr."
+		}
+		return "Dipl.-Kfm."
+	case slices.Contains(p.tags, "Dienstleister"):
+		return ""
+	case strings.HasPrefix(job, "Rentner") && d.percent(30):
+		return "Prof. Dr."
+	}
+	return "Dr."
 }
 
 func (d *draw) generation() *generation {
@@ -135,6 +162,9 @@ func (d *draw) part() *part {
 
 func (d *draw) lastName(woman bool) string {
 	last := pick(d, lastNames)
+	if woman {
+		last = strings.Replace(last, "Freiherr", "Freifrau", 1)
+	}
 	if woman && d.percent(9) && !strings.ContainsAny(last, " -") {
 		if second := pick(d, secondNames); second != last {
 			return last + "-" + second
@@ -170,7 +200,11 @@ func (d *draw) home(f *contact.Fields, shared bool) *town {
 			break
 		}
 	}
-	street := fmt.Sprintf("%s %d", pick(d, streets), 1+d.IntN(140))
+	known := streets
+	if t.phone == towns[0].phone && d.percent(60) {
+		known = cologne
+	}
+	street := fmt.Sprintf("%s %d", pick(d, known), 1+d.IntN(140))
 	if d.percent(12) {
 		street += string(rune('a' + d.IntN(3)))
 	}
@@ -241,13 +275,28 @@ func (d *draw) describe(f *contact.Fields, p *part, woman bool) {
 			f.Tags = append(f.Tags, more)
 		}
 	}
-	if d.percent(30) {
+	if p.guests && d.percent(30) {
 		f.Tags = append(f.Tags, pick(d, habits))
 	}
 	if d.percent(48) {
-		f.Note = text(pick(d, p.notes))
+		f.Note = text(d.note(p, f.Tags))
 	}
 	f.ExternalID = text(d.next(p))
+}
+
+// note picks one that fits what the contact came for.
+func (d *draw) note(p *part, tags []string) string {
+	for {
+		area, rest, found := strings.Cut(pick(d, p.notes), ": ")
+		switch {
+		case !found:
+			return area
+		case !slices.Contains(p.areas, area): // a colon of its own
+			return area + ": " + rest
+		case slices.Contains(tags, area):
+			return rest
+		}
+	}
 }
 
 // next returns the next client number, or nothing for those who are no clients.

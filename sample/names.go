@@ -5,7 +5,7 @@ type generation struct {
 	from, to     int
 	women, men   []string
 	share        int // in percent
-	titlePercent int
+	titled       int // in percent
 }
 
 var generations = []generation{
@@ -57,8 +57,6 @@ var lastNames = []string{
 // secondNames follow a hyphen in a double name.
 var secondNames = []string{"Brandt", "Köhler", "Weiß", "Lehmann", "Sander", "Öztürk", "Hansen", "Roth", "Groß", "Falkenberg", "Nowak", "Engel"}
 
-var titles = []string{"Dr.", "Dr.", "Dr.", "Dr.", "Prof. Dr.", "Prof. Dr.", "Dr. med.", "Dr.-Ing.", "Dipl.-Ing.", "Dipl.-Kfm.", "Mag."}
-
 // town is a place, its postal codes and, where the Federal Network Agency has
 // set aside numbers for film and print that nobody is ever given, those:
 // three digits follow.
@@ -107,9 +105,14 @@ var mobiles = []string{
 var streets = []string{
 	"Hauptstraße", "Bahnhofstraße", "Lindenstraße", "Gartenstraße", "Schulstraße", "Goethestraße", "Schillerstraße", "Mozartstraße",
 	"Bergstraße", "Kirchweg", "Am Mühlenbach", "Rosenweg", "Ahornallee", "Kastanienallee", "Moltkestraße", "Bismarckstraße",
-	"Venloer Straße", "Aachener Straße", "Luxemburger Straße", "Dürener Straße", "An der Alten Post", "Im Wiesengrund", "Marktplatz",
-	"Domstraße", "Rheinuferstraße", "Königsallee", "Kaiser-Friedrich-Ring", "Gerberstraße", "Weißer Weg", "Große Budengasse",
-	"Konrad-Adenauer-Straße", "Sophienstraße", "Ulmenweg", "Zum Sportplatz", "Theodor-Heuss-Ring", "Burgmauer",
+	"An der Alten Post", "Im Wiesengrund", "Marktplatz", "Kaiser-Friedrich-Ring", "Gerberstraße", "Weißer Weg",
+	"Konrad-Adenauer-Straße", "Sophienstraße", "Ulmenweg", "Zum Sportplatz", "Theodor-Heuss-Straße",
+}
+
+// cologne has streets of its own.
+var cologne = []string{
+	"Venloer Straße", "Aachener Straße", "Luxemburger Straße", "Dürener Straße", "Große Budengasse", "Burgmauer", "Berrenrather Straße",
+	"Neusser Straße", "Subbelrather Straße", "Severinstraße", "Zülpicher Straße", "Bonner Straße", "Weißer Straße",
 }
 
 // abroad are those who live somewhere else.

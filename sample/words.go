@@ -8,17 +8,20 @@ type part struct {
 	areas []string
 	// jobs are pairs: as a woman and as a man has them.
 	jobs  [][2]string
+	// notes fit the part; one that begins with a field and ": " fits only that.
 	notes []string
 	// work is the second-level name of the employer's domain below .example;
 	// empty uses a private address.
 	work []string
+	// guests may be on the lists for cards and invitations.
+	guests bool
 	// number gives the contact a client number as externalId.
 	number bool
 }
 
 var parts = []part{
 	{
-		weight: 62, tags: []string{"Mandant"}, number: true,
+		weight: 62, tags: []string{"Mandant"}, number: true, guests: true,
 		areas: []string{"Erbrecht", "Familienrecht", "Mietrecht", "Arbeitsrecht", "Verkehrsrecht", "Einkommensteuer", "Immobilien", "Vorsorge"},
 		jobs: [][2]string{
 			{"Lehrerin", "Lehrer"}, {"Ärztin", "Arzt"}, {"Architektin", "Architekt"}, {"Tischlermeisterin", "Tischlermeister"},
@@ -32,24 +35,24 @@ var parts = []part{
 			"Rückruf am besten nach 16 Uhr.",
 			"Vollmacht liegt im Original vor.",
 			"Möchte Schriftsätze vorab per E-Mail sehen.",
-			"Rechtsschutzversicherung vorhanden; Deckungszusage ist angefragt.",
-			"Unterlagen für die Einkommensteuererklärung 2025 fehlen noch: Spendenbescheinigungen und Handwerkerrechnungen.",
-			"Testament hinterlegt, Abschrift im Tresor.",
+			"Verkehrsrecht: Rechtsschutzversicherung vorhanden; Deckungszusage ist angefragt.",
+			"Einkommensteuer: Unterlagen für die Einkommensteuererklärung 2025 fehlen noch: Spendenbescheinigungen und Handwerkerrechnungen.",
+			"Vorsorge: Testament hinterlegt, Abschrift im Tresor.",
 			"Schwerhörig, bitte langsam und deutlich sprechen.",
 			"Rechnung in zwei Raten vereinbart.\nErste Rate ist eingegangen.",
 			"Kommt auf Empfehlung von Frau Dr. Morgenstern.",
-			"Scheidungsfolgenvereinbarung im Entwurf; die Gegenseite hat um Fristverlängerung gebeten.",
-			"Nebenkostenabrechnung 2024 prüfen, Belegeinsicht ist beantragt.",
-			"Erbschein erteilt; Grundbuchberichtigung steht noch aus.",
+			"Familienrecht: Scheidungsfolgenvereinbarung im Entwurf; die Gegenseite hat um Fristverlängerung gebeten.",
+			"Mietrecht: Nebenkostenabrechnung 2024 prüfen, Belegeinsicht ist beantragt.",
+			"Erbrecht: Erbschein erteilt; Grundbuchberichtigung steht noch aus.",
 			"Bevorzugt Termine am Vormittag. Parkplatz im Hof reservieren.",
-			"Vorsorgevollmacht und Patientenverfügung am selben Tag beurkundet.",
-			"Kündigungsschutzklage fristgerecht eingereicht. Gütetermin abwarten, danach Vergleich besprechen.",
+			"Vorsorge: Vorsorgevollmacht und Patientenverfügung am selben Tag beurkundet.",
+			"Arbeitsrecht: Kündigungsschutzklage fristgerecht eingereicht. Gütetermin abwarten, danach Vergleich besprechen.",
 			"Nutzt einen Rollstuhl: Besprechungen bitte im Erdgeschoss.",
-			"Hat zwei minderjährige Kinder; Unterhalt wird jährlich angepasst.",
+			"Familienrecht: Hat zwei minderjährige Kinder; Unterhalt wird jährlich angepasst.",
 		},
 	},
 	{
-		weight: 22, tags: []string{"Mandant", "Unternehmen"}, number: true,
+		weight: 22, tags: []string{"Mandant", "Unternehmen"}, number: true, guests: true,
 		areas: []string{"Lohnbuchhaltung", "Jahresabschluss", "Gesellschaftsrecht", "Umsatzsteuer", "Vertragsrecht", "Betriebsprüfung"},
 		jobs: [][2]string{
 			{"Geschäftsführerin", "Geschäftsführer"}, {"Prokuristin", "Prokurist"}, {"Leiterin Rechnungswesen", "Leiter Rechnungswesen"},
@@ -57,15 +60,15 @@ var parts = []part{
 		},
 		notes: []string{
 			"Belege kommen monatlich bis zum 5. als PDF.",
-			"Lohnabrechnung für zwölf Beschäftigte; Änderungen bitte bis zum 20.",
-			"Jahresabschluss 2025 in Arbeit, Inventurliste fehlt.",
-			"Dauerfristverlängerung für die Umsatzsteuer beantragt.",
+			"Lohnbuchhaltung: Lohnabrechnung für zwölf Beschäftigte; Änderungen bitte bis zum 20.",
+			"Jahresabschluss: Jahresabschluss 2025 in Arbeit, Inventurliste fehlt.",
+			"Umsatzsteuer: Dauerfristverlängerung für die Umsatzsteuer beantragt.",
 			"SEPA-Lastschrift für das Honorar erteilt.",
-			"Gesellschafterbeschluss zur Kapitalerhöhung vorbereiten.\nNotartermin mit dem Sekretariat abstimmen.",
-			"Betriebsprüfung für 2021 bis 2023 angekündigt; Prüfungsanordnung liegt vor.",
-			"Ansprechperson für alle Fragen zum Mietvertrag der Halle.",
+			"Gesellschaftsrecht: Gesellschafterbeschluss zur Kapitalerhöhung vorbereiten.\nNotartermin mit dem Sekretariat abstimmen.",
+			"Betriebsprüfung: Betriebsprüfung für 2021 bis 2023 angekündigt; Prüfungsanordnung liegt vor.",
+			"Vertragsrecht: Ansprechperson für alle Fragen zum Mietvertrag der Halle.",
 			"Möchte Auswertungen quartalsweise besprechen.",
-			"Verfahrensdokumentation zur Kasse nachreichen lassen.",
+			"Umsatzsteuer: Verfahrensdokumentation zur Kasse nachreichen lassen.",
 		},
 		work: []string{"schreinerei-brandt", "rheinbau", "baeckerei-suess", "domplatz-immobilien", "colonia-druck", "fuchs-logistik", "weingut-haas", "nordlicht-software", "praxis-am-ring", "metallbau-kroeger", "kaffeekontor-ehrenfeld", "blumen-lorenz"},
 	},
@@ -92,20 +95,29 @@ var parts = []part{
 		work: []string{"kanzlei-am-dom", "recht-und-rat", "anwaelte-nordstadt"},
 	},
 	{
-		weight: 6, tags: []string{"Behörde"},
+		weight: 4, tags: []string{"Gericht"},
 		jobs: [][2]string{
 			{"Richterin am Amtsgericht", "Richter am Amtsgericht"}, {"Rechtspflegerin", "Rechtspfleger"},
-			{"Sachbearbeiterin Finanzamt", "Sachbearbeiter Finanzamt"}, {"Urkundsbeamtin der Geschäftsstelle", "Urkundsbeamter der Geschäftsstelle"},
+			{"Urkundsbeamtin der Geschäftsstelle", "Urkundsbeamter der Geschäftsstelle"},
 		},
 		notes: []string{
 			"Erreichbar montags bis donnerstags von 9 bis 12 Uhr.",
-			"Zuständig für die Buchstaben K bis M.",
 			"Aktenzeichen bitte immer im Betreff nennen.",
 		},
-		work: []string{"justiz-koeln", "finanzverwaltung"},
+		work: []string{"justiz-koeln"},
 	},
 	{
-		weight: 6, tags: []string{"Dienstleister"},
+		weight: 3, tags: []string{"Behörde"},
+		jobs: [][2]string{{"Sachbearbeiterin im Finanzamt", "Sachbearbeiter im Finanzamt"}, {"Betriebsprüferin", "Betriebsprüfer"}},
+		notes: []string{
+			"Zuständig für die Buchstaben K bis M.",
+			"Steuernummer bitte immer im Betreff nennen.",
+			"Telefonisch nur vormittags erreichbar.",
+		},
+		work: []string{"finanzverwaltung"},
+	},
+	{
+		weight: 6, tags: []string{"Dienstleister"}, guests: true,
 		jobs: [][2]string{
 			{"Sachverständige für Immobilienbewertung", "Sachverständiger für Immobilienbewertung"}, {"Dolmetscherin für Polnisch", "Dolmetscher für Polnisch"},
 			{"IT-Betreuerin", "IT-Betreuer"}, {"Gerichtsvollzieherin", "Gerichtsvollzieher"}, {"Kundenberaterin", "Kundenberater"}, {"Hausmeisterin", "Hausmeister"},
@@ -126,6 +138,6 @@ var habits = []string{"Weihnachtskarte", "Newsletter", "Rundschreiben", "Sommerf
 var privateNotes = []string{
 	"Vertraulich: Gespräch über eine mögliche Partnerschaft in der Kanzlei.",
 	"Persönlicher Kontakt, nicht für den Verteiler.",
-	"Bewerbung für das Referendariat; Unterlagen nach Abschluss löschen.",
+	"Bewerbung liegt vor; Unterlagen nach Abschluss des Verfahrens löschen.",
 	"Vertraulich: Mandatsanfrage, Interessenkonflikt wird noch geprüft.",
 }
