@@ -116,7 +116,7 @@ func (d *liteDB) driver() (*sql.DB, error) {
 func (d *pgDB) driver() (*sql.DB, error) { return stdlib.OpenDB(*d.config.Copy()), nil }
 
 func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goose.Dialect, files fs.FS,
-	f func(context.Context, *goose.Provider) (Schema, error)) (_ Schema, err error) {
+	f func(context.Context, *goose.Provider, fs.FS) (Schema, error)) (_ Schema, err error) {
 	driver, err := open()
 	if err != nil {
 		return Schema{}, fmt.Errorf("db: %w", err)
@@ -143,7 +143,7 @@ func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goo
 	if err != nil {
 		return Schema{}, fmt.Errorf("db: migrations: %w", err)
 	}
-	return f(ctx, provider)
+	return f(ctx, provider, files)
 }
 
 // otherEngine names the files that are meant for the other engine only.
@@ -165,24 +165,38 @@ func otherEngine(files fs.FS, dialect goose.Dialect) ([]string, error) {
 	return names, nil
 }
 
-func up(ctx context.Context, provider *goose.Provider) (Schema, error) {
-	schema, err := schemaOf(ctx, provider)
+// latest returns the highest number of the migrations.
+func latest(files fs.FS) int64 {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	var highest int64
+	for _, name := range names {
+		if version, err := goose.NumericComponent(name); err == nil {
+			highest = max(highest, version)
+		}
+	}
+	return highest
+}
+
+func up(ctx context.Context, provider *goose.Provider, files fs.FS) (Schema, error) {
+	schema, err := schemaOf(ctx, provider, files)
 	if err != nil {
 		return schema, err
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return schema, fmt.Errorf("db: migrate: %w", mapError(err))
 	}
-	return schemaOf(ctx, provider)
+	return schemaOf(ctx, provider, files)
 }
 
-func schemaOf(ctx context.Context, provider *goose.Provider) (Schema, error) {
+func schemaOf(ctx context.Context, provider *goose.Provider, files fs.FS) (Schema, error) {
 	version, err := provider.GetDBVersion(ctx)
 	if err != nil {
 		return Schema{}, fmt.Errorf("db: migrations: %w", mapError(err))
 	}
-	sources := provider.ListSources()
-	schema := Schema{Version: version, Latest: sources[len(sources)-1].Version}
+	schema := Schema{Version: version, Latest: latest(files)}
 	if schema.Version > schema.Latest {
 		return schema, &NewerError{schema}
 	}

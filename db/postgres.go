@@ -32,6 +32,7 @@ var limits = map[string]string{
 type pgDB struct {
 	opts    Options
 	gate    *gate
+	url     string
 	config  *pgx.ConnConfig // as the URL gives it, without the limits
 	readers *pgxpool.Pool
 	writers *pgxpool.Pool
@@ -50,6 +51,7 @@ func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err erro
 	d := &pgDB{
 		opts:   opts,
 		gate:   newGate(),
+		url:    url,
 		config: config.ConnConfig.Copy(),
 		pooled: mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol,
 	}

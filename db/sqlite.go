@@ -68,6 +68,10 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 	if err != nil {
 		return nil, err
 	}
+	if err := claimApplication(conn, path); err != nil {
+		conn.Close()
+		return nil, err
+	}
 	checkpoints, err := openConn(path, opts)
 	if err != nil {
 		conn.Close()
@@ -130,6 +134,32 @@ func openConn(path string, opts Options) (*sqlite.Conn, error) {
 		return nil, describeOpen(path, err)
 	}
 	return conn, nil
+}
+
+// application marks a SQLite file as Kartei's: "KART" in the file's header.
+const application = "1262572116"
+
+// claimApplication marks a new data base and refuses one of another program.
+func claimApplication(conn *sqlite.Conn, path string) error {
+	tables, err := conn.Value("select name from sqlite_schema limit 1")
+	if err != nil {
+		return describeOpen(path, err)
+	}
+	if tables == "" {
+		return mapError(conn.Script("pragma application_id = " + application))
+	}
+	return checkApplication(conn, path)
+}
+
+func checkApplication(conn *sqlite.Conn, path string) error {
+	found, err := conn.Value("pragma application_id")
+	if err != nil {
+		return describeOpen(path, err)
+	}
+	if found != application {
+		return fmt.Errorf("db: %s is the SQLite data base of another program", path)
+	}
+	return nil
 }
 
 func describeOpen(path string, err error) error {

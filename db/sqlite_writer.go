@@ -44,6 +44,7 @@ type liteWriter struct {
 	// The group that is running. Only the writer's goroutine touches these.
 	group   []*liteOp
 	started time.Time
+	commits atomic.Int64
 
 	checkpoints    *sqlite.Conn
 	checkpointNow  chan struct{}
@@ -271,6 +272,7 @@ func (w *liteWriter) commit() {
 		w.failGroup(err)
 		return
 	}
+	w.commits.Add(1)
 	for i, op := range w.group {
 		op.finish(nil)
 		w.group[i] = nil

@@ -1,0 +1,238 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"kartei/db/sqlite"
+)
+
+// Backup writes a consistent copy of the data base to the file at path, which
+// must not exist, while reads and writes go on. The copy is checked page by
+// page and on the disk when Backup returns; until then there is no file of that
+// name. For PostgreSQL it is an archive made by pg_dump, which must be on PATH.
+func Backup(ctx context.Context, d DB, path string) error {
+	if err := mustNotExist(path); err != nil {
+		return err
+	}
+	draft, err := os.CreateTemp(filepath.Dir(path), ".kartei-backup-*")
+	if err != nil {
+		return fmt.Errorf("db: backup: %w", err)
+	}
+	draft.Close()
+	defer os.Remove(draft.Name())
+	switch d := d.(type) {
+	case *liteDB:
+		err = d.backup(draft.Name())
+	case *pgDB:
+		err = d.dump(ctx, draft.Name())
+	default:
+		err = fmt.Errorf("%T cannot be backed up", d)
+	}
+	if err != nil {
+		return fmt.Errorf("db: backup: %w", err)
+	}
+	if err := publish(draft.Name(), path); err != nil {
+		return fmt.Errorf("db: backup: %w", err)
+	}
+	return nil
+}
+
+// Restore makes the data base named by url from a file that Backup wrote. The
+// file is checked first. An existing data base is refused unless force is set;
+// then Restore puts a SQLite one aside, under the returned name, and replaces
+// the tables of a PostgreSQL one. A data base in use is always refused on
+// SQLite. For PostgreSQL it needs pg_restore on PATH and an existing data base.
+func Restore(ctx context.Context, from, url string, force bool) (aside string, err error) {
+	scheme, path, _ := strings.Cut(url, ":")
+	switch scheme {
+	case "sqlite":
+		aside, err = restoreSQLite(from, path, force)
+	case "postgres", "postgresql":
+		err = restorePostgres(ctx, from, url, force)
+	default:
+		err = fmt.Errorf("the data base must be sqlite:PATH or postgres://...")
+	}
+	if err != nil {
+		return "", fmt.Errorf("db: restore: %w", err)
+	}
+	return aside, nil
+}
+
+// backup copies the data base as it is at this moment. The copy is compact: it
+// is written row by row, not page by page.
+func (d *liteDB) backup(path string) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	conn, err := openConn(d.path, d.opts)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.Script("vacuum into '" + strings.ReplaceAll(path, "'", "''") + "'"); err != nil {
+		return mapError(err)
+	}
+	return checkFile(path)
+}
+
+// checkFile reads a SQLite file whole and fails unless it is an intact Kartei
+// data base that this binary can open.
+func checkFile(path string) error {
+	if ok, err := isSQLite(path); err != nil || !ok {
+		return errors.Join(err, fmt.Errorf("%s is not a SQLite data base", path))
+	}
+	conn, err := sqlite.OpenExisting(path)
+	if err != nil {
+		return describeOpen(path, err)
+	}
+	defer conn.Close()
+	if err := checkApplication(conn, path); err != nil {
+		return err
+	}
+	// The first finding is enough; without any the check says ok.
+	for _, check := range []struct{ pragma, intact string }{
+		{"pragma integrity_check(1)", "ok"},
+		{"pragma foreign_key_check", ""},
+	} {
+		found, err := conn.Value(check.pragma)
+		if err != nil {
+			return fmt.Errorf("%s is damaged: %w", path, err)
+		}
+		if found != check.intact {
+			return fmt.Errorf("%s is damaged: %s finds fault", path, check.pragma)
+		}
+	}
+	return checkVersion(conn)
+}
+
+// checkVersion refuses a data base of a newer binary.
+func checkVersion(conn *sqlite.Conn) error {
+	text, err := conn.Value("select cast(max(version_id) as text) from goose_db_version")
+	if err != nil {
+		return fmt.Errorf("the file has no Kartei tables: %w", err)
+	}
+	schema := Schema{Latest: latest(Migrations())}
+	if _, err := fmt.Sscan(text, &schema.Version); err != nil {
+		return fmt.Errorf("the file has no version: %w", err)
+	}
+	if schema.Version > schema.Latest {
+		return &NewerError{schema}
+	}
+	return nil
+}
+
+func restoreSQLite(from, path string, force bool) (aside string, err error) {
+	if path, err = realPath(path); err != nil {
+		return "", err
+	}
+	if same, err := filepath.EvalSymlinks(from); err == nil && same == path {
+		return "", errors.New("the backup is the data base itself")
+	}
+	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
+		return "", fmt.Errorf("%s is a data base that is in use or was not closed, not a backup", from)
+	}
+	lock, err := lockFile(path)
+	if err != nil {
+		return "", err
+	}
+	defer lock.release()
+	if err := mustNotExist(path); err != nil && !force {
+		return "", err
+	}
+	draft, err := copyFile(from, filepath.Dir(path))
+	if draft != "" {
+		defer os.Remove(draft)
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := checkFile(draft); err != nil {
+		return "", err
+	}
+	if aside, err = putAside(path); err != nil {
+		return "", err
+	}
+	return aside, publish(draft, path)
+}
+
+// putAside renames a data base and what belongs to it, and returns the new
+// name. Left beside another file, an old write-ahead log would spoil it.
+func putAside(path string) (string, error) {
+	aside := path + ".replaced-" + time.Now().UTC().Format("20060102T150405.000")
+	found := false
+	for _, suffix := range []string{"", "-wal"} {
+		err := os.Rename(path+suffix, aside+suffix)
+		if err == nil {
+			found = true
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	// The index of the log is made anew when it is missing.
+	if err := os.Remove(path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if !found {
+		return "", nil
+	}
+	return aside, nil
+}
+
+// copyFile copies a file into a draft in dir, and returns the draft's name
+// also when it fails.
+func copyFile(from, dir string) (string, error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return "", err
+	}
+	defer source.Close()
+	draft, err := os.CreateTemp(dir, ".kartei-restore-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(draft, source)
+	return draft.Name(), errors.Join(err, draft.Close())
+}
+
+// publish gives a complete draft its name, never that of an existing file, and
+// returns once both are on the disk.
+func publish(draft, path string) error {
+	file, err := os.OpenFile(draft, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	// A link fails where the name is taken; a rename would replace the file.
+	if err := os.Link(draft, path); err != nil {
+		if err := mustNotExist(path); err != nil {
+			return err
+		}
+		// The file system has no links.
+		if err := os.Rename(draft, path); err != nil {
+			return err
+		}
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func mustNotExist(path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%s exists already", path))
+	}
+	return nil
+}

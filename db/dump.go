@@ -1,0 +1,91 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// dump writes the data base into an archive of pg_dump's own format.
+func (d *pgDB) dump(ctx context.Context, path string) error {
+	return runTool(ctx, d.url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--file="+path)
+}
+
+// restorePostgres fills the data base from an archive, in one transaction.
+func restorePostgres(ctx context.Context, from, url string, force bool) error {
+	if _, err := os.Stat(from); err != nil {
+		return err
+	}
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return mapError(err)
+	}
+	var filled bool
+	err = conn.QueryRow(ctx, "select to_regclass('goose_db_version') is not null").Scan(&filled)
+	if err = errors.Join(err, conn.Close(ctx)); err != nil {
+		return mapError(err)
+	}
+	args := []string{"--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"}
+	if filled {
+		if !force {
+			return errors.New("the data base has Kartei tables already")
+		}
+		args = append(args, "--clean", "--if-exists")
+	}
+	return runTool(ctx, url, "pg_restore", append(args, from)...)
+}
+
+// runTool runs one of PostgreSQL's programs against a data base. The password
+// goes by the environment: other users of the machine can read arguments.
+func runTool(ctx context.Context, address, name string, args ...string) error {
+	program, err := exec.LookPath(name)
+	if err != nil {
+		return fmt.Errorf("%s is not on PATH; it comes with PostgreSQL's client programs (on Debian: postgresql-client)", name)
+	}
+	u, password, err := forLibpq(address)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, append([]string{"--dbname=" + u, "--no-password"}, args...)...)
+	cmd.Env = os.Environ()
+	if password != "" {
+		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
+	}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w: %.500s", name, err, strings.TrimSpace(said.String()))
+	}
+	return nil
+}
+
+// forLibpq takes from a URL the password and what only pgx understands.
+func forLibpq(address string) (_, password string, err error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", "", errors.New("the postgres URL cannot be read")
+	}
+	if u.User != nil {
+		password, _ = u.User.Password()
+		u.User = url.User(u.User.Username())
+	}
+	query := u.Query()
+	if query.Has("password") {
+		password = query.Get("password")
+		query.Del("password")
+	}
+	for name := range query {
+		if strings.HasPrefix(name, "pool_") || strings.HasSuffix(name, "_cache_capacity") || name == "default_query_exec_mode" {
+			query.Del(name)
+		}
+	}
+	u.RawQuery = query.Encode()
+	return u.String(), password, nil
+}

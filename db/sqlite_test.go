@@ -1,0 +1,309 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// occupy makes the writer run a function until the returned one is called,
+// which also waits for its commit.
+func occupy(t *testing.T, d db.DB) (release func()) {
+	t.Helper()
+	running, proceed, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		done <- d.Write(ctx, func(db.Tx) error {
+			close(running)
+			<-proceed
+			return nil
+		})
+	}()
+	<-running
+	return func() {
+		close(proceed)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// waitFor returns once n writes wait in the line.
+func waitFor(d db.DB, n int) {
+	for db.Waiting(d) < n {
+		runtime.Gosched()
+	}
+}
+
+// A failing, a panicking and a vanishing operation leave the others of their
+// group alone.
+func TestGroupMembersFailAlone(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	release := occupy(t, d)
+	commits := db.Commits(d)
+	stop := errors.New("stop")
+	results := make([]error, 12)
+	var wait sync.WaitGroup
+	for i := range results {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			defer func() {
+				if v := recover(); v != nil {
+					results[i] = v.(error)
+				}
+			}()
+			results[i] = d.Write(ctx, func(tx db.Tx) error {
+				if _, err := tx.Exec(ctx, "insert into things (n) values ($1)", i); err != nil {
+					return err
+				}
+				switch i {
+				case 3:
+					return stop
+				case 5:
+					panic(stop)
+				case 7:
+					_, err := tx.Exec(ctx, "insert into things (n) values ($1)", i)
+					return err
+				case 9:
+					results[i] = stop
+					goexit()
+				}
+				return nil
+			})
+		}()
+	}
+	waitFor(d, len(results))
+	release()
+	wait.Wait()
+	for i, err := range results {
+		failed := i == 3 || i == 5 || i == 7 || i == 9
+		if (err != nil) != failed {
+			t.Errorf("operation %d: %v", i, err)
+		}
+	}
+	got := strings.Join(texts(t, d, "select cast(n as text) from things order by n"), " ")
+	if want := "0 1 2 4 6 8 10 11"; got != want {
+		t.Errorf("stored %s, want %s", got, want)
+	}
+	// The goroutine that ended cut its group in two; else all have one commit.
+	if n := db.Commits(d) - commits; n > 3 {
+		t.Errorf("%d commits for 8 operations that waited together", n)
+	}
+}
+
+func TestLineIsBounded(t *testing.T) {
+	d := dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Line: 2, NoSync: true})
+	release := occupy(t, d)
+	defer release()
+	for range 2 {
+		go d.Write(ctx, func(db.Tx) error { return nil })
+	}
+	waitFor(d, 2)
+	if err := d.Write(ctx, func(db.Tx) error { return nil }); !errors.Is(err, db.ErrBusy) {
+		t.Errorf("third in a line of two: %v", err)
+	}
+}
+
+func TestCancelledWhileWaitingIsSkipped(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	release := occupy(t, d)
+	waiting, cancel := context.WithCancel(ctx)
+	result := make(chan error)
+	go func() {
+		result <- d.Write(waiting, func(tx db.Tx) error {
+			t.Error("ran although its caller had gone")
+			return nil
+		})
+	}()
+	waitFor(d, 1)
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	release()
+	// Once running, an operation finishes: others wait for the same commit.
+	running, cancel := context.WithCancel(ctx)
+	err := d.Write(running, func(tx db.Tx) error {
+		cancel()
+		_, err := tx.Exec(running, "insert into things (n) values (1)")
+		return err
+	})
+	if err != nil || count(t, d) != 1 {
+		t.Errorf("cancelled while running: %v", err)
+	}
+}
+
+func TestReadersNeverWaitForTheWriter(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	err := d.Write(ctx, func(tx db.Tx) error {
+		if _, err := tx.Exec(ctx, "insert into things (n) values (1)"); err != nil {
+			return err
+		}
+		if n := count(t, d); n != 0 {
+			t.Errorf("a reader saw %d rows before the commit", n)
+		}
+		return nil
+	})
+	if err != nil || count(t, d) != 1 {
+		t.Errorf("after the commit: %v", err)
+	}
+}
+
+func TestReadersAreBounded(t *testing.T) {
+	d := dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Readers: 1, Wait: time.Millisecond, NoSync: true})
+	err := d.Read(ctx, func(db.Tx) error { return d.Ping(ctx) })
+	if !errors.Is(err, db.ErrBusy) {
+		t.Errorf("second reader of one: %v", err)
+	}
+}
+
+func TestDurabilityIsSet(t *testing.T) {
+	d := dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{})
+	for pragma, want := range map[string]int64{
+		"synchronous": 2, "foreign_keys": 1, "mmap_size": 2147418112,
+	} {
+		for kind, call := range map[string]func(context.Context, func(db.Tx) error) error{"read": d.Read, "write": d.Write} {
+			var got int64
+			err := call(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, "pragma "+pragma).Scan(&got) })
+			if err != nil || got != want {
+				t.Errorf("%s: %s is %d, want %d (%v)", kind, pragma, got, want, err)
+			}
+		}
+	}
+	var mode string
+	get(t, d, []any{&mode}, "pragma journal_mode")
+	if mode != "wal" {
+		t.Errorf("journal mode %s", mode)
+	}
+}
+
+func TestForeignFilesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("no data base ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Open(ctx, "sqlite:"+text, db.Options{}); err == nil || !strings.Contains(err.Error(), "not a SQLite data base") {
+		t.Errorf("text file: %v", err)
+	}
+	other := dbtest.SQLiteURL(t)
+	path := strings.TrimPrefix(other, "sqlite:")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(content[68:72], "ELSE") // the application id in the header
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Open(ctx, other, db.Options{}); err == nil || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("another program's file: %v", err)
+	}
+	if _, err := db.Open(ctx, "sqlite:"+filepath.Join(dir, "missing", "x.db"), db.Options{}); err == nil {
+		t.Error("a folder that is not there was taken")
+	}
+}
+
+// A write-ahead log that is written without pause must not grow without end.
+func TestLogStaysBounded(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	exec := func(n int) error {
+		return d.Write(ctx, func(tx db.Tx) error {
+			_, err := tx.Exec(ctx, `insert into things (n, note) values ($1, $2)
+				on conflict (n) do update set note = excluded.note`, n%500, strings.Repeat(fmt.Sprint(n), 4000))
+			return err
+		})
+	}
+	var wait sync.WaitGroup
+	for w := range 4 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := range 5000 {
+				if err := exec(w*5000 + i); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}()
+	}
+	wait.Wait()
+	var path string
+	get(t, d, []any{new(int), new(string), &path}, "pragma database_list")
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 20,000 writes of about 6 pages are 480 MiB.
+	if size := info.Size() >> 20; size > 100 {
+		t.Errorf("the log has grown to %d MiB", size)
+	}
+}
+
+// A full disk stores nothing of the group that met it, says so, and loses
+// nothing that was acknowledged before.
+func TestDiskFull(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=3m", "kartei-test", dir).CombinedOutput(); err != nil {
+		t.Skipf("needs the right to mount a small file system: %s", strings.TrimSpace(string(out)))
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %s", out)
+		}
+	})
+	d := dbtest.Open(t, "sqlite:"+filepath.Join(dir, "kartei.db"), db.Options{Readers: 2})
+	table(t, d)
+	text := strings.Repeat("x", 10_000)
+	var mu sync.Mutex
+	stored := map[int]bool{}
+	var failure error
+	var wait sync.WaitGroup
+	for w := range 8 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := range 200 {
+				n := w*1000 + i
+				err := tryExec(d, "insert into things (n, note) values ($1, $2)", n, text)
+				mu.Lock()
+				if stored[n] = err == nil; err != nil {
+					failure = err
+				}
+				mu.Unlock()
+			}
+		}()
+	}
+	wait.Wait()
+	if !errors.Is(failure, db.ErrBusy) || !strings.Contains(failure.Error(), "full") {
+		t.Errorf("the full disk gave %v", failure)
+	}
+	there := map[string]bool{}
+	for _, n := range texts(t, d, "select cast(n as text) from things") {
+		there[n] = true
+	}
+	for n, acknowledged := range stored {
+		if there[fmt.Sprint(n)] != acknowledged {
+			t.Errorf("write %d: acknowledged %v, stored %v", n, acknowledged, !acknowledged)
+		}
+	}
+	if out, err := exec.Command("mount", "-o", "remount,size=30m", dir).CombinedOutput(); err != nil {
+		t.Fatalf("remount: %s", out)
+	}
+	run(t, d, "insert into things (n, note) values (-1, $1)", text)
+}
