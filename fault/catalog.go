@@ -421,7 +421,7 @@ var catalog = []Entry{
 		Title:  Text{"Inhaltstyp nicht unterstützt", "Unsupported media type"},
 		Detail: Text{"Der Körper der Anfrage muss JSON sein: Content-Type: application/json.", "The body of the request must be JSON: Content-Type: application/json."},
 		What:   Text{"Der Server nimmt den Körper in diesem Format nicht an.", "The server does not take the body in this format."},
-		Why:    Text{"Der Header `Content-Type` fehlt, steht mehrfach da oder nennt ein anderes Format als JSON, etwa ein HTML-Formular. Auch komprimierte Körper (`Content-Encoding`) werden nicht angenommen.", "The header `Content-Type` is missing, is given more than once or names another format than JSON, such as an HTML form. Compressed bodies (`Content-Encoding`) are not taken either."},
+		Why:    Text{"Der Header `Content-Type` fehlt oder nennt ein anderes Format oder einen anderen Zeichensatz als JSON in UTF-8, etwa ein HTML-Formular.", "The header `Content-Type` is missing, or names another format or character set than JSON in UTF-8, such as an HTML form."},
 		Do:     Text{"Senden Sie `Content-Type: application/json`, bei `PATCH` wahlweise `application/merge-patch+json`, und den Körper als JSON in UTF-8.", "Send `Content-Type: application/json`, or with `PATCH` also `application/merge-patch+json`, and the body as JSON in UTF-8."},
 		Example: Example{
 			Request: "POST /v1/contacts\n" + exampleKey + "\nSvc-Preview: true\nIdempotency-Key: 5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\nContent-Type: application/x-www-form-urlencoded\n\nfirstName=Karla", Instance: "/v1/contacts",

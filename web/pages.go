@@ -66,6 +66,9 @@ func (p page) Prose(t fault.Text) template.HTML {
 	return template.HTML(b.String())
 }
 
+// Marked is Prose of a text that stands in a template.
+func (p page) Marked(de, en string) template.HTML { return p.Prose(fault.Text{DE: de, EN: en}) }
+
 // Link returns an address of this site that keeps the page's language.
 func (p page) Link(path string) string { return withLanguage(path, p.Language) }
 
