@@ -1,6 +1,8 @@
 package app
 
 import (
+	"reflect"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -20,3 +22,6 @@ func (p *Patch[T]) SetRaw(raw []byte) { p.raw = raw }
 // null sets a pointer to nil, a missing member is left alone, a nested
 // struct merges, a slice is replaced.
 func (p Patch[T]) Apply(v *T) error { return json.Unmarshal(p.raw, v) }
+
+// Type returns T; the OpenAPI draft learns from it what a patch may hold.
+func (Patch[T]) Type() reflect.Type { return reflect.TypeFor[T]() }

@@ -1,30 +1,42 @@
-// Package openapi owns the frozen OpenAPI documents: one file per version, served byte for byte and enforced from the same bytes.
+// Package openapi owns the frozen descriptions of the API, one OpenAPI 3.1 document per version: what is served is what is enforced.
 package openapi
 
 import (
 	"embed"
-	"io/fs"
+	"slices"
 	"strings"
 )
 
 //go:embed *.json
 var files embed.FS
 
-// Document returns the frozen document of a version, and false for one that
-// does not exist. The caller must not change it.
-func Document(version string) ([]byte, bool) {
-	if strings.ContainsAny(version, "/.") {
-		return nil, false
+var documents = func() map[string][]byte {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(err) // the binary is broken
 	}
-	b, err := files.ReadFile(version + ".json")
-	return b, err == nil
+	m := map[string][]byte{}
+	for _, e := range entries {
+		if m[strings.TrimSuffix(e.Name(), ".json")], err = files.ReadFile(e.Name()); err != nil {
+			panic(err)
+		}
+	}
+	return m
+}()
+
+// Versions returns the names of all versions, YYYY-MM-DD, the oldest first.
+func Versions() []string {
+	names := make([]string, 0, len(documents))
+	for name := range documents {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }
 
-// Versions returns the names of the versions, the oldest first.
-func Versions() []string {
-	names, _ := fs.Glob(files, "*.json") // sorted, and a version is a date
-	for i := range names {
-		names[i] = strings.TrimSuffix(names[i], ".json")
-	}
-	return names
+// Document returns the frozen document of a version, and false for a version
+// that does not exist. The caller must not change the bytes.
+func Document(version string) ([]byte, bool) {
+	b, found := documents[version]
+	return b, found
 }

@@ -1,0 +1,344 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"kartei/app"
+	"kartei/fault"
+	"kartei/id"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Draft returns the OpenAPI 3.1 document of a version as table and types have
+// it now: what the frozen document of the next release is made from. The same
+// table gives the same bytes.
+func Draft(version string) ([]byte, error) { return draft(version, Operations) }
+
+// Schema tags on the fields of inputs, bodies and answers:
+//
+//	doc           German description
+//	example       value for examples; JSON for arrays, else the text itself
+//	min, max      of numbers the bounds; of texts the length in characters;
+//	              of arrays the length of their items
+//	maxItems      length of an array
+//	format        email, date, date-time, uri, or language (BCP 47)
+//	pattern       that means the same to RE2, ECMA 262 and Python
+//	enum          allowed values with commas between, or iso3166
+//	default       value where none is given
+//	prefix        that of the id that the field holds: con_ or usr_,svc_
+//	multiline     true: newline and tab are allowed
+//	required      true: a body must have it
+//	read          true: in answers only; in a body it is READ_ONLY
+//	anyRequired   on a body: at least one of these members must be there
+//
+// A pointer may be null. In answers every member is present.
+
+// draft writes the document of version from a table.
+func draft(version string, ops []Operation) ([]byte, error) {
+	d := &drafter{version: version, names: map[schemaKey]string{}, shared: map[string]*object{}}
+	var tags []any
+	var paths object
+	for i := range ops {
+		op := &ops[i]
+		if !op.Built() {
+			continue
+		}
+		described, err := d.operation(op)
+		if err != nil {
+			return nil, fmt.Errorf("api: %s: %w", op.ID, err)
+		}
+		item, _ := paths.get(op.Path).(object)
+		item.set(strings.ToLower(op.Method), described)
+		paths.set(op.Path, item)
+		tag := object{{"name", op.Tag()}, {"description", tagWords[op.Tag()]}}
+		if !slices.ContainsFunc(tags, func(t any) bool { return t.(object).get("name") == op.Tag() }) {
+			tags = append(tags, tag)
+		}
+	}
+	document := object{
+		{"openapi", "3.1.1"},
+		{"info", info(version)},
+		{"servers", servers()},
+		{"security", security("")},
+		{"tags", tags},
+		{"paths", paths},
+		{"components", d.components()},
+	}
+	var b bytes.Buffer
+	if err := json.MarshalWrite(&b, document, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
+		return nil, fmt.Errorf("api: writing the draft: %w", err)
+	}
+	b.WriteByte('\n')
+	return escapeSpaces(b.Bytes()), nil
+}
+
+// escapeSpaces makes the spaces beyond ASCII visible that stand in patterns.
+func escapeSpaces(document []byte) []byte {
+	var b bytes.Buffer
+	for _, c := range string(document) {
+		if c > 0x7e && strings.ContainsRune(spaces, c) {
+			fmt.Fprintf(&b, "\\u%04x", c)
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.Bytes()
+}
+
+// object is a JSON object that keeps its order.
+type object []field
+
+type field struct {
+	name  string
+	value any
+}
+
+// MarshalJSONTo writes the members in their order.
+func (o object) MarshalJSONTo(e *jsontext.Encoder) error {
+	if err := e.WriteToken(jsontext.BeginObject); err != nil {
+		return err
+	}
+	for _, f := range o {
+		if err := e.WriteToken(jsontext.String(f.name)); err != nil {
+			return err
+		}
+		if err := json.MarshalEncode(e, f.value); err != nil {
+			return err
+		}
+	}
+	return e.WriteToken(jsontext.EndObject)
+}
+
+func (o object) get(name string) any {
+	for _, f := range o {
+		if f.name == name {
+			return f.value
+		}
+	}
+	return nil
+}
+
+func (o *object) set(name string, value any) {
+	for i := range *o {
+		if (*o)[i].name == name {
+			(*o)[i].value = value
+			return
+		}
+	}
+	*o = append(*o, field{name, value})
+}
+
+// drafter collects the components while it describes the operations.
+type drafter struct {
+	version string
+	names   map[schemaKey]string
+	shared  map[string]*object // by kind of component
+}
+
+// componentKinds are the sections of components, in the document's order.
+var componentKinds = []string{"schemas", "responses", "parameters", "examples", "headers"}
+
+// share puts v among the components and returns a reference to it. What is
+// there under the name already must be the same.
+func (d *drafter) share(kind, name string, v any) object {
+	section := d.shared[kind]
+	if section == nil {
+		section = new(object)
+		d.shared[kind] = section
+	}
+	if old := section.get(name); old != nil && !equal(old, v) {
+		panic(fmt.Sprintf("api: two %s are called %s", kind, name))
+	}
+	section.set(name, v)
+	return reference(kind, name)
+}
+
+func reference(kind, name string) object {
+	return object{{"$ref", "#/components/" + kind + "/" + name}}
+}
+
+func equal(a, b any) bool {
+	x, errX := json.Marshal(a, json.Deterministic(true))
+	y, errY := json.Marshal(b, json.Deterministic(true))
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+func (d *drafter) components() object {
+	var out object
+	for _, kind := range componentKinds {
+		section := *d.shared[kind]
+		slices.SortFunc(section, func(a, b field) int { return strings.Compare(a.name, b.name) })
+		out.set(kind, section)
+	}
+	out.set("securitySchemes", securitySchemes())
+	return out
+}
+
+func (d *drafter) operation(op *Operation) (object, error) {
+	channel := "stable"
+	if op.Channel.Preview(d.version) {
+		channel = "preview"
+	}
+	out := object{
+		{"operationId", op.ID},
+		{"tags", []string{op.Tag()}},
+		{"summary", op.Summary},
+		{"description", op.Description},
+		{"x-kartei-channel", channel},
+		{"x-kartei-cost", op.Cost},
+	}
+	if op.Scope != "" {
+		out.set("x-kartei-scope", op.Scope)
+	}
+	if op.Events != "" {
+		out.set("x-kartei-events", strings.Fields(op.Events))
+	}
+	out.set("security", security(op.Scope))
+	parameters, err := d.parameters(op, channel == "preview")
+	if err != nil {
+		return nil, err
+	}
+	out.set("parameters", parameters)
+	if op.HasBody() {
+		body, err := d.requestBody(op)
+		if err != nil {
+			return nil, err
+		}
+		out.set("requestBody", body)
+	}
+	responses, err := d.responses(op, channel == "preview")
+	if err != nil {
+		return nil, err
+	}
+	out.set("responses", responses)
+	return out, nil
+}
+
+// requestBody describes the body of a create or of a merge patch.
+func (d *drafter) requestBody(op *Operation) (object, error) {
+	in := op.Run.Input.Field(op.Run.bind.body)
+	t, mode := in.Type, creating
+	if in.Tag.Get("body") == "patch" {
+		p, is := reflect.New(t).Elem().Interface().(interface{ Type() reflect.Type })
+		if !is {
+			return nil, fmt.Errorf("%s does not tell what it patches", t)
+		}
+		t, mode = p.Type(), patching
+	}
+	name := answerName(op) + mode.suffix()
+	schema, err := d.bodySchema(name, t, mode, in.Tag.Get("anyRequired"))
+	if err != nil {
+		return nil, err
+	}
+	example, err := bodyExample(t, mode)
+	if err != nil {
+		return nil, err
+	}
+	media := object{
+		{"schema", d.share("schemas", name, schema)},
+		{"examples", object{{"beispiel", d.share("examples", name, object{
+			{"summary", op.Summary}, {"value", example},
+		})}}},
+	}
+	content := object{{jsonMediaType, media}}
+	description := "Die Angaben zum neuen Datensatz. Unbekannte Felder werden abgelehnt."
+	if mode == patching {
+		content.set("application/merge-patch+json", media)
+		description = "JSON Merge Patch (RFC 7396): Fehlende Felder bleiben, null leert. Unbekannte Felder werden abgelehnt."
+	}
+	return object{{"description", description}, {"required", true}, {"content", content}}, nil
+}
+
+// answerType returns what an operation answers with, as a client sees it, and
+// whether it is a page of a list.
+func answerType(op *Operation) (t reflect.Type, page bool) {
+	zero := reflect.New(op.Run.Output).Elem().Interface()
+	switch v := zero.(type) {
+	case interface{ ItemType() reflect.Type }:
+		return v.ItemType(), true
+	case interface{ Type() reflect.Type }:
+		return v.Type(), false
+	}
+	return op.Run.Output, false
+}
+
+// answerName returns the name of an answer's schema, for example Contact.
+func answerName(op *Operation) string {
+	t, page := answerType(op)
+	name := schemaName(t)
+	if page {
+		name += "Page"
+	}
+	return name
+}
+
+// idPrefix returns the prefix of the records that an operation names.
+func idPrefix(op *Operation) string {
+	for _, f := range Families {
+		if f.Plural == op.Tag() {
+			return f.Prefix
+		}
+	}
+	return map[string]string{"events": id.Event, "operations": id.Operation, "webhook_endpoints": id.WebhookEndpoint}[op.Tag()]
+}
+
+// exampleSuffix makes an example id of a prefix.
+const exampleSuffix = "01jb2z5k3xf0q8r9s7t6v5w4y3"
+
+// faults returns the codes that an operation can answer with, by status. A
+// status without codes is one that the contract declares for operations of
+// its kind although none of its causes can arise here.
+func (d *drafter) faults(op *Operation, preview bool) map[int][]fault.Code {
+	byStatus := map[int][]fault.Code{}
+	add := func(codes ...fault.Code) {
+		for _, c := range codes {
+			byStatus[c.Status()] = append(byStatus[c.Status()], c)
+		}
+	}
+	add(fault.InvalidRequest, fault.UnknownParameter)
+	if _, lists := op.Run.bind.query["cursor"]; lists {
+		add(fault.CursorMismatch)
+	}
+	add(fault.Unauthenticated, fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled)
+	if op.Named() || op.ID == "openapi.get" {
+		add(fault.NotFound)
+	}
+	if preview {
+		add(fault.OperationNotInVersion)
+	}
+	add(fault.NotAcceptable, fault.VersionSunset, fault.PayloadTooLarge)
+	if op.Conditional() {
+		add(fault.PreconditionFailed, fault.PreconditionRequired)
+	}
+	if op.HasBody() {
+		add(fault.UnsupportedMediaType, fault.ValidationFailed)
+	}
+	if op.Idempotent() {
+		add(fault.IdempotencyInProgress, fault.IdempotencyPayloadMismatch)
+	}
+	add(fault.RateLimited, fault.Overloaded)
+	if op.Method == http.MethodDelete || op.Scope != "" && !op.Writes() {
+		add(fault.QuotaExhausted)
+	}
+	add(fault.Internal, fault.APIPaused, fault.InstancePending)
+	if op.Named() || op.HasBody() { // contract, 'Common rules' 4
+		for _, status := range []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity} {
+			if byStatus[status] == nil {
+				byStatus[status] = []fault.Code{}
+			}
+		}
+	}
+	return byStatus
+}
+
+// revised reports whether the answer carries an ETag.
+func revised(op *Operation) bool {
+	return op.Run.Output.Implements(reflect.TypeFor[app.Revised]())
+}

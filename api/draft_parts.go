@@ -1,0 +1,575 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"kartei/access"
+	"kartei/fault"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The parts of the document that the table does not say: who we are, how
+// callers prove who they are, and what every request and answer carries.
+
+// exampleHost stands in for an instance. .example never resolves (RFC 2606).
+const exampleHost = "kartei.example"
+
+func info(version string) object {
+	return object{
+		{"title", "Kartei API"},
+		{"summary", "Kontakte, Firmen, Aufgaben und Dokumente einer Kanzlei"},
+		{"description", infoWords},
+		{"contact", object{{"name", "Kartei"}, {"url", "https://" + exampleHost + "/docs"}}},
+		{"license", object{{"name", "Apache License 2.0"}, {"identifier", "Apache-2.0"}}},
+		{"version", version},
+	}
+}
+
+func servers() []object {
+	return []object{{
+		{"url", "https://{host}/v1"},
+		{"description", "Eine Instanz von Kartei"},
+		{"variables", object{{"host", object{
+			{"default", exampleHost},
+			{"description", "Name der Instanz, bei Bedarf mit Port"},
+		}}}},
+	}}
+}
+
+func security(scope string) []object {
+	scopes := []string{}
+	if scope != "" {
+		scopes = append(scopes, scope)
+	}
+	return []object{{{"apiKey", []string{}}}, {{"oauth2", scopes}}}
+}
+
+func securitySchemes() object {
+	var scopes object
+	for _, scope := range access.AllScopes() {
+		family, right, _ := strings.Cut(scope, ":")
+		scopes.set(scope, familyWords[family]+" "+map[string]string{"read": "lesen", "write": "anlegen, ändern und löschen"}[right])
+	}
+	token := "https://" + exampleHost + "/oauth/token"
+	return object{
+		{"apiKey", object{
+			{"type", "http"},
+			{"scheme", "bearer"},
+			{"description", "API-Schlüssel, angelegt in der Webanwendung oder mit kartei key create. Er wird wie ein Bearer-Token (RFC 6750) gesendet und gilt für genau eine Organisation."},
+		}},
+		{"oauth2", object{
+			{"type", "oauth2"},
+			{"description", "OAuth 2.0 mit PKCE (RFC 7636) für Anwendungen, die im Namen einer Person handeln, und mit client_credentials für Dienstkonten."},
+			{"flows", object{
+				{"authorizationCode", object{
+					{"authorizationUrl", "https://" + exampleHost + "/oauth/authorize"},
+					{"tokenUrl", token},
+					{"refreshUrl", token},
+					{"scopes", scopes},
+				}},
+				{"clientCredentials", object{{"tokenUrl", token}, {"scopes", scopes}}},
+			}},
+		}},
+	}
+}
+
+// parameters lists what a call may carry besides its body.
+func (d *drafter) parameters(op *Operation, preview bool) ([]object, error) {
+	var out []object
+	in := op.Run.Input
+	for i := range in.NumField() {
+		f := in.Field(i)
+		switch {
+		case f.Tag.Get("path") != "":
+			out = append(out, d.pathParameter(op, f))
+		case f.Tag.Get("query") != "":
+			p, err := d.queryParameter(op, f)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, p)
+		}
+	}
+	return append(out, d.headerParameters(op, preview)...), nil
+}
+
+func (d *drafter) pathParameter(op *Operation, f reflect.StructField) object {
+	prefix := idPrefix(op)
+	singular := strings.TrimSuffix(op.Tag(), "s")
+	for _, f := range Families {
+		if f.Prefix == prefix {
+			singular = f.Object
+		}
+	}
+	return d.share("parameters", title(singular)+"Id", object{
+		{"name", "id"}, {"in", "path"}, {"required", true},
+		{"description", "Kennung des Datensatzes. Unbekannte, fremde und unsichtbare werden gleichermaßen mit 404 beantwortet."},
+		{"schema", object{{"type", "string"}, {"maxLength", idLength}, {"pattern", idPattern(prefix)}}},
+		{"example", prefix + exampleSuffix},
+	})
+}
+
+func (d *drafter) queryParameter(op *Operation, f reflect.StructField) (object, error) {
+	name := f.Tag.Get("query")
+	schema, err := d.value(nil, f, creating)
+	if err != nil {
+		return nil, err
+	}
+	p := object{{"name", name}, {"in", "query"}, {"required", false}, {"description", f.Tag.Get("doc")}}
+	var rest object
+	for _, member := range schema {
+		switch member.name {
+		case "description":
+		case "examples":
+			p.set("example", member.value.([]any)[0])
+		default:
+			rest = append(rest, member)
+		}
+	}
+	p.set("schema", rest)
+	component := title(name)
+	if old := d.shared["parameters"].lookup(component); old != nil && !equal(old, p) {
+		in := op.Run.Input // another meaning of the name: CountQ, EventListLimit
+		component = strings.TrimSuffix(in.Name(), "Input") + component
+		if in.PkgPath() != envelopeType.PkgPath() {
+			component = title(in.PkgPath()[strings.LastIndexByte(in.PkgPath(), '/')+1:]) + component
+		}
+	}
+	return d.share("parameters", component, p), nil
+}
+
+func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+func (o *object) lookup(name string) any {
+	if o == nil {
+		return nil
+	}
+	return o.get(name)
+}
+
+// headerParameters lists the headers of a request (contract, 'Common rules' 2).
+func (d *drafter) headerParameters(op *Operation, preview bool) []object {
+	header := func(component, name string, required bool, description, example string, schema object) object {
+		return d.share("parameters", component, object{
+			{"name", name}, {"in", "header"}, {"required", required},
+			{"description", description}, {"schema", schema}, {"example", example},
+		})
+	}
+	flag := func(component string, required bool, description string, values ...string) object {
+		return header(component, "Svc-Preview", required, description, "true", object{{"type", "string"}, {"enum", values}})
+	}
+	out := []object{
+		header("SvcVersion", "Svc-Version", false,
+			"Version der API. Geht der Version vor, an die der Schlüssel gebunden ist; ohne den Header gilt diese.",
+			d.version, object{{"type", "string"}, {"enum", []string{d.version}}}),
+	}
+	if preview {
+		out = append(out, flag("SvcPreviewRequired", true, "Schaltet Vorschau-Operationen frei; ohne den Header antwortet diese Operation 404 OPERATION_NOT_IN_VERSION. Vorschauen können sich ändern und sind keine Grundlage für den Produktivbetrieb.", "true"))
+	} else {
+		out = append(out, flag("SvcPreview", false, "Schaltet Vorschau-Operationen frei; bei stabilen Operationen ohne Wirkung.", "true", "false"))
+	}
+	out = append(out,
+		header("AcceptLanguage", "Accept-Language", false, "Sprache von title und detail in Fehlerantworten: en ergibt Englisch, alles andere Deutsch.", "en",
+			object{{"type", "string"}, {"maxLength", 200}, {"pattern", `^[\x20-\x7e]*$`}}),
+		header("SvcOrganization", "Svc-Organization", false, "Kennung der Organisation, für die der Aufruf gemeint ist. Weicht sie von der des Schlüssels ab, antwortet die API 403 ORGANIZATION_MISMATCH.", "org_"+exampleSuffix,
+			object{{"type", "string"}, {"maxLength", 30}, {"pattern", idPattern("org_")}}),
+	)
+	if op.Idempotent() {
+		component, words := "IdempotencyKey", "Darf fehlen."
+		if op.Creates() {
+			component, words = "IdempotencyKeyRequired", "Pflicht bei Operationen, die etwas anlegen."
+		}
+		out = append(out, header(component, "Idempotency-Key", op.Creates(),
+			"Frei gewählter Schlüssel, mit dem ein Aufruf gefahrlos wiederholt werden kann: Derselbe Schlüssel mit demselben Inhalt liefert 24 Stunden lang die gespeicherte Antwort. "+words,
+			"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11",
+			object{{"type", "string"}, {"minLength", 1}, {"maxLength", 255}, {"pattern", keyPattern}}))
+	}
+	const tags = ` Ein ETag ist r und die Revision in Anführungszeichen.`
+	if op.Conditional() {
+		out = append(out, header("IfMatch", "If-Match", true,
+			"ETag der Revision, auf der die Änderung beruht; * passt auf jede. Passt er nicht mehr, antwortet die API 412."+tags, `"r3"`,
+			object{{"type", "string"}, {"maxLength", 1000}, {"pattern", entityTagsPattern}}))
+	}
+	if op.Method == http.MethodGet && revised(op) {
+		out = append(out, header("IfNoneMatch", "If-None-Match", false,
+			"ETag, den der Client schon hat; ist er noch aktuell, antwortet die API 304 ohne Inhalt."+tags, `"r3"`,
+			object{{"type", "string"}, {"maxLength", 1000}, {"pattern", entityTagsPattern}}))
+	}
+	return out
+}
+
+const (
+	// keyPattern is 1 to 255 printable ASCII characters; in double quotes it
+	// is a structured field string (RFC 9651).
+	keyPattern = `^("[\x20\x21\x23-\x5b\x5d-\x7e]{1,253}"|[\x21\x23-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?)$`
+	// entityTagsPattern is * or a list of entity tags (RFC 9110, section 13.1.1).
+	entityTagsPattern = `^(\*|(W/)?"[\x21\x23-\x7e]{0,100}"(, ?(W/)?"[\x21\x23-\x7e]{0,100}"){0,8})$`
+)
+
+// responses describes every answer that an operation can give.
+func (d *drafter) responses(op *Operation, preview bool) (object, error) {
+	status := op.Run.Status()
+	success := object{{"description", successWords[status]}, {"headers", d.successHeaders(op, status)}}
+	if status != http.StatusNoContent {
+		schema, err := d.answerSchema(op)
+		if err != nil {
+			return nil, err
+		}
+		example, err := d.answerExample(op)
+		if err != nil {
+			return nil, err
+		}
+		success.set("content", object{{jsonMediaType, object{
+			{"schema", schema},
+			{"examples", object{{"beispiel", example}}},
+		}}})
+	}
+	if links := d.links(op); links != nil {
+		success.set("links", links)
+	}
+	out := object{{fmt.Sprint(status), success}}
+	if op.Method == http.MethodGet && revised(op) {
+		out.set("304", d.share("responses", "NotModified", object{
+			{"description", "Der Client hat schon den aktuellen Stand."},
+			{"headers", d.headers(append(slices.Clone(always), "ETag")...)},
+		}))
+	}
+	faults := d.faults(op, preview)
+	for _, status := range slices.Sorted(maps.Keys(faults)) {
+		out.set(fmt.Sprint(status), d.problem(status, faults[status]))
+	}
+	return out, nil
+}
+
+// answerExample shares an example of the answer of success.
+func (d *drafter) answerExample(op *Operation) (object, error) {
+	t, page := answerType(op)
+	if t == reflect.TypeFor[Document]() {
+		return d.share("examples", schemaName(t), object{{"summary", op.Summary}, {"value", object{
+			{"openapi", "3.1.1"},
+			{"info", object{{"title", "Kartei API"}, {"version", d.version}}},
+			{"paths", object{}},
+		}}}), nil
+	}
+	value, err := valueExample(t)
+	if err != nil {
+		return nil, err
+	}
+	if page {
+		value = object{{"data", []any{value}}, {"hasMore", true}, {"nextCursor", "AX3k9bQ"}}
+	}
+	summary := structWords[schemaName(t)]
+	if page {
+		summary = "Eine Seite einer Liste"
+	}
+	return d.share("examples", answerName(op), object{{"summary", summary}, {"value", value}}), nil
+}
+
+// always are the headers of every answer, errors too.
+var always = []string{"Request-Id", "Svc-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset", "Link", "Cache-Control", "Vary", "X-Content-Type-Options"}
+
+func (d *drafter) successHeaders(op *Operation, status int) object {
+	names := slices.Clone(always)
+	if revised(op) {
+		names = append(names, "ETag")
+	}
+	if status == http.StatusCreated || status == http.StatusAccepted {
+		names = append(names, "Location")
+	}
+	if op.Idempotent() {
+		names = append(names, "Idempotent-Replayed")
+	}
+	return d.headers(names...)
+}
+
+func (d *drafter) headers(names ...string) object {
+	var out object
+	for _, name := range names {
+		h := responseHeaders[name]
+		component := strings.ReplaceAll(name, "-", "")
+		out.set(name, d.share("headers", component, object{
+			{"description", h.doc}, {"required", h.required}, {"schema", h.schema}, {"example", h.example},
+		}))
+	}
+	return out
+}
+
+type responseHeader struct {
+	doc      string
+	required bool
+	example  any
+	schema   object
+}
+
+func pattern(p string, most int) object {
+	return object{{"type", "string"}, {"maxLength", most}, {"pattern", p}}
+}
+
+// responseHeaders are all headers that an answer can carry.
+var responseHeaders = map[string]responseHeader{
+	"Request-Id":             {"Kennung der Anfrage, auch im Anfrageprotokoll", true, "req_" + exampleSuffix, pattern("^req"+idShape, 30)},
+	"Svc-Version":            {"Version, in der geantwortet wird", true, "2026-11-01", pattern(versionPattern, 10)},
+	"RateLimit":              {"Das knappste Limit: r ist der Rest, t die Sekunden, bis alles wieder voll ist (draft-ietf-httpapi-ratelimit-headers-11)", true, `"key";r=412;t=38`, pattern(`^"[a-z-]+";r=[0-9]+;t=[0-9]+$`, 200)},
+	"RateLimit-Policy":       {"Die Limits, die für den Aufruf gelten: q ist das Kontingent, w das Zeitfenster in Sekunden", true, `"key";q=300;w=60, "writes";q=60;w=60`, pattern(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`, 1000)},
+	"Deprecation":            {"Seit wann die Version veraltet ist (RFC 9745); fehlt, solange sie es nicht ist", false, "@1793491200", pattern("^@[0-9]+$", 20)},
+	"Sunset":                 {"Wann die Version abgeschaltet wird (RFC 8594); fehlt, solange das nicht feststeht", false, "Mon, 01 Nov 2027 00:00:00 GMT", pattern("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$", 29)},
+	"Link":                   {"Verweise (RFC 8288): service-desc führt zu dieser Beschreibung; deprecation, sunset und successor-version stehen dabei, sobald es sie gibt", true, `</v1/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`, pattern(`^<[^<>]+>; rel="[a-z -]+"`, 2000)},
+	"Cache-Control":          {"Antworten gehören dem Aufrufer und werden vor erneuter Verwendung geprüft; no-store, wo ein Geheimnis darin steht", true, "private, no-cache", object{{"type", "string"}, {"enum", []string{"private, no-cache", "no-store"}}}},
+	"Vary":                   {"Wovon die Antwort abhängt", true, "Authorization, Accept-Language, Svc-Version", pattern("^[A-Za-z, -]+$", 200)},
+	"X-Content-Type-Options": {"Der Inhaltstyp gilt, wie er dasteht", true, "nosniff", object{{"type", "string"}, {"enum", []string{"nosniff"}}}},
+	"ETag":                   {"Kennzeichen des Standes für If-Match und If-None-Match", true, `"r3"`, pattern(`^"[0-9a-z]+"$`, 100)},
+	"Location":               {"Pfad des neuen Datensatzes, mit /v1", true, "/v1/contacts/con_" + exampleSuffix, pattern("^/v1/", 500)},
+	"Idempotent-Replayed":    {"true: die gespeicherte Antwort eines früheren Aufrufs mit demselben Idempotency-Key; fehlt sonst", false, "true", object{{"type", "string"}, {"enum", []string{"true"}}}},
+	"Content-Language":       {"Sprache von title und detail", true, "de", object{{"type", "string"}, {"enum", []string{"de", "en"}}}},
+	"Retry-After":            {"Nach wie vielen Sekunden sich ein neuer Versuch lohnt", false, "1", pattern("^[0-9]+$", 10)},
+	"WWW-Authenticate":       {"Wie sich ein Aufrufer ausweist (RFC 6750)", true, "Bearer", pattern("^Bearer", 500)},
+}
+
+// problem shares the description of a problem with one of the codes.
+func (d *drafter) problem(status int, codes []fault.Code) object {
+	names := slices.Clone(always)
+	names = append(names, "Content-Language")
+	switch status {
+	case http.StatusUnauthorized:
+		names = append(names, "WWW-Authenticate")
+	case http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		names = append(names, "Retry-After")
+	}
+	description, examples := problemWords(status, codes), object{}
+	for _, code := range codes {
+		examples.set(string(code), d.problemExample(code))
+	}
+	if len(codes) == 0 {
+		code := undeclared[status]
+		examples.set(string(code), d.problemExample(code))
+	}
+	return d.share("responses", problemName(status, codes), object{
+		{"description", description},
+		{"headers", d.headers(names...)},
+		{"content", object{{"application/problem+json", object{
+			{"schema", d.share("schemas", "Problem", d.problemSchema())},
+			{"examples", examples},
+		}}}},
+		{"x-kartei-codes", codes},
+	})
+}
+
+// usual are the codes that give a status its plain name; others are added to
+// the name.
+var usual = map[int][]fault.Code{
+	http.StatusBadRequest:          {fault.InvalidRequest, fault.UnknownParameter},
+	http.StatusForbidden:           {fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled},
+	http.StatusNotFound:            {fault.NotFound},
+	http.StatusUnprocessableEntity: {fault.ValidationFailed},
+	http.StatusTooManyRequests:     {fault.RateLimited, fault.Overloaded},
+	http.StatusServiceUnavailable:  {fault.APIPaused, fault.InstancePending},
+}
+
+// undeclared shows what a status looks like where none of its causes can arise.
+var undeclared = map[int]fault.Code{
+	http.StatusNotFound:            fault.NotFound,
+	http.StatusConflict:            fault.IdempotencyInProgress,
+	http.StatusUnprocessableEntity: fault.ValidationFailed,
+}
+
+// problemName names a response: by its status, and by those codes that not
+// every operation with this status has.
+func problemName(status int, codes []fault.Code) string {
+	name := strings.NewReplacer(" ", "", "-", "").Replace(http.StatusText(status))
+	if len(codes) == 0 {
+		return "Unused" + name
+	}
+	known := usual[status]
+	if len(codes) == 1 && len(known) == 0 {
+		return camel(codes[0])
+	}
+	var rest []fault.Code
+	all := true
+	for _, k := range known {
+		all = all && slices.Contains(codes, k)
+	}
+	if !all {
+		name = ""
+	}
+	for _, c := range codes {
+		if !all || !slices.Contains(known, c) {
+			rest = append(rest, c)
+		}
+	}
+	for i, c := range rest {
+		if i > 0 || name != "" {
+			name += "Or"
+		}
+		name += camel(c)
+	}
+	return name
+}
+
+// camel writes NOT_FOUND as NotFound.
+func camel(c fault.Code) string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(string(c), "_") {
+		b.WriteString(word[:1] + strings.ToLower(word[1:]))
+	}
+	return b.String()
+}
+
+func problemWords(status int, codes []fault.Code) string {
+	if len(codes) == 0 {
+		return "Für Operationen dieser Art vorgesehen; zurzeit gibt es keinen Anlass dafür."
+	}
+	var b strings.Builder
+	for i, c := range codes {
+		e := c.Entry()
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "`%s`: %s", c, e.Title.DE)
+		if e.Detail.DE != "" {
+			b.WriteString(". " + e.Detail.DE)
+		}
+	}
+	return b.String()
+}
+
+// problemExample shares an example as the wire has it.
+func (d *drafter) problemExample(code fault.Code) object {
+	e := code.Entry()
+	f := e.Example.Fault
+	f.Code = code
+	body := f.AppendProblem(nil, fault.Problem{
+		TypeBase: "https://" + exampleHost, Instance: e.Example.Instance, RequestID: "req_" + exampleSuffix, Language: fault.German,
+	})
+	return d.share("examples", string(code), object{{"summary", e.Title.DE}, {"value", jsontext.Value(body)}})
+}
+
+// problemSchema describes RFC 9457 as the contract has it ('Errors').
+func (d *drafter) problemSchema() object {
+	text := func(doc, example string, more ...field) object {
+		return append(object{{"description", doc}, {"type", "string"}, {"maxLength", 2000}, {"examples", []string{example}}}, more...)
+	}
+	fieldCodes := make([]string, 0, 12)
+	for _, c := range fault.FieldCodes() {
+		fieldCodes = append(fieldCodes, string(c))
+	}
+	entry := d.share("schemas", "ProblemField", object{
+		{"description", "Was an einer Stelle der Anfrage nicht stimmt."},
+		{"type", "object"},
+		{"required", []string{"field", "code", "message"}},
+		{"properties", object{
+			{"field", text("Stelle im Inhalt (address.country, tags[3]) oder Name des Parameters oder Headers", "email")},
+			{"code", text("Grund; weitere können hinzukommen", "INVALID_FORMAT", field{"pattern", codePattern}, field{"x-extensible-enum", fieldCodes})},
+			{"message", text("Der Grund in Worten", "Das Format dieser Angabe stimmt nicht.")},
+		}},
+	})
+	return object{
+		{"description", "Fehlerantwort nach RFC 9457. Clients verzweigen nach code, nie nach Texten."},
+		{"type", "object"},
+		{"required", []string{"type", "title", "status", "instance", "code", "requestId"}},
+		{"properties", object{
+			{"type", text("Seite zu diesem code", "https://"+exampleHost+"/problems/NOT_FOUND", field{"format", "uri-reference"})},
+			{"title", text("Kurze Bezeichnung, je code immer dieselbe", "Nicht gefunden")},
+			{"status", object{{"description", "HTTP-Status"}, {"type", "integer"}, {"format", "int32"}, {"minimum", 400}, {"maximum", 599}, {"examples", []int{404}}}},
+			{"detail", text("Was hier vorliegt; fehlt bei 401", "Unter dieser Adresse gibt es nichts, oder es ist für Sie nicht sichtbar.")},
+			{"instance", text("Pfad der Anfrage", "/v1/contacts/con_"+exampleSuffix, field{"format", "uri-reference"})},
+			{"code", text("Maschinenlesbarer Grund; weitere können hinzukommen", "NOT_FOUND", field{"pattern", codePattern})},
+			{"requestId", text("Kennung der Anfrage, wie im Header Request-Id", "req_"+exampleSuffix, field{"pattern", "^req" + idShape})},
+			{"errors", object{{"description", "Die Fehler im Einzelnen"}, {"type", "array"}, {"maxItems", maxErrors}, {"items", entry}}},
+			{"retryAfterMs", object{{"description", "Wartezeit in Millisekunden"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 0}, {"examples", []int{1000}}}},
+			{"currentRevision", object{{"description", "Bei 412: die aktuelle Revision"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 1}, {"examples", []int{5}}}},
+			{"violated-policies", object{
+				{"description", "Bei 429: die Namen der Limits, die erreicht sind"}, {"type", "array"}, {"maxItems", 20},
+				{"items", object{{"type", "string"}, {"maxLength", 50}, {"pattern", "^[a-z-]+$"}}}, {"examples", []any{[]string{"key"}}},
+			}},
+		}},
+	}
+}
+
+const codePattern = "^[A-Z][A-Z0-9_]*$"
+
+// links lead from what was made to what can be done with it.
+func (d *drafter) links(op *Operation) object {
+	if op.Method != http.MethodPost || !op.Creates() {
+		return nil
+	}
+	family, _, _ := strings.Cut(op.ID, ".")
+	var out object
+	for i := range table {
+		o := &table[i]
+		if !o.Built() || o.Path != op.Path+"/{id}" {
+			continue
+		}
+		parameters := object{{"path.id", "$response.body#/id"}}
+		if o.Conditional() {
+			parameters.set("header.If-Match", "$response.header.ETag")
+		}
+		verb := strings.TrimPrefix(o.ID, family+".")
+		out.set(verb, object{{"operationId", o.ID}, {"description", o.Summary}, {"parameters", parameters}})
+	}
+	return out
+}
+
+// Words.
+
+var successWords = map[int]string{
+	http.StatusOK:        "Erfolg",
+	http.StatusCreated:   "Angelegt",
+	http.StatusAccepted:  "Angenommen; der Vorgang läuft weiter",
+	http.StatusNoContent: "Gelöscht",
+}
+
+var tagWords = map[string]string{
+	"meta":              "Wer fragt an, wie stehen die Limits, und was kann die API",
+	"contacts":          "Kontakte: die Personen im Adressbuch",
+	"companies":         "Firmen und andere Organisationen",
+	"tasks":             "Aufgaben mit Fälligkeit und Zuständigkeit",
+	"documents":         "Dokumente und ihre Dateien",
+	"uploads":           "Uploads, aus denen Dokumente entstehen",
+	"batch":             "Mehrere Aufrufe in einem",
+	"operations":        "Lang laufende Vorgänge",
+	"webhook_endpoints": "Webhook-Endpunkte und ihre Zustellungen",
+	"events":            "Ereignisse der letzten 30 Tage",
+}
+
+var familyWords = map[string]string{
+	"contacts":          "Kontakte",
+	"companies":         "Firmen",
+	"tasks":             "Aufgaben",
+	"documents":         "Dokumente",
+	"webhook_endpoints": "Webhook-Endpunkte",
+}
+
+var structWords = map[string]string{
+	"Address":        "Postanschrift",
+	"Contact":        "Ein Kontakt: eine Person",
+	"Count":          "Ergebnis einer Zählung",
+	"DeletionMarker": "Steht beim Abgleich für einen gelöschten Datensatz",
+	"Event":          "Ein Ereignis: was sich geändert hat, ohne Inhalte",
+	"EventPage":      "Eine Seite von Ereignissen",
+	"EventSubject":   "Worum es in einem Ereignis geht",
+	"Fields":         "Die Felder, die sich setzen lassen",
+	"LimitPolicy":    "Ein Limit und was davon übrig ist",
+	"Me":             "Wer mit diesen Zugangsdaten anfragt",
+	"MeGrant":        "Eine OAuth-Freigabe",
+	"MeKey":          "Ein API-Schlüssel ohne sein Geheimnis",
+	"MeOrg":          "Eine Organisation",
+	"RateLimit":      "Stand der Limits",
+}
+
+const infoWords = `Die öffentliche Schnittstelle von Kartei. Sie kann, mit denselben Rechten, was die Webanwendung und die MCP-Schnittstelle können.
+
+**Zugang.** Jede Anfrage trägt ` + "`Authorization: Bearer <API_KEY>`" + ` oder ein OAuth-2.0-Zugriffstoken. Testschlüssel sehen nur die Sandbox.
+
+**Versionen.** Diese Beschreibung ist eingefroren. Innerhalb einer Version kommen Felder, Codes und Werte nur hinzu; Clients lesen daher tolerant. Operationen im Kanal ` + "`preview`" + ` (x-kartei-channel) brauchen ` + "`Svc-Preview: true`" + ` und können sich ändern.
+
+**Kosten.** x-kartei-cost nennt die Punkte, die ein Aufruf kostet; eine Suche mit q kostet 5 mehr.
+
+**Fehler** sind application/problem+json (RFC 9457) mit einem stabilen ` + "`code`" + `; x-kartei-codes nennt die möglichen.
+
+**Abgleich.** ` + "`updatedSince`" + ` mit dem größten gesehenen ` + "`updatedAt`" + ` verpasst nichts und wiederholt nichts.`

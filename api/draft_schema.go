@@ -1,0 +1,588 @@
+package api
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"kartei/clock"
+	"kartei/id"
+	"kartei/record"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// schemaMode says from which side a type is described: answers are open,
+// what a client sends is closed.
+type schemaMode int
+
+const (
+	answering schemaMode = iota
+	creating
+	patching
+)
+
+func (m schemaMode) suffix() string { return [...]string{"", "Create", "Patch"}[m] }
+
+type schemaKey struct {
+	t    reflect.Type
+	mode schemaMode
+	null bool
+}
+
+var (
+	microsType   = reflect.TypeFor[clock.Micros]()
+	envelopeType = reflect.TypeFor[record.Envelope]()
+)
+
+// Lengths of what has none of its own in the tags.
+const (
+	maxText  = 500
+	maxArray = 1_000
+	idLength = 30
+)
+
+// schemaName names a type in the document.
+func schemaName(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[record.Marker]():
+		return "DeletionMarker"
+	case reflect.TypeFor[Document]():
+		return "OpenAPIDocument"
+	}
+	name := t.Name()
+	if name == "Page" || name == "Subject" { // names that say little without their package
+		pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
+		return strings.ToUpper(pkg[:1]) + pkg[1:] + name
+	}
+	return name
+}
+
+// answerSchema returns a reference to the schema of an operation's answer.
+func (d *drafter) answerSchema(op *Operation) (object, error) {
+	t, page := answerType(op)
+	if t == reflect.TypeFor[Document]() {
+		return d.share("schemas", schemaName(t), documentSchema()), nil
+	}
+	item, err := d.structSchema(t, answering, false)
+	if err != nil || !page {
+		return item, err
+	}
+	marker, err := d.structSchema(reflect.TypeFor[record.Marker](), answering, false)
+	if err != nil {
+		return nil, err
+	}
+	return d.share("schemas", answerName(op), pageSchema(item, marker)), nil
+}
+
+// documentSchema describes an OpenAPI document as far as a client needs to
+// know before it hands it to a tool.
+func documentSchema() object {
+	text := func(doc, example string) object {
+		return object{{"description", doc}, {"type", "string"}, {"maxLength", maxText}, {"examples", []string{example}}}
+	}
+	open := func(doc string) object {
+		return object{{"description", doc}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}}}
+	}
+	return object{
+		{"description", "Eine OpenAPI-3.1-Beschreibung."},
+		{"type", "object"},
+		{"required", []string{"openapi", "info", "paths"}},
+		{"properties", object{
+			{"openapi", text("Fassung von OpenAPI", "3.1.1")},
+			{"info", open("Titel, Version, Beschreibung")},
+			{"paths", open("Pfade und ihre Operationen")},
+		}},
+		{"additionalProperties", true},
+	}
+}
+
+func pageSchema(item, marker object) object {
+	return object{
+		{"description", "Eine Seite einer Liste. Es gibt keine Gesamtzahl; dafür gibt es count."},
+		{"type", "object"},
+		{"required", []string{"data", "hasMore", "nextCursor"}},
+		{"properties", object{
+			{"data", object{
+				{"description", "Die Datensätze; mit includeDeleted=true auch Löschmarken, erkennbar an deleted"},
+				{"type", "array"},
+				{"maxItems", 100},
+				{"items", object{{"anyOf", []object{item, marker}}}},
+			}},
+			{"hasMore", object{{"description", "true: es gibt eine weitere Seite"}, {"type", "boolean"}, {"examples", []bool{false}}}},
+			{"nextCursor", object{
+				{"description", "Wert für cursor, mit dem die nächste Seite gelesen wird; null auf der letzten"},
+				{"type", []string{"string", "null"}}, {"maxLength", 4096}, {"examples", []string{"AX3k9bQ"}},
+			}},
+		}},
+	}
+}
+
+// bodySchema describes a body: closed, and with at least one of anyRequired.
+func (d *drafter) bodySchema(name string, t reflect.Type, mode schemaMode, anyRequired string) (object, error) {
+	schema, err := d.members(t, mode)
+	if err != nil {
+		return nil, err
+	}
+	if mode == patching || anyRequired == "" {
+		return schema, nil
+	}
+	var branches []object
+	for _, member := range strings.Split(anyRequired, ",") {
+		branches = append(branches, object{
+			{"required", []string{member}},
+			{"properties", object{{member, object{{"type", "string"}}}}},
+		})
+	}
+	schema.set("anyOf", branches)
+	return schema, nil
+}
+
+// structSchema returns a reference to the schema of a struct.
+func (d *drafter) structSchema(t reflect.Type, mode schemaMode, null bool) (object, error) {
+	key := schemaKey{t, mode, null}
+	if mode == patching { // an object inside a patch has the members that it has at creation
+		mode, key.mode = creating, creating
+	}
+	if name, known := d.names[key]; known {
+		return reference("schemas", name), nil
+	}
+	name := schemaName(t)
+	if mode != answering {
+		name += "Input"
+	}
+	schema, err := d.members(t, mode)
+	if err != nil {
+		return nil, err
+	}
+	if null {
+		schema.set("type", []string{"object", "null"})
+	}
+	d.names[key] = name
+	return d.share("schemas", name, schema), nil
+}
+
+// members describes a struct, the members of embedded ones among its own.
+func (d *drafter) members(t reflect.Type, mode schemaMode) (object, error) {
+	var properties object
+	var required []string
+	for _, f := range fieldsOf(t) {
+		if mode != answering && f.Tag.Get("read") == "true" {
+			continue
+		}
+		name := jsonName(f)
+		schema, err := d.value(t, f, mode)
+		if err != nil {
+			return nil, fmt.Errorf("%s.%s: %w", t.Name(), f.Name, err)
+		}
+		properties.set(name, schema)
+		if mode == answering || mode == creating && f.Tag.Get("required") == "true" {
+			required = append(required, name)
+		}
+	}
+	out := object{{"type", "object"}}
+	if len(required) > 0 {
+		out.set("required", required)
+	}
+	out.set("properties", properties)
+	if mode != answering {
+		out.set("additionalProperties", false)
+	}
+	if description := structWords[schemaName(t)]; description != "" {
+		out = append(object{{"description", description}}, out...)
+	}
+	return out, nil
+}
+
+// fieldsOf returns the fields of a struct that stand in its JSON, in order.
+func fieldsOf(t reflect.Type) []reflect.StructField {
+	var out []reflect.StructField
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch {
+		case f.Anonymous && f.Type.Kind() == reflect.Struct:
+			out = append(out, fieldsOf(f.Type)...)
+		case f.IsExported() && jsonName(f) != "-":
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// value describes one member or parameter.
+func (d *drafter) value(parent reflect.Type, f reflect.StructField, mode schemaMode) (object, error) {
+	if f.Tag.Get("doc") == "" {
+		return nil, fmt.Errorf("has no doc")
+	}
+	t, null := f.Type, false
+	if t.Kind() == reflect.Pointer {
+		t, null = t.Elem(), true
+	}
+	out := object{{"description", f.Tag.Get("doc")}}
+	if t.Kind() == reflect.Struct {
+		ref, err := d.structSchema(t, mode, null)
+		return append(out, ref...), err
+	}
+	var err error
+	switch {
+	case t == microsType:
+		out = append(out, typed("string", null), field{"format", "date-time"}, field{"maxLength", 64})
+	case t.Kind() == reflect.String:
+		err = textSchema(&out, parent, f, mode, null)
+	case t.Kind() == reflect.Bool:
+		out = append(out, typed("boolean", null))
+		if f.Tag.Get("enum") != "" {
+			out.set("enum", []bool{f.Tag.Get("enum") == "true"})
+		}
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+		err = integerSchema(&out, f, null)
+	case t.Kind() == reflect.Slice:
+		return d.array(out, parent, f, mode)
+	default:
+		err = fmt.Errorf("has a type that the draft does not know: %s", t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if text := f.Tag.Get("default"); text != "" {
+		value, err := literal(t, text)
+		if err != nil {
+			return nil, err
+		}
+		out.set("default", value)
+	}
+	example, err := fieldExample(parent, f)
+	if err != nil {
+		return nil, err
+	}
+	if example != nil {
+		out.set("examples", []any{example})
+	} else if null {
+		out.set("examples", []any{nil})
+	}
+	return out, nil
+}
+
+func typed(name string, null bool) field {
+	if null {
+		return field{"type", []string{name, "null"}}
+	}
+	return field{"type", name}
+}
+
+func (d *drafter) array(out object, parent reflect.Type, f reflect.StructField, mode schemaMode) (object, error) {
+	most := maxArray
+	if text := f.Tag.Get("maxItems"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, err
+		}
+		most = n
+	}
+	out = append(out, field{"type", "array"}, field{"maxItems", most})
+	element := f.Type.Elem()
+	if element.Kind() == reflect.Struct {
+		ref, err := d.structSchema(element, mode, false)
+		out.set("items", ref)
+		return out, err
+	}
+	if element.Kind() != reflect.String {
+		return nil, fmt.Errorf("has a type that the draft does not know: %s", f.Type)
+	}
+	var item object
+	if err := textSchema(&item, parent, f, mode, false); err != nil {
+		return nil, err
+	}
+	out.set("items", item)
+	example, err := fieldExample(parent, f)
+	if example != nil {
+		out.set("examples", []any{example})
+	}
+	return out, err
+}
+
+// textSchema adds the rules of a text. What a client sends is held to all of
+// them; of an answer only what stays true when values are added (contract,
+// 'Versioning' 5).
+func textSchema(out *object, parent reflect.Type, f reflect.StructField, mode schemaMode, null bool) error {
+	*out = append(*out, typed("string", null))
+	if object := recordObject(parent); object != "" && f.Name == "Object" {
+		out.set("enum", []string{object})
+		return nil
+	}
+	if enum := f.Tag.Get("enum"); enum != "" {
+		enumSchema(out, enum, mode, null)
+		return nil
+	}
+	least, most := 1, maxText
+	if mode == answering {
+		least = 0
+	}
+	for tag, n := range map[string]*int{"min": &least, "max": &most} {
+		if text := f.Tag.Get(tag); text != "" {
+			v, err := strconv.Atoi(text)
+			if err != nil {
+				return err
+			}
+			*n = v
+		}
+	}
+	pattern := textRule(parent, f, mode)
+	format := f.Tag.Get("format")
+	if format == "language" {
+		format = ""
+	}
+	if format != "" {
+		out.set("format", format)
+	}
+	switch {
+	case strings.HasSuffix(pattern, idShape):
+		least, most = 0, idLength
+	case format == "date":
+		least, most = 0, len("2026-11-01")
+	}
+	if least > 0 {
+		out.set("minLength", least)
+	}
+	out.set("maxLength", most)
+	if pattern != "" && (format == "" || format == "uri") {
+		out.set("pattern", pattern)
+	}
+	return nil
+}
+
+// textRule returns the pattern of a text.
+func textRule(parent reflect.Type, f reflect.StructField, mode schemaMode) string {
+	if p := f.Tag.Get("pattern"); p != "" {
+		return p
+	}
+	if p := f.Tag.Get("prefix"); p != "" {
+		return idPattern(strings.Split(p, ",")...)
+	}
+	if f.Name == "ID" && parent != nil {
+		for _, family := range Families {
+			if family.Object == recordObject(parent) {
+				return idPattern(family.Prefix)
+			}
+		}
+	}
+	if mode == answering && (isID(f.Tag.Get("example")) || f.Name == "ID") {
+		return "^[a-z]{3}" + idShape
+	}
+	switch {
+	case f.Tag.Get("format") == "language":
+		return languagePattern
+	case f.Tag.Get("format") == "uri":
+		return "^[Hh][Tt][Tt][Pp][Ss]?://"
+	case mode == answering:
+		return ""
+	case f.Tag.Get("multiline") == "true":
+		return textPattern
+	}
+	return linePattern
+}
+
+func isID(s string) bool {
+	i := strings.IndexByte(s, '_')
+	return i > 0 && id.Valid(s[:i+1], s)
+}
+
+// enumSchema closes the values of input; those of an answer are named but may
+// grow.
+func enumSchema(out *object, enum string, mode schemaMode, null bool) {
+	names := strings.Split(enum, ",")
+	if enum == "iso3166" {
+		names = strings.Fields(countries)
+		out.set("title", "ISO 3166-1 alpha-2")
+	}
+	if mode == answering && len(names) > 1 {
+		if enum == "iso3166" {
+			out.set("pattern", "^[A-Z]{2}$")
+			out.set("maxLength", 2)
+			return
+		}
+		out.set("maxLength", 50)
+		out.set("x-extensible-enum", names)
+		return
+	}
+	values := make([]any, 0, len(names)+1)
+	for _, n := range names {
+		values = append(values, n)
+	}
+	if null {
+		values = append(values, nil)
+	}
+	out.set("enum", values)
+}
+
+func integerSchema(out *object, f reflect.StructField, null bool) error {
+	format := "int64"
+	if f.Type.Kind() == reflect.Int {
+		format = "int32"
+	}
+	*out = append(*out, typed("integer", null), field{"format", format})
+	for tag, keyword := range map[string]string{"min": "minimum", "max": "maximum"} {
+		if text := f.Tag.Get(tag); text != "" {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return err
+			}
+			out.set(keyword, n)
+		}
+	}
+	slices.SortStableFunc(*out, func(a, b field) int { return boundRank(a) - boundRank(b) })
+	return nil
+}
+
+// boundRank puts minimum before maximum, whichever was found first.
+func boundRank(f field) int {
+	switch f.name {
+	case "minimum":
+		return 1
+	case "maximum":
+		return 2
+	}
+	return 0
+}
+
+// recordObject returns the discriminator of records of type t, or "".
+func recordObject(t reflect.Type) string {
+	if t == nil || t.Kind() != reflect.Struct || t.NumField() == 0 || t.Field(0).Type != envelopeType {
+		return ""
+	}
+	var b strings.Builder
+	for i, c := range t.Name() {
+		if i > 0 && unicode.IsUpper(c) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}
+
+// literal reads the text of a tag as a value of t.
+func literal(t reflect.Type, text string) (any, error) {
+	switch t.Kind() {
+	case reflect.Bool:
+		return strconv.ParseBool(text)
+	case reflect.Int, reflect.Int64:
+		if t == microsType {
+			return text, nil
+		}
+		return strconv.ParseInt(text, 10, 64)
+	case reflect.Slice:
+		v := jsontext.Value(text)
+		if !v.IsValid() {
+			return nil, fmt.Errorf("example %s is no JSON", text)
+		}
+		return v, nil
+	}
+	return text, nil
+}
+
+// fieldExample returns the example of a member, nil where it has none.
+func fieldExample(parent reflect.Type, f reflect.StructField) (any, error) {
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if text := f.Tag.Get("example"); text != "" {
+		return literal(t, text)
+	}
+	switch {
+	case f.Name == "Object" && recordObject(parent) != "":
+		return recordObject(parent), nil
+	case f.Name == "Object":
+		return "contact", nil
+	case f.Name == "ID":
+		for _, family := range Families {
+			if o := recordObject(parent); o == "" || family.Object == o {
+				return family.Prefix + exampleSuffix, nil
+			}
+		}
+	case f.Tag.Get("prefix") != "":
+		first, _, _ := strings.Cut(f.Tag.Get("prefix"), ",")
+		return first + exampleSuffix, nil
+	}
+	return nil, nil
+}
+
+// valueExample makes an example of a whole type.
+func valueExample(t reflect.Type) (any, error) {
+	var out object
+	for _, f := range fieldsOf(t) {
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		example, err := fieldExample(t, f)
+		switch {
+		case err != nil:
+			return nil, err
+		case example != nil && !(f.Type.Kind() == reflect.Pointer && f.Tag.Get("prefix") != ""):
+		case inner.Kind() == reflect.Struct && inner.Name() != "MeGrant":
+			example, err = valueExample(inner)
+		case inner.Kind() == reflect.Slice && inner.Elem().Kind() == reflect.Struct:
+			example, err = valueExample(inner.Elem())
+			example = []any{example}
+		default:
+			example = nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.set(jsonName(f), example)
+	}
+	return out, nil
+}
+
+// bodyExample makes an example of a body: all that can be sent, without
+// references to other records; of a patch two members, one of them cleared.
+func bodyExample(t reflect.Type, mode schemaMode) (any, error) {
+	full, err := valueExample(t)
+	if err != nil {
+		return nil, err
+	}
+	var out, patch object
+	for _, f := range fieldsOf(t) {
+		name := jsonName(f)
+		if f.Tag.Get("read") == "true" || f.Tag.Get("prefix") != "" {
+			continue
+		}
+		out.set(name, full.(object).get(name))
+		if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.String {
+			switch {
+			case name == "jobTitle", name == "phone" && patch == nil:
+				patch = object{{name, full.(object).get(name)}}
+			case name == "note":
+				patch.set(name, nil)
+			}
+		}
+	}
+	if mode == patching && patch != nil {
+		return patch, nil
+	}
+	return out, nil
+}
+
+// countries are the 249 codes of ISO 3166-1 alpha-2.
+const countries = `AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ
+BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ
+CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ
+DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR
+GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY
+HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP
+KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY
+MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ
+NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY
+QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ
+TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ
+VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW`

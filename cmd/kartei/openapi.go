@@ -1,0 +1,30 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"kartei/api"
+)
+
+type openapiCmd struct {
+	Draft draftCmd `cmd:"" name:"draft" help:"Print the OpenAPI document that table and types make of a version."`
+}
+
+// draftCmd prints what the next frozen document is made from. It needs no
+// instance.
+type draftCmd struct {
+	Version string `arg:"" help:"The version, YYYY-MM-DD."`
+}
+
+func (c *draftCmd) Run(g *Globals) error {
+	if _, err := time.Parse(time.DateOnly, c.Version); err != nil {
+		return usageError{fmt.Errorf("%s is no version: versions are dates, YYYY-MM-DD", c.Version)}
+	}
+	document, err := api.Draft(c.Version)
+	if err != nil {
+		return err
+	}
+	_, err = g.Out.Write(document)
+	return err
+}
