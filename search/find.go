@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 
 	"kartei/db"
 )
@@ -56,15 +57,17 @@ type at struct {
 // ErrPosition is returned for a position that does not belong to the query.
 var ErrPosition = errors.New("search: position does not belong to the query")
 
-// bounds is how much one call looks at.
+// bounds is how much one call looks at. A posting alone costs SQLite a quarter
+// of a microsecond, one with its record's words four.
 type bounds struct {
-	rare int // postings counted of a word to find the rarest
-	sort int // postings of the rarest word up to which all hits are sorted
-	walk int // postings walked in one call
-	step int // postings read at once
+	few   int // postings of the rarest word up to which all hits are sorted
+	rare  int // postings counted of each word where none has few
+	walk  int // postings walked in one call of Find
+	count int // postings walked in one call of Count
+	step  int // postings read at once, the first time a page and a little more
 }
 
-var usual = bounds{rare: 1000, sort: 500, walk: 2000, step: 128}
+var usual = bounds{few: 500, rare: 8000, walk: 2000, count: 1000, step: 250}
 
 // Find returns the records that match every word of q, at most limit, from
 // where the page before ended (nil for the first).
@@ -85,14 +88,14 @@ func (b bounds) find(ctx context.Context, tx db.Tx, s Scope, q Query, from *Posi
 	switch {
 	case q.Empty() || limit <= 0:
 		return Hits{}, nil
-	case from == nil && len(q.words) > 1:
+	case from != nil:
+		f.from = *from
+	case len(q.words) > 1:
 		driver, err := f.rarest()
 		if err != nil {
 			return Hits{}, err
 		}
 		f.from.Driver = driver
-	case from != nil:
-		f.from = *from
 	}
 	if f.from.Driver < 0 || f.from.Driver >= len(q.words) {
 		return Hits{}, ErrPosition
@@ -103,7 +106,7 @@ func (b bounds) find(ctx context.Context, tx db.Tx, s Scope, q Query, from *Posi
 			return f.hits, err
 		}
 	}
-	err := f.walk()
+	err := f.walk(b.walk)
 	return f.hits, err
 }
 
@@ -128,35 +131,45 @@ const countPostings = `select count(*) from (select 1 from search_postings
 const candidates = 8
 
 // rarest returns the number of the word with the fewest postings, of several
-// the longest, of these the first.
+// the longest, of these the first. It counts a few of each, and more only
+// where every word has as many.
 func (f *finder) rarest() (int, error) {
-	order := make([]int, len(f.query.words))
+	words := f.query.words
+	order := make([]int, len(words))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(len(f.query.words[b].text), len(f.query.words[a].text))
+		return cmp.Compare(len(words[b].text), len(words[a].text))
 	})
-	best, fewest := 0, math.MaxInt
-	for _, i := range order[:min(candidates, len(order))] {
-		n, err := f.postings(f.query.words[i], f.bounds.rare)
-		if err != nil {
-			return 0, err
+	best := order[0]
+	for _, limit := range []int{f.bounds.few + 1, f.bounds.rare} {
+		fewest := math.MaxInt
+		for _, i := range order[:min(candidates, len(order))] {
+			n, err := f.postings(words[i], min(limit, fewest))
+			if err != nil {
+				return 0, err
+			}
+			if n < fewest {
+				best, fewest = i, n
+			}
 		}
-		if n < fewest {
-			best, fewest = i, n
-		}
-		if n == 0 {
+		if fewest < limit {
 			break
 		}
 	}
 	return best, nil
 }
 
-// postings counts the postings of a word up to limit.
-func (f *finder) postings(t term, limit int) (n int, err error) {
+// postings counts the postings that t takes, up to limit.
+func (f *finder) postings(t term, limit int) (int, error) {
+	return f.between(t.text, t.end(), limit)
+}
+
+// between counts the postings of words from one to before another, up to limit.
+func (f *finder) between(from, to string, limit int) (n int, err error) {
 	err = f.tx.QueryRow(f.ctx, countPostings, f.scope.Organization, f.scope.Family,
-		f.scope.Audiences[0], f.scope.Audiences[1], t.text, t.end(), limit).Scan(&n)
+		f.scope.Audiences[0], f.scope.Audiences[1], from, to, limit).Scan(&n)
 	return n, err
 }
 
@@ -176,12 +189,12 @@ type hit struct {
 // driver has too many postings: then they are walked, and what earlier pages
 // have shown is left out.
 func (f *finder) sorted() (done bool, err error) {
-	n, err := f.postings(f.driver, f.bounds.sort+1)
-	if err != nil || n > f.bounds.sort {
+	n, err := f.postings(f.driver, f.bounds.few+1)
+	if err != nil || n > f.bounds.few {
 		return false, err
 	}
 	rows, err := f.tx.Query(f.ctx, selectDocuments, f.scope.Organization, f.scope.Family,
-		f.scope.Audiences[0], f.scope.Audiences[1], f.driver.text, f.driver.end(), f.bounds.sort)
+		f.scope.Audiences[0], f.scope.Audiences[1], f.driver.text, f.driver.end(), f.bounds.few)
 	if err != nil {
 		return false, err
 	}
@@ -213,81 +226,91 @@ func (f *finder) shown(k key) bool {
 	return f.from.After != nil && k.compare(*f.from.After) <= 0
 }
 
+// Both audiences are walked in the order of the index at once. The rows may
+// come in any order: the join need not keep it.
 const selectPostings = `select p.word, p.position, d.id, d.words from (
-	select * from (select word, position from search_postings
+	select word, position from search_postings
 		where organization = $1 and family = $2 and audience = $3 and rank = $4 and (word, position) > ($5, $6) and word < $7
-		order by word, position limit $8) a
 	union all
-	select * from (select word, position from search_postings
-		where organization = $1 and family = $2 and audience = $9 and rank = $4 and (word, position) > ($5, $6) and word < $7
-		order by word, position limit $8) b
-	order by word, position limit $8) p
-	join search_documents d on d.organization = $1 and d.family = $2 and d.position = p.position
-	order by p.word, p.position`
+	select word, position from search_postings
+		where organization = $1 and family = $2 and audience = $8 and rank = $4 and (word, position) > ($5, $6) and word < $7
+	order by word, position limit $9) p
+	join search_documents d on d.organization = $1 and d.family = $2 and d.position = p.position`
 
-// walk makes a page by walking the driver's postings.
-func (f *finder) walk() error {
+// candidate is a posting of the driver with its record.
+type candidate struct {
+	at
+	id, words string
+}
+
+// walk makes a page by walking at most left of the driver's postings.
+func (f *finder) walk(left int) error {
 	here := at{0, f.driver.text, math.MinInt64}
 	if f.from.At != nil {
 		here = *f.from.At
 	}
-	left := f.bounds.walk
+	step := min(f.bounds.step, f.limit+f.limit/4+1)
 	for here.Rank < ranks {
-		step := min(f.bounds.step, left)
-		n, err := f.step(&here, step)
-		left -= n
-		switch {
-		case err != nil:
-			return err
-		case f.hits.More:
-			return nil
-		case n < step:
-			here = at{here.Rank + 1, f.driver.text, math.MinInt64}
-		}
-		if left == 0 && here.Rank < ranks {
+		if left == 0 {
 			f.stop(here)
 			return nil
+		}
+		step = min(step, left)
+		list, err := f.read(here, step)
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			if f.takes(c) {
+				if len(f.hits.IDs) == f.limit {
+					f.stop(here)
+					return nil
+				}
+				f.hits.IDs = append(f.hits.IDs, c.id)
+			}
+			here = c.at
+		}
+		left -= len(list)
+		if len(list) < step {
+			here = at{here.Rank + 1, f.driver.text, math.MinInt64}
+		} else {
+			step = f.bounds.step
 		}
 	}
 	return nil
 }
 
-// step walks at most n postings after here, moves it, and returns how many
-// there were.
-func (f *finder) step(here *at, n int) (walked int, err error) {
+// read returns the next n postings of the driver after here.
+func (f *finder) read(here at, n int) ([]candidate, error) {
 	rows, err := f.tx.Query(f.ctx, selectPostings, f.scope.Organization, f.scope.Family,
-		f.scope.Audiences[0], int64(here.Rank), here.Word, here.Position, f.driver.end(), n, f.scope.Audiences[1])
+		f.scope.Audiences[0], int64(here.Rank), here.Word, here.Position, f.driver.end(), f.scope.Audiences[1], n)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer rows.Close()
+	list := make([]candidate, 0, n)
 	for rows.Next() {
-		var word, id, words string
-		var position int64
-		if err := rows.Scan(&word, &position, &id, &words); err != nil {
-			return walked, err
+		c := candidate{at: at{Rank: here.Rank}}
+		if err := rows.Scan(&c.Word, &c.Position, &c.id, &c.words); err != nil {
+			return nil, err
 		}
-		if f.takes(posting{here.Rank, word}, position, words) {
-			if len(f.hits.IDs) == f.limit {
-				f.stop(*here)
-				return walked, nil
-			}
-			f.hits.IDs = append(f.hits.IDs, id)
-		}
-		walked++
-		here.Word, here.Position = word, position
+		list = append(list, c)
 	}
-	return walked, rows.Err()
+	slices.SortFunc(list, func(a, b candidate) int {
+		return cmp.Or(strings.Compare(a.Word, b.Word), cmp.Compare(a.Position, b.Position))
+	})
+	return list, rows.Err()
 }
 
 // takes reports whether the record is a hit and this posting is the one that
 // shows it: the best that the driver has in it.
-func (f *finder) takes(p posting, position int64, words string) bool {
-	if best, found := f.driver.best(words); !found || best != p {
+func (f *finder) takes(c candidate) bool {
+	k, ok := f.query.rate(c.words, c.Position)
+	if !ok || f.shown(k) {
 		return false
 	}
-	k, ok := f.query.rate(words, position)
-	return ok && !f.shown(k)
+	best, _ := f.driver.best(c.words)
+	return best == posting{c.Rank, c.Word}
 }
 
 // stop ends the page after the posting at here.

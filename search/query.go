@@ -65,6 +65,9 @@ func (t term) end() string {
 // best returns the first posting in a record's words that t takes. As words
 // stand by rank and then by bytes, it is the whole word where its rank has it.
 func (t term) best(words string) (posting, bool) {
+	if !strings.Contains(words, t.text) {
+		return posting{}, false
+	}
 	for words != "" {
 		var p posting
 		if p, words = next(words); t.matches(p.word) {

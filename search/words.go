@@ -20,7 +20,9 @@ type sink func(word string, prefix bool)
 // A word is a run of letters, digits and marks. What holds an '@' is also a
 // word as a whole, and digits that look like a telephone number are also a
 // word in their national form. In a query such a whole stands instead of its
-// parts: whoever asks for an address wants that address and no other.
+// parts: whoever asks for an address wants that address and no other. A whole
+// address has an '@' before it, so that it is not walked by those who ask for
+// the name that it begins with.
 func split(folded string, query bool, add sink) {
 	numberEnd := 0
 	for i := 0; i < len(folded); {
@@ -45,7 +47,7 @@ func split(folded string, query bool, add sink) {
 			end++
 		}
 		if address := trim(folded[i:end]); strings.Contains(address, "@") {
-			add(cut(address, maxAddress), false)
+			add("@"+cut(address, maxAddress), false)
 			if query {
 				i = end
 				continue
