@@ -265,6 +265,7 @@ func TestTextThatPostgresCannotStoreIsRefused(t *testing.T) {
 	})
 }
 
+// To SQLite $2 is a name, and the first parameter where it stands first.
 func TestParametersAreNumbered(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		var s string
@@ -272,11 +273,15 @@ func TestParametersAreNumbered(t *testing.T) {
 		if s != "yxyz" {
 			t.Error(s)
 		}
-		err := d.Read(ctx, func(tx db.Tx) error {
-			return tx.QueryRow(ctx, "select cast($1 as text) || cast($2 as text)", "only one").Scan(&s)
-		})
-		if err == nil {
-			t.Error("a missing argument was taken")
+		for query, args := range map[string][]any{
+			"select cast($1 as text) || cast($2 as text)": {"too few"},
+			"select cast($1 as text)":                     {"too", "many"},
+			"select cast($2 as text)":                     {"one", "unused"},
+		} {
+			err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(&s) })
+			if err == nil {
+				t.Errorf("%s took %d arguments", query, len(args))
+			}
 		}
 	})
 }

@@ -1,0 +1,237 @@
+package db_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+func TestLockIsExclusive(t *testing.T) {
+	d := dbtest.Postgres(t)
+	lock := func(key string) (got bool) {
+		t.Helper()
+		err := d.Write(ctx, func(tx db.Tx) (err error) {
+			got, err = tx.Lock(ctx, key)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	stop := errors.New("stop")
+	for _, end := range []error{nil, stop} {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			got, err := tx.Lock(ctx, "a")
+			if !got || err != nil {
+				t.Errorf("a free lock: %v, %v", got, err)
+			}
+			if lock("a") {
+				t.Error("a lock was given twice")
+			}
+			if !lock("b") {
+				t.Error("another key was locked too")
+			}
+			return end
+		})
+		if !errors.Is(err, end) {
+			t.Fatal(err)
+		}
+		if !lock("a") {
+			t.Error("the lock outlived its transaction")
+		}
+	}
+}
+
+// On SQLite who writes holds every lock, so that it is always given.
+func TestLockOnSQLite(t *testing.T) {
+	d := dbtest.SQLite(t)
+	err := d.Write(ctx, func(tx db.Tx) error {
+		got, err := tx.Lock(ctx, "a")
+		if !got {
+			t.Error("refused")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two transactions that lock each other out: the server ends one, Write calls
+// it again, both go through.
+func TestDeadlockIsTriedAgain(t *testing.T) {
+	d := dbtest.Postgres(t)
+	table(t, d)
+	run(t, d, "insert into things (n, size) values (1, 0), (2, 0)")
+	var meet sync.WaitGroup
+	meet.Add(2)
+	var wait sync.WaitGroup
+	calls := make([]int, 2)
+	for i := range 2 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			err := d.Write(ctx, func(tx db.Tx) error {
+				calls[i]++
+				if _, err := tx.Exec(ctx, "update things set size = size + 1 where n = $1", 1+i); err != nil {
+					return err
+				}
+				if calls[i] == 1 {
+					meet.Done()
+					meet.Wait()
+				}
+				_, err := tx.Exec(ctx, "update things set size = size + 1 where n = $1", 2-i)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	wait.Wait()
+	var sum int
+	get(t, d, []any{&sum}, "select cast(sum(size) as bigint) from things")
+	if sum != 4 || calls[0]+calls[1] != 3 {
+		t.Errorf("sum %d after %v calls", sum, calls)
+	}
+}
+
+// A connection that dies under a transaction is ErrBusy, and the pool heals.
+func TestLostConnectionIsBusy(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	d := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
+	killer := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
+	table(t, d)
+	kill := func(tx db.Tx) {
+		t.Helper()
+		var pid int
+		if err := tx.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid); err != nil {
+			t.Fatal(err)
+		}
+		run(t, killer, "select pg_terminate_backend($1::int)", pid)
+	}
+	err := d.Write(ctx, func(tx db.Tx) error {
+		if _, err := tx.Exec(ctx, "insert into things (n) values (1)"); err != nil {
+			return err
+		}
+		kill(tx)
+		_, err := tx.Exec(ctx, "insert into things (n) values (2)")
+		return err
+	})
+	if !errors.Is(err, db.ErrBusy) {
+		t.Errorf("between two statements: %v", err)
+	}
+	err = d.Read(ctx, func(tx db.Tx) error {
+		kill(tx)
+		return tx.QueryRow(ctx, "select 1").Scan(new(int))
+	})
+	if !errors.Is(err, db.ErrBusy) {
+		t.Errorf("read: %v", err)
+	}
+	if n := count(t, d); n != 0 {
+		t.Errorf("%d rows were stored", n)
+	}
+	// When it dies with the commit, nobody can know; it must not be tried again.
+	calls := 0
+	err = d.Write(ctx, func(tx db.Tx) error {
+		calls++
+		if _, err := tx.Exec(ctx, "insert into things (n) values (3)"); err != nil {
+			return err
+		}
+		kill(tx)
+		return nil
+	})
+	if !errors.Is(err, db.ErrUnknownOutcome) || calls != 1 {
+		t.Errorf("with the commit: %d calls, %v", calls, err)
+	}
+	run(t, d, "insert into things (n) values (4)")
+}
+
+// A waiting statement ends by itself: here one that waits for a locked row.
+func TestLockTimeoutIsBusy(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	d := dbtest.Open(t, url+"&lock_timeout=20", db.Options{Readers: 2})
+	table(t, d)
+	run(t, d, "insert into things (n) values (1)")
+	err := d.Write(ctx, func(tx db.Tx) error {
+		if _, err := tx.Exec(ctx, "update things set size = 1"); err != nil {
+			return err
+		}
+		if err := tryExec(d, "update things set size = 2"); !errors.Is(err, db.ErrBusy) {
+			t.Errorf("got %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// With default_query_exec_mode=exec nothing lives in a session, as a pooler needs it.
+func TestWithoutSessions(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	d := dbtest.Open(t, url+"&default_query_exec_mode=exec", db.Options{Readers: 1, Writers: 1})
+	table(t, d)
+	for i := range 3 {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			tx.Queue("insert into things (n, name, ok) values ($1, $2, $3)", i, "x"+strings.Repeat("y", i), true)
+			var n int
+			err := tx.QueryRow(ctx, "select size from things where n = $1 and size is not null", i).Scan(&n)
+			if !errors.Is(err, db.ErrNoRows) {
+				return err
+			}
+			tx.Queue("update things set size = $2 where n = $1", i, i)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count(t, d); n != 3 {
+		t.Error(n)
+	}
+	var prepared int
+	err := d.Write(ctx, func(tx db.Tx) error {
+		var limit string
+		if err := tx.QueryRow(ctx, "select current_setting('statement_timeout')").Scan(&limit); err != nil {
+			return err
+		}
+		if limit != "10s" {
+			t.Errorf("statement_timeout is %s inside a transaction", limit)
+		}
+		return tx.QueryRow(ctx, "select count(*) from pg_prepared_statements").Scan(&prepared)
+	})
+	if err != nil || prepared != 0 {
+		t.Errorf("%d prepared statements, %v", prepared, err)
+	}
+	var name string
+	get(t, d, []any{&name}, "select name from things where n = $1", 1)
+	if name != "xy" {
+		t.Error(name)
+	}
+}
+
+func TestSessionLimits(t *testing.T) {
+	d := dbtest.Postgres(t)
+	for name, want := range map[string]string{
+		"statement_timeout": "10s", "lock_timeout": "5s", "idle_in_transaction_session_timeout": "1min", "jit": "off",
+	} {
+		for kind, call := range map[string]func(f func(db.Tx) error) error{
+			"read":  func(f func(db.Tx) error) error { return d.Read(ctx, f) },
+			"write": func(f func(db.Tx) error) error { return d.Write(ctx, f) },
+		} {
+			var got string
+			err := call(func(tx db.Tx) error {
+				return tx.QueryRow(ctx, "select current_setting($1)", name).Scan(&got)
+			})
+			if err != nil || got != want {
+				t.Errorf("%s: %s is %s, want %s (%v)", kind, name, got, want, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package db_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+func TestTickIsNowOrOneMore(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		run(t, d, "insert into clocks (organization, tick) values (1, 1000), (2, 5000)")
+		for _, c := range []struct{ now, want clock.Micros }{
+			{2000, 2000}, {2000, 2001}, {1500, 2002}, {2003, 2003}, {9000, 9000},
+		} {
+			var got clock.Micros
+			err := d.Write(ctx, func(tx db.Tx) (err error) {
+				got, err = db.Tick(ctx, tx, 1, c.now)
+				return err
+			})
+			if err != nil || got != c.want {
+				t.Errorf("at %d: tick %d, want %d (%v)", c.now, got, c.want, err)
+			}
+		}
+		var other clock.Micros
+		get(t, d, []any{&other}, "select tick from clocks where organization = 2")
+		if other != 5000 {
+			t.Errorf("another organization's clock went to %d", other)
+		}
+		err := d.Write(ctx, func(tx db.Tx) error {
+			_, err := db.Tick(ctx, tx, 3, 1)
+			return err
+		})
+		if err == nil {
+			t.Error("an organization without a clock got a tick")
+		}
+	})
+}
+
+// What sync and the feed rest on: ticks are unique, and a reader that has seen
+// one never finds a change at or below it that it was not offered.
+func TestTicksBecomeVisibleInOrder(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		run(t, d, "create table changes (tick bigint not null primary key, writer bigint not null)")
+		run(t, d, "insert into clocks (organization, tick) values (1, 0)")
+		const writers, each = 8, 60
+		var wait sync.WaitGroup
+		for w := range writers {
+			wait.Add(1)
+			go func() {
+				defer wait.Done()
+				for range each {
+					err := d.Write(ctx, func(tx db.Tx) error {
+						// Work before the tick lets writers overtake one another.
+						if err := tx.QueryRow(ctx, "select count(*) from changes where writer = $1", w).Scan(new(int)); err != nil {
+							return err
+						}
+						tick, err := db.Tick(ctx, tx, 1, clock.Micros(time.Now().UnixMicro()))
+						if err != nil {
+							return err
+						}
+						tx.Queue("insert into changes (tick, writer) values ($1, $2)", tick, w)
+						return nil
+					})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}()
+		}
+		written := make(chan struct{})
+		go func() {
+			wait.Wait()
+			close(written)
+		}()
+		var last clock.Micros
+		seen := 0
+		follow := func() {
+			err := d.Read(ctx, func(tx db.Tx) error {
+				rows, err := tx.Query(ctx, "select tick from changes where tick > $1 order by tick limit 7", last)
+				if err != nil {
+					return err
+				}
+				defer rows.Close()
+				for rows.Next() {
+					if err := rows.Scan(&last); err != nil {
+						return err
+					}
+					seen++
+				}
+				return rows.Err()
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for running := true; running; {
+			select {
+			case <-written:
+				running = false
+			default:
+				follow()
+			}
+		}
+		for before := -1; before != seen; {
+			before = seen
+			follow()
+		}
+		var stored int
+		get(t, d, []any{&stored}, "select count(*) from changes")
+		if stored != writers*each || seen != stored {
+			t.Errorf("%d written, %d stored, %d followed", writers*each, stored, seen)
+		}
+	})
+}
+
+// A rolled back write gives its tick back and moves nothing.
+func TestTickRollsBack(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		run(t, d, "insert into clocks (organization, tick) values (1, 10)")
+		d.Write(ctx, func(tx db.Tx) error {
+			if _, err := db.Tick(ctx, tx, 1, 500); err != nil {
+				return err
+			}
+			return fmt.Errorf("refused")
+		})
+		var tick clock.Micros
+		get(t, d, []any{&tick}, "select tick from clocks where organization = 1")
+		if tick != 10 {
+			t.Errorf("clock at %d, want 10", tick)
+		}
+	})
+}
