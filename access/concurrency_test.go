@@ -1,0 +1,84 @@
+package access_test
+
+import (
+	"fmt"
+	"net/netip"
+	"sync"
+	"testing"
+
+	"kartei/access"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/fault"
+)
+
+// While many callers authenticate, an act that has returned is in effect for
+// every call that starts afterwards.
+func TestActsAmongManyCalls(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOffice(t, d)
+		key := o.key()
+		stop := make(chan struct{})
+		var callers sync.WaitGroup
+		for i := range 4 {
+			callers.Go(func() {
+				from := netip.AddrFrom4([4]byte{127, 0, 0, byte(i + 1)})
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if _, err := o.dir.Authenticate(ctx, key.Key, from); err != nil && access.RefusalOf(err) == nil {
+						t.Errorf("call: %v", err)
+						return
+					}
+				}
+			})
+		}
+		for range 25 {
+			must(o.dir.PauseKey(ctx, access.ByID{ID: key.ID}))
+			o.refused(key.Key, loopback, access.Paused)
+			must(o.dir.ResumeKey(ctx, access.ByID{ID: key.ID}))
+			o.accepted(key.Key, loopback)
+		}
+		close(stop)
+		callers.Wait()
+	})
+}
+
+// Organizations made at the same time get numbers of their own, and of users
+// with one address one is made.
+func TestActsAtTheSameTime(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOffice(t, d)
+		var makers sync.WaitGroup
+		made := make(chan error, 8)
+		for i := range 8 {
+			makers.Go(func() {
+				_, err := o.dir.CreateOrganization(ctx, access.NewOrganization{Name: fmt.Sprint("Büro ", i)})
+				if err != nil {
+					t.Errorf("organization: %v", err)
+				}
+				_, err = o.dir.CreateUser(ctx, access.NewPrincipal{Organization: o.org.ID, Name: "Ida", Email: "ida@example.org"})
+				made <- err
+			})
+		}
+		makers.Wait()
+		close(made)
+		users := 0
+		for err := range made {
+			if err == nil {
+				users++
+			} else if !fault.Is(err, fault.ValidationFailed) {
+				t.Errorf("user: %v", err)
+			}
+		}
+		if users != 1 {
+			t.Errorf("%d users with one address", users)
+		}
+		if list := must(o.dir.ListOrganizations(ctx, access.Page{})); len(list.Data) != 18 {
+			t.Errorf("%d organizations and sandboxes, want 18", len(list.Data))
+		}
+	})
+}
