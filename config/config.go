@@ -37,7 +37,7 @@ type Server struct {
 	MasterKeyFile  File           `name:"master-key-file" placeholder:"FILE" help:"File with 32 random bytes from which all keys are derived; without it master.key in the data folder, made on the first start."`
 
 	Metered bool             `name:"metered" default:"true" negatable:"" help:"Count calls against the limits."`
-	Limit   []limit.Override `name:"limit" placeholder:"NAME=QUOTA[/CAPACITY],..." help:"Another number for a limit, for example key=3000/6000."`
+	Limit   []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." help:"Another number for a limit, for example key=3000/6000."`
 	Guesses int              `name:"guesses" default:"30" placeholder:"N" help:"Refused credentials that one address may present in a minute."`
 
 	ReadHeaderTimeout        Duration `name:"read-header-timeout" default:"10s" placeholder:"TIME" help:"How long a client may take to send the head of a request."`
@@ -71,7 +71,7 @@ func (s *Server) Check() error {
 		return fmt.Errorf("--max-header-bytes: %d is too small; accepted is 65536 or more", s.MaxHeaderBytes)
 	}
 	if _, err := limit.With(s.Limit...); err != nil {
-		return fmt.Errorf("--limit: %s", strings.TrimPrefix(err.Error(), "limit: "))
+		return fmt.Errorf("--limits: %s", strings.TrimPrefix(err.Error(), "limit: "))
 	}
 	return nil
 }

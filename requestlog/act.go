@@ -2,6 +2,8 @@ package requestlog
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"kartei/clock"
@@ -12,7 +14,7 @@ import (
 // QueryInput is what the act log.query takes. Empty members do not restrict.
 type QueryInput struct {
 	// Organization is an org_... id.
-	Organization string `json:"organization,omitempty"`
+	Organization string `json:"organizationId,omitempty"`
 	// Key is a key's id or the first 8 characters of its kid.
 	Key string `json:"key,omitempty"`
 	// Status is one status (401) or a class (4xx).
@@ -25,7 +27,10 @@ type QueryInput struct {
 
 // QueryOutput is what the act log.query answers, the newest call first.
 type QueryOutput struct {
-	Entries []Line `json:"entries"`
+	Data []Line `json:"data"`
+	// HasMore tells that older calls match too: Until of the last line's time
+	// goes on there.
+	HasMore bool `json:"hasMore"`
 }
 
 // Line is an entry as scripts read it. What is not known is the empty text.
@@ -56,40 +61,33 @@ func (l *Log) QueryAct(ctx context.Context, in QueryInput) (QueryOutput, error) 
 
 // QueryAct is Query for administration.
 func (r *Reader) QueryAct(ctx context.Context, in QueryInput) (QueryOutput, error) {
-	out := QueryOutput{Entries: []Line{}}
+	out := QueryOutput{Data: []Line{}}
 	f := Filter{Key: in.Key, Since: in.Since, Until: in.Until, Limit: in.Limit}
 	if in.Limit < 0 || in.Limit > MaxLimit {
-		return out, fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: MaxLimit})
+		return out, fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: MaxLimit}})
 	}
 	if in.Status != "" && f.Statuses.UnmarshalText([]byte(in.Status)) != nil {
 		return out, fault.BadRequest(fault.Field{Name: "status", Code: fault.InvalidFormat})
 	}
-	var ids map[int64]string
-	err := r.db.Read(ctx, func(tx db.Tx) (err error) {
-		ids, err = organizations(ctx, tx)
+	err := r.db.Read(ctx, func(tx db.Tx) error {
+		ids, err := organizations(ctx, tx)
+		if err != nil {
+			return err
+		}
+		asked := slices.Collect(maps.Keys(ids))
+		if in.Organization != "" {
+			asked = slices.DeleteFunc(asked, func(n int64) bool { return ids[n] != in.Organization })
+		}
+		if len(asked) == 0 {
+			return fault.BadRequest(fault.Field{Name: "organizationId", Code: fault.FieldNotFound})
+		}
+		entries, more, err := queryEach(ctx, tx, f, asked)
+		out.Data, out.HasMore = out.Data[:0], more
+		for i := range entries {
+			out.Data = append(out.Data, entries[i].line(ids))
+		}
 		return err
 	})
-	if err != nil {
-		return out, err
-	}
-	var entries []Entry
-	if in.Organization == "" {
-		entries, err = r.QueryAll(ctx, f)
-	} else {
-		found := false
-		for number, id := range ids {
-			if id == in.Organization {
-				f.Organization, found = number, true
-			}
-		}
-		if !found {
-			return out, fault.BadRequest(fault.Field{Name: "organization", Code: fault.FieldNotFound})
-		}
-		entries, err = r.Query(ctx, f)
-	}
-	for i := range entries {
-		out.Entries = append(out.Entries, entries[i].line(ids))
-	}
 	return out, err
 }
 

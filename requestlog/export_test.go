@@ -13,7 +13,7 @@ func Plan(t *testing.T, d db.DB, f Filter) string {
 	t.Helper()
 	var plan []string
 	if err := d.Read(context.Background(), func(tx db.Tx) error {
-		text, args := f.statement()
+		text, args := f.statement(f.limit())
 		rows, err := tx.Query(context.Background(), "explain query plan "+text, args...)
 		if err != nil {
 			return err

@@ -49,39 +49,30 @@ func (r *Reader) Query(ctx context.Context, f Filter) ([]Entry, error) {
 	var out []Entry
 	err := r.db.Read(ctx, func(tx db.Tx) error {
 		var err error
-		out, err = query(ctx, tx, f)
+		out, err = query(ctx, tx, f, f.limit())
 		return err
 	})
 	return out, err
 }
 
-// QueryAll is Query over all organizations and those that belong to nobody,
-// for the operator; it does not look at f.Organization.
-func (r *Reader) QueryAll(ctx context.Context, f Filter) ([]Entry, error) {
-	var out []Entry
-	err := r.db.Read(ctx, func(tx db.Tx) error {
-		ids, err := organizations(ctx, tx)
+// queryEach is Query over several organizations, for the operator. more tells
+// that the limit cut something off.
+func queryEach(ctx context.Context, tx db.Tx, f Filter, organizations []int64) (out []Entry, more bool, err error) {
+	limit := f.limit()
+	for _, f.Organization = range organizations {
+		some, err := query(ctx, tx, f, limit+1)
 		if err != nil {
-			return err
+			return nil, false, err
 		}
-		out = nil
-		for f.Organization = range ids {
-			some, err := query(ctx, tx, f)
-			if err != nil {
-				return err
-			}
-			out = newest(append(out, some...), f.limit())
+		out = append(out, some...)
+		slices.SortFunc(out, func(a, b Entry) int {
+			return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.RequestID, a.RequestID))
+		})
+		if len(out) > limit {
+			out, more = out[:limit], true
 		}
-		return nil
-	})
-	return out, err
-}
-
-func newest(entries []Entry, limit int) []Entry {
-	slices.SortFunc(entries, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.RequestID, a.RequestID))
-	})
-	return entries[:min(len(entries), limit)]
+	}
+	return out, more, nil
 }
 
 // organizations returns the ids of all organizations by their numbers; Nobody
@@ -104,8 +95,8 @@ func organizations(ctx context.Context, tx db.Tx) (map[int64]string, error) {
 	return ids, rows.Err()
 }
 
-func query(ctx context.Context, tx db.Tx, f Filter) ([]Entry, error) {
-	text, args := f.statement()
+func query(ctx context.Context, tx db.Tx, f Filter, limit int) ([]Entry, error) {
+	text, args := f.statement(limit)
 	rows, err := tx.Query(ctx, text, args...)
 	if err != nil {
 		return nil, err

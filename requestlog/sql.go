@@ -78,9 +78,9 @@ func scan(rows db.Rows) (Entry, error) {
 	return e, err
 }
 
-// statement returns the query for f. Its text depends only on which members
+// statement returns the query for f that returns at most limit rows. Its text depends only on which members
 // are set, so that few statements are prepared.
-func (f *Filter) statement() (string, []any) {
+func (f *Filter) statement(limit int) (string, []any) {
 	q := strings.Builder{}
 	q.WriteString("select " + columns + " from request_log where organization = $1")
 	args := []any{f.Organization}
@@ -113,7 +113,7 @@ func (f *Filter) statement() (string, []any) {
 		and("at <= ?", int64(f.Before.At))
 	}
 	q.WriteString(" order by at desc, request_id desc limit ")
-	args = append(args, int64(f.limit()))
+	args = append(args, int64(limit))
 	fmt.Fprintf(&q, "$%d", len(args))
 	return q.String(), args
 }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"kartei/clock"
+	"kartei/requestlog"
+)
+
+type logCmd struct {
+	Org    string              `name:"org" placeholder:"ORG" help:"Only calls to this organization, org_..."`
+	Key    string              `name:"key" placeholder:"KEY" help:"Only calls with this key: its id (key_...) or the 8 characters after kart_test_ or kart_live_."`
+	Status requestlog.Statuses `name:"status" placeholder:"401|4xx" help:"Only calls with this status or class of statuses."`
+	Since  moment              `name:"since" placeholder:"TIME" help:"Only calls from this time on: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
+	Until  moment              `name:"until" placeholder:"TIME" help:"Only calls before this time."`
+	Limit  int                 `name:"limit" default:"100" placeholder:"N" help:"At most so many calls, up to 1000."`
+	JSON
+}
+
+// Run prints calls, the newest first.
+func (c *logCmd) Run(ctx context.Context, g *Globals) error {
+	if c.Limit < 1 || c.Limit > requestlog.MaxLimit { // 0 would be taken for 'not said'
+		return usageError{fmt.Errorf("--limit: must be 1 to %d", requestlog.MaxLimit)}
+	}
+	status, err := c.Status.MarshalText()
+	if err != nil {
+		return err
+	}
+	var out requestlog.QueryOutput
+	if err := g.act(ctx, "log.query", requestlog.QueryInput{
+		Organization: c.Org, Key: c.Key, Status: string(status), Since: c.Since.Micros, Until: c.Until.Micros, Limit: c.Limit,
+	}, &out); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(out)
+	}
+	rows := make([][]string, len(out.Data))
+	for i, l := range out.Data {
+		rows[i] = logRow(l)
+	}
+	if err := table(g, logHeader, rows); err != nil || !out.HasMore {
+		return err
+	}
+	_, err = fmt.Fprintf(g.Err, "There are older ones: --until %s\n", out.Data[len(out.Data)-1].Time)
+	return err
+}
+
+var logHeader = []string{"TIME", "STATUS", "CODE", "REASON", "METHOD", "OPERATION", "KEY", "ADDRESS", "TOOK", "REQUEST"}
+
+func logRow(l requestlog.Line) []string {
+	return []string{l.Time.String(), strconv.Itoa(l.Status), l.Code, l.Reason, l.Method, l.Operation, l.KidShort, l.Address,
+		(time.Duration(l.DurationMicros) * time.Microsecond).String(), l.RequestID}
+}
+
+// moment is a point in time as a flag: RFC 3339, or a duration that counts
+// back from now.
+type moment struct{ clock.Micros }
+
+// UnmarshalText reads the flag.
+func (m *moment) UnmarshalText(text []byte) error {
+	if ago, err := time.ParseDuration(string(text)); err == nil && ago >= 0 {
+		m.Micros = clock.Now(clock.System).Add(-ago)
+		return nil
+	}
+	at, err := clock.Parse(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is neither a time such as 2026-11-01T09:00:00Z nor a duration such as 24h", text)
+	}
+	m.Micros = at
+	return nil
+}

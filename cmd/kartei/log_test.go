@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/clock"
+)
+
+func TestMoment(t *testing.T) {
+	var m moment
+	if err := m.UnmarshalText([]byte("2026-11-01T10:00:00+01:00")); err != nil || m.String() != "2026-11-01T09:00:00.000000Z" {
+		t.Errorf("%v, %v", m, err)
+	}
+	before := clock.Now(clock.System).Add(-24 * time.Hour)
+	if err := m.UnmarshalText([]byte("24h")); err != nil || m.Micros < before || m.Micros > before.Add(time.Minute) {
+		t.Errorf("%v, %v", m, err)
+	}
+	for _, text := range []string{"", "yesterday", "-1h", "2026-11-01", "2026-11-01T09:00:00"} {
+		if err := m.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
+// TestLog reads the log of a data folder that no server runs on; a limit of
+// the API in the environment is none of the list.
+func TestLog(t *testing.T) {
+	data := t.TempDir()
+	environ := func(name string) (string, bool) {
+		if name == "KARTEI_LIMITS" {
+			return "key=3000/6000", true
+		}
+		return "", false
+	}
+	for _, test := range []struct {
+		args   string
+		status int
+		out    string
+	}{
+		{"--json", 0, `{"data":[],"hasMore":false}` + "\n"},
+		{"--json --key key_a --status 4xx --since 1h --until 2030-01-01T00:00:00Z --limit 1000", 0, `{"data":[],"hasMore":false}` + "\n"},
+		{"", 0, "TIME  STATUS  CODE  REASON  METHOD  OPERATION  KEY  ADDRESS  TOOK  REQUEST\n"},
+		{"--limit 1001", 2, ""},
+		{"--limit 0", 2, ""},
+		{"--status 4x", 2, ""},
+		{"--since soon", 2, ""},
+		{"--org org_x", 1, ""},
+	} {
+		var out, errs strings.Builder
+		args := append([]string{"log", "--data-dir", data}, strings.Fields(test.args)...)
+		if status := run(context.Background(), args, environ, &out, &errs); status != test.status || out.String() != test.out || (errs.Len() > 0) != (status != 0) {
+			t.Errorf("log %s: %d, %q, %q", test.args, status, out.String(), errs.String())
+		}
+	}
+}
