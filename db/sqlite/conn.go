@@ -84,6 +84,15 @@ func open(path string, flags int32) (*Conn, error) {
 		c.Close()
 		return nil, err
 	}
+	// A statement keeps its plan whatever is bound to it. Otherwise SQLite looks
+	// at the value of a parameter in a limit, and so prepares the statement anew
+	// (0.1 ms and more) every time that it runs.
+	rc = lib.Xsqlite3_db_config(c.tls, c.db, lib.SQLITE_DBCONFIG_ENABLE_QPSG, libc.VaList(c.out, int32(1), uintptr(0)))
+	if rc != lib.SQLITE_OK {
+		err := c.fail(rc)
+		c.Close()
+		return nil, err
+	}
 	return c, nil
 }
 
