@@ -243,9 +243,7 @@ func (d *drafter) requestBody(op *Operation) (object, error) {
 	}
 	media := object{
 		{"schema", d.share("schemas", name, schema)},
-		{"examples", object{{"beispiel", d.share("examples", name, object{
-			{"summary", op.Summary}, {"value", example},
-		})}}},
+		{"examples", object{{"beispiel", object{{"summary", op.Summary}, {"value", example}}}}},
 	}
 	content := object{{jsonMediaType, media}}
 	description := "Die Angaben zum neuen Datensatz. Unbekannte Felder werden abgelehnt."

@@ -287,7 +287,8 @@ func (d *drafter) array(out object, parent reflect.Type, f reflect.StructField, 
 		}
 		most = n
 	}
-	out = append(out, field{"type", "array"}, field{"maxItems", most})
+	// In a merge patch null empties a list.
+	out = append(out, typed("array", mode == patching), field{"maxItems", most})
 	element := f.Type.Elem()
 	if element.Kind() == reflect.Struct {
 		ref, err := d.structSchema(element, mode, false)
@@ -384,6 +385,8 @@ func textRule(parent reflect.Type, f reflect.StructField, mode schemaMode) strin
 		return "^[Hh][Tt][Tt][Pp][Ss]?://"
 	case mode == answering:
 		return ""
+	case parent == nil: // a parameter, never stored
+		return parameterPattern
 	case f.Tag.Get("multiline") == "true":
 		return textPattern
 	}

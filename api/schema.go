@@ -347,6 +347,9 @@ const (
 	linePattern = "^[" + spaces + "]*[^" + control + spaces + "][^" + control + "]*$"
 	textPattern = `^[\t\n\r` + spaces + `]*[^` + control + spaces + `][^` + controlInText + `]*$`
 
+	// parameterPattern only says what no parameter may hold.
+	parameterPattern = "^[^" + control + "]*$"
+
 	languagePattern = `^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`
 	versionPattern  = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 	// idShape follows a prefix such as con_ or (usr|svc)_.
