@@ -70,7 +70,7 @@ type NewKey struct {
 	// Environment is test or live. A live key needs an organization whose
 	// level is not off.
 	Environment string `json:"environment"`
-	// Name is for people; empty is the first characters of the kid.
+	// Name is for people and may be empty.
 	Name string `json:"name,omitempty"`
 	// Scopes are one or more, all within the principal's rights.
 	Scopes []string `json:"scopes"`
@@ -113,9 +113,6 @@ func (d *Directory) CreateKey(ctx context.Context, in NewKey) (CreatedKey, error
 		}
 		presented, t := newToken(in.Environment)
 		created = CreatedKey{ID: id.New(id.Key), Key: presented, KidShort: t.kid[:kidShortLength], ExpiresAt: draft.expiresAt}
-		if draft.name == "" {
-			draft.name = created.KidShort
-		}
 		hash := t.hash()
 		_, err = tx.Exec(ctx, insertKey, t.kid, created.ID, draft.organization, in.Principal, draft.name, in.Environment,
 			hex.EncodeToString(hash[:]), mustJSON(draft.scopes), mustJSON(draft.networks), draft.versionPin,

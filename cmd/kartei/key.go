@@ -24,9 +24,9 @@ type keyCreateCmd struct {
 	Org       string        `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; a test key is bound to its sandbox."`
 	Principal string        `name:"principal" required:"" placeholder:"ID" help:"The user or service account for whom the key speaks, usr_... or svc_..."`
 	Env       string        `name:"env" required:"" placeholder:"test|live" help:"test for the sandbox, live for the organization itself."`
-	Scopes    []string      `name:"scopes" required:"" placeholder:"FAMILY:read|write,..." help:"What the key may do, for example contacts:read,contacts:write."`
-	IP        []string      `name:"ip" placeholder:"CIDR,..." help:"Addresses or networks from which the key may be used; required where a scope writes."`
-	ExpiresIn time.Duration `name:"expires-in" default:"720h" placeholder:"TIME" help:"The key's lifetime, at most 8784h (366 days)."`
+	Scopes    []string      `name:"scopes" required:"" placeholder:"FAMILY:read|write" help:"What the key may do, for example contacts:read,contacts:write."`
+	IP        []string      `name:"ip" placeholder:"CIDR" help:"Addresses or networks from which the key may be used; required where a scope writes."`
+	ExpiresIn time.Duration `name:"expires-in" default:"720h" placeholder:"TIME" help:"The key's lifetime, at most 8784h (366 days); 720h (30 days) where it is left out."`
 	Pin       string        `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another; the current one where it is left out."`
 	Name      string        `name:"name" placeholder:"NAME" help:"Name to show."`
 	JSON

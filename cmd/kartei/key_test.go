@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// shell runs command lines on one data folder.
+type shell struct {
+	*testing.T
+	dir string
+}
+
+func newShell(t *testing.T) shell {
+	dir, err := os.MkdirTemp("", "kartei")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return shell{t, dir}
+}
+
+func (s shell) try(line ...string) (status int, out, errs string) {
+	var o, e bytes.Buffer
+	status = run(context.Background(), append([]string{"--data-dir", s.dir}, line...), func(string) (string, bool) { return "", false }, &o, &e)
+	return status, o.String(), e.String()
+}
+
+// answer runs a command line with --json, which must succeed and print one
+// line, and returns its members.
+func (s shell) answer(line ...string) map[string]any {
+	s.Helper()
+	status, out, errs := s.try(append(line, "--json")...)
+	if status != 0 || errs != "" || strings.Count(out, "\n") != 1 {
+		s.Fatalf("%v: status %d, out %q, err %q", line, status, out, errs)
+	}
+	var members map[string]any
+	if err := json.Unmarshal([]byte(out), &members); err != nil {
+		s.Fatal(err)
+	}
+	return members
+}
+
+// The commands as scripts use them (open points, 'Command line that scripts
+// rely on').
+func TestScripts(t *testing.T) {
+	s := newShell(t)
+	org := s.answer("org", "create", "Kanzlei")["id"].(string)
+	for _, setting := range [][]string{
+		{"--module", "on"}, {"--module", "off"}, {"--level", "off"}, {"--level", "read"}, {"--level", "on"},
+		{"--secrecy", "undeclared"}, {"--secrecy", "declared"}, {"--state", "closed"}, {"--state", "deleting"}, {"--state", "open"},
+		{"--name", "Büro"},
+	} {
+		name := strings.TrimPrefix(setting[0], "--")
+		if got := s.answer(append([]string{"org", "set", org}, setting...)...)[name]; got != setting[1] {
+			t.Errorf("%v: %v", setting, got)
+		}
+	}
+	user := s.answer("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org", "--rights", "tasks=none,documents=read")
+	if rights := user["rights"].(map[string]any); rights["tasks"] != "none" || rights["documents"] != "read" || user["role"] != "member" {
+		t.Errorf("user: %v", user)
+	}
+	id := user["id"].(string)
+	robot := s.answer("service-account", "create", "--org", org, "--name", "Abgleich", "--role", "viewer")["id"].(string)
+	key := s.answer("key", "create", "--org", org, "--principal", id, "--env", "test", "--scopes", "contacts:read,contacts:write",
+		"--ip", "127.0.0.1/32", "--expires-in", "720h", "--pin", "2026-11-01")
+	if len(key) != 4 || key["id"] == nil || key["key"] == nil || key["expiresAt"] == nil ||
+		!strings.HasPrefix(key["key"].(string), "kart_test_"+key["kidShort"].(string)) {
+		t.Errorf("key: %v", key)
+	}
+	keyID := key["id"].(string)
+	for _, c := range []struct {
+		line         []string
+		member, want string
+	}{
+		{[]string{"org", "show", org}, "name", "Büro"},
+		{[]string{"user", "set", id, "--name", "Ida N.", "--email", "n@example.org", "--role", "admin"}, "email", "n@example.org"},
+		{[]string{"service-account", "set", robot, "--disable"}, "name", "Abgleich"},
+		{[]string{"key", "pause", keyID}, "status", "paused"},
+		{[]string{"key", "resume", keyID}, "status", "active"},
+		{[]string{"key", "show", keyID}, "status", "active"},
+		{[]string{"key", "rotate", keyID, "--expires-in", "1h"}, "id", keyID},
+		{[]string{"key", "revoke", keyID}, "status", "revoked"},
+	} {
+		if got := s.answer(c.line...)[c.member]; got != c.want {
+			t.Errorf("%v: %s is %v, want %s", c.line, c.member, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		line []string
+		want int
+	}{
+		{[]string{"org", "list"}, 2}, {[]string{"org", "list", "--limit", "1"}, 1}, {[]string{"user", "list"}, 1},
+		{[]string{"user", "list", "--org", org}, 1}, {[]string{"service-account", "list", "--org", org}, 1},
+		{[]string{"key", "list", "--org", org}, 1}, {[]string{"key", "list", "--after", keyID}, 0},
+	} {
+		if got := len(s.answer(c.line...)["data"].([]any)); got != c.want {
+			t.Errorf("%v: %d entries, want %d", c.line, got, c.want)
+		}
+	}
+}
+
+// Errors say what is wrong with which flag, on standard error, and the status
+// tells a wrong command line from a refused act.
+func TestRefusedCommands(t *testing.T) {
+	s := newShell(t)
+	org := s.answer("org", "create", "Kanzlei")["id"].(string)
+	for _, c := range []struct {
+		line   []string
+		status int
+		want   string
+	}{
+		{[]string{"key", "create"}, 2, "missing flags: --env"},
+		{[]string{"org", "set", org}, 2, "nothing to change: give --name, --module"},
+		{[]string{"user", "set", "usr_x", "--disable", "--enable"}, 2, "--disable and --enable can't be used together"},
+		{[]string{"key", "create", "--org", org, "--principal", "usr_x", "--env", "test", "--scopes", "a:b", "--expires-in", "0s"}, 2, "--expires-in"},
+		{[]string{"org", "set", org, "--level", "write"}, 1, "org set: --level: Allowed values: off, read, on"},
+		{[]string{"org", "show", "org_x"}, 1, "org show: There is no organization with this id"},
+		{[]string{"key", "create", "--org", org, "--principal", "usr_x", "--env", "live", "--scopes", "contacts:read,x", "--ip", "::1,nowhere"}, 1,
+			"--principal: There is no such user or service account in this organization; --env: The API of this organization is off"},
+		{[]string{"user", "create", "--org", org, "--name", "Ida", "--email", "ida"}, 1, "user create: --email: "},
+	} {
+		status, out, errs := s.try(c.line...)
+		if status != c.status || out != "" || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "kartei: ") || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%v: status %d, out %q, err %q, want %d and %q", c.line, status, out, errs, c.status, c.want)
+		}
+	}
+}
+
+// Without --json the answer is a table for people, and a new key is shown
+// with the words that it must be kept.
+func TestTables(t *testing.T) {
+	s := newShell(t)
+	org := s.answer("org", "create", "Kanzlei")["id"].(string)
+	robot := s.answer("service-account", "create", "--org", org, "--name", "Abgleich")["id"].(string)
+	_, out, _ := s.try("key", "create", "--org", org, "--principal", robot, "--env", "test", "--scopes", "contacts:read")
+	if !strings.HasPrefix(out, "kart_test_") || !strings.Contains(out, "not shown again") {
+		t.Errorf("key create: %q", out)
+	}
+	_, out, _ = s.try("key", "list")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "ID ") || !strings.HasPrefix(lines[1], "key_") || !strings.Contains(lines[1], "contacts:read") {
+		t.Errorf("key list: %q", out)
+	}
+	_, out, errs := s.try("org", "list", "--limit", "1")
+	if strings.Count(out, "\n") != 2 || !strings.HasPrefix(errs, "There are more: --after org_") {
+		t.Errorf("org list: %q %q", out, errs)
+	}
+}
