@@ -42,9 +42,10 @@ const (
 )
 
 // How long a browser may keep an answer without asking again: pages and
-// documents five minutes, files whose name holds their hash for a year.
+// documents not at all, since a 304 is cheap and an upgrade must not show old
+// words beside new ones; files whose name holds their hash for a year.
 const (
-	cachePage   = "public, max-age=300"
+	cachePage   = "no-cache"
 	cacheHashed = "public, max-age=31536000, immutable"
 )
 

@@ -368,7 +368,7 @@ func TestCaching(t *testing.T) {
 	css := regexp.MustCompile(`/static/pages-[0-9a-f]{16}\.css`).FindString(get(t, h, "/").Body.String())
 	script := regexp.MustCompile(`/static/redoc/redoc-[0-9a-f]{16}\.js`).FindString(get(t, h, "/docs").Body.String())
 	for path, cache := range map[string]string{
-		"/": "public, max-age=300", "/problems/NOT_FOUND": "public, max-age=300", "/docs/openapi.json": "public, max-age=300",
+		"/": "no-cache", "/problems/NOT_FOUND": "no-cache", "/docs/openapi.json": "no-cache",
 		css: "public, max-age=31536000, immutable", script: "public, max-age=31536000, immutable",
 	} {
 		for _, encoding := range []string{"", "gzip", "br, gzip;q=0.5", "gzip;q=0", "*"} {

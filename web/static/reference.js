@@ -38,7 +38,10 @@
         links: { color: c.accent, visited: c.accent, hover: c.accent, textDecoration: "underline" },
       },
       sidebar: { backgroundColor: c.raised, textColor: c.text, activeTextColor: c.accent },
-      rightPanel: { backgroundColor: "#1f2126", textColor: "#ece9e3" },
+      rightPanel: {
+        backgroundColor: "#1f2126", textColor: "#ece9e3",
+        servers: { overlay: { backgroundColor: c.raised, textColor: c.text }, url: { backgroundColor: c.ground } },
+      },
       codeBlock: { backgroundColor: "#131417" },
       fab: { backgroundColor: c.raised, color: c.accent },
     };
@@ -62,7 +65,7 @@
     "Security Scheme Type:": "Art der Anmeldung:", "HTTP Authorization Scheme:": "HTTP-Verfahren:", "Bearer format:": "Format:",
     "Flow type:": "Ablauf:", "Authorization URL:": "Adresse der Freigabe:", "Token URL:": "Adresse für Tokens:", "Refresh URL:": "Adresse für neue Tokens:",
     "Required scopes:": "Nötige Scopes:", "One of": "Eines von", "Any of": "Mindestens eines von", "Example": "Beispiel", "No sample": "Kein Beispiel",
-    "Search...": "Suchen …", "Menu": "Menü",
+    "Search...": "Suchen …", "Menu": "Menü", "See more": "Mehr zeigen", "Show less": "Weniger zeigen", "or": "oder", "and": "und",
   };
 
   // The parts of a heading such as "query Parameters".

@@ -13,8 +13,8 @@ echo "$sha256  $bundles/redoc.standalone.js" | sha256sum --check --quiet
 # Three changes. The maker's logo would be fetched from another host: its element
 # becomes nothing, the maker's name and link stay. And the style elements that
 # the bundle writes while it loads get the nonce of its own script element, as
-# those that it writes later get the nonce option. And one fixed colour, which is
-# too dark on a dark ground and has no class of its own, follows its surroundings.
+# those that it writes later get the nonce option. And some fixed colours, which
+# are made for a white ground and have no class of their own, follow the page's.
 python3 - "$bundles/redoc.standalone.js" <<'PATCH'
 import sys
 path = sys.argv[1]
@@ -23,6 +23,9 @@ for old, new in [
     ('e?n.createElement("img",{alt:"redocly logo",onError:()=>t(!1),src:"https://cdn.redoc.ly/redoc/logo-mini.svg"}):null', "null"),
     ("r.nc=void 0;", "r.nc=document.currentScript?document.currentScript.nonce:void 0;"),
     ("color: #0e7c86;", "color: inherit;"),
+    (r"`\n      color: white;\n      background-color: ${e.theme.colors.primary.main};\n", r"`\n      color: var(--ground);\n      background-color: ${e.theme.colors.primary.main};\n"),
+    (r"\n        background-color: white;\n      `}", r"\n        background-color: transparent;\n      `}"),
+    ("transparent,rgb(255 255 255));", "transparent,var(--ground));"),
 ]:
     if text.count(old) != 1:
         sys.exit("not where it was, look at the new bundle: " + old)
