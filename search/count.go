@@ -22,6 +22,7 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 	if len(q.words) == 1 {
 		return f.countOne(q.words[0])
 	}
+	f.bounds.rare = b.count + 1
 	driver, err := f.rarest()
 	if err != nil {
 		return 0, false, err
@@ -48,7 +49,7 @@ func (f *finder) countOne(t term) (int, bool, error) {
 		n, err := f.postings(word, f.limit+1)
 		return min(n, f.limit), n > f.limit, err
 	}
-	read := f.limit + f.limit/4 + 1
+	read := f.limit + f.limit/4 + 100
 	rows, err := f.tx.Query(f.ctx, selectPositions, f.scope.Organization, f.scope.Family,
 		f.scope.Audiences[0], f.scope.Audiences[1], t.text, t.end(), read)
 	if err != nil {

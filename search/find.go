@@ -67,7 +67,7 @@ type bounds struct {
 	step  int // postings read at once, the first time a page and a little more
 }
 
-var usual = bounds{few: 500, rare: 8000, walk: 2000, count: 1000, step: 250}
+var usual = bounds{few: 500, rare: 4000, walk: 2000, count: 1000, step: 250}
 
 // Find returns the records that match every word of q, at most limit, from
 // where the page before ended (nil for the first).
@@ -185,6 +185,10 @@ type hit struct {
 	key
 }
 
+// slack is how many times few postings are read where few were counted: others
+// may write between the two statements.
+const slack = 4
+
 // sorted makes a page of all hits in their order. It reports false where the
 // driver has too many postings: then they are walked, and what earlier pages
 // have shown is left out.
@@ -194,7 +198,7 @@ func (f *finder) sorted() (done bool, err error) {
 		return false, err
 	}
 	rows, err := f.tx.Query(f.ctx, selectDocuments, f.scope.Organization, f.scope.Family,
-		f.scope.Audiences[0], f.scope.Audiences[1], f.driver.text, f.driver.end(), f.bounds.few)
+		f.scope.Audiences[0], f.scope.Audiences[1], f.driver.text, f.driver.end(), slack*f.bounds.few)
 	if err != nil {
 		return false, err
 	}

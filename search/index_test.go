@@ -1,0 +1,454 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+
+	"pgregory.net/rapid"
+)
+
+// organizations gives every run of a property an organization of its own.
+var organizations atomic.Int64
+
+// world is what the index should hold, and the index.
+type world struct {
+	ctx          context.Context
+	d            db.DB
+	organization int64
+	records      []*record
+	created      clock.Micros
+}
+
+type record struct {
+	subject Subject
+	doc     *Document
+}
+
+func newWorld(d db.DB) *world {
+	return &world{ctx: context.Background(), d: d, organization: organizations.Add(1), created: 1_000_000}
+}
+
+func (w *world) write(t testing.TB, f func(tx db.Tx) error) {
+	t.Helper()
+	if err := w.d.Write(w.ctx, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) put(t testing.TB, owner string, private bool, doc *Document) *record {
+	t.Helper()
+	w.created++
+	r := &record{Subject{Organization: w.organization, Family: "contact", ID: fmt.Sprintf("con_%d", w.created), Created: w.created, Owner: owner, Private: private}, doc}
+	w.write(t, func(tx db.Tx) error { return Put(w.ctx, tx, r.subject, doc) })
+	w.records = append(w.records, r)
+	return r
+}
+
+func (w *world) replace(t testing.TB, r *record, owner string, private bool, doc *Document) {
+	t.Helper()
+	after := r.subject
+	after.Owner, after.Private = owner, private
+	w.write(t, func(tx db.Tx) error { return Replace(w.ctx, tx, r.subject, after, doc) })
+	r.subject, r.doc = after, doc
+}
+
+func (w *world) remove(t testing.TB, r *record) {
+	t.Helper()
+	w.write(t, func(tx db.Tx) error { return Remove(w.ctx, tx, r.subject) })
+	w.records = slices.DeleteFunc(w.records, func(o *record) bool { return o == r })
+}
+
+// checkRows compares what the data base holds with a fresh index.
+func (w *world) checkRows(t testing.TB) {
+	t.Helper()
+	var want, got []string
+	for _, r := range w.records {
+		list := r.doc.postings()
+		want = append(want, fmt.Sprintf("%d %s %s", r.subject.position(), r.subject.ID, join(list)))
+		for _, audience := range r.subject.audiences() {
+			for _, p := range list {
+				want = append(want, fmt.Sprintf("%s %d %s %d", audience, p.rank, p.word, r.subject.position()))
+			}
+		}
+	}
+	err := w.d.Read(w.ctx, func(tx db.Tx) error {
+		got = nil
+		for _, q := range []string{
+			`select cast(position as text) || ' ' || id || ' ' || words from search_documents where organization = $1`,
+			`select audience || ' ' || cast(rank as text) || ' ' || word || ' ' || cast(position as text) from search_postings where organization = $1`,
+		} {
+			rows, err := tx.Query(w.ctx, q, w.organization)
+			if err != nil {
+				return err
+			}
+			for rows.Next() {
+				var s string
+				if err := rows.Scan(&s); err != nil {
+					return err
+				}
+				got = append(got, s)
+			}
+			rows.Close()
+			if err := rows.Err(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		t.Fatalf("the index holds\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// matching returns the ids that a scan over all records finds.
+func (w *world) matching(principal string, admin bool, q Query) []string {
+	var ids []string
+	for _, r := range w.records {
+		if r.subject.Private && !admin && r.subject.Owner != principal || q.Empty() {
+			continue
+		}
+		if _, found := q.rate(join(r.doc.postings()), 0); found {
+			ids = append(ids, r.subject.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// pages returns the hits of all pages. Between is called after each page.
+func (w *world) pages(t testing.TB, b bounds, s Scope, q Query, limit int, between func()) []string {
+	t.Helper()
+	var ids []string
+	var from *Position
+	for n := 0; ; n++ {
+		var hits Hits
+		err := w.d.Read(w.ctx, func(tx db.Tx) (err error) {
+			hits, err = b.find(w.ctx, tx, s, q, from, limit)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(hits.IDs) > limit || n > 10_000 {
+			t.Fatalf("page %d holds %d hits of at most %d", n, len(hits.IDs), limit)
+		}
+		ids = append(ids, hits.IDs...)
+		if !hits.More {
+			return ids
+		}
+		from = &hits.Next
+		between()
+	}
+}
+
+func (w *world) count(t testing.TB, b bounds, s Scope, q Query, limit int) (n int, capped bool) {
+	t.Helper()
+	err := w.d.Read(w.ctx, func(tx db.Tx) (err error) {
+		n, capped, err = b.counted(w.ctx, tx, s, q, limit)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, capped
+}
+
+var vocabulary = strings.Fields(`Anna Annabell An Änne Berg Bergmann Berger Müller Mueller Muller Müllerin
+	Köln Koeln Kö kanzlei 田中 田 a@b.de anna.berg@kanzlei.de anna 030/12345 0301234567 Straße`)
+
+func drawText(t *rapid.T, label string, words int) string {
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, words).Draw(t, label), " ")
+}
+
+func drawDocument(t *rapid.T) *Document {
+	d := new(Document)
+	d.Add(Name, drawText(t, "name", 2))
+	d.Add(Detail, drawText(t, "detail", 2))
+	d.Add(Note, drawText(t, "note", 3))
+	return d
+}
+
+func drawQuery(t *rapid.T) Query {
+	text := []rune(drawText(t, "q", 3))
+	if n := len(text); n > 0 && rapid.Bool().Draw(t, "cut") {
+		text = text[:rapid.IntRange(1, n).Draw(t, "length")]
+	}
+	return Parse(string(text))
+}
+
+func drawBounds(t *rapid.T) bounds {
+	n := rapid.IntRange(1, 8)
+	b := bounds{few: n.Draw(t, "few"), rare: n.Draw(t, "rare"), walk: n.Draw(t, "walk"), count: n.Draw(t, "count"), step: n.Draw(t, "step")}
+	b.rare += b.few
+	return b
+}
+
+// Whatever was put, replaced and removed: the pages of every query hold what a
+// scan finds, each once, also while others write.
+func TestPagesEqualScan(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		owner := rapid.SampledFrom([]string{"usr_1", "usr_2"})
+		rapid.Check(t, func(rt *rapid.T) {
+			w := newWorld(d)
+			for range rapid.IntRange(0, 15).Draw(rt, "changes") {
+				who, private, doc := owner.Draw(rt, "owner"), rapid.Bool().Draw(rt, "private"), drawDocument(rt)
+				kind := rapid.SampledFrom([]string{"put", "put", "put", "replace", "remove"}).Draw(rt, "change")
+				if len(w.records) == 0 || kind == "put" {
+					w.put(t, who, private, doc)
+					continue
+				}
+				r := rapid.SampledFrom(w.records).Draw(rt, "record")
+				if kind == "replace" {
+					w.replace(t, r, who, private, doc)
+				} else {
+					w.remove(t, r)
+				}
+			}
+			w.checkRows(t)
+			for range 3 {
+				q, b := drawQuery(rt), drawBounds(rt)
+				admin := rapid.Bool().Draw(rt, "admin")
+				principal := owner.Draw(rt, "principal")
+				s := ScopeFor(w.organization, "contact", principal, admin)
+				want := w.matching(principal, admin, q)
+
+				limit := rapid.IntRange(1, 6).Draw(rt, "limit")
+				n, capped := w.count(t, b, s, q, limit)
+				if n > min(limit, len(want)) || !capped && n != len(want) || len(want) > limit && !capped {
+					rt.Fatalf("%v: counted %d, capped %v; want %d, at most %d", q, n, capped, len(want), limit)
+				}
+
+				var late []string
+				write := rapid.IntRange(0, 3).Draw(rt, "writes between pages")
+				got := w.pages(t, b, s, q, limit, func() {
+					if write > 0 {
+						write--
+						late = append(late, w.put(t, principal, false, drawDocument(rt)).subject.ID)
+					}
+				})
+				slices.Sort(got)
+				if len(slices.Compact(slices.Clone(got))) != len(got) {
+					rt.Fatalf("%v under %+v: %v holds a hit twice", q, b, got)
+				}
+				got = slices.DeleteFunc(got, func(id string) bool { return slices.Contains(late, id) })
+				if !slices.Equal(got, want) {
+					rt.Fatalf("%v under %+v: got %v, want %v", q, b, got, want)
+				}
+			}
+		})
+	})
+}
+
+// Both engines give the same hits in the same order.
+func TestEnginesAgree(t *testing.T) {
+	lite, postgres := dbtest.SQLite(t), dbtest.Postgres(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		a, b := newWorld(lite), newWorld(postgres)
+		b.organization = a.organization
+		for range rapid.IntRange(1, 20).Draw(rt, "records") {
+			doc, private := drawDocument(rt), rapid.Bool().Draw(rt, "private")
+			a.put(t, "usr_1", private, doc)
+			b.put(t, "usr_1", private, doc)
+		}
+		for range 3 {
+			q, bounds, limit := drawQuery(rt), drawBounds(rt), rapid.IntRange(1, 6).Draw(rt, "limit")
+			s := ScopeFor(a.organization, "contact", "usr_1", false)
+			x, y := a.pages(t, bounds, s, q, limit, func() {}), b.pages(t, bounds, s, q, limit, func() {})
+			if !slices.Equal(x, y) {
+				rt.Fatalf("%v under %+v: SQLite finds %v, PostgreSQL %v", q, bounds, x, y)
+			}
+			n, capped := a.count(t, bounds, s, q, limit)
+			if m, also := b.count(t, bounds, s, q, limit); n != m || capped != also {
+				rt.Fatalf("%v under %+v: SQLite counts %d %v, PostgreSQL %d %v", q, bounds, n, capped, m, also)
+			}
+		}
+	})
+}
+
+func text(name, detail, note string) *Document {
+	d := new(Document)
+	d.Add(Name, name)
+	d.Add(Detail, detail)
+	d.Add(Note, note)
+	return d
+}
+
+func TestOrder(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		names := map[string]string{}
+		for _, c := range []struct {
+			name    string
+			private bool
+			doc     *Document
+		}{
+			{"note", false, text("Karl", "", "kennt Herrn Berg aus Köln")},
+			{"old", false, text("Anna Berg", "Köln", "")},
+			{"city", false, text("Karl", "Berg", "Köln")},
+			{"longer", false, text("Anna Bergmann", "Köln", "")},
+			{"private", true, text("Anna Berg", "Köln", "")},
+			{"hidden", true, text("Anna Berg", "Köln", "")},
+			{"new", false, text("Berg", "Köln", "Anna")},
+		} {
+			owner := "usr_1"
+			if c.name == "hidden" {
+				owner = "usr_2"
+			}
+			names[w.put(t, owner, c.private, c.doc).subject.ID] = c.name
+		}
+		for _, c := range []struct {
+			q, want string
+		}{
+			{"berg", "new private old longer city note"},
+			{"BERG", "new private old longer city note"},
+			{"bergm", "longer"},
+			{"Anna Berg", "private old longer new"},
+			{"köln berg", "new private old longer city note"},
+			{"berg köln", "new private old city note"},
+			{"berg meier", ""},
+			{"***", ""},
+			{"", ""},
+		} {
+			for _, limit := range []int{1, 2, 100} {
+				var got []string
+				s := ScopeFor(w.organization, "contact", "usr_1", false)
+				for _, id := range w.pages(t, usual, s, Parse(c.q), limit, func() {}) {
+					got = append(got, names[id])
+				}
+				if strings.Join(got, " ") != c.want {
+					t.Errorf("%q by %d: %v, want %s", c.q, limit, got, c.want)
+				}
+			}
+		}
+	})
+}
+
+// A word that many records hold is walked in the order of the index, whatever
+// the bounds.
+func TestOrderOfOneWord(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		r := rand.New(rand.NewPCG(1, 2))
+		for range 60 {
+			var parts [3]string
+			for i := range parts {
+				parts[i] = vocabulary[r.IntN(len(vocabulary))]
+			}
+			w.put(t, "usr_1", r.IntN(3) == 0, text(parts[0], parts[1], parts[2]))
+		}
+		for _, q := range []string{"an", "anna", "m", "be", "berg"} {
+			query := Parse(q)
+			var hits []candidate
+			for _, r := range w.records {
+				if p, found := query.words[0].best(join(r.doc.postings())); found {
+					hits = append(hits, candidate{at{p.rank, p.word, r.subject.position()}, r.subject.ID, ""})
+				}
+			}
+			slices.SortFunc(hits, func(a, b candidate) int {
+				return cmp.Or(cmp.Compare(a.Rank, b.Rank), strings.Compare(a.Word, b.Word), cmp.Compare(a.Position, b.Position))
+			})
+			s := ScopeFor(w.organization, "contact", "usr_1", false)
+			got := w.pages(t, bounds{few: 3, rare: 5, walk: 7, count: 7, step: 4}, s, query, 5, func() {})
+			if !slices.EqualFunc(hits, got, func(h candidate, id string) bool { return h.id == id }) {
+				t.Errorf("%q: %v, want %v", q, got, hits)
+			}
+		}
+	})
+}
+
+// Organizations, families and private records do not meet.
+func TestScope(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		a, b := newWorld(d), newWorld(d)
+		a.put(t, "usr_1", false, text("Anna", "", ""))
+		mine := a.put(t, "usr_1", true, text("Anna", "", ""))
+		b.put(t, "usr_1", false, text("Anna", "", ""))
+		for _, c := range []struct {
+			scope Scope
+			want  int
+		}{
+			{ScopeFor(a.organization, "contact", "usr_1", false), 2},
+			{ScopeFor(a.organization, "contact", "usr_2", false), 1},
+			{ScopeFor(a.organization, "contact", "usr_2", true), 2},
+			{ScopeFor(a.organization, "company", "usr_1", true), 0},
+			{ScopeFor(b.organization, "contact", "usr_1", true), 1},
+			{ScopeFor(0, "contact", "usr_1", true), 0},
+		} {
+			got := a.pages(t, usual, c.scope, Parse("anna"), 10, func() {})
+			n, capped := a.count(t, usual, c.scope, Parse("anna"), 10)
+			if len(got) != c.want || n != c.want || capped {
+				t.Errorf("%+v: found %v, counted %d", c.scope, got, n)
+			}
+		}
+		a.replace(t, mine, "usr_2", true, mine.doc)
+		for principal, want := range map[string]int{"usr_1": 1, "usr_2": 2} {
+			if got := a.pages(t, usual, ScopeFor(a.organization, "contact", principal, false), Parse("anna"), 10, func() {}); len(got) != want {
+				t.Errorf("after the owner changed %s finds %v", principal, got)
+			}
+		}
+	})
+}
+
+// A record that was never put is put by Replace and can be removed.
+func TestReplaceAndRemoveOfWhatIsNotThere(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		r := w.put(t, "usr_1", false, text("Anna", "", ""))
+		w.remove(t, r)
+		w.checkRows(t)
+		w.write(t, func(tx db.Tx) error { return Remove(w.ctx, tx, r.subject) })
+		w.replace(t, r, "usr_1", true, text("Anna Berg", "", ""))
+		w.records = append(w.records, r)
+		w.checkRows(t)
+	})
+}
+
+func TestCountIsCapped(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		for i := range 12 {
+			w.put(t, "usr_1", i%3 == 0, text("Anna Annabell", "Berg", fmt.Sprintf("Akte%d", i)))
+		}
+		s := ScopeFor(w.organization, "contact", "usr_1", false)
+		for _, c := range []struct {
+			q      string
+			limit  int
+			n      int
+			capped bool
+		}{
+			{"berg", 12, 12, false}, {"berg", 11, 11, true}, {"anna", 12, 12, false}, {"anna", 11, 11, true},
+			{"berg anna", 12, 12, false}, {"berg anna", 11, 11, true}, {"akte1", 100, 3, false}, {"***", 100, 0, false},
+			{"berg akte3", 5, 1, false},
+		} {
+			if n, capped := w.count(t, usual, s, Parse(c.q), c.limit); n != c.n || capped != c.capped {
+				t.Errorf("%q up to %d: %d, %v; want %d, %v", c.q, c.limit, n, capped, c.n, c.capped)
+			}
+		}
+	})
+}
+
+func TestPositionOfAnotherQuery(t *testing.T) {
+	w := newWorld(dbtest.SQLite(t))
+	err := w.d.Read(w.ctx, func(tx db.Tx) error {
+		_, err := Find(w.ctx, tx, ScopeFor(1, "contact", "usr_1", false), Parse("anna"), &Position{Driver: 1}, 5)
+		return err
+	})
+	if err != ErrPosition {
+		t.Errorf("got %v", err)
+	}
+}
