@@ -291,7 +291,7 @@ var webAddress = regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#@\\]+([/?#]
 
 // parseDateTime reads an RFC 3339 date-time to the letter, unlike package
 // time, which also takes an hour of one digit, a comma and an offset of
-// +24:60. Years outside 1 to 9999 and leap seconds are refused.
+// +24:60. Years outside 1 to 9999, here or in UTC, and leap seconds are refused.
 func parseDateTime(s string) (clock.Micros, bool) {
 	const shape = "0000-00-00T00:00:00"
 	if len(s) <= len(shape) || !shaped(s[:len(shape)], shape) || s[:4] == "0000" {

@@ -240,9 +240,13 @@ func parseBoolean(_ *parameterRule, text string) (any, *fault.Field) {
 	return nil, &fault.Field{Code: fault.InvalidFormat, Limit: "boolean"}
 }
 
+// parseTime reads a point in time to compare with. Zero is 'none' elsewhere,
+// so 1970-01-01T00:00:00Z is the microsecond before: nothing lies between.
 func parseTime(_ *parameterRule, text string) (any, *fault.Field) {
-	t, ok := parseDateTime(text)
-	if ok {
+	if t, ok := parseDateTime(text); ok {
+		if t == 0 {
+			t = -1
+		}
 		return t, nil
 	}
 	if i := strings.LastIndexByte(text, ' '); i > 0 {

@@ -172,8 +172,11 @@ func checkProblem(response place, found bool, problem map[string]any, status int
 }
 
 // operation finds the operation of a request; HEAD is that of GET. Fixed words
-// go before {id}.
+// go before {id}. Methods are case-sensitive (RFC 9110, section 9.1).
 func (c *contract) operation(method, path string) (place, bool) {
+	if method != strings.ToUpper(method) {
+		return place{}, false
+	}
 	path, _, _ = strings.Cut(path, "?")
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -184,7 +187,7 @@ func (c *contract) operation(method, path string) (place, bool) {
 			continue
 		}
 		item := c.at(paths, template)
-		if item.value[strings.ToLower(method)] == nil {
+		if method != strings.ToUpper(method) || item.value[strings.ToLower(method)] == nil { // methods have a case
 			return place{}, false
 		}
 		return c.at(item, strings.ToLower(method)), true
