@@ -33,7 +33,7 @@ func limits(a *API, ctx context.Context, c *call) error {
 
 func (c *call) charge() limit.Charge {
 	points := c.op.Cost
-	if strings.Contains(c.Query, "q=") && c.searches() {
+	if c.searches() {
 		points += searchCost
 	}
 	return limit.Charge{
@@ -43,11 +43,12 @@ func (c *call) charge() limit.Charge {
 	}
 }
 
-// searches reports whether the call has a parameter q, which is charged for
-// before the query is looked at closely.
+// searches reports whether the call has a parameter q, however its name is
+// encoded. It is charged for before the query is looked at closely.
 func (c *call) searches() bool {
 	for part := range strings.SplitSeq(c.Query, "&") {
-		if strings.HasPrefix(part, "q=") {
+		name, _, _ := strings.Cut(part, "=")
+		if name == "q" || name == "%71" {
 			return true
 		}
 	}
