@@ -5,6 +5,7 @@ import (
 	"mime"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kartei/app"
@@ -164,8 +165,8 @@ func refused(parameters string) bool {
 	for p := range strings.SplitSeq(parameters, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
 		if strings.EqualFold(strings.TrimSpace(name), "q") {
-			value = strings.TrimRight(strings.TrimSpace(value), "0")
-			return value == "" || value == "."
+			weight, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			return err != nil || weight == 0
 		}
 	}
 	return false
