@@ -25,6 +25,11 @@ var (
 	yes          = []string{"true"}
 )
 
+// maxInstance is how many bytes of a path a problem repeats. No path of the
+// table has a tenth of it, and percent-encoding makes it at most three times
+// as long, which is within the document's 2,000 characters.
+const maxInstance = 600
+
 // answer makes the response of a call and gives it to the request log.
 func (a *API) answer(c *call, err error) *Response {
 	if err == nil {
@@ -42,7 +47,7 @@ func (a *API) answer(c *call, err error) *Response {
 		code = string(f.Code)
 		r.Status = f.Code.Status()
 		r.Body = f.AppendProblem(make([]byte, 0, 512), fault.Problem{
-			TypeBase: a.docsBase, Instance: "/v1" + c.Path, RequestID: c.id, Language: c.language,
+			TypeBase: a.docsBase, Instance: "/v1" + c.Path[:min(len(c.Path), maxInstance)], RequestID: c.id, Language: c.language,
 		})
 		if f.Code == fault.Internal {
 			a.logger.Error("internal error", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
