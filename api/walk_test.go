@@ -1,0 +1,1006 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/api/openapi"
+	"kartei/apitest"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/id"
+)
+
+// The walks of this file go over the table, so that a rule that holds for
+// every operation is tested for every row, also for rows of the future.
+
+// unbuilt are the rows that answer 404 until their family is built. The list
+// may only shrink.
+var unbuilt = strings.Fields(`
+	companies.list companies.create companies.count companies.get companies.update companies.delete
+	tasks.list tasks.create tasks.count tasks.get tasks.update tasks.delete tasks.complete
+	documents.list documents.create documents.count documents.get documents.update documents.delete documents.content
+	uploads.create batch.run operations.get
+	webhookEndpoints.list webhookEndpoints.create webhookEndpoints.get webhookEndpoints.update webhookEndpoints.delete
+	webhookEndpoints.test webhookEndpoints.rotateSecret webhookEndpoints.deliveries`)
+
+func TestTable(t *testing.T) {
+	if len(api.Operations) != 42 {
+		t.Errorf("%d rows, the contract has 42", len(api.Operations))
+	}
+	var missing []string
+	ids, places := map[string]bool{}, map[string]bool{}
+	for op := range rows() {
+		if !op.Built() {
+			missing = append(missing, op.ID)
+		}
+		if place := op.Method + " " + op.Path; ids[op.ID] || places[place] {
+			t.Errorf("%s stands twice in the table", op.ID)
+		} else {
+			ids[op.ID], places[place] = true, true
+		}
+	}
+	if !slices.Equal(missing, unbuilt) {
+		t.Errorf("not built: %v\nthe list says %v", missing, unbuilt)
+	}
+}
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// each runs f in an office on each engine.
+func each(t *testing.T, f func(*testing.T, *apitest.Office)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
+}
+
+// rows yields the table.
+func rows() func(func(*api.Operation) bool) {
+	return func(yield func(*api.Operation) bool) {
+		for i := range api.Operations {
+			if !yield(&api.Operations[i]) {
+				return
+			}
+		}
+	}
+}
+
+// built yields the rows that can be called.
+func built() func(func(*api.Operation) bool) {
+	return func(yield func(*api.Operation) bool) {
+		for op := range rows() {
+			if op.Built() && !yield(op) {
+				return
+			}
+		}
+	}
+}
+
+// office opens an office on SQLite: the rules that the walks test stand before
+// the data base.
+func office(t testing.TB, with ...apitest.Option) *apitest.Office {
+	t.Helper()
+	return apitest.New(t, dbtest.SQLite(t), with...)
+}
+
+// somePath is the path of a row with an id that nothing has.
+func somePath(op *api.Operation) string {
+	return strings.Replace(op.Path, "{id}", id.New(id.Contact), 1)
+}
+
+// document is the frozen document of the current version.
+var document = func() (d struct {
+	Paths map[string]map[string]struct {
+		Parameters  []ref
+		RequestBody struct {
+			Content map[string]struct {
+				Schema   ref
+				Example  json.RawMessage
+				Examples map[string]struct{ Value json.RawMessage }
+			}
+		}
+	}
+	Components struct {
+		Parameters map[string]ref
+		Schemas    map[string]ref
+	}
+}) {
+	b, _ := openapi.Document(openapi.Versions()[0])
+	if err := json.Unmarshal(b, &d); err != nil {
+		panic(err)
+	}
+	return d
+}()
+
+// ref is a parameter or schema, or a reference to one.
+type ref struct {
+	Ref      string `json:"$ref"`
+	Name, In string
+	Example  json.RawMessage
+	Examples json.RawMessage
+}
+
+func resolve(r ref) ref {
+	if name, ok := strings.CutPrefix(r.Ref, "#/components/parameters/"); ok {
+		return document.Components.Parameters[name]
+	}
+	if name, ok := strings.CutPrefix(r.Ref, "#/components/schemas/"); ok {
+		return document.Components.Schemas[name]
+	}
+	return r
+}
+
+// example returns a body for a row, made of the document's example, without
+// members that must be unique or name other records. Rows without a body give nil.
+func example(t testing.TB, op *api.Operation) any {
+	t.Helper()
+	if !op.HasBody() {
+		return nil
+	}
+	media := document.Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"]
+	found := []json.RawMessage{media.Example}
+	for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
+		found = append(found, media.Examples[name].Value)
+	}
+	schema := resolve(media.Schema)
+	var list []json.RawMessage
+	json.Unmarshal(schema.Examples, &list)
+	found = append(append(found, schema.Example), list...)
+	for _, raw := range found {
+		body := map[string]any{}
+		if json.Unmarshal(raw, &body) == nil && len(body) > 0 {
+			maps.DeleteFunc(body, func(name string, _ any) bool { return strings.HasSuffix(name, "Id") })
+			return body
+		}
+	}
+	t.Fatalf("%s has no example of its body", op.ID)
+	return nil
+}
+
+// path makes the record that a row is about, if it is about one, and returns
+// the row's path.
+func path(t testing.TB, c *apitest.Client, op *api.Operation) string {
+	t.Helper()
+	if !strings.Contains(op.Path, "{id}") {
+		return op.Path
+	}
+	family := op.Path[:strings.Index(op.Path, "/{id}")]
+	for other := range built() {
+		if other.Path == family && other.Creates() {
+			made := c.Do("POST", family, example(t, other)).Want(other.Run.Status())
+			return strings.Replace(op.Path, "{id}", made.Text("id"), 1)
+		}
+	}
+	c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201) // something has happened
+	return strings.Replace(op.Path, "{id}", c.Do("GET", family, nil).Want(200).Data()[0]["id"].(string), 1)
+}
+
+// call calls a row so that it succeeds, unless headers say otherwise.
+func call(t testing.TB, c *apitest.Client, op *api.Operation, headers ...string) *apitest.Answer {
+	t.Helper()
+	if op.Conditional() {
+		headers = append([]string{"If-Match", "*"}, headers...)
+	}
+	return c.Do(op.Method, path(t, c, op), example(t, op), headers...)
+}
+
+// bare returns an answer without what is its own: the path and the request id.
+func bare(a *apitest.Answer) string {
+	own := regexp.MustCompile(`"instance":"[^"]*"|"requestId":"[^"]*"`)
+	h := a.Header.Clone()
+	h.Del("Request-Id")
+	h.Del("Content-Length")
+	return fmt.Sprint(a.Status, h, own.ReplaceAllString(string(a.Body), ""))
+}
+
+func TestWalkCredentials(t *testing.T) {
+	o := office(t)
+	c := o.As(access.Member)
+	credentials := map[string]string{
+		"none": "", "scheme only": "Bearer", "empty": "Bearer  ", "another scheme": "Basic dXNlcjpwYXNz", "no scheme": c.Key,
+		"malformed": "Bearer kart_test_nonsense", "wrong checksum": "Bearer " + c.Key[:len(c.Key)-1] + "_", "cut": "Bearer " + c.Key[:len(c.Key)-3],
+		"unknown": "Bearer " + resealed(c.Key, len("kart_test_")), "wrong secret": "Bearer " + resealed(c.Key, len("kart_test_")+20),
+		"spaces inside": "Bearer " + c.Key[:20] + " " + c.Key[20:], "twice in one": "Bearer " + c.Key + ", Bearer " + c.Key,
+		"another environment": "Bearer " + strings.Replace(c.Key, "_test_", "_live_", 1),
+	}
+	for name, change := range map[string]func(context.Context, string) error{
+		"paused": func(ctx context.Context, key string) error {
+			_, err := o.Directory.PauseKey(ctx, access.ByID{ID: key})
+			return err
+		},
+		"revoked": func(ctx context.Context, key string) error {
+			_, err := o.Directory.RevokeKey(ctx, access.ByID{ID: key})
+			return err
+		},
+	} {
+		made, err := o.Directory.CreateKey(t.Context(), access.NewKey{
+			Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: []string{"contacts:read"},
+		})
+		if err == nil {
+			err = change(t.Context(), made.ID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		credentials[name] = "Bearer " + made.Key
+	}
+	seen := map[string]string{}
+	refused := func(method, at string) {
+		for name, authorization := range credentials {
+			a := c.Do(method, at, nil, "Authorization", authorization).Want(401)
+			if method != "HEAD" {
+				a.Want(401, "UNAUTHENTICATED")
+			}
+			if _, has := a.Header["Www-Authenticate"]; !has || a.Header.Get("WWW-Authenticate") != "Bearer" {
+				t.Errorf("%s %s, %s: WWW-Authenticate %q", method, at, name, a.Header["Www-Authenticate"])
+			}
+			if strings.Contains(string(a.Body), `"detail"`) {
+				t.Errorf("%s %s, %s: says why: %s", method, at, name, a.Body)
+			}
+			seen[bare(a)] = method + " " + at + ", " + name
+		}
+	}
+	for op := range rows() {
+		refused(op.Method, somePath(op))
+	}
+	if len(seen) != 1 {
+		t.Errorf("%d different answers: %v", len(seen), seen)
+	}
+	clear(seen)
+	for op := range rows() {
+		if op.Method == "GET" {
+			refused("HEAD", somePath(op))
+		}
+	}
+	if len(seen) != 1 {
+		t.Errorf("%d different answers to HEAD: %v", len(seen), seen)
+	}
+}
+
+// resealed changes the character of a key at i and makes its checksum right again.
+func resealed(key string, i int) string {
+	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	b := []byte(key[:len(key)-6])
+	b[i] = base62[(strings.IndexByte(base62, b[i])+1)%62]
+	digits := make([]byte, 6)
+	for sum, j := crc32.ChecksumIEEE(b), 5; j >= 0; j-- {
+		digits[j] = base62[sum%62]
+		sum /= 62
+	}
+	return string(b) + string(digits)
+}
+
+func TestWalkUnbuilt(t *testing.T) {
+	c := office(t).As(access.Admin)
+	for op := range rows() {
+		if op.Built() {
+			continue
+		}
+		for _, preview := range []string{"", "true", "false"} {
+			c.Do(op.Method, somePath(op), nil, "Svc-Preview", preview).Want(404, "OPERATION_NOT_IN_VERSION")
+		}
+	}
+}
+
+func TestWalkScope(t *testing.T) {
+	o := office(t)
+	all := o.As(access.Member)
+	for op := range built() {
+		if op.Scope == "" {
+			for _, scope := range []string{"contacts:read", "tasks:write"} {
+				few := &apitest.Client{Office: o, Principal: all.Principal, Key: o.Key(all.Principal, scope)}
+				if a := few.Do(op.Method, somePath(op), nil); a.Status == 403 {
+					t.Errorf("%s needs a scope", op.ID)
+				}
+			}
+			continue
+		}
+		others := slices.DeleteFunc(slices.Clone(apitest.AllScopes), func(s string) bool { return s == op.Scope })
+		c := &apitest.Client{Office: o, Principal: all.Principal, Key: o.Key(all.Principal, others...)}
+		c.Do(op.Method, path(t, all, op), example(t, op), "If-Match", "*").Want(403, "FORBIDDEN")
+		only := &apitest.Client{Office: o, Principal: all.Principal, Key: o.Key(all.Principal, op.Scope)}
+		only.Do(op.Method, path(t, all, op), example(t, op), "If-Match", "*").Want(op.Run.Status())
+	}
+	viewer := o.As(access.Viewer)
+	for op := range built() {
+		if strings.HasSuffix(op.Scope, ":write") {
+			viewer.Do(op.Method, somePath(op), nil).Want(403, "FORBIDDEN")
+		}
+	}
+}
+
+func TestWalkPreview(t *testing.T) {
+	c := office(t).As(access.Member)
+	version := openapi.Versions()[0]
+	for op := range built() {
+		for value, want := range map[string]struct {
+			status int
+			code   string
+		}{"": {404, "OPERATION_NOT_IN_VERSION"}, "false": {404, "OPERATION_NOT_IN_VERSION"}, "true": {op.Run.Status(), ""}} {
+			if !op.Channel.Preview(version) {
+				want.status, want.code = op.Run.Status(), ""
+			}
+			a := call(t, c, op, "Svc-Preview", value).Want(want.status)
+			if want.code != "" {
+				a.Want(want.status, want.code)
+			}
+		}
+		for _, value := range []string{"True", "1", "yes", "true, true", " "} {
+			a := c.Do(op.Method, somePath(op), nil, "Svc-Preview", value).Want(400, "INVALID_REQUEST")
+			wantFields(t, a, "Svc-Preview NOT_IN_ENUM")
+		}
+		r := c.Request(op.Method, somePath(op), nil)
+		r.Header["Svc-Preview"] = []string{"true", "true"}
+		wantFields(t, c.Send(r).Want(400, "INVALID_REQUEST"), "Svc-Preview NOT_IN_ENUM")
+	}
+}
+
+func wantFields(t testing.TB, a *apitest.Answer, want ...string) {
+	t.Helper()
+	if got := a.Fields(); !slices.Equal(got, want) {
+		t.Errorf("errors %q, want %q: %s", got, want, a.Body)
+	}
+}
+
+func TestWalkOrganization(t *testing.T) {
+	o := office(t)
+	c := o.As(access.Member)
+	other, _ := o.Organization("Kanzlei Abendroth")
+	for op := range rows() {
+		for _, value := range []string{other, o.ID /* the live one of a test key */, "org_x", " "} {
+			c.Do(op.Method, somePath(op), nil, "Svc-Organization", value).Want(403, "ORGANIZATION_MISMATCH")
+		}
+	}
+	for op := range built() {
+		call(t, c, op, "Svc-Organization", o.SandboxID).Want(op.Run.Status())
+	}
+}
+
+func TestWalkUnknownParameter(t *testing.T) {
+	c := office(t).As(access.Member)
+	for op := range built() {
+		at, body := somePath(op), example(t, op)
+		send := func(query string) *apitest.Answer {
+			return c.Do(op.Method, at+"?"+query, body, "If-Match", "*")
+		}
+		wantFields(t, send("nosuch=1").Want(400, "UNKNOWN_PARAMETER"), "nosuch UNKNOWN_FIELD")
+		wantFields(t, send("a=1&b&a=2&%C3%A4=3").Want(400, "UNKNOWN_PARAMETER"), "a UNKNOWN_FIELD", "b UNKNOWN_FIELD", "ä UNKNOWN_FIELD")
+		wantFields(t, send("Limit=1").Want(400, "UNKNOWN_PARAMETER"), "Limit UNKNOWN_FIELD")
+		send("%zz=1").Want(400, "INVALID_REQUEST")
+		for _, p := range parameters(op) {
+			pair := p.Name + "=" + url.QueryEscape(sample(p))
+			wantFields(t, send(pair+"&nosuch=1").Want(400, "UNKNOWN_PARAMETER"), "nosuch UNKNOWN_FIELD")
+			a := send(pair+"&"+pair).Want(400, "INVALID_REQUEST")
+			if !slices.Contains(a.Fields(), p.Name+" DUPLICATE") {
+				t.Errorf("%s?%s twice: %s", op.ID, pair, a.Body)
+			}
+		}
+	}
+}
+
+// parameters returns the query parameters of a row.
+func parameters(op *api.Operation) (query []ref) {
+	for _, p := range document.Paths[op.Path][strings.ToLower(op.Method)].Parameters {
+		if p = resolve(p); p.In == "query" {
+			query = append(query, p)
+		}
+	}
+	return query
+}
+
+// sample returns a parameter's example as a query has it.
+func sample(p ref) string {
+	var named map[string]struct{ Value json.RawMessage }
+	json.Unmarshal(p.Examples, &named)
+	raw := p.Example
+	for _, e := range named {
+		raw = e.Value
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+var english = map[string]bool{
+	"": false, "de": false, "fr": false, "en": true, "EN": true, "en-GB": true, "de-AT, en;q=0.9": false, "en, de;q=0.9": true,
+	"de;q=0.1, en;q=0.2": true, "*": false, "en;q=0": false, "x": false, ";;;,,,=": false, "en;q=nan": false, "en;q=2": false, "fr, en;q=0.5": true,
+	"english": false, "de;q=0": false, "en;level=1": true, "\"en\"": false, strings.Repeat("en,", 1000): true,
+}
+
+// TestWalkLanguage asks every row for a problem of two kinds in every language.
+func TestWalkLanguage(t *testing.T) {
+	c := office(t).As(access.Member)
+	for op := range rows() {
+		at := somePath(op)
+		for _, authorization := range []string{"Basic x", "Bearer " + c.Key} {
+			titles := map[bool]string{}
+			codes := map[string]bool{}
+			for accept, inEnglish := range english {
+				a := c.Do(op.Method, at+"?nosuch=1", emptyBody(op), "Authorization", authorization, "Accept-Language", accept)
+				checkProblem(t, a, at, inEnglish)
+				if titles[inEnglish] == "" {
+					titles[inEnglish] = a.Text("title")
+				}
+				if titles[inEnglish] != a.Text("title") {
+					t.Errorf("%s, %q: title %q", op.ID, accept, a.Text("title"))
+				}
+				codes[a.Text("code")] = true
+			}
+			if titles[true] == titles[false] || len(codes) != 1 {
+				t.Errorf("%s: titles %v, codes %v", op.ID, titles, codes)
+			}
+		}
+	}
+}
+
+// emptyBody is a body that is refused only after the query.
+func emptyBody(op *api.Operation) any {
+	if op.Method == "POST" || op.Method == "PATCH" {
+		return `{}`
+	}
+	return nil
+}
+
+// checkProblem checks the shape of a problem document.
+func checkProblem(t testing.TB, a *apitest.Answer, path string, inEnglish bool) {
+	t.Helper()
+	p := a.JSON()
+	language := "de"
+	if inEnglish {
+		language = "en"
+	}
+	if got := a.Header.Get("Content-Language"); got != language {
+		t.Errorf("Content-Language %q, want %q: %s", got, language, a.Body)
+	}
+	if got := a.Header.Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("Content-Type %q", got)
+	}
+	code := a.Text("code")
+	for _, member := range []string{"type", "title", "instance", "code", "requestId"} {
+		if a.Text(member) == "" {
+			t.Errorf("no %s: %s", member, a.Body)
+		}
+	}
+	if a.Text("type") != "https://kartei.example/problems/"+code {
+		t.Errorf("type %q of %s", a.Text("type"), code)
+	}
+	if p["status"] != float64(a.Status) || a.Text("requestId") != a.Header.Get("Request-Id") || a.Text("instance") != "/v1"+path {
+		t.Errorf("status %d, Request-Id %s: %s", a.Status, a.Header.Get("Request-Id"), a.Body)
+	}
+	if _, has := p["detail"]; has == (code == "UNAUTHENTICATED") {
+		t.Errorf("detail of %s: %v", code, p["detail"])
+	}
+	if errors, has := p["errors"].([]any); has {
+		for _, e := range errors {
+			m := e.(map[string]any)
+			if len(m) != 3 || m["field"] == "" || m["code"] == "" || m["message"] == "" {
+				t.Errorf("errors holds %v", m)
+			}
+		}
+	}
+}
+
+var (
+	rateLimit       = regexp.MustCompile(`^"[a-z-]+";r=[0-9]+;t=[0-9]+$`)
+	rateLimitPolicy = regexp.MustCompile(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`)
+)
+
+// checkHeaders checks the headers that every answer carries, once each.
+func checkHeaders(t testing.TB, name string, a *apitest.Answer) {
+	t.Helper()
+	for header, want := range map[string]string{
+		"Svc-Version": openapi.Versions()[0], "Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff",
+		"Vary": "Authorization, Accept-Language, Svc-Version",
+	} {
+		if got := a.Header[header]; len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %s %q, want %q", name, header, got, want)
+		}
+	}
+	for header, form := range map[string]*regexp.Regexp{
+		"Request-Id": regexp.MustCompile(`^req_[0-7][0-9a-hjkmnp-tv-z]{25}$`), "Ratelimit": rateLimit, "Ratelimit-Policy": rateLimitPolicy,
+		"Link": regexp.MustCompile(`^</v1/openapi\.json\?version=[0-9-]{10}>; rel="service-desc"`),
+	} {
+		if got := a.Header[header]; len(got) != 1 || !form.MatchString(got[0]) {
+			t.Errorf("%s: %s %q", name, header, got)
+		}
+	}
+}
+
+func TestWalkHeaders(t *testing.T) {
+	for _, metered := range []bool{false, true} {
+		var with []apitest.Option
+		if metered {
+			with = append(with, apitest.Metered())
+		}
+		c := office(t, with...).As(access.Member)
+		for op := range rows() {
+			checkHeaders(t, op.ID+" refused", c.Do(op.Method, somePath(op), nil, "Authorization", ""))
+			if !op.Built() {
+				checkHeaders(t, op.ID+" unbuilt", c.Do(op.Method, somePath(op), nil))
+				continue
+			}
+			a := call(t, c, op).Want(op.Run.Status())
+			checkHeaders(t, op.ID, a)
+			if got := a.Header.Get("Content-Type"); len(a.Body) > 0 && got != "application/json" {
+				t.Errorf("%s: Content-Type %q", op.ID, got)
+			}
+			for _, unwanted := range []string{"Content-Language", "Www-Authenticate", "Retry-After", "Idempotent-Replayed"} {
+				if got, has := a.Header[unwanted]; has {
+					t.Errorf("%s: %s %q", op.ID, unwanted, got)
+				}
+			}
+			if op.Creates() && a.Status == 201 {
+				name := a.Text("id")
+				if a.Header.Get("Location") != "/v1"+op.Path+"/"+name || a.Header.Get("ETag") != `"r1"` {
+					t.Errorf("%s: Location %q, ETag %q", op.ID, a.Header.Get("Location"), a.Header.Get("ETag"))
+				}
+			}
+			checkHeaders(t, op.ID+" wrong", c.Do(op.Method, somePath(op)+"?nosuch=1", nil).Want(400))
+			c.Clock.Advance(time.Minute) // so that the points last
+		}
+	}
+}
+
+// TestWalkRequestID checks that no two answers share a request id, and that
+// the request log knows each.
+func TestWalkRequestID(t *testing.T) {
+	c := office(t).As(access.Member)
+	seen := map[string]bool{}
+	for op := range rows() {
+		for range 2 {
+			name := c.Do(op.Method, somePath(op), nil).Header.Get("Request-Id")
+			if seen[name] {
+				t.Errorf("%s: Request-Id %s again", op.ID, name)
+			}
+			seen[name] = true
+		}
+	}
+}
+
+func TestWalkIdempotencyKey(t *testing.T) {
+	c := office(t).As(access.Member)
+	for op := range built() {
+		if !op.Creates() {
+			if !op.Writes() {
+				continue
+			}
+			call(t, c, op, "Idempotency-Key", "").Want(op.Run.Status())
+			continue
+		}
+		wantFields(t, call(t, c, op, "Idempotency-Key", "").Want(400, "INVALID_REQUEST"), "Idempotency-Key REQUIRED")
+		for _, key := range []string{strings.Repeat("k", 256), "schlüssel", "a\x01b", "a\tb", `"open`, `"a"b`, `""`, `"a", "b"`} {
+			wantFields(t, call(t, c, op, "Idempotency-Key", key).Want(400, "INVALID_REQUEST"), "Idempotency-Key INVALID_FORMAT")
+		}
+		r := c.Request(op.Method, op.Path, example(t, op))
+		r.Header["Idempotency-Key"] = []string{"one", "one"}
+		wantFields(t, c.Send(r).Want(400, "INVALID_REQUEST"), "Idempotency-Key INVALID_FORMAT")
+		r = c.Request(op.Method, op.Path, example(t, op))
+		r.Header["Idempotency-Key"] = []string{""}
+		wantFields(t, c.Send(r).Want(400, "INVALID_REQUEST"), "Idempotency-Key INVALID_FORMAT")
+		for _, key := range []string{"x", strings.Repeat("k", 255), "with spaces ~!@#", `"quoted \"text\""`} {
+			call(t, c, op, "Idempotency-Key", key).Want(op.Run.Status())
+		}
+	}
+}
+
+func TestWalkPreconditions(t *testing.T) {
+	c := office(t).As(access.Member)
+	for op := range built() {
+		if !op.Conditional() {
+			continue
+		}
+		at, body := path(t, c, op), example(t, op)
+		send := func(ifMatch string) *apitest.Answer { return c.Do(op.Method, at, body, "If-Match", ifMatch) }
+		send("").Want(428, "PRECONDITION_REQUIRED")
+		for _, malformed := range []string{"r1", `"r1`, `r1"`, `W/r1`, `w/"r1"`, `"r1" "r2"`, `*, "r1"`, `"r1", *`, "**", ",", `"r1";`, `"a b"`, "\"a\x7fb\""} {
+			wantFields(t, send(malformed).Want(400, "INVALID_REQUEST"), "If-Match INVALID_FORMAT")
+		}
+		for _, stale := range []string{`"r2"`, `"r0"`, `"r01"`, `"R1"`, `W/"r1"`, `""`, `"r2", W/"r1"`, `"99999999999999999999"`} {
+			if got := send(stale).Want(412, "PRECONDITION_FAILED").JSON()["currentRevision"]; got != 1.0 {
+				t.Errorf("%s, %s: currentRevision %v", op.ID, stale, got)
+			}
+		}
+		r := c.Request(op.Method, at, body)
+		r.Header["If-Match"] = []string{`"r7"`, `"r8"`}
+		c.Send(r).Want(412, "PRECONDITION_FAILED")
+		send(` W/"r9" , "r1"`).Want(op.Run.Status())
+	}
+}
+
+// TestWalkHead checks that HEAD answers what GET does, without the content.
+func TestWalkHead(t *testing.T) {
+	o := office(t)
+	c, s := o.As(access.Member), o.Listen()
+	for op := range built() {
+		if op.Method != "GET" {
+			continue
+		}
+		for _, at := range []string{path(t, c, op), somePath(op) + "?nosuch=1"} {
+			get, head := s.Send(c, apitest.Wire{Method: "GET", Path: at}), s.Send(c, apitest.Wire{Method: "HEAD", Path: at})
+			if head.Status != get.Status || len(head.Body) != 0 {
+				t.Errorf("HEAD %s: %d %q, GET %d", at, head.Status, head.Body, get.Status)
+			}
+			for _, h := range []http.Header{get.Header, head.Header} {
+				if h.Get("Request-Id") == "" || h.Get("Content-Length") == "" {
+					t.Errorf("%s: %v", at, h)
+				}
+				h.Del("Request-Id")
+				h.Del("Date")
+			}
+			if !maps.EqualFunc(get.Header, head.Header, slices.Equal) {
+				t.Errorf("%s\nGET  %v\nHEAD %v", at, get.Header, head.Header)
+			}
+		}
+	}
+}
+
+// TestWalkMethods sends every other method to every path, without credentials:
+// the answer does not depend on them.
+func TestWalkMethods(t *testing.T) {
+	c := office(t).As(access.Member)
+	allowed := map[string][]string{}
+	for op := range rows() {
+		allowed[op.Path] = append(allowed[op.Path], op.Method)
+		if op.Method == "GET" {
+			allowed[op.Path] = append(allowed[op.Path], "HEAD")
+		}
+	}
+	for at, methods := range allowed {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS", "CONNECT", "QUERY", "PROPFIND", "FOO", "get", "X-Y"} {
+			if slices.Contains(methods, method) {
+				continue
+			}
+			for _, authorization := range []string{"", "Bearer " + c.Key} {
+				// The request is made without package url, which knows fewer methods.
+				r := c.Request("POST", strings.Replace(at, "{id}", id.New(id.Contact), 1), nil, "Authorization", authorization)
+				r.Method = method
+				a := c.Send(r).Want(405)
+				if method != "HEAD" {
+					a.Want(405, "METHOD_NOT_ALLOWED")
+				}
+				got := strings.Split(a.Header.Get("Allow"), ", ")
+				slices.Sort(got)
+				slices.Sort(methods)
+				if !slices.Equal(got, methods) {
+					t.Errorf("%s %s: Allow %q, want %q", method, at, got, methods)
+				}
+				checkHeaders(t, method+" "+at, a)
+			}
+		}
+	}
+}
+
+func TestUnknownPaths(t *testing.T) {
+	c := office(t).As(access.Member)
+	for _, at := range []string{
+		"", "/", "//", "/contact", "/Contacts", "/contacts/", "//contacts", "/contacts//", "/contacts/" + id.New(id.Contact) + "/",
+		"/contacts/a/b", "/contacts/count/x", "/me/x", "/me/", "/openapi.yaml", "/contacts/%2F/complete", "/%63ontacts", "/tasks/x/finish", "/v1/contacts", "/events/a/b/c/d/e/f",
+	} {
+		for _, method := range []string{"GET", "POST", "HEAD", "FOO"} {
+			for _, authorization := range []string{"", "Bearer " + c.Key} {
+				r := c.Request("POST", at, nil, "Authorization", authorization)
+				r.Method = method
+				a := c.Send(r).Want(404)
+				if method != "HEAD" {
+					a.Want(404, "NOT_FOUND")
+				}
+				checkHeaders(t, method+" "+at, a)
+			}
+		}
+	}
+}
+
+func TestBlockedFamilies(t *testing.T) {
+	c := office(t).As(access.Admin)
+	for _, at := range []string{"/invoices", "/invoices/", "/invoices/1/finalize", "/secrets", "/secrets/x", "/users", "/users/usr_1/keys", "/api_keys", "/api_keys/%2F"} {
+		for _, method := range []string{"GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "TRACE", "FOO"} {
+			send := func(headers ...string) *apitest.Answer {
+				r := c.Request("POST", at+"?nosuch=1", nil, headers...)
+				r.Method = method
+				return c.Send(r)
+			}
+			for _, preview := range []string{"", "true"} {
+				if a := send("Svc-Preview", preview).Want(403); method != "HEAD" {
+					a.Want(403, "RISK_FAMILY_BLOCKED")
+				}
+			}
+			if a := send("Authorization", "").Want(401); method != "HEAD" {
+				a.Want(401, "UNAUTHENTICATED")
+			}
+			if method == "GET" {
+				send("Svc-Organization", "org_x").Want(403, "ORGANIZATION_MISMATCH")
+				send("Svc-Version", "2000-01-01").Want(400, "INVALID_REQUEST")
+			}
+		}
+	}
+	c.Do("GET", "/invoicesx", nil).Want(404, "NOT_FOUND")
+	b, _ := openapi.Document(openapi.Versions()[0])
+	if strings.Contains(string(b), `"/invoices`) {
+		t.Error("the document has a blocked family")
+	}
+}
+
+// request is one that TestOrder puts faults into.
+type request struct {
+	method, path           string
+	body                   any
+	headers                []string
+	gate, scope, exhausted bool
+	key                    string
+}
+
+// TestOrder puts two faults into one request and expects the answer to the
+// one that is looked for first, for every pair (open points, 'Order of the checks').
+func TestOrder(t *testing.T) {
+	o := office(t, apitest.Metered())
+	clients := map[string]*apitest.Client{}
+	closed, sandbox := o.Organization("Kanzlei Abendroth")
+	for _, gate := range []bool{false, true} {
+		for _, scope := range []bool{false, true} {
+			for _, exhausted := range []bool{false, true} {
+				home, scopes := o.ID, []string{"contacts:read", "contacts:write"}
+				if gate {
+					home = closed
+				}
+				if scope {
+					scopes = []string{"tasks:read"}
+				}
+				user := o.User(access.Member, home)
+				clients[fmt.Sprint(gate, scope, exhausted)] = &apitest.Client{Office: o, Principal: user, Key: o.Key(user, scopes...)}
+			}
+		}
+	}
+	c := clients[fmt.Sprint(false, false, false)]
+	made := c.Do("POST", "/contacts", `{"lastName":"Berg","externalId":"taken"}`, "Idempotency-Key", "used").Want(201).Text("id")
+	free := c.Do("POST", "/contacts", `{"lastName":"Thal"}`).Want(201).Text("id")
+	for who, c := range clients {
+		if strings.HasSuffix(who, "true") {
+			for a := c.Do("GET", "/me", nil); a.Status != 429; a = c.Do("GET", "/me", nil) {
+			}
+		}
+	}
+	off := "off"
+	if _, err := o.Directory.SetOrganization(t.Context(), access.OrganizationChange{ID: sandbox, Module: &off}); err != nil {
+		t.Fatal(err)
+	}
+
+	type faulty struct {
+		name   string
+		status int
+		code   string
+		inject func(*request)
+	}
+	common := []faulty{
+		{"method", 405, "METHOD_NOT_ALLOWED", func(r *request) { r.method = "PUT" }},
+		{"credentials", 401, "UNAUTHENTICATED", func(r *request) { r.key = "kart_test_nonsense" }},
+		{"gate", 403, "API_MODULE_DISABLED", func(r *request) { r.gate = true }},
+		{"organization", 403, "ORGANIZATION_MISMATCH", func(r *request) { r.headers = append(r.headers, "Svc-Organization", closed) }},
+		{"version", 400, "INVALID_REQUEST", func(r *request) { r.headers = append(r.headers, "Svc-Version", "2000-01-01") }},
+		{"channel", 404, "OPERATION_NOT_IN_VERSION", func(r *request) { r.headers = append(r.headers, "Svc-Preview", "") }},
+		{"scope", 403, "FORBIDDEN", func(r *request) { r.scope = true }},
+		{"limits", 429, "RATE_LIMITED", func(r *request) { r.exhausted = true }},
+		{"query", 400, "UNKNOWN_PARAMETER", func(r *request) { r.path += "?nosuch=1" }},
+		{"accept", 406, "NOT_ACCEPTABLE", func(r *request) { r.headers = append(r.headers, "Accept", "text/html") }},
+		{"media type", 415, "UNSUPPORTED_MEDIA_TYPE", func(r *request) { r.headers = append(r.headers, "Content-Type", "text/plain") }},
+	}
+	for _, table := range []struct {
+		base   request
+		status int
+		own    []faulty
+	}{
+		{request{method: "PATCH", path: "/contacts/" + free, body: map[string]any{}, headers: []string{"If-Match", `"r1"`}}, 200, []faulty{
+			{"body", 422, "VALIDATION_FAILED", func(r *request) { r.body.(map[string]any)["nosuch"] = 1 }},
+			{"record", 404, "NOT_FOUND", func(r *request) { r.path = strings.Replace(r.path, free, id.New(id.Contact), 1) }},
+			{"precondition", 428, "PRECONDITION_REQUIRED", func(r *request) { r.headers = append(r.headers, "If-Match", "") }},
+			{"business rule", 422, "VALIDATION_FAILED", func(r *request) { r.body.(map[string]any)["externalId"] = "taken" }},
+		}},
+		{request{method: "DELETE", path: "/contacts/" + free, headers: []string{"If-Match", "*"}}, 0, []faulty{
+			{"record", 404, "NOT_FOUND", func(r *request) { r.path = strings.Replace(r.path, free, id.New(id.Contact), 1) }},
+			{"precondition", 412, "PRECONDITION_FAILED", func(r *request) { r.headers = append(r.headers, "If-Match", `"r9"`) }},
+		}},
+		{request{method: "POST", path: "/contacts", body: map[string]any{"lastName": "Kern"}}, 201, []faulty{
+			{"body", 422, "VALIDATION_FAILED", func(r *request) { r.body.(map[string]any)["nosuch"] = 1 }},
+			{"idempotency", 422, "IDEMPOTENCY_PAYLOAD_MISMATCH", func(r *request) { r.headers = append(r.headers, "Idempotency-Key", "used") }},
+			{"business rule", 422, "VALIDATION_FAILED", func(r *request) { r.body.(map[string]any)["externalId"] = "taken" }},
+		}},
+	} {
+		send := func(inject ...func(*request)) *apitest.Answer {
+			r := table.base
+			r.headers = slices.Clone(r.headers)
+			if body, is := r.body.(map[string]any); is {
+				r.body = maps.Clone(body)
+			}
+			for _, f := range inject {
+				f(&r)
+			}
+			c := *clients[fmt.Sprint(r.gate, r.scope, r.exhausted)]
+			if r.key != "" {
+				c.Key = r.key
+			}
+			return c.Do(r.method, r.path, r.body, r.headers...)
+		}
+		if table.status != 0 {
+			send().Want(table.status)
+			o.Clock.Advance(time.Millisecond) // next to nothing is refilled
+		}
+		faults := slices.Concat(common, table.own)
+		if table.base.method == "DELETE" { // has no body
+			faults = slices.DeleteFunc(faults, func(f faulty) bool { return f.name == "media type" })
+		}
+		for i, first := range faults {
+			send(first.inject).Want(first.status, first.code)
+			for _, second := range faults[i+1:] {
+				a := send(second.inject, first.inject)
+				if a.Status != first.status || a.Text("code") != first.code {
+					t.Errorf("%s: %s before %s: %d %s", table.base.method, first.name, second.name, a.Status, a.Body)
+				}
+			}
+		}
+	}
+	o.API.Pause(true)
+	c.Do("FOO", "/nothing", nil, "Authorization", "").Want(503, "API_PAUSED")
+	o.API.Pause(false)
+	c.Do("GET", "/contacts/"+made, nil).Want(200)
+}
+
+func TestAccept(t *testing.T) {
+	c := office(t).As(access.Member)
+	for op := range built() {
+		for _, accept := range []string{"text/html", "application/xml;q=1, text/*", "application/json;q=0", "application/json;q=0.0", "*/*; q=0.000", "json", "application/jsonp"} {
+			checkHeaders(t, op.ID, call(t, c, op, "Accept", accept).Want(406, "NOT_ACCEPTABLE"))
+		}
+		for _, accept := range []string{"", "*/*", "application/*", "application/json", "APPLICATION/JSON", "text/html, application/xhtml+xml, */*;q=0.8", "application/json; charset=utf-8", "application/json;q=0.001", "application/problem+json", ", ,"} {
+			call(t, c, op, "Accept", accept).Want(op.Run.Status())
+		}
+	}
+}
+
+// TestNotModified checks every read whose answer carries a tag.
+func TestNotModified(t *testing.T) {
+	c := office(t).As(access.Member)
+	tagged := 0
+	for op := range built() {
+		if op.Method != "GET" {
+			continue
+		}
+		at := path(t, c, op)
+		first := c.Do("GET", at, nil).Want(200)
+		tag := first.Header.Get("ETag")
+		if tag == "" {
+			c.Do("GET", at, nil, "If-None-Match", "*").Want(200)
+			continue
+		}
+		tagged++
+		for _, match := range []string{tag, "*", "W/" + tag, `"other", ` + tag, `"a","b" , W/` + tag} {
+			for _, method := range []string{"GET", "HEAD"} {
+				a := c.Do(method, at, nil, "If-None-Match", match).Want(304)
+				checkHeaders(t, op.ID, a)
+				if len(a.Body) != 0 || a.Header.Get("ETag") != tag {
+					t.Errorf("%s: 304 with ETag %q and %q", op.ID, a.Header.Get("ETag"), a.Body)
+				}
+			}
+		}
+		for _, other := range []string{`"other"`, `"R1"`, `""`} {
+			c.Do("GET", at, nil, "If-None-Match", other).Want(200)
+		}
+		wantFields(t, c.Do("GET", at, nil, "If-None-Match", "r1").Want(400, "INVALID_REQUEST"), "If-None-Match INVALID_FORMAT")
+	}
+	if tagged < 2 { // openapi.get and one kind of record
+		t.Errorf("%d reads carry a tag", tagged)
+	}
+}
+
+// TestPausedAndPending checks what every row answers while nobody is served.
+func TestPausedAndPending(t *testing.T) {
+	o := office(t)
+	c := o.As(access.Member)
+	for name, set := range map[string]func(bool){"API_PAUSED": o.API.Pause, "INSTANCE_PENDING": o.API.Pending} {
+		set(true)
+		for op := range rows() {
+			at := somePath(op)
+			a := c.Do(op.Method, at, nil).Want(503, name)
+			checkProblem(t, a, at, false)
+			checkHeaders(t, op.ID, a)
+			if a.Header.Get("Retry-After") == "" || a.JSON()["retryAfterMs"] == nil {
+				t.Errorf("%s says not when: %v %s", op.ID, a.Header, a.Body)
+			}
+		}
+		set(false)
+		c.Do("GET", "/me", nil).Want(200)
+	}
+}
+
+// TestGate goes through the contract's table of module and level.
+func TestGate(t *testing.T) {
+	o := office(t)
+	user := o.User(access.Member)
+	made, err := o.Directory.CreateKey(t.Context(), access.NewKey{
+		Organization: o.ID, Principal: user, Environment: "live", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &apitest.Client{Office: o, Principal: user, Key: made.Key}
+	on, off, declared, undeclared := "on", "off", "declared", "undeclared"
+	for _, test := range []struct {
+		module, secrecy string
+		level           access.Level
+		state           access.State
+		read, write     string
+	}{
+		{on, declared, access.On, access.Open, "", ""},
+		{on, declared, access.Read, access.Open, "", "403 FORBIDDEN"},
+		{on, declared, access.Off, access.Open, "401 UNAUTHENTICATED", "401 UNAUTHENTICATED"},
+		{off, declared, access.On, access.Open, "403 API_MODULE_DISABLED", "403 API_MODULE_DISABLED"},
+		{off, declared, access.Read, access.Open, "403 API_MODULE_DISABLED", "403 API_MODULE_DISABLED"},
+		{off, declared, access.Off, access.Open, "403 API_MODULE_DISABLED", "403 API_MODULE_DISABLED"},
+		{on, undeclared, access.On, access.Open, "403 API_MODULE_DISABLED", "403 API_MODULE_DISABLED"},
+		{on, declared, access.On, access.Closed, "403 FORBIDDEN", "403 FORBIDDEN"},
+		{on, declared, access.On, access.Deleting, "403 FORBIDDEN", "403 FORBIDDEN"},
+		{on, declared, access.On, access.Open, "", ""}, // nothing was lost meanwhile
+	} {
+		_, err := o.Directory.SetOrganization(t.Context(), access.OrganizationChange{
+			ID: o.ID, Module: &test.module, Secrecy: &test.secrecy, Level: &test.level, State: &test.state,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for op := range built() {
+			want := test.read
+			if op.Writes() {
+				want = test.write
+			}
+			a := c.Do(op.Method, somePath(op), nil)
+			got := fmt.Sprint(a.Status)
+			if a.Status >= 400 {
+				got += " " + a.Text("code")
+			}
+			if want == "" && (a.Status == 401 || a.Status == 403) || want != "" && got != want {
+				t.Errorf("%+v: %s answers %s", test, op.ID, got)
+			}
+		}
+	}
+}
+
+// TestTimestamps checks that every time in every answer is written alike.
+func TestTimestamps(t *testing.T) {
+	c := office(t).As(access.Member)
+	form := regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$`)
+	var look func(where string, v any)
+	look = func(where string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, member := range v {
+				if s, is := member.(string); is && strings.HasSuffix(name, "At") {
+					if _, err := clock.Parse(s); err != nil || !form.MatchString(s) {
+						t.Errorf("%s.%s is %q", where, name, s)
+					}
+				}
+				look(where+"."+name, member)
+			}
+		case []any:
+			for _, entry := range v {
+				look(where, entry)
+			}
+		}
+	}
+	for op := range built() {
+		if a := call(t, c, op); len(a.Body) > 0 && op.ID != "openapi.get" {
+			look(op.ID, a.JSON())
+		}
+	}
+}
