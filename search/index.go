@@ -3,7 +3,9 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"kartei/clock"
 	"kartei/db"
@@ -47,16 +49,38 @@ const (
 	updateDocument = `update search_documents set words = $4 where organization = $1 and family = $2 and position = $3`
 	deleteDocument = `delete from search_documents where organization = $1 and family = $2 and position = $3`
 	selectDocument = `select words from search_documents where organization = $1 and family = $2 and position = $3`
-	insertPosting  = `insert into search_postings (organization, family, audience, rank, word, position) values ($1, $2, $3, $4, $5, $6)`
 	deletePosting  = `delete from search_postings where organization = $1 and family = $2 and audience = $3 and rank = $4 and word = $5 and position = $6`
 )
+
+// insertPostings holds statements that insert 8, 4, 2 and 1 postings of a
+// record: few texts, so that each stays prepared, and few statements, each of
+// which PostgreSQL answers.
+var insertPostings = func() (list []insertion) {
+	for n := 8; n > 0; n /= 2 {
+		var b strings.Builder
+		b.WriteString(`insert into search_postings (organization, family, audience, position, rank, word) values `)
+		for i := range n {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "($1, $2, $3, $4, $%d, $%d)", 5+2*i, 6+2*i)
+		}
+		list = append(list, insertion{n, b.String()})
+	}
+	return list
+}()
+
+type insertion struct {
+	postings  int
+	statement string
+}
 
 // Put indexes a record for the first time.
 func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
 	list := d.postings()
 	tx.Queue(insertDocument, s.Organization, s.Family, s.position(), s.ID, join(list))
 	for _, audience := range s.audiences() {
-		queue(tx, insertPosting, s, audience, list)
+		insert(tx, s, audience, list)
 	}
 	return nil
 }
@@ -75,16 +99,16 @@ func Replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) 
 	was, is := parse(words), d.postings()
 	for _, audience := range before.audiences() {
 		if slices.Contains(after.audiences(), audience) {
-			queue(tx, deletePosting, before, audience, without(was, is))
+			remove(tx, before, audience, without(was, is))
 		} else {
-			queue(tx, deletePosting, before, audience, was)
+			remove(tx, before, audience, was)
 		}
 	}
 	for _, audience := range after.audiences() {
 		if slices.Contains(before.audiences(), audience) {
-			queue(tx, insertPosting, after, audience, without(is, was))
+			insert(tx, after, audience, without(is, was))
 		} else {
-			queue(tx, insertPosting, after, audience, is)
+			insert(tx, after, audience, is)
 		}
 	}
 	if now := join(is); now != words {
@@ -103,7 +127,7 @@ func Remove(ctx context.Context, tx db.Tx, s Subject) error {
 		return err
 	}
 	for _, audience := range s.audiences() {
-		queue(tx, deletePosting, s, audience, parse(words))
+		remove(tx, s, audience, parse(words))
 	}
 	tx.Queue(deleteDocument, s.Organization, s.Family, s.position())
 	return nil
@@ -114,9 +138,23 @@ func wordsOf(ctx context.Context, tx db.Tx, s Subject) (words string, err error)
 	return words, err
 }
 
-func queue(tx db.Tx, statement string, s Subject, audience string, list []posting) {
+func insert(tx db.Tx, s Subject, audience string, list []posting) {
+	for _, in := range insertPostings {
+		for len(list) >= in.postings {
+			args := make([]any, 0, 4+2*in.postings)
+			args = append(args, s.Organization, s.Family, audience, s.position())
+			for _, p := range list[:in.postings] {
+				args = append(args, int64(p.rank), p.word)
+			}
+			tx.Queue(in.statement, args...)
+			list = list[in.postings:]
+		}
+	}
+}
+
+func remove(tx db.Tx, s Subject, audience string, list []posting) {
 	for _, p := range list {
-		tx.Queue(statement, s.Organization, s.Family, audience, int64(p.rank), p.word, s.position())
+		tx.Queue(deletePosting, s.Organization, s.Family, audience, int64(p.rank), p.word, s.position())
 	}
 }
 
