@@ -73,22 +73,39 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	office.Directory = access.NewDirectory(d, c, access.Options{Versions: openapi.Versions(), Failures: 1_000_000})
 	office.Log = requestlog.New(d, c)
 	t.Cleanup(func() { office.Log.Close(context.Background()) })
+	office.open(limit.Config{Metered: o.metered, Policies: limit.Policies()})
+	office.ID, office.SandboxID = office.Organization("Kanzlei Morgenstern")
+	return office
+}
+
+// open makes the API of the office and its door.
+func (o *Office) open(limits limit.Config) {
+	o.Helper()
 	a, err := api.New(api.Options{
-		DB: d, Access: office.Directory, Log: office.Log, Clock: c,
-		Limiter:   limit.New(limit.Config{Metered: o.metered, Policies: limit.Policies()}, c),
-		Logger:    slog.New(slog.NewTextHandler(office.Logged, nil)),
+		DB: o.DB, Access: o.Directory, Log: o.Log, Clock: o.Clock,
+		Limiter:   limit.New(limits, o.Clock),
+		Logger:    slog.New(slog.NewTextHandler(o.Logged, nil)),
 		CursorKey: bytes.Repeat([]byte{7}, 32),
 		DocsBase:  "https://kartei.example",
 	})
 	if err != nil {
-		t.Fatal(err)
+		o.Fatal(err)
 	}
-	office.API = a
-	office.Handler = rest.Handler(a, func(r *http.Request) netip.Addr {
+	o.API = a
+	o.Handler = rest.Handler(a, func(r *http.Request) netip.Addr {
 		return netip.MustParseAddrPort(r.RemoteAddr).Addr()
 	})
-	office.ID, office.SandboxID = office.Organization("Kanzlei Morgenstern")
-	return office
+}
+
+// Replica returns the same office as a second process would serve it: another
+// API and another directory, on the same data base, reached through d.
+func (o *Office) Replica(d db.DB) *Office {
+	o.Helper()
+	r := *o
+	r.DB, r.Logged = d, new(bytes.Buffer)
+	r.Directory = access.NewDirectory(d, o.Clock, access.Options{Versions: openapi.Versions(), Failures: 1_000_000})
+	r.open(limit.Config{Policies: limit.Policies()})
+	return &r
 }
 
 // Organization makes a further organization and returns its id and its sandbox's.
