@@ -24,6 +24,18 @@ type PauseState struct {
 	Paused bool `json:"paused"`
 }
 
+// BackupInput is what the act backup takes.
+type BackupInput struct {
+	// File is the absolute path of the copy, on the server's machine.
+	File string `json:"file"`
+}
+
+// BackupOutput is what the act backup answers.
+type BackupOutput struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+}
+
 // pauseSetting is the instance's setting behind kartei pause.
 const pauseSetting = "paused"
 
@@ -41,7 +53,19 @@ func acts(d db.DB, dir *access.Directory, q query, pause func(bool)) admin.Acts 
 	a["log.query"] = admin.Do(q)
 	a["pause"] = admin.Do(pauseAct(d, pause, true))
 	a["resume"] = admin.Do(pauseAct(d, pause, false))
+	a["backup"] = admin.Do(func(ctx context.Context, in BackupInput) (BackupOutput, error) { return backup(ctx, d, in) })
 	return a
+}
+
+func backup(ctx context.Context, d db.DB, in BackupInput) (BackupOutput, error) {
+	if err := db.Backup(ctx, d, in.File); err != nil {
+		return BackupOutput{}, err
+	}
+	info, err := os.Stat(in.File)
+	if err != nil {
+		return BackupOutput{}, err
+	}
+	return BackupOutput{in.File, info.Size()}, nil
 }
 
 // pauseAct remembers the pause, so that it outlives a restart and reaches
@@ -90,6 +114,16 @@ func OpenActs(ctx context.Context, store *config.Store) (admin.Acts, func(), err
 	if err := os.MkdirAll(string(store.DataDir), 0o700); err != nil {
 		return nil, nil, fmt.Errorf("the data folder: %w", err)
 	}
+	return openActs(ctx, store, db.Migrate)
+}
+
+// OpenUnmigrated is like OpenActs but leaves the data base as it is, so that
+// only acts that do not depend on its version may be called.
+func OpenUnmigrated(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
+	return openActs(ctx, store, db.Status)
+}
+
+func openActs(ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) (db.Schema, error)) (admin.Acts, func(), error) {
 	d, err := db.Open(ctx, store.Database(), db.Options{})
 	if err != nil {
 		return nil, nil, err
@@ -99,7 +133,7 @@ func OpenActs(ctx context.Context, store *config.Store) (admin.Acts, func(), err
 			slog.Error("database not closed", "error", err)
 		}
 	}
-	if _, err := db.Migrate(ctx, d); err != nil {
+	if _, err := prepare(ctx, d); err != nil {
 		closeAll()
 		return nil, nil, err
 	}

@@ -110,4 +110,3 @@ func TestLoopback(t *testing.T) {
 		}
 	}
 }
-

@@ -2,10 +2,10 @@ package sample
 
 // generation is a range of birth years and the first names that are usual in it.
 type generation struct {
-	from, to     int
-	women, men   []string
-	share        int // in percent
-	titled       int // in percent
+	from, to   int
+	women, men []string
+	share      int // in percent
+	titled     int // in percent
 }
 
 var generations = []generation{

@@ -7,7 +7,7 @@ type part struct {
 	// fields of law or service, one or two of which are added as tags.
 	areas []string
 	// jobs are pairs: as a woman and as a man has them.
-	jobs  [][2]string
+	jobs [][2]string
 	// notes fit the part; one that begins with a field and ": " fits only that.
 	notes []string
 	// work is the second-level name of the employer's domain below .example;

@@ -42,6 +42,7 @@ type Options struct {
 type Server struct {
 	http     *http.Server
 	listener net.Listener
+	secure   bool
 	done     chan struct{} // closed when serving has ended
 	err      error
 }
@@ -64,6 +65,7 @@ func Listen(address string, o Options) (*Server, error) {
 			HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
 		},
 		listener: bound(l, o),
+		secure:   o.Certificate != nil,
 		done:     make(chan struct{}),
 	}
 	if o.Certificate != nil {
@@ -75,7 +77,7 @@ func Listen(address string, o Options) (*Server, error) {
 // URL returns the address as a program on this machine can use it.
 func (s *Server) URL() string {
 	scheme := "http://"
-	if s.http.TLSConfig != nil {
+	if s.secure {
 		scheme = "https://"
 	}
 	a := s.listener.Addr().(*net.TCPAddr)
@@ -91,7 +93,7 @@ func (s *Server) Serve(h http.Handler) {
 	go func() {
 		defer close(s.done)
 		var err error
-		if s.http.TLSConfig != nil {
+		if s.secure {
 			err = s.http.ServeTLS(s.listener, "", "")
 		} else {
 			err = s.http.Serve(s.listener)

@@ -19,13 +19,21 @@ import (
 type commands struct {
 	Globals
 
-	Serve   serveCmd   `cmd:"" name:"serve" help:"Serve the API until interrupted."`
-	Demo    demoCmd    `cmd:"" name:"demo" help:"Serve a sample office, for trying things out."`
-	Migrate migrateCmd `cmd:"" name:"migrate" help:"Bring the database to this release's version."`
-	Pause   pauseCmd   `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`
-	Resume  resumeCmd  `cmd:"" name:"resume" help:"End a pause."`
-	Conf    configCmd  `cmd:"" name:"config" help:"Print the settings that are in force and where each came from."`
-	Release versionCmd `cmd:"" name:"version" help:"Print the version."`
+	Serve          serveCmd          `cmd:"" name:"serve" help:"Serve the API until interrupted."`
+	Demo           demoCmd           `cmd:"" name:"demo" help:"Serve a sample office, for trying things out."`
+	Org            orgCmd            `cmd:"" name:"org" help:"Organizations."`
+	User           userCmd           `cmd:"" name:"user" help:"Users of an organization."`
+	ServiceAccount serviceAccountCmd `cmd:"" name:"service-account" help:"Service accounts of an organization."`
+	Key            keyCmd            `cmd:"" name:"key" help:"API keys."`
+	Log            logCmd            `cmd:"" name:"log" help:"Read the request log: who called what, and why a key was refused."`
+	Pause          pauseCmd          `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`
+	Resume         resumeCmd         `cmd:"" name:"resume" help:"End a pause."`
+	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database while it is served."`
+	Restore        restoreCmd        `cmd:"" name:"restore" help:"Make the database from a copy."`
+	Migrate        migrateCmd        `cmd:"" name:"migrate" help:"Bring the database to this release's version."`
+	Conf           configCmd         `cmd:"" name:"config" help:"Print the settings that are in force and where each came from."`
+	OpenAPI        openapiCmd        `cmd:"" name:"openapi" help:"OpenAPI documents, for those who develop Kartei."`
+	Release        versionCmd        `cmd:"" name:"version" help:"Print the version."`
 }
 
 func main() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"kartei/config"
 	"kartei/db"
 )
 
@@ -21,7 +22,7 @@ server may be running; on PostgreSQL several processes may call it at the same t
 
 // Run migrates the data base, or says how far it is.
 func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
-	if err := os.MkdirAll(string(g.DataDir), 0o700); err != nil {
+	if err := makeFolder(&g.Store); err != nil {
 		return err
 	}
 	d, err := db.Open(ctx, g.Database(), db.Options{})
@@ -48,6 +49,14 @@ func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
 		fmt.Fprintf(g.Out, "The database is at version %d, the latest.\n", schema.Version)
 	} else {
 		fmt.Fprintf(g.Out, "The database is at version %d; this release needs %d.\n", schema.Version, schema.Latest)
+	}
+	return nil
+}
+
+// makeFolder makes the data folder, for its owner only.
+func makeFolder(s *config.Store) error {
+	if err := os.MkdirAll(string(s.DataDir), 0o700); err != nil {
+		return fmt.Errorf("the data folder: %w", err)
 	}
 	return nil
 }

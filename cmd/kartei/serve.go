@@ -72,15 +72,6 @@ func (c *serveCmd) welcome(ctx context.Context, g *Globals, i *instance.Instance
 	if err != nil || len(list.Data) > 0 {
 		return err
 	}
-	flags := ""
-	for _, name := range []string{"data-dir", "database-url"} {
-		if g.settings.flagged[name] {
-			flags += " --" + name + "=..."
-		}
-	}
-	if flags != "" {
-		flags = "\nAdd" + flags + " as you did here to each command."
-	}
 	fmt.Fprintf(g.Err, `
 There is no organization yet. What was chosen:
   data folder     %s
@@ -89,16 +80,31 @@ There is no organization yet. What was chosen:
   API             %s/v1
   reference       %s/docs
   for operators   %s/healthz, /readyz, /metrics
-Next, in another terminal on this machine:%s
-  kartei org create --name "Kanzlei Beispiel" --module on --secrecy declared --level on
-  kartei user create --org ORG --name "Anna Berg" --email anna.berg@example.com --role admin
-  kartei key create --org ORG --principal USR --env test --scopes contacts:read,contacts:write --ip 127.0.0.1
-where ORG and USR are the ids that the command before printed. Test keys work on the
-organization's sandbox, live keys on its own data.
+Next, in another terminal on this machine:
+  %[7]s org create "Kanzlei Beispiel" --module on --secrecy declared --level on
+  %[7]s user create --org ORG --name "Anna Berg" --email anna.berg@example.com --role admin
+  %[7]s key create --org ORG --principal USR --env test --scopes contacts:read,contacts:write --ip 127.0.0.1
+ORG and USR are the ids that the commands print. A test key works on the organization's
+sandbox, a live key on its own data.
 
-`, absolute(string(g.Store.DataDir)), config.DatabaseURL(g.Store.Database()).Redacted(), master,
-		i.BaseURL, i.BaseURL, i.OperatorURL, flags)
+`, absolute(string(g.DataDir)), config.DatabaseURL(g.Database()).Redacted(), master,
+		i.BaseURL, i.BaseURL, i.OperatorURL, c.command(g))
 	return nil
+}
+
+// command returns how the program is called so that it finds the same data.
+func (c *serveCmd) command(g *Globals) string {
+	words := "kartei"
+	if g.Config != "" {
+		words += fmt.Sprintf(" --config %q", absolute(string(g.Config)))
+	}
+	if g.settings.flagged["data-dir"] {
+		words += fmt.Sprintf(" --data-dir %q", absolute(string(g.DataDir)))
+	}
+	if g.settings.flagged["database-url"] { // the address itself may hold a password
+		words += " --database-url ..."
+	}
+	return words
 }
 
 func absolute(path string) string {
