@@ -130,9 +130,12 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 // Main runs the tests of a package and stops its PostgreSQL afterwards. Packages
 // that call Each say `func TestMain(m *testing.M) { dbtest.Main(m) }`. Without it
 // the server still ends with the process (on Linux), but its folder stays until
-// the next run.
-func Main(m *testing.M) {
+// the next run. after runs before the process ends.
+func Main(m *testing.M, after ...func()) {
 	code := m.Run()
 	stopPostgres()
+	for _, f := range after {
+		f()
+	}
 	os.Exit(code)
 }

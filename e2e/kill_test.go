@@ -1,0 +1,112 @@
+package e2e
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TestKill kills the server with kill -9 at any instant while clients write.
+// Nothing that was acknowledged may be lost, nothing may be there that nobody
+// asked for, and a change, its event, its stored answer and its search entry
+// are there together or not at all.
+func TestKill(t *testing.T) {
+	houses(t, func(t *testing.T, h *house) {
+		writers := h.write(6, func(ctx context.Context) { h.storm(ctx, times("KARTEI_KILLS", 3)) })
+		h.kill() // once more, and this time the data is looked at as it lies there
+		data := h.settle()
+		h.known(data, writers)
+		h.open() // it starts on that too
+		h.close()
+		h.known(h.settle(), writers)
+	})
+}
+
+// TestPostgresGoesAway ends all connections under open transactions, as a
+// restart of PostgreSQL does. The server goes on with new ones.
+func TestPostgresGoesAway(t *testing.T) {
+	t.Run("postgres", func(t *testing.T) {
+		h := newPostgresHouse(t)
+		writers := h.write(6, func(ctx context.Context) {
+			for range times("KARTEI_KILLS", 3) {
+				if h.written(ctx, h.writes.Load()+20) != nil {
+					return
+				}
+				h.hangUp(ctx)
+			}
+			h.written(ctx, h.writes.Load()+20)
+		})
+		h.close()
+		h.known(h.settle(), writers)
+	})
+}
+
+// hangUp ends every connection that the server has to PostgreSQL.
+func (h *house) hangUp(ctx context.Context) {
+	h.Helper()
+	conn, err := pgx.Connect(ctx, h.database)
+	if err != nil {
+		h.Error(err)
+		return
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+	if err != nil {
+		h.Error(err)
+	}
+}
+
+// write lets n writers write while trouble is made, and returns them when each
+// has brought its last change to its end.
+func (h *house) write(n int, trouble func(ctx context.Context)) []*writer {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(h.Context(), 5*patience)
+	defer cancel()
+	stop := make(chan struct{})
+	writers := make([]*writer, n)
+	var working sync.WaitGroup
+	for i := range writers {
+		writers[i] = h.writer(i)
+		working.Go(func() {
+			if err := writers[i].work(ctx, stop); err != nil {
+				h.Errorf("writer %d: %v", i, err)
+				cancel() // who waits for writes shall not wait for ever
+			}
+		})
+	}
+	trouble(ctx)
+	close(stop)
+	working.Wait()
+	retried, unsure := 0, 0
+	for _, w := range writers {
+		retried, unsure = retried+w.retried, unsure+w.unsure
+	}
+	h.Logf("%d writes acknowledged, %d creations repeated, %d changes without an answer", h.writes.Load(), retried, unsure)
+	if h.Failed() {
+		h.FailNow()
+	}
+	return writers
+}
+
+// known holds the data to what the writers were told, contact by contact.
+func (h *house) known(s settled, writers []*writer) {
+	h.Helper()
+	n := 0
+	for _, w := range writers {
+		for _, c := range w.contacts {
+			n++
+			there, ok := s.contacts[c.id]
+			same := ok && there.Revision == c.revision && there.Deleted == c.deleted &&
+				(c.deleted || there.LastName == c.name && there.UpdatedAt == c.tick)
+			late := ok && c.maybe != nil && there.Revision == c.revision+1 && there.Deleted == c.maybe.deleting && there.LastName == c.maybe.name
+			if !same && !late {
+				h.Errorf("acknowledged was %+v, there is %+v", c, there)
+			}
+		}
+	}
+	if len(s.contacts) != n || s.keys != n {
+		h.Errorf("%d contacts and %d stored answers, %d contacts were acknowledged", len(s.contacts), s.keys, n)
+	}
+}
