@@ -1,0 +1,185 @@
+// Package kartei_test owns the checks of the house itself: which folder may know which, and that each says what it owns.
+package kartei_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// floors are the floors of the house, from the ground up. A package may import
+// packages of lower floors only, so arrows point one way, and neighbours do
+// not know each other.
+var floors = [][]string{
+	// Words that everyone uses; they know nothing of the product.
+	{"clock", "id", "fault", "masterkey", "telemetry", "api/openapi", "db/sqlite"},
+	// The two engines, the points, the listeners.
+	{"db", "limit", "serve"},
+	// Who is calling, finding words, who called when, settings.
+	{"access", "search", "requestlog", "config"},
+	// What an operation is handed; what is kept how long; administration.
+	{"app", "retention", "admin"},
+	// The change log, which records append to.
+	{"event"},
+	// What all records have in common.
+	{"record"},
+	// The records. One that refers to another stands a floor above it.
+	{"contact"},
+	// The contract: the table and the path.
+	{"api"},
+	// The doors.
+	{"rest", "web"},
+	// One running Kartei, and an office to fill it with.
+	{"instance", "sample"},
+	{"cmd/kartei"},
+}
+
+// helpers serve tests and measurements. They may import everything; nothing of
+// the product imports them.
+var helpers = []string{"dbtest", "apitest", "e2e", "bench"}
+
+// walls are what a package must not import although it stands below.
+var walls = []struct{ from, to, why string }{
+	{"rest", "db", "a door that knows SQL will sooner or later ask it something behind the path's back"},
+	{"web", "db", "a door that knows SQL will sooner or later ask it something behind the path's back"},
+	{"rest", "access", "a door that knows rights will sooner or later decide on one"},
+	{"rest", "record", "a door knows calls, not records"},
+	{"web", "record", "a door knows calls, not records"},
+	{"rest", "contact", "a door knows calls, not records"},
+	{"web", "contact", "a door knows calls, not records"},
+	{"rest", "event", "a door knows calls, not records"},
+	{"web", "event", "a door knows calls, not records"},
+	{"contact", "limit", "records do not count; the path does"},
+	{"record", "limit", "records do not count; the path does"},
+	{"record", "requestlog", "records do not log; the path does"},
+	{"api", "telemetry", "metrics are wired in by instance, so that tests run without them"},
+	{"sample", "api", "the sample office is made by the records' own functions"},
+}
+
+// source is one package as its files tell.
+type source struct {
+	doc     string
+	imports map[string]string // path below kartei/, or a foreign one, to a file that imports it
+}
+
+// read parses all Go files below the root, without those of tests.
+func read(t *testing.T) map[string]*source {
+	t.Helper()
+	packages := map[string]*source{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if base := d.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules" || base == "bin") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		dir := path.Dir(filepath.ToSlash(name))
+		if packages[dir] == nil {
+			packages[dir] = &source{imports: map[string]string{}}
+		}
+		packages[dir].add(name, file)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
+func (s *source) add(name string, file *ast.File) {
+	if file.Doc != nil && strings.HasPrefix(file.Doc.Text(), "Package ") {
+		s.doc += file.Doc.Text()
+	}
+	for _, spec := range file.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		s.imports[strings.TrimPrefix(imported, "kartei/")] = name
+	}
+}
+
+func floorOf(name string) int {
+	return slices.IndexFunc(floors, func(floor []string) bool { return slices.Contains(floor, name) })
+}
+
+func TestArrowsPointOneWay(t *testing.T) {
+	packages := read(t)
+	if len(packages) < 20 {
+		t.Fatalf("only %d packages were found: is the test run at the root?", len(packages))
+	}
+	for name, p := range packages {
+		if slices.Contains(helpers, name) {
+			continue
+		}
+		floor := floorOf(name)
+		if floor < 0 {
+			t.Errorf("%s stands on no floor: add it to floors in layout_test.go", name)
+			continue
+		}
+		for imported, file := range p.imports {
+			switch below := floorOf(imported); {
+			case slices.Contains(helpers, imported):
+				t.Errorf("%s imports %s, which is for tests", file, imported)
+			case imported == "testing":
+				t.Errorf("%s imports testing: helpers of tests belong into a test or into %v", file, helpers)
+			case below >= floor:
+				t.Errorf("%s imports %s, which does not stand below it", file, imported)
+			}
+		}
+	}
+}
+
+func TestWalls(t *testing.T) {
+	packages := read(t)
+	for _, w := range walls {
+		if packages[w.from] == nil || packages[w.to] == nil {
+			t.Errorf("the wall from %s to %s is about a package that there is not", w.from, w.to)
+			continue
+		}
+		if file, found := packages[w.from].imports[w.to]; found {
+			t.Errorf("%s imports %s: %s", file, w.to, w.why)
+		}
+	}
+}
+
+var sentence = regexp.MustCompile(`^Package (\w+) owns [^\n]+[^\s.]\.\n`)
+
+func TestEachPackageSaysWhatItOwns(t *testing.T) {
+	for name, p := range read(t) {
+		want := path.Base(name)
+		if strings.HasPrefix(name, "cmd/") {
+			want = "main"
+		}
+		m := sentence.FindStringSubmatch(p.doc)
+		if m == nil || m[1] != want || strings.Count(p.doc, "Package ") != 1 {
+			t.Errorf("%s must open with one sentence 'Package %s owns ...', in one file; it says %q", name, want, p.doc)
+		}
+	}
+}
+
+func TestFloorsStandForFolders(t *testing.T) {
+	packages := read(t)
+	for _, floor := range floors {
+		for _, name := range floor {
+			if packages[name] == nil {
+				t.Errorf("there is no package %s", name)
+			}
+		}
+	}
+}
