@@ -23,23 +23,34 @@ import (
 	"kartei/dbtest"
 )
 
-// binary is the product, built once for all stories.
-var binary string
+// binary is the product: built once for all stories, or the one that
+// KARTEI_BINARY names.
+var binary = os.Getenv("KARTEI_BINARY")
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "kartei-e2e-")
-	if err == nil {
-		binary = filepath.Join(dir, "kartei")
-		var out []byte
-		if out, err = exec.Command("go", "build", "-o", binary, "kartei/cmd/kartei").CombinedOutput(); err != nil {
-			err = fmt.Errorf("%w\n%s", err, out)
+	remove := func() {}
+	if binary == "" {
+		dir, err := build()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "e2e:", err)
+			os.Exit(1)
 		}
+		remove = func() { os.RemoveAll(dir) }
 	}
+	dbtest.Main(m, remove)
+}
+
+func build() (dir string, err error) {
+	dir, err = os.MkdirTemp("", "kartei-e2e-")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e:", err)
-		os.Exit(1)
+		return "", err
 	}
-	dbtest.Main(m, func() { os.RemoveAll(dir) })
+	binary = filepath.Join(dir, "kartei")
+	if out, err := exec.Command("go", "build", "-o", binary, "kartei/cmd/kartei").CombinedOutput(); err != nil {
+		os.RemoveAll(dir)
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return dir, nil
 }
 
 // patience is how long a story waits for what must happen. It only ever

@@ -140,8 +140,8 @@ func (h *house) wrote() {
 	h.mu.Unlock()
 }
 
-// written waits until n writes have been acknowledged.
-func (h *house) written(ctx context.Context, n int64) error {
+// written waits until n writes have been acknowledged, or done is closed.
+func (h *house) written(ctx context.Context, n int64, done <-chan struct{}) error {
 	for {
 		h.mu.Lock()
 		news := h.news
@@ -151,6 +151,8 @@ func (h *house) written(ctx context.Context, n int64) error {
 		}
 		select {
 		case <-news:
+		case <-done:
+			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -163,7 +165,7 @@ func (h *house) storm(ctx context.Context, kills int) {
 	h.Helper()
 	for range kills {
 		if rand.IntN(4) > 0 {
-			if h.written(ctx, h.writes.Load()+1+rand.Int64N(60)) != nil {
+			if h.written(ctx, h.writes.Load()+1+rand.Int64N(60), nil) != nil {
 				return
 			}
 		}

@@ -31,12 +31,12 @@ func TestPostgresGoesAway(t *testing.T) {
 		h := newPostgresHouse(t)
 		writers := h.write(6, func(ctx context.Context) {
 			for range times("KARTEI_KILLS", 3) {
-				if h.written(ctx, h.writes.Load()+20) != nil {
+				if h.written(ctx, h.writes.Load()+20, nil) != nil {
 					return
 				}
 				h.hangUp(ctx)
 			}
-			h.written(ctx, h.writes.Load()+20)
+			h.written(ctx, h.writes.Load()+20, nil)
 		})
 		h.close()
 		h.known(h.settle(), writers)
@@ -83,7 +83,7 @@ func (h *house) write(n int, trouble func(ctx context.Context)) []*writer {
 	for _, w := range writers {
 		retried, unsure = retried+w.retried, unsure+w.unsure
 	}
-	h.Logf("%d writes acknowledged, %d creations repeated, %d changes without an answer", h.writes.Load(), retried, unsure)
+	h.Logf("%d calls, %d creations repeated, %d changes whose answer was lost", h.writes.Load(), retried, unsure)
 	if h.Failed() {
 		h.FailNow()
 	}
