@@ -477,10 +477,7 @@ func (d *drafter) problemSchema() object {
 			{"title", text("Kurze Bezeichnung, je code immer dieselbe", "Nicht gefunden")},
 			{"status", object{{"description", "HTTP-Status"}, {"type", "integer"}, {"format", "int32"}, {"minimum", 400}, {"maximum", 599}, {"examples", []int{404}}}},
 			{"detail", text("Was hier vorliegt; fehlt bei 401", "Unter dieser Adresse gibt es nichts, oder es ist für Sie nicht sichtbar.")},
-			{"instance", object{
-				{"description", "Pfad der Anfrage"}, {"type", "string"}, {"format", "uri-reference"},
-				{"maxLength", 1 << 17}, {"examples", []string{"/v1/contacts/con_" + exampleSuffix}},
-			}},
+			{"instance", text("Pfad der Anfrage", "/v1/contacts/con_"+exampleSuffix, field{"format", "uri-reference"})},
 			{"code", text("Maschinenlesbarer Grund; weitere können hinzukommen", "NOT_FOUND", field{"pattern", codePattern})},
 			{"requestId", text("Kennung der Anfrage, wie im Header Request-Id", "req_"+exampleSuffix, field{"pattern", "^req" + idShape})},
 			{"errors", object{{"description", "Die Fehler im Einzelnen"}, {"type", "array"}, {"maxItems", maxErrors}, {"items", entry}}},

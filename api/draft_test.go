@@ -1,0 +1,315 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/api/openapi"
+	"kartei/fault"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// TestFrozen holds table, types and documents together. A frozen document may
+// only grow: where this fails for a version that was released, the change
+// belongs into the next one.
+func TestFrozen(t *testing.T) {
+	if len(openapi.Versions()) == 0 {
+		t.Fatal("there is no frozen document")
+	}
+	for _, version := range openapi.Versions() {
+		frozen, _ := openapi.Document(version)
+		now, err := Draft(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(frozen, now) {
+			t.Errorf("table and types no longer make the frozen document: %s\n"+
+				"If the change is additive, run\n\tgo run ./cmd/kartei openapi draft %s > draft.json && mv draft.json api/openapi/%[2]s.json",
+				difference(frozen, now), version)
+		}
+	}
+}
+
+// difference returns the first line that differs.
+func difference(a, b []byte) string {
+	x, y := strings.Split(string(a), "\n"), strings.Split(string(b), "\n")
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return fmt.Sprintf("line %d was\n%s\nand is\n%s", i+1, x[i], y[i])
+		}
+	}
+	return fmt.Sprintf("%d lines were, %d are", len(x), len(y))
+}
+
+func TestVersions(t *testing.T) {
+	for _, version := range openapi.Versions() {
+		if _, err := time.Parse(time.DateOnly, version); err != nil {
+			t.Errorf("%s.json is not named like a version", version)
+		}
+		document, found := openapi.Document(version)
+		var head struct{ Info struct{ Version string } }
+		if err := json.Unmarshal(document, &head); err != nil || !found || head.Info.Version != version {
+			t.Errorf("%s.json is the document of %q: %v", version, head.Info.Version, err)
+		}
+	}
+	for _, version := range []string{"", "2026-11-02", "../openapi", "2026-11-01.json"} {
+		if _, found := openapi.Document(version); found {
+			t.Errorf("there is a document of %q", version)
+		}
+	}
+}
+
+func TestDraftIsDeterministic(t *testing.T) {
+	first, err := Draft("2027-02-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if again, _ := Draft("2027-02-01"); !bytes.Equal(first, again) {
+			t.Fatal("the same table makes two documents: " + difference(first, again))
+		}
+	}
+}
+
+// TestOpenAPI reads the document with a library that knows the specification.
+func TestOpenAPI(t *testing.T) {
+	for _, version := range openapi.Versions() {
+		document, _ := openapi.Document(version)
+		read, err := openapi3.NewLoader().LoadFromData(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Its dialect of patterns is not ECMA 262; TestPatterns has them.
+		if err := read.Validate(t.Context(), openapi3.DisableSchemaPatternValidation()); err != nil {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+}
+
+// frozen reads a document as a tree.
+func frozen(t *testing.T, version string) (*rules, *jsonschema.Compiler) {
+	t.Helper()
+	document, _ := openapi.Document(version)
+	r, err := compileRules(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := newCompiler()
+	if err := compiler.AddResource(documentURL, r.document); err != nil {
+		t.Fatal(err)
+	}
+	return r, compiler
+}
+
+// TestRowsInDocument finds every built row in the document, in its place.
+func TestRowsInDocument(t *testing.T) {
+	r, _ := frozen(t, "2026-11-01")
+	var built int
+	for i := range Operations {
+		op := &Operations[i]
+		item := r.object(r.object(r.document["paths"])[op.Path])
+		o := r.object(item[strings.ToLower(op.Method)])
+		if !op.Built() {
+			if len(o) > 0 {
+				t.Errorf("%s is not built but described", op.ID)
+			}
+			continue
+		}
+		built++
+		if o["operationId"] != op.ID || o["summary"] != op.Summary || o["description"] != op.Description ||
+			fmt.Sprint(o["x-kartei-cost"]) != fmt.Sprint(op.Cost) || fmt.Sprint(o["tags"]) != "["+op.Tag()+"]" {
+			t.Errorf("%s is described as %v", op.ID, o["operationId"])
+		}
+		responses := r.object(o["responses"])
+		for _, status := range []string{"400", "401", "403", "410", "429", "500", "503", fmt.Sprint(op.Run.Status())} {
+			if responses[status] == nil {
+				t.Errorf("%s does not have %s", op.ID, status)
+			}
+		}
+		for _, status := range []string{"404", "409", "422"} {
+			if (op.Named() || op.HasBody()) && responses[status] == nil {
+				t.Errorf("%s does not have %s", op.ID, status)
+			}
+		}
+		if item["head"] != nil {
+			t.Errorf("%s declares HEAD", op.Path)
+		}
+	}
+	if built != len(r.operations) {
+		t.Errorf("the document has %d operations, the table %d", len(r.operations), built)
+	}
+}
+
+// TestExamples validates every example of the document against its schema.
+func TestExamples(t *testing.T) {
+	r, compiler := frozen(t, "2026-11-01")
+	checked := 0
+	check := func(place string, example any) {
+		schema, err := compiler.Compile(documentURL + "#" + strings.NewReplacer("{", "%7B", "}", "%7D", "+", "%2B").Replace(place))
+		if err != nil {
+			t.Fatalf("%s: %v", place, err)
+		}
+		if err := schema.Validate(example); err != nil {
+			t.Errorf("%s: %v", place, err)
+		}
+		checked++
+	}
+	walk(r.document, "", func(place string, o map[string]any) {
+		if schema := o["schema"]; schema != nil { // media type, parameter or header
+			if example, has := o["example"]; has {
+				check(place+"/schema", example)
+			}
+			for _, e := range r.object(o["examples"]) {
+				check(place+"/schema", r.object(e)["value"])
+			}
+		}
+		if examples, is := o["examples"].([]any); is && (o["type"] != nil || o["$ref"] != nil) {
+			for _, e := range examples {
+				check(place, e)
+			}
+		}
+	})
+	if checked < 200 {
+		t.Errorf("only %d examples were found", checked)
+	}
+}
+
+// TestBodyExamples sends every example of a body through the rules.
+func TestBodyExamples(t *testing.T) {
+	r, _ := frozen(t, "2026-11-01")
+	for i := range Operations {
+		op := &Operations[i]
+		if !op.Built() || !op.HasBody() {
+			continue
+		}
+		o := r.object(r.object(r.object(r.document["paths"])[op.Path])[strings.ToLower(op.Method)])
+		content := r.object(r.object(o["requestBody"])["content"])
+		if _, patch := content["application/merge-patch+json"]; patch != (op.Method == "PATCH") {
+			t.Errorf("%s takes %v", op.ID, slices.Sorted(maps.Keys(content)))
+		}
+		for _, e := range r.object(r.object(content[jsonMediaType])["examples"]) {
+			raw, err := json.Marshal(r.object(e)["value"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			target := op.Run.bind.fill("", nil).Elem().Field(op.Run.bind.body).Addr().Interface()
+			if err := r.body(op.ID, raw, target); err != nil {
+				t.Errorf("%s: %v: %s", op.ID, fault.From(err).Fields, raw)
+			}
+		}
+	}
+}
+
+// walk visits every object of a JSON tree.
+func walk(v any, place string, visit func(place string, o map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		visit(place, v)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if name != "examples" || place != "/components" {
+				walk(v[name], place+pointer(name), visit)
+			}
+		}
+	case []any:
+		for i, e := range v {
+			walk(e, fmt.Sprintf("%s/%d", place, i), visit)
+		}
+	}
+}
+
+// TestClosedAndOpen: what a client sends is closed, so that typing errors are
+// found; what it gets is open, so that a version can grow.
+func TestClosedAndOpen(t *testing.T) {
+	r, _ := frozen(t, "2026-11-01")
+	inputs := map[string]bool{}
+	for path, item := range r.object(r.document["paths"]) {
+		for method, o := range r.object(item) {
+			body := r.object(o)["requestBody"]
+			walk(body, path+" "+method, func(_ string, v map[string]any) {
+				if ref, is := v["$ref"].(string); is {
+					inputs[ref[strings.LastIndexByte(ref, '/')+1:]] = true
+				}
+			})
+		}
+	}
+	schemas := r.object(r.object(r.document["components"])["schemas"])
+	for range 3 { // inputs of inputs
+		for name := range maps.Clone(inputs) {
+			walk(schemas[name], "", func(_ string, v map[string]any) {
+				if ref, is := v["$ref"].(string); is {
+					inputs[ref[strings.LastIndexByte(ref, '/')+1:]] = true
+				}
+			})
+		}
+	}
+	if !inputs["ContactCreate"] || !inputs["ContactPatch"] || !inputs["AddressInput"] {
+		t.Errorf("inputs are %v", inputs)
+	}
+	for name, schema := range schemas {
+		closed := r.object(schema)["additionalProperties"] == false
+		if closed != inputs[name] {
+			t.Errorf("%s: closed is %v", name, closed)
+		}
+	}
+}
+
+// TestPatterns: what a pattern says must be the same to RE2, ECMA 262 and
+// Python, so it may hold nothing that one of them reads differently: classes
+// such as \s and \d, Unicode escapes, look-around, possessive or lazy ones.
+func TestPatterns(t *testing.T) {
+	r, _ := frozen(t, "2026-11-01")
+	foreign := regexp.MustCompile(`\\[sSdDwWbBAzZpPuUkQE]|\(\?|[*+?}][+?]|\[:|&&|--|~~`)
+	n := 0
+	walk(r.document, "", func(place string, o map[string]any) {
+		pattern, is := o["pattern"].(string)
+		if !is {
+			return
+		}
+		n++
+		if _, err := regexp.Compile(pattern); err != nil {
+			t.Errorf("%s: %v", place, err)
+		}
+		if !strings.HasPrefix(pattern, "^") || foreign.MatchString(pattern) {
+			t.Errorf("%s: %s", place, pattern)
+		}
+	})
+	if n < 50 {
+		t.Errorf("only %d patterns were found", n)
+	}
+}
+
+func TestTextPatterns(t *testing.T) {
+	line, text := regexp.MustCompile(linePattern), regexp.MustCompile(textPattern)
+	for _, test := range []struct {
+		text       string
+		line, many bool
+	}{
+		{"Anna", true, true}, {" Anna ", true, true}, {"Müller-Lüdenscheidt", true, true}, {"😀", true, true}, {".", true, true},
+		{"", false, false}, {" ", false, false}, {"\u00a0\u3000", false, false}, {"\u2003", false, false},
+		{"a\nb", false, true}, {"\n\ta", false, true}, {"a\r\nb", false, true}, {"\n", false, false},
+		{"a\x00", false, false}, {"a\x1f", false, false}, {"a\x7f", false, false}, {"a\u0085b", false, false}, {"a\x0bb", false, false},
+	} {
+		if got := line.MatchString(test.text); got != test.line {
+			t.Errorf("line, %q: %v", test.text, got)
+		}
+		if got := text.MatchString(test.text); got != test.many {
+			t.Errorf("text, %q: %v", test.text, got)
+		}
+	}
+}
+
+func TestCountries(t *testing.T) {
+	codes := strings.Fields(countries)
+	if len(codes) != 249 || len(slices.Compact(slices.Sorted(slices.Values(codes)))) != 249 {
+		t.Errorf("%d codes, ISO 3166-1 has 249", len(codes))
+	}
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/access"
+)
+
+// contractRows are the rows of the contract's operation table: method, path,
+// channel, scope and cost.
+const contractRows = `
+GET /me stable none 1
+GET /rate_limit stable none 1
+GET /openapi.json stable none 1
+GET /contacts stable contacts:read 2
+POST /contacts preview contacts:write 5
+GET /contacts/count stable contacts:read 2
+GET /contacts/{id} stable contacts:read 1
+PATCH /contacts/{id} preview contacts:write 5
+DELETE /contacts/{id} preview contacts:write 10
+GET /companies stable companies:read 2
+POST /companies preview companies:write 5
+GET /companies/count stable companies:read 2
+GET /companies/{id} stable companies:read 1
+PATCH /companies/{id} preview companies:write 5
+DELETE /companies/{id} preview companies:write 10
+GET /tasks stable tasks:read 2
+POST /tasks preview tasks:write 5
+GET /tasks/count stable tasks:read 2
+GET /tasks/{id} stable tasks:read 1
+PATCH /tasks/{id} preview tasks:write 5
+DELETE /tasks/{id} preview tasks:write 10
+POST /tasks/{id}/complete preview tasks:write 5
+GET /documents stable documents:read 2
+POST /documents preview documents:write 10
+GET /documents/count stable documents:read 2
+GET /documents/{id} stable documents:read 1
+PATCH /documents/{id} preview documents:write 5
+DELETE /documents/{id} preview documents:write 10
+GET /documents/{id}/content stable documents:read 1
+POST /uploads preview documents:write 5
+POST /batch preview none 0
+GET /operations/{id} stable none 1
+GET /webhook_endpoints stable webhook_endpoints:read 2
+POST /webhook_endpoints preview webhook_endpoints:write 5
+GET /webhook_endpoints/{id} stable webhook_endpoints:read 1
+PATCH /webhook_endpoints/{id} preview webhook_endpoints:write 5
+DELETE /webhook_endpoints/{id} preview webhook_endpoints:write 10
+POST /webhook_endpoints/{id}/test preview webhook_endpoints:write 5
+POST /webhook_endpoints/{id}/rotate_secret preview webhook_endpoints:write 5
+GET /webhook_endpoints/{id}/deliveries stable webhook_endpoints:read 2
+GET /events stable none 1
+GET /events/{id} stable none 1
+`
+
+func TestTableIsTheContracts(t *testing.T) {
+	want := strings.Split(strings.TrimSpace(contractRows), "\n")
+	if len(want) != len(Operations) {
+		t.Fatalf("%d rows, the contract has %d", len(Operations), len(want))
+	}
+	for i := range Operations {
+		op := &Operations[i]
+		channel, scope := "stable", "none"
+		if op.Channel.Preview("2026-11-01") {
+			channel = "preview"
+		}
+		if op.Scope != "" {
+			scope = op.Scope
+		}
+		if row := fmt.Sprintf("%s %s %s %s %d", op.Method, op.Path, channel, scope, op.Cost); row != want[i] {
+			t.Errorf("row %d is %s, the contract says %s", i, row, want[i])
+		}
+	}
+}
+
+func TestRows(t *testing.T) {
+	ids := regexp.MustCompile(`^[a-z][A-Za-z]+\.[a-z][A-Za-z]+$`)
+	events := regexp.MustCompile(`^[a-z]+\.[a-z]+$`)
+	for i := range Operations {
+		op := &Operations[i]
+		if !ids.MatchString(op.ID) {
+			t.Errorf("%s: the id is not family.verb", op.ID)
+		}
+		if op.Cost < 1 && op.ID != "batch.run" {
+			t.Errorf("%s costs nothing", op.ID)
+		}
+		if op.Scope != "" && !slices.Contains(access.AllScopes(), op.Scope) {
+			t.Errorf("%s: there is no scope %s", op.ID, op.Scope)
+		}
+		if writes := strings.HasSuffix(op.Scope, ":write"); op.Scope != "" && writes != op.Writes() {
+			t.Errorf("%s: method %s and scope %s", op.ID, op.Method, op.Scope)
+		}
+		for _, e := range strings.Fields(op.Events) {
+			if !events.MatchString(e) || op.Method == http.MethodGet {
+				t.Errorf("%s emits %q", op.ID, e)
+			}
+		}
+		if op.Summary == "" || !strings.HasSuffix(op.Description, ".") || strings.HasSuffix(op.Summary, ".") {
+			t.Errorf("%s: summary %q, description %q", op.ID, op.Summary, op.Description)
+		}
+		if tagWords[op.Tag()] == "" {
+			t.Errorf("%s: the tag %s has no description", op.ID, op.Tag())
+		}
+	}
+}
