@@ -206,8 +206,12 @@ func parseArray(d *jsontext.Decoder, depth int) (any, error) {
 
 // parseNumber never fails on what JSON takes for a number: beyond float64 it
 // is the largest there is, which is out of every range, and no exponent makes
-// it costly.
+// it costly. -0 is read as the number next to it, because no integer is
+// written so.
 func parseNumber(s string) any {
+	if s == "-0" {
+		return -math.SmallestNonzeroFloat64
+	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n
 	}
