@@ -1,0 +1,30 @@
+# Two commands matter: `make demo` and `make test`. Both do all the set-up that
+# they need on a Debian machine with Go, git and make.
+
+GO ?= go
+
+.PHONY: demo test build bench lint fmt
+
+# Serves the sample office on http://127.0.0.1:8080 until Ctrl-C. ARGS are the
+# flags of `kartei demo`, for example ARGS='--listen 127.0.0.1:9000 --data demo'.
+demo: build
+	@exec bin/kartei demo $(ARGS)
+
+# Runs every test, on SQLite and on PostgreSQL. ARGS go to `go test`.
+test:
+	@ci/setup.sh postgresql chromium
+	@$(GO) test -timeout 30m $(ARGS) ./...
+
+build:
+	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/kartei ./cmd/kartei
+
+# Prints ratios against limits measured in the same run; see docs/performance.md.
+bench:
+	@$(GO) test -run '^$$' -bench . -benchmem -timeout 60m $(ARGS) ./bench/...
+
+# What .ci/run checks of the sources, without the tests.
+lint:
+	@ci/lint.sh
+
+fmt:
+	@gofmt -w $$(git ls-files '*.go')

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Checks the sources: form, vet, two linters, the frozen documents. Tools are
+# installed into .cache once.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tools=$PWD/.cache/tools
+install() { # install MODULE/PATH VERSION
+	local name=${1##*/} stamp
+	stamp=$tools/$name-$2-$(go env GOVERSION)
+	if [ ! -e "$stamp" ]; then
+		echo "installing $name $2"
+		mkdir -p "$tools"
+		GOBIN=$tools GOFLAGS= go install "$1@$2"
+		touch "$stamp"
+	fi
+}
+
+unformatted=$(gofmt -l $(git ls-files '*.go'))
+if [ -n "$unformatted" ]; then
+	printf 'not in the form of gofmt:\n%s\n' "$unformatted"
+	exit 1
+fi
+ci/frozen.sh
+go mod verify >/dev/null
+go vet ./...
+install honnef.co/go/tools/cmd/staticcheck v0.8.2
+"$tools/staticcheck" ./...
+install github.com/golangci/golangci-lint/v2/cmd/golangci-lint v2.15.0
+"$tools/golangci-lint" run ./...
+ci/lint-openapi.sh
