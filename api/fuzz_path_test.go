@@ -1,0 +1,98 @@
+package api_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/api/openapi"
+	"kartei/apitest"
+)
+
+// FuzzQuery sends whole queries to lists: each is answered, never by a 5xx,
+// always as the document has it, and what is taken is taken again.
+func FuzzQuery(f *testing.F) {
+	for _, seed := range []string{
+		"", "limit=1", "limit=0", "limit=5&limit=5", "q=berg", "q=%C3%A4", "q=%ff", "q=%00", "q=%", "sort=updatedAt&updatedSince=2026-11-01T00:00:00Z&includeDeleted=true", "cursor=AAAA",
+		"q=a&sort=updatedAt", "nosuch=1", "&&&", "=", "limit", "q=%F0%9F%98%80", "updatedSince=2026-11-01T00:00:00+01:00", "a[]=1&a[]=2", "q=" + strings.Repeat("x", 200), "q=%22%27%3B%20--", "q=*", "q=%25_",
+	} {
+		f.Add(seed)
+	}
+	o := office(f)
+	c := o.As(access.Member)
+	for _, body := range []string{`{"firstName":"Jürgen","lastName":"Weiß"}`, `{"lastName":"Berg","email":"berg@example.com"}`} {
+		c.Do("POST", "/contacts", body).Want(201)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		for _, path := range []string{"/contacts", "/contacts/count", "/events"} {
+			r := httptest.NewRequest("GET", "/v1"+path, nil)
+			r.URL.RawQuery = query // as a server would have it, which does not look into it either
+			r.Header = http.Header{"Authorization": {"Bearer " + c.Key}}
+			w := httptest.NewRecorder()
+			o.Handler.ServeHTTP(w, r)
+			if w.Code != 200 && w.Code != 400 {
+				t.Fatalf("%s?%q: %d %s", path, query, w.Code, w.Body)
+			}
+			apitest.Conform(t, openapi.Versions()[0], "GET", path, w.Code, w.Result().Header, w.Body.Bytes())
+		}
+		if o.Logged.Len() > 0 {
+			t.Fatalf("the operator is told: %s", o.Logged)
+		}
+	})
+}
+
+// FuzzHeaders sends one value in every header that the path reads.
+func FuzzHeaders(f *testing.F) {
+	for _, seed := range []string{"", "*", `"r1"`, "true", "en", "2026-11-01", "application/json", "Bearer x", strings.Repeat("x", 5000), "\x00", "\xff\xfe", `"`, "application/json; charset=\"utf-8\"", "%", "a, b"} {
+		f.Add(seed)
+	}
+	o := office(f)
+	c := o.As(access.Member)
+	made := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+	names := []string{"Accept", "Accept-Language", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Svc-Organization", "Svc-Preview", "Svc-Version"}
+	f.Fuzz(func(t *testing.T, value string) {
+		for _, name := range names {
+			for _, call := range []struct{ method, path, body string }{{"GET", "/contacts/" + made, ""}, {"POST", "/contacts", `{"nosuch":1}`}, {"PATCH", "/contacts/" + made, `{}`}} {
+				r := httptest.NewRequest(call.method, "/v1"+call.path, strings.NewReader(call.body))
+				r.Header = http.Header{
+					"Authorization": {"Bearer " + c.Key}, "Svc-Preview": {"true"}, "Idempotency-Key": {"k"}, "If-Match": {"*"}, "Content-Type": {"application/json"},
+				}
+				r.Header[name] = []string{value}
+				w := httptest.NewRecorder()
+				o.Handler.ServeHTTP(w, r)
+				if w.Code >= 500 {
+					t.Fatalf("%s %s with %s: %q: %d %s", call.method, call.path, name, value, w.Code, w.Body)
+				}
+				apitest.Conform(t, openapi.Versions()[0], call.method, call.path, w.Code, w.Result().Header, w.Body.Bytes())
+			}
+		}
+	})
+}
+
+// FuzzPath sends paths: nothing but what is there is found.
+func FuzzPath(f *testing.F) {
+	for _, seed := range []string{"/contacts/x", "/contacts/%2F", "/contacts/..", "/contacts/%2e%2e/me", "//", "/me", "/contacts/con_/a/b", "/invoices/1", "/events/%00", "/%zz", "", "x", "/contacts/ä", "/contacts/\x00"} {
+		f.Add(seed)
+	}
+	o := office(f)
+	c := o.As(access.Member)
+	f.Fuzz(func(t *testing.T, path string) {
+		at, err := url.ParseRequestURI("/v1" + path)
+		if err != nil || !strings.HasPrefix(at.Path, "/v1") {
+			return // no server takes it, or not for this handler
+		}
+		r := httptest.NewRequest("GET", "/", nil)
+		r.URL, r.Header = at, http.Header{"Authorization": {"Bearer " + c.Key}}
+		w := httptest.NewRecorder()
+		o.Handler.ServeHTTP(w, r)
+		if w.Code >= 500 {
+			t.Fatalf("%q: %d %s", path, w.Code, w.Body)
+		}
+		if w.Code < 300 && strings.ContainsAny(at.EscapedPath(), "%;") {
+			t.Fatalf("%q is found: %s", path, w.Body)
+		}
+	})
+}

@@ -1,0 +1,234 @@
+package api
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"kartei/api/openapi"
+	"kartei/app"
+	"kartei/clock"
+	"kartei/contact"
+	"kartei/fault"
+
+	"github.com/go-json-experiment/json"
+)
+
+// FuzzIfMatch: whatever is sent, a precondition that is accepted says
+// something, and one that is refused says nothing.
+func FuzzIfMatch(f *testing.F) {
+	for _, seed := range []string{`*`, `"r1"`, `W/"r1"`, `"r1", "r2"`, `"r1",W/"r2" ,"r3"`, `r1`, `"r1`, `"r1" "r2"`, `*, "r1"`, `,`, `""`, ` "r1" `, "\"a\xffb\"", `W/`, `"r9223372036854775808"`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		p, ok := precondition([]string{value})
+		if !ok {
+			return
+		}
+		if !p.Sent {
+			t.Fatalf("%q was sent and is taken as missing", value)
+		}
+		if p.Any != (strings.TrimSpace(value) == "*") {
+			t.Fatalf("%q: any is %v", value, p.Any)
+		}
+		for _, tag := range p.Tags {
+			if strings.ContainsAny(tag, "\" \t\r\n\x00\x7f") || !strings.Contains(value, `"`+tag+`"`) {
+				t.Fatalf("%q holds the tag %q", value, tag)
+			}
+		}
+		// A tag that is taken out can be sent alone, and means the same.
+		for _, tag := range p.Tags {
+			q, ok := precondition([]string{`"` + tag + `"`})
+			if !ok || q.Any || len(q.Tags) != 1 || q.Tags[0] != tag {
+				t.Fatalf("%q of %q: %+v, %v", tag, value, q, ok)
+			}
+		}
+		if err := p.Require(1); err == nil && !p.Any && !strings.Contains(value, `"r1"`) {
+			t.Fatalf("%q matches revision 1", value)
+		}
+	})
+}
+
+// FuzzIdempotencyKey: an accepted key is 1 to 255 printable ASCII characters,
+// and its quoted form names the same key.
+func FuzzIdempotencyKey(f *testing.F) {
+	for _, seed := range []string{"k", `"k"`, `"a \"b\" \\ c"`, `"open`, `""`, "", "a\tb", "schlüssel", strings.Repeat("k", 255), strings.Repeat("k", 256), `"k";a=1`, `"a", "b"`, `:aGVsbG8=:`, `"a`, "\x7f", ` `} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		key, ok := idempotencyKey([]string{value})
+		if !ok {
+			if key != "" {
+				t.Fatalf("%q is refused and gives %q", value, key)
+			}
+			return
+		}
+		if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
+			t.Fatalf("%q gives %q", value, key)
+		}
+		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
+		if again, ok := idempotencyKey([]string{quoted}); !ok || again != key {
+			t.Fatalf("%q gives %q, but %q gives %q, %v", value, key, quoted, again, ok)
+		}
+	})
+}
+
+// FuzzAcceptLanguage: there are two languages, and German is the default.
+func FuzzAcceptLanguage(f *testing.F) {
+	for _, seed := range []string{"", "en", "de", "fr", "en-GB", "de;q=0.5,en;q=0.6", "en;q=0", "*", "en;q=NaN", "en;q=1e-300", ";q=1", ",,,", "en;q=-1, de;q=2", "EN;Q=1", "e\u0144"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		l := languageOf([]string{value})
+		if l != fault.German && l != fault.English {
+			t.Fatalf("%q gives %q", value, l)
+		}
+		if l == fault.English && !strings.Contains(strings.ToLower(value), "en") {
+			t.Fatalf("%q gives English", value)
+		}
+		// Ranges of other languages decide nothing.
+		if with := languageOf([]string{value, "fr", "x;q=1"}); with != l {
+			t.Fatalf("%q gives %s, with French %s", value, l, with)
+		}
+	})
+}
+
+// FuzzAccept: what is taken alone is taken beside others.
+func FuzzAccept(f *testing.F) {
+	for _, seed := range []string{"", "*/*", "application/json", "text/html", "application/json;q=0", "application/json;q=0.000", "*/*;q=0.1,text/html", ";;;", "a/b;q=", "application/json; charset=utf-8; q=1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		if acceptsJSON([]string{value}) && !acceptsJSON([]string{"text/html", value}) {
+			t.Fatalf("%q is taken only alone", value)
+		}
+		if !acceptsJSON([]string{value, "application/json"}) {
+			t.Fatalf("%q hides application/json", value)
+		}
+	})
+}
+
+// FuzzCursor: nothing but what was sealed can be opened, and only for the list
+// that it was sealed for.
+func FuzzCursor(f *testing.F) {
+	cursors, err := app.NewCursors([]byte("0123456789abcdef0123456789abcdef"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	now := clock.Micros(1_793_523_600_000_000)
+	good, err := cursors.Seal("list", now, map[string]int{"t": 7})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i, seed := range []string{"", "A", "eyJ0IjoxfQ", "\x00", "_-_-", "=", strings.Repeat("A", 4096)} {
+		f.Add(seed, uint8(i), uint8(i+1))
+	}
+	f.Fuzz(func(t *testing.T, cursor string, at, flip uint8) {
+		var position map[string]int
+		changed := []byte(good)
+		changed[int(at)%len(changed)] ^= flip
+		for _, forged := range []string{cursor, good + cursor, cursor + good, string(changed), good[:int(at)%len(good)] + cursor} {
+			if err := cursors.Open("list", forged, now, &position); (err == nil) != (forged == good) {
+				t.Fatalf("%q opens as %v, %v", forged, position, err)
+			}
+		}
+		// The text as the position of a sealed cursor, and as its scope.
+		sealed, err := cursors.Seal(cursor, now, cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back string
+		if err := cursors.Open(cursor, sealed, now, &back); err != nil || back != strings.ToValidUTF8(cursor, "\uFFFD") && back != replaced(cursor) {
+			t.Fatalf("%q came back as %q, %v", cursor, back, err)
+		}
+		if err := cursors.Open(cursor+"x", sealed, now, &back); err == nil {
+			t.Fatalf("a cursor of %q opens another list", cursor)
+		}
+	})
+}
+
+// replaced is s as JSON keeps it: each byte that is no UTF-8 is U+FFFD.
+func replaced(s string) string { return string([]rune(s)) }
+
+// FuzzMergePatch holds the product's way to patch, decoding into what is
+// there, against RFC 7396 done by the letter on maps. Only patches that the
+// path lets through reach it.
+func FuzzMergePatch(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"lastName":"Thal"}`, `{"lastName":null}`, `{"address":null}`, `{"address":{}}`, `{"address":{"city":null}}`, `{"address":{"city":"Bonn","street":null}}`,
+		`{"tags":null}`, `{"tags":[]}`, `{"tags":["x"]}`, `{"tags":["1","2","3","4","5"]}`, `{"note":"a\nb","email":"x@example.com"}`, `{"visibility":"private"}`, `{"birthday":"2000-02-29"}`,
+		`{"lastName":"A","lastName":"B"}`, `{"nosuch":1}`, `[]`, `null`, `{"address":"x"}`, `{"tags":{}}`, `{"lastName":"\ud800"}`,
+	} {
+		f.Add(seed)
+	}
+	const before = `{"lastName":"Berg","firstName":"Anna","email":null,"note":"alt","tags":["a","b","c"],
+		"address":{"street":"Weg 1","postalCode":"50667","city":"Köln","region":null,"country":"DE"},"visibility":"organization"}`
+	frozen, _ := openapi.Document(openapi.Versions()[0])
+	document, err := compileRules(frozen)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, patch string) {
+		var p app.Patch[contact.Fields]
+		if document.body("contacts.update", []byte(patch), &p) != nil {
+			return // the path refuses it
+		}
+		var patched contact.Fields
+		if err := json.Unmarshal([]byte(before), &patched); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Apply(&patched); err != nil {
+			t.Fatalf("%s: the path takes it, then: %v", patch, err)
+		}
+
+		var target, change any
+		if err := json.Unmarshal([]byte(before), &target); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(patch), &change); err != nil {
+			t.Fatalf("%s: the path takes it, then: %v", patch, err)
+		}
+		merged, err := json.Marshal(merge(target, change))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want contact.Fields
+		if err := json.Unmarshal(merged, &want); err != nil {
+			t.Fatal(err)
+		}
+		// An address of nothing and no address, no tags and none, are the same to a record.
+		for _, fields := range []*contact.Fields{&patched, &want} {
+			if fields.Address != nil && *fields.Address == (contact.Address{}) {
+				fields.Address = nil
+			}
+			if len(fields.Tags) == 0 {
+				fields.Tags = nil
+			}
+		}
+		if !reflect.DeepEqual(patched, want) {
+			got, _ := json.Marshal(patched)
+			should, _ := json.Marshal(want)
+			t.Fatalf("%s gives\n%s\nRFC 7396 gives\n%s", patch, got, should)
+		}
+	})
+}
+
+// merge is MergePatch of RFC 7396, section 2.
+func merge(target, patch any) any {
+	changes, is := patch.(map[string]any)
+	if !is {
+		return patch
+	}
+	object, is := target.(map[string]any)
+	if !is {
+		object = map[string]any{}
+	}
+	for name, value := range changes {
+		if value == nil {
+			delete(object, name)
+		} else {
+			object[name] = merge(object[name], value)
+		}
+	}
+	return object
+}
