@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"kartei/access"
+	"kartei/api/openapi"
+	"kartei/app"
+	"kartei/clock"
+	"kartei/contact"
+	"kartei/db"
+	"kartei/sample"
+
+	gojson "github.com/go-json-experiment/json"
+)
+
+// generation is counted up when people.go changes what a data folder holds.
+const generation = 1
+
+// filled is what a folder with records says of itself.
+type filled struct {
+	Generation int `json:"generation"`
+	Records    int `json:"records"`
+}
+
+// office is one data folder that a server can be started on.
+type office struct {
+	dir string
+	// records is how many contacts there are.
+	records int
+	// key is that of a member of the office, with every scope.
+	key string
+	// ids are of contacts from all over the table.
+	ids []string
+}
+
+// prepare returns an office with n contacts: a copy of a folder that is kept
+// in root, and filled there if it is not.
+func prepare(ctx context.Context, root string, n int) (*office, error) {
+	kept := filepath.Join(root, strconv.Itoa(n))
+	if !isFilled(kept, n) {
+		if err := os.RemoveAll(kept); err != nil {
+			return nil, err
+		}
+		if err := fill(ctx, kept, n); err != nil {
+			return nil, fmt.Errorf("fill %s: %w", kept, err)
+		}
+	}
+	dir, err := os.MkdirTemp(root, "run-")
+	if err != nil {
+		return nil, err
+	}
+	if err := copyFolder(kept, dir); err != nil {
+		return nil, err
+	}
+	o := &office{dir: dir, records: n}
+	return o, o.open(ctx)
+}
+
+func isFilled(dir string, n int) bool {
+	b, err := os.ReadFile(filepath.Join(dir, "bench.json"))
+	var f filled
+	return err == nil && json.Unmarshal(b, &f) == nil && f == filled{generation, n}
+}
+
+func database(dir string) string { return "sqlite:" + filepath.Join(dir, "kartei.db") }
+
+// fill makes the sample office in a new folder and n contacts in its sandbox,
+// by the function that POST /contacts runs, many in one transaction.
+func fill(ctx context.Context, dir string, n int) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	d, err := db.Open(ctx, database(dir), db.Options{NoSync: true})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if _, err := db.Migrate(ctx, d); err != nil {
+		return err
+	}
+	directory := access.NewDirectory(d, clock.System, access.Options{Versions: openapi.Versions()})
+	made, err := sample.Ensure(ctx, directory)
+	if err != nil {
+		return err
+	}
+	key, err := memberKey(ctx, directory, made)
+	if err != nil {
+		return err
+	}
+	actor, err := directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
+	if err != nil {
+		return err
+	}
+	services := &app.Services{Families: []app.Family{contact.Contacts.Family}}
+	began := time.Now()
+	for batch := range batches(newPeople(made.Users), n) {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
+			for i := range batch {
+				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: batch[i]}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	progress("%d contacts filled in %s", n, time.Since(began).Round(time.Second))
+	if err := d.Close(); err != nil {
+		return err
+	}
+	b, err := json.Marshal(filled{generation, n})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "bench.json"), b, 0o600)
+}
+
+// batches makes people beside the one who stores them.
+func batches(p *people, n int) <-chan []contact.Fields {
+	out := make(chan []contact.Fields, 4)
+	go func() {
+		defer close(out)
+		for p.number < n {
+			batch := make([]contact.Fields, 0, 2000)
+			for len(batch) < cap(batch) && p.number < n {
+				batch = append(batch, p.next())
+			}
+			out <- batch
+		}
+	}()
+	return out
+}
+
+func memberKey(ctx context.Context, d *access.Directory, o sample.Office) (string, error) {
+	key, err := d.CreateKey(ctx, access.NewKey{
+		Organization: o.OrganizationID, Principal: o.Users[1], Environment: access.Test, Name: "bench",
+		Scopes: access.AllScopes(), Networks: sample.Loopback, ExpiresIn: 24 * time.Hour,
+	})
+	return key.Key, err
+}
+
+// open makes a key for the office and picks contacts.
+func (o *office) open(ctx context.Context) error {
+	d, err := db.Open(ctx, database(o.dir), db.Options{})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if _, err := db.Migrate(ctx, d); err != nil {
+		return err
+	}
+	directory := access.NewDirectory(d, clock.System, access.Options{Versions: openapi.Versions()})
+	made, err := sample.Ensure(ctx, directory)
+	if err != nil {
+		return err
+	}
+	if o.key, err = memberKey(ctx, directory, made); err != nil {
+		return err
+	}
+	actor, err := directory.Authenticate(ctx, o.key, netip.MustParseAddr("127.0.0.1"))
+	if err != nil {
+		return err
+	}
+	return d.Read(ctx, func(tx db.Tx) error {
+		// Identifiers sort by time, so every so manieth is from all over the table.
+		rows, err := tx.Query(ctx, `select id from (select id, row_number() over (order by id) as n from contacts
+			where organization = $1 and audience = '' and deleted = false) as all_contacts where n % $2 = 0`,
+			actor.Org(), max(1, o.records/20_000))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			o.ids = append(o.ids, id)
+		}
+		return rows.Err()
+	})
+}
+
+// warm reads the database once, so that no run pays for what the kernel has
+// not read yet.
+func (o *office) warm() error {
+	file, err := os.Open(filepath.Join(o.dir, "kartei.db"))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(io.Discard, file)
+	return err
+}
+
+// copyFolder copies plain files and has them on the disk before it returns, so
+// that nothing is written back while something is measured.
+func copyFolder(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		if err := copyFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if _, err := io.Copy(out, in); err != nil {
+		return err
+	}
+	return out.Sync()
+}
+
+// bodies returns the JSON of contacts as a client sends them.
+func bodies(n int) ([]string, error) {
+	p := newPeople([]string{""})
+	list := make([]string, n)
+	for i := range list {
+		f := p.next()
+		f.DisplayName = nil
+		b, err := gojson.Marshal(&f)
+		if err != nil {
+			return nil, err
+		}
+		var members map[string]any
+		if err := json.Unmarshal(b, &members); err != nil {
+			return nil, err
+		}
+		for name, v := range members {
+			if v == nil || v == "" {
+				delete(members, name)
+			}
+		}
+		members["externalId"] = fresh
+		if b, err = json.Marshal(members); err != nil {
+			return nil, err
+		}
+		list[i] = string(b)
+	}
+	return list, nil
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// fresh stands in a request where every sending has another text.
+const fresh = "fresh-00000000000000"
+
+// warmUp is how long a load runs before it is measured.
+const warmUp = 300 * time.Millisecond
+
+// load is what the load generator is asked to do.
+type load struct {
+	Address     string
+	Connections int
+	Time        time.Duration
+	// Requests are whole HTTP/1.1 requests, sent in any order.
+	Requests []string
+	// Want is the status that every answer must have.
+	Want int
+}
+
+// result is what it found. The times are in milliseconds.
+type result struct {
+	Answers   int     `json:"answers"`
+	Failures  int     `json:"failures,omitempty"`
+	Failure   string  `json:"failure,omitempty"` // the first one
+	PerSecond float64 `json:"perSecond"`
+	P50       float64 `json:"p50"`
+	P90       float64 `json:"p90"`
+	P99       float64 `json:"p99"`
+	Max       float64 `json:"max"`
+}
+
+// generate is the process of the load generator: it runs each load that comes
+// in, one after the other, and answers with its result. It speaks just enough
+// HTTP that it costs the machine little of what it measures.
+func generate(in io.Reader, out io.Writer) error {
+	jobs, results := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var l load
+		if err := jobs.Decode(&l); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := results.Encode(l.run()); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *load) run() result {
+	begin := time.Now().Add(warmUp)
+	end := begin.Add(l.Time)
+	var mu sync.Mutex
+	var times []time.Duration
+	var r result
+	var wait sync.WaitGroup
+	for range l.Connections {
+		wait.Go(func() {
+			mine, err := l.drive(begin, end)
+			mu.Lock()
+			defer mu.Unlock()
+			times = append(times, mine...)
+			if err != nil {
+				r.Failures++
+				r.Failure = err.Error()
+			}
+		})
+	}
+	wait.Wait()
+	slices.Sort(times)
+	at := func(share float64) float64 {
+		if len(times) == 0 {
+			return 0
+		}
+		return float64(times[min(int(share*float64(len(times))), len(times)-1)].Microseconds()) / 1000
+	}
+	r.Answers = len(times)
+	r.PerSecond = float64(len(times)) / l.Time.Seconds()
+	r.P50, r.P90, r.P99, r.Max = at(0.5), at(0.9), at(0.99), at(1)
+	return r
+}
+
+// drive sends one request after the other over one connection and returns how
+// long those took that began between begin and end. It stops at the first
+// answer that is not the one wanted.
+func (l *load) drive(begin, end time.Time) ([]time.Duration, error) {
+	conn, err := net.Dial("tcp", l.Address)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	conn.SetDeadline(end.Add(10 * time.Second))
+	answers := bufio.NewReaderSize(conn, 64<<10)
+	var times []time.Duration
+	var request []byte
+	for {
+		request = append(request[:0], l.Requests[rand.IntN(len(l.Requests))]...)
+		refresh(request)
+		start := time.Now()
+		if start.After(end) {
+			return times, nil
+		}
+		if _, err := conn.Write(request); err != nil {
+			return times, err
+		}
+		if err := take(answers, l.Want); err != nil {
+			return times, err
+		}
+		if start.After(begin) {
+			times = append(times, time.Since(start))
+		}
+	}
+}
+
+// refresh gives every place in a request that wants a text of its own the same
+// one, which no other request has.
+func refresh(request []byte) {
+	var text [len(fresh)]byte
+	for rest := request; ; {
+		i := bytes.Index(rest, []byte(fresh))
+		if i < 0 {
+			return
+		}
+		if text[0] == 0 {
+			copy(text[:], fmt.Sprintf("%0*x", len(text), rand.Uint64()))
+		}
+		copy(rest[i:], text[:])
+		rest = rest[i+len(text):]
+	}
+}
+
+// take reads one answer: its status, and past its body.
+func take(r *bufio.Reader, want int) error {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return err
+	}
+	if len(line) < 12 {
+		return fmt.Errorf("no HTTP: %q", line)
+	}
+	status, _ := strconv.Atoi(string(line[9:12]))
+	length := 0
+	for {
+		if line, err = r.ReadSlice('\n'); err != nil {
+			return err
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			break
+		}
+		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(value)); err != nil {
+				return err
+			}
+		}
+	}
+	if status != want {
+		body, _ := io.ReadAll(io.LimitReader(r, int64(min(length, 500))))
+		return fmt.Errorf("status %d, want %d: %s", status, want, body)
+	}
+	_, err = r.Discard(length)
+	return err
+}

@@ -1,0 +1,115 @@
+// Command bench measures the product as a user has it: the real server on a
+// large office, held against limits that are measured in the same run.
+//
+//	go run ./bench            all of it, with 100,000 and 1,000,000 contacts: under ten minutes
+//	go run ./bench --quick    100,000 contacts, one run of each: a minute
+//
+// The first start fills the data folders, which takes some minutes and is not
+// counted. docs/performance.md says what the numbers mean.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	records  int
+	seconds  float64
+	runs     int
+	data     string
+	program  string
+	json     string
+	profile  string
+	markdown bool
+	quick    bool
+}
+
+// small is the size of the table that the large one is held against.
+const small = 100_000
+
+func main() {
+	if err := begin(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func begin() error {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "load":
+			return generate(os.Stdin, os.Stdout)
+		case "bare":
+			return bare(os.Stdin, os.Stdout)
+		case "insert":
+			return insert(os.Stdin, os.Stdout)
+		case "serve":
+			return serveProfiled(os.Args[2])
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return run(ctx, flags())
+}
+
+func flags() options {
+	var o options
+	flag.IntVar(&o.records, "records", 1_000_000, "how many contacts the office has")
+	flag.Float64Var(&o.seconds, "seconds", 3, "how long each measurement takes")
+	flag.IntVar(&o.runs, "runs", 5, "how often each is repeated; the table shows medians")
+	flag.StringVar(&o.data, "data", filepath.Join(os.TempDir(), "kartei-bench"), "`folder` that keeps filled offices between runs (6 GB)")
+	flag.StringVar(&o.program, "kartei", "", "the `program` that is measured; without it, it is built")
+	flag.StringVar(&o.json, "json", "", "write all figures into a `file`")
+	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of the server under each load into a `folder`")
+	flag.BoolVar(&o.markdown, "markdown", false, "print the table as it stands in docs/performance.md")
+	flag.BoolVar(&o.quick, "quick", false, "100,000 contacts, one run of two seconds")
+	flag.Parse()
+	if o.quick {
+		o.records, o.runs, o.seconds = small, 1, 2
+	}
+	return o
+}
+
+func run(ctx context.Context, o options) (err error) {
+	if err := os.MkdirAll(o.data, 0o700); err != nil {
+		return err
+	}
+	if o.program == "" && o.profile == "" {
+		dir, err := os.MkdirTemp("", "kartei-bench-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		o.program = filepath.Join(dir, "kartei")
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", o.program, "./cmd/kartei")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("build ./cmd/kartei: %w", err)
+		}
+	}
+	b := &bench{options: o, results: map[string][]result{}}
+	defer b.end()
+	if err := b.start(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	for i := range o.runs {
+		if err := b.round(ctx, i); err != nil {
+			return err
+		}
+	}
+	progress("measured for %s", time.Since(began).Round(time.Second))
+	return b.report(os.Stdout)
+}
+
+// progress tells whoever watches.
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// bench is one run of everything.
+type bench struct {
+	options
+	large, small *place
+	load, insert *helper
+	series       []series
+	contents     []string
+	results      map[string][]result
+	memory       []float64 // the highest of each round, in MB
+	offices      []*office
+	servers      []*server
+	helpers      []*helper
+}
+
+// place is an office with its server.
+type place struct {
+	*office
+	*server
+}
+
+// series is one measurement that every round repeats.
+type series struct {
+	name string
+	// of is the server that is profiled; nil for a limit.
+	of  *place
+	run func() (result, error)
+}
+
+// start prepares offices, servers, limits and loads.
+func (b *bench) start(ctx context.Context) (err error) {
+	if b.large, err = b.open(ctx, b.records); err != nil {
+		return err
+	}
+	if b.records > small {
+		if b.small, err = b.open(ctx, small); err != nil {
+			return err
+		}
+	}
+	if b.contents, err = bodies(2000); err != nil {
+		return err
+	}
+	if b.load, err = b.helper(ctx, "load"); err != nil {
+		return err
+	}
+	if b.insert, err = b.helper(ctx, "insert"); err != nil {
+		return err
+	}
+	one, err := b.large.fetch("/contacts/" + b.large.ids[0])
+	if err != nil {
+		return err
+	}
+	page, err := b.large.fetch("/contacts?limit=25")
+	if err != nil {
+		return err
+	}
+	bareGet, err := b.bare(ctx, one)
+	if err != nil {
+		return err
+	}
+	bareList, err := b.bare(ctx, page)
+	if err != nil {
+		return err
+	}
+	return b.plan(bareGet, bareList)
+}
+
+func (b *bench) open(ctx context.Context, records int) (*place, error) {
+	progress("%d contacts: preparing a copy in %s", records, b.data)
+	o, err := prepare(ctx, b.data, records)
+	if o != nil {
+		b.offices = append(b.offices, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := serve(ctx, b.program, o, b.profile != "")
+	if err != nil {
+		return nil, err
+	}
+	b.servers = append(b.servers, s)
+	return &place{o, s}, o.warm()
+}
+
+func (b *bench) helper(ctx context.Context, role string) (*helper, error) {
+	h, err := startHelper(ctx, role)
+	if err == nil {
+		b.helpers = append(b.helpers, h)
+	}
+	return h, err
+}
+
+// bare starts a bare server and returns its address.
+func (b *bench) bare(ctx context.Context, a answer) (address string, err error) {
+	h, err := b.helper(ctx, "bare")
+	if err != nil {
+		return "", err
+	}
+	return address, h.ask(a, &address)
+}
+
+// end ends every process and removes the copies of the data.
+func (b *bench) end() {
+	for _, h := range b.helpers {
+		if err := h.end(); err != nil {
+			progress("a helper ended with %v", err)
+		}
+	}
+	for _, s := range b.servers {
+		if err := s.end(); err != nil {
+			progress("the server ended with %v", err)
+		}
+	}
+	for _, o := range b.offices {
+		os.RemoveAll(o.dir)
+	}
+}
+
+// The names of the series.
+const (
+	getBare    = "get, bare server"
+	getLarge   = "get"
+	getSmall   = "get, small table"
+	listBare   = "list, bare server"
+	listLarge  = "list"
+	listHundth = "list, hundredth page"
+	listSmall  = "list, small table"
+	searchFew  = "search, few hits"
+	searchMany = "search, many hits"
+	countAll   = "count"
+	countFew   = "count, few hits"
+	countMany  = "count, many hits"
+	postLoop   = "insert loop"
+	postLarge  = "post"
+)
+
+// plan lists the series in the order in which a round runs them: what is
+// compared stands side by side.
+func (b *bench) plan(bareGet, bareList string) error {
+	b.add(getBare, nil, bareGet, 16, []string{b.large.get("/contacts/" + b.large.ids[0])})
+	b.add(getLarge, b.large, "", 16, b.large.gets())
+	if b.small != nil {
+		b.add(getSmall, b.small, "", 16, b.small.gets())
+	}
+	hundredth, err := b.large.hundredthPage()
+	if err != nil {
+		return err
+	}
+	first := "/contacts?limit=25"
+	b.add(listBare, nil, bareList, 16, []string{b.large.get(first)})
+	b.add(listLarge, b.large, "", 16, []string{b.large.get(first)})
+	b.add(listHundth, b.large, "", 16, []string{b.large.get(hundredth)})
+	if b.small != nil {
+		b.add(listSmall, b.small, "", 16, []string{b.small.get(first)})
+	}
+	few, many := b.large.searches("/contacts?limit=25&q=")
+	for _, n := range []int{1, 16} {
+		b.add(clients(searchFew, n), b.large, "", n, few)
+		b.add(clients(searchMany, n), b.large, "", n, many)
+	}
+	few, many = b.large.searches("/contacts/count?q=")
+	b.add(countAll, b.large, "", 1, []string{b.large.get("/contacts/count")})
+	b.add(countFew, b.large, "", 1, few)
+	b.add(countMany, b.large, "", 1, many)
+	b.series = append(b.series, series{postLoop, nil, func() (r result, err error) {
+		return r, b.insert.ask(loop{b.large.dir, b.time(), b.contents}, &r)
+	}})
+	posts := make([]string, len(b.contents))
+	for i, body := range b.contents {
+		posts[i] = b.large.post(body)
+	}
+	b.add(postLarge, b.large, "", 64, posts)
+	b.series[len(b.series)-1].run = b.sending(b.large.address, 64, posts, http.StatusCreated)
+	return nil
+}
+
+// clients is the name of a series that is run with several numbers of them.
+func clients(name string, n int) string { return fmt.Sprintf("%s, %d", name, n) }
+
+func (b *bench) time() time.Duration { return time.Duration(b.seconds * float64(time.Second)) }
+
+func (b *bench) add(name string, of *place, address string, connections int, requests []string) {
+	if of != nil {
+		address = of.address
+	}
+	b.series = append(b.series, series{name, of, b.sending(address, connections, requests, http.StatusOK)})
+}
+
+func (b *bench) sending(address string, connections int, requests []string, want int) func() (result, error) {
+	return func() (r result, err error) {
+		return r, b.load.ask(load{address, connections, b.time(), requests, want}, &r)
+	}
+}
+
+// round runs every series once.
+func (b *bench) round(ctx context.Context, n int) error {
+	for _, s := range b.series {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r, err := b.measure(s, n)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		if r.Failures > 0 {
+			return fmt.Errorf("%s: %s", s.name, r.Failure)
+		}
+		b.results[s.name] = append(b.results[s.name], r)
+		progress("%d/%d %-24s %9.0f/s   p50 %7.2f ms   p99 %7.2f ms", n+1, b.runs, s.name, r.PerSecond, r.P50, r.P99)
+	}
+	b.memory = append(b.memory, b.large.memory.take())
+	return nil
+}
+
+func (b *bench) measure(s series, n int) (r result, err error) {
+	if b.profile == "" || s.of == nil {
+		return s.run()
+	}
+	dir, err := filepath.Abs(b.profile)
+	if err != nil {
+		return r, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return r, err
+	}
+	file := fmt.Sprintf("%s-%d.pprof", strings.NewReplacer(", ", "-", " ", "-").Replace(s.name), n+1)
+	if err := s.of.profile(filepath.Join(dir, file)); err != nil {
+		return r, err
+	}
+	r, err = s.run()
+	return r, errors.Join(err, s.of.profile(""))
+}
+
+// get is a GET as an ordinary client sends it.
+func (p *place) get(path string) string {
+	return "GET /v1" + path + " HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
+		"\r\nAccept: application/json\r\n\r\n"
+}
+
+func (p *place) post(body string) string {
+	return "POST /v1/contacts HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
+		"\r\nAccept: application/json\r\nContent-Type: application/json\r\nSvc-Preview: true\r\nIdempotency-Key: " + fresh +
+		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+}
+
+func (p *place) gets() []string {
+	list := make([]string, len(p.ids))
+	for i, id := range p.ids {
+		list[i] = p.get("/contacts/" + id)
+	}
+	return list
+}
+
+// searches returns requests for words that ten contacts carry, and for words
+// that a fifth of all carry.
+func (p *place) searches(path string) (few, many []string) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 1000 {
+		few = append(few, p.get(path+fileWord(r.IntN(p.records/12))))
+	}
+	for _, word := range groups {
+		many = append(many, p.get(path+url.QueryEscape(word)))
+	}
+	return few, many
+}
+
+// fetch asks the server once and returns what a bare server has to say instead.
+func (p *place) fetch(path string) (answer, error) {
+	request, err := http.NewRequest("GET", "http://"+p.address+"/v1"+path, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	request.Header.Set("Authorization", "Bearer "+p.key)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("GET %s: %s: %s", path, response.Status, body)
+	}
+	response.Header.Del("Date") // net/http writes it
+	return answer{response.Header, body}, err
+}
+
+// hundredthPage walks the list there and returns the page's path.
+func (p *place) hundredthPage() (path string, err error) {
+	path = "/contacts?limit=25"
+	for range 99 {
+		a, err := p.fetch(path)
+		if err != nil {
+			return "", err
+		}
+		var page struct{ NextCursor string }
+		if err := json.Unmarshal(a.Body, &page); err != nil {
+			return "", err
+		}
+		path = "/contacts?limit=25&cursor=" + page.NextCursor
+	}
+	return path, nil
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"kartei/config"
+	"kartei/instance"
+	"kartei/limit"
+)
+
+// helper is one of this program's own processes: it takes JSON on standard
+// input and answers in JSON on standard output.
+type helper struct {
+	command *exec.Cmd
+	stdin   io.WriteCloser
+	in      *json.Encoder
+	out     *json.Decoder
+}
+
+func startHelper(ctx context.Context, role string) (*helper, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := exec.CommandContext(ctx, self, role)
+	c.Stderr = os.Stderr
+	stdin, err := c.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := c.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	return &helper{c, stdin, json.NewEncoder(stdin), json.NewDecoder(bufio.NewReader(stdout))}, nil
+}
+
+// ask sends a question and reads the answer.
+func (h *helper) ask(question, answer any) error {
+	if err := h.in.Encode(question); err != nil {
+		return err
+	}
+	return h.out.Decode(answer)
+}
+
+// end closes the process's standard input, upon which it ends.
+func (h *helper) end() error {
+	h.stdin.Close()
+	return h.command.Wait()
+}
+
+// server is a running Kartei in a process of its own.
+type server struct {
+	command *exec.Cmd
+	stdin   io.WriteCloser
+	address string
+	memory  *memory
+}
+
+// raised are the limits as high as they go, so that they are counted and
+// nobody is refused.
+func raised() []string {
+	var list []string
+	for _, p := range limit.Policies() {
+		quota := int64(10_000_000_000)
+		if p.Window >= time.Hour {
+			quota = 20_000_000
+		}
+		list = append(list, fmt.Sprintf("%s=%d", p.Name, quota))
+	}
+	return list
+}
+
+// serve starts a server on an office's folder: the program itself, or, where
+// profile is set, this program with the same parts inside and a profiler beside.
+func serve(ctx context.Context, program string, o *office, profile bool) (*server, error) {
+	arguments := []string{"serve", "--data-dir", o.dir, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
+		"--limits", strings.Join(raised(), ","), "--log-format", "json"}
+	if profile {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		program, arguments = self, []string{"serve", o.dir}
+	}
+	c := exec.CommandContext(ctx, program, arguments...)
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	c.WaitDelay = 20 * time.Second
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "KARTEI_") {
+			c.Env = append(c.Env, v)
+		}
+	}
+	stdin, err := c.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stderr, err := c.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	s := &server{command: c, stdin: stdin}
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		var line struct{ Msg, API, Level string }
+		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Level == "ERROR" {
+			progress("server: %s", lines.Text())
+		}
+		if line.Msg == "ready" {
+			s.address = strings.TrimSuffix(strings.TrimPrefix(line.API, "http://"), "/v1")
+			break
+		}
+	}
+	if s.address == "" {
+		return nil, errors.Join(errors.New("the server did not become ready"), c.Wait())
+	}
+	go func() {
+		for lines.Scan() {
+			progress("server: %s", lines.Text())
+		}
+	}()
+	s.memory = watchMemory(c.Process.Pid)
+	return s, nil
+}
+
+// profile begins a CPU profile in a file, or ends it where the name is empty.
+func (s *server) profile(file string) error {
+	_, err := fmt.Fprintln(s.stdin, file)
+	return err
+}
+
+// end stops the server and waits for it.
+func (s *server) end() error {
+	s.memory.end()
+	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	err := s.command.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && !exit.Exited() {
+		return nil // the signal ended the one with the profiler
+	}
+	return err
+}
+
+// serveProfiled is the process of a server that can be profiled. Every line
+// that it reads names the file of the next profile; an empty one ends it.
+func serveProfiled(dir string) error {
+	ctx := context.Background()
+	var c instance.Config
+	c.Store.DataDir = config.Dir(dir)
+	c.Logger = slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	c.Server = config.Server{
+		Listen: "127.0.0.1:0", Metered: true, Guesses: 30,
+		ReadHeaderTimeout: config.Duration(10 * time.Second), BodyTimeout: config.Duration(30 * time.Second),
+		WriteTimeout: config.Duration(time.Minute), IdleTimeout: config.Duration(2 * time.Minute),
+		MaxConnections: 4096, MaxConnectionsPerAddress: 512, MaxHeaderBytes: 256 << 10,
+	}
+	for _, text := range raised() {
+		var o limit.Override
+		if err := o.UnmarshalText([]byte(text)); err != nil {
+			return err
+		}
+		c.Server.Limit = append(c.Server.Limit, o)
+	}
+	i, err := instance.Start(ctx, c)
+	if err != nil {
+		return err
+	}
+	c.Logger.Info("ready", "api", i.BaseURL+"/v1")
+	var file *os.File
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		pprof.StopCPUProfile()
+		if file != nil {
+			file.Close()
+		}
+		if lines.Text() == "" {
+			continue
+		}
+		if file, err = os.Create(lines.Text()); err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+	}
+	return i.Close(ctx)
+}
+
+// memory watches what a process holds.
+type memory struct {
+	pid  int
+	stop chan struct{}
+	done chan struct{}
+	peak chan chan float64
+}
+
+// watchMemory samples ten times a second the memory that a process has for
+// itself: RssAnon. VmRSS also counts the pages of the database file that are
+// mapped, which are the kernel's cache: it takes them back when it wants to.
+func watchMemory(pid int) *memory {
+	m := &memory{pid, make(chan struct{}), make(chan struct{}), make(chan chan float64)}
+	go func() {
+		defer close(m.done)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		highest := 0.0
+		for {
+			select {
+			case <-tick.C:
+				highest = max(highest, anonymous(pid))
+			case reply := <-m.peak:
+				reply <- max(highest, anonymous(pid))
+				highest = 0
+			case <-m.stop:
+				return
+			}
+		}
+	}()
+	return m
+}
+
+// take returns the highest since the last call, in MB (10⁶ bytes).
+func (m *memory) take() float64 {
+	reply := make(chan float64)
+	m.peak <- reply
+	return <-reply
+}
+
+func (m *memory) end() {
+	close(m.stop)
+	<-m.done
+}
+
+// anonymous reads RssAnon in MB; 0 where the system does not tell.
+func anonymous(pid int) float64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), "RssAnon:")
+	words := strings.Fields(rest)
+	if len(words) == 0 {
+		return 0
+	}
+	kib, _ := strconv.ParseFloat(words[0], 64)
+	return kib * 1024 / 1e6
+}
