@@ -43,6 +43,7 @@ type liteWriter struct {
 
 	// The group that is running. Only the writer's goroutine touches these.
 	group   []*liteOp
+	refused []*liteOp // failed after others of the group had changed something
 	started time.Time
 	commits atomic.Int64
 
@@ -240,9 +241,16 @@ func (w *liteWriter) begin() (joins bool, err error) {
 	return false, w.statement("begin immediate")
 }
 
-// undo takes back what a failed operation did, and nothing else.
+// undo takes back what a failed operation did, and nothing else. Where others
+// of the group have changed something, it may have failed because of that (a
+// record that one of them deleted), so it is told after their commit.
 func (w *liteWriter) undo(op *liteOp, cause error) {
-	defer op.finish(cause)
+	op.err = cause
+	if len(w.group) == 0 {
+		defer op.finish(cause)
+	} else {
+		w.refused = append(w.refused, op)
+	}
 	var err error
 	switch {
 	case !w.conn.InTransaction():
@@ -273,26 +281,30 @@ func (w *liteWriter) commit() {
 		return
 	}
 	w.commits.Add(1)
-	for i, op := range w.group {
-		op.finish(nil)
-		w.group[i] = nil
-	}
-	w.group = w.group[:0]
+	w.answer(func(op *liteOp) error { return op.err })
 	w.watchLog()
 }
 
-// failGroup takes back the whole group. Nobody in it was answered yet.
+// answer tells everyone in the group what became of their operation.
+func (w *liteWriter) answer(result func(*liteOp) error) {
+	for _, list := range [][]*liteOp{w.group, w.refused} {
+		for _, op := range list {
+			op.finish(result(op))
+		}
+		clear(list)
+	}
+	w.group, w.refused = w.group[:0], w.refused[:0]
+}
+
+// failGroup takes back the whole group. Nobody in it was answered yet, nor was
+// who failed because of what it did.
 func (w *liteWriter) failGroup(cause error) {
 	if w.conn.InTransaction() {
 		w.statement("rollback")
 	}
 	cause = fmt.Errorf("db: nothing was stored, the commit failed: %w", cause)
 	w.log.Error("commit failed", "writes", len(w.group), "error", cause)
-	for i, op := range w.group {
-		op.finish(cause)
-		w.group[i] = nil
-	}
-	w.group = w.group[:0]
+	w.answer(func(*liteOp) error { return cause })
 }
 
 func (op *liteOp) finish(err error) {
@@ -356,6 +368,10 @@ func (w *liteWriter) checkpointLoop() {
 func (w *liteWriter) restartLog() {
 	err := w.doAlone(context.Background(), func(conn *sqlite.Conn) error {
 		_, _, err := conn.Checkpoint(true)
+		select {
+		case <-w.checkpointNow: // asked for before, and done now
+		default:
+		}
 		return err
 	})
 	if err != nil && !errors.Is(err, ErrClosed) {

@@ -1,0 +1,65 @@
+package db_test
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// Who fails because of what another of the group did is told after that is
+// stored. Told before, a client could learn that a record is gone and then
+// read it.
+func TestGroupMembersLearnNothingBeforeTheCommit(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	release := occupy(t, d)
+	results := make(chan error, 3)
+	go func() {
+		results <- d.Write(ctx, func(tx db.Tx) error {
+			_, err := tx.Exec(ctx, "insert into things (n) values (1)")
+			return err
+		})
+	}()
+	waitFor(d, 1)
+	there, told := errors.New("it is there"), make(chan struct{})
+	go func() {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			var n int
+			if err := tx.QueryRow(ctx, "select n from things").Scan(&n); err != nil {
+				return err
+			}
+			return there
+		})
+		close(told)
+		if !errors.Is(err, there) {
+			err = errors.Join(errors.New("the second did not see the first"), err)
+		} else {
+			err = nil
+		}
+		results <- err
+	}()
+	waitFor(d, 2)
+	go func() {
+		results <- d.Write(ctx, func(db.Tx) error {
+			for range 10_000 { // time enough for one who was told
+				runtime.Gosched()
+			}
+			select {
+			case <-told:
+				return errors.New("the second was told before the first was stored")
+			default:
+				return nil
+			}
+		})
+	}()
+	waitFor(d, 3)
+	release()
+	for range cap(results) {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,279 @@
+package record_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/db"
+	"kartei/dbtest"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// clients is how many act at the same time, calls how many each makes.
+const clients, calls = 6, 40
+
+// TestRevisionsAreLinearizable lets clients read, change and delete the same
+// few contacts at the same time. There must be an order of the calls, each
+// between its beginning and its end, in which a contact is a register whose
+// revision is compared before it is set.
+func TestRevisionsAreLinearizable(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		who := o.As(access.Member)
+		ids := make([]string, 3)
+		for i := range ids {
+			ids[i] = who.Do("POST", "/contacts", `{"lastName":"new"}`).Want(201).Text("id")
+		}
+		check(t, register, record(func(client int, call func(func() (any, any))) {
+			random := rand.New(rand.NewPCG(uint64(client), 2))
+			seen := make([]int64, len(ids)) // the revision that this client saw last
+			for n := range calls {
+				i := random.IntN(len(ids))
+				in := act{contact: ids[i], method: "PATCH", revision: max(1, seen[i]-int64(random.IntN(4)/3)), value: fmt.Sprintf("%d-%d", client, n)}
+				switch n := random.IntN(40); {
+				case n < 12:
+					in.method = "GET"
+				case n < 20:
+					in.revision = 0 // any
+				case n < 21:
+					in.method = "DELETE"
+				}
+				call(func() (any, any) {
+					out := in.do(who)
+					seen[i] = max(seen[i], out.revision)
+					return in, out
+				})
+			}
+		}))
+	})
+}
+
+// act is one call on a contact; revision is that of If-Match, 0 for *.
+type act struct {
+	contact, method, value string
+	revision               int64
+}
+
+// outcome is what a call answered: status, and the revision and the name of
+// the contact as far as it told.
+type outcome struct {
+	status   int
+	revision int64
+	value    string
+}
+
+func (a act) do(c *apitest.Client) outcome {
+	match, body := "*", any(nil)
+	if a.revision > 0 {
+		match = fmt.Sprintf(`"r%d"`, a.revision)
+	}
+	if a.method == "GET" {
+		match = ""
+	}
+	if a.method == "PATCH" {
+		body = fmt.Sprintf(`{"lastName":%q}`, a.value)
+	}
+	answer := c.Do(a.method, "/contacts/"+a.contact, body, "If-Match", match)
+	out := outcome{status: answer.Status}
+	if answer.Status == 200 {
+		v := answer.JSON()
+		out.revision, out.value = int64(v["revision"].(float64)), v["lastName"].(string)
+	}
+	if answer.Status == 412 {
+		out.revision = int64(answer.JSON()["currentRevision"].(float64))
+	}
+	return out
+}
+
+// state is a contact as the model has it.
+type state struct {
+	revision int64
+	value    string
+	deleted  bool
+}
+
+// register says what a contact may answer.
+var register = porcupine.Model{
+	Partition: partition(func(in any) string { return in.(act).contact }),
+	Init:      func() any { return state{1, "new", false} },
+	Step: func(s, in, out any) (bool, any) {
+		now, call, got := s.(state), in.(act), out.(outcome)
+		next := state{now.revision + 1, call.value, false}
+		switch {
+		case got.status == 429: // refused because of others, nothing done
+			return call.method != "GET", now
+		case now.deleted:
+			return got.status == 404, now
+		case call.method == "GET":
+			return got == outcome{200, now.revision, now.value}, now
+		case call.revision != 0 && call.revision != now.revision:
+			return got == outcome{412, now.revision, ""}, now
+		case call.method == "DELETE":
+			return got == outcome{204, 0, ""}, state{deleted: true}
+		}
+		return got == outcome{200, next.revision, next.value}, next
+	},
+	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v -> %+v", in, out) },
+}
+
+// TestIdempotencyIsLinearizable lets clients create with the same few keys at
+// the same time, some with another body. Each key makes one contact; whoever
+// comes later gets the same bytes again, and only who comes while another is
+// at it may be told to wait.
+func TestIdempotencyIsLinearizable(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		who := o.As(access.Member)
+		history := record(func(client int, call func(func() (any, any))) {
+			random := rand.New(rand.NewPCG(uint64(client), 3))
+			for n := range calls {
+				// Keys come into use one after the other, so that first uses meet.
+				in := creation{key: strconv.Itoa(n/5*2 + random.IntN(2)), body: `{"lastName":"Berg"}`}
+				if random.IntN(5) == 0 {
+					in.body = `{"lastName":"Tal"}`
+				}
+				call(func() (any, any) { return in, in.do(who) })
+			}
+		})
+		check(t, once, history)
+		made := map[string]bool{}
+		for i, op := range history {
+			in, out := op.Input.(creation), op.Output.(reply)
+			if out.status == 201 && !out.replayed {
+				made[in.key] = true
+			}
+			if out.status == 409 && !overlaps(history, i) {
+				t.Errorf("409 for key %s although no other call was using it", in.key)
+			}
+		}
+		if n := who.Do("GET", "/contacts/count", nil).Want(200).JSON()["count"]; n != float64(len(made)) {
+			t.Errorf("%v contacts, %d keys were used", n, len(made))
+		}
+	})
+}
+
+// overlaps reports whether another call with the same key ran at the same time.
+func overlaps(history []porcupine.Operation, i int) bool {
+	one := history[i]
+	for j, other := range history {
+		if j != i && other.Input.(creation).key == one.Input.(creation).key && other.Call < one.Return && one.Call < other.Return {
+			return true
+		}
+	}
+	return false
+}
+
+type creation struct{ key, body string }
+
+type reply struct {
+	status   int
+	replayed bool
+	body     string
+}
+
+func (c creation) do(who *apitest.Client) reply {
+	a := who.Do("POST", "/contacts", c.body, "Idempotency-Key", c.key)
+	r := reply{status: a.Status, replayed: a.Header.Get("Idempotent-Replayed") == "true"}
+	if a.Status == 201 {
+		r.body = string(a.Body)
+	}
+	return r
+}
+
+// used is what became of a key: which body it came with and what was answered.
+type used struct{ sent, answered string }
+
+// once says what a creation may answer.
+var once = porcupine.Model{
+	Partition: partition(func(in any) string { return in.(creation).key }),
+	Init:      func() any { return used{} },
+	Step: func(s, in, out any) (bool, any) {
+		key, call, got := s.(used), in.(creation), out.(reply)
+		switch {
+		case got.status == 409 || got.status == 429:
+			return true, key
+		case key == used{}:
+			return got.status == 201 && !got.replayed, used{call.body, got.body}
+		case key.sent != call.body:
+			return got.status == 422, key
+		}
+		return got == reply{201, true, key.answered}, key
+	},
+	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v -> %+v", in, out) },
+}
+
+// record lets all clients make their calls at the same time and writes down
+// when each call began, when it ended, and what it answered.
+func record(act func(client int, call func(func() (any, any)))) []porcupine.Operation {
+	var mu sync.Mutex
+	var history []porcupine.Operation
+	var working sync.WaitGroup
+	begin := time.Now()
+	for client := range clients {
+		working.Go(func() {
+			act(client, func(do func() (in, out any)) {
+				called := time.Since(begin)
+				in, out := do()
+				returned := time.Since(begin)
+				mu.Lock()
+				defer mu.Unlock()
+				history = append(history, porcupine.Operation{
+					ClientId: client, Input: in, Call: int64(called), Output: out, Return: int64(returned),
+				})
+			})
+		})
+	}
+	working.Wait()
+	return history
+}
+
+// check fails the test unless there is an order in which the model gives the
+// answers of the history.
+func check(t *testing.T, model porcupine.Model, history []porcupine.Operation) {
+	t.Helper()
+	busy := 0
+	for _, op := range history {
+		if strings.Contains(fmt.Sprintf("%+v", op.Output), "status:429") {
+			busy++
+		}
+	}
+	if busy > len(history)/2 {
+		t.Errorf("%d of %d calls were refused", busy, len(history))
+	}
+	for _, part := range model.Partition(history) {
+		alone := model
+		alone.Partition = nil
+		if result := porcupine.CheckOperationsTimeout(alone, part, time.Minute); result != porcupine.Ok {
+			var lines []string
+			for _, op := range part {
+				lines = append(lines, fmt.Sprintf("%9d %9d client %d: %s", op.Call, op.Return, op.ClientId, model.DescribeOperation(op.Input, op.Output)))
+			}
+			t.Errorf("no order explains these calls (%s):\n%s", result, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// partition divides a history by what its calls are about.
+func partition(about func(in any) string) func([]porcupine.Operation) [][]porcupine.Operation {
+	return func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
+		place := map[string]int{}
+		for _, op := range history {
+			name := about(op.Input)
+			i, known := place[name]
+			if !known {
+				i = len(parts)
+				place[name], parts = i, append(parts, nil)
+			}
+			parts[i] = append(parts[i], op)
+		}
+		return parts
+	}
+}
