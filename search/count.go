@@ -32,10 +32,6 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 	return len(f.hits.IDs), f.hits.More, err
 }
 
-const selectPositions = `select position from search_postings
-	where organization = $1 and family = $2 and audience in ($3, $4) and rank in (0, 1, 2) and word >= $5 and word < $6
-	limit $7`
-
 // countOne counts from the postings alone. A record has one posting of a word.
 // It may have several of words that begin alike: then a quarter more are read
 // than wanted, and each record is counted once.

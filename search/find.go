@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -123,9 +124,30 @@ type finder struct {
 	hits   Hits
 }
 
-const countPostings = `select count(*) from (select 1 from search_postings
-	where organization = $1 and family = $2 and audience in ($3, $4) and rank in (0, 1, 2) and word >= $5 and word < $6
-	limit $7) p`
+// everywhere writes a union over both audiences and all ranks of the postings
+// between two words. Each arm names the index's first columns by equality: of
+// a list of values PostgreSQL may make a filter, and read the whole index.
+func everywhere(columns string) string {
+	var arms []string
+	for _, audience := range []string{"$3", "$4"} {
+		for rank := range ranks {
+			arms = append(arms, fmt.Sprintf(`select %s from search_postings where organization = $1 and family = $2
+		and audience = %s and rank = %d and word >= $5 and word < $6`, columns, audience, rank))
+		}
+	}
+	return strings.Join(arms, "\n\tunion all\n\t") + "\n\tlimit $7"
+}
+
+// content fetches the id and the words of the record of posting p. A subquery
+// leaves no engine a choice: it is a look-up by key for each posting.
+const content = `(select d.id || ' ' || d.words from search_documents d
+	where d.organization = $1 and d.family = $2 and d.position = p.position)`
+
+var (
+	countPostings   = `select count(*) from (` + everywhere("1") + `) p`
+	selectPositions = everywhere("position")
+	selectDocuments = `select p.position, ` + content + ` from (` + everywhere("position") + `) p`
+)
 
 // candidates is how many words of a query are counted: the longest.
 const candidates = 8
@@ -173,12 +195,6 @@ func (f *finder) between(from, to string, limit int) (n int, err error) {
 	return n, err
 }
 
-const selectDocuments = `select d.id, d.position, d.words from (
-	select distinct position from (select position from search_postings
-		where organization = $1 and family = $2 and audience in ($3, $4) and rank in (0, 1, 2) and word >= $5 and word < $6
-		limit $7) p) p
-	join search_documents d on d.organization = $1 and d.family = $2 and d.position = p.position`
-
 // hit is a record that matches.
 type hit struct {
 	id string
@@ -205,16 +221,18 @@ func (f *finder) sorted() (done bool, err error) {
 	defer rows.Close()
 	var list []hit
 	for rows.Next() {
-		var id, words string
 		var position int64
-		if err := rows.Scan(&id, &position, &words); err != nil {
+		var text string
+		if err := rows.Scan(&position, &text); err != nil {
 			return false, err
 		}
+		id, words, _ := strings.Cut(text, " ")
 		if k, ok := f.query.rate(words, position); ok && !f.shown(k) {
 			list = append(list, hit{id, k})
 		}
 	}
 	slices.SortFunc(list, func(a, b hit) int { return a.compare(b.key) })
+	list = slices.Compact(list)
 	if f.hits.More = len(list) > f.limit; f.hits.More {
 		list = list[:f.limit]
 		f.hits.Next = Position{Driver: f.from.Driver, After: &list[f.limit-1].key}
@@ -230,16 +248,16 @@ func (f *finder) shown(k key) bool {
 	return f.from.After != nil && k.compare(*f.from.After) <= 0
 }
 
-// Both audiences are walked in the order of the index at once. The rows may
-// come in any order: the join need not keep it.
-const selectPostings = `select p.word, p.position, d.id, d.words from (
-	select word, position from search_postings
+// Each audience is walked in the order of the index, and both are put together
+// afterwards: so no engine sorts.
+const selectPostings = `select p.word, p.position, ` + content + ` from (
+	select * from (select word, position from search_postings
 		where organization = $1 and family = $2 and audience = $3 and rank = $4 and (word, position) > ($5, $6) and word < $7
+		order by word, position limit $8) a
 	union all
-	select word, position from search_postings
-		where organization = $1 and family = $2 and audience = $8 and rank = $4 and (word, position) > ($5, $6) and word < $7
-	order by word, position limit $9) p
-	join search_documents d on d.organization = $1 and d.family = $2 and d.position = p.position`
+	select * from (select word, position from search_postings
+		where organization = $1 and family = $2 and audience = $9 and rank = $4 and (word, position) > ($5, $6) and word < $7
+		order by word, position limit $8) b) p`
 
 // candidate is a posting of the driver with its record.
 type candidate struct {
@@ -287,7 +305,7 @@ func (f *finder) walk(left int) error {
 // read returns the next n postings of the driver after here.
 func (f *finder) read(here at, n int) ([]candidate, error) {
 	rows, err := f.tx.Query(f.ctx, selectPostings, f.scope.Organization, f.scope.Family,
-		f.scope.Audiences[0], int64(here.Rank), here.Word, here.Position, f.driver.end(), f.scope.Audiences[1], n)
+		f.scope.Audiences[0], int64(here.Rank), here.Word, here.Position, f.driver.end(), n, f.scope.Audiences[1])
 	if err != nil {
 		return nil, err
 	}
@@ -295,15 +313,17 @@ func (f *finder) read(here at, n int) ([]candidate, error) {
 	list := make([]candidate, 0, n)
 	for rows.Next() {
 		c := candidate{at: at{Rank: here.Rank}}
-		if err := rows.Scan(&c.Word, &c.Position, &c.id, &c.words); err != nil {
+		var text string
+		if err := rows.Scan(&c.Word, &c.Position, &text); err != nil {
 			return nil, err
 		}
+		c.id, c.words, _ = strings.Cut(text, " ")
 		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b candidate) int {
 		return cmp.Or(strings.Compare(a.Word, b.Word), cmp.Compare(a.Position, b.Position))
 	})
-	return list, rows.Err()
+	return list[:min(n, len(list))], rows.Err()
 }
 
 // takes reports whether the record is a hit and this posting is the one that
