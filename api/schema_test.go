@@ -401,7 +401,7 @@ func TestBrokenDocuments(t *testing.T) {
 	}
 }
 
-func FuzzBody(f *testing.F) {
+func FuzzBodyRules(f *testing.F) {
 	r := currentRules(f)
 	for _, seed := range []string{
 		"", "{}", "[]", "null", `{"firstName":"Anna"}`, `{"firstName":"a","firstName":"b"}`, `{"email":"a@b.example","tags":["a",""]}`,
@@ -440,7 +440,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-func FuzzQuery(f *testing.F) {
+func FuzzQueryRules(f *testing.F) {
 	r := currentRules(f)
 	for _, seed := range []string{
 		"", "limit=5", "limit=-0&limit=1", "q=M%C3%BCller", "q=%ff&%ff=q", "updatedSince=2026-11-01T00:00:00%2B01:00", "updatedSince=2026-11-01T00:00:00+01:00",
