@@ -239,13 +239,25 @@ func TestDuplicateIsToldApart(t *testing.T) {
 				t.Errorf("error tells data: %v", err)
 			}
 		}
-		// A violation that SQLite finds only after `returning` has handed out rows.
-		err := d.Write(ctx, func(tx db.Tx) error {
-			var n int
-			return tx.QueryRow(ctx, "insert into parts (n, kind) values (99, 'a') returning n").Scan(&n)
-		})
-		if err == nil {
-			t.Error("broken reference was stored through returning")
+		// The statement itself fails, not only the commit that it shares with others.
+		for name, insert := range map[string]func(tx db.Tx, query string) error{
+			"row": func(tx db.Tx, query string) error { return tx.QueryRow(ctx, query).Scan(new(int)) },
+			"rows": func(tx db.Tx, query string) error {
+				rows, err := tx.Query(ctx, query)
+				if err != nil {
+					return err
+				}
+				rows.Next()
+				rows.Close()
+				return rows.Err()
+			},
+		} {
+			d.Write(ctx, func(tx db.Tx) error {
+				if err := insert(tx, "insert into parts (n, kind) values (99, 'a') returning n"); err == nil {
+					t.Errorf("%s: broken reference was stored through returning", name)
+				}
+				return nil
+			})
 		}
 		if n := count(t, d); n != 1 {
 			t.Errorf("%d rows, want 1", n)
@@ -540,6 +552,33 @@ func TestTransactionEndsWithItsFunction(t *testing.T) {
 			if err := tx.QueryRow(ctx, "select 1").Scan(new(int)); err == nil {
 				t.Error("a transaction works after its end")
 			}
+		}
+	})
+}
+
+// A statement has its effect also when its rows are not read.
+func TestReturningUnread(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		err := d.Write(ctx, func(tx db.Tx) error {
+			for i := range 3 {
+				rows, err := tx.Query(ctx, "insert into things (n) values ($1), ($2) returning n", 2*i, 2*i+1)
+				if err != nil {
+					return err
+				}
+				for range i {
+					rows.Next()
+				}
+				rows.Close()
+				rows.Close()
+				if err := rows.Err(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if n := count(t, d); err != nil || n != 6 {
+			t.Errorf("%d rows, want 6 (%v)", n, err)
 		}
 	})
 }

@@ -100,19 +100,23 @@ func TestReplicasMigrateOnce(t *testing.T) {
 	set := map[string]string{}
 	for i := 1; i <= 5; i++ {
 		// Applied twice, each of these fails.
-		set[fmt.Sprintf("%04d_t.sql", i)] = fmt.Sprintf("create table t%d (n bigint); insert into t%d (n) values (1);", i, i)
+		set[fmt.Sprintf("%04d_t.sql", i)] = fmt.Sprintf("create table t%d (n bigint);", i)
 	}
+	set["0001_t.sql"] += "select pg_sleep(0.5);" // so that all have come before one is done
 	var wait sync.WaitGroup
+	start := make(chan struct{})
 	for range 4 {
 		d := dbtest.Open(t, url, db.Options{Readers: 1})
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
+			<-start
 			if schema, err := db.MigrateFiles(ctx, d, files(set)); err != nil || schema.Version != 5 {
 				t.Errorf("%+v, %v", schema, err)
 			}
 		}()
 	}
+	close(start)
 	wait.Wait()
 }
 

@@ -292,11 +292,5 @@ func (r *liteRow) Scan(dest ...any) error {
 	if !found {
 		return ErrNoRows
 	}
-	if err := scanRow(s, dest); err != nil {
-		return err
-	}
-	if err := s.Finish(); err != nil {
-		return t.fail(err)
-	}
-	return nil
+	return scanRow(s, dest)
 }

@@ -204,8 +204,8 @@ func (s *Stmt) Step() (bool, error) {
 	}
 }
 
-// Finish steps a statement that writes to its end: only there SQLite checks
-// what it has to check, although `returning` has handed out rows before.
+// Finish steps a statement that writes to its end, so that it has its effect
+// also where nobody asked for its rows. Of a query it drops the rest.
 func (s *Stmt) Finish() error {
 	if s.readOnly {
 		return nil
