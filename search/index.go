@@ -17,7 +17,8 @@ type Subject struct {
 	// Family is the record's kind, for example contact. It is part of every
 	// posting, so it is short.
 	Family string
-	ID     string
+	// ID holds no space.
+	ID string
 	// Created is the tick of the record's creation: unique in the
 	// organization, and the order of hits that are otherwise alike.
 	Created clock.Micros
@@ -26,7 +27,7 @@ type Subject struct {
 	Owner   string
 }
 
-// Everyone and Admins are the audiences that are not one principal.
+// The audiences that are not one principal.
 const (
 	everyone = ""
 	admins   = "*"
