@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,8 +124,7 @@ func (o *Office) Organization(name string) (live, sandbox string) {
 // User makes a user of the office, or of another organization, and returns its id.
 func (o *Office) User(role access.Role, organization ...string) string {
 	o.Helper()
-	users++
-	in := access.NewPrincipal{Organization: o.ID, Name: "Petra Morgenstern", Email: fmt.Sprintf("user%d@example.com", users), Role: role}
+	in := access.NewPrincipal{Organization: o.ID, Name: "Petra Morgenstern", Email: fmt.Sprintf("user%d@example.com", users.Add(1)), Role: role}
 	if len(organization) > 0 {
 		in.Organization = organization[0]
 	}
@@ -135,7 +135,7 @@ func (o *Office) User(role access.Role, organization ...string) string {
 	return info.ID
 }
 
-var users int
+var users atomic.Int64
 
 // Key makes a test key for a principal; no scopes means all.
 func (o *Office) Key(principal string, scopes ...string) string {
@@ -233,8 +233,7 @@ func (c *Client) Request(method, path string, body any, headers ...string) *http
 		h.Set("Svc-Preview", "true")
 	}
 	if method == "POST" {
-		keys++
-		h.Set("Idempotency-Key", fmt.Sprintf("test-%d", keys))
+		h.Set("Idempotency-Key", fmt.Sprintf("test-%d", keys.Add(1)))
 	}
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i+1] == "" {
@@ -248,7 +247,7 @@ func (c *Client) Request(method, path string, body any, headers ...string) *http
 	return r
 }
 
-var keys int
+var keys atomic.Int64
 
 // Want fails the test unless the answer has the status and, for a problem, the code.
 func (a *Answer) Want(status int, code ...string) *Answer {

@@ -51,8 +51,7 @@ func (c *Client) Text(w Wire) string {
 		h = append(h, "Svc-Preview: true")
 	}
 	if w.Method == "POST" {
-		keys++
-		h = append(h, "Idempotency-Key: wire-"+strconv.Itoa(keys))
+		h = append(h, "Idempotency-Key: wire-"+strconv.FormatInt(keys.Add(1), 10))
 	}
 	if w.Body != "" || w.Method == "POST" || w.Method == "PATCH" {
 		h = append(h, "Content-Type: application/json", "Content-Length: "+strconv.Itoa(len(w.Body)))
