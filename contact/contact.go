@@ -138,7 +138,9 @@ func (f *Fields) References() []record.Reference {
 }
 
 // Words returns what a contact is found by: names weigh most, then how and
-// where it is reached, then notes.
+// where it is reached, then notes. Street and region are left out: each word
+// that few others share costs a page of the log with every contact, and
+// nobody looks for a client by either.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	add := func(rank search.Rank, texts ...*string) {
@@ -156,7 +158,7 @@ func (f *Fields) Words() *search.Document {
 		}
 	}
 	if a := f.Address; a != nil {
-		add(search.Detail, a.Street, a.PostalCode, a.City, a.Region)
+		add(search.Detail, a.PostalCode, a.City)
 	}
 	for _, tag := range f.Tags {
 		d.Add(search.Detail, tag)

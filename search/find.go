@@ -68,7 +68,7 @@ type bounds struct {
 	step  int // postings read at once, the first time a page and a little more
 }
 
-var usual = bounds{few: 500, rare: 2000, walk: 1000, count: 500, step: 250}
+var usual = bounds{few: 500, rare: 2000, walk: 1000, count: 10_000, step: 250}
 
 // Find returns the records that match every word of q, at most limit, from
 // where the page before ended (nil for the first).
