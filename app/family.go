@@ -25,5 +25,5 @@ func Visible(alias string, a *access.Actor, me string) string {
 	if a.SeesAll() {
 		return me + " = " + me
 	}
-	return alias + ".audience in ('', " + me + ")"
+	return "coalesce(nullif(" + alias + ".audience, ''), " + me + ") = " + me
 }

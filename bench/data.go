@@ -46,24 +46,36 @@ type office struct {
 // prepare returns an office with n contacts: a copy of a folder that is kept
 // in root, and filled there if it is not.
 func prepare(ctx context.Context, root string, n int) (*office, error) {
-	kept := filepath.Join(root, strconv.Itoa(n))
-	if !isFilled(kept, n) {
-		if err := os.RemoveAll(kept); err != nil {
-			return nil, err
-		}
-		if err := fill(ctx, kept, n); err != nil {
-			return nil, fmt.Errorf("fill %s: %w", kept, err)
-		}
+	if err := ensure(ctx, root, n); err != nil {
+		return nil, err
 	}
 	dir, err := os.MkdirTemp(root, "run-")
 	if err != nil {
 		return nil, err
 	}
-	if err := copyFolder(kept, dir); err != nil {
+	if err := copyFolder(keptIn(root, n), dir); err != nil {
 		return nil, err
 	}
 	o := &office{dir: dir, records: n}
 	return o, o.open(ctx)
+}
+
+func keptIn(root string, n int) string { return filepath.Join(root, strconv.Itoa(n)) }
+
+// ensure fills the folder that is kept for n contacts unless it is.
+func ensure(ctx context.Context, root string, n int) error {
+	kept := keptIn(root, n)
+	if isFilled(kept, n) {
+		return nil
+	}
+	progress("%d contacts: filling %s", n, kept)
+	if err := os.RemoveAll(kept); err != nil {
+		return err
+	}
+	if err := fill(ctx, kept, n); err != nil {
+		return fmt.Errorf("fill %s: %w", kept, err)
+	}
+	return nil
 }
 
 func isFilled(dir string, n int) bool {
@@ -103,7 +115,11 @@ func fill(ctx context.Context, dir string, n int) error {
 	}
 	services := &app.Services{Families: []app.Family{contact.Contacts.Family}}
 	began := time.Now()
+	done := 0
 	for batch := range batches(newPeople(made.Users), n) {
+		if done += len(batch); done%100_000 == 0 {
+			progress("%d contacts after %s", done, time.Since(began).Round(time.Second))
+		}
 		err := d.Write(ctx, func(tx db.Tx) error {
 			call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
 			for i := range batch {

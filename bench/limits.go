@@ -109,8 +109,8 @@ func (l *loop) run() (result, error) {
 	defer statement.Close()
 	begin := time.Now().Add(warmUp)
 	end := begin.Add(l.Time)
-	rows := 0
-	for i := 0; ; i++ {
+	rows, i := 0, 0
+	for ; ; i++ {
 		now := time.Now()
 		if now.After(end) {
 			break
@@ -122,5 +122,5 @@ func (l *loop) run() (result, error) {
 			rows++
 		}
 	}
-	return result{Answers: rows, PerSecond: float64(rows) / l.Time.Seconds()}, nil
+	return result{Answers: rows, PerSecond: float64(rows) / l.Time.Seconds(), Sent: i}, nil
 }

@@ -42,6 +42,12 @@ type result struct {
 	P90       float64 `json:"p90"`
 	P99       float64 `json:"p99"`
 	Max       float64 `json:"max"`
+	// CPU is the processor time that the server took for an answer, Client that
+	// of the load generator, both in microseconds and warm-up included.
+	CPU    float64 `json:"cpu,omitempty"`
+	Client float64 `json:"client,omitempty"`
+	// Sent counts the answers of the warm-up too.
+	Sent int `json:"sent"`
 }
 
 // generate is the process of the load generator: it runs each load that comes
@@ -71,9 +77,10 @@ func (l *load) run() result {
 	var wait sync.WaitGroup
 	for range l.Connections {
 		wait.Go(func() {
-			mine, err := l.drive(begin, end)
+			mine, sent, err := l.drive(begin, end)
 			mu.Lock()
 			defer mu.Unlock()
+			r.Sent += sent
 			times = append(times, mine...)
 			if err != nil {
 				r.Failures++
@@ -96,30 +103,29 @@ func (l *load) run() result {
 }
 
 // drive sends one request after the other over one connection and returns how
-// long those took that began between begin and end. It stops at the first
-// answer that is not the one wanted.
-func (l *load) drive(begin, end time.Time) ([]time.Duration, error) {
+// long those took that began between begin and end, and how many there were at
+// all. It stops at the first answer that is not the one wanted.
+func (l *load) drive(begin, end time.Time) (times []time.Duration, sent int, err error) {
 	conn, err := net.Dial("tcp", l.Address)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer conn.Close()
 	conn.SetDeadline(end.Add(10 * time.Second))
 	answers := bufio.NewReaderSize(conn, 64<<10)
-	var times []time.Duration
 	var request []byte
-	for {
+	for ; ; sent++ {
 		request = append(request[:0], l.Requests[rand.IntN(len(l.Requests))]...)
 		refresh(request)
 		start := time.Now()
 		if start.After(end) {
-			return times, nil
+			return times, sent, nil
 		}
 		if _, err := conn.Write(request); err != nil {
-			return times, err
+			return times, sent, err
 		}
 		if err := take(answers, l.Want); err != nil {
-			return times, err
+			return times, sent, err
 		}
 		if start.After(begin) {
 			times = append(times, time.Since(start))

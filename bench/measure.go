@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,9 +39,8 @@ type place struct {
 // series is one measurement that every round repeats.
 type series struct {
 	name string
-	// of is the server that is profiled; nil for a limit.
-	of  *place
-	run func() (result, error)
+	of   target
+	run  func() (result, error)
 }
 
 // start prepares offices, servers, limits and loads.
@@ -106,14 +106,24 @@ func (b *bench) helper(ctx context.Context, role string) (*helper, error) {
 	return h, err
 }
 
-// bare starts a bare server and returns its address.
-func (b *bench) bare(ctx context.Context, a answer) (address string, err error) {
+// target is what a load is sent to.
+type target struct {
+	address string
+	pid     int
+	place   *place // nil for a bare server
+}
+
+// bare starts a bare server.
+func (b *bench) bare(ctx context.Context, a answer) (target, error) {
 	h, err := b.helper(ctx, "bare")
 	if err != nil {
-		return "", err
+		return target{}, err
 	}
-	return address, h.ask(a, &address)
+	t := target{pid: h.command.Process.Pid}
+	return t, h.ask(a, &t.address)
 }
+
+func (p *place) target() target { return target{p.address, p.command.Process.Pid, p} }
 
 // end ends every process and removes the copies of the data.
 func (b *bench) end() {
@@ -146,47 +156,48 @@ const (
 	countAll   = "count"
 	countFew   = "count, few hits"
 	countMany  = "count, many hits"
-	postLoop   = "insert loop"
+	postLoop   = "post, insert loop"
 	postLarge  = "post"
 )
 
 // plan lists the series in the order in which a round runs them: what is
 // compared stands side by side.
-func (b *bench) plan(bareGet, bareList string) error {
-	b.add(getBare, nil, bareGet, 16, []string{b.large.get("/contacts/" + b.large.ids[0])})
-	b.add(getLarge, b.large, "", 16, b.large.gets())
+func (b *bench) plan(bareGet, bareList target) error {
+	large := b.large.target()
+	b.add(getBare, bareGet, 16, []string{b.large.get("/contacts/" + b.large.ids[0])})
+	b.add(getLarge, large, 16, b.large.gets())
 	if b.small != nil {
-		b.add(getSmall, b.small, "", 16, b.small.gets())
+		b.add(getSmall, b.small.target(), 16, b.small.gets())
 	}
 	hundredth, err := b.large.hundredthPage()
 	if err != nil {
 		return err
 	}
 	first := "/contacts?limit=25"
-	b.add(listBare, nil, bareList, 16, []string{b.large.get(first)})
-	b.add(listLarge, b.large, "", 16, []string{b.large.get(first)})
-	b.add(listHundth, b.large, "", 16, []string{b.large.get(hundredth)})
+	b.add(listBare, bareList, 16, []string{b.large.get(first)})
+	b.add(listLarge, large, 16, []string{b.large.get(first)})
+	b.add(listHundth, large, 16, []string{b.large.get(hundredth)})
 	if b.small != nil {
-		b.add(listSmall, b.small, "", 16, []string{b.small.get(first)})
+		b.add(listSmall, b.small.target(), 16, []string{b.small.get(first)})
 	}
 	few, many := b.large.searches("/contacts?limit=25&q=")
 	for _, n := range []int{1, 16} {
-		b.add(clients(searchFew, n), b.large, "", n, few)
-		b.add(clients(searchMany, n), b.large, "", n, many)
+		b.add(clients(searchFew, n), large, n, few)
+		b.add(clients(searchMany, n), large, n, many)
 	}
 	few, many = b.large.searches("/contacts/count?q=")
-	b.add(countAll, b.large, "", 1, []string{b.large.get("/contacts/count")})
-	b.add(countFew, b.large, "", 1, few)
-	b.add(countMany, b.large, "", 1, many)
-	b.series = append(b.series, series{postLoop, nil, func() (r result, err error) {
+	b.add(countAll, large, 1, []string{b.large.get("/contacts/count")})
+	b.add(countFew, large, 1, few)
+	b.add(countMany, large, 1, many)
+	b.series = append(b.series, series{postLoop, target{pid: b.insert.command.Process.Pid}, func() (r result, err error) {
 		return r, b.insert.ask(loop{b.large.dir, b.time(), b.contents}, &r)
 	}})
 	posts := make([]string, len(b.contents))
 	for i, body := range b.contents {
 		posts[i] = b.large.post(body)
 	}
-	b.add(postLarge, b.large, "", 64, posts)
-	b.series[len(b.series)-1].run = b.sending(b.large.address, 64, posts, http.StatusCreated)
+	b.add(postLarge, large, 64, posts)
+	b.series = slices.DeleteFunc(b.series, func(s series) bool { return !strings.HasPrefix(s.name, b.only) })
 	return nil
 }
 
@@ -195,17 +206,23 @@ func clients(name string, n int) string { return fmt.Sprintf("%s, %d", name, n) 
 
 func (b *bench) time() time.Duration { return time.Duration(b.seconds * float64(time.Second)) }
 
-func (b *bench) add(name string, of *place, address string, connections int, requests []string) {
-	if of != nil {
-		address = of.address
+// add adds a series of requests; all are GETs but those of postLarge.
+func (b *bench) add(name string, of target, connections int, requests []string) {
+	want := http.StatusOK
+	if name == postLarge {
+		want = http.StatusCreated
 	}
-	b.series = append(b.series, series{name, of, b.sending(address, connections, requests, http.StatusOK)})
+	b.series = append(b.series, series{name, of, func() (r result, err error) {
+		before := used(b.load.command.Process.Pid)
+		err = b.load.ask(load{of.address, connections, b.time(), requests, want}, &r)
+		r.Client = perAnswer(used(b.load.command.Process.Pid)-before, r)
+		return r, err
+	}})
 }
 
-func (b *bench) sending(address string, connections int, requests []string, want int) func() (result, error) {
-	return func() (r result, err error) {
-		return r, b.load.ask(load{address, connections, b.time(), requests, want}, &r)
-	}
+// perAnswer spreads processor time over all answers, in microseconds.
+func perAnswer(t time.Duration, r result) float64 {
+	return float64(t.Microseconds()) / float64(max(1, r.Sent))
 }
 
 // round runs every series once.
@@ -222,29 +239,25 @@ func (b *bench) round(ctx context.Context, n int) error {
 			return fmt.Errorf("%s: %s", s.name, r.Failure)
 		}
 		b.results[s.name] = append(b.results[s.name], r)
-		progress("%d/%d %-24s %9.0f/s   p50 %7.2f ms   p99 %7.2f ms", n+1, b.runs, s.name, r.PerSecond, r.P50, r.P99)
+		progress("%d/%d %-24s %8.0f/s   p50 %7.2f ms   p99 %7.2f ms   cpu %6.0f us   client %4.0f us",
+			n+1, b.runs, s.name, r.PerSecond, r.P50, r.P99, r.CPU, r.Client)
 	}
 	b.memory = append(b.memory, b.large.memory.take())
 	return nil
 }
 
 func (b *bench) measure(s series, n int) (r result, err error) {
-	if b.profile == "" || s.of == nil {
-		return s.run()
+	if b.profile != "" && s.of.place != nil {
+		file := fmt.Sprintf("%s-%d.pprof", strings.NewReplacer(", ", "-", " ", "-").Replace(s.name), n+1)
+		if err := s.of.place.profile(filepath.Join(b.profile, file)); err != nil {
+			return r, err
+		}
+		defer func() { err = errors.Join(err, s.of.place.profile("")) }()
 	}
-	dir, err := filepath.Abs(b.profile)
-	if err != nil {
-		return r, err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return r, err
-	}
-	file := fmt.Sprintf("%s-%d.pprof", strings.NewReplacer(", ", "-", " ", "-").Replace(s.name), n+1)
-	if err := s.of.profile(filepath.Join(dir, file)); err != nil {
-		return r, err
-	}
+	before := used(s.of.pid)
 	r, err = s.run()
-	return r, errors.Join(err, s.of.profile(""))
+	r.CPU = perAnswer(used(s.of.pid)-before, r)
+	return r, err
 }
 
 // get is a GET as an ordinary client sends it.

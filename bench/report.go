@@ -136,6 +136,7 @@ func (b *bench) figures() []figure {
 		b.within("count of all", countAll, 5),
 		b.within("count, "+few, countFew, 5),
 		b.within("count, "+many, countMany, 5))
+	list = slices.DeleteFunc(list, func(f figure) bool { return f.Value == 0 }) // not measured: --only
 	return append(list, b.memories()...)
 }
 
