@@ -163,7 +163,7 @@ func (c *call) notModified() error {
 	if c.result.etag == "" || c.op.Writes() {
 		return nil
 	}
-	if slices.Contains(c.ifNoneMatch, "*") || slices.Contains(c.ifNoneMatch, c.result.etag) {
+	if c.ifNoneMatchAny || slices.Contains(c.ifNoneMatch, c.result.etag) {
 		return errNotModified
 	}
 	return nil

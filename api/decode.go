@@ -71,7 +71,9 @@ func (c *call) decodeHeaders() error {
 				c.idempotency = key
 			}
 		}
-	} else if values := c.Header["If-None-Match"]; len(values) > 0 {
+	} else if values := c.Header["If-None-Match"]; isStar(values) {
+		c.ifNoneMatchAny = true
+	} else if len(values) > 0 {
 		tags, ok := entityTags(values)
 		if !ok {
 			fail("If-None-Match", fault.InvalidFormat)
@@ -178,47 +180,41 @@ func precondition(values []string) (app.Precondition, bool) {
 	if len(values) == 0 {
 		return app.Precondition{}, true
 	}
-	if len(values) == 1 && strings.TrimSpace(values[0]) == "*" {
+	if isStar(values) {
 		return app.Precondition{Sent: true, Any: true}, true
 	}
 	tags, ok := entityTags(values)
 	p := app.Precondition{Sent: true}
 	for _, t := range tags {
-		if !strings.HasPrefix(t, "W/") && t != "*" {
+		if !strings.HasPrefix(t, "W/") {
 			p.Tags = append(p.Tags, t)
 		}
 	}
-	return p, ok && !slices.Contains(tags, "*")
+	return p, ok
 }
 
-// entityTags splits a list of entity tags. A tag comes without its quotes, a
-// weak one with W/ in front; a lone * comes as itself.
+// isStar tells * from a list of tags, in which "*" in quotes is an ordinary one.
+func isStar(values []string) bool {
+	return len(values) == 1 && strings.Trim(values[0], " \t") == "*"
+}
+
+// entityTags splits a list of one or more entity tags. A tag comes without its
+// quotes, a weak one with W/ in front. Empty entries are passed over (RFC
+// 9110, section 5.6.1.2).
 func entityTags(values []string) (tags []string, ok bool) {
 	for _, rest := range values {
-		for first := true; ; first = false {
-			rest = strings.TrimLeft(rest, " \t")
-			if rest == "" && first && len(tags) == 0 {
-				return nil, false
-			}
-			if strings.HasPrefix(rest, "*") && len(tags) == 0 && strings.TrimRight(rest, " \t") == "*" && len(values) == 1 {
-				return []string{"*"}, true
-			}
+		for rest = strings.TrimLeft(rest, " \t,"); rest != ""; rest = strings.TrimLeft(rest, " \t,") {
 			tag, after, ok := entityTag(rest)
 			if !ok {
 				return nil, false
 			}
 			tags = append(tags, tag)
-			rest = strings.TrimLeft(after, " \t")
-			if rest == "" {
-				break
-			}
-			if rest[0] != ',' {
+			if rest = strings.TrimLeft(after, " \t"); rest != "" && rest[0] != ',' {
 				return nil, false
 			}
-			rest = rest[1:]
 		}
 	}
-	return tags, true
+	return tags, len(tags) > 0
 }
 
 // entityTag takes one tag off the front of s: opaque text of visible

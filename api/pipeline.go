@@ -93,7 +93,9 @@ type call struct {
 	body        []byte
 	ifMatch     app.Precondition
 	ifNoneMatch []string
-	idempotency string
+	// ifNoneMatchAny is If-None-Match: *.
+	ifNoneMatchAny bool
+	idempotency    string
 
 	result   result // run
 	replayed bool

@@ -609,7 +609,7 @@ func TestWalkPreconditions(t *testing.T) {
 		for _, malformed := range []string{"r1", `"r1`, `r1"`, `W/r1`, `w/"r1"`, `"r1" "r2"`, `*, "r1"`, `"r1", *`, "**", ",", `"r1";`, `"a b"`, "\"a\x7fb\""} {
 			wantFields(t, send(malformed).Want(400, "INVALID_REQUEST"), "If-Match INVALID_FORMAT")
 		}
-		for _, stale := range []string{`"r2"`, `"r0"`, `"r01"`, `"R1"`, `W/"r1"`, `""`, `"r2", W/"r1"`, `"99999999999999999999"`} {
+		for _, stale := range []string{`"r2"`, `"*"`, `"r0"`, `"r01"`, `"R1"`, `W/"r1"`, `""`, `"r2", W/"r1"`, `"99999999999999999999"`} {
 			if got := send(stale).Want(412, "PRECONDITION_FAILED").JSON()["currentRevision"]; got != 1.0 {
 				t.Errorf("%s, %s: currentRevision %v", op.ID, stale, got)
 			}
@@ -617,7 +617,7 @@ func TestWalkPreconditions(t *testing.T) {
 		r := c.Request(op.Method, at, body)
 		r.Header["If-Match"] = []string{`"r7"`, `"r8"`}
 		c.Send(r).Want(412, "PRECONDITION_FAILED")
-		send(` W/"r9" , "r1"`).Want(op.Run.Status())
+		send(`, W/"r9" ,, "r1",`).Want(op.Run.Status())
 	}
 }
 
@@ -894,7 +894,7 @@ func TestNotModified(t *testing.T) {
 				}
 			}
 		}
-		for _, other := range []string{`"other"`, `"R1"`, `""`} {
+		for _, other := range []string{`"other"`, `"R1"`, `""`, `"*"`, `W/"*"`} {
 			c.Do("GET", at, nil, "If-None-Match", other).Want(200)
 		}
 		wantFields(t, c.Do("GET", at, nil, "If-None-Match", "r1").Want(400, "INVALID_REQUEST"), "If-None-Match INVALID_FORMAT")
