@@ -115,11 +115,13 @@ type server struct {
 	URL, Operator string
 	// First is the first line on standard output, for kartei demo --json.
 	First string
+	temp  string // TMPDIR of the demo
 	ended chan struct{}
 	err   error // of the process, once ended is closed
 
-	mu  sync.Mutex
-	log bytes.Buffer
+	mu    sync.Mutex
+	log   bytes.Buffer
+	spoke chan struct{} // closed with the next line of the log
 }
 
 // start runs the binary until it says that it is ready. It is ended with the
@@ -146,7 +148,7 @@ func launch(args ...string) (*server, error) {
 // launchCommand starts a serving command and waits for its words. There is no
 // polling: a server says on its log when it is ready, the demo on its output.
 func launchCommand(c *exec.Cmd) (*server, error) {
-	s := &server{cmd: c, ended: make(chan struct{})}
+	s := &server{cmd: c, ended: make(chan struct{}), spoke: make(chan struct{})}
 	out, err := c.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -188,6 +190,8 @@ func (s *server) readLog(r io.Reader, ready func()) {
 		s.mu.Lock()
 		s.log.Write(lines.Bytes())
 		s.log.WriteByte('\n')
+		close(s.spoke)
+		s.spoke = make(chan struct{})
 		s.mu.Unlock()
 		var line struct{ Msg, API, Operator string }
 		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "ready" {
@@ -216,6 +220,27 @@ func (s *server) Log() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.String()
+}
+
+// says waits until the server has written a text on its log.
+func (s *server) says(t testing.TB, text string) {
+	t.Helper()
+	overdue := time.After(patience)
+	for {
+		s.mu.Lock()
+		said, spoke := strings.Contains(s.log.String(), text), s.spoke
+		s.mu.Unlock()
+		if said {
+			return
+		}
+		select {
+		case <-spoke:
+		case <-s.ended:
+			t.Fatalf("the server ended without saying %q\n%s", text, tail(s.Log()))
+		case <-overdue:
+			t.Fatalf("the server did not say %q within %s\n%s", text, patience, tail(s.Log()))
+		}
+	}
 }
 
 func tail(log string) string { return log[max(0, len(log)-4000):] }

@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestFirstHour is a newcomer's: one command, the calls of README and guide in
+// their order, and the program that the guide ends with.
+func TestFirstHour(t *testing.T) {
+	demo := startDemo(t)
+	var line struct {
+		BaseURL, WebURL, OrganizationID, SandboxID string
+		Keys                                       struct{ Full, Read string }
+		Login                                      struct{ Email, Password string }
+	}
+	decode(t, demo.First, &line)
+	if line.BaseURL != demo.URL+"/v1" || line.Login.Email == "" || line.Login.Password == "" {
+		t.Fatalf("the demo's line is %s", demo.First)
+	}
+	full, reader := teller{t, demo, line.Keys.Full}, teller{t, demo, line.Keys.Read}
+
+	// Who am I?
+	me := full.call("GET", "/me", "", 200, "")
+	var who struct {
+		Organization struct{ ID string }
+		Scopes       []string
+		APIVersion   string
+	}
+	decode(t, string(me.Body), &who)
+	if who.Organization.ID != line.SandboxID || len(who.Scopes) == 0 || who.APIVersion != "2026-11-01" {
+		t.Errorf("/me says %s", me.Body)
+	}
+
+	// An office looks like one.
+	if n := len(pageOf(t, reader.call("GET", "/contacts?limit=100", "", 200, "")).Data); n != 100 {
+		t.Errorf("the sample office has %d contacts on its first page", n)
+	}
+	hits := pageOf(t, reader.call("GET", "/contacts?limit=5&q=mueller", "", 200, ""))
+	if len(hits.Data) == 0 || !strings.Contains(hits.Data[0].LastName, "Müller") {
+		t.Errorf("q=mueller finds %+v", hits.Data)
+	}
+
+	// The life of a contact. A call that got no answer is sent again.
+	anna := `{"firstName":"Anna","lastName":"Berg"}`
+	full.call("POST", "/contacts", anna, 404, "OPERATION_NOT_IN_VERSION", "Svc-Preview", "", "Idempotency-Key", "first")
+	full.call("POST", "/contacts", anna, 400, "INVALID_REQUEST")
+	made := full.call("POST", "/contacts", anna, 201, "", "Idempotency-Key", "first")
+	again := full.call("POST", "/contacts", anna, 201, "", "Idempotency-Key", "first")
+	if again.Header.Get("Idempotent-Replayed") != "true" || !bytes.Equal(again.Body, made.Body) {
+		t.Errorf("sent again: %v %s", again.Header, again.Body)
+	}
+	path := strings.TrimPrefix(made.Header.Get("Location"), "/v1")
+	full.call("PATCH", path, `{"jobTitle":"Notarin"}`, 428, "PRECONDITION_REQUIRED")
+	full.call("PATCH", path, `{"jobTitle":"Notarin"}`, 200, "", "If-Match", made.Header.Get("ETag"))
+	full.call("PATCH", path, `{"jobTitle":"Richterin"}`, 412, "PRECONDITION_FAILED", "If-Match", made.Header.Get("ETag"))
+	reader.call("PATCH", path, `{"jobTitle":"Richterin"}`, 403, "FORBIDDEN", "If-Match", "*")
+	seen := pageOf(t, full.call("GET", "/contacts?limit=1", "", 200, "")).Data[0].UpdatedAt
+	full.call("DELETE", path, "", 204, "", "If-Match", `"r2"`)
+	full.call("GET", path, "", 404, "NOT_FOUND")
+
+	// A mirror asks what has changed since, and the feed tells the same.
+	changes := pageOf(t, full.call("GET", "/contacts?includeDeleted=true&updatedSince="+seen, "", 200, ""))
+	if len(changes.Data) != 1 || !changes.Data[0].Deleted || "/contacts/"+changes.Data[0].ID != path {
+		t.Errorf("changes since %s: %+v", seen, changes.Data)
+	}
+	var events page[feedEntry]
+	decode(t, string(full.call("GET", "/events?limit=3", "", 200, "").Body), &events)
+	for i, want := range []string{"contact.deleted", "contact.updated", "contact.created"} {
+		if events.Data[i].Type != want || "/contacts/"+events.Data[i].Data.ID != path {
+			t.Errorf("event %d is %+v, want %s", i, events.Data[i], want)
+		}
+	}
+
+	// What there is to read.
+	for _, page := range []string{"/docs", "/problems", "/problems/PRECONDITION_FAILED"} {
+		get(t, demo.URL+page, 200)
+	}
+
+	// A demo without --data leaves nothing behind.
+	demo.stop(t)
+	if left, _ := filepath.Glob(filepath.Join(demo.temp, "*")); len(left) > 0 {
+		t.Errorf("the demo left %v", left)
+	}
+}
+
+// startDemo starts the demo with a temporary folder of its own.
+func startDemo(t *testing.T) *server {
+	t.Helper()
+	c := command("demo", "--json", "--listen", "127.0.0.1:0")
+	temp := t.TempDir()
+	c.Env = append(c.Env, "TMPDIR="+temp)
+	s, err := launchCommand(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.temp = temp
+	t.Cleanup(s.kill)
+	return s
+}
+
+func pageOf(t testing.TB, a *answer) (p page[contact]) {
+	t.Helper()
+	decode(t, string(a.Body), &p)
+	return p
+}
+
+// block is a piece of shell in a page, with the mark above it.
+var block = regexp.MustCompile("(?s)<!-- (try|fails) -->\n```sh\n(.*?)```")
+
+// TestPagesAreTrue types what README and guide say, as a reader would.
+func TestPagesAreTrue(t *testing.T) {
+	for _, tool := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			missing(t, tool+" is not installed")
+		}
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"README.md", "docs/guide.md"} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(root, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			blocks := block.FindAllStringSubmatch(string(text), -1)
+			if len(blocks) < 3 {
+				t.Fatalf("%d blocks to try", len(blocks))
+			}
+			demo := startDemo(t)
+			var line struct{ Keys struct{ Full string } }
+			decode(t, demo.First, &line)
+			here := strings.NewReplacer("http://127.0.0.1:8080", demo.URL,
+				"go run ./docs/mirror -once -file ", "go -C "+root+" run ./docs/mirror -base "+demo.URL+"/v1 -once -file $PWD/")
+			dir := t.TempDir()
+			for _, b := range blocks {
+				shell := exec.Command("bash", "-euo", "pipefail", "-c", here.Replace(b[2]))
+				shell.Dir, shell.Env = dir, append(os.Environ(), "KEY="+line.Keys.Full)
+				out, err := shell.CombinedOutput()
+				if problem := strings.Contains(string(out), `/problems/`); err != nil || problem != (b[1] == "fails") {
+					t.Errorf("%s\n%v\n%s", b[2], err, out)
+				}
+			}
+		})
+	}
+}
+
+// missing skips a test for a reason that must not arise in CI.
+func missing(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+}
