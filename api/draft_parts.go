@@ -452,6 +452,9 @@ func (d *drafter) problemExample(code fault.Code) object {
 // problemSchema describes RFC 9457 as the contract has it ('Errors').
 func (d *drafter) problemSchema() object {
 	text := func(doc, example string, more ...field) object {
+		if more == nil {
+			more = []field{{"pattern", parameterPattern}}
+		}
 		return append(object{{"description", doc}, {"type", "string"}, {"maxLength", 2000}, {"examples", []string{example}}}, more...)
 	}
 	fieldCodes := make([]string, 0, 12)
@@ -481,8 +484,8 @@ func (d *drafter) problemSchema() object {
 			{"code", text("Maschinenlesbarer Grund; weitere können hinzukommen", "NOT_FOUND", field{"pattern", codePattern})},
 			{"requestId", text("Kennung der Anfrage, wie im Header Request-Id", "req_"+exampleSuffix, field{"pattern", "^req" + idShape})},
 			{"errors", object{{"description", "Die Fehler im Einzelnen"}, {"type", "array"}, {"maxItems", maxErrors}, {"items", entry}}},
-			{"retryAfterMs", object{{"description", "Wartezeit in Millisekunden"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 0}, {"examples", []int{1000}}}},
-			{"currentRevision", object{{"description", "Bei 412: die aktuelle Revision"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 1}, {"examples", []int{5}}}},
+			{"retryAfterMs", object{{"description", "Wartezeit in Millisekunden"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 0}, {"maximum", maxInteger}, {"examples", []int{1000}}}},
+			{"currentRevision", object{{"description", "Bei 412: die aktuelle Revision"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 1}, {"maximum", maxInteger}, {"examples", []int{5}}}},
 			{"violated-policies", object{
 				{"description", "Bei 429: die Namen der Limits, die erreicht sind"}, {"type", "array"}, {"maxItems", 20},
 				{"items", object{{"type", "string"}, {"maxLength", 50}, {"pattern", "^[a-z-]+$"}}}, {"examples", []any{[]string{"key"}}},

@@ -43,7 +43,13 @@ const (
 	maxText  = 500
 	maxArray = 1_000
 	idLength = 30
+	// maxInteger is the largest integer that every JSON reader keeps exactly
+	// (RFC 8259, section 6).
+	maxInteger = 1<<53 - 1
 )
+
+// wordPattern is that of values that a program compares.
+const wordPattern = "^[A-Za-z][A-Za-z0-9_]*$"
 
 // schemaName names a type in the document.
 func schemaName(t reflect.Type) string {
@@ -81,9 +87,6 @@ func (d *drafter) answerSchema(op *Operation) (object, error) {
 // documentSchema describes an OpenAPI document as far as a client needs to
 // know before it hands it to a tool.
 func documentSchema() object {
-	text := func(doc, example string) object {
-		return object{{"description", doc}, {"type", "string"}, {"maxLength", maxText}, {"examples", []string{example}}}
-	}
 	open := func(doc string) object {
 		return object{{"description", doc}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}}}
 	}
@@ -92,7 +95,7 @@ func documentSchema() object {
 		{"type", "object"},
 		{"required", []string{"openapi", "info", "paths"}},
 		{"properties", object{
-			{"openapi", text("Fassung von OpenAPI", "3.1.1")},
+			{"openapi", object{{"description", "Fassung von OpenAPI"}, {"type", "string"}, {"maxLength", 10}, {"pattern", `^3[.]1[.][0-9]+$`}, {"examples", []string{"3.1.1"}}}},
 			{"info", open("Titel, Version, Beschreibung")},
 			{"paths", open("Pfade und ihre Operationen")},
 		}},
@@ -115,7 +118,7 @@ func pageSchema(item, marker object) object {
 			{"hasMore", object{{"description", "true: es gibt eine weitere Seite"}, {"type", "boolean"}, {"examples", []bool{false}}}},
 			{"nextCursor", object{
 				{"description", "Wert für cursor, mit dem die nächste Seite gelesen wird; null auf der letzten"},
-				{"type", []string{"string", "null"}}, {"maxLength", 4096}, {"examples", []string{"AX3k9bQ"}},
+				{"type", []string{"string", "null"}}, {"maxLength", 4096}, {"pattern", parameterPattern}, {"examples", []string{"AX3k9bQ"}},
 			}},
 		}},
 	}
@@ -132,9 +135,19 @@ func (d *drafter) bodySchema(name string, t reflect.Type, mode schemaMode, anyRe
 	}
 	var branches []object
 	for _, member := range strings.Split(anyRequired, ",") {
+		var there object // the member's rules, without null
+		for _, rule := range schema.get("properties").(object).get(member).(object) {
+			switch rule.name {
+			case "description", "examples":
+			case "type":
+				there.set("type", "string")
+			default:
+				there = append(there, rule)
+			}
+		}
 		branches = append(branches, object{
 			{"required", []string{member}},
-			{"properties", object{{member, object{{"type", "string"}}}}},
+			{"properties", object{{member, there}}},
 		})
 	}
 	schema.set("anyOf", branches)
@@ -383,8 +396,10 @@ func textRule(parent reflect.Type, f reflect.StructField, mode schemaMode) strin
 		return languagePattern
 	case f.Tag.Get("format") == "uri":
 		return "^[Hh][Tt][Tt][Pp][Ss]?://"
+	case mode == answering && f.Tag.Get("multiline") == "true":
+		return "^[^" + controlInText + "]*$"
 	case mode == answering:
-		return ""
+		return parameterPattern
 	case parent == nil: // a parameter, never stored
 		return parameterPattern
 	case f.Tag.Get("multiline") == "true":
@@ -413,6 +428,7 @@ func enumSchema(out *object, enum string, mode schemaMode, null bool) {
 			return
 		}
 		out.set("maxLength", 50)
+		out.set("pattern", wordPattern)
 		out.set("x-extensible-enum", names)
 		return
 	}
@@ -440,6 +456,9 @@ func integerSchema(out *object, f reflect.StructField, null bool) error {
 			}
 			out.set(keyword, n)
 		}
+	}
+	if out.get("maximum") == nil {
+		out.set("maximum", maxInteger)
 	}
 	slices.SortStableFunc(*out, func(a, b field) int { return boundRank(a) - boundRank(b) })
 	return nil

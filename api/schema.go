@@ -377,9 +377,18 @@ func sortFields(fields []fault.Field, position func(name string) int) []fault.Fi
 	return fields[:min(len(fields), maxErrors)]
 }
 
-// shown cuts a name that a client made up to what a reader can use.
+// shown cuts a name that a client made up to what a reader can use; control
+// characters become U+FFFD.
 func shown(name string) string {
 	const most = 100
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		name = strings.Map(func(c rune) rune {
+			if unicode.IsControl(c) {
+				return utf8.RuneError
+			}
+			return c
+		}, name)
+	}
 	n := 0
 	for i := range name {
 		if n++; n > most {

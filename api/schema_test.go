@@ -219,6 +219,7 @@ func TestBody(t *testing.T) {
 		`{"firstName":1e999}`:                                              "VALIDATION_FAILED firstName INVALID_TYPE",
 		`{"firstName":-0}`:                                                 "VALIDATION_FAILED firstName INVALID_TYPE",
 		`{"firstName":"` + strings.Repeat("a", 201) + `"}`:                 "VALIDATION_FAILED firstName TOO_LONG",
+		"{\"firstName\":\"a\",\"x\\n\\u0085\":1}":                          "VALIDATION_FAILED x\ufffd\ufffd UNKNOWN_FIELD",
 		// All at once, in the order of the body.
 		`{"zip":1,"tags":["",2],"email":"x","address":{"country":5,"zip":1},"id":1,"firstName":""}`: "VALIDATION_FAILED zip UNKNOWN_FIELD, tags[0] TOO_SHORT, tags[1] INVALID_TYPE, email INVALID_FORMAT, address.country INVALID_TYPE, address.zip UNKNOWN_FIELD, id READ_ONLY, firstName TOO_SHORT",
 	} {
