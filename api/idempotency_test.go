@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -209,7 +210,9 @@ func TestInProgress(t *testing.T) {
 			<-leave
 			return nil
 		}
-		first := make(chan *apitest.Answer)
+		release := sync.OnceFunc(func() { close(leave) })
+		t.Cleanup(release) // also where the test ends early
+		first := make(chan *apitest.Answer, 1)
 		go func() { first <- hooked(c, wait, `{"lastName":"Berg"}`, "k") }()
 		<-entered
 		for _, body := range []string{`{"lastName":"Berg"}`, `{"lastName":"Other"}`} {
@@ -219,7 +222,7 @@ func TestInProgress(t *testing.T) {
 			}
 		}
 		c.Do("POST", "/contacts", `{`, "Idempotency-Key", "k").Want(400) // looked at before
-		close(leave)
+		release()
 		made := (<-first).Want(201)
 		replayed(t, made, c.Do("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k"))
 		other.Do("POST", "/contacts", `{"lastName":"Thal"}`, "Idempotency-Key", "k").Want(201)
@@ -242,14 +245,19 @@ func TestInProgressElsewhere(t *testing.T) {
 		<-leave
 		return nil
 	}
-	first := make(chan *apitest.Answer)
+	release := sync.OnceFunc(func() { close(leave) })
+	t.Cleanup(release) // also where the test ends early
+	first := make(chan *apitest.Answer, 1)
 	go func() { first <- hooked(c, wait, `{"lastName":"Berg"}`, "k") }()
 	<-entered
-	busy := there.Do("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k").Want(409, "IDEMPOTENCY_IN_PROGRESS")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // who would wait for the first call instead waits for ever
+	defer cancel()
+	second := there.Request("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k").WithContext(ctx)
+	busy := there.Send(second).Want(409, "IDEMPOTENCY_IN_PROGRESS")
 	if busy.Header.Get("Retry-After") != "1" {
 		t.Errorf("Retry-After %q", busy.Header.Get("Retry-After"))
 	}
-	close(leave)
+	release()
 	replayed(t, (<-first).Want(201), there.Do("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k"))
 	wantContacts(t, &there, 1, 1)
 }
