@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestFullDisk fills the disk under a server. Writes are refused as something
+// to try again, reads go on, nothing acknowledged is lost, and once there is
+// room writes succeed without a restart.
+func TestFullDisk(t *testing.T) {
+	disk := smallDisk(t, 24<<20)
+	store := []string{"--data-dir", filepath.Join(disk, "kartei")}
+	h := &house{TB: t, store: store, database: "sqlite:" + filepath.Join(disk, "kartei", "kartei.db"), back: make(chan struct{}), news: make(chan struct{})}
+	h.open()
+	t.Cleanup(func() {
+		if h.server != nil {
+			h.server.kill()
+		}
+	})
+	h.office = found(t, store...)
+	s := teller{t, h.server, h.office.Key}
+	as := newClient(h.office.Key)
+
+	note := strings.Repeat("Lorem ipsum. ", 700)
+	acknowledged := map[string]string{} // id to body
+	post := func(key string) *answer {
+		t.Helper()
+		a, err := as.call(s.URL+"/v1", "POST", "/contacts", fmt.Sprintf(`{"lastName":"Voll","note":%q}`, note), "Idempotency-Key", key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Status == 201 {
+			acknowledged[a.Text("id")] = string(a.Body)
+		}
+		return a
+	}
+	for i := range 20 {
+		if a := post(fmt.Sprint("before-", i)); a.Status != 201 {
+			t.Fatalf("before: %d %s", a.Status, a.Body)
+		}
+	}
+	ballast := filepath.Join(disk, "ballast")
+	fill(t, ballast)
+
+	// The log still has room in it, so some writes may succeed yet.
+	refusals := 0
+	for i := 0; refusals < 5; i++ {
+		if i > 10_000 {
+			t.Fatal("the disk never got full")
+		}
+		a := post(fmt.Sprint("full-", i))
+		if a.Status == 201 {
+			continue
+		}
+		refusals++
+		if a.Status != 503 && a.Status != 429 || a.Header.Get("Retry-After") == "" {
+			t.Fatalf("on a full disk: %d %s", a.Status, a.Body)
+		}
+		// Reads go on, and what was refused is not there.
+		if n := s.call("GET", "/contacts/count", "", 200, "").Text("count"); n != fmt.Sprint(len(acknowledged)) {
+			t.Fatalf("%s contacts, %d were acknowledged", n, len(acknowledged))
+		}
+		for id, body := range acknowledged {
+			if got := s.call("GET", "/contacts/"+id, "", 200, ""); string(got.Body) != body {
+				t.Fatalf("acknowledged\n%s\nread\n%s", body, got.Body)
+			}
+			break
+		}
+	}
+	get(t, s.Operator+"/healthz", 200)
+
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if a := post("after"); a.Status != 201 {
+		t.Fatalf("with room again: %d %s", a.Status, a.Body)
+	}
+	h.close()
+	data := h.settle()
+	if len(data.contacts) != len(acknowledged) {
+		t.Errorf("%d contacts, %d were acknowledged", len(data.contacts), len(acknowledged))
+	}
+	for id, body := range acknowledged {
+		var want contact
+		if err := json.Unmarshal([]byte(body), &want); err != nil || data.contacts[id] != want {
+			t.Errorf("acknowledged %+v, there is %+v", want, data.contacts[id])
+		}
+	}
+}
+
+// smallDisk mounts a file system of its own, for which it must be root.
+func smallDisk(t *testing.T, size int) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := unix.Mount("kartei-test", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", size))
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
+		reason := "a small disk cannot be mounted here: " + err.Error()
+		if os.Geteuid() == 0 {
+			missing(t, reason)
+		}
+		t.Skip(reason)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// fill writes a file until no byte more has room.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for size := 1 << 20; size > 0; {
+		if _, err := file.Write(make([]byte, size)); errors.Is(err, syscall.ENOSPC) {
+			size /= 2
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
