@@ -77,6 +77,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	get(t, s.Operator+"/healthz", 200)
+	s.says(t, "disk is full") // to the operator
 
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
