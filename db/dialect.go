@@ -9,14 +9,26 @@ type Dialect struct {
 	// of one column named value: sprintf it with the placeholder, as in
 	// `select ... where id in (select value from ` + fmt.Sprintf(d.TextList, "$2") + `)`.
 	TextList string
+	// Arm writes a select as one arm of a `union all` that as a whole is put in
+	// the given order and limited. PostgreSQL reads a whole arm and sorts it
+	// unless the arm itself is ordered and limited; SQLite merges arms along
+	// their indexes, and would sort one that is limited.
+	Arm func(query, order, limit string) string
 }
+
+// Dialects are those of both engines, for statements that are made once.
+func Dialects() []*Dialect { return []*Dialect{sqliteDialect, postgresDialect} }
 
 var sqliteDialect = &Dialect{
 	Name:     "sqlite",
 	TextList: "json_each(%s)",
+	Arm:      func(query, _, _ string) string { return query },
 }
 
 var postgresDialect = &Dialect{
 	Name:     "postgres",
 	TextList: "json_array_elements_text(cast(%s as text)::json)",
+	Arm: func(query, order, limit string) string {
+		return "(" + query + " order by " + order + " limit " + limit + ")"
+	},
 }

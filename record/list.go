@@ -60,7 +60,7 @@ func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput,
 			before = from.Tick
 		}
 	}
-	rows, err := k.query(ctx, c, in.Limit+1, k.sql.list[l], c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit+1)
+	rows, err := k.query(ctx, c, in.Limit+1, k.sql.list[c.Tx.Dialect()][l], c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit+1)
 	if err != nil || len(rows) <= in.Limit {
 		return rows, nil, err
 	}
@@ -105,7 +105,7 @@ func (k *Kind[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in ListInp
 
 // byIDs returns the statement that reads listed records.
 func (k *Kind[T, F, P]) byIDs(c *app.Call) string {
-	return `select ` + columns + ` from ` + k.Plural + ` as r where r.organization = $1 and ` + app.Visible("r", c.Actor, "$2") +
+	return `select ` + shown + ` from ` + k.Plural + ` as r where r.organization = $1 and ` + app.Visible("r", c.Actor, "$2") +
 		` and r.deleted = false and r.id in (select value from ` + fmt.Sprintf(c.Tx.Dialect().TextList, "$3") + `)`
 }
 

@@ -43,10 +43,11 @@ func (s *Sharing) audience() string {
 	return ""
 }
 
-// scan reads the columns of a statement's select list. A content that an older
-// release wrote gets the members that have come since, as null.
-func (k *Kind[T, F, P]) scan(r *row, s interface{ Scan(...any) error }) error {
-	err := s.Scan(&r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.ownerID, &r.audience, &r.shape, &r.content)
+// scan reads the columns that are shown, and those in more. A content that an
+// older release wrote gets the members that have come since, as null.
+func (k *Kind[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...any) error {
+	var room [9]any
+	err := s.Scan(append(append(room[:0], &r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.shape, &r.content), more...)...)
 	if err != nil || r.shape == k.shape || r.deleted {
 		return err
 	}
@@ -86,7 +87,7 @@ func (k *Kind[T, F, P]) find(ctx context.Context, c *app.Call, name string) (*ro
 		return nil, fault.New(fault.NotFound)
 	}
 	r := new(row)
-	err := k.scan(r, c.Tx.QueryRow(ctx, k.sql.get[c.Actor.SeesAll()], c.Actor.Org(), name, c.Actor.PrincipalID()))
+	err := k.scan(r, c.Tx.QueryRow(ctx, k.sql.get[c.Actor.SeesAll()], c.Actor.Org(), name, c.Actor.PrincipalID()), &r.ownerID, &r.audience)
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, fault.New(fault.NotFound)
 	}

@@ -1,25 +1,40 @@
 package record
 
-import "strings"
+import (
+	"strings"
+
+	"kartei/db"
+)
 
 // statements are a family's queries, made once from the name of its table.
 //
 // Lists never filter rows that they have read: they merge at most four
-// streams, each of which is one range of an index and stops at the page's
-// size. The streams are the records for everyone and the actor's own private
+// streams, each of which is one range of an index in the order of the list, so
+// that nothing is sorted and reading stops at the page's size. The streams are the records for everyone and the actor's own private
 // ones (an admin's stream holds all), each live and, for sync, deleted. So a
 // page costs the same however many invisible or deleted rows lie between.
 type statements struct {
 	insert, update, erase, external string
 	get                             map[bool]string
-	list                            map[listing]string
+	list                            map[*db.Dialect]map[listing]string
 	count                           map[listing]string
 }
 
 // listing tells the list statements apart.
 type listing struct{ all, ascending, deleted bool }
 
-const columns = `id, revision, created_at, updated_at, deleted, owner_id, audience, shape, content`
+var listings = func() (l []listing) {
+	for i := range 8 {
+		l = append(l, listing{i&1 != 0, i&2 != 0, i&4 != 0})
+	}
+	return l
+}()
+
+const (
+	// shown are the columns that answers are made of.
+	shown   = `id, revision, created_at, updated_at, deleted, shape, content`
+	columns = shown + `, owner_id, audience`
+)
 
 func statementsFor(table string) statements {
 	s := statements{
@@ -34,7 +49,7 @@ func statementsFor(table string) statements {
 			true:  `select {columns} from {table} where organization = $1 and id = $2 and deleted = false and $3 = $3`,
 			false: `select {columns} from {table} where organization = $1 and id = $2 and deleted = false and audience in ('', $3)`,
 		},
-		list:  map[listing]string{},
+		list:  map[*db.Dialect]map[listing]string{},
 		count: map[listing]string{},
 	}
 	fill := strings.NewReplacer("{table}", table, "{columns}", columns).Replace
@@ -42,28 +57,36 @@ func statementsFor(table string) statements {
 	for all, q := range s.get {
 		s.get[all] = fill(q)
 	}
-	for _, all := range []bool{false, true} {
-		for _, deleted := range []bool{false, true} {
-			s.count[listing{all: all, deleted: deleted}] = `select count(*) from (` +
-				fill(union(listing{all: all, deleted: deleted}, `1 as one`, "")) + ` limit $5) as counted`
-			for _, ascending := range []bool{false, true} {
-				l := listing{all, ascending, deleted}
-				order := ` order by updated_at desc`
-				if ascending {
-					order = ` order by updated_at`
-				}
-				s.list[l] = fill(`select {columns} from (` + union(l, `{columns}`, order) + `) as page` + order + ` limit $5`)
-			}
+	for _, l := range listings {
+		s.count[l] = `select count(*) from (` + fill(strings.Join(streams(l, `1`), ` union all `)) + ` limit $5) as counted`
+	}
+	for _, d := range db.Dialects() {
+		s.list[d] = map[listing]string{}
+		for _, l := range listings {
+			s.list[d][l] = fill(page(d, l))
 		}
 	}
 	return s
 }
 
-// union joins the streams of a listing. $1 is the organization, $2 the
-// principal, $3 and $4 the ticks between which the rows lie, exclusive, $5
-// how many are wanted.
-func union(l listing, columns, order string) string {
-	var streams []string
+// page merges the streams of a listing; $5 is how many rows are wanted.
+func page(d *db.Dialect, l listing) string {
+	order := `updated_at desc`
+	if l.ascending {
+		order = `updated_at`
+	}
+	arms := streams(l, shown)
+	for i := range arms {
+		arms[i] = d.Arm(arms[i], order, `$5`)
+	}
+	return `select ` + shown + ` from (` + strings.Join(arms, ` union all `) + `) as page order by ` + order + ` limit $5`
+}
+
+// streams returns a select for each stream of a listing. $1 is the
+// organization, $2 the principal, $3 and $4 the ticks between which the rows
+// lie, exclusive.
+func streams(l listing, columns string) []string {
+	var list []string
 	for _, deleted := range []string{"false", "true"} {
 		if deleted == "true" && !l.deleted {
 			continue
@@ -73,10 +96,9 @@ func union(l listing, columns, order string) string {
 			audiences = []string{`$2 = $2`}
 		}
 		for _, audience := range audiences {
-			streams = append(streams, `select * from (select `+columns+` from {table}
-				where organization = $1 and `+audience+` and deleted = `+deleted+` and updated_at > $3 and updated_at < $4`+
-				order+` limit $5) as stream`)
+			list = append(list, `select `+columns+` from {table}
+				where organization = $1 and `+audience+` and deleted = `+deleted+` and updated_at > $3 and updated_at < $4`)
 		}
 	}
-	return strings.Join(streams, ` union all `)
+	return list
 }
