@@ -251,7 +251,7 @@ func (d *drafter) responses(op *Operation, preview bool) (object, error) {
 func (d *drafter) answerExample(op *Operation) (object, error) {
 	t, page := answerType(op)
 	if t == reflect.TypeFor[Document]() {
-		return d.share("examples", schemaName(t), object{{"summary", op.Summary}, {"value", object{
+		return d.share("examples", schemaName(t), object{{"summary", op.Summary}, {"description", "Der Anfang einer Beschreibung."}, {"value", object{
 			{"openapi", "3.1.1"},
 			{"info", object{{"title", "Kartei API"}, {"version", d.version}}},
 			{"paths", object{}},
@@ -268,7 +268,7 @@ func (d *drafter) answerExample(op *Operation) (object, error) {
 	if page {
 		summary = "Eine Seite einer Liste"
 	}
-	return d.share("examples", answerName(op), object{{"summary", summary}, {"value", value}}), nil
+	return d.share("examples", answerName(op), object{{"summary", summary}, {"description", "So sieht die Antwort aus."}, {"value", value}}), nil
 }
 
 // always are the headers of every answer, errors too.
@@ -446,7 +446,7 @@ func (d *drafter) problemExample(code fault.Code) object {
 	body := f.AppendProblem(nil, fault.Problem{
 		TypeBase: "https://" + exampleHost, Instance: e.Example.Instance, RequestID: "req_" + exampleSuffix, Language: fault.German,
 	})
-	return d.share("examples", string(code), object{{"summary", e.Title.DE}, {"value", jsontext.Value(body)}})
+	return d.share("examples", string(code), object{{"summary", e.Title.DE}, {"description", e.What.DE}, {"value", jsontext.Value(body)}})
 }
 
 // problemSchema describes RFC 9457 as the contract has it ('Errors').
@@ -483,7 +483,7 @@ func (d *drafter) problemSchema() object {
 			{"instance", text("Pfad der Anfrage", "/v1/contacts/con_"+exampleSuffix, field{"format", "uri-reference"})},
 			{"code", text("Maschinenlesbarer Grund; weitere können hinzukommen", "NOT_FOUND", field{"pattern", codePattern})},
 			{"requestId", text("Kennung der Anfrage, wie im Header Request-Id", "req_"+exampleSuffix, field{"pattern", "^req" + idShape})},
-			{"errors", object{{"description", "Die Fehler im Einzelnen"}, {"type", "array"}, {"maxItems", maxErrors}, {"items", entry}}},
+			{"errors", object{{"description", "Die Fehler im Einzelnen"}, {"type", "array"}, {"maxItems", maxErrors}, {"items", entry}, {"examples", []any{[]any{object{{"field", "email"}, {"code", "INVALID_FORMAT"}, {"message", "Das Format dieser Angabe stimmt nicht."}}}}}}},
 			{"retryAfterMs", object{{"description", "Wartezeit in Millisekunden"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 0}, {"maximum", maxInteger}, {"examples", []int{1000}}}},
 			{"currentRevision", object{{"description", "Bei 412: die aktuelle Revision"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 1}, {"maximum", maxInteger}, {"examples", []int{5}}}},
 			{"violated-policies", object{

@@ -114,6 +114,7 @@ func pageSchema(item, marker object) object {
 				{"type", "array"},
 				{"maxItems", 100},
 				{"items", object{{"anyOf", []object{item, marker}}}},
+				{"examples", []any{[]any{}}},
 			}},
 			{"hasMore", object{{"description", "true: es gibt eine weitere Seite"}, {"type", "boolean"}, {"examples", []bool{false}}}},
 			{"nextCursor", object{
@@ -242,7 +243,14 @@ func (d *drafter) value(parent reflect.Type, f reflect.StructField, mode schemaM
 	out := object{{"description", f.Tag.Get("doc")}}
 	if t.Kind() == reflect.Struct {
 		ref, err := d.structSchema(t, mode, null)
-		return append(out, ref...), err
+		if err != nil {
+			return nil, err
+		}
+		example, err := valueExample(t)
+		if t.Name() == "MeGrant" {
+			example = nil
+		}
+		return append(append(out, ref...), field{"examples", []any{example}}), err
 	}
 	var err error
 	switch {
@@ -305,7 +313,12 @@ func (d *drafter) array(out object, parent reflect.Type, f reflect.StructField, 
 	element := f.Type.Elem()
 	if element.Kind() == reflect.Struct {
 		ref, err := d.structSchema(element, mode, false)
+		if err != nil {
+			return nil, err
+		}
+		example, err := valueExample(element)
 		out.set("items", ref)
+		out.set("examples", []any{[]any{example}})
 		return out, err
 	}
 	if element.Kind() != reflect.String {
