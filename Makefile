@@ -3,6 +3,9 @@
 
 GO ?= go
 
+# One static program, and one build cache for it and the tests.
+export CGO_ENABLED = 0
+
 .PHONY: demo test build bench lint fmt
 
 # Serves the sample office on http://127.0.0.1:8080 until Ctrl-C. ARGS are the
@@ -16,7 +19,7 @@ test:
 	@$(GO) test -timeout 30m $(ARGS) ./...
 
 build:
-	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/kartei ./cmd/kartei
+	@$(GO) build -o bin/kartei ./cmd/kartei
 
 # Prints ratios against limits measured in the same run; see docs/performance.md.
 bench:

@@ -82,9 +82,10 @@ func (u DatabaseURL) Redacted() string {
 // BaseURL is an http or https URL without path, query and fragment.
 type BaseURL string
 
-// UnmarshalText refuses other URLs and drops a slash at the end.
+// UnmarshalText refuses other URLs. It drops a slash at the end, and /v1, with
+// which the contract's base address ends.
 func (u *BaseURL) UnmarshalText(b []byte) error {
-	s := strings.TrimSuffix(string(b), "/")
+	s := strings.TrimSuffix(strings.TrimSuffix(string(b), "/"), "/v1")
 	parsed, err := url.Parse(s)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" ||
 		parsed.Path != "" || parsed.RawQuery != "" || parsed.Fragment != "" || parsed.User != nil {

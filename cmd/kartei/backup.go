@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -65,6 +66,9 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	aside, err := db.Restore(ctx, c.File, g.Database(), c.Force)
+	if errors.Is(err, db.ErrExists) {
+		return fmt.Errorf("%w; --force replaces it", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Runs what README.md and docs/guide.md tell people to type: `make demo`, and
+# every block marked <!-- try --> (must succeed) or <!-- fails --> (must not).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+demo=
+cleanup() {
+	[ -z "$demo" ] || { kill -INT "$demo" 2>/dev/null && wait "$demo" || true; }
+	rm -rf "$work"
+}
+trap cleanup EXIT
+
+make -s build
+bin/kartei demo --listen 127.0.0.1:0 --json >"$work/line" &
+demo=$!
+for _ in $(seq 200); do
+	[ -s "$work/line" ] && break
+	read -rt 0.1 <> <(:) || true
+done
+value() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2], {"d": d}))' "$work/line" "$1"; }
+KEY=$(value 'd["keys"]["full"]')
+web=$(value 'd["webUrl"]')
+export KEY
+
+# blocks MARK FILE: the marked blocks, each ended by a line with a NUL.
+blocks() {
+	awk -v mark="<!-- $1 -->" '
+		$0 == mark { wanted = 1; next }
+		wanted && /^```sh$/ { inside = 1; next }
+		inside && /^```$/ { inside = wanted = 0; printf "%c", 0; next }
+		inside { print }' "$2" | sed "s#http://127.0.0.1:8080#$web#g"
+}
+
+# The blocks of one document run in one shell, as somebody pastes them.
+# A call that is answered with an error ends it.
+for document in README.md docs/guide.md; do
+	{
+		printf 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n'
+		blocks try "$document" | tr '\0' '\n' |
+			sed "s#go run ./docs/mirror#& -base $web/v1#; s#head\.txt#$work/&#; s#mirror\.json#$work/&#"
+	} >"$work/try.sh"
+	grep -q curl "$work/try.sh" || { echo "$document has no block to try"; exit 1; }
+	if ! bash "$work/try.sh" >"$work/out" 2>&1; then
+		cat "$work/out"
+		echo "$document: a block that must succeed does not"
+		exit 1
+	fi
+	while IFS= read -rd '' block; do
+		if (set +e; curl() { command curl --fail "$@"; }; eval "$block") >/dev/null 2>&1; then
+			echo "$document: a block that must fail does not: $block"
+			exit 1
+		fi
+	done < <(blocks fails "$document")
+	echo "$document: every block does what it says"
+done
+
+# Names of files and folders that the documents mention.
+for document in README.md CONTRIBUTING.md docs/*.md; do
+	for target in $(grep -o '](\([^)#h][^)]*\))' "$document" | tr -d '()]' | sort -u); do
+		[ -e "$(dirname "$document")/$target" ] || { echo "$document links to $target, which is not there"; exit 1; }
+	done
+done

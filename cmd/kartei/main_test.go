@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// kartei carries out a command line in this process.
+func kartei(environ map[string]string, args ...string) (status int, out, errs string) {
+	var o, e bytes.Buffer
+	status = run(context.Background(), args, func(name string) (string, bool) { v, ok := environ[name]; return v, ok }, &o, &e)
+	return status, o.String(), e.String()
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kartei.toml")
+	if err := os.WriteFile(file, []byte("listen = ':9'\ncolour = 'red'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		environ map[string]string
+		args    []string
+		want    []string
+	}{
+		{nil, []string{"unheard-of"}, []string{"unheard-of"}},
+		{nil, []string{"config", "--listen", "here"}, []string{"--listen", `"here"`, "HOST:PORT"}},
+		{nil, []string{"config", "--colour", "red"}, []string{"--colour"}},
+		{nil, []string{"config", "--tls-cert", "x.pem"}, []string{"--tls-cert", "--tls-key"}},
+		{nil, []string{"config", "--limits", "key=0"}, []string{"--limits", "key"}},
+		{nil, []string{"config", "--config", file}, []string{file, "line 2", "colour", "listen"}},
+		{nil, []string{"config", "--config", file + ".none"}, []string{file + ".none"}},
+		{map[string]string{"KARTEI_METERED": "maybe"}, []string{"config"}, []string{"--metered", "KARTEI_METERED", "true and false"}},
+		{map[string]string{"KARTEI_DATABASE_URL": "mysql://a:geheim@b/c"}, []string{"config"}, []string{"--database-url", "KARTEI_DATABASE_URL", "sqlite:PATH"}},
+		{map[string]string{"KARTEI_CONFIG": file}, []string{"config"}, []string{"line 2"}},
+	} {
+		status, out, errs := kartei(c.environ, c.args...)
+		if status != 2 || out != "" {
+			t.Errorf("%v: status %d, output %q", c.args, status, out)
+		}
+		for _, want := range append(c.want, "kartei: ") {
+			if !strings.Contains(errs, want) {
+				t.Errorf("%v says %q, which does not tell of %q", c.args, errs, want)
+			}
+		}
+		if strings.Contains(errs, "geheim") {
+			t.Errorf("%v tells a secret: %s", c.args, errs)
+		}
+	}
+}
+
+func TestConfigSaysWhereValuesComeFrom(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kartei.toml")
+	if err := os.WriteFile(file, []byte("listen = ':1'\nguesses = 1\nidle_timeout = '1s'\nmetered = false\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environ := map[string]string{
+		"KARTEI_CONFIG": file, "KARTEI_GUESSES": "2", "KARTEI_LISTEN": ":2",
+		"KARTEI_DATABASE_URL": "postgres://u:geheim@h/n?password=geheim",
+	}
+	status, out, errs := kartei(environ, "config", "--json", "--listen", ":3")
+	if status != 0 || strings.Count(out, "\n") != 1 || strings.Contains(out, "geheim") {
+		t.Fatalf("status %d: %s%s", status, out, errs)
+	}
+	var answer struct{ Settings []setting }
+	if err := json.Unmarshal([]byte(out), &answer); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][2]string{}
+	for _, s := range answer.Settings {
+		got[s.Name] = [2]string{s.Value, s.Source}
+	}
+	for name, want := range map[string][2]string{
+		"listen":           {":3", "flag"},
+		"guesses":          {"2", "KARTEI_GUESSES"},
+		"idle-timeout":     {"1s", file},
+		"metered":          {"false", file},
+		"body-timeout":     {"30s", "default"},
+		"database-url":     {"postgres://u:xxxxx@h/n?...", "KARTEI_DATABASE_URL"},
+		"master-key-file":  {"", "default"},
+		"max-header-bytes": {"262144", "default"},
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+	status, out, _ = kartei(environ, "config")
+	if status != 0 || strings.Contains(out, "geheim") || !strings.Contains(out, "KARTEI_GUESSES") {
+		t.Errorf("status %d: %s", status, out)
+	}
+}
+
+// operating.md has the table of settings; it must name each.
+func TestOperatingNamesEverySetting(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range newSettings(nil).names {
+		if !strings.Contains(string(text), "`--"+name+"`") {
+			t.Errorf("docs/operating.md does not name --%s", name)
+		}
+	}
+}
+
+func TestHelpNamesTheEnvironment(t *testing.T) {
+	status, out, errs := kartei(nil, "serve", "--help")
+	if status != 0 || errs != "" {
+		t.Fatalf("status %d, %s", status, errs)
+	}
+	for _, want := range []string{"KARTEI_LISTEN", "KARTEI_DATABASE_URL", "KARTEI_MASTER_KEY_FILE", "KARTEI_TRUSTED_PROXIES", "KARTEI_CONFIG"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the help does not name %s", want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	status, out, _ := kartei(nil, "version", "--json")
+	var v struct{ Version, Commit, Go string }
+	if err := json.Unmarshal([]byte(out), &v); err != nil || status != 0 || v.Version != release {
+		t.Errorf("status %d: %s", status, out)
+	}
+	changes, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil || !strings.Contains(string(changes), "## "+release+" ") {
+		t.Errorf("CHANGELOG.md has no entry for %s (%v)", release, err)
+	}
+}

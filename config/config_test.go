@@ -1,0 +1,151 @@
+package config
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/limit"
+)
+
+var names = []string{"listen", "metered", "limit", "max-connections", "trusted-proxies"}
+
+func open(t *testing.T, text string) (*Sources, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kartei.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &Sources{Environ: func(string) (string, bool) { return "", false }}
+	return s, s.Open(path, names)
+}
+
+func TestFile(t *testing.T) {
+	s, err := open(t, "listen = ':9'\nmetered = false\nmax_connections = 7\nlimit = ['key=1', 'writes=2/3']\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"listen": ":9", "metered": "false", "max-connections": "7", "limit": "key=1,writes=2/3"} {
+		value, source, found := s.Look(name)
+		if !found || value != want || !strings.HasSuffix(source, "kartei.toml") {
+			t.Errorf("%s: %q from %q, %v; want %q", name, value, source, found, want)
+		}
+	}
+	if _, _, found := s.Look("trusted-proxies"); found {
+		t.Error("a setting that the file does not have was found")
+	}
+}
+
+func TestFileRefuses(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"listen = ':9'\n\nlissten = ':9'\n", `line 3: there is no setting "lissten"`},
+		{"[server]\nlisten = ':9'\n", "there is no setting"},
+		{"max-connections = 7\n", "there is no setting"},
+		{"listen = \n", "line 1"},
+		{"listen = ':9'\nlisten = ':8'\n", "line 2"},
+		{"limit = [1]\n", "limit: 1 is not accepted"},
+		{"listen = 1.5\n", "listen: 1.5 is not accepted"},
+	} {
+		if _, err := open(t, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+	if err := new(Sources).Open(filepath.Join(t.TempDir(), "none"), names); err == nil {
+		t.Error("a file that is not there was read")
+	}
+}
+
+func TestEnvironmentGoesBeforeFile(t *testing.T) {
+	s, err := open(t, "listen = ':9'\nmetered = true\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Environ = func(name string) (string, bool) {
+		v, ok := map[string]string{"KARTEI_LISTEN": ":7", "KARTEI_METERED": ""}[name]
+		return v, ok
+	}
+	if value, source, _ := s.Look("listen"); value != ":7" || source != "KARTEI_LISTEN" {
+		t.Errorf("%q from %q", value, source)
+	}
+	if value, _, _ := s.Look("metered"); value != "true" {
+		t.Errorf("an empty variable was taken for a value: %q", value)
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want any // a value, or what the error says
+		bad  string
+	}{
+		{text: "30s", want: Duration(30 * time.Second)},
+		{text: "0s", want: Duration(0), bad: "above 0"},
+		{text: "30", want: Duration(0), bad: "with a unit"},
+		{text: "[::1]:8080", want: Address("[::1]:8080")},
+		{text: ":0", want: Address(":0")},
+		{text: "localhost", want: Address(""), bad: "HOST:PORT"},
+		{text: "x:70000", want: Address(""), bad: "0 to 65535"},
+		{text: "https://kartei.example.com/", want: BaseURL("https://kartei.example.com")},
+		{text: "https://kartei.example.com/v1", want: BaseURL("https://kartei.example.com")},
+		{text: "https://kartei.example.com/a", want: BaseURL(""), bad: "without a path"},
+		{text: "ftp://x", want: BaseURL(""), bad: "http:// or https://"},
+		{text: "sqlite:a.db", want: DatabaseURL("sqlite:a.db")},
+		{text: "postgres://u:geheim@h/n", want: DatabaseURL("postgres://u:geheim@h/n")},
+		{text: "mysql://u:geheim@h/n", want: DatabaseURL(""), bad: "accepted are sqlite:PATH and postgres://"},
+		{text: "sqlite:", want: DatabaseURL(""), bad: "accepted are"},
+		{text: "10.0.0.0/8, 2001:db8::/32", want: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}},
+		{text: "10.0.0.0", want: []netip.Prefix(nil), bad: "10.0.0.0"},
+		{text: "key=3/6,writes=9", want: []limit.Override{{Name: "key", Quota: 3, Capacity: 6}, {Name: "writes", Quota: 9, Capacity: 9}}},
+		{text: "true", want: true},
+		{text: "yes", want: false, bad: "true and false"},
+		{text: "12", want: 12},
+		{text: "x", want: 0, bad: "whole number"},
+		{text: "json", want: LogFormat("json")},
+		{text: "xml", want: LogFormat(""), bad: "text, json"},
+	} {
+		v := reflect.New(reflect.TypeOf(c.want)).Elem()
+		err := Parse(c.text, v)
+		if c.bad != "" {
+			if err == nil || !strings.Contains(err.Error(), c.bad) || strings.Contains(err.Error(), "geheim") {
+				t.Errorf("%T %q: %v, want %q", c.want, c.text, err, c.bad)
+			}
+			continue
+		}
+		if err != nil || !reflect.DeepEqual(v.Interface(), c.want) {
+			t.Errorf("%q: %v, %v; want %v", c.text, v, err, c.want)
+		}
+	}
+}
+
+func TestRedacted(t *testing.T) {
+	u := DatabaseURL("postgres://user:geheim@host/name?password=geheim")
+	if s := u.Redacted(); strings.Contains(s, "geheim") || !strings.Contains(s, "host/name") {
+		t.Error(s)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	good := Server{Guesses: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
+	if err := good.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for flag, spoil := range map[string]func(*Server){
+		"--tls-cert":                    func(s *Server) { s.TLSCert = "x" },
+		"--write-timeout":               func(s *Server) { s.BodyTimeout = 2 },
+		"--guesses":                     func(s *Server) { s.Guesses = 0 },
+		"--max-connections:":            func(s *Server) { s.MaxConnections = 0 },
+		"--max-connections-per-address": func(s *Server) { s.MaxConnectionsPerAddress = 0 },
+		"--max-header-bytes":            func(s *Server) { s.MaxHeaderBytes = 10 },
+		"--limits":                      func(s *Server) { s.Limit = []limit.Override{{Name: "none", Quota: 1, Capacity: 1}} },
+	} {
+		s := good
+		spoil(&s)
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+}
