@@ -45,6 +45,10 @@ func Backup(ctx context.Context, d DB, path string) error {
 	return nil
 }
 
+// ErrExists is returned, wrapped, by a Restore without force where a data base
+// is already.
+var ErrExists = errors.New("there is a data base already")
+
 // Restore makes the data base named by url from a file that Backup wrote. The
 // file is checked first. An existing data base is refused unless force is set;
 // then Restore puts a SQLite one aside, under the returned name, and replaces
@@ -146,7 +150,7 @@ func restoreSQLite(from, path string, force bool) (aside string, err error) {
 	}
 	defer lock.release()
 	if err := mustNotExist(path); err != nil && !force {
-		return "", err
+		return "", fmt.Errorf("%w: %w", ErrExists, err)
 	}
 	draft, err := copyFile(from, filepath.Dir(path))
 	if draft != "" {

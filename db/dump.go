@@ -35,7 +35,7 @@ func restorePostgres(ctx context.Context, from, url string, force bool) error {
 	args := []string{"--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"}
 	if filled {
 		if !force {
-			return errors.New("the data base has Kartei tables already")
+			return fmt.Errorf("%w: it has Kartei's tables", ErrExists)
 		}
 		args = append(args, "--clean", "--if-exists")
 	}
