@@ -8,11 +8,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+
+	"kartei/dbtest"
 )
 
 // TestOperatorsDay is that of who runs Kartei on SQLite: set up, back up and
@@ -57,6 +60,64 @@ func TestOperatorsDay(t *testing.T) {
 	s.call("GET", "/me", "", 200, "")
 
 	upgrade(t, s, on)
+
+	// Without a server the commands work on the data directly.
+	orgs := read[struct{ Data []struct{ ID string } }](t, on("org", "list")...)
+	if len(orgs.Data) != 2 || orgs.Data[0].ID != office.ID && orgs.Data[1].ID != office.ID {
+		t.Errorf("organizations: %+v", orgs)
+	}
+	kartei(t, on("migrate", "--status")...)
+}
+
+// TestBackupOfPostgres copies a PostgreSQL data base under a server and makes
+// another one of it.
+func TestBackupOfPostgres(t *testing.T) {
+	url, empty := dbtest.PostgresURL(t), dbtest.EmptyPostgresURL(t)
+	for _, tool := range []string{"pg_dump", "pg_restore"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			missing(t, tool+" is not installed")
+		}
+	}
+	store := []string{"--data-dir", t.TempDir(), "--database-url", url}
+	s := teller{t, start(t, append([]string{"serve"}, store...)...), found(t, store...).Key}
+	for i := range 5 {
+		s.call("POST", "/contacts", fmt.Sprintf(`{"lastName":"Nr. %d"}`, i), 201, "", "Idempotency-Key", fmt.Sprint(i))
+	}
+	before := s.call("GET", "/contacts", "", 200, "")
+	copied := filepath.Join(t.TempDir(), "copy")
+	kartei(t, append([]string{"backup", copied}, store...)...)
+	s.server.stop(t)
+	if _, errs, status := try(t, append([]string{"restore", copied}, store...)...); status != 1 || !strings.Contains(errs, "--force") {
+		t.Errorf("restore over data that exists: exit %d %s", status, errs)
+	}
+	elsewhere := []string{"--data-dir", t.TempDir(), "--database-url", empty}
+	kartei(t, append([]string{"restore", copied}, elsewhere...)...)
+	other := teller{t, start(t, append([]string{"serve"}, elsewhere...)...), s.key}
+	if after := other.call("GET", "/contacts", "", 200, ""); !bytes.Equal(after.Body, before.Body) {
+		t.Errorf("the copy has\n%s\nnot\n%s", after.Body, before.Body)
+	}
+	other.call("POST", "/contacts", `{"lastName":"Neu"}`, 201, "", "Idempotency-Key", "new")
+}
+
+// TestSettingsAreDocumented holds the table of docs/operating.md to the
+// settings that there are.
+func TestSettingsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range read[struct{ Settings []struct{ Name string } }](t, "config").Settings {
+		if !bytes.Contains(text, []byte("`--"+s.Name+"`")) {
+			t.Errorf("docs/operating.md does not name --%s", s.Name)
+		}
+	}
+	_, example, _ := strings.Cut(string(text), "```toml\n")
+	example, _, _ = strings.Cut(example, "```")
+	file := filepath.Join(t.TempDir(), "kartei.toml")
+	if err := os.WriteFile(file, []byte(example), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kartei(t, "config", "--config", file)
 }
 
 // backup copies the data while it is written to, restores the copy into a new
@@ -104,7 +165,7 @@ func backup(t *testing.T, s teller, office office, on func(...string) []string) 
 	}
 	other.call("POST", "/contacts", `{"lastName":"Neu"}`, 201, "", "Idempotency-Key", "new")
 	other.server.stop(t)
-	if _, errs, status := try(t, "restore", copied, "--data-dir", elsewhere); status != 1 {
+	if _, errs, status := try(t, "restore", copied, "--data-dir", elsewhere); status != 1 || !strings.Contains(errs, "--force") {
 		t.Errorf("restore over data that exists: exit %d %s", status, errs)
 	}
 }
