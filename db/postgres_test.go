@@ -96,7 +96,8 @@ func TestDeadlockIsTriedAgain(t *testing.T) {
 	wait.Wait()
 	var sum int
 	get(t, d, []any{&sum}, "select cast(sum(size) as bigint) from things")
-	if sum != 4 || calls[0]+calls[1] != 3 {
+	// The second try may meet the other's first again.
+	if sum != 4 || calls[0]+calls[1] < 3 {
 		t.Errorf("sum %d after %v calls", sum, calls)
 	}
 }
