@@ -19,9 +19,6 @@ type checked interface {
 	Check(given func(parameter string) bool) []fault.Field
 }
 
-// raw is a body that the operation reads itself, such as an app.Patch.
-type raw interface{ SetRaw([]byte) }
-
 // decode checks the query, the headers and the body by the version's frozen
 // document.
 func decode(_ *API, _ context.Context, c *call) error {

@@ -39,7 +39,7 @@ func (c *call) charge() limit.Charge {
 	return limit.Charge{
 		Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Key: c.actor.Key().ID,
 		Points: points, Write: c.op.Writes(), Delete: c.op.Method == "DELETE", Reads: c.op.Scope != "" && !c.op.Writes(),
-		Into: c.statuses[:0],
+		Into: c.statuses[:0], At: c.begun,
 	}
 }
 
