@@ -1,0 +1,236 @@
+package instance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/admin"
+	"kartei/config"
+	"kartei/db"
+)
+
+// configOf returns a configuration for a data folder, on free ports.
+func configOf(dir string) Config {
+	return Config{
+		Store: config.Store{DataDir: config.Dir(dir)},
+		Server: config.Server{
+			Listen: "127.0.0.1:0", OperatorListen: "127.0.0.1:0", Metered: true, Guesses: 30,
+			MaxConnections: 64, MaxConnectionsPerAddress: 64, MaxHeaderBytes: 1 << 18,
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+func begin(t *testing.T, c Config) *Instance {
+	t.Helper()
+	i, err := Start(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { i.Close(context.Background()) })
+	return i
+}
+
+func end(t *testing.T, i *Instance) {
+	t.Helper()
+	http.DefaultClient.CloseIdleConnections()
+	if err := i.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get returns status and body.
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	r, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(b)
+}
+
+func TestStartServeClose(t *testing.T) {
+	i := begin(t, configOf(t.TempDir()))
+	for path, want := range map[string]int{"/v1/me": 401, "/v1": 404, "/v1x": 404, "/": 200, "/docs": 200, "/problems/NOT_FOUND": 200, "/metrics": 404} {
+		if status, body := get(t, i.BaseURL+path); status != want {
+			t.Errorf("%s: %d, want %d: %.200s", path, status, want, body)
+		}
+	}
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/v1/me": 404} {
+		if status, body := get(t, i.OperatorURL+path); status != want {
+			t.Errorf("operator's %s: %d, want %d: %.200s", path, status, want, body)
+		}
+	}
+	_, metrics := get(t, i.OperatorURL+"/metrics")
+	for _, line := range []string{
+		`kartei_requests_total{code="UNAUTHENTICATED",operation="me.get",status="401"} 1`,
+		`kartei_request_log_dropped_total 0`, `kartei_requests_in_flight 0`,
+	} {
+		if !strings.Contains(metrics, line) {
+			t.Errorf("the metrics have no line %s", line)
+		}
+	}
+	end(t, i)
+	if err := i.Close(context.Background()); err != nil {
+		t.Errorf("a second Close: %v", err)
+	}
+	if _, err := http.Get(i.BaseURL); err == nil {
+		t.Error("it still serves")
+	}
+}
+
+func TestFirstStartMakesTheKeyAndNextOneFindsIt(t *testing.T) {
+	dir := t.TempDir()
+	first := begin(t, configOf(dir))
+	end(t, first)
+	second := begin(t, configOf(dir))
+	if !first.MasterKeyCreated || second.MasterKeyCreated || *first.key != *second.key {
+		t.Error("the master key must be made once")
+	}
+}
+
+func TestPauseOutlivesARestart(t *testing.T) {
+	dir := t.TempDir()
+	i := begin(t, configOf(dir))
+	call := func(act string) {
+		t.Helper()
+		client, err := admin.Dial(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		if err := client.Call(context.Background(), act, Nothing{}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	paused := func() bool {
+		t.Helper()
+		r, err := http.Get(i.BaseURL + "/v1/me")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		var p struct{ Code string }
+		if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Code == "API_PAUSED" && r.Header.Get("Retry-After") == "" {
+			t.Error("there is no Retry-After")
+		}
+		return p.Code == "API_PAUSED"
+	}
+	call("pause")
+	if !paused() {
+		t.Fatal("the next call was answered")
+	}
+	end(t, i)
+	if i = begin(t, configOf(dir)); !paused() {
+		t.Fatal("a restart ended the pause")
+	}
+	call("resume")
+	if paused() {
+		t.Fatal("resume did not end it")
+	}
+	end(t, i)
+
+	acts, done, err := OpenActs(context.Background(), &config.Store{DataDir: config.Dir(dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = acts.Call(context.Background(), "pause", Nothing{}, nil)
+	done()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i = begin(t, configOf(dir)); !paused() {
+		t.Fatal("a pause without a server was lost")
+	}
+}
+
+func TestPending(t *testing.T) {
+	i := begin(t, configOf(t.TempDir()))
+	i.API.Pending(true)
+	i.migrated.Store(false)
+	if status, body := get(t, i.BaseURL+"/v1/me"); status != 503 || !strings.Contains(body, "INSTANCE_PENDING") {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := get(t, i.OperatorURL+"/readyz"); status != 503 || !strings.Contains(body, "migrated") {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _ := get(t, i.OperatorURL+"/healthz"); status != 200 {
+		t.Errorf("healthz: %d", status)
+	}
+}
+
+func TestASecondProcessIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	begin(t, configOf(dir))
+	_, err := Start(context.Background(), configOf(dir))
+	var used *db.InUse
+	if !errors.As(err, &used) || !strings.Contains(used.Holder, "process") {
+		t.Errorf("a second start on the same data: %v", err)
+	}
+}
+
+// What was begun is ended when a start fails: the next one succeeds.
+func TestAFailedStartLeavesNothingBehind(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	dir := t.TempDir()
+	for flag, spoil := range map[string]func(*Config){
+		"--listen":          func(c *Config) { c.Server.Listen = config.Address(taken.Addr().String()) },
+		"--operator-listen": func(c *Config) { c.Server.OperatorListen = config.Address(taken.Addr().String()) },
+		"certificate":       func(c *Config) { c.Server.TLSCert, c.Server.TLSKey = "none", "none" },
+		"masterkey":         func(c *Config) { c.Server.MasterKeyFile = config.File(filepath.Join(dir, "no", "such", "file")) },
+		"sqlite":            func(c *Config) { c.Store.DatabaseURL = "mysql://x" },
+	} {
+		c := configOf(dir)
+		spoil(&c)
+		if _, err := Start(context.Background(), c); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+	end(t, begin(t, configOf(dir)))
+}
+
+func TestBackupAct(t *testing.T) {
+	dir := t.TempDir()
+	i := begin(t, configOf(dir))
+	if _, err := i.Directory.CreateOrganization(context.Background(), access.NewOrganization{Name: "A"}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "copy.db")
+	var made BackupOutput
+	if err := i.acts().Call(context.Background(), "backup", BackupInput{File: file}, &made); err != nil || made.Bytes == 0 || made.File != file {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if err := i.acts().Call(context.Background(), "backup", BackupInput{File: file}, nil); err == nil {
+		t.Error("an existing file was replaced")
+	}
+	end(t, i)
+	other := t.TempDir()
+	if _, err := db.Restore(context.Background(), file, "sqlite:"+filepath.Join(other, "kartei.db"), false); err != nil {
+		t.Fatal(err)
+	}
+	list, err := begin(t, configOf(other)).Directory.ListOrganizations(context.Background(), access.Page{})
+	if err != nil || len(list.Data) != 2 {
+		t.Errorf("%d organizations, %v", len(list.Data), err)
+	}
+}
