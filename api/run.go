@@ -27,7 +27,7 @@ type result struct {
 // record. An operation that lost a race is run again from its input.
 func run(a *API, ctx context.Context, c *call) error {
 	if !c.op.Writes() {
-		return reads(a.db.Read(ctx, func(tx db.Tx) (err error) {
+		return explain(a.db.Read(ctx, func(tx db.Tx) (err error) {
 			c.result, err = a.operate(ctx, c, tx)
 			return err
 		}))
@@ -39,7 +39,7 @@ func run(a *API, ctx context.Context, c *call) error {
 		defer a.busy.leave(c)
 	}
 	again := false
-	return reads(a.db.Write(ctx, func(tx db.Tx) error {
+	return explain(a.db.Write(ctx, func(tx db.Tx) error {
 		if again { // the first run may have changed its input
 			c.input = c.newInput()
 			if c.op.Run.bind.body >= 0 {
@@ -85,15 +85,18 @@ func encode(op *Operation, answer any) (r result, err error) {
 	return r, err
 }
 
-// reads turns the data base's own errors into faults: what is full or slow is
-// 429 OVERLOADED, what is away is 503 INSTANCE_PENDING.
-func reads(err error) error {
+// explain turns the data base's own errors into faults: one that has no time
+// is 429 OVERLOADED, one that is away or has no room is 503 INSTANCE_PENDING.
+// Where a commit's outcome is unknown, the client sends the call again: its
+// Idempotency-Key or its If-Match keep it from happening twice.
+func explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, db.ErrUnavailable):
+	case errors.Is(err, db.ErrUnavailable), errors.Is(err, db.ErrUnknownOutcome):
 		return &fault.Fault{Code: fault.InstancePending, RetryAfter: 5 * time.Second, Cause: err}
-	case errors.Is(err, db.ErrBusy), errors.Is(err, db.ErrConflict):
+	case errors.Is(err, db.ErrBusy), errors.Is(err, db.ErrConflict),
+		errors.Is(err, context.Canceled): // the client went away; nobody reads this
 		return &fault.Fault{Code: fault.Overloaded, RetryAfter: time.Second, Cause: err}
 	}
 	return err

@@ -18,11 +18,11 @@ var ErrConflict = errors.New("db: changed by another writer")
 var ErrDuplicate = errors.New("db: duplicate")
 
 // ErrBusy is returned, wrapped, when the engine cannot take the call now:
-// the waiting line is full, a lock or statement timed out, the server is away.
+// the waiting line is full, a lock or a statement timed out. Nothing was changed.
 var ErrBusy = errors.New("db: busy")
 
 // ErrUnavailable is returned, wrapped, when the data base cannot be reached,
-// or cannot store anything more. Nothing was changed.
+// or has no room to store anything more. Nothing was changed.
 var ErrUnavailable = errors.New("db: unavailable")
 
 // DB is one open data base. It is safe for use by several goroutines.

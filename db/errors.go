@@ -54,8 +54,10 @@ func mapError(err error) error {
 			return wrap(ErrDuplicate, err)
 		}
 		switch lite.Primary() {
-		case sqlite.Busy, sqlite.Locked, sqlite.Interrupt, sqlite.Full:
+		case sqlite.Busy, sqlite.Locked, sqlite.Interrupt:
 			return wrap(ErrBusy, err)
+		case sqlite.Full:
+			return wrap(ErrUnavailable, err)
 		}
 		return err
 	case errors.As(err, &pg):
@@ -71,7 +73,7 @@ func mapError(err error) error {
 		}
 		switch pg.Code[:min(2, len(pg.Code))] {
 		case "08", "53", "57": // connection, resources (disk, memory, connections), shutdown
-			return wrap(ErrBusy, err)
+			return wrap(ErrUnavailable, err)
 		}
 		return err
 	case errors.Is(err, sqlite.ErrText):
@@ -80,8 +82,12 @@ func mapError(err error) error {
 		return ErrNoRows
 	case errors.Is(err, context.Canceled):
 		return err
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network), isConnectionLoss(err):
+	case isConnectionLoss(err):
+		return wrap(ErrUnavailable, err)
+	case errors.Is(err, context.DeadlineExceeded):
 		return wrap(ErrBusy, err)
+	case errors.As(err, &network):
+		return wrap(ErrUnavailable, err)
 	}
 	return err
 }

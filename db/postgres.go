@@ -124,6 +124,8 @@ func (d *pgDB) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, 
 		return conn, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case isConnectionLoss(err):
+		return nil, wrap(ErrUnavailable, err)
 	}
 	return nil, wrap(ErrBusy, err)
 }

@@ -102,8 +102,8 @@ func TestDeadlockIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A connection that dies under a transaction is ErrBusy, and the pool heals.
-func TestLostConnectionIsBusy(t *testing.T) {
+// A connection that dies under a transaction is ErrUnavailable, and the pool heals.
+func TestLostConnectionIsUnavailable(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
 	killer := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
@@ -124,14 +124,14 @@ func TestLostConnectionIsBusy(t *testing.T) {
 		_, err := tx.Exec(ctx, "insert into things (n) values (2)")
 		return err
 	})
-	if !errors.Is(err, db.ErrBusy) {
+	if !errors.Is(err, db.ErrUnavailable) {
 		t.Errorf("between two statements: %v", err)
 	}
 	err = d.Read(ctx, func(tx db.Tx) error {
 		kill(tx)
 		return tx.QueryRow(ctx, "select 1").Scan(new(int))
 	})
-	if !errors.Is(err, db.ErrBusy) {
+	if !errors.Is(err, db.ErrUnavailable) {
 		t.Errorf("read: %v", err)
 	}
 	if n := count(t, d); n != 0 {

@@ -301,7 +301,7 @@ func TestDiskFull(t *testing.T) {
 		}()
 	}
 	wait.Wait()
-	if !errors.Is(failure, db.ErrBusy) || !strings.Contains(failure.Error(), "full") {
+	if !errors.Is(failure, db.ErrUnavailable) || !strings.Contains(failure.Error(), "full") {
 		t.Errorf("the full disk gave %v", failure)
 	}
 	there := map[string]bool{}

@@ -182,7 +182,7 @@ func (l *Log) store(rows []Entry, args []any) []any {
 			<-l.clock.After(pause)
 		}
 		args, err = l.insert(ctx, rows, args)
-		if !errors.Is(err, db.ErrBusy) {
+		if !errors.Is(err, db.ErrBusy) && !errors.Is(err, db.ErrUnavailable) {
 			break
 		}
 	}
