@@ -134,7 +134,7 @@ func (a *API) walk(ctx context.Context, c *call) (err error) {
 	}
 	for _, stage := range path {
 		if err := stage(a, ctx, c); err != nil {
-			return err
+			return explain(err)
 		}
 	}
 	return nil

@@ -27,10 +27,10 @@ type result struct {
 // record. An operation that lost a race is run again from its input.
 func run(a *API, ctx context.Context, c *call) error {
 	if !c.op.Writes() {
-		return explain(a.db.Read(ctx, func(tx db.Tx) (err error) {
+		return a.db.Read(ctx, func(tx db.Tx) (err error) {
 			c.result, err = a.operate(ctx, c, tx)
 			return err
-		}))
+		})
 	}
 	if c.idempotency != "" {
 		if !a.busy.enter(c) {
@@ -39,7 +39,7 @@ func run(a *API, ctx context.Context, c *call) error {
 		defer a.busy.leave(c)
 	}
 	again := false
-	return explain(a.db.Write(ctx, func(tx db.Tx) error {
+	return a.db.Write(ctx, func(tx db.Tx) error {
 		if again { // the first run may have changed its input
 			c.input = c.newInput()
 			if c.op.Run.bind.body >= 0 {
@@ -50,7 +50,7 @@ func run(a *API, ctx context.Context, c *call) error {
 		}
 		again = true
 		return a.once(ctx, c, tx)
-	}))
+	})
 }
 
 // operate calls the operation and encodes its answer.

@@ -22,6 +22,7 @@ type house struct {
 
 	mu     sync.Mutex
 	server *server // nil while none runs
+	last   *server
 	back   chan struct{}
 
 	writes atomic.Int64 // acknowledged so far
@@ -50,6 +51,9 @@ func newHouse(t *testing.T, database string, store ...string) *house {
 		if h.server != nil {
 			h.server.kill()
 		}
+		if t.Failed() && h.last != nil {
+			t.Logf("log of process %d:\n%s", h.last.cmd.Process.Pid, tail(h.last.Log()))
+		}
 	})
 	h.office = found(t, store...)
 	return h
@@ -64,7 +68,7 @@ func (h *house) open() {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.server = s
+	h.server, h.last = s, s
 	close(h.back)
 }
 
@@ -114,8 +118,11 @@ func (h *house) call(ctx context.Context, c *client, method, path, body string, 
 	if err != nil {
 		return nil, err
 	}
-	if a.Status >= 500 || a.Status == 429 || a.Status == 409 {
-		return nil, fmt.Errorf("%s %s: %s", method, path, a.Body) // try again, as the problem's page says
+	switch a.Status {
+	case 409, 429, 503: // try again, as the problem's page says
+		return nil, fmt.Errorf("%s %s: %s", method, path, a.Body)
+	case 500:
+		h.Errorf("%s %s: %s", method, path, a.Body)
 	}
 	return a, nil
 }
@@ -209,7 +216,8 @@ func (h *house) writer(number int) *writer {
 	return &writer{house: h, as: newClient(h.office.Key), number: number, random: rand.New(rand.NewPCG(uint64(number), 1))}
 }
 
-// work writes until ctx ends, and then brings the last change to its end.
+// work writes until stop is closed; every change that it begins it also brings
+// to its end.
 func (w *writer) work(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
