@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Schemathesis against the running demo, all checks on. What ci/schemathesis.toml
-# switches off stands there with the sentence of the contract that contradicts it.
+# loosens stands there with the sentence of the contract that contradicts it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,7 +30,8 @@ value() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eva
 
 for document in api/openapi/*.json; do
 	echo "$document"
-	"$venv/bin/schemathesis" --config-file ci/schemathesis.toml run "$document" \
+	python3 ci/schemathesis.py "$document" "$work/document.json"
+	"$venv/bin/schemathesis" --config-file ci/schemathesis.toml run "$work/document.json" \
 		--url "$(value 'd["baseUrl"]')" --header "Authorization: Bearer $(value 'd["keys"]["full"]')" \
 		--max-examples "${EXAMPLES:-25}" --seed 1 --no-color >"$work/out" 2>&1 || {
 		cat "$work/out"

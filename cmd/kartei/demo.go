@@ -181,16 +181,20 @@ func good(ctx context.Context, i *instance.Instance, k demoKeys) bool {
 	return true
 }
 
-func readDemoFile(path string) (f demoFile, err error) {
+// readDemoFile returns what the file keeps. One that is not there, or was cut
+// off while it was written, keeps nothing.
+func readDemoFile(path string) (demoFile, error) {
+	var f demoFile
 	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, nil
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
 		return f, err
-	}
-	if json.Unmarshal(b, &f) != nil {
-		return demoFile{}, nil // cut off while it was written: make it anew
+	case !json.Valid(b):
+	default:
+		if err := json.Unmarshal(b, &f); err != nil {
+			return f, err
+		}
 	}
 	return f, nil
 }

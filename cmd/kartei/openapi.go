@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"kartei/api"
+	"kartei/api/draft"
 )
 
 type openapiCmd struct {
@@ -21,7 +21,7 @@ func (c *draftCmd) Run(g *Globals) error {
 	if _, err := time.Parse(time.DateOnly, c.Version); err != nil {
 		return usageError{fmt.Errorf("%s is no version: versions are dates, YYYY-MM-DD", c.Version)}
 	}
-	document, err := api.Draft(c.Version)
+	document, err := draft.Document(c.Version)
 	if err != nil {
 		return err
 	}
