@@ -20,7 +20,7 @@ import (
 // not know each other.
 var floors = [][]string{
 	// Words that everyone uses; they know nothing of the product.
-	{"clock", "id", "fault", "masterkey", "telemetry", "api/openapi", "db/sqlite"},
+	{"clock", "id", "fault", "masterkey", "telemetry", "api/openapi", "api/pattern", "db/sqlite"},
 	// The two engines, the points, the listeners.
 	{"db", "limit", "serve"},
 	// Who is calling, finding words, who called when, settings.
@@ -35,8 +35,8 @@ var floors = [][]string{
 	{"contact"},
 	// The contract: the table and the path.
 	{"api"},
-	// The doors.
-	{"rest", "web"},
+	// The doors, and what drafts the next frozen document.
+	{"rest", "web", "api/draft"},
 	// One running Kartei, and an office to fill it with.
 	{"instance", "sample"},
 	{"cmd/kartei"},

@@ -133,6 +133,15 @@ func (h handler) Body() reflect.Type {
 	return h.Input.Field(h.bind.body).Type
 }
 
+// BodyField returns the index of the input's field that the body fills, or -1.
+func (h handler) BodyField() int { return h.bind.body }
+
+// Takes reports whether the operation has a query parameter of that name.
+func (h handler) Takes(parameter string) bool {
+	_, takes := h.bind.query[parameter]
+	return takes
+}
+
 // Status returns the HTTP status of success.
 func (h handler) Status() int { return h.status }
 

@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"kartei/api/pattern"
 	"kartei/clock"
 	"kartei/fault"
 
@@ -36,9 +37,9 @@ type operationRules struct {
 	answer map[string]bool
 }
 
-// Errors of a request that are listed at most; the rest would only be more of
-// the same.
-const maxErrors = 100
+// MaxErrors is how many errors of a request are listed at most; the rest would
+// only be more of the same.
+const MaxErrors = 100
 
 // compileRules reads an OpenAPI document. Its errors are mistakes in the
 // document, found at start.
@@ -231,10 +232,10 @@ var expected = map[string]fault.Text{
 	"date-time": {DE: "ein Zeitpunkt nach RFC 3339 mit Zeitzone, zum Beispiel 2026-11-01T09:30:00Z", EN: "an RFC 3339 date-time with offset, for example 2026-11-01T09:30:00Z"},
 	"uri":       {DE: "eine Adresse mit http:// oder https://", EN: "an address with http:// or https://"},
 
-	linePattern:     {DE: "eine Zeile ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen", EN: "one line without control characters and with at least one visible character"},
-	textPattern:     {DE: "Text ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen", EN: "text without control characters and with at least one visible character"},
-	languagePattern: {DE: "ein Sprachkürzel nach BCP 47, zum Beispiel de-DE", EN: "a language tag as in BCP 47, for example de-DE"},
-	versionPattern:  {DE: "eine Version in der Form JJJJ-MM-TT", EN: "a version in the form YYYY-MM-DD"},
+	pattern.Line:     {DE: "eine Zeile ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen", EN: "one line without control characters and with at least one visible character"},
+	pattern.Text:     {DE: "Text ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen", EN: "text without control characters and with at least one visible character"},
+	pattern.Language: {DE: "ein Sprachkürzel nach BCP 47, zum Beispiel de-DE", EN: "a language tag as in BCP 47, for example de-DE"},
+	pattern.Version:  {DE: "eine Version in der Form JJJJ-MM-TT", EN: "a version in the form YYYY-MM-DD"},
 }
 
 // isEmail takes the addresses that mail systems in fact deliver to: an
@@ -335,46 +336,12 @@ func shaped(s, shape string) bool {
 	return true
 }
 
-// The patterns of the document. They mean the same to RE2, ECMA 262 and
-// Python, and none backtracks: spaces, then something visible, then anything
-// but control characters.
-const (
-	spaces  = " \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-	control = `\x00-\x1f\x7f-\x9f`
-	// In texts of several lines, newline (also as CR LF) and tab are let through.
-	controlInText = `\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f`
-
-	linePattern = "^[" + spaces + "]*[^" + control + spaces + "][^" + control + "]*$"
-	textPattern = `^[\t\n\r` + spaces + `]*[^` + control + spaces + `][^` + controlInText + `]*$`
-
-	// parameterPattern only says what no parameter may hold.
-	parameterPattern = "^[^" + control + "]*$"
-
-	languagePattern = `^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`
-	versionPattern  = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
-	// idShape follows a prefix such as con_ or (usr|svc)_.
-	idShape = `_[0-7][0-9a-hjkmnp-tv-z]{25}$`
-)
-
-// idPattern returns the pattern of an id with one of the prefixes, each with
-// its underscore.
-func idPattern(prefixes ...string) string {
-	names := make([]string, len(prefixes))
-	for i, p := range prefixes {
-		names[i] = strings.TrimSuffix(p, "_")
-	}
-	if len(names) == 1 {
-		return "^" + names[0] + idShape
-	}
-	return "^(" + strings.Join(names, "|") + ")" + idShape
-}
-
 // sortFields orders fields as they stand in the input and cuts the list.
 func sortFields(fields []fault.Field, position func(name string) int) []fault.Field {
 	slices.SortStableFunc(fields, func(a, b fault.Field) int {
 		return cmp.Compare(position(a.Name), position(b.Name))
 	})
-	return fields[:min(len(fields), maxErrors)]
+	return fields[:min(len(fields), MaxErrors)]
 }
 
 // shown cuts a name that a client made up to what a reader can use; control

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"kartei/api/pattern"
 	"kartei/fault"
 
 	"github.com/go-json-experiment/json"
@@ -296,7 +297,7 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 	case *kind.Format:
 		c.add(path, fault.InvalidFormat, form(k.Want))
 	case *kind.Pattern:
-		if strings.HasSuffix(k.Want, idShape) {
+		if strings.HasSuffix(k.Want, pattern.IDShape) {
 			// An id of the wrong shape is one of nothing, as in a path.
 			c.add(path, fault.FieldNotFound, nil)
 		} else {

@@ -129,7 +129,7 @@ func (r *rules) parameters(op, rawQuery string) ([]parameter, error) {
 
 // note adds a field unless it is listed already or the list is full.
 func note(fields []fault.Field, f fault.Field) []fault.Field {
-	if len(fields) == maxErrors || slices.ContainsFunc(fields, func(o fault.Field) bool { return o.Name == f.Name }) {
+	if len(fields) == MaxErrors || slices.ContainsFunc(fields, func(o fault.Field) bool { return o.Name == f.Name }) {
 		return fields
 	}
 	return append(fields, f)

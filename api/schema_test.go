@@ -310,12 +310,12 @@ func TestCostlyBodies(t *testing.T) {
 		if f.Code != fault.InvalidRequest && f.Code != fault.ValidationFailed {
 			t.Errorf("%s: %v", name, err)
 		}
-		if n := len(f.AppendProblem(nil, fault.Problem{})); n > 64<<10 || len(f.Fields) > maxErrors {
+		if n := len(f.AppendProblem(nil, fault.Problem{})); n > 64<<10 || len(f.Fields) > MaxErrors {
 			t.Errorf("%s: the answer has %d fields and %d bytes", name, len(f.Fields), n)
 		}
 	}
 	err := r.body("contacts.create", []byte(`{`+members.String()+`"firstName":"a"}`), new(contact.Fields))
-	if f := fault.From(err); len(f.Fields) != maxErrors || f.Fields[0].Name != "x0" || f.Fields[99].Name != "x99" {
+	if f := fault.From(err); len(f.Fields) != MaxErrors || f.Fields[0].Name != "x0" || f.Fields[99].Name != "x99" {
 		t.Errorf("the first hundred are not listed: %s", said(err))
 	}
 }
@@ -454,7 +454,7 @@ func FuzzQueryRules(f *testing.F) {
 			parameters, err := r.parameters(op, query)
 			if err != nil {
 				answer := fault.From(err)
-				if answer.Code != fault.InvalidRequest && answer.Code != fault.UnknownParameter || len(answer.Fields) > maxErrors {
+				if answer.Code != fault.InvalidRequest && answer.Code != fault.UnknownParameter || len(answer.Fields) > MaxErrors {
 					t.Fatalf("%q: %v", query, err)
 				}
 				if body := answer.AppendProblem(nil, fault.Problem{}); !jsontext.Value(body).IsValid() {

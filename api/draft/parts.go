@@ -1,4 +1,4 @@
-package api
+package draft
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"kartei/access"
+	"kartei/api"
+	"kartei/api/pattern"
 	"kartei/fault"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -80,7 +82,7 @@ func securitySchemes() object {
 }
 
 // parameters lists what a call may carry besides its body.
-func (d *drafter) parameters(op *Operation, preview bool) ([]object, error) {
+func (d *drafter) parameters(op *api.Operation, preview bool) ([]object, error) {
 	var out []object
 	in := op.Run.Input
 	for i := range in.NumField() {
@@ -99,10 +101,10 @@ func (d *drafter) parameters(op *Operation, preview bool) ([]object, error) {
 	return append(out, d.headerParameters(op, preview)...), nil
 }
 
-func (d *drafter) pathParameter(op *Operation, f reflect.StructField) object {
+func (d *drafter) pathParameter(op *api.Operation, f reflect.StructField) object {
 	prefix := idPrefix(op)
 	singular := strings.TrimSuffix(op.Tag(), "s")
-	for _, f := range Families {
+	for _, f := range api.Families {
 		if f.Prefix == prefix {
 			singular = f.Object
 		}
@@ -110,12 +112,12 @@ func (d *drafter) pathParameter(op *Operation, f reflect.StructField) object {
 	return d.share("parameters", title(singular)+"Id", object{
 		{"name", "id"}, {"in", "path"}, {"required", true},
 		{"description", "Kennung des Datensatzes. Unbekannte, fremde und unsichtbare werden gleichermaßen mit 404 beantwortet."},
-		{"schema", object{{"type", "string"}, {"maxLength", idLength}, {"pattern", idPattern(prefix)}}},
+		{"schema", object{{"type", "string"}, {"maxLength", idLength}, {"pattern", pattern.ID(prefix)}}},
 		{"example", prefix + exampleSuffix},
 	})
 }
 
-func (d *drafter) queryParameter(op *Operation, f reflect.StructField) (object, error) {
+func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (object, error) {
 	name := f.Tag.Get("query")
 	schema, err := d.value(nil, f, creating)
 	if err != nil {
@@ -154,7 +156,7 @@ func (o *object) lookup(name string) any {
 }
 
 // headerParameters lists the headers of a request (contract, 'Common rules' 2).
-func (d *drafter) headerParameters(op *Operation, preview bool) []object {
+func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
 	header := func(component, name string, required bool, description, example string, schema object) object {
 		return d.share("parameters", component, object{
 			{"name", name}, {"in", "header"}, {"required", required},
@@ -178,7 +180,7 @@ func (d *drafter) headerParameters(op *Operation, preview bool) []object {
 		header("AcceptLanguage", "Accept-Language", false, "Sprache von title und detail in Fehlerantworten: en ergibt Englisch, alles andere Deutsch.", "en",
 			object{{"type", "string"}, {"maxLength", 200}, {"pattern", `^[\x20-\x7e]*$`}}),
 		header("SvcOrganization", "Svc-Organization", false, "Kennung der Organisation, für die der Aufruf gemeint ist. Weicht sie von der des Schlüssels ab, antwortet die API 403 ORGANIZATION_MISMATCH.", "org_"+exampleSuffix,
-			object{{"type", "string"}, {"maxLength", 30}, {"pattern", idPattern("org_")}}),
+			object{{"type", "string"}, {"maxLength", 30}, {"pattern", pattern.ID("org_")}}),
 	)
 	if op.Idempotent() {
 		component, words := "IdempotencyKey", "Darf fehlen."
@@ -213,7 +215,7 @@ const (
 )
 
 // responses describes every answer that an operation can give.
-func (d *drafter) responses(op *Operation, preview bool) (object, error) {
+func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 	status := op.Run.Status()
 	success := object{{"description", successWords[status]}, {"headers", d.successHeaders(op, status)}}
 	if status != http.StatusNoContent {
@@ -225,7 +227,7 @@ func (d *drafter) responses(op *Operation, preview bool) (object, error) {
 		if err != nil {
 			return nil, err
 		}
-		success.set("content", object{{jsonMediaType, object{
+		success.set("content", object{{"application/json", object{
 			{"schema", schema},
 			{"examples", object{{"beispiel", example}}},
 		}}})
@@ -248,9 +250,9 @@ func (d *drafter) responses(op *Operation, preview bool) (object, error) {
 }
 
 // answerExample shares an example of the answer of success.
-func (d *drafter) answerExample(op *Operation) (object, error) {
+func (d *drafter) answerExample(op *api.Operation) (object, error) {
 	t, page := answerType(op)
-	if t == reflect.TypeFor[Document]() {
+	if t == reflect.TypeFor[api.Document]() {
 		return d.share("examples", schemaName(t), object{{"summary", op.Summary}, {"description", "Der Anfang einer Beschreibung."}, {"value", object{
 			{"openapi", "3.1.1"},
 			{"info", object{{"title", "Kartei API"}, {"version", d.version}}},
@@ -274,7 +276,7 @@ func (d *drafter) answerExample(op *Operation) (object, error) {
 // always are the headers of every answer, errors too.
 var always = []string{"Request-Id", "Svc-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset", "Link", "Cache-Control", "Vary", "X-Content-Type-Options"}
 
-func (d *drafter) successHeaders(op *Operation, status int) object {
+func (d *drafter) successHeaders(op *api.Operation, status int) object {
 	names := slices.Clone(always)
 	if revised(op) {
 		names = append(names, "ETag")
@@ -307,28 +309,28 @@ type responseHeader struct {
 	schema   object
 }
 
-func pattern(p string, most int) object {
+func matching(p string, most int) object {
 	return object{{"type", "string"}, {"maxLength", most}, {"pattern", p}}
 }
 
 // responseHeaders are all headers that an answer can carry.
 var responseHeaders = map[string]responseHeader{
-	"Request-Id":             {"Kennung der Anfrage, auch im Anfrageprotokoll", true, "req_" + exampleSuffix, pattern("^req"+idShape, 30)},
-	"Svc-Version":            {"Version, in der geantwortet wird", true, "2026-11-01", pattern(versionPattern, 10)},
-	"RateLimit":              {"Das knappste Limit: r ist der Rest, t die Sekunden, bis alles wieder voll ist (draft-ietf-httpapi-ratelimit-headers-11)", true, `"key";r=412;t=38`, pattern(`^"[a-z-]+";r=[0-9]+;t=[0-9]+$`, 200)},
-	"RateLimit-Policy":       {"Die Limits, die für den Aufruf gelten: q ist das Kontingent, w das Zeitfenster in Sekunden", true, `"key";q=300;w=60, "writes";q=60;w=60`, pattern(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`, 1000)},
-	"Deprecation":            {"Seit wann die Version veraltet ist (RFC 9745); fehlt, solange sie es nicht ist", false, "@1793491200", pattern("^@[0-9]+$", 20)},
-	"Sunset":                 {"Wann die Version abgeschaltet wird (RFC 8594); fehlt, solange das nicht feststeht", false, "Mon, 01 Nov 2027 00:00:00 GMT", pattern("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$", 29)},
-	"Link":                   {"Verweise (RFC 8288): service-desc führt zu dieser Beschreibung; deprecation, sunset und successor-version stehen dabei, sobald es sie gibt", true, `</v1/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`, pattern(`^<[^<>]+>; rel="[a-z -]+"`, 2000)},
+	"Request-Id":             {"Kennung der Anfrage, auch im Anfrageprotokoll", true, "req_" + exampleSuffix, matching("^req"+pattern.IDShape, 30)},
+	"Svc-Version":            {"Version, in der geantwortet wird", true, "2026-11-01", matching(pattern.Version, 10)},
+	"RateLimit":              {"Das knappste Limit: r ist der Rest, t die Sekunden, bis alles wieder voll ist (draft-ietf-httpapi-ratelimit-headers-11)", true, `"key";r=412;t=38`, matching(`^"[a-z-]+";r=[0-9]+;t=[0-9]+$`, 200)},
+	"RateLimit-Policy":       {"Die Limits, die für den Aufruf gelten: q ist das Kontingent, w das Zeitfenster in Sekunden", true, `"key";q=300;w=60, "writes";q=60;w=60`, matching(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`, 1000)},
+	"Deprecation":            {"Seit wann die Version veraltet ist (RFC 9745); fehlt, solange sie es nicht ist", false, "@1793491200", matching("^@[0-9]+$", 20)},
+	"Sunset":                 {"Wann die Version abgeschaltet wird (RFC 8594); fehlt, solange das nicht feststeht", false, "Mon, 01 Nov 2027 00:00:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$", 29)},
+	"Link":                   {"Verweise (RFC 8288): service-desc führt zu dieser Beschreibung; deprecation, sunset und successor-version stehen dabei, sobald es sie gibt", true, `</v1/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`, matching(`^<[^<>]+>; rel="[a-z -]+"`, 2000)},
 	"Cache-Control":          {"Antworten gehören dem Aufrufer und werden vor erneuter Verwendung geprüft; no-store, wo ein Geheimnis darin steht", true, "private, no-cache", object{{"type", "string"}, {"enum", []string{"private, no-cache", "no-store"}}}},
-	"Vary":                   {"Wovon die Antwort abhängt", true, "Authorization, Accept-Language, Svc-Version", pattern("^[A-Za-z, -]+$", 200)},
+	"Vary":                   {"Wovon die Antwort abhängt", true, "Authorization, Accept-Language, Svc-Version", matching("^[A-Za-z, -]+$", 200)},
 	"X-Content-Type-Options": {"Der Inhaltstyp gilt, wie er dasteht", true, "nosniff", object{{"type", "string"}, {"enum", []string{"nosniff"}}}},
-	"ETag":                   {"Kennzeichen des Standes für If-Match und If-None-Match", true, `"r3"`, pattern(`^"[0-9a-z]+"$`, 100)},
-	"Location":               {"Pfad des neuen Datensatzes, mit /v1", true, "/v1/contacts/con_" + exampleSuffix, pattern("^/v1/", 500)},
+	"ETag":                   {"Kennzeichen des Standes für If-Match und If-None-Match", true, `"r3"`, matching(`^"[0-9a-z]+"$`, 100)},
+	"Location":               {"Pfad des neuen Datensatzes, mit /v1", true, "/v1/contacts/con_" + exampleSuffix, matching("^/v1/", 500)},
 	"Idempotent-Replayed":    {"true: die gespeicherte Antwort eines früheren Aufrufs mit demselben Idempotency-Key; fehlt sonst", false, "true", object{{"type", "string"}, {"enum", []string{"true"}}}},
 	"Content-Language":       {"Sprache von title und detail", true, "de", object{{"type", "string"}, {"enum", []string{"de", "en"}}}},
-	"Retry-After":            {"Nach wie vielen Sekunden sich ein neuer Versuch lohnt", false, "1", pattern("^[0-9]+$", 10)},
-	"WWW-Authenticate":       {"Wie sich ein Aufrufer ausweist (RFC 6750)", true, "Bearer", pattern("^Bearer", 500)},
+	"Retry-After":            {"Nach wie vielen Sekunden sich ein neuer Versuch lohnt", false, "1", matching("^[0-9]+$", 10)},
+	"WWW-Authenticate":       {"Wie sich ein Aufrufer ausweist (RFC 6750)", true, "Bearer", matching("^Bearer", 500)},
 }
 
 // problem shares the description of a problem with one of the codes.
@@ -453,7 +455,7 @@ func (d *drafter) problemExample(code fault.Code) object {
 func (d *drafter) problemSchema() object {
 	text := func(doc, example string, more ...field) object {
 		if more == nil {
-			more = []field{{"pattern", parameterPattern}}
+			more = []field{{"pattern", pattern.Parameter}}
 		}
 		return append(object{{"description", doc}, {"type", "string"}, {"maxLength", 2000}, {"examples", []string{example}}}, more...)
 	}
@@ -482,8 +484,8 @@ func (d *drafter) problemSchema() object {
 			{"detail", text("Was hier vorliegt; fehlt bei 401", "Unter dieser Adresse gibt es nichts, oder es ist für Sie nicht sichtbar.")},
 			{"instance", text("Pfad der Anfrage", "/v1/contacts/con_"+exampleSuffix, field{"format", "uri-reference"})},
 			{"code", text("Maschinenlesbarer Grund; weitere können hinzukommen", "NOT_FOUND", field{"pattern", codePattern})},
-			{"requestId", text("Kennung der Anfrage, wie im Header Request-Id", "req_"+exampleSuffix, field{"pattern", "^req" + idShape})},
-			{"errors", object{{"description", "Die Fehler im Einzelnen"}, {"type", "array"}, {"maxItems", maxErrors}, {"items", entry}, {"examples", []any{[]any{object{{"field", "email"}, {"code", "INVALID_FORMAT"}, {"message", "Das Format dieser Angabe stimmt nicht."}}}}}}},
+			{"requestId", text("Kennung der Anfrage, wie im Header Request-Id", "req_"+exampleSuffix, field{"pattern", "^req" + pattern.IDShape})},
+			{"errors", object{{"description", "Die Fehler im Einzelnen"}, {"type", "array"}, {"maxItems", api.MaxErrors}, {"items", entry}, {"examples", []any{[]any{object{{"field", "email"}, {"code", "INVALID_FORMAT"}, {"message", "Das Format dieser Angabe stimmt nicht."}}}}}}},
 			{"retryAfterMs", object{{"description", "Wartezeit in Millisekunden"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 0}, {"maximum", maxInteger}, {"examples", []int{1000}}}},
 			{"currentRevision", object{{"description", "Bei 412: die aktuelle Revision"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 1}, {"maximum", maxInteger}, {"examples", []int{5}}}},
 			{"violated-policies", object{
@@ -497,14 +499,14 @@ func (d *drafter) problemSchema() object {
 const codePattern = "^[A-Z][A-Z0-9_]*$"
 
 // links lead from what was made to what can be done with it.
-func (d *drafter) links(op *Operation) object {
+func (d *drafter) links(op *api.Operation) object {
 	if op.Method != http.MethodPost || !op.Creates() {
 		return nil
 	}
 	family, _, _ := strings.Cut(op.ID, ".")
 	var out object
-	for i := range table {
-		o := &table[i]
+	for i := range api.Operations {
+		o := &api.Operations[i]
 		if !o.Built() || o.Path != op.Path+"/{id}" {
 			continue
 		}

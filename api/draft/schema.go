@@ -1,4 +1,4 @@
-package api
+package draft
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"kartei/api"
+	"kartei/api/pattern"
 	"kartei/clock"
 	"kartei/id"
 	"kartei/record"
@@ -56,7 +58,7 @@ func schemaName(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[record.Marker]():
 		return "DeletionMarker"
-	case reflect.TypeFor[Document]():
+	case reflect.TypeFor[api.Document]():
 		return "OpenAPIDocument"
 	}
 	name := t.Name()
@@ -68,9 +70,9 @@ func schemaName(t reflect.Type) string {
 }
 
 // answerSchema returns a reference to the schema of an operation's answer.
-func (d *drafter) answerSchema(op *Operation) (object, error) {
+func (d *drafter) answerSchema(op *api.Operation) (object, error) {
 	t, page := answerType(op)
-	if t == reflect.TypeFor[Document]() {
+	if t == reflect.TypeFor[api.Document]() {
 		return d.share("schemas", schemaName(t), documentSchema()), nil
 	}
 	item, err := d.structSchema(t, answering, false)
@@ -119,7 +121,7 @@ func pageSchema(item, marker object) object {
 			{"hasMore", object{{"description", "true: es gibt eine weitere Seite"}, {"type", "boolean"}, {"examples", []bool{false}}}},
 			{"nextCursor", object{
 				{"description", "Wert für cursor, mit dem die nächste Seite gelesen wird; null auf der letzten"},
-				{"type", []string{"string", "null"}}, {"maxLength", 4096}, {"pattern", parameterPattern}, {"examples", []string{"AX3k9bQ"}},
+				{"type", []string{"string", "null"}}, {"maxLength", 4096}, {"pattern", pattern.Parameter}, {"examples", []string{"AX3k9bQ"}},
 			}},
 		}},
 	}
@@ -362,7 +364,7 @@ func textSchema(out *object, parent reflect.Type, f reflect.StructField, mode sc
 			*n = v
 		}
 	}
-	pattern := textRule(parent, f, mode)
+	rule := textRule(parent, f, mode)
 	format := f.Tag.Get("format")
 	if format == "language" {
 		format = ""
@@ -371,7 +373,7 @@ func textSchema(out *object, parent reflect.Type, f reflect.StructField, mode sc
 		out.set("format", format)
 	}
 	switch {
-	case strings.HasSuffix(pattern, idShape):
+	case strings.HasSuffix(rule, pattern.IDShape):
 		least, most = 0, idLength
 	case format == "date":
 		least, most = 0, len("2026-11-01")
@@ -380,8 +382,8 @@ func textSchema(out *object, parent reflect.Type, f reflect.StructField, mode sc
 		out.set("minLength", least)
 	}
 	out.set("maxLength", most)
-	if pattern != "" && (format == "" || format == "uri") {
-		out.set("pattern", pattern)
+	if rule != "" && (format == "" || format == "uri") {
+		out.set("pattern", rule)
 	}
 	return nil
 }
@@ -392,33 +394,33 @@ func textRule(parent reflect.Type, f reflect.StructField, mode schemaMode) strin
 		return p
 	}
 	if p := f.Tag.Get("prefix"); p != "" {
-		return idPattern(strings.Split(p, ",")...)
+		return pattern.ID(strings.Split(p, ",")...)
 	}
 	if f.Name == "ID" && parent != nil {
-		for _, family := range Families {
+		for _, family := range api.Families {
 			if family.Object == recordObject(parent) {
-				return idPattern(family.Prefix)
+				return pattern.ID(family.Prefix)
 			}
 		}
 	}
 	if mode == answering && (isID(f.Tag.Get("example")) || f.Name == "ID") {
-		return "^[a-z]{3}" + idShape
+		return "^[a-z]{3}" + pattern.IDShape
 	}
 	switch {
 	case f.Tag.Get("format") == "language":
-		return languagePattern
+		return pattern.Language
 	case f.Tag.Get("format") == "uri":
 		return "^[Hh][Tt][Tt][Pp][Ss]?://"
 	case mode == answering && f.Tag.Get("multiline") == "true":
-		return "^[^" + controlInText + "]*$"
+		return "^[^" + pattern.ControlInText + "]*$"
 	case mode == answering:
-		return parameterPattern
+		return pattern.Parameter
 	case parent == nil: // a parameter, never stored
-		return parameterPattern
+		return pattern.Parameter
 	case f.Tag.Get("multiline") == "true":
-		return textPattern
+		return pattern.Text
 	}
-	return linePattern
+	return pattern.Line
 }
 
 func isID(s string) bool {
@@ -538,7 +540,7 @@ func fieldExample(parent reflect.Type, f reflect.StructField) (any, error) {
 	case f.Name == "Object":
 		return "contact", nil
 	case f.Name == "ID":
-		for _, family := range Families {
+		for _, family := range api.Families {
 			if o := recordObject(parent); o == "" || family.Object == o {
 				return family.Prefix + exampleSuffix, nil
 			}

@@ -1,4 +1,5 @@
-package api
+// Package draft owns the drafting of OpenAPI documents: what the table and the Go types say, written as the next document to freeze.
+package draft
 
 import (
 	"bytes"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/api"
+	"kartei/api/pattern"
 	"kartei/app"
 	"kartei/fault"
 	"kartei/id"
@@ -16,10 +19,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Draft returns the OpenAPI 3.1 document of a version as table and types have
-// it now: what the frozen document of the next release is made from. The same
-// table gives the same bytes.
-func Draft(version string) ([]byte, error) { return draft(version, Operations) }
+// Document returns the OpenAPI 3.1 document of a version as table and types
+// have it now: what the frozen document of the next release is made from. The
+// same table gives the same bytes.
+func Document(version string) ([]byte, error) { return document(version, api.Operations) }
 
 // Schema tags on the fields of inputs, bodies and answers:
 //
@@ -40,8 +43,8 @@ func Draft(version string) ([]byte, error) { return draft(version, Operations) }
 //
 // A pointer may be null. In answers every member is present.
 
-// draft writes the document of version from a table.
-func draft(version string, ops []Operation) ([]byte, error) {
+// document writes the document of version from a table.
+func document(version string, ops []api.Operation) ([]byte, error) {
 	d := &drafter{version: version, names: map[schemaKey]string{}, shared: map[string]*object{}}
 	var tags []any
 	var paths object
@@ -52,7 +55,7 @@ func draft(version string, ops []Operation) ([]byte, error) {
 		}
 		described, err := d.operation(op)
 		if err != nil {
-			return nil, fmt.Errorf("api: %s: %w", op.ID, err)
+			return nil, fmt.Errorf("draft: %s: %w", op.ID, err)
 		}
 		item, _ := paths.get(op.Path).(object)
 		item.set(strings.ToLower(op.Method), described)
@@ -62,7 +65,7 @@ func draft(version string, ops []Operation) ([]byte, error) {
 			tags = append(tags, tag)
 		}
 	}
-	document := object{
+	root := object{
 		{"openapi", "3.1.1"},
 		{"info", info(version)},
 		{"servers", servers()},
@@ -72,8 +75,8 @@ func draft(version string, ops []Operation) ([]byte, error) {
 		{"components", d.components()},
 	}
 	var b bytes.Buffer
-	if err := json.MarshalWrite(&b, document, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
-		return nil, fmt.Errorf("api: writing the draft: %w", err)
+	if err := json.MarshalWrite(&b, root, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
+		return nil, fmt.Errorf("draft: writing the draft: %w", err)
 	}
 	b.WriteByte('\n')
 	return escapeSpaces(b.Bytes()), nil
@@ -83,7 +86,7 @@ func draft(version string, ops []Operation) ([]byte, error) {
 func escapeSpaces(document []byte) []byte {
 	var b bytes.Buffer
 	for _, c := range string(document) {
-		if c > 0x7e && strings.ContainsRune(spaces, c) {
+		if c > 0x7e && strings.ContainsRune(pattern.Spaces, c) {
 			fmt.Fprintf(&b, "\\u%04x", c)
 			continue
 		}
@@ -181,7 +184,7 @@ func (d *drafter) components() object {
 	return out
 }
 
-func (d *drafter) operation(op *Operation) (object, error) {
+func (d *drafter) operation(op *api.Operation) (object, error) {
 	channel := "stable"
 	if op.Channel.Preview(d.version) {
 		channel = "preview"
@@ -222,8 +225,8 @@ func (d *drafter) operation(op *Operation) (object, error) {
 }
 
 // requestBody describes the body of a create or of a merge patch.
-func (d *drafter) requestBody(op *Operation) (object, error) {
-	in := op.Run.Input.Field(op.Run.bind.body)
+func (d *drafter) requestBody(op *api.Operation) (object, error) {
+	in := op.Run.Input.Field(op.Run.BodyField())
 	t, mode := in.Type, creating
 	if in.Tag.Get("body") == "patch" {
 		p, is := reflect.New(t).Elem().Interface().(interface{ Type() reflect.Type })
@@ -245,7 +248,7 @@ func (d *drafter) requestBody(op *Operation) (object, error) {
 		{"schema", d.share("schemas", name, schema)},
 		{"examples", object{{"beispiel", object{{"summary", op.Summary}, {"value", example}}}}},
 	}
-	content := object{{jsonMediaType, media}}
+	content := object{{"application/json", media}}
 	description := "Die Angaben zum neuen Datensatz. Unbekannte Felder werden abgelehnt."
 	if mode == patching {
 		content.set("application/merge-patch+json", media)
@@ -256,7 +259,7 @@ func (d *drafter) requestBody(op *Operation) (object, error) {
 
 // answerType returns what an operation answers with, as a client sees it, and
 // whether it is a page of a list.
-func answerType(op *Operation) (t reflect.Type, page bool) {
+func answerType(op *api.Operation) (t reflect.Type, page bool) {
 	zero := reflect.New(op.Run.Output).Elem().Interface()
 	switch v := zero.(type) {
 	case interface{ ItemType() reflect.Type }:
@@ -268,7 +271,7 @@ func answerType(op *Operation) (t reflect.Type, page bool) {
 }
 
 // answerName returns the name of an answer's schema, for example Contact.
-func answerName(op *Operation) string {
+func answerName(op *api.Operation) string {
 	t, page := answerType(op)
 	name := schemaName(t)
 	if page {
@@ -278,8 +281,8 @@ func answerName(op *Operation) string {
 }
 
 // idPrefix returns the prefix of the records that an operation names.
-func idPrefix(op *Operation) string {
-	for _, f := range Families {
+func idPrefix(op *api.Operation) string {
+	for _, f := range api.Families {
 		if f.Plural == op.Tag() {
 			return f.Prefix
 		}
@@ -293,7 +296,7 @@ const exampleSuffix = "01jb2z5k3xf0q8r9s7t6v5w4y3"
 // faults returns the codes that an operation can answer with, by status. A
 // status without codes is one that the contract declares for operations of
 // its kind although none of its causes can arise here.
-func (d *drafter) faults(op *Operation, preview bool) map[int][]fault.Code {
+func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 	byStatus := map[int][]fault.Code{}
 	add := func(codes ...fault.Code) {
 		for _, c := range codes {
@@ -301,7 +304,7 @@ func (d *drafter) faults(op *Operation, preview bool) map[int][]fault.Code {
 		}
 	}
 	add(fault.InvalidRequest, fault.UnknownParameter)
-	if _, lists := op.Run.bind.query["cursor"]; lists {
+	if op.Run.Takes("cursor") {
 		add(fault.CursorMismatch)
 	}
 	add(fault.Unauthenticated, fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled)
@@ -337,6 +340,6 @@ func (d *drafter) faults(op *Operation, preview bool) map[int][]fault.Code {
 }
 
 // revised reports whether the answer carries an ETag.
-func revised(op *Operation) bool {
+func revised(op *api.Operation) bool {
 	return op.Run.Output.Implements(reflect.TypeFor[app.Revised]())
 }
