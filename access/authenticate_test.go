@@ -275,8 +275,8 @@ func TestQueriesByOutcome(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		counting := &countingDB{DB: d}
 		o := newOffice(t, counting)
-		key, wrong := o.key(), ""
-		wrong = access.Forge(key.Key[:40] + flip(key.Key[40]) + key.Key[41:])
+		key := o.key()
+		wrong := access.Forge(key.Key[:40] + flip(key.Key[40]) + key.Key[41:])
 		count := func(presented string, from netip.Addr) int {
 			counting.reads = 0
 			o.dir.Authenticate(ctx, presented, from)

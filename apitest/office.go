@@ -56,7 +56,6 @@ type Option func(*options)
 
 type options struct {
 	metered  bool
-	policies []limit.Policy
 }
 
 // Metered makes the limits count.

@@ -106,7 +106,7 @@ func TestKill(t *testing.T) {
 				acknowledged[lines.Text()] = true
 			}
 			cmd.Wait()
-			check := db.DB(d)
+			check := d
 			if strings.HasPrefix(url, "sqlite:") {
 				opened, err := db.Open(ctx, url, db.Options{})
 				if err != nil {
