@@ -108,7 +108,7 @@ type handler struct {
 //
 // The input is a struct whose fields say where they come from: `path:"id"`,
 // `query:"limit"` or `body:"..."`, the last one a struct of JSON members or an
-// app.Patch of one. Rules stand in further tags (see schema tags in draft.go);
+// app.Patch of one. Rules stand in further tags (listed in api/draft);
 // they are enforced from the frozen OpenAPI document, not from the tags.
 //
 // The output decides the status: app.Located 201, app.Nothing 204, else 200.
