@@ -55,7 +55,7 @@ type Office struct {
 type Option func(*options)
 
 type options struct {
-	metered  bool
+	metered bool
 }
 
 // Metered makes the limits count.
