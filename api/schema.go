@@ -262,7 +262,7 @@ func isEmail(s string) bool {
 
 // notAtom reports whether c may not stand in the local part of an address.
 func notAtom(c rune) bool {
-	return notLabel(c) && strings.IndexRune("!#$%&'*+/=?^_`{|}~", c) < 0
+	return notLabel(c) && !strings.ContainsRune("!#$%&'*+/=?^_`{|}~", c)
 }
 
 // notLabel reports whether c may not stand in a label of a domain name.

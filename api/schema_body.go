@@ -465,7 +465,7 @@ func positions(raw []byte, named map[string]bool) map[string]int {
 				walk(append(path, strconv.Itoa(i)))
 			default:
 				if token.Kind() == '{' || token.Kind() == '[' {
-					d.ReadToken()
+					_, _ = d.ReadToken()
 				}
 				return
 			}

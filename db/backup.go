@@ -62,7 +62,7 @@ func Restore(ctx context.Context, from, url string, force bool) (aside string, e
 	case "postgres", "postgresql":
 		err = restorePostgres(ctx, from, url, force)
 	default:
-		err = fmt.Errorf("the data base must be sqlite:PATH or postgres://...")
+		err = fmt.Errorf("the data base must be sqlite:PATH or postgres://USER@HOST/NAME")
 	}
 	if err != nil {
 		return "", fmt.Errorf("db: restore: %w", err)
