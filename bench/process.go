@@ -181,6 +181,7 @@ func serveProfiled(dir string) error {
 		}
 		c.Server.Limit = append(c.Server.Limit, o)
 	}
+	instance.TuneCollector()
 	i, err := instance.Start(ctx, c)
 	if err != nil {
 		return err

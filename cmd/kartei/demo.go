@@ -77,6 +77,7 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	slog.SetDefault(logger)
+	instance.TuneCollector()
 	i, err := instance.Start(ctx, instance.Config{Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Logger: logger})
 	if err != nil {
 		return err

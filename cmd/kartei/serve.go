@@ -34,6 +34,7 @@ func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	slog.SetDefault(logger)
+	instance.TuneCollector()
 	i, err := instance.Start(ctx, instance.Config{
 		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Logger: logger,
 	})
