@@ -57,13 +57,12 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	} else if !free {
 		return inProgress()
 	}
-	fingerprint := c.fingerprint()
 	stored, err := c.stored(ctx, tx)
 	switch {
 	case errors.Is(err, db.ErrNoRows):
 	case err != nil:
 		return err
-	case stored.fingerprint != fingerprint:
+	case stored.fingerprint != c.fingerprint:
 		return fault.New(fault.IdempotencyPayloadMismatch)
 	default:
 		c.result, c.replayed = stored.result, true
@@ -77,7 +76,7 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		on conflict (organization, principal, key) do update set created_at = excluded.created_at, fingerprint = excluded.fingerprint,
 		status = excluded.status, etag = excluded.etag, location = excluded.location, body = excluded.body`,
-		c.actor.Org(), c.actor.PrincipalID(), c.idempotency, c.now, fingerprint,
+		c.actor.Org(), c.actor.PrincipalID(), c.idempotency, c.now, c.fingerprint,
 		c.result.status, c.result.etag, c.result.location, string(c.result.body))
 	return nil
 }
@@ -95,11 +94,11 @@ func (c *call) stored(ctx context.Context, tx db.Tx) (s storedResult, err error)
 	return s, err
 }
 
-// fingerprint is what two calls must share to be the same: method, path,
+// fingerprintOf is what two calls must share to be the same: method, path,
 // version and the JSON value of the body. Member order, white space and the
 // spelling of numbers and texts do not matter (RFC 8785). It is a hash, so
 // the table holds no second copy of what was sent.
-func (c *call) fingerprint() string {
+func fingerprintOf(c *call) string {
 	h := sha256.New()
 	for _, part := range []string{c.op.Method, strings.Replace(c.op.Path, "{id}", c.record, 1), c.version} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)

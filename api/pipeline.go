@@ -96,6 +96,7 @@ type call struct {
 	// ifNoneMatchAny is If-None-Match: *.
 	ifNoneMatchAny bool
 	idempotency    string
+	fingerprint    string // run: of the content, where there is an idempotency key
 
 	result   result // run
 	replayed bool

@@ -37,6 +37,7 @@ func run(a *API, ctx context.Context, c *call) error {
 			return inProgress()
 		}
 		defer a.busy.leave(c)
+		c.fingerprint = fingerprintOf(c) // not in the transaction, where others wait
 	}
 	again := false
 	return a.db.Write(ctx, func(tx db.Tx) error {
