@@ -149,8 +149,13 @@ func (k *Kind[T, F, P]) page(rows []row, cursor string) Page[T] {
 	return Page[T]{json: b, records: len(rows)}
 }
 
-// AppendJSON appends the page.
-func (p Page[T]) AppendJSON(b []byte) []byte { return append(b, p.json...) }
+// AppendJSON appends the page; alone it is not copied.
+func (p Page[T]) AppendJSON(b []byte) []byte {
+	if b == nil {
+		return p.json
+	}
+	return append(b, p.json...)
+}
 
 // Records returns how many records the page holds.
 func (p Page[T]) Records() int { return p.records }

@@ -120,8 +120,13 @@ func (k *Kind[T, F, P]) appendJSON(b []byte, r *row) []byte {
 	return append(b, r.content[1:]...) // without its opening brace
 }
 
-// AppendJSON appends the record.
-func (a Answer[T]) AppendJSON(b []byte) []byte { return append(b, a.json...) }
+// AppendJSON appends the record; alone it is not copied.
+func (a Answer[T]) AppendJSON(b []byte) []byte {
+	if b == nil {
+		return a.json
+	}
+	return append(b, a.json...)
+}
 
 // EntityTag returns the tag of the record's revision.
 func (a Answer[T]) EntityTag() string { return app.Tag(a.revision) }
