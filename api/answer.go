@@ -128,7 +128,7 @@ func setFaultHeaders(c *call, f *fault.Fault, set func(name, value string)) {
 // record gives the call to the request log and to the metrics.
 func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	e := requestlog.Entry{
-		At: c.now, RequestID: c.id, Operation: c.operation(), Method: c.Method, Status: status, Code: code,
+		At: c.now, RequestID: c.id, Operation: c.operation(), Method: known(c.Method), Status: status, Code: code,
 		Duration: a.clock.Now().Sub(c.begun), Address: c.Address,
 	}
 	switch {
@@ -145,6 +145,16 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	if a.observe != nil {
 		a.observe(Observation{Operation: e.Operation, Status: status, Code: code, Duration: e.Duration})
 	}
+}
+
+// known returns a method that has a name. What else a stranger sends as one
+// may be long, or a secret, and is not kept.
+func known(method string) string {
+	switch method {
+	case "GET", "POST", "PATCH", "DELETE", "PUT", "OPTIONS", "TRACE", "CONNECT":
+		return method
+	}
+	return "OTHER"
 }
 
 func (c *call) operation() string {

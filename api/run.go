@@ -40,8 +40,8 @@ func run(a *API, ctx context.Context, c *call) error {
 		c.fingerprint = fingerprintOf(c) // not in the transaction, where others wait
 	}
 	again := false
-	return a.db.Write(ctx, func(tx db.Tx) error {
-		if again { // the first run may have changed its input
+	write := func(tx db.Tx) error {
+		if again { // the run before may have changed its input
 			c.input = c.newInput()
 			if c.op.Run.bind.body >= 0 {
 				if err := c.fillBody(c.input); err != nil {
@@ -51,7 +51,14 @@ func run(a *API, ctx context.Context, c *call) error {
 		}
 		again = true
 		return a.once(ctx, c, tx)
-	})
+	}
+	err := a.db.Write(ctx, write)
+	if errors.Is(err, db.ErrDuplicate) {
+		// Another call took the same unique value at the same moment. Now that
+		// it is there, the operation finds it and says so.
+		err = a.db.Write(ctx, write)
+	}
+	return err
 }
 
 // operate calls the operation and encodes its answer.

@@ -312,3 +312,35 @@ func TestSearch(t *testing.T) {
 }
 
 func escape(q string) string { return strings.ReplaceAll(q, " ", "%20") }
+
+// TestExternalIDRace lets several calls take the same external id at the same
+// moment: one gets it, the others are told.
+func TestExternalIDRace(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		for round := range 5 {
+			answers := make(chan *apitest.Answer, 6)
+			for range cap(answers) {
+				go func() {
+					answers <- c.Send(c.Request("POST", "/contacts", fmt.Sprintf(`{"lastName":"Berg","externalId":"race-%d"}`, round)))
+				}()
+			}
+			made := 0
+			for range cap(answers) {
+				switch a := <-answers; a.Status {
+				case 201:
+					made++
+				case 422:
+					if got := strings.Join(a.Fields(), ", "); got != "externalId DUPLICATE" {
+						t.Errorf("refused with %s", got)
+					}
+				default:
+					t.Errorf("status %d: %s", a.Status, a.Body)
+				}
+			}
+			if made != 1 {
+				t.Errorf("round %d: %d contacts have the external id", round, made)
+			}
+		}
+	})
+}

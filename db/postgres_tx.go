@@ -2,9 +2,10 @@ package db
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -160,10 +161,10 @@ func (t *pgTx) Lock(ctx context.Context, key string) (bool, error) {
 	if !t.write {
 		return false, errReadOnly
 	}
-	hash := fnv.New64a()
-	hash.Write([]byte(key))
+	// The number must not be one that a client can aim at another's key.
+	hash := sha256.Sum256([]byte(key))
 	var got bool
-	err := t.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", int64(hash.Sum64())).Scan(&got)
+	err := t.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", int64(binary.BigEndian.Uint64(hash[:]))).Scan(&got)
 	return got, err
 }
 

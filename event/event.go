@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"kartei/app"
 	"kartei/clock"
@@ -98,6 +99,9 @@ func read(ctx context.Context, c *app.Call, in ListInput, from clock.Micros, asc
 		last = after
 	case from != 0:
 		before = from
+	}
+	if !slices.ContainsFunc(c.Services.Families, func(f app.Family) bool { return c.Actor.May(f.ReadScope()) }) {
+		return nil, last, false, nil // not even how many events there are
 	}
 	rows, err := c.Tx.Query(ctx, listQuery(c, ascending), c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit+1)
 	if err != nil {

@@ -19,7 +19,7 @@ func visible(ctx context.Context, c *app.Call, r Reference) (bool, error) {
 		return false, nil // a family that this release does not serve has no records
 	}
 	f := c.Services.Families[i]
-	if !id.Valid(f.Prefix, *r.ID) {
+	if !c.Actor.May(f.ReadScope()) || !id.Valid(f.Prefix, *r.ID) {
 		return false, nil
 	}
 	var one int64
