@@ -17,8 +17,10 @@ const (
 	// second they are those of half a second; the memory is about 2 MB.
 	Waiting = 10_000
 	// batch is the most rows of one transaction: on SQLite they share the one
-	// writer with everybody's changes and hold it for few milliseconds.
-	batch = 200
+	// writer with everybody's changes and hold it for some ten milliseconds.
+	// Smaller ones would cost readers more: after each commit SQLite maps the
+	// file anew for every connection.
+	batch = 1000
 	// Delay is how long an entry waits at most for others to be written with.
 	Delay = 200 * time.Millisecond
 	// attempts and pause bound how long a batch is tried again while the data
