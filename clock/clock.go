@@ -26,6 +26,7 @@ func (system) After(d time.Duration) <-chan time.Time { return time.After(d) }
 // It is safe for use by several goroutines.
 type Fake struct {
 	mu      sync.Mutex
+	waits   sync.Cond // signalled when somebody begins to wait
 	now     time.Time
 	waiters []waiter
 }
@@ -36,7 +37,11 @@ type waiter struct {
 }
 
 // NewFake returns a clock that stands at t.
-func NewFake(t time.Time) *Fake { return &Fake{now: t} }
+func NewFake(t time.Time) *Fake {
+	f := &Fake{now: t}
+	f.waits.L = &f.mu
+	return f
+}
 
 // Now returns the time at which the clock stands.
 func (f *Fake) Now() time.Time {
@@ -55,6 +60,7 @@ func (f *Fake) After(d time.Duration) <-chan time.Time {
 		return c
 	}
 	f.waiters = append(f.waiters, waiter{f.now.Add(d), c})
+	f.waits.Broadcast()
 	return c
 }
 
@@ -72,4 +78,14 @@ func (f *Fake) Advance(d time.Duration) {
 		w.c <- f.now
 	}
 	f.waiters = rest
+}
+
+// Await returns when at least n wait for the clock: then whoever a test has
+// woken has done its work and is back.
+func (f *Fake) Await(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.waiters) < n {
+		f.waits.Wait()
+	}
 }

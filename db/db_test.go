@@ -755,9 +755,9 @@ func TestOpenRefusesOtherURLs(t *testing.T) {
 	}
 }
 
-func TestUnreachableServerIsBusy(t *testing.T) {
+func TestUnreachableServerIsUnavailable(t *testing.T) {
 	_, err := db.Open(ctx, "postgres://u@/db?host="+t.TempDir(), db.Options{})
-	if !errors.Is(err, db.ErrBusy) {
+	if !errors.Is(err, db.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
 }
