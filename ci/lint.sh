@@ -23,6 +23,7 @@ if [ -n "$unformatted" ]; then
 fi
 ci/frozen.sh
 go mod verify >/dev/null
+go mod tidy -diff
 go vet ./...
 install honnef.co/go/tools/cmd/staticcheck v0.8.2
 "$tools/staticcheck" ./...
