@@ -24,8 +24,9 @@ const (
 	// maxDepth is how deep a body may nest; the deepest that the document
 	// knows has five levels.
 	maxDepth = 100
-	// maxElements is how many elements of one array are looked at. No array
-	// of the document may have so many, so what comes after is never valid.
+	// maxElements is how many elements of one array, or members of one object,
+	// are looked at. Nothing of the document may have so many, so such a body
+	// is never valid, and what comes after would only be more of the same.
 	maxElements = 1_000
 )
 
@@ -177,6 +178,12 @@ func parseObject(d *jsontext.Decoder, depth int) (any, error) {
 		name, err := d.ReadToken()
 		if err != nil {
 			return nil, err
+		}
+		if len(object) > maxElements {
+			if err := d.SkipValue(); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		key := name.String()
 		if object[key], err = parseValue(d, depth+1); err != nil {

@@ -496,3 +496,20 @@ func BenchmarkBody(b *testing.B) {
 		}
 	}
 }
+
+// TestManyMembers holds that a body of a hundred thousand members is not built.
+func TestManyMembers(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"lastName":"Berg"`)
+	for i := range 100_000 {
+		fmt.Fprintf(&b, `,"%d":{"a":1}`, i)
+	}
+	b.WriteString("}")
+	object, err := parseBody([]byte(b.String()))
+	if err != nil || len(object) > maxElements+1 {
+		t.Errorf("%d members are kept, %v", len(object), err)
+	}
+	if _, err := parseBody([]byte(strings.Replace(b.String(), `"99999"`, `"99998"`, 1))); err == nil {
+		t.Error("a name that occurs twice behind the bound is not seen")
+	}
+}

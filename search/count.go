@@ -22,7 +22,6 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 	if len(q.words) == 1 {
 		return f.countOne(q.words[0])
 	}
-	f.bounds.rare = b.count + 1
 	driver, err := f.rarest()
 	if err != nil {
 		return 0, false, err

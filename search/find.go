@@ -66,9 +66,10 @@ type bounds struct {
 	walk  int // postings walked in one call of Find
 	count int // postings walked in one call of Count
 	step  int // postings read at once, the first time a page and a little more
+	bytes int // of the words of records looked at; some have pages of text
 }
 
-var usual = bounds{few: 500, rare: 2000, walk: 1000, count: 10_000, step: 250}
+var usual = bounds{few: 500, rare: 2000, walk: 1000, count: 10_000, step: 250, bytes: 4 << 20}
 
 // Find returns the records that match every word of q, at most limit, from
 // where the page before ended (nil for the first).
@@ -122,6 +123,7 @@ type finder struct {
 	bounds bounds
 	limit  int
 	hits   Hits
+	seen   int // bytes of records' words
 }
 
 // everywhere writes a union over both audiences and all ranks of the postings
@@ -206,8 +208,8 @@ type hit struct {
 const slack = 4
 
 // sorted makes a page of all hits in their order. It reports false where the
-// driver has too many postings: then they are walked, and what earlier pages
-// have shown is left out.
+// driver has too many postings, or their records too many words: then they are
+// walked, and what earlier pages have shown is left out.
 func (f *finder) sorted() (done bool, err error) {
 	n, err := f.postings(f.driver, f.bounds.few+1)
 	if err != nil || n > f.bounds.few {
@@ -225,6 +227,10 @@ func (f *finder) sorted() (done bool, err error) {
 		var text string
 		if err := rows.Scan(&position, &text); err != nil {
 			return false, err
+		}
+		if f.seen += len(text); f.seen > f.bounds.bytes {
+			f.seen = 0
+			return false, nil
 		}
 		id, words, _ := strings.Cut(text, " ")
 		if k, ok := f.query.rate(words, position); ok && !f.shown(k) {
@@ -291,6 +297,13 @@ func (f *finder) walk(left int) error {
 				f.hits.IDs = append(f.hits.IDs, c.id)
 			}
 			here = c.at
+			if f.seen += len(c.words); f.seen > f.bounds.bytes {
+				f.stop(here)
+				return nil
+			}
+		}
+		if err := f.ctx.Err(); err != nil {
+			return err
 		}
 		left -= len(list)
 		if len(list) < step {

@@ -193,7 +193,7 @@ func drawQuery(t *rapid.T) Query {
 
 func drawBounds(t *rapid.T) bounds {
 	n := rapid.IntRange(1, 8)
-	b := bounds{few: n.Draw(t, "few"), rare: n.Draw(t, "rare"), walk: n.Draw(t, "walk"), count: n.Draw(t, "count"), step: n.Draw(t, "step")}
+	b := bounds{few: n.Draw(t, "few"), rare: n.Draw(t, "rare"), walk: n.Draw(t, "walk"), count: n.Draw(t, "count"), step: n.Draw(t, "step"), bytes: 40 * n.Draw(t, "bytes")}
 	b.rare += b.few
 	return b
 }
@@ -363,7 +363,7 @@ func TestOrderOfOneWord(t *testing.T) {
 				return cmp.Or(cmp.Compare(a.Rank, b.Rank), strings.Compare(a.Word, b.Word), cmp.Compare(a.Position, b.Position))
 			})
 			s := ScopeFor(w.organization, "contact", "usr_1", false)
-			got := w.pages(t, bounds{few: 3, rare: 5, walk: 7, count: 7, step: 4}, s, query, 5, func() {})
+			got := w.pages(t, bounds{few: 3, rare: 5, walk: 7, count: 7, step: 4, bytes: 1 << 20}, s, query, 5, func() {})
 			if !slices.EqualFunc(hits, got, func(h candidate, id string) bool { return h.id == id }) {
 				t.Errorf("%q: %v, want %v", q, got, hits)
 			}

@@ -7,7 +7,12 @@ import (
 )
 
 // Query is what a person typed, as words. Every one must match.
-type Query struct{ words []term }
+type Query struct {
+	words []term
+	// whole and prefixes are the numbers of the words that match as a whole,
+	// in the order of their texts, and of those that match as a beginning.
+	whole, prefixes []int
+}
 
 // term is one word of a query.
 type term struct {
@@ -27,7 +32,20 @@ func Parse(q string) Query {
 	if len(words) > 0 {
 		words[len(words)-1].prefix = true
 	}
-	return Query{distinct(words)}
+	return queryOf(distinct(words))
+}
+
+func queryOf(words []term) Query {
+	q := Query{words: words}
+	for i, t := range words {
+		if t.prefix {
+			q.prefixes = append(q.prefixes, i)
+		} else {
+			q.whole = append(q.whole, i)
+		}
+	}
+	slices.SortFunc(q.whole, func(a, b int) int { return strings.Compare(words[a].text, words[b].text) })
+	return q
 }
 
 // distinct keeps each word once, as a whole word where it is asked for as one:
@@ -92,18 +110,44 @@ func (k key) compare(o key) int {
 	return cmp.Or(cmp.Compare(k.Score, o.Score), cmp.Compare(k.Longer, o.Longer), cmp.Compare(k.Position, o.Position))
 }
 
+// lookedFor is how many words of a query are looked for as plain text first:
+// most records lack one of them, and that is quickly seen.
+const lookedFor = 4
+
 // rate returns the key of a record, and false if a word of q does not match.
+// It goes over the record's words once, however many words q has. As they
+// stand by rank and then by bytes, the first that matches is the best.
 func (q Query) rate(words string, position int64) (key, bool) {
-	k := key{Position: position}
-	for _, t := range q.words {
-		p, found := t.best(words)
-		if !found {
+	for _, t := range q.words[:min(lookedFor, len(q.words))] {
+		if !strings.Contains(words, t.text) {
 			return key{}, false
 		}
+	}
+	k, found, left := key{Position: position}, make([]bool, len(q.words)), len(q.words)
+	take := func(i int, p posting) {
+		if found[i] {
+			return
+		}
+		found[i] = true
+		left--
 		k.Score += int(p.rank)
-		if p.word != t.text {
+		if p.word != q.words[i].text {
 			k.Longer++
 		}
 	}
-	return k, true
+	for words != "" && left > 0 {
+		var p posting
+		p, words = next(words)
+		if n, is := slices.BinarySearchFunc(q.whole, p.word, func(i int, word string) int {
+			return strings.Compare(q.words[i].text, word)
+		}); is {
+			take(q.whole[n], p)
+		}
+		for _, i := range q.prefixes {
+			if strings.HasPrefix(p.word, q.words[i].text) {
+				take(i, p)
+			}
+		}
+	}
+	return k, left == 0
 }
