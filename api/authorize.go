@@ -10,7 +10,10 @@ import (
 // in the queries.
 func authorize(_ *API, _ context.Context, c *call) error {
 	if !c.actor.May(c.op.Scope) {
-		return fault.New(fault.Forbidden)
+		return &fault.Fault{Code: fault.Forbidden, Detail: &fault.Text{
+			DE: "Diesem Aufruf fehlt der Scope " + c.op.Scope + ".",
+			EN: "This call lacks the scope " + c.op.Scope + ".",
+		}}
 	}
 	return nil
 }

@@ -16,11 +16,25 @@ func channel(_ *API, _ context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if !c.op.Built() || c.op.Channel.Preview(c.version) && !asked {
-		return fault.New(fault.OperationNotInVersion)
+	switch {
+	case !c.op.Built():
+		return &fault.Fault{Code: fault.OperationNotInVersion, Detail: &notOffered}
+	case c.op.Channel.Preview(c.version) && !asked:
+		return &fault.Fault{Code: fault.OperationNotInVersion, Detail: &isPreview}
 	}
 	return nil
 }
+
+var (
+	notOffered = fault.Text{
+		DE: "Diese Version bietet die Operation nicht an.",
+		EN: "This version does not offer the operation.",
+	}
+	isPreview = fault.Text{
+		DE: "Diese Operation ist in dieser Version eine Vorschau. Senden Sie den Header Svc-Preview: true.",
+		EN: "This operation is a preview in this version. Send the header Svc-Preview: true.",
+	}
+)
 
 // wantsPreview reads Svc-Preview, which is true or false.
 func wantsPreview(values []string) (bool, error) {

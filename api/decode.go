@@ -49,21 +49,23 @@ func (c *call) newInput() reflect.Value {
 
 func (c *call) decodeHeaders() error {
 	var wrong []fault.Field
-	fail := func(name string, code fault.FieldCode) { wrong = append(wrong, fault.Field{Name: name, Code: code}) }
+	fail := func(name string, code fault.FieldCode, text *fault.Text) {
+		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: text})
+	}
 	if !acceptsJSON(c.Header["Accept"]) {
 		return fault.New(fault.NotAcceptable)
 	}
 	if c.op.Writes() {
 		var ok bool
 		if c.ifMatch, ok = precondition(c.Header["If-Match"]); !ok {
-			fail("If-Match", fault.InvalidFormat)
+			fail("If-Match", fault.InvalidFormat, &wantsTag)
 		}
 		if c.op.Idempotent() {
 			switch key, ok := idempotencyKey(c.Header["Idempotency-Key"]); {
 			case !ok:
-				fail("Idempotency-Key", fault.InvalidFormat)
+				fail("Idempotency-Key", fault.InvalidFormat, &wantsKey)
 			case key == "" && c.op.Creates():
-				fail("Idempotency-Key", fault.Required)
+				fail("Idempotency-Key", fault.Required, &lacksKey)
 			default:
 				c.idempotency = key
 			}
@@ -73,7 +75,7 @@ func (c *call) decodeHeaders() error {
 	} else if len(values) > 0 {
 		tags, ok := entityTags(values)
 		if !ok {
-			fail("If-None-Match", fault.InvalidFormat)
+			fail("If-None-Match", fault.InvalidFormat, &wantsTag)
 		}
 		for _, t := range tags {
 			c.ifNoneMatch = append(c.ifNoneMatch, strings.TrimPrefix(t, "W/"))
@@ -84,6 +86,21 @@ func (c *call) decodeHeaders() error {
 	}
 	return nil
 }
+
+var (
+	wantsTag = fault.Text{
+		DE: `Erwartet wird in diesem Header ein ETag in Anführungszeichen, zum Beispiel "r1".`,
+		EN: `This header takes an ETag in double quotes, for example "r1".`,
+	}
+	wantsKey = fault.Text{
+		DE: "Erwartet werden in diesem Header 1 bis 255 druckbare ASCII-Zeichen, einmal gesendet.",
+		EN: "This header takes 1 to 255 printable ASCII characters, sent once.",
+	}
+	lacksKey = fault.Text{
+		DE: "Der Header Idempotency-Key fehlt. Mit ihm lässt sich der Aufruf gefahrlos wiederholen.",
+		EN: "The header Idempotency-Key is missing. It makes the call safe to repeat.",
+	}
+)
 
 func (c *call) decodeBody() error {
 	body := c.op.Run.bind.body

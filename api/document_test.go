@@ -80,7 +80,7 @@ func TestRowsInDocument(t *testing.T) {
 			continue
 		}
 		built++
-		if o["operationId"] != op.ID || o["summary"] != op.Summary || o["description"] != op.Description ||
+		if o["operationId"] != op.ID || o["summary"] != op.Summary || !strings.HasPrefix(fmt.Sprint(o["description"]), op.Description+"\n\n") ||
 			fmt.Sprint(o["x-kartei-cost"]) != fmt.Sprint(op.Cost) || fmt.Sprint(o["tags"]) != "["+op.Tag()+"]" {
 			t.Errorf("%s is described as %v", op.ID, o["operationId"])
 		}

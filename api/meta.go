@@ -86,7 +86,7 @@ type RateLimit struct {
 
 // LimitPolicy is one declared limit and what is left of it.
 type LimitPolicy struct {
-	Name          string `json:"name" doc:"Name der Regel, wie in den Kopfzeilen RateLimit und RateLimit-Policy" example:"key"`
+	Name          string `json:"name" doc:"Name der Regel, wie in den Headern RateLimit und RateLimit-Policy" example:"key"`
 	Level         string `json:"level" doc:"Worauf sich die Regel bezieht: key, principal oder organization" example:"key"`
 	Unit          string `json:"unit" doc:"Was gezählt wird: points, writes, calls, deletes oder records" example:"points"`
 	Quota         int64  `json:"quota" min:"0" doc:"Kontingent je Zeitfenster" example:"300"`

@@ -75,7 +75,7 @@ var Operations = []Operation{
 	{"GET", "/documents/{id}/content", "documents.content", stable, "documents:read", 1, notBatch, "", handler{},
 		"Datei herunterladen", "Liefert die Datei eines Dokuments, auf Wunsch nur einen Teil."},
 	{"POST", "/uploads", "uploads.create", preview, "documents:write", 5, notBatch, "", handler{},
-		"Upload beginnen", "Eröffnet einen Upload und nennt Methode, Adresse und Kopfzeilen, mit denen die Datei gesendet wird."},
+		"Upload beginnen", "Eröffnet einen Upload und nennt Methode, Adresse und Header, mit denen die Datei gesendet wird."},
 
 	{"POST", "/batch", "batch.run", preview, "", 0, notBatch, "", handler{},
 		"Aufrufe bündeln", "Führt bis zu 20 voneinander unabhängige Aufrufe aus, jeden mit eigener Antwort."},

@@ -335,11 +335,26 @@ func (c *collector) anyOf(e *jsonschema.ValidationError) {
 			missing = append(missing, path)
 		}
 	}
+	text := oneOf(missing)
 	for _, path := range missing {
 		c.add(path, fault.Required, nil)
+		c.fields[len(c.fields)-1].Text = text
 	}
 	if len(missing) == 0 {
 		c.add(e.InstanceLocation, fault.InvalidFormat, nil)
+	}
+}
+
+// oneOf says that one of several members is enough.
+func oneOf(missing [][]string) *fault.Text {
+	names := make([]string, len(missing))
+	for i, path := range missing {
+		names[i] = dotted(path)
+	}
+	all := strings.Join(names, ", ")
+	return &fault.Text{
+		DE: "Mindestens eine dieser Angaben ist nötig: " + all + ".",
+		EN: "At least one of these is required: " + all + ".",
 	}
 }
 

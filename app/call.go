@@ -68,5 +68,14 @@ func (p Precondition) Check(revision int64) error {
 			return nil
 		}
 	}
-	return &fault.Fault{Code: fault.PreconditionFailed, Extra: map[string]any{"currentRevision": revision}}
+	f := &fault.Fault{Code: fault.PreconditionFailed, Extra: map[string]any{"currentRevision": revision}}
+	if len(p.Tags) == 0 {
+		f.Detail = &onlyWeak
+	}
+	return f
+}
+
+var onlyWeak = fault.Text{
+	DE: "If-Match braucht einen starken ETag, ohne W/ davor. Schwache passen nie.",
+	EN: "If-Match needs a strong ETag, without W/ before it. Weak ones never match.",
 }

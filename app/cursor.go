@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"kartei/clock"
@@ -62,7 +63,7 @@ func (c *Cursors) Seal(scope string, now clock.Micros, position any) (string, er
 // the same scope within CursorLifetime is ErrCursor.
 func (c *Cursors) Open(scope, cursor string, now clock.Micros, position any) error {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) < c.aead.NonceSize() {
+	if err != nil || len(raw) < c.aead.NonceSize() || strings.ContainsAny(cursor, "\r\n") { // the decoder passes over line ends
 		return ErrCursor
 	}
 	nonce, box := raw[:c.aead.NonceSize()], raw[c.aead.NonceSize():]

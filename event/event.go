@@ -21,7 +21,7 @@ type Event struct {
 	Object    string       `json:"object" enum:"event" doc:"Immer event" example:"event"`
 	ID        string       `json:"id" doc:"Kennung des Ereignisses" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Type      string       `json:"type" doc:"Ereignisart; neue kommen hinzu" example:"contact.created"`
-	CreatedAt clock.Micros `json:"createdAt" doc:"Zeitpunkt der Änderung, ihr Tick" example:"2026-11-01T09:30:00.000000Z"`
+	CreatedAt clock.Micros `json:"createdAt" doc:"Zeitpunkt der Änderung, je Organisation eindeutig und streng steigend" example:"2026-11-01T09:30:00.000000Z"`
 	Data      Subject      `json:"data" doc:"Worum es geht"`
 }
 

@@ -246,7 +246,7 @@ var catalog = []Entry{
 	{
 		Code: UploadRejected, Status: 422,
 		Title:  Text{"Datei abgelehnt", "File rejected"},
-		Detail: Text{"Diese Datei wird nicht angenommen: Ihr Typ ist nicht erlaubt, ihr Inhalt passt nicht zum Typ, oder die Prüfung auf Schadsoftware ist angeschlagen.", "This file is not accepted: its type is not allowed, its content does not match the type, or malware was found."},
+		Detail: Text{"Diese Datei wird nicht angenommen: Ihr Typ ist nicht erlaubt, ihr Inhalt passt nicht zum Typ, oder die Prüfung auf Schadsoftware hat angeschlagen.", "This file is not accepted: its type is not allowed, its content does not match the type, or malware was found."},
 		What:   Text{"Die Datei hat die Prüfung nicht bestanden. Ein Dokument wurde nicht angelegt.", "The file did not pass the checks. No document was created."},
 		Why:    Text{"Der Dateityp gehört nicht zu den erlaubten, der Inhalt entspricht nicht dem angegebenen `contentType`, die Datei ist zu groß, oder es wurde Schadsoftware gefunden.", "The file type is not among the allowed ones, the content is not what `contentType` states, the file is too large, or malware was found."},
 		Do:     Text{"Prüfen Sie Typ und Größe der Datei und geben Sie den passenden `contentType` an. Bei Verdacht auf Schadsoftware untersuchen Sie die Quelle der Datei, bevor Sie es noch einmal versuchen.", "Check type and size of the file and state the matching `contentType`. Where malware is suspected, examine where the file came from before you try again."},

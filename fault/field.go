@@ -44,7 +44,7 @@ var fieldCatalog = []FieldEntry{
 		Text{"Dieser Wert ist hier nicht vorgesehen.", "This value is not one of the allowed values."},
 		Text{"Für diese Angabe gibt es eine feste Auswahl, und der Wert gehört nicht dazu.", "There is a fixed set of values, and this is not one of them."}},
 	{UnknownField,
-		Text{"Diese Angabe ist hier nicht bekannt.", "This name is not known here."},
+		Text{"Dieser Name ist hier nicht bekannt.", "This name is not known here."},
 		Text{"Der Name kommt in der Beschreibung der Operation nicht vor; oft ist es ein Tippfehler.", "The name does not occur in the description of the operation; often it is a typing error."}},
 	{ReadOnly,
 		Text{"Diese Angabe lässt sich nur lesen, nicht setzen.", "This value can be read but not set."},

@@ -184,6 +184,22 @@ func (d *drafter) components() object {
 	return out
 }
 
+// terms says in words what the extensions say to programs: what the call
+// costs, which scope it takes and whether it is a preview.
+func terms(op *api.Operation, channel string) string {
+	words := fmt.Sprintf("Kosten: %d Punkte", op.Cost)
+	if op.Cost == 1 {
+		words = "Kosten: 1 Punkt"
+	}
+	if op.Scope != "" {
+		words += " · Recht: `" + op.Scope + "`"
+	}
+	if channel == "preview" {
+		words += " · Vorschau: braucht `Svc-Preview: true`"
+	}
+	return words
+}
+
 func (d *drafter) operation(op *api.Operation) (object, error) {
 	channel := "stable"
 	if op.Channel.Preview(d.version) {
@@ -193,7 +209,7 @@ func (d *drafter) operation(op *api.Operation) (object, error) {
 		{"operationId", op.ID},
 		{"tags", []string{op.Tag()}},
 		{"summary", op.Summary},
-		{"description", op.Description},
+		{"description", op.Description + "\n\n" + terms(op, channel)},
 		{"x-kartei-channel", channel},
 		{"x-kartei-cost", op.Cost},
 	}

@@ -63,11 +63,11 @@ func securitySchemes() object {
 		{"apiKey", object{
 			{"type", "http"},
 			{"scheme", "bearer"},
-			{"description", "API-Schlüssel, angelegt in der Webanwendung oder mit kartei key create. Er wird wie ein Bearer-Token (RFC 6750) gesendet und gilt für genau eine Organisation."},
+			{"description", "API-Schlüssel, angelegt mit kartei key create. Er wird wie ein Bearer-Token (RFC 6750) gesendet und gilt für genau eine Organisation."},
 		}},
 		{"oauth2", object{
 			{"type", "oauth2"},
-			{"description", "OAuth 2.0 mit PKCE (RFC 7636) für Anwendungen, die im Namen einer Person handeln, und mit client_credentials für Dienstkonten."},
+			{"description", "OAuth 2.0 mit PKCE (RFC 7636) für Anwendungen, die im Namen einer Person handeln, und mit client_credentials für Dienstkonten. Kommt mit einer späteren Ausgabe; bis dahin dienen API-Schlüssel als Zugang."},
 			{"flows", object{
 				{"authorizationCode", object{
 					{"authorizationUrl", "https://" + exampleHost + "/oauth/authorize"},
@@ -567,13 +567,13 @@ var structWords = map[string]string{
 	"RateLimit":      "Stand der Limits",
 }
 
-const infoWords = `Die öffentliche Schnittstelle von Kartei. Sie kann, mit denselben Rechten, was die Webanwendung und die MCP-Schnittstelle können.
+const infoWords = `Die öffentliche Schnittstelle von Kartei: Kontakte, der Strom der Ereignisse und Auskünfte über die eigenen Zugangsdaten und Limits. Weitere Familien kommen in derselben Version hinzu.
 
-**Zugang.** Jede Anfrage trägt ` + "`Authorization: Bearer <API_KEY>`" + ` oder ein OAuth-2.0-Zugriffstoken. Testschlüssel sehen nur die Sandbox.
+**Zugang.** Jede Anfrage trägt ` + "`Authorization: Bearer <API_KEY>`" + `. Testschlüssel sehen nur die Sandbox, Schlüssel für den Echtbetrieb nur die Organisation selbst.
 
-**Versionen.** Diese Beschreibung ist eingefroren. Innerhalb einer Version kommen Felder, Codes und Werte nur hinzu; Clients lesen daher tolerant. Operationen im Kanal ` + "`preview`" + ` (x-kartei-channel) brauchen ` + "`Svc-Preview: true`" + ` und können sich ändern.
+**Versionen.** Diese Beschreibung ist eingefroren. Innerhalb einer Version kommen Felder, Codes und Werte nur hinzu; Clients lesen daher tolerant. Operationen, die als Vorschau bezeichnet sind, brauchen ` + "`Svc-Preview: true`" + ` und können sich ändern.
 
-**Kosten.** x-kartei-cost nennt die Punkte, die ein Aufruf kostet; eine Suche mit q kostet 5 mehr.
+**Kosten.** Jeder Aufruf kostet die Punkte, die bei ihm stehen; eine Suche mit q kostet 5 mehr. Ein Schlüssel hat 300 Punkte in der Minute und sammelt bis zu 600 an.
 
 **Fehler** sind application/problem+json (RFC 9457) mit einem stabilen ` + "`code`" + `; x-kartei-codes nennt die möglichen.
 

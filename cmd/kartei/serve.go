@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -93,15 +94,17 @@ sandbox, a live key on its own data.
 	return nil
 }
 
-// command returns how the program is called so that it finds the same data.
+// command returns how the program is called so that it finds the same data
+// from any folder.
 func (c *serveCmd) command(g *Globals) string {
-	words := "kartei"
+	words := os.Args[0]
+	if strings.ContainsRune(words, filepath.Separator) {
+		words = absolute(words)
+	}
 	if g.Config != "" {
 		words += fmt.Sprintf(" --config %q", absolute(string(g.Config)))
 	}
-	if g.settings.flagged["data-dir"] {
-		words += fmt.Sprintf(" --data-dir %q", absolute(string(g.DataDir)))
-	}
+	words += fmt.Sprintf(" --data-dir %q", absolute(string(g.DataDir)))
 	if g.settings.flagged["database-url"] { // the address itself may hold a password
 		words += " --database-url ..."
 	}
