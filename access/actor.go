@@ -83,9 +83,7 @@ type Actor struct {
 	// scopes are the effective ones, sorted: key ∩ rights of the principal ∩
 	// level of the organization.
 	scopes []string
-	// granted are key ∩ rights of the principal, before the organization's level.
-	granted []string
-	nets    []netip.Prefix
+	nets   []netip.Prefix
 }
 
 // Organization returns the tenant that the credential is bound to.

@@ -39,7 +39,6 @@ func TestGate(t *testing.T) {
 		granted := []string{"contacts:read", "contacts:write"}
 		a := &Actor{
 			organization: Organization{ModuleOn: c.module, SecrecyDeclared: c.secrecy, Level: c.level, State: c.state},
-			granted:      granted,
 			scopes:       effectiveScopes(granted, c.level),
 		}
 		got := pass

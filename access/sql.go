@@ -128,8 +128,7 @@ func scanCredential(row db.Row) (*credential, error) {
 	a.organization.Sandbox = sandbox != 0
 	a.key.KidShort = kid[:kidShortLength]
 	a.key.Environment = cred.environment
-	a.granted = grantedScopes(scopes, a.role, rights)
-	a.scopes = effectiveScopes(a.granted, a.organization.Level)
+	a.scopes = effectiveScopes(grantedScopes(scopes, a.role, rights), a.organization.Level)
 	cred.actor = &a
 	return &cred, nil
 }
