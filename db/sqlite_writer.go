@@ -19,7 +19,7 @@ const (
 	// those that join it, and with it the latency under load. The larger a
 	// group, the more of its writes share a page, which is written once.
 	maxGroup     = 128
-	maxGroupTime = 20 * time.Millisecond
+	maxGroupTime = 100 * time.Millisecond
 
 	// checkpointPages is how much the write-ahead log grows (4 KiB a page)
 	// before it is copied into the file: a page that was written many times
