@@ -392,6 +392,12 @@ func (c *collector) choice(e *jsonschema.ValidationError, values []any) any {
 	const few = 20
 	if len(values) > few {
 		if title, is := c.schema(e)["title"].(string); is {
+			if title == "ISO 3166-1 alpha-2" {
+				return fault.Text{
+					DE: "ein Ländercode aus zwei Großbuchstaben nach ISO 3166-1 alpha-2, zum Beispiel DE",
+					EN: "a country code of two capital letters from ISO 3166-1 alpha-2, for example DE",
+				}
+			}
 			return title
 		}
 		return nil

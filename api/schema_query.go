@@ -87,7 +87,7 @@ func (r *rules) parameters(op, rawQuery string) ([]parameter, error) {
 		}
 		i := slices.IndexFunc(o.query, func(p parameterRule) bool { return p.name == name })
 		if i < 0 {
-			unknown = note(unknown, fault.Field{Name: shown(name), Code: fault.UnknownField})
+			unknown = note(unknown, fault.Field{Name: shown(name), Code: fault.UnknownField, Text: o.knownParameters()})
 			continue
 		}
 		if seen&(1<<i) != 0 {
@@ -125,6 +125,22 @@ func (r *rules) parameters(op, rawQuery string) ([]parameter, error) {
 		return nil, fault.BadRequest(wrong...)
 	}
 	return parsed, nil
+}
+
+// knownParameters says which parameters the operation takes.
+func (o *operationRules) knownParameters() *fault.Text {
+	if len(o.query) == 0 {
+		return &fault.Text{DE: "Diese Operation hat keine Parameter.", EN: "This operation takes no parameters."}
+	}
+	names := make([]string, len(o.query))
+	for i := range o.query {
+		names[i] = o.query[i].name
+	}
+	all := strings.Join(names, ", ")
+	return &fault.Text{
+		DE: "Diese Operation kennt nur diese Parameter: " + all + ".",
+		EN: "This operation knows only these parameters: " + all + ".",
+	}
 }
 
 // note adds a field unless it is listed already or the list is full.

@@ -21,7 +21,8 @@ done
 value() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2], {"d": d}))' "$work/line" "$1"; }
 KEY=$(value 'd["keys"]["full"]')
 web=$(value 'd["webUrl"]')
-export KEY
+BASE=$web
+export KEY BASE
 
 # blocks MARK FILE: the marked blocks, each ended by a line with a NUL.
 blocks() {
@@ -38,7 +39,7 @@ for document in README.md docs/guide.md; do
 	{
 		printf 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n'
 		blocks try "$document" | tr '\0' '\n' |
-			sed "s#go run ./docs/mirror#& -base $web/v1#; s#head\.txt#$work/&#; s#mirror\.json#$work/&#"
+			sed "s#head\.txt#$work/&#; s#mirror\.json#$work/&#"
 	} >"$work/try.sh"
 	grep -q curl "$work/try.sh" || { echo "$document has no block to try"; exit 1; }
 	if ! bash "$work/try.sh" >"$work/out" 2>&1; then

@@ -34,7 +34,7 @@ type Server struct {
 	TrustedProxies []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR,..." help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
 	TLSCert        File           `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; read again when the file changes."`
 	TLSKey         File           `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM."`
-	MasterKeyFile  File           `name:"master-key-file" placeholder:"FILE" help:"File with 32 random bytes from which all keys are derived; without it master.key in the data folder, made on the first start."`
+	MasterKeyFile  File           `name:"master-key-file" placeholder:"FILE" help:"File with the 32 random bytes of the master key, which seals paging cursors; without it master.key in the data folder, made on the first start."`
 
 	Metered bool             `name:"metered" default:"true" negatable:"" help:"Count calls against the limits."`
 	Limit   []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." help:"Another number for a limit, for example key=3000/6000."`

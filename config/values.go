@@ -57,7 +57,7 @@ func (u *DatabaseURL) UnmarshalText(b []byte) error {
 	}
 	parsed, err := url.Parse(s)
 	if err != nil || parsed.Scheme != "postgres" && parsed.Scheme != "postgresql" {
-		return fmt.Errorf("the value is not the address of a data base; accepted are sqlite:PATH and postgres://USER:PASSWORD@HOST:PORT/NAME")
+		return fmt.Errorf("the value is not the address of a database; accepted are sqlite:PATH and postgres://USER:PASSWORD@HOST:PORT/NAME")
 	}
 	*u = DatabaseURL(s)
 	return nil

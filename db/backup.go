@@ -47,7 +47,7 @@ func Backup(ctx context.Context, d DB, path string) error {
 
 // ErrExists is returned, wrapped, by a Restore without force where a data base
 // is already.
-var ErrExists = errors.New("there is a data base already")
+var ErrExists = errors.New("there is a database already")
 
 // Restore makes the data base named by url from a file that Backup wrote. The
 // file is checked first. An existing data base is refused unless force is set;
@@ -62,7 +62,7 @@ func Restore(ctx context.Context, from, url string, force bool) (aside string, e
 	case "postgres", "postgresql":
 		err = restorePostgres(ctx, from, url, force)
 	default:
-		err = fmt.Errorf("the data base must be sqlite:PATH or postgres://USER@HOST/NAME")
+		err = fmt.Errorf("the database must be sqlite:PATH or postgres://USER@HOST/NAME")
 	}
 	if err != nil {
 		return "", fmt.Errorf("db: restore: %w", err)
@@ -92,7 +92,7 @@ func (d *liteDB) backup(path string) error {
 // data base that this binary can open.
 func checkFile(path string) error {
 	if ok, err := isSQLite(path); err != nil || !ok {
-		return errors.Join(err, fmt.Errorf("%s is not a SQLite data base", path))
+		return errors.Join(err, fmt.Errorf("%s is not an SQLite database", path))
 	}
 	conn, err := sqlite.OpenExisting(path)
 	if err != nil {
@@ -139,10 +139,10 @@ func restoreSQLite(from, path string, force bool) (aside string, err error) {
 		return "", err
 	}
 	if same, err := filepath.EvalSymlinks(from); err == nil && same == path {
-		return "", errors.New("the backup is the data base itself")
+		return "", errors.New("the backup is the database itself")
 	}
 	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
-		return "", fmt.Errorf("%s is a data base that is in use or was not closed, not a backup", from)
+		return "", fmt.Errorf("%s is a database that is in use or was not closed, not a backup", from)
 	}
 	lock, err := lockFile(path)
 	if err != nil {

@@ -22,7 +22,7 @@ func (e *InUse) Error() string {
 	if holder == "" {
 		holder = "another process"
 	}
-	return fmt.Sprintf("db: %s is in use by %s; a SQLite data base serves one process at a time", e.Path, holder)
+	return fmt.Sprintf("db: %s is in use by %s; an SQLite database serves one process at a time", e.Path, holder)
 }
 
 // fileLock is the claim of this process on a SQLite data base. It is a lock of

@@ -37,7 +37,7 @@ func (s Schema) Current() bool { return s.Version == s.Latest }
 type NewerError struct{ Schema }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("db: the data base is at version %d and this program knows versions up to %d: "+
+	return fmt.Sprintf("db: the database is at version %d and this program knows versions up to %d: "+
 		"start the newer program, or restore a backup that was made before it", e.Version, e.Latest)
 }
 

@@ -73,5 +73,5 @@ func Open(ctx context.Context, url string, opts Options) (DB, error) {
 		return openPostgres(ctx, url, opts)
 	}
 	// The URL may hold a password, so it is not repeated here.
-	return nil, fmt.Errorf("db: the data base must be sqlite:PATH or postgres://..., not %.12q", scheme+":")
+	return nil, fmt.Errorf("db: the database must be sqlite:PATH or postgres://..., not %.12q", scheme+":")
 }

@@ -107,7 +107,7 @@ func (d *pgDB) check(ctx context.Context) error {
 	}
 	defer conn.Release()
 	if encoding := conn.Conn().PgConn().ParameterStatus("server_encoding"); encoding != "" && encoding != "UTF8" {
-		return fmt.Errorf("db: the data base stores text as %s; it must be created with encoding UTF8", encoding)
+		return fmt.Errorf("db: the database stores text as %s; it must be created with encoding UTF8", encoding)
 	}
 	return nil
 }

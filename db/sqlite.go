@@ -160,7 +160,7 @@ func checkApplication(conn *sqlite.Conn, path string) error {
 		return describeOpen(path, err)
 	}
 	if found != application {
-		return fmt.Errorf("db: %s is the SQLite data base of another program", path)
+		return fmt.Errorf("db: %s is the SQLite database of another program", path)
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func checkApplication(conn *sqlite.Conn, path string) error {
 func describeOpen(path string, err error) error {
 	var lite *sqlite.Error
 	if errors.As(err, &lite) && lite.Primary() == sqlite.NotADatabase {
-		return fmt.Errorf("db: %s is not a SQLite data base", path)
+		return fmt.Errorf("db: %s is not an SQLite database", path)
 	}
 	return fmt.Errorf("db: open %s: %w", path, mapError(err))
 }

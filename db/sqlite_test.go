@@ -195,10 +195,10 @@ func TestDurabilityIsSet(t *testing.T) {
 func TestForeignFilesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte(strings.Repeat("no data base ", 1000)), 0o600); err != nil {
+	if err := os.WriteFile(text, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Open(ctx, "sqlite:"+text, db.Options{}); err == nil || !strings.Contains(err.Error(), "not a SQLite data base") {
+	if _, err := db.Open(ctx, "sqlite:"+text, db.Options{}); err == nil || !strings.Contains(err.Error(), "not an SQLite database") {
 		t.Errorf("text file: %v", err)
 	}
 	other := dbtest.SQLiteURL(t)

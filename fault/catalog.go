@@ -55,7 +55,7 @@ var catalog = []Entry{
 		Title:  Text{"Angaben ungültig", "Validation failed"},
 		Detail: Text{"Mindestens ein Feld ist ungültig. Unter errors steht, welches und warum.", "At least one field is not valid. See errors for which and why."},
 		What:   Text{"Der Server hat die Anfrage verstanden, aber mindestens ein Wert darin ist nicht erlaubt. Nichts wurde geändert.", "The server understood the request, but at least one value in it is not allowed. Nothing was changed."},
-		Why:    Text{"Ein Pflichtfeld fehlt, ein Wert hat den falschen Typ, ist zu lang, hat nicht die verlangte Form oder verweist auf einen Datensatz, den es nicht gibt. Auch unbekannte Felder werden abgelehnt, damit Tippfehler auffallen.", "A required field is missing, or a value has the wrong type, is too long, does not have the required form or refers to a record that does not exist. Unknown fields are refused too, so that typing errors are noticed."},
+		Why:    Text{"Ein Pflichtfeld fehlt, ein Wert hat den falschen Typ, ist zu lang, hat nicht die verlangte Form oder verweist auf einen Datensatz, den es nicht gibt. Auch unbekannte Felder werden abgelehnt, damit Tippfehler auffallen.", "A required field is missing, or a value has the wrong type, is too long, does not have the required form or refers to a record that does not exist. Unknown fields are refused too, so that typos are noticed."},
 		Do:     Text{"Gehen Sie die Einträge unter `errors` durch; dort stehen alle Fehler auf einmal. `field` nennt die Stelle (zum Beispiel `address.country` oder `tags[3]`), `code` den Grund. Berichtigen Sie die Werte und senden Sie die Anfrage erneut.", "Go through the entries of `errors`; all mistakes are reported at once. `field` names the place (`address.country` or `tags[3]`, for example), `code` the reason. Correct the values and send the request again."},
 		Example: Example{
 			Request:  "POST /v1/contacts\n" + exampleCreate + "{\n  \"firstName\": \"Karla\",\n  \"email\": \"karla.morgenstern\",\n  \"nickname\": \"Kay\"\n}",
@@ -66,9 +66,9 @@ var catalog = []Entry{
 	{
 		Code: Unauthenticated, Status: 401,
 		Title: Text{"Anmeldung erforderlich", "Authentication required"},
-		What:  Text{"Die Anfrage hat sich nicht gültig ausgewiesen. Sie wurde nicht ausgeführt.", "The request did not carry valid credentials. It was not carried out."},
+		What:  Text{"Die Anfrage enthielt keine gültigen Zugangsdaten. Sie wurde nicht ausgeführt.", "The request did not carry valid credentials. It was not carried out."},
 		Why:   Text{"Der Header `Authorization` fehlt, oder der Schlüssel ist unbekannt, abgelaufen, widerrufen oder pausiert, darf von dieser IP-Adresse nicht benutzt werden, oder die Organisation hat die API abgeschaltet. Die Antwort nennt den Grund mit Absicht nicht und ist in allen Fällen gleich, damit Fremde nichts über Schlüssel erfahren.", "The `Authorization` header is missing, or the key is unknown, expired, revoked or paused, may not be used from this IP address, or the organization has switched the API off. The answer deliberately does not name the reason and is the same in every case, so that strangers learn nothing about keys."},
-		Do:    Text{"Prüfen Sie, ob der Schlüssel vollständig und ohne Leerzeichen im Header `Authorization: Bearer` steht. Den genauen Grund sieht, wem der Schlüssel gehört, im Anfrageprotokoll; die `requestId` führt zum richtigen Eintrag. Wiederholen Sie die Anfrage nicht unverändert: Häufige Fehlversuche werden gebremst.", "Check that the key stands complete and without spaces in the header `Authorization: Bearer`. The owner of the key finds the exact reason in the request log; the `requestId` leads to the right entry. Do not repeat the request unchanged: frequent failures are slowed down."},
+		Do:    Text{"Prüfen Sie, ob der Schlüssel vollständig und ohne Leerzeichen im Header `Authorization: Bearer` steht. Den genauen Grund findet der Betreiber unter der `requestId` im Anfrageprotokoll: `kartei log REQUEST-ID`. Wiederholen Sie die Anfrage nicht unverändert: Häufige Fehlversuche werden gebremst.", "Check that the key stands complete and without spaces in the header `Authorization: Bearer`. The operator finds the exact reason under the `requestId` in the request log: `kartei log REQUEST-ID`. Do not repeat the request unchanged: frequent failures are slowed down."},
 		Example: Example{
 			Request: "GET /v1/me", Instance: "/v1/me",
 			Fault: Fault{Header: map[string]string{"WWW-Authenticate": "Bearer"}},
@@ -103,7 +103,7 @@ var catalog = []Entry{
 		Detail: Text{"Für diese Organisation ist das Modul publicApi nicht freigeschaltet.", "The module publicApi is not enabled for this organization."},
 		What:   Text{"Die Organisation des Schlüssels hat die öffentliche API nicht freigeschaltet.", "The key's organization has not enabled the public API."},
 		Why:    Text{"Das Modul `publicApi` ist abgeschaltet, oder die Organisation hat noch nicht erklärt, ob sie der beruflichen Schweigepflicht unterliegt. Schlüssel, Webhooks und Tokens bleiben erhalten und ruhen so lange.", "The module `publicApi` is switched off, or the organization has not yet declared whether it is bound by professional secrecy. Keys, webhooks and tokens are kept and rest for that time."},
-		Do:     Text{"Bitten Sie die Administration der Organisation, die Erklärung abzugeben und das Modul einzuschalten. Ereignisse aus der Zwischenzeit werden nicht nachgeliefert; holen Sie die Änderungen danach mit `updatedSince` nach.", "Ask an administrator of the organization to make the declaration and to switch the module on. Events of the time between are not delivered later; catch up on changes with `updatedSince` afterwards."},
+		Do:     Text{"Bitten Sie die Administration der Organisation, die Erklärung abzugeben und das Modul einzuschalten. Ereignisse aus der Zwischenzeit werden nicht nachgeliefert; rufen Sie die Änderungen danach mit `updatedSince` ab.", "Ask an administrator of the organization to make the declaration and to switch the module on. Events of the time between are not delivered later; catch up on changes with `updatedSince` afterwards."},
 		Example: Example{
 			Request: "GET /v1/contacts\n" + exampleKey, Instance: "/v1/contacts",
 		},
@@ -193,7 +193,7 @@ var catalog = []Entry{
 		Detail: Text{"Diese Operation braucht den Header If-Match mit dem ETag der gelesenen Revision.", "This operation needs the header If-Match with the ETag of the revision that was read."},
 		What:   Text{"Die Anfrage ändert oder löscht einen Datensatz, nennt aber nicht die Revision, auf der sie beruht.", "The request changes or deletes a record but does not name the revision it is based on."},
 		Why:    Text{"Ohne `If-Match` könnte sie unbemerkt eine Änderung überschreiben, die in der Zwischenzeit entstanden ist.", "Without `If-Match` it could overwrite, unnoticed, a change made in the meantime."},
-		Do:     Text{"Lesen Sie den Datensatz und senden Sie sein `ETag` in `If-Match` mit, zum Beispiel `If-Match: \"r4\"` samt den Anführungszeichen. Mit `If-Match: *` gilt die Änderung für jede Revision.", "Read the record and send its `ETag` in `If-Match`, for example `If-Match: \"r4\"` including the quotation marks. With `If-Match: *` the change applies to any revision."},
+		Do:     Text{"Lesen Sie den Datensatz und senden Sie seinen `ETag` in `If-Match` mit, zum Beispiel `If-Match: \"r4\"` samt den Anführungszeichen. Mit `If-Match: *` gilt die Änderung für jede Revision.", "Read the record and send its `ETag` in `If-Match`, for example `If-Match: \"r4\"` including the quotation marks. With `If-Match: *` the change applies to any revision."},
 		Example: Example{
 			Request: "DELETE /v1/contacts/" + exampleContact + "\n" + exampleKey + "\nSvc-Preview: true", Instance: "/v1/contacts/" + exampleContact,
 		},
@@ -214,7 +214,7 @@ var catalog = []Entry{
 		Title:  Text{"Unbekannter Parameter", "Unknown parameter"},
 		Detail: Text{"Die Anfrage enthält einen Parameter, den diese Operation nicht kennt.", "The request has a parameter that this operation does not know."},
 		What:   Text{"In der Adresse steht ein Parameter, den die Operation nicht kennt. Sie wurde nicht ausgeführt.", "The address has a parameter that the operation does not know. It was not carried out."},
-		Why:    Text{"Meist ist es ein Tippfehler oder ein Filter, den es nicht gibt. Würde der Parameter übergangen, käme eine andere Liste heraus als gewünscht. Schlüssel gehören nie in die Adresse.", "Usually it is a typing error or a filter that does not exist. If the parameter were ignored, the list would be another than you asked for. Keys never belong in the address."},
+		Why:    Text{"Meist ist es ein Tippfehler oder ein Filter, den es nicht gibt. Würde der Parameter übergangen, käme eine andere Liste heraus als gewünscht. Schlüssel gehören nie in die Adresse.", "Usually it is a typo or a filter that does not exist. If the parameter were ignored, the list would be another than you asked for. Keys never belong in the address."},
 		Do:     Text{"Vergleichen Sie die Namen mit der API-Referenz; Groß- und Kleinschreibung zählt. Unter errors steht, welcher Parameter gemeint ist.", "Compare the names with the API reference; upper and lower case matter. `errors` says which parameter is meant."},
 		Example: Example{
 			Request: "GET /v1/contacts?updated_since=2026-11-01T00:00:00Z\n" + exampleKey, Instance: "/v1/contacts",
@@ -377,7 +377,7 @@ var catalog = []Entry{
 		Detail: Text{"Bei der Verarbeitung ist ein unerwarteter Fehler aufgetreten. Wenn er sich wiederholt, nennen Sie dem Betreiber die requestId.", "An unexpected error occurred while processing the request. If it recurs, tell the operator the requestId."},
 		What:   Text{"Auf dem Server ist etwas schiefgegangen, womit niemand gerechnet hat. Eine angefangene Änderung wurde vollständig zurückgenommen.", "Something went wrong on the server that nobody expected. A change that had begun was undone completely."},
 		Why:    Text{"Der Fehler liegt beim Server und nicht an Ihrer Anfrage. Einzelheiten stehen im Protokoll des Betreibers.", "The fault is the server's and not in your request. The details are in the operator's log."},
-		Do:     Text{"Wiederholen Sie die Anfrage einmal nach kurzer Zeit, Schreibvorgänge mit demselben `Idempotency-Key`. Bleibt es dabei, melden Sie dem Betreiber die `requestId`; mit ihr findet er den Vorgang.", "Repeat the request once after a short time, writes with the same `Idempotency-Key`. If it stays that way, report the `requestId` to the operator, who can find the call by it."},
+		Do:     Text{"Wiederholen Sie die Anfrage einmal nach kurzer Zeit, Schreibvorgänge mit demselben `Idempotency-Key`. Bleibt es dabei, melden Sie dem Betreiber die `requestId`; mit `kartei log REQUEST-ID` findet er den Vorgang.", "Repeat the request once after a short time, writes with the same `Idempotency-Key`. If it stays that way, report the `requestId` to the operator, who finds the call with `kartei log REQUEST-ID`."},
 		Example: Example{
 			Request: "GET /v1/contacts\n" + exampleKey, Instance: "/v1/contacts",
 		},

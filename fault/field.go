@@ -45,7 +45,7 @@ var fieldCatalog = []FieldEntry{
 		Text{"Für diese Angabe gibt es eine feste Auswahl, und der Wert gehört nicht dazu.", "There is a fixed set of values, and this is not one of them."}},
 	{UnknownField,
 		Text{"Dieser Name ist hier nicht bekannt.", "This name is not known here."},
-		Text{"Der Name kommt in der Beschreibung der Operation nicht vor; oft ist es ein Tippfehler.", "The name does not occur in the description of the operation; often it is a typing error."}},
+		Text{"Der Name kommt in der Beschreibung der Operation nicht vor; oft ist es ein Tippfehler.", "The name does not occur in the description of the operation; often it is a typo."}},
 	{ReadOnly,
 		Text{"Diese Angabe lässt sich nur lesen, nicht setzen.", "This value can be read but not set."},
 		Text{"Das Feld pflegt der Server, oder der Wert entsteht nur durch eine andere Operation.", "The server maintains the field, or another operation is needed to set the value."}},

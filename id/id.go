@@ -4,6 +4,7 @@ package id
 import (
 	"encoding/binary"
 	"strings"
+	"time"
 
 	"github.com/gofrs/uuid/v5"
 )
@@ -59,6 +60,16 @@ func Encode(prefix string, u [16]byte) string {
 		hi >>= 5
 	}
 	return string(b)
+}
+
+// Time returns when an identifier that New made was made, to the millisecond.
+// s must be valid; of another generator's the result means nothing.
+func Time(s string) time.Time {
+	var ms int64
+	for _, c := range []byte(s[len(s)-suffixLength:][:10]) { // 3 bits and 9 times 5: the 48 of the time
+		ms = ms<<5 | int64(strings.IndexByte(alphabet, c))
+	}
+	return time.UnixMilli(ms)
 }
 
 // Valid reports whether s has the prefix and the shape of an identifier. It

@@ -2,9 +2,12 @@ package instance
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"kartei/access"
@@ -107,23 +110,56 @@ func (i *Instance) followPause(ctx context.Context) {
 	}
 }
 
+// ErrNoData is returned where a store holds no data of Kartei's: there is no
+// file, or nothing was ever migrated in it.
+var ErrNoData = errors.New("there is no Kartei data")
+
 // OpenActs opens the data without serving it and returns the acts on it, and
-// how to close it. It makes the data folder and migrates where that is due,
-// so that an office can be set up before the first start.
+// how to close it. It migrates where that is due, but makes no new database:
+// who mistypes a folder must not find an empty one. That is ErrNoData.
 func OpenActs(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
-	if err := os.MkdirAll(string(store.DataDir), 0o700); err != nil {
-		return nil, nil, fmt.Errorf("the data folder: %w", err)
-	}
-	return openActs(ctx, store, db.Migrate)
+	return openActs(ctx, store, func(ctx context.Context, d db.DB) error {
+		if err := begun(ctx, d); err != nil {
+			return err
+		}
+		_, err := db.Migrate(ctx, d)
+		return err
+	})
 }
 
 // OpenUnmigrated is like OpenActs but leaves the data base as it is, so that
 // only acts that do not depend on its version may be called.
 func OpenUnmigrated(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
-	return openActs(ctx, store, db.Status)
+	return openActs(ctx, store, begun)
 }
 
-func openActs(ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) (db.Schema, error)) (admin.Acts, func(), error) {
+// begun is ErrNoData where no migration was ever applied.
+func begun(ctx context.Context, d db.DB) error {
+	schema, err := db.Status(ctx, d)
+	if err == nil && schema.Version == 0 {
+		err = ErrNoData
+	}
+	return err
+}
+
+// CheckData returns ErrNoData where the store is an SQLite file that does not
+// exist, which opening it would make.
+func CheckData(store *config.Store) error {
+	path, isFile := strings.CutPrefix(store.Database(), "sqlite:")
+	if !isFile {
+		return nil
+	}
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNoData
+	}
+	return err
+}
+
+func openActs(ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) error) (admin.Acts, func(), error) {
+	if err := CheckData(store); err != nil {
+		return nil, nil, err
+	}
 	d, err := db.Open(ctx, store.Database(), db.Options{})
 	if err != nil {
 		return nil, nil, err
@@ -133,7 +169,7 @@ func openActs(ctx context.Context, store *config.Store, prepare func(context.Con
 			slog.Error("database not closed", "error", err)
 		}
 	}
-	if _, err := prepare(ctx, d); err != nil {
+	if err := prepare(ctx, d); err != nil {
 		closeAll()
 		return nil, nil, err
 	}

@@ -9,10 +9,13 @@ import (
 	"kartei/clock"
 	"kartei/db"
 	"kartei/fault"
+	"kartei/id"
 )
 
 // QueryInput is what the act log.query takes. Empty members do not restrict.
 type QueryInput struct {
+	// Request is the Request-Id of one call.
+	Request string `json:"requestId,omitempty"`
 	// Organization is an org_... id.
 	Organization string `json:"organizationId,omitempty"`
 	// Key is a key's id or the first 8 characters of its kid.
@@ -68,6 +71,13 @@ func (r *Reader) QueryAct(ctx context.Context, in QueryInput) (QueryOutput, erro
 	}
 	if in.Status != "" && f.Statuses.UnmarshalText([]byte(in.Status)) != nil {
 		return out, fault.BadRequest(fault.Field{Name: "status", Code: fault.InvalidFormat})
+	}
+	if in.Request != "" {
+		if !id.Valid(id.Request, in.Request) {
+			return out, fault.BadRequest(fault.Field{Name: "requestId", Code: fault.InvalidFormat,
+				Limit: fault.Text{DE: "eine Request-Id, req_...", EN: "a Request-Id, req_..."}})
+		}
+		f.Request = in.Request
 	}
 	err := r.db.Read(ctx, func(tx db.Tx) error {
 		ids, err := organizations(ctx, tx)

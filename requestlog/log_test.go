@@ -238,8 +238,17 @@ func TestQueryAct(t *testing.T) {
 				t.Errorf("%+v: %q, want %q", test.in, got, test.want)
 			}
 		}
-		for limit, more := range map[int]bool{1: true, 2: true, 3: false, 4: false} {
-			if out, err := l.QueryAct(ctx, requestlog.QueryInput{Limit: limit}); err != nil || out.HasMore != more || len(out.Data) != min(limit, 3) {
+		one := call(1, 3, 200)
+		one.At = clock.FromTime(id.Time(one.RequestID)) + 5
+		l.Add(one)
+		if got := ask(requestlog.QueryInput{Request: one.RequestID, Until: one.At + 1}); !slices.Equal(got, []string{"org_one"}) {
+			t.Errorf("by request: %q", got)
+		}
+		if got := ask(requestlog.QueryInput{Request: id.New(id.Request)}); got != nil {
+			t.Errorf("by a request that never was: %q", got)
+		}
+		for limit, more := range map[int]bool{1: true, 2: true, 4: false, 5: false} {
+			if out, err := l.QueryAct(ctx, requestlog.QueryInput{Limit: limit}); err != nil || out.HasMore != more || len(out.Data) != min(limit, 4) {
 				t.Errorf("limit %d: %d lines, more is %t, %v", limit, len(out.Data), out.HasMore, err)
 			}
 		}
@@ -248,7 +257,7 @@ func TestQueryAct(t *testing.T) {
 			Code: "UNAUTHENTICATED", Address: "198.51.100.1", Reason: "unknown"}); err != nil || out.Data[0] != want {
 			t.Errorf("%+v, %v", out, err)
 		}
-		for _, in := range []requestlog.QueryInput{{Status: "abc"}, {Limit: -1}, {Limit: 1001}, {Organization: "org_none"}, {Organization: "con_x"}} {
+		for _, in := range []requestlog.QueryInput{{Status: "abc"}, {Limit: -1}, {Limit: 1001}, {Organization: "org_none"}, {Organization: "con_x"}, {Request: "req_n"}} {
 			if _, err := l.QueryAct(ctx, in); !fault.Is(err, fault.InvalidRequest) {
 				t.Errorf("%+v: %v", in, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"kartei/clock"
 	"kartei/db"
@@ -16,9 +17,16 @@ const (
 	DefaultLimit = 100
 )
 
+// skew is how far the time in a request's id may be from that of its entry:
+// the clock is read twice, and may be set in between.
+const skew = time.Minute
+
 // Filter chooses entries of one organization. Zero members do not restrict.
 type Filter struct {
 	Organization int64
+	// Request is the Request-Id of one call. It holds the time of the call,
+	// which bounds the search.
+	Request string
 	// Key is a key's id (key_...) or the first 8 characters of its kid.
 	Key      string
 	Statuses Statuses

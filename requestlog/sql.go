@@ -9,6 +9,7 @@ import (
 
 	"kartei/clock"
 	"kartei/db"
+	"kartei/id"
 )
 
 // columns of request_log, in the order of Entry.
@@ -90,6 +91,11 @@ func (f *Filter) statement(limit int) (string, []any) {
 			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(args)), 1)
 		}
 		q.WriteString(" and " + condition)
+	}
+	if f.Request != "" {
+		at := clock.FromTime(id.Time(f.Request))
+		and("at between ? and ?", int64(at.Add(-skew)), int64(at.Add(skew)))
+		and("request_id = ?", f.Request)
 	}
 	if f.Since != 0 {
 		and("at >= ?", int64(f.Since))

@@ -135,6 +135,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/docs":
 		h.serveDocs(w, r, l)
 		return
+	case "/favicon.ico": // pages name their icon; some browsers ask here all the same
+		w.WriteHeader(http.StatusNoContent)
+		return
 	case "/docs/openapi.json":
 		h.serveSpec(w, r, l)
 		return

@@ -25,7 +25,7 @@ const exampleHost = "kartei.example"
 func info(version string) object {
 	return object{
 		{"title", "Kartei API"},
-		{"summary", "Kontakte, Firmen, Aufgaben und Dokumente einer Kanzlei"},
+		{"summary", "Kontakte einer Organisation und der Strom ihrer Änderungen"},
 		{"description", infoWords},
 		{"contact", object{{"name", "Kartei"}, {"url", "https://" + exampleHost + "/docs"}}},
 		{"license", object{{"name", "Apache License 2.0"}, {"identifier", "Apache-2.0"}}},

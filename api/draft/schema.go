@@ -149,6 +149,7 @@ func (d *drafter) bodySchema(name string, t reflect.Type, mode schemaMode, anyRe
 			}
 		}
 		branches = append(branches, object{
+			{"title", "mit " + member},
 			{"required", []string{member}},
 			{"properties", object{{member, there}}},
 		})

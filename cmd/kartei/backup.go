@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"kartei/admin"
 	"kartei/db"
 	"kartei/instance"
 )
@@ -28,11 +27,8 @@ func (c *backupCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	acts, done, err := admin.Connect(ctx, admin.Config{
-		DataDir: string(g.DataDir),
-		// A data base that is copied before an upgrade stays as it is.
-		Open: func(ctx context.Context) (admin.Acts, func(), error) { return instance.OpenUnmigrated(ctx, &g.Store) },
-	})
+	// A database that is copied before an upgrade stays as it is.
+	acts, done, err := g.connect(ctx, instance.OpenUnmigrated)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,12 @@ type setting struct {
 	Environment string `json:"environment"`
 }
 
+// Help says what the command does beyond its one line.
+func (*configCmd) Help() string {
+	return `These are the settings that a server would have if it were started with the same flags,
+environment and file; a server that runs may have been started with others.`
+}
+
 // Run prints every setting with its value and where that came from.
 func (c *configCmd) Run(g *Globals) error {
 	if err := c.Server.Check(); err != nil {
@@ -33,7 +39,11 @@ func (c *configCmd) Run(g *Globals) error {
 		v := reflect.ValueOf(group).Elem()
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Tag.Get("name")
-			list = append(list, setting{name, show(v.Field(i)), g.settings.source(name), config.Env(name)})
+			value := show(v.Field(i))
+			if value == "" {
+				value = c.derived(g, name)
+			}
+			list = append(list, setting{name, value, g.settings.source(name), config.Env(name)})
 		}
 	}
 	if c.JSON.JSON {
@@ -45,6 +55,24 @@ func (c *configCmd) Run(g *Globals) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.Value, s.Source)
 	}
 	return w.Flush()
+}
+
+// derived returns the value that a setting takes from others while nobody
+// sets it.
+func (c *configCmd) derived(g *Globals, name string) string {
+	switch name {
+	case "database-url":
+		return g.Store.Database()
+	case "master-key-file":
+		return c.Server.MasterKey(&g.Store)
+	case "base-url":
+		scheme := "http://"
+		if c.TLSCert != "" {
+			scheme = "https://"
+		}
+		return scheme + string(c.Listen)
+	}
+	return ""
 }
 
 // show writes a value as it would be written on the command line, without

@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"kartei/admin"
 	"kartei/config"
@@ -28,10 +32,44 @@ type Globals struct {
 // does, acts on the data itself. The function that it returns must be called
 // at the end.
 func (g *Globals) Connect(ctx context.Context) (admin.Caller, func(), error) {
-	return admin.Connect(ctx, admin.Config{
+	return g.connect(ctx, instance.OpenActs)
+}
+
+func (g *Globals) connect(ctx context.Context, open func(context.Context, *config.Store) (admin.Acts, func(), error)) (admin.Caller, func(), error) {
+	caller, done, err := admin.Connect(ctx, admin.Config{
 		DataDir: string(g.DataDir),
-		Open:    func(ctx context.Context) (admin.Acts, func(), error) { return instance.OpenActs(ctx, &g.Store) },
+		Open:    func(ctx context.Context) (admin.Acts, func(), error) { return open(ctx, &g.Store) },
 	})
+	return caller, done, g.explain(err)
+}
+
+// explain says what to do where there is no data.
+func (g *Globals) explain(err error) error {
+	if !errors.Is(err, instance.ErrNoData) {
+		return err
+	}
+	where := "in " + absolute(string(g.DataDir))
+	if g.DatabaseURL != "" {
+		where = "in the database " + g.DatabaseURL.Redacted()
+	}
+	return fmt.Errorf("there is no Kartei data %s. Is the server running with another --data-dir? A new database is made by: %s migrate", where, g.command())
+}
+
+// command returns how the program is called so that it finds the same data
+// from any folder.
+func (g *Globals) command() string {
+	words := os.Args[0]
+	if strings.ContainsRune(words, filepath.Separator) {
+		words = absolute(words)
+	}
+	if g.Config != "" {
+		words += fmt.Sprintf(" --config %q", absolute(string(g.Config)))
+	}
+	words += fmt.Sprintf(" --data-dir %q", absolute(string(g.DataDir)))
+	if g.settings.flagged["database-url"] { // the address itself may hold a password
+		words += " --database-url ..."
+	}
+	return words
 }
 
 // JSON is embedded by commands that can answer for scripts.

@@ -115,8 +115,25 @@ func showSecret(ctx context.Context, g *Globals, j JSON, act string, in any) err
 	if j.JSON {
 		return g.print(k)
 	}
-	_, err := fmt.Fprintf(g.Out, "%s\n\nThis is key %s, valid until %s. Keep it now: it is not shown again.\n", k.Key, k.ID, k.ExpiresAt)
+	_, err := fmt.Fprintf(g.Out, `%s
+
+This is key %s, valid until %s. Keep it now: it is not shown again.
+Try it at the address where the server serves:
+  curl -H 'Authorization: Bearer %[1]s' %[4]s/v1/me
+`, k.Key, k.ID, k.ExpiresAt, g.address())
 	return err
+}
+
+// address is where a server with the same settings serves: base-url or listen
+// of the environment or the file, else the default.
+func (g *Globals) address() string {
+	if base, _, found := g.settings.sources.Look("base-url"); found {
+		return strings.TrimSuffix(base, "/")
+	}
+	if listen, _, found := g.settings.sources.Look("listen"); found {
+		return "http://" + listen
+	}
+	return "http://127.0.0.1:8080"
 }
 
 var keyHeader = []string{"ID", "KEY", "NAME", "ENV", "STATUS", "SCOPES", "NETWORKS", "PIN", "EXPIRES", "LAST USED"}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -21,7 +22,11 @@ func newShell(t *testing.T) shell {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	return shell{t, dir}
+	s := shell{t, dir}
+	if status, _, errs := s.try("migrate"); status != 0 {
+		t.Fatal(errs)
+	}
+	return s
 }
 
 func (s shell) try(line ...string) (status int, out, errs string) {
@@ -149,5 +154,32 @@ func TestTables(t *testing.T) {
 	_, out, errs := s.try("org", "list", "--limit", "1")
 	if strings.Count(out, "\n") != 2 || !strings.HasPrefix(errs, "There are more: --after org_") {
 		t.Errorf("org list: %q %q", out, errs)
+	}
+}
+
+// Who mistypes a folder is told so, and finds no new database there.
+func TestNoData(t *testing.T) {
+	s := shell{t, filepath.Join(t.TempDir(), "wrong")}
+	for _, line := range [][]string{{"org", "create", "Kanzlei"}, {"org", "list"}, {"log"}, {"pause"}, {"backup", filepath.Join(t.TempDir(), "copy")}, {"migrate", "--status"}} {
+		status, out, errs := s.try(line...)
+		if status != 1 || out != "" || !strings.Contains(errs, "there is no Kartei data in "+s.dir+".") || !strings.Contains(errs, "migrate") {
+			t.Errorf("%v: status %d, out %q, err %q", line, status, out, errs)
+		}
+		if _, err := os.Stat(s.dir); err == nil {
+			t.Fatalf("%v made the folder", line)
+		}
+	}
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "kartei.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := s.try("org", "list"); status != 1 || !strings.Contains(errs, "there is no Kartei data") {
+		t.Errorf("an empty file: status %d, %s", status, errs)
+	}
+	s.try("migrate")
+	if status, _, errs := s.try("org", "list"); status != 0 {
+		t.Error(errs)
 	}
 }

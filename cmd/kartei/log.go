@@ -11,6 +11,8 @@ import (
 )
 
 type logCmd struct {
+	Request string `arg:"" optional:"" placeholder:"REQUEST-ID" help:"Only the call with this Request-Id, req_..."`
+
 	Org    string              `name:"org" placeholder:"ORG" help:"Only calls to this organization, org_..."`
 	Key    string              `name:"key" placeholder:"KEY" help:"Only calls with this key: its id (key_...) or the 8 characters after kart_test_ or kart_live_."`
 	Status requestlog.Statuses `name:"status" placeholder:"401|4xx" help:"Only calls with this status or class of statuses."`
@@ -31,7 +33,7 @@ func (c *logCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	var out requestlog.QueryOutput
 	if err := g.act(ctx, "log.query", requestlog.QueryInput{
-		Organization: c.Org, Key: c.Key, Status: string(status), Since: c.Since.Micros, Until: c.Until.Micros, Limit: c.Limit,
+		Request: c.Request, Organization: c.Org, Key: c.Key, Status: string(status), Since: c.Since.Micros, Until: c.Until.Micros, Limit: c.Limit,
 	}, &out); err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@ func TestMoment(t *testing.T) {
 // the API in the environment is none of the list.
 func TestLog(t *testing.T) {
 	data := t.TempDir()
+	if status, _, errs := kartei(nil, "migrate", "--data-dir", data); status != 0 {
+		t.Fatal(errs)
+	}
 	environ := func(name string) (string, bool) {
 		if name == "KARTEI_LIMITS" {
 			return "key=3000/6000", true

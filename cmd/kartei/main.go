@@ -31,7 +31,7 @@ type commands struct {
 	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database while it is served."`
 	Restore        restoreCmd        `cmd:"" name:"restore" help:"Make the database from a copy."`
 	Migrate        migrateCmd        `cmd:"" name:"migrate" help:"Bring the database to this release's version."`
-	Conf           configCmd         `cmd:"" name:"config" help:"Print the settings that are in force and where each came from."`
+	Conf           configCmd         `cmd:"" name:"config" help:"Print what flags, environment and file give each setting, and where each value came from."`
 	OpenAPI        openapiCmd        `cmd:"" name:"openapi" help:"OpenAPI documents, for those who develop Kartei."`
 	Release        versionCmd        `cmd:"" name:"version" help:"Print the version."`
 }
@@ -70,6 +70,12 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 			panic(r)
 		}
 	}()
+	switch {
+	case len(args) == 0:
+		args = []string{"--help"}
+	case len(args) == 1 && args[0] == "--version":
+		args = []string{"version"}
+	}
 	parsed, err := parser.Parse(args)
 	if err == nil {
 		c.settings.note(parsed)

@@ -81,7 +81,7 @@ func TestConfigSaysWhereValuesComeFrom(t *testing.T) {
 		"metered":          {"false", file},
 		"body-timeout":     {"30s", "default"},
 		"database-url":     {"postgres://u:xxxxx@h/n?...", "KARTEI_DATABASE_URL"},
-		"master-key-file":  {"", "default"},
+		"master-key-file":  {"kartei-data/master.key", "default"},
 		"max-header-bytes": {"262144", "default"},
 	} {
 		if got[name] != want {

@@ -7,6 +7,7 @@ import (
 
 	"kartei/config"
 	"kartei/db"
+	"kartei/instance"
 )
 
 type migrateCmd struct {
@@ -22,7 +23,12 @@ server may be running; on PostgreSQL several processes may call it at the same t
 
 // Run migrates the data base, or says how far it is.
 func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
-	if err := makeFolder(&g.Store); err != nil {
+	if c.Status { // asking makes nothing
+		err = g.explain(instance.CheckData(&g.Store))
+	} else {
+		err = makeFolder(&g.Store)
+	}
+	if err != nil {
 		return err
 	}
 	d, err := db.Open(ctx, g.Database(), db.Options{})

@@ -110,7 +110,7 @@ var flagNames = map[string]string{
 	"organizationId": "--org", "principalId": "--principal", "environment": "--env", "networks": "--ip",
 	"expiresIn": "--expires-in", "versionPin": "--pin", "scopes": "--scopes", "rights": "--rights",
 	"email": "--email", "role": "--role", "module": "--module", "level": "--level", "secrecy": "--secrecy",
-	"state": "--state", "limit": "--limit",
+	"state": "--state", "limit": "--limit", "requestId": "REQUEST-ID",
 }
 
 // act carries out an administrative act, in the server that runs on the data

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -87,28 +86,14 @@ Next, in another terminal on this machine:
   %[7]s user create --org ORG --name "Anna Berg" --email anna.berg@example.com --role admin
   %[7]s key create --org ORG --principal USR --env test --scopes contacts:read,contacts:write --ip 127.0.0.1
 ORG and USR are the ids that the commands print. A test key works on the organization's
-sandbox, a live key on its own data.
+sandbox, a live key on its own data. The API answers for an organization once
+  --module on         the module publicApi is switched on for it,
+  --secrecy declared  it has declared whether professional secrecy applies to it, and
+  --level on          its own switch stands at on (read lets only reading through).
 
 `, absolute(string(g.DataDir)), config.DatabaseURL(g.Database()).Redacted(), master,
-		i.BaseURL, i.BaseURL, i.OperatorURL, c.command(g))
+		i.BaseURL, i.BaseURL, i.OperatorURL, g.command())
 	return nil
-}
-
-// command returns how the program is called so that it finds the same data
-// from any folder.
-func (c *serveCmd) command(g *Globals) string {
-	words := os.Args[0]
-	if strings.ContainsRune(words, filepath.Separator) {
-		words = absolute(words)
-	}
-	if g.Config != "" {
-		words += fmt.Sprintf(" --config %q", absolute(string(g.Config)))
-	}
-	words += fmt.Sprintf(" --data-dir %q", absolute(string(g.DataDir)))
-	if g.settings.flagged["database-url"] { // the address itself may hold a password
-		words += " --database-url ..."
-	}
-	return words
 }
 
 func absolute(path string) string {

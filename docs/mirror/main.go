@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -37,7 +38,7 @@ type page struct {
 }
 
 func main() {
-	base := flag.String("base", "http://127.0.0.1:8080/v1", "address of the API")
+	base := flag.String("base", cmp.Or(os.Getenv("BASE"), "http://127.0.0.1:8080")+"/v1", "address of the API")
 	file := flag.String("file", "mirror.json", "where the copy is kept")
 	once := flag.Bool("once", false, "stop when the copy is complete")
 	flag.Parse()
