@@ -21,6 +21,11 @@ func (a *Actor) Gate() error {
 	return nil
 }
 
+// Emits reports whether the actor's changes are written as events: not while
+// the module is off, when nobody may follow them. Sync by updatedSince finds
+// them afterwards all the same, because it goes by the records' own ticks.
+func (a *Actor) Emits() bool { return a.organization.moduleReady() }
+
 func (o *Organization) moduleReady() bool { return o.ModuleOn && o.SecrecyDeclared }
 
 // apiOff reports whether the organization itself has switched its API off,

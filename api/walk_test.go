@@ -924,58 +924,6 @@ func TestPausedAndPending(t *testing.T) {
 	}
 }
 
-// TestGate goes through the contract's table of module and level.
-func TestGate(t *testing.T) {
-	o := office(t)
-	user := o.User(access.Member)
-	made, err := o.Directory.CreateKey(t.Context(), access.NewKey{
-		Organization: o.ID, Principal: user, Environment: "live", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &apitest.Client{Office: o, Principal: user, Key: made.Key}
-	on, off, declared, undeclared := "on", "off", "declared", "undeclared"
-	for _, test := range []struct {
-		module, secrecy string
-		level           access.Level
-		state           access.State
-		read, write     string
-	}{
-		{on, declared, access.On, access.Open, "", ""},
-		{on, declared, access.Read, access.Open, "", "403 FORBIDDEN"},
-		{on, declared, access.Off, access.Open, "401 UNAUTHENTICATED", "401 UNAUTHENTICATED"},
-		{off, declared, access.On, access.Open, "403 API_MODULE_DISABLED", "403 API_MODULE_DISABLED"},
-		{off, declared, access.Read, access.Open, "403 API_MODULE_DISABLED", "403 API_MODULE_DISABLED"},
-		{off, declared, access.Off, access.Open, "403 API_MODULE_DISABLED", "403 API_MODULE_DISABLED"},
-		{on, undeclared, access.On, access.Open, "403 API_MODULE_DISABLED", "403 API_MODULE_DISABLED"},
-		{on, declared, access.On, access.Closed, "403 FORBIDDEN", "403 FORBIDDEN"},
-		{on, declared, access.On, access.Deleting, "403 FORBIDDEN", "403 FORBIDDEN"},
-		{on, declared, access.On, access.Open, "", ""}, // nothing was lost meanwhile
-	} {
-		_, err := o.Directory.SetOrganization(t.Context(), access.OrganizationChange{
-			ID: o.ID, Module: &test.module, Secrecy: &test.secrecy, Level: &test.level, State: &test.state,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for op := range built() {
-			want := test.read
-			if op.Writes() {
-				want = test.write
-			}
-			a := c.Do(op.Method, somePath(op), nil)
-			got := fmt.Sprint(a.Status)
-			if a.Status >= 400 {
-				got += " " + a.Text("code")
-			}
-			if want == "" && (a.Status == 401 || a.Status == 403) || want != "" && got != want {
-				t.Errorf("%+v: %s answers %s", test, op.ID, got)
-			}
-		}
-	}
-}
-
 // TestTimestamps checks that every time in every answer is written alike.
 func TestTimestamps(t *testing.T) {
 	c := office(t).As(access.Member)

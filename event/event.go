@@ -56,8 +56,13 @@ const scanned = 1000
 
 // Append writes an event into the change log at commit. Its CreatedAt must be
 // the tick of the change (db.Tick), its ID is given here. The log is also the
-// outbox: whatever follows from a change is made from it later.
+// outbox: whatever follows from a change is made from it later. While the
+// organization's module is off, nothing is written (contract,
+// 'Authentication', point 6).
 func Append(c *app.Call, e Event) {
+	if !c.Actor.Emits() {
+		return
+	}
 	c.Tx.Queue(`insert into events (organization, tick, id, type, object, record_id) values ($1, $2, $3, $4, $5, $6)`,
 		c.Actor.Org(), e.CreatedAt, id.New(id.Event), e.Type, e.Data.Object, e.Data.ID)
 }

@@ -1,0 +1,249 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/app"
+	"kartei/contact"
+)
+
+// cell is one setting of an organization's switches.
+type cell struct {
+	module, secrecy string
+	level           access.Level
+	state           access.State
+}
+
+// cells are all 36 of them.
+var cells = func() (all []cell) {
+	for _, module := range []string{"off", "on"} {
+		for _, secrecy := range []string{"undeclared", "declared"} {
+			for _, level := range []access.Level{access.Off, access.Read, access.On} {
+				for _, state := range []access.State{access.Open, access.Closed, access.Deleting} {
+					all = append(all, cell{module, secrecy, level, state})
+				}
+			}
+		}
+	}
+	return all
+}()
+
+// gate is what the contract's table says of a cell ('Authentication', points
+// 6 and 8): what every call is refused with, and whether writes are.
+func (c cell) gate() (refusal string, readOnly bool) {
+	switch {
+	case c.module == "off", c.secrecy == "undeclared": // not declared counts as off
+		return "403 API_MODULE_DISABLED", false
+	case c.level == access.Off:
+		return "401 UNAUTHENTICATED", false
+	case c.state != access.Open:
+		return "403 FORBIDDEN", false
+	}
+	return "", c.level == access.Read
+}
+
+func (c cell) set(t testing.TB, o *apitest.Office, organization string) {
+	t.Helper()
+	change := access.OrganizationChange{ID: organization, Module: &c.module, Secrecy: &c.secrecy, Level: &c.level}
+	if organization != o.SandboxID { // whose state is that of its organization
+		change.State = &c.state
+	}
+	if _, err := o.Directory.SetOrganization(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// said writes an answer as the tables here have it.
+func said(a *apitest.Answer) string {
+	if a.Status < 400 {
+		return fmt.Sprint(a.Status)
+	}
+	return fmt.Sprint(a.Status, " ", a.Text("code"))
+}
+
+// liveKey returns a client with a live key of every scope.
+func liveKey(t testing.TB, o *apitest.Office) *apitest.Client {
+	t.Helper()
+	user := o.User(access.Member)
+	made, err := o.Directory.CreateKey(t.Context(), access.NewKey{
+		Organization: o.ID, Principal: user, Environment: "live", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &apitest.Client{Office: o, Principal: user, Key: made.Key}
+}
+
+// TestGate calls every row of the table, and every blocked family, in every
+// cell, with a live key and with a test key, whose sandbox has switches of its
+// own. Each change of a switch is in effect on the next call.
+func TestGate(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		live, test := liveKey(t, o), o.As(access.Member)
+		for _, c := range []struct {
+			*apitest.Client
+			organization string
+		}{{live, o.ID}, {test, o.SandboxID}} {
+			open := cell{"on", "declared", access.On, access.Open}
+			places, reads := map[string]string{}, map[string]string{}
+			for op := range built() {
+				places[op.ID] = path(t, c.Client, op)
+			}
+			for _, cell := range append(cells, open) {
+				if c.organization == o.SandboxID && cell.state != access.Open {
+					continue
+				}
+				cell.set(t, o, c.organization)
+				refusal, readOnly := cell.gate()
+				for op := range rows() {
+					at, want := somePath(op), refusal
+					switch {
+					case want != "":
+					case !op.Built():
+						want = "404 OPERATION_NOT_IN_VERSION"
+					case !op.Writes():
+						at, want = places[op.ID], "200"
+					case readOnly && op.Scope != "":
+						want = "403 FORBIDDEN"
+					default: // the body is asked for next
+						want = said(c.Do(op.Method, at, nil))
+						if strings.HasPrefix(want, "401") || strings.HasPrefix(want, "403") {
+							t.Errorf("%+v: %s answers %s", cell, op.ID, want)
+						}
+						continue
+					}
+					a := c.Do(op.Method, at, nil)
+					if got := said(a); got != want {
+						t.Errorf("%+v: %s answers %s, want %s", cell, op.ID, got, want)
+					}
+					if _, has := a.JSON()["detail"]; a.Status == 401 && has {
+						t.Errorf("%+v: %s says why: %s", cell, op.ID, a.Body)
+					}
+					if _, kept := reads[op.ID]; a.Status == 200 && !kept {
+						reads[op.ID] = string(a.Body)
+					} else if kept && a.Status == 200 && op.Tag() != "meta" && reads[op.ID] != string(a.Body) && op.ID != "events.list" {
+						t.Errorf("%+v: %s has changed:\n%s\n%s", cell, op.ID, reads[op.ID], a.Body)
+					}
+				}
+				for _, family := range []string{"/invoices", "/secrets/x", "/users/usr_1", "/api_keys"} {
+					want := refusal
+					if want == "" {
+						want = "403 RISK_FAMILY_BLOCKED"
+					}
+					if got := said(c.Do("DELETE", family, nil)); got != want {
+						t.Errorf("%+v: %s answers %s, want %s", cell, family, got, want)
+					}
+				}
+				// The gate comes before everything but the credential.
+				want := refusal
+				if want == "" {
+					want = "403 ORGANIZATION_MISMATCH"
+				}
+				if got := said(c.Do("GET", "/me", nil, "Svc-Organization", "org_x", "Svc-Version", "2000-01-01")); got != want {
+					t.Errorf("%+v, another organization: %s, want %s", cell, got, want)
+				}
+			}
+			for op := range built() { // nothing was lost meanwhile
+				call(t, c.Client, op).Want(op.Run.Status())
+			}
+		}
+	})
+}
+
+// TestGateIsOneOrganizations: what one organization switches off is on for its
+// sandbox and for everybody else, except the state, which a sandbox shares.
+func TestGateIsOneOrganizations(t *testing.T) {
+	o := office(t)
+	live, test := liveKey(t, o), o.As(access.Member)
+	other, _ := o.Organization("Kanzlei Abendroth")
+	stranger := o.User(access.Member, other)
+	foreign := &apitest.Client{Office: o, Principal: stranger, Key: o.Key(stranger)}
+	for _, row := range []struct {
+		cell                cell
+		live, test, foreign string
+	}{
+		{cell{"off", "declared", access.On, access.Open}, "403 API_MODULE_DISABLED", "200", "200"},
+		{cell{"on", "declared", access.Off, access.Open}, "401 UNAUTHENTICATED", "200", "200"},
+		{cell{"on", "declared", access.On, access.Closed}, "403 FORBIDDEN", "403 FORBIDDEN", "200"},
+		{cell{"on", "declared", access.On, access.Open}, "200", "200", "200"},
+	} {
+		row.cell.set(t, o, o.ID)
+		for _, who := range []struct {
+			*apitest.Client
+			want string
+		}{{live, row.live}, {test, row.test}, {foreign, row.foreign}} {
+			if got := said(who.Do("GET", "/contacts", nil)); got != who.want {
+				t.Errorf("%+v: %s, want %s", row.cell, got, who.want)
+			}
+		}
+	}
+}
+
+// TestModuleOff: while the module is off, changes made inside, as the web
+// application makes them, write no events, neither then nor later; sync by
+// updatedSince from before finds every one of them afterwards.
+func TestModuleOff(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		var kept, changed, gone string
+		for _, name := range []*string{&kept, &changed, &gone} {
+			*name = c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		}
+		before := c.Do("GET", "/contacts?limit=1", nil).Want(200).Data()[0]["updatedAt"].(string)
+		feed := c.Do("GET", "/events?sort=createdAt", nil).Want(200)
+		for _, off := range []cell{{"off", "declared", access.On, access.Open}, {"on", "undeclared", access.On, access.Open}} {
+			off.set(t, o, o.SandboxID)
+			c.Do("GET", "/contacts", nil).Want(403, "API_MODULE_DISABLED")
+			var made string
+			c.Inside(func(ctx context.Context, call *app.Call) error {
+				last := "Thal"
+				f := contact.Fields{LastName: &last}
+				created, err := contact.Create(ctx, call, contact.CreateInput{Fields: f})
+				made = strings.TrimPrefix(created.Location(), "/contacts/")
+				return err
+			})
+			c.Inside(func(ctx context.Context, call *app.Call) error {
+				_, err := contact.Update(ctx, call, contact.UpdateInput{ID: changed, Patch: app.NewPatch[contact.Fields]([]byte(`{"note":"` + off.module + `"}`))})
+				return err
+			})
+			if off.module == "off" {
+				c.Inside(func(ctx context.Context, call *app.Call) error {
+					_, err := contact.Delete(ctx, call, app.ByID{ID: gone})
+					return err
+				})
+			}
+			cell{"on", "declared", access.On, access.Open}.set(t, o, o.SandboxID)
+			var got []string
+			for _, r := range c.Do("GET", "/contacts?sort=updatedAt&includeDeleted=true&updatedSince="+before, nil).Want(200).Data() {
+				got = append(got, fmt.Sprint(r["id"], r["deleted"] == true))
+				if at, is := r["updatedAt"].(string); is {
+					before = at
+				} else {
+					before = r["deletedAt"].(string)
+				}
+			}
+			want := []string{made + "false", changed + "false"}
+			if off.module == "off" {
+				want = append(want, gone+"true")
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("sync after %+v: %q, want %q", off, got, want)
+			}
+			if a := c.Do("GET", "/events?sort=createdAt", nil).Want(200); fmt.Sprint(a.Data()) != fmt.Sprint(feed.Data()) {
+				t.Errorf("the feed has changed: %s", a.Body)
+			}
+			if a := c.Do("GET", "/events?sort=createdAt&cursor="+feed.Text("nextCursor"), nil).Want(200); len(a.Data()) != 0 {
+				t.Errorf("the feed goes on with %s", a.Body)
+			}
+		}
+		c.Do("PATCH", "/contacts/"+kept, `{"note":"on"}`, "If-Match", "*").Want(200)
+		if a := c.Do("GET", "/events?sort=createdAt&cursor="+feed.Text("nextCursor"), nil).Want(200); len(a.Data()) != 1 {
+			t.Errorf("the feed goes on with %s", a.Body)
+		}
+	})
+}
