@@ -44,6 +44,7 @@ type Server struct {
 	BodyTimeout              Duration `name:"body-timeout" default:"30s" placeholder:"TIME" help:"How long a client may take to send a whole request."`
 	WriteTimeout             Duration `name:"write-timeout" default:"60s" placeholder:"TIME" help:"How long a call may take from its first byte until its answer has been read."`
 	IdleTimeout              Duration `name:"idle-timeout" default:"2m" placeholder:"TIME" help:"How long a connection may wait for its next request."`
+	DrainTime                Duration `name:"drain-time" placeholder:"TIME" help:"How long a server that was asked to stop goes on taking calls while /readyz tells load balancers that it is going; none without it."`
 	ShutdownTimeout          Duration `name:"shutdown-timeout" default:"30s" placeholder:"TIME" help:"How long calls in flight may take to finish when the server stops."`
 	MaxConnections           int      `name:"max-connections" default:"4096" placeholder:"N" help:"Connections served at the same time; more wait."`
 	MaxConnectionsPerAddress int      `name:"max-connections-per-address" default:"512" placeholder:"N" help:"How many of them one client address may hold; trusted proxies are exempt."`

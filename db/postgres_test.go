@@ -220,7 +220,8 @@ func TestWithoutSessions(t *testing.T) {
 func TestSessionLimits(t *testing.T) {
 	d := dbtest.Postgres(t)
 	for name, want := range map[string]string{
-		"statement_timeout": "10s", "lock_timeout": "5s", "idle_in_transaction_session_timeout": "1min", "jit": "off",
+		"statement_timeout": "10s", "lock_timeout": "5s", "idle_in_transaction_session_timeout": "10s",
+		"client_connection_check_interval": "1s", "jit": "off",
 	} {
 		for kind, call := range map[string]func(f func(db.Tx) error) error{
 			"read":  func(f func(db.Tx) error) error { return d.Read(ctx, f) },

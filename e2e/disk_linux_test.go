@@ -19,15 +19,8 @@ import (
 func TestFullDisk(t *testing.T) {
 	disk := smallDisk(t, 24<<20)
 	store := []string{"--data-dir", filepath.Join(disk, "kartei")}
-	h := &house{TB: t, store: store, database: "sqlite:" + filepath.Join(disk, "kartei", "kartei.db"), back: make(chan struct{}), news: make(chan struct{})}
-	h.open()
-	t.Cleanup(func() {
-		if h.server != nil {
-			h.server.kill()
-		}
-	})
-	h.office = found(t, store...)
-	s := teller{t, h.server, h.office.Key}
+	h := newHouse(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), store...)
+	s := teller{t, h.servers[0], h.office.Key}
 	as := newClient(h.office.Key)
 
 	note := strings.Repeat("Lorem ipsum. ", 700)

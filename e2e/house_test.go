@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,92 +14,160 @@ import (
 	"kartei/dbtest"
 )
 
-// house is one set of data whose server is killed and comes back, again and
-// again, while clients go on.
+// house is one set of data whose server, or one of whose replicas, is killed
+// and comes back, again and again, while clients go on.
 type house struct {
 	testing.TB
 	store    []string // flags that name the data
 	database string
 	office   office
+	flags    []string // more flags of the server
+	front    *front   // of replicas; nil for a single server
 
-	mu     sync.Mutex
-	server *server // nil while none runs
-	last   *server
-	back   chan struct{}
+	mu      sync.Mutex
+	servers []*server // nil where none runs
+	last    []*server
+	back    chan struct{} // closed while at least one runs
 
 	writes atomic.Int64 // acknowledged so far
 	news   chan struct{}
 }
 
-// houses runs f on data of each engine.
+// houses runs f on data of each engine, and on replicas that share data.
 func houses(t *testing.T, f func(t *testing.T, h *house)) {
 	t.Run("sqlite", func(t *testing.T) {
 		dir := t.TempDir()
-		f(t, newHouse(t, "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
+		f(t, newHouse(t, 1, "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
 	})
-	t.Run("postgres", func(t *testing.T) { f(t, newPostgresHouse(t)) })
+	t.Run("postgres", func(t *testing.T) { f(t, newPostgresHouse(t, 1)) })
+	for n := 2; n <= 3; n++ {
+		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) { f(t, newPostgresHouse(t, n)) })
+	}
 }
 
-func newPostgresHouse(t *testing.T) *house {
-	url := dbtest.PostgresURL(t)
-	return newHouse(t, url, "--data-dir", t.TempDir(), "--database-url", url)
-}
-
-func newHouse(t *testing.T, database string, store ...string) *house {
+// newPostgresHouse has n servers on one data base. Where they are several,
+// clients reach them through a round-robin.
+func newPostgresHouse(t *testing.T, n int, flags ...string) *house {
 	t.Helper()
-	h := &house{TB: t, store: store, database: database, back: make(chan struct{}), news: make(chan struct{})}
+	url := dbtest.PostgresURL(t)
+	return newHouseWith(t, n, flags, url, "--data-dir", t.TempDir(), "--database-url", url)
+}
+
+func newHouse(t *testing.T, n int, database string, store ...string) *house {
+	t.Helper()
+	return newHouseWith(t, n, nil, database, store...)
+}
+
+func newHouseWith(t *testing.T, n int, flags []string, database string, store ...string) *house {
+	t.Helper()
+	h := &house{TB: t, store: store, database: database, flags: flags, servers: make([]*server, n), last: make([]*server, n),
+		back: make(chan struct{}), news: make(chan struct{})}
+	if n > 1 {
+		h.front = newFront(t)
+	}
 	h.open()
 	t.Cleanup(func() {
-		if h.server != nil {
-			h.server.kill()
-		}
-		if t.Failed() && h.last != nil {
-			t.Logf("log of process %d:\n%s", h.last.cmd.Process.Pid, tail(h.last.Log()))
+		for i, s := range h.servers {
+			if s != nil {
+				s.kill()
+			}
+			if last := h.last[i]; t.Failed() && last != nil {
+				t.Logf("log of process %d:\n%s", last.cmd.Process.Pid, tail(last.Log()))
+			}
 		}
 	})
 	h.office = found(t, store...)
 	return h
 }
 
-// open starts a server on the data.
+// open starts a server on the data in each place where none runs.
 func (h *house) open() {
 	h.Helper()
-	s, err := launch(append([]string{"serve", "--no-metered", "--guesses", "1000000"}, h.store...)...)
-	if err != nil {
-		h.Fatal(err)
+	var starting sync.WaitGroup
+	for i := range h.servers {
+		if h.servers[i] == nil {
+			starting.Go(func() { h.openOne(i) })
+		}
 	}
+	starting.Wait()
+	if h.Failed() {
+		h.FailNow()
+	}
+}
+
+func (h *house) openOne(i int) {
+	args := append([]string{"serve", "--no-metered", "--guesses", "1000000"}, h.store...)
+	if i > 0 { // a replica has a data folder of its own, and the same master key
+		args = append(args, "--data-dir", h.TempDir(), "--master-key-file", filepath.Join(h.store[1], "master.key"))
+	}
+	s, err := launch(append(args, h.flags...)...)
+	if err != nil {
+		h.Error(err)
+		return
+	}
+	h.put(i, s)
+}
+
+// put notes which server runs in a place; nil for none.
+func (h *house) put(i int, s *server) (before *server) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.server, h.last = s, s
-	close(h.back)
+	before = h.servers[i]
+	ran := h.running()
+	h.servers[i] = s
+	switch runs := h.running(); {
+	case runs && !ran:
+		close(h.back)
+	case ran && !runs:
+		h.back = make(chan struct{})
+	}
+	if s != nil {
+		h.last[i] = s
+	}
+	if h.front != nil {
+		h.front.set(i, s)
+	}
+	return before
 }
 
-// kill ends the server with kill -9; calls in flight get no answer.
+func (h *house) running() bool {
+	return slices.ContainsFunc(h.servers, func(s *server) bool { return s != nil })
+}
+
+// kill ends all servers with kill -9; calls in flight get no answer.
 func (h *house) kill() {
-	h.mu.Lock()
-	s := h.server
-	h.server, h.back = nil, make(chan struct{})
-	h.mu.Unlock()
-	s.kill()
+	for i := range h.servers {
+		h.killOne(i)
+	}
 }
 
-// close ends the server in order.
+func (h *house) killOne(i int) {
+	if s := h.put(i, nil); s != nil {
+		s.kill()
+	}
+}
+
+// close ends all servers in order.
 func (h *house) close() {
 	h.Helper()
-	h.mu.Lock()
-	s := h.server
-	h.server, h.back = nil, make(chan struct{})
-	h.mu.Unlock()
-	s.stop(h)
+	for i := range h.servers {
+		if s := h.put(i, nil); s != nil {
+			s.stop(h)
+		}
+	}
 }
 
-// address returns the address of the running server, and waits for it.
+// address returns the address of the running server or of the round-robin
+// before several, and waits until one runs.
 func (h *house) address(ctx context.Context) (string, error) {
 	for {
 		h.mu.Lock()
-		s, back := h.server, h.back
+		s, back, runs := h.servers[0], h.back, h.running()
 		h.mu.Unlock()
-		if s != nil {
+		switch {
+		case runs && h.front != nil:
+			return h.front.URL + "/v1", nil
+		case runs:
 			return s.URL + "/v1", nil
 		}
 		select {
@@ -119,7 +189,7 @@ func (h *house) call(ctx context.Context, c *client, method, path, body string, 
 		return nil, err
 	}
 	switch a.Status {
-	case 409, 429, 503: // try again, as the problem's page says
+	case 409, 429, 503, 502: // try again, as the problem's page says, or because the round-robin lost the replica
 		return nil, fmt.Errorf("%s %s: %s", method, path, a.Body)
 	case 500:
 		h.Errorf("%s %s: %s", method, path, a.Body)
@@ -166,8 +236,9 @@ func (h *house) written(ctx context.Context, n int64, done <-chan struct{}) erro
 	}
 }
 
-// storm kills the server and starts it again, each time after a few more
-// writes: once in four times none, so that it also dies right after its start.
+// storm kills the server, or one of the replicas, and starts it again, each
+// time after a few more writes: once in four times none, so that it also dies
+// right after its start.
 func (h *house) storm(ctx context.Context, kills int) {
 	h.Helper()
 	for range kills {
@@ -176,7 +247,7 @@ func (h *house) storm(ctx context.Context, kills int) {
 				return
 			}
 		}
-		h.kill()
+		h.killOne(rand.IntN(len(h.servers)))
 		h.open()
 	}
 }

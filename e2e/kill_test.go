@@ -28,7 +28,7 @@ func TestKill(t *testing.T) {
 // restart of PostgreSQL does. The server goes on with new ones.
 func TestPostgresGoesAway(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
-		h := newPostgresHouse(t)
+		h := newPostgresHouse(t, 1)
 		writers := h.write(6, func(ctx context.Context) {
 			for range times("KARTEI_KILLS", 3) {
 				if h.written(ctx, h.writes.Load()+20, nil) != nil {

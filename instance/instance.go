@@ -243,8 +243,8 @@ func (i *Instance) report(err error) {
 // its parts; whoever started it should end it.
 func (i *Instance) Failed() <-chan error { return i.failed }
 
-// Close ends the instance: it becomes unready, takes no more calls, lets those
-// in flight finish until ctx ends, writes what is still to be written, and
+// Close ends the instance: it becomes unready, takes calls for the drain time
+// yet, then no more, lets those in flight finish until ctx ends, writes what is still to be written, and
 // closes the data base. A second Close returns what the first one did.
 func (i *Instance) Close(ctx context.Context) error {
 	i.once.Do(func() { i.ended = i.close(ctx) })
@@ -260,6 +260,7 @@ func (i *Instance) close(ctx context.Context) error {
 		}
 	}
 	if i.public != nil {
+		i.drain(ctx)
 		add("calls in flight", i.public.Shutdown(ctx))
 	}
 	i.stop()
@@ -277,6 +278,20 @@ func (i *Instance) close(ctx context.Context) error {
 		add("database", i.DB.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// drain lets load balancers find out that this instance is going, while it
+// answers what they still send.
+func (i *Instance) drain(ctx context.Context) {
+	d := time.Duration(i.config.Server.DrainTime)
+	if d == 0 || !i.migrated.Load() { // who never was ready was sent nothing
+		return
+	}
+	i.public.Drain()
+	select {
+	case <-i.clock.After(d):
+	case <-ctx.Done():
+	}
 }
 
 // Versions returns the API versions that are served, the current one first.

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -43,6 +44,7 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener
 	secure   bool
+	draining atomic.Bool
 	done     chan struct{} // closed when serving has ended
 	err      error
 }
@@ -89,7 +91,12 @@ func (s *Server) URL() string {
 
 // Serve has h answer calls in the background until Shutdown.
 func (s *Server) Serve(h http.Handler) {
-	s.http.Handler = h
+	s.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.draining.Load() {
+			w.Header().Set("Connection", "close") // HTTP/2: GOAWAY
+		}
+		h.ServeHTTP(w, r)
+	})
 	go func() {
 		defer close(s.done)
 		var err error
@@ -114,6 +121,9 @@ func (s *Server) Wait(ctx context.Context) error {
 		return nil
 	}
 }
+
+// Drain goes on taking calls and ends each connection with its next answer.
+func (s *Server) Drain() { s.draining.Store(true) }
 
 // Shutdown takes no more calls and returns when those in flight are answered.
 // When ctx ends first it cuts them off and returns the context's error.

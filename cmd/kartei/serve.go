@@ -47,11 +47,11 @@ func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	select {
 	case <-ctx.Done():
-		logger.Info("stopping: calls in flight may finish", "within", c.ShutdownTimeout.String())
+		logger.Info("stopping: calls in flight may finish", "within", c.ShutdownTimeout.String(), "after", c.DrainTime.String())
 	case err = <-i.Failed():
 		logger.Error("stopping: a part has failed", "error", err)
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(c.ShutdownTimeout))
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(c.DrainTime+c.ShutdownTimeout))
 	defer cancel()
 	if closed := i.Close(bounded); err == nil {
 		err = closed

@@ -1,0 +1,120 @@
+package e2e
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"sync"
+	"testing"
+	"time"
+)
+
+// front is a plain round-robin before replicas, as docs/operating.md describes
+// one: it asks each replica's /readyz and sends calls in turn to those that are
+// ready, or to any where none is. It repeats no call: where a replica dies, who
+// called it gets 502.
+type front struct {
+	*httptest.Server
+	mu       sync.Mutex
+	replicas map[int]*replica
+	turn     int
+}
+
+type replica struct {
+	*server
+	proxy *httputil.ReverseProxy
+	ready bool
+}
+
+// checks is how often the round-robin asks who is ready.
+const checks = 50 * time.Millisecond
+
+func newFront(t *testing.T) *front {
+	f := &front{replicas: map[int]*replica{}}
+	f.Server = httptest.NewServer(f)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(checks)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				f.check()
+			case <-stop:
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		close(stop)
+		<-done
+		f.Close()
+	})
+	return f
+}
+
+// set puts a replica into a place; nil takes it away, as a name service does
+// that learns of a machine's end at once.
+func (f *front) set(i int, s *server) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s == nil {
+		delete(f.replicas, i)
+		return
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = "http", s.URL[len("http://"):]
+		},
+		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+		ErrorLog:  log.New(io.Discard, "", 0), // the replica is gone, as the test has it
+	}
+	f.replicas[i] = &replica{s, proxy, true}
+}
+
+func (f *front) check() {
+	f.mu.Lock()
+	all := make([]*replica, 0, len(f.replicas))
+	for _, r := range f.replicas {
+		all = append(all, r)
+	}
+	f.mu.Unlock()
+	for _, r := range all {
+		response, err := http.Get(r.Operator + "/readyz")
+		ready := err == nil && response.StatusCode == 200
+		if err == nil {
+			response.Body.Close()
+		}
+		f.mu.Lock()
+		r.ready = ready
+		f.mu.Unlock()
+	}
+}
+
+// next returns the replica whose turn it is, nil where there is none.
+func (f *front) next() *replica {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var any *replica
+	for range 8 { // more than there are places
+		f.turn = (f.turn + 1) % 8
+		if r := f.replicas[f.turn]; r != nil {
+			if r.ready {
+				return r
+			}
+			any = r
+		}
+	}
+	return any
+}
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if to := f.next(); to != nil {
+		to.proxy.ServeHTTP(w, r)
+		return
+	}
+	w.WriteHeader(http.StatusBadGateway)
+}
