@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"kartei/api/openapi"
 	"kartei/clock"
 	"kartei/db"
+	"kartei/dbtest"
 	"kartei/limit"
 	"kartei/requestlog"
 	"kartei/rest"
@@ -55,8 +58,14 @@ type Office struct {
 type Option func(*options)
 
 type options struct {
-	metered bool
+	metered  bool
+	replicas int
 }
+
+// Replicas says how many replicas answer the calls of an office on PostgreSQL
+// in turn. Without it they are as many as KARTEI_TEST_REPLICAS says, else one.
+// Tests that reach into one API say 1.
+func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
 
 // Metered makes the limits count.
 func Metered() Option { return func(o *options) { o.metered = true } }
@@ -64,7 +73,10 @@ func Metered() Option { return func(o *options) { o.metered = true } }
 // New opens an office on d, whose tables must be there. It is closed with the test.
 func New(t testing.TB, d db.DB, with ...Option) *Office {
 	t.Helper()
-	var o options
+	o := options{replicas: 1}
+	if n, err := strconv.Atoi(os.Getenv("KARTEI_TEST_REPLICAS")); err == nil {
+		o.replicas = n
+	}
 	for _, f := range with {
 		f(&o)
 	}
@@ -74,8 +86,28 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	office.Log = requestlog.New(d, c)
 	t.Cleanup(func() { office.Log.Close(context.Background()) })
 	office.open(limit.Config{Metered: o.metered, Policies: limit.Policies()})
+	office.inTurn(o.replicas)
 	office.ID, office.SandboxID = office.Organization("Kanzlei Morgenstern")
 	return office
+}
+
+// inTurn has further replicas answer every second, third ... call where the
+// data base can be opened more than once.
+func (o *Office) inTurn(n int) {
+	o.Helper()
+	handlers := []http.Handler{o.Handler}
+	for len(handlers) < n {
+		d := dbtest.Again(o.TB, o.DB)
+		if d == nil {
+			return
+		}
+		r := o.Replica(d)
+		handlers = append(handlers, r.Handler)
+	}
+	var turn atomic.Int64
+	o.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers[turn.Add(1)%int64(n)].ServeHTTP(w, r)
+	})
 }
 
 // open makes the API of the office and its door.

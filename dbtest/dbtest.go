@@ -54,12 +54,28 @@ func Open(t testing.TB, url string, opts db.Options) db.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
+	urls.Store(d, url)
 	t.Cleanup(func() {
+		urls.Delete(d)
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return d
+}
+
+// urls holds the URL of each open data base.
+var urls sync.Map
+
+// Again opens a PostgreSQL data base that Open returned once more, as another
+// replica would; nil for any other one.
+func Again(t testing.TB, d db.DB) db.DB {
+	t.Helper()
+	url, known := urls.Load(d)
+	if !known || d.Dialect().Name == "sqlite" {
+		return nil
+	}
+	return Open(t, url.(string), db.Options{Readers: 4, Writers: 4})
 }
 
 // SQLiteURL returns the URL of a fresh, migrated SQLite data base in a folder

@@ -20,13 +20,22 @@ import (
 // clients is how many act at the same time, calls how many each makes.
 const clients, calls = 6, 40
 
+// eachAndReplicas runs f on each engine, and on two and three replicas that
+// answer in turn.
+func eachAndReplicas(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
+	for n := 2; n <= 3; n++ {
+		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) { f(t, apitest.New(t, dbtest.Postgres(t), apitest.Replicas(n))) })
+	}
+}
+
 // TestRevisionsAreLinearizable lets clients read, change and delete the same
 // few contacts at the same time. There must be an order of the calls, each
 // between its beginning and its end, in which a contact is a register whose
 // revision is compared before it is set.
 func TestRevisionsAreLinearizable(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		o := apitest.New(t, d)
+	eachAndReplicas(t, func(t *testing.T, o *apitest.Office) {
 		who := o.As(access.Member)
 		ids := make([]string, 3)
 		for i := range ids {
@@ -129,8 +138,7 @@ var register = porcupine.Model{
 // comes later gets the same bytes again, and only who comes while another is
 // at it may be told to wait.
 func TestIdempotencyIsLinearizable(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		o := apitest.New(t, d)
+	eachAndReplicas(t, func(t *testing.T, o *apitest.Office) {
 		who := o.As(access.Member)
 		history := record(func(client int, call func(func() (any, any))) {
 			random := rand.New(rand.NewPCG(uint64(client), 3))
