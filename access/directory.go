@@ -18,8 +18,8 @@ import (
 
 // Options are a Directory's bounds. A zero field takes its default.
 type Options struct {
-	// Versions are the API versions that a key may pin, the oldest first. The
-	// last is what a key pins where none is named. There is no default.
+	// Versions are the API versions that a key may pin. The first is what a key
+	// pins where none is named. There is no default.
 	Versions []string
 	// Failures is how many refused credentials one address may present in
 	// FailureWindow before it is shut out until the window ends; default 30 in

@@ -177,7 +177,7 @@ func (d *Directory) draftKey(ctx context.Context, tx db.Tx, f *faults, in NewKey
 	}
 	draft.expiresAt = draft.createdAt.Add(f.lifetime(in.ExpiresIn, DefaultLifetime))
 	if draft.versionPin == "" && len(d.options.Versions) > 0 {
-		draft.versionPin = d.options.Versions[len(d.options.Versions)-1]
+		draft.versionPin = d.options.Versions[0]
 	}
 	oneOf(f, "versionPin", draft.versionPin, d.options.Versions...)
 	return draft, nil

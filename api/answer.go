@@ -70,11 +70,11 @@ func (a *API) setHeaders(c *call, f *fault.Fault) {
 	h["Cache-Control"], h["X-Content-Type-Options"], h["Vary"] = noCache, nosniff, vary
 	v := a.versions[c.version]
 	h["Svc-Version"], h["Link"] = v.svcVersion, v.link
-	if !v.deprecated.IsZero() {
-		set("Deprecation", "@"+strconv.FormatInt(v.deprecated.Unix(), 10))
+	if v.deprecation != nil {
+		h["Deprecation"] = v.deprecation
 	}
-	if !v.sunset.IsZero() {
-		set("Sunset", v.sunset.UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT"))
+	if v.sunset != nil {
+		h["Sunset"] = v.sunset
 	}
 	a.setLimitHeaders(c, set)
 	if f != nil {

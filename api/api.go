@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -39,6 +40,9 @@ type Options struct {
 	Log     *requestlog.Log
 	Clock   clock.Clock
 	Logger  *slog.Logger
+	// Versions are those that are served, the oldest first; at least one is no
+	// candidate.
+	Versions []Version
 	// CursorKey is 32 secret bytes, the same on all replicas.
 	CursorKey []byte
 	// DocsBase is the address below which /problems/{CODE} is found.
@@ -70,10 +74,13 @@ type API struct {
 	services *app.Services
 	routes   routes
 	versions map[string]*served
-	current  string
-	busy     inFlight
-	pending  atomic.Bool
-	paused   atomic.Bool
+	// names are those of the versions, the oldest first; current is the newest
+	// that is no candidate, in which is answered who named none.
+	names   []string
+	current string
+	busy    inFlight
+	pending atomic.Bool
+	paused  atomic.Bool
 	// declared is what the limit headers say before a caller is known.
 	declared limit.Decision
 }
@@ -87,19 +94,46 @@ func New(o Options) (*API, error) {
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
 		docsBase: o.DocsBase, observe: o.Observe, routes: routesOf(Operations), versions: map[string]*served{},
-		services: &app.Services{Cursors: cursors, Limits: o.Limiter, OpenAPI: openapi.Document, Families: Families},
+		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families},
 	}
-	for _, version := range openapi.Versions() {
-		document, _ := openapi.Document(version)
-		rules, err := compileRules(document)
-		if err != nil {
-			return nil, fmt.Errorf("api: version %s: %w", version, err)
-		}
-		a.versions[version] = newServed(version, rules)
-		a.current = version
+	if err := a.serve(o.Versions); err != nil {
+		return nil, err
 	}
+	a.services.OpenAPI = a.document
 	a.declared, err = o.Limiter.Take(context.Background(), limit.Charge{})
 	return a, err
+}
+
+// serve compiles the documents of the versions.
+func (a *API) serve(versions []Version) error {
+	for i, v := range versions {
+		document, _ := openapi.Document(v.Name)
+		rules, err := compileRules(document)
+		if err != nil {
+			return fmt.Errorf("api: version %s: %w", v.Name, err)
+		}
+		successor := ""
+		if i+1 < len(versions) {
+			successor = versions[i+1].Name
+		}
+		a.versions[v.Name] = newServed(v, successor, rules)
+		a.names = append(a.names, v.Name)
+		if !v.Candidate {
+			a.current = v.Name
+		}
+	}
+	if a.current == "" {
+		return errors.New("api: no version is current")
+	}
+	return nil
+}
+
+// document returns the frozen document of a version that is served.
+func (a *API) document(version string) ([]byte, bool) {
+	if a.versions[version] == nil {
+		return nil, false
+	}
+	return openapi.Document(version)
 }
 
 // Pending makes every call answer 503 INSTANCE_PENDING, or ends that: the

@@ -13,8 +13,9 @@ type binding struct {
 	input reflect.Type
 	// path is the index of the field tagged `path:"id"`, or -1.
 	path int
-	// query maps a parameter's name to the index of its field.
-	query map[string]int
+	// query maps a parameter's name to its field, which may stand in an
+	// embedded struct.
+	query map[string][]int
 	// body is the index of the field tagged `body:"..."`, or -1.
 	body int
 }
@@ -22,16 +23,16 @@ type binding struct {
 // bindingFor reads the tags of an input type. It panics on a type that the
 // path cannot fill: that is a mistake in the table, found at start.
 func bindingFor(t reflect.Type) *binding {
-	b := &binding{input: t, path: -1, body: -1, query: map[string]int{}}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	b := &binding{input: t, path: -1, body: -1, query: map[string][]int{}}
+	for _, f := range reflect.VisibleFields(t) {
 		switch {
-		case f.Tag.Get("path") != "":
-			b.path = i
+		case f.Anonymous:
 		case f.Tag.Get("query") != "":
-			b.query[f.Tag.Get("query")] = i
-		case f.Tag.Get("body") != "":
-			b.body = i
+			b.query[f.Tag.Get("query")] = f.Index
+		case len(f.Index) == 1 && f.Tag.Get("path") != "":
+			b.path = f.Index[0]
+		case len(f.Index) == 1 && f.Tag.Get("body") != "":
+			b.body = f.Index[0]
 		default:
 			panic(fmt.Sprintf("api: %s.%s says not where it comes from", t, f.Name))
 		}
@@ -55,7 +56,7 @@ func (b *binding) fill(id string, parameters []parameter) reflect.Value {
 		v.Field(b.path).SetString(id)
 	}
 	for _, p := range parameters {
-		f := v.Field(b.query[p.name])
+		f := v.FieldByIndex(b.query[p.name])
 		switch value := p.value.(type) {
 		case string:
 			f.SetString(value)

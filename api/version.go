@@ -2,29 +2,52 @@ package api
 
 import (
 	"context"
+	"strconv"
 	"time"
 
-	"kartei/api/openapi"
 	"kartei/clock"
 	"kartei/fault"
 )
 
 // served is one version as the path serves it.
 type served struct {
-	name  string
+	Version
 	rules *rules
-	// deprecated and sunset are zero until they are announced.
-	deprecated, sunset time.Time
-	// headers are those that name the version in every answer.
-	svcVersion, link []string
+	// The headers that tell of the version in every answer; deprecation and
+	// sunset are nil until they are announced.
+	svcVersion, link, deprecation, sunset []string
 }
 
-func newServed(name string, rules *rules) *served {
-	return &served{
-		name: name, rules: rules,
-		svcVersion: []string{name},
-		link:       []string{`</v1/openapi.json?version=` + name + `>; rel="service-desc"; type="application/json"`},
+// newServed prepares a version for serving; successor is the name of the next
+// one that is served, or empty.
+func newServed(v Version, successor string, rules *rules) *served {
+	s := &served{Version: v, rules: rules, svcVersion: []string{v.Name}}
+	document := func(version string) string { return "/v1/openapi.json?version=" + version }
+	link := linkTo(document(v.Name), "service-desc", "application/json")
+	page := "/docs?version=" + v.Name
+	if !v.Deprecated.IsZero() {
+		s.deprecation = []string{"@" + strconv.FormatInt(v.Deprecated.Unix(), 10)}
+		link += ", " + linkTo(page, "deprecation", "text/html")
 	}
+	if !v.Sunset.IsZero() {
+		s.sunset = []string{v.Sunset.UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")}
+		link += ", " + linkTo(page, "sunset", "text/html")
+	}
+	if successor != "" {
+		link += ", " + linkTo(document(successor), "successor-version", "application/json")
+	}
+	s.link = []string{link}
+	return s
+}
+
+// linkTo writes one link of a Link header (RFC 8288).
+func linkTo(target, rel, contentType string) string {
+	return "<" + target + `>; rel="` + rel + `"; type="` + contentType + `"`
+}
+
+// over reports whether the version has ended.
+func (s *served) over(now clock.Micros) bool {
+	return !s.Sunset.IsZero() && clock.FromTime(s.Sunset.Truncate(time.Second)) <= now
 }
 
 // version resolves the version: the one that the request asks for, else the
@@ -39,15 +62,11 @@ func version(a *API, _ context.Context, c *call) error {
 	}
 	v := a.versions[name]
 	if v == nil {
-		return fault.BadRequest(fault.Field{Name: "Svc-Version", Code: fault.NotInEnum, Limit: a.Versions()})
+		return fault.BadRequest(fault.Field{Name: "Svc-Version", Code: fault.NotInEnum, Limit: a.names})
 	}
 	c.version, c.rules = name, v.rules
-	if !v.sunset.IsZero() && clock.FromTime(v.sunset) <= c.now {
+	if v.over(c.now) {
 		return fault.New(fault.VersionSunset)
 	}
 	return nil
 }
-
-// Versions returns the names of the versions that this instance serves, the
-// oldest first.
-func (a *API) Versions() []string { return openapi.Versions() }

@@ -2,23 +2,26 @@ package api_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"time"
 
 	"kartei/access"
+	"kartei/api"
 	"kartei/api/openapi"
 	"kartei/apitest"
+	"kartei/fault"
 )
 
 func TestVersionOfTheRequest(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
-	current := openapi.Versions()[len(openapi.Versions())-1]
+	current := "2026-11-01"
 	if key := c.Do("GET", "/me", nil).Want(200).JSON()["key"].(map[string]any); key["versionPin"] != current {
 		t.Errorf("the key pins %v", key["versionPin"])
 	}
 	for op := range rows() {
-		for _, asked := range []string{"2000-01-01", "2026-11-02", "2026-11", "2026-11-01 ", "latest", "../2026-11-01", "2026-11-01.json", "9999-12-31"} {
+		for _, asked := range []string{"2000-01-01", "2026-11-02", "2026-11", "2026-11-01 ", "latest", "../2026-11-01", "2026-11-01.json", "9999-12-31", "2027-02-01" /* a candidate */} {
 			a := c.Do(op.Method, somePath(op), nil, "Svc-Version", asked).Want(400, "INVALID_REQUEST")
 			wantFields(t, a, "Svc-Version NOT_IN_ENUM")
 			checkHeaders(t, op.ID, a) // in the current version
@@ -28,7 +31,7 @@ func TestVersionOfTheRequest(t *testing.T) {
 		wantFields(t, c.Send(r).Want(400, "INVALID_REQUEST"), "Svc-Version INVALID_FORMAT")
 	}
 	for op := range built() {
-		for _, version := range append(openapi.Versions(), "") {
+		for _, version := range []string{current, ""} {
 			a := call(t, c, op, "Svc-Version", version).Want(op.Run.Status())
 			if version == "" {
 				version = current
@@ -43,57 +46,174 @@ func TestVersionOfTheRequest(t *testing.T) {
 	}
 }
 
-// TestDocument: the frozen file is served byte for byte.
+// TestDocument: the frozen file of every version that is served is served
+// byte for byte.
 func TestDocument(t *testing.T) {
-	c := office(t).As(access.Member)
-	for _, version := range openapi.Versions() {
-		frozen, _ := openapi.Document(version)
-		a := c.Do("GET", "/openapi.json?version="+version, nil).Want(200)
-		if !bytes.Equal(a.Body, frozen) {
-			t.Errorf("%s: %d bytes, the file has %d", version, len(a.Body), len(frozen))
+	for _, environment := range []string{"production", "rc"} {
+		c := office(t, apitest.Versions(api.VersionsIn(environment)...)).As(access.Member)
+		for _, version := range api.Versions {
+			frozen, _ := openapi.Document(version.Name)
+			if version.Candidate && environment != "rc" {
+				c.Do("GET", "/openapi.json?version="+version.Name, nil).Want(404, "NOT_FOUND")
+				continue
+			}
+			a := c.Do("GET", "/openapi.json?version="+version.Name, nil).Want(200)
+			if !bytes.Equal(a.Body, frozen) {
+				t.Errorf("%s: %d bytes, the file has %d", version.Name, len(a.Body), len(frozen))
+			}
+			c.Do("GET", "/openapi.json?version="+version.Name, nil, "If-None-Match", a.Header.Get("ETag")).Want(304)
+			b := c.Do("GET", "/openapi.json", nil, "Svc-Version", version.Name).Want(200)
+			if !bytes.Equal(b.Body, frozen) || b.Header.Get("ETag") != a.Header.Get("ETag") {
+				t.Errorf("%s: the version of the request gives another document", version.Name)
+			}
 		}
-		c.Do("GET", "/openapi.json?version="+version, nil, "If-None-Match", a.Header.Get("ETag")).Want(304)
-		b := c.Do("GET", "/openapi.json", nil, "Svc-Version", version).Want(200)
-		if !bytes.Equal(b.Body, frozen) || b.Header.Get("ETag") != a.Header.Get("ETag") {
-			t.Errorf("%s: the version of the request gives another document", version)
+		c.Do("GET", "/openapi.json?version=2000-01-01", nil).Want(404, "NOT_FOUND")
+		wantFields(t, c.Do("GET", "/openapi.json?version=", nil).Want(400, "INVALID_REQUEST"), "version TOO_SHORT")
+		for _, wrong := range []string{"latest", "2026-1-1", "2026-11-01.json", "..%2F2026-11-01"} {
+			wantFields(t, c.Do("GET", "/openapi.json?version="+wrong, nil).Want(400, "INVALID_REQUEST"), "version INVALID_FORMAT")
 		}
-	}
-	c.Do("GET", "/openapi.json?version=2000-01-01", nil).Want(404, "NOT_FOUND")
-	wantFields(t, c.Do("GET", "/openapi.json?version=", nil).Want(400, "INVALID_REQUEST"), "version TOO_SHORT")
-	for _, wrong := range []string{"latest", "2026-1-1", "2026-11-01.json", "..%2F2026-11-01"} {
-		wantFields(t, c.Do("GET", "/openapi.json?version="+wrong, nil).Want(400, "INVALID_REQUEST"), "version INVALID_FORMAT")
 	}
 }
 
-// TestRetirement follows a version from its deprecation to its end.
-func TestRetirement(t *testing.T) {
-	o := office(t)
-	c := o.As(access.Member)
-	version := openapi.Versions()[0]
-	a := c.Do("GET", "/me", nil).Want(200)
-	if a.Header.Get("Deprecation") != "" || a.Header.Get("Sunset") != "" {
-		t.Errorf("%v", a.Header)
+// TestDeclaredVersions: the declared versions and the frozen files are the same.
+func TestDeclaredVersions(t *testing.T) {
+	var names []string
+	for _, v := range api.Versions {
+		names = append(names, v.Name)
 	}
-	deprecated, sunset := apitest.Begin.Add(-24*time.Hour), apitest.Begin.Add(time.Hour)
-	o.API.Retire(version, deprecated, sunset)
+	if !slices.Equal(names, openapi.Versions()) {
+		t.Errorf("declared are %v, frozen %v", names, openapi.Versions())
+	}
+	for environment, want := range map[string][]string{
+		"production": {"2026-11-01"}, "": {"2026-11-01"}, "rc": {"2026-11-01", "2027-02-01"},
+	} {
+		if got := api.Names(api.VersionsIn(environment)); !slices.Equal(got, want) {
+			t.Errorf("%q serves %v, want %v", environment, got, want)
+		}
+	}
+	four := []api.Version{{Name: "1"}, {Name: "2"}, {Name: "3", Candidate: true}, {Name: "4", Candidate: true}}
+	if got := api.Names(four); !slices.Equal(got, []string{"2", "4", "3", "1"}) {
+		t.Errorf("the current one first: %v", got)
+	}
+}
+
+// rc returns an office in the environment of the release candidate.
+func rc(t testing.TB) *apitest.Office {
+	t.Helper()
+	return office(t, apitest.Versions(api.VersionsIn("rc")...))
+}
+
+// TestCandidate: in the environment rc, the next version is selected by header
+// or by the key's pin; who does neither gets the current one.
+func TestCandidate(t *testing.T) {
+	o := rc(t)
+	c := o.As(access.Member)
+	pinned := *c
+	made, err := o.Directory.CreateKey(t.Context(), access.NewKey{
+		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"}, VersionPin: "2027-02-01",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned.Key = made.Key
 	for op := range built() {
-		for _, a := range []*apitest.Answer{call(t, c, op).Want(op.Run.Status()), c.Do(op.Method, somePath(op)+"?nosuch=1", nil).Want(400)} {
-			if got := a.Header.Get("Deprecation"); got != "@1793523600" { // 2026-11-01T09:00:00Z
-				t.Errorf("%s: Deprecation %q", op.ID, got)
+		for _, test := range []struct {
+			*apitest.Client
+			asked, want string
+		}{{c, "", "2026-11-01"}, {c, "2027-02-01", "2027-02-01"}, {&pinned, "", "2027-02-01"}, {&pinned, "2026-11-01", "2026-11-01"}} {
+			a := call(t, test.Client, op, "Svc-Version", test.asked).Want(op.Run.Status())
+			if got := a.Header["Svc-Version"]; !slices.Equal(got, []string{test.want}) {
+				t.Errorf("%s, asked %q: Svc-Version %q, want %s", op.ID, test.asked, got, test.want)
 			}
-			if got := a.Header.Get("Sunset"); got != "Mon, 02 Nov 2026 10:00:00 GMT" {
-				t.Errorf("%s: Sunset %q", op.ID, got)
+			want := map[string]string{
+				"2026-11-01": `</v1/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json", ` +
+					`</v1/openapi.json?version=2027-02-01>; rel="successor-version"; type="application/json"`,
+				"2027-02-01": `</v1/openapi.json?version=2027-02-01>; rel="service-desc"; type="application/json"`,
+			}[test.want]
+			if got := a.Header["Link"]; !slices.Equal(got, []string{want}) {
+				t.Errorf("%s in %s: Link %q", op.ID, test.want, got)
+			}
+			// Stable there, a preview here.
+			a = call(t, test.Client, op, "Svc-Version", test.asked, "Svc-Preview", "")
+			preview := op.Writes() && (test.want == "2026-11-01" || !slices.Contains([]string{"contacts", "companies", "tasks"}, op.Tag()))
+			if preview {
+				a.Want(404, "OPERATION_NOT_IN_VERSION")
+			} else {
+				a.Want(op.Run.Status())
 			}
 		}
 	}
+	if got := c.Do("GET", "/me", nil, "Svc-Version", "2027-02-01").Text("apiVersion"); got != "2027-02-01" {
+		t.Errorf("apiVersion %q", got)
+	}
+	wantFields(t, c.Do("GET", "/me", nil, "Svc-Version", "2027-02-02").Want(400, "INVALID_REQUEST"), "Svc-Version NOT_IN_ENUM")
+}
+
+// TestPinOfProduction: a key cannot pin what is not served; one that did, in an
+// environment of other days, is told so.
+func TestPinOfProduction(t *testing.T) {
+	o := office(t)
+	c := o.As(access.Member)
+	in := access.NewKey{
+		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: []string{"contacts:read"}, VersionPin: "2027-02-01",
+	}
+	if _, err := o.Directory.CreateKey(t.Context(), in); !fault.Is(err, fault.ValidationFailed) {
+		t.Errorf("a key pins a version that is not served: %v", err)
+	}
+	made, err := access.NewDirectory(o.DB, o.Clock, access.Options{Versions: []string{"2027-02-01"}}).CreateKey(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Key = made.Key
+	wantFields(t, c.Do("GET", "/me", nil).Want(400, "INVALID_REQUEST"), "Svc-Version NOT_IN_ENUM")
+	c.Do("GET", "/me", nil, "Svc-Version", "2026-11-01").Want(200)
+}
+
+// TestRetirement follows a version from the announcement of its end to the
+// end, beside its successor.
+func TestRetirement(t *testing.T) {
+	versions := []api.Version{
+		{Name: "2026-11-01", Deprecated: apitest.Begin.Add(-24 * time.Hour), Sunset: apitest.Begin.Add(time.Hour)},
+		{Name: "2027-02-01"},
+	}
+	o := office(t, apitest.Versions(versions...))
+	c := o.As(access.Member)
+	const old, next = "2026-11-01", "2027-02-01"
+	if a := c.Do("GET", "/me", nil).Want(200); a.Header.Get("Svc-Version") != next || a.Header.Get("Deprecation") != "" || a.Header.Get("Sunset") != "" {
+		t.Errorf("%v", a.Header)
+	}
+	const link = `</v1/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json", ` +
+		`</docs?version=2026-11-01>; rel="deprecation"; type="text/html", </docs?version=2026-11-01>; rel="sunset"; type="text/html", ` +
+		`</v1/openapi.json?version=2027-02-01>; rel="successor-version"; type="application/json"`
+	announced := func(op *api.Operation, a *apitest.Answer) {
+		t.Helper()
+		for header, want := range map[string]string{
+			"Deprecation": "@1793523600", // 2026-11-01T09:00:00Z
+			"Sunset":      "Mon, 02 Nov 2026 10:00:00 GMT",
+			"Link":        link,
+		} {
+			if got := a.Header[header]; !slices.Equal(got, []string{want}) {
+				t.Errorf("%s: %s %q, want %q", op.ID, header, got, want)
+			}
+		}
+	}
+	for op := range built() {
+		announced(op, call(t, c, op, "Svc-Version", old).Want(op.Run.Status()))
+		announced(op, c.Do(op.Method, somePath(op)+"?nosuch=1", nil, "Svc-Version", old).Want(400))
+	}
 	o.Clock.Advance(time.Hour - time.Microsecond)
-	c.Do("GET", "/me", nil).Want(200)
+	c.Do("GET", "/me", nil, "Svc-Version", old).Want(200)
 	o.Clock.Advance(time.Microsecond)
 	for op := range rows() {
 		at := somePath(op)
-		a := c.Do(op.Method, at, nil).Want(410, "VERSION_SUNSET")
+		a := c.Do(op.Method, at, nil, "Svc-Version", old).Want(410, "VERSION_SUNSET")
 		checkProblem(t, a, at, false)
-		checkHeaders(t, op.ID, a)
-		c.Do(op.Method, at, nil, "Authorization", "").Want(401)
+		announced(op, a)
+		c.Do(op.Method, at, nil, "Svc-Version", old, "Authorization", "").Want(401)
+		if a := c.Do(op.Method, at, nil); a.Status == 410 || a.Header.Get("Sunset") != "" {
+			t.Errorf("%s of the next version: %d %v", op.ID, a.Status, a.Header)
+		}
 	}
+	// What the old version said can still be read.
+	c.Do("GET", "/openapi.json?version="+old, nil).Want(200)
 }

@@ -19,7 +19,6 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/api/openapi"
 	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
@@ -52,6 +51,8 @@ type Office struct {
 	ID, SandboxID string
 	// Logged is what the API wrote into the operator's log.
 	Logged *bytes.Buffer
+
+	versions []api.Version
 }
 
 // Option changes what an office is made of.
@@ -60,6 +61,7 @@ type Option func(*options)
 type options struct {
 	metered  bool
 	replicas int
+	versions []api.Version
 }
 
 // Replicas says how many replicas answer the calls of an office on PostgreSQL
@@ -70,10 +72,13 @@ func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
 // Metered makes the limits count.
 func Metered() Option { return func(o *options) { o.metered = true } }
 
+// Versions are served instead of those of production.
+func Versions(v ...api.Version) Option { return func(o *options) { o.versions = v } }
+
 // New opens an office on d, whose tables must be there. It is closed with the test.
 func New(t testing.TB, d db.DB, with ...Option) *Office {
 	t.Helper()
-	o := options{replicas: 1}
+	o := options{replicas: 1, versions: api.VersionsIn("production")}
 	if n, err := strconv.Atoi(os.Getenv("KARTEI_TEST_REPLICAS")); err == nil {
 		o.replicas = n
 	}
@@ -81,8 +86,8 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 		f(&o)
 	}
 	c := clock.NewFake(Begin)
-	office := &Office{TB: t, DB: d, Clock: c, Logged: new(bytes.Buffer)}
-	office.Directory = access.NewDirectory(d, c, access.Options{Versions: openapi.Versions(), Failures: 1_000_000})
+	office := &Office{TB: t, DB: d, Clock: c, Logged: new(bytes.Buffer), versions: o.versions}
+	office.Directory = office.directory()
 	office.Log = requestlog.New(d, c)
 	t.Cleanup(func() { office.Log.Close(context.Background()) })
 	office.open(limit.Config{Metered: o.metered, Policies: limit.Policies()})
@@ -110,6 +115,10 @@ func (o *Office) inTurn(n int) {
 	})
 }
 
+func (o *Office) directory() *access.Directory {
+	return access.NewDirectory(o.DB, o.Clock, access.Options{Versions: api.Names(o.versions), Failures: 1_000_000})
+}
+
 // open makes the API of the office and its door.
 func (o *Office) open(limits limit.Config) {
 	o.Helper()
@@ -117,6 +126,7 @@ func (o *Office) open(limits limit.Config) {
 		DB: o.DB, Access: o.Directory, Log: o.Log, Clock: o.Clock,
 		Limiter:   limit.New(limits, o.Clock),
 		Logger:    slog.New(slog.NewTextHandler(o.Logged, nil)),
+		Versions:  o.versions,
 		CursorKey: bytes.Repeat([]byte{7}, 32),
 		DocsBase:  "https://kartei.example",
 	})
@@ -135,7 +145,7 @@ func (o *Office) Replica(d db.DB) *Office {
 	o.Helper()
 	r := *o
 	r.DB, r.Logged = d, new(bytes.Buffer)
-	r.Directory = access.NewDirectory(d, o.Clock, access.Options{Versions: openapi.Versions(), Failures: 1_000_000})
+	r.Directory = r.directory()
 	r.open(limit.Config{Policies: limit.Policies()})
 	return &r
 }
@@ -235,7 +245,7 @@ func (c *Client) Send(r *http.Request) *Answer {
 	w := httptest.NewRecorder()
 	c.Handler.ServeHTTP(w, r)
 	answer := &Answer{c.TB, w.Code, w.Result().Header, w.Body.Bytes()}
-	Conform(c.TB, openapi.Versions()[0], r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"), answer.Status, answer.Header, answer.Body)
+	Conform(c.TB, answer.Header.Get("Svc-Version"), r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"), answer.Status, answer.Header, answer.Body)
 	return answer
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/api/openapi"
+	"kartei/api"
 	"kartei/app"
 	"kartei/clock"
 	"kartei/contact"
@@ -100,7 +100,7 @@ func fill(ctx context.Context, dir string, n int) error {
 	if _, err := db.Migrate(ctx, d); err != nil {
 		return err
 	}
-	directory := access.NewDirectory(d, clock.System, access.Options{Versions: openapi.Versions()})
+	directory := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
 	made, err := sample.Ensure(ctx, directory)
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (o *office) open(ctx context.Context) error {
 	if _, err := db.Migrate(ctx, d); err != nil {
 		return err
 	}
-	directory := access.NewDirectory(d, clock.System, access.Options{Versions: openapi.Versions()})
+	directory := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
 	made, err := sample.Ensure(ctx, directory)
 	if err != nil {
 		return err

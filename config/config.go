@@ -36,6 +36,8 @@ type Server struct {
 	TLSKey         File           `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM."`
 	MasterKeyFile  File           `name:"master-key-file" placeholder:"FILE" help:"File with the 32 random bytes of the master key, which seals paging cursors; without it master.key in the data folder, made on the first start."`
 
+	Environment Environment `name:"environment" default:"production" placeholder:"production|rc" help:"What the instance is: rc, a release candidate, also serves the versions of the API that are not released yet."`
+
 	Metered bool             `name:"metered" default:"true" negatable:"" help:"Count calls against the limits."`
 	Limit   []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." help:"Another number for a limit, for example key=3000/6000."`
 	Guesses int              `name:"guesses" default:"30" placeholder:"N" help:"Refused credentials that one address may present in a minute."`

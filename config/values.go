@@ -95,6 +95,14 @@ func (u *BaseURL) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// Environment is production, or rc for a release candidate.
+type Environment string
+
+// UnmarshalText refuses other words.
+func (e *Environment) UnmarshalText(b []byte) error {
+	return setWord((*string)(e), b, "production", "rc")
+}
+
 // LogFormat is text or json.
 type LogFormat string
 

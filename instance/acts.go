@@ -12,7 +12,7 @@ import (
 
 	"kartei/access"
 	"kartei/admin"
-	"kartei/api/openapi"
+	"kartei/api"
 	"kartei/clock"
 	"kartei/config"
 	"kartei/db"
@@ -173,10 +173,15 @@ func openActs(ctx context.Context, store *config.Store, prepare func(context.Con
 		closeAll()
 		return nil, nil, err
 	}
-	dir := access.NewDirectory(d, clock.System, accessOptions(new(config.Server)))
+	// Without a server nobody knows the environment, so any version may be pinned.
+	dir := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
 	return acts(d, dir, requestlog.NewReader(d).QueryAct, func(bool) {}), closeAll, nil
 }
 
 func accessOptions(s *config.Server) access.Options {
-	return access.Options{Versions: openapi.Versions(), Failures: s.Guesses}
+	return access.Options{Versions: versions(s), Failures: s.Guesses}
 }
+
+// versions returns the names of the versions that are served, the current one
+// first.
+func versions(s *config.Server) []string { return api.Names(api.VersionsIn(string(s.Environment))) }

@@ -18,7 +18,7 @@ import (
 // the pages elsewhere. It does not clean paths: what they mean is the doors'
 // business.
 func (i *Instance) doors() (http.Handler, error) {
-	pages, err := web.Handler(web.Options{BaseURL: i.BaseURL, Versions: Versions(), Spec: openapi.Document})
+	pages, err := web.Handler(web.Options{BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Spec: openapi.Document})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"kartei/access"
 	"kartei/admin"
 	"kartei/api"
-	"kartei/api/openapi"
 	"kartei/clock"
 	"kartei/config"
 	"kartei/db"
@@ -165,6 +163,7 @@ func (i *Instance) wire(context.Context) error {
 	i.API, err = api.New(api.Options{
 		DB: i.DB, Access: i.Directory, Log: i.Log, Clock: i.clock, Logger: i.logger,
 		Limiter:   countedLimiter{limit.New(limits, i.clock), i.metrics},
+		Versions:  api.VersionsIn(string(i.config.Server.Environment)),
 		CursorKey: i.key.Derive("cursors"),
 		DocsBase:  i.BaseURL,
 		Observe:   i.observe(),
@@ -292,11 +291,4 @@ func (i *Instance) drain(ctx context.Context) {
 	case <-i.clock.After(d):
 	case <-ctx.Done():
 	}
-}
-
-// Versions returns the API versions that are served, the current one first.
-func Versions() []string {
-	v := slices.Clone(openapi.Versions())
-	slices.Reverse(v)
-	return v
 }

@@ -85,12 +85,12 @@ func securitySchemes() object {
 func (d *drafter) parameters(op *api.Operation, preview bool) ([]object, error) {
 	var out []object
 	in := op.Run.Input
-	for i := range in.NumField() {
-		f := in.Field(i)
+	for _, f := range reflect.VisibleFields(in) {
+		name := f.Tag.Get("query")
 		switch {
 		case f.Tag.Get("path") != "":
 			out = append(out, d.pathParameter(op, f))
-		case f.Tag.Get("query") != "":
+		case name != "" && op.TakesIn(d.version, name):
 			p, err := d.queryParameter(op, f)
 			if err != nil {
 				return nil, err
@@ -135,15 +135,27 @@ func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (obje
 		}
 	}
 	p.set("schema", rest)
-	component := title(name)
-	if old := d.shared["parameters"].lookup(component); old != nil && !equal(old, p) {
-		in := op.Run.Input // another meaning of the name: CountQ, EventListLimit
+	component, in := title(name), declaring(op.Run.Input, f)
+	family := title(in.PkgPath()[strings.LastIndexByte(in.PkgPath(), '/')+1:])
+	switch old := d.shared["parameters"].lookup(component); {
+	case in.Name() == "Filters": // means something else in every family
+		component = family + component
+	case old == nil || equal(old, p):
+	case in.PkgPath() == envelopeType.PkgPath(): // another meaning of the name: CountQ, EventListLimit
 		component = strings.TrimSuffix(in.Name(), "Input") + component
-		if in.PkgPath() != envelopeType.PkgPath() {
-			component = title(in.PkgPath()[strings.LastIndexByte(in.PkgPath(), '/')+1:]) + component
-		}
+	default:
+		component = family + strings.TrimSuffix(in.Name(), "Input") + component
 	}
 	return d.share("parameters", component, p), nil
+}
+
+// declaring returns the struct in which a field of t stands, which may be
+// embedded.
+func declaring(t reflect.Type, f reflect.StructField) reflect.Type {
+	for _, i := range f.Index[:len(f.Index)-1] {
+		t = t.Field(i).Type
+	}
+	return t
 }
 
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"slices"
+	"time"
+)
+
+// Version is one version of the API, as a release declares it.
+type Version struct {
+	// Name is a date, YYYY-MM-DD. The frozen document of that name says
+	// everything that holds in the version.
+	Name string
+	// Candidate keeps a version to the environment rc until it is current.
+	Candidate bool
+	// Deprecated and Sunset are announced by setting them: from when on nobody
+	// should begin with the version any more, and when it ends. Both may lie
+	// ahead; every answer of the version tells them (RFC 9745, RFC 8594).
+	Deprecated, Sunset time.Time
+	// Parameters are the query parameters that lists and counts of a family
+	// take from this version on.
+	Parameters map[string][]string
+}
+
+// Versions are all there are, the oldest first. This table, and the column
+// Channel of the table of operations, are all that tells one version from the
+// next: nothing that runs asks for a version's name.
+var Versions = []Version{
+	{Name: "2026-11-01"},
+	{
+		Name:      "2027-02-01",
+		Candidate: true,
+		// Writes of contacts, companies and tasks are stable: stableFrom2027.
+		Parameters: map[string][]string{
+			"contacts":  {"companyId", "email", "externalId"},
+			"companies": {"externalId"},
+			"tasks":     {"status", "assigneeId", "contactId", "companyId"},
+			"documents": {"contactId", "companyId", "taskId"},
+		},
+	},
+}
+
+// VersionsIn returns the versions that are served in an environment,
+// production or rc, the oldest first.
+func VersionsIn(environment string) []Version {
+	return slices.DeleteFunc(slices.Clone(Versions), func(v Version) bool { return v.Candidate && environment != "rc" })
+}
+
+// Names returns the names of versions, the current one first: the newest that
+// is no candidate. The others follow, the newest first.
+func Names(versions []Version) []string {
+	var names []string
+	for _, v := range slices.Backward(versions) {
+		if !v.Candidate {
+			names = append(names, v.Name)
+		}
+	}
+	for _, v := range versions {
+		if v.Candidate {
+			names = slices.Insert(names, min(1, len(names)), v.Name)
+		}
+	}
+	return names
+}
+
+// TakesIn reports whether the operation takes a query parameter in a version:
+// from the first that names it on, or always, where none does.
+func (o *Operation) TakesIn(version, parameter string) bool {
+	named := false
+	for _, v := range Versions {
+		if slices.Contains(v.Parameters[o.Tag()], parameter) {
+			if v.Name <= version {
+				return true
+			}
+			named = true
+		}
+	}
+	return !named
+}
