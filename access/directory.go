@@ -57,11 +57,12 @@ type Directory struct {
 	options Options
 	// shared is set where other processes may change the data base: then every
 	// call asks whether one did.
-	shared   bool
-	decoy    [sha256.Size]byte
-	cache    atomic.Pointer[credentials]
-	throttle *throttle
-	uses     uses
+	shared      bool
+	generations generations
+	decoy       [sha256.Size]byte
+	cache       atomic.Pointer[credentials]
+	throttle    *throttle
+	uses        uses
 
 	mu sync.Mutex
 	// seen outlives the cache, so that an administrative act does not shut out
@@ -80,6 +81,7 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 		uses:     uses{pending: make(map[string]clock.Micros)},
 		seen:     make(map[string]*atomic.Pointer[sightings]),
 	}
+	dir.generations.read = dir.readGeneration
 	rand.Read(dir.decoy[:])
 	dir.cache.Store(newCredentials(0, o.Credentials))
 	return dir
@@ -318,10 +320,7 @@ func (d *Directory) sightingsOf(kid string) *atomic.Pointer[sightings] {
 // since it was filled.
 func (d *Directory) current(ctx context.Context) (*credentials, error) {
 	cache := d.cache.Load()
-	var generation int64
-	err := d.db.Read(ctx, func(tx db.Tx) error {
-		return tx.QueryRow(ctx, selectGeneration).Scan(&generation)
-	})
+	generation, err := d.generations.now(ctx)
 	if err != nil {
 		return nil, err
 	}

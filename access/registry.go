@@ -45,6 +45,7 @@ func (d *Directory) act(ctx context.Context, f func(db.Tx) error) error {
 		if err := f(tx); err != nil {
 			return err
 		}
+		tx.Notify(Topic)
 		_, err := tx.Exec(ctx, updateGeneration)
 		return err
 	})

@@ -34,6 +34,12 @@ type DB interface {
 	// nil only after the commit is durable. f may run more than once and must
 	// not have effects outside the transaction.
 	Write(ctx context.Context, f func(Tx) error) error
+	// Listen calls f after each commit of a transaction, of any replica, that
+	// notified topic, and whenever a notification may have been missed, until
+	// ctx ends. It is a fast way to learn of a change and never a certain one:
+	// what must be known is read. On SQLite, which has no replicas, and behind
+	// a transaction pooler, which loses notifications, f is never called.
+	Listen(ctx context.Context, topic string, f func())
 	// Dialect returns the words in which the two engines differ.
 	Dialect() *Dialect
 	// Ping fails when the data base cannot be reached.
@@ -56,6 +62,8 @@ type Tx interface {
 	// commit. On PostgreSQL all queued statements travel with the commit in
 	// one round trip. A later Exec or Query sees their effect.
 	Queue(query string, args ...any)
+	// Notify wakes who listens to topic, on every replica, after the commit.
+	Notify(topic string)
 	// Lock takes an exclusive lock named key for the rest of the transaction
 	// without waiting, and reports whether it got it. The lock ends with the
 	// transaction, also when the process dies.

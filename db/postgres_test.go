@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -236,4 +237,43 @@ func TestSessionLimits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A notification comes after the commit and not without it, to each who
+// listens; and a lost connection is replaced.
+func TestListen(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	d := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
+	listen, end := context.WithCancel(ctx)
+	heard := make(chan struct{}, 100)
+	var listening sync.WaitGroup
+	listening.Go(func() { d.Listen(listen, "topic", func() { heard <- struct{}{} }) })
+	defer listening.Wait()
+	defer end()
+	<-heard // it listens
+	stop := errors.New("stop")
+	for _, end := range []error{stop, nil} {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			tx.Notify("other")
+			tx.Notify("topic")
+			return end
+		})
+		if !errors.Is(err, end) {
+			t.Fatal(err)
+		}
+	}
+	<-heard
+	if len(heard) > 0 {
+		t.Error("a notification of what was rolled back, or of another topic")
+	}
+	run(t, d, "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()")
+	<-heard // it listens again
+	err := d.Write(ctx, func(tx db.Tx) error {
+		tx.Notify("topic")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-heard
 }

@@ -154,6 +154,10 @@ func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return &pgRow{t, ctx, query, args}
 }
 
+// Notify is one statement of the transaction; the server tells the listeners
+// when it commits.
+func (t *pgTx) Notify(topic string) { t.Queue("select pg_notify($1, '')", topic) }
+
 // Lock takes an advisory lock, which the server drops with the transaction.
 // Keys are told apart by 64 bits of their hash; two that collide lock each
 // other out, which a caller cannot tell from one that is in use.

@@ -247,6 +247,9 @@ func (d *liteDB) Write(ctx context.Context, f func(Tx) error) error {
 	return err
 }
 
+// Listen waits for nothing: no other process changes the data.
+func (d *liteDB) Listen(ctx context.Context, _ string, _ func()) { <-ctx.Done() }
+
 func (d *liteDB) Ping(ctx context.Context) error {
 	return d.Read(ctx, func(tx Tx) error {
 		var one int

@@ -187,6 +187,9 @@ func (t *liteTx) finish() error {
 	return t.err
 }
 
+// Notify does nothing: there is no other process to wake.
+func (t *liteTx) Notify(string) {}
+
 // Lock always succeeds: a SQLite data base has one writer, so whoever runs
 // holds every lock until its transaction ends.
 func (t *liteTx) Lock(ctx context.Context, _ string) (bool, error) {

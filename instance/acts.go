@@ -42,7 +42,8 @@ type BackupOutput struct {
 // pauseSetting is the instance's setting behind kartei pause.
 const pauseSetting = "paused"
 
-// pausePoll is how soon a replica follows a pause that another one was told of.
+// pausePoll is how soon a replica follows a pause that another one was told
+// of, where no notification came.
 const pausePoll = time.Second
 
 // query is the act that reads the request log.
@@ -76,6 +77,7 @@ func backup(ctx context.Context, d db.DB, in BackupInput) (BackupOutput, error) 
 func pauseAct(d db.DB, pause func(bool), paused bool) func(context.Context, Nothing) (PauseState, error) {
 	return func(ctx context.Context, _ Nothing) (PauseState, error) {
 		err := d.Write(ctx, func(tx db.Tx) error {
+			tx.Notify(access.Topic)
 			return access.PutSetting(ctx, tx, pauseSetting, fmt.Sprint(paused))
 		})
 		if err != nil {
@@ -95,12 +97,25 @@ func isPaused(ctx context.Context, d db.DB) (paused bool, err error) {
 	return paused, err
 }
 
-// followPause makes a pause that another replica was told of this one's too.
-func (i *Instance) followPause(ctx context.Context) {
+// follow makes what other replicas were told this one's too: at once where a
+// notification comes, and a pause after pausePoll where none does. Keys and
+// rights do not rely on it (see access.Directory).
+func (i *Instance) follow(ctx context.Context) {
+	told := make(chan struct{}, 1)
+	i.ground.Go(func() {
+		i.DB.Listen(ctx, access.Topic, func() {
+			select {
+			case told <- struct{}{}:
+			default: // it is going to look anyway
+			}
+		})
+	})
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-told:
+			_ = i.Directory.Refresh(ctx) // an error meets the next call too
 		case <-i.clock.After(pausePoll):
 		}
 		// Where the data base does not answer, /readyz tells, and the state stays.

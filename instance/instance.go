@@ -217,7 +217,7 @@ func (i *Instance) run(ctx context.Context) error {
 	})
 	i.ground.Go(func() { retention.New(i.DB, i.clock, retention.Rules).Run(ctx) })
 	if i.DB.Dialect().Name != "sqlite" {
-		i.ground.Go(func() { i.followPause(ctx) })
+		i.ground.Go(func() { i.follow(ctx) })
 	}
 	for _, s := range []*serve.Server{i.public, i.operator} {
 		if s != nil {

@@ -1,0 +1,69 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// listenPause is how long Listen waits before it connects again.
+	listenPause = time.Second
+	// listenAgain is how long it waits for a notification before it looks
+	// whether the connection is still there.
+	listenAgain = 30 * time.Second
+)
+
+// Listen keeps one connection of its own. What was notified while there was
+// none may have been missed, so f is called after each connecting.
+func (d *pgDB) Listen(ctx context.Context, topic string, f func()) {
+	if d.pooled {
+		<-ctx.Done()
+		return
+	}
+	for {
+		if err := d.listen(ctx, topic, f); ctx.Err() == nil {
+			d.opts.Logger.Debug("no notifications for now", "topic", topic, "error", err)
+		}
+		select {
+		case <-d.opts.Clock.After(listenPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// listen returns when the connection is lost.
+func (d *pgDB) listen(ctx context.Context, topic string, f func()) error {
+	config := d.config.Copy()
+	config.ConnectTimeout = min(config.ConnectTimeout, d.opts.Wait)
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{topic}.Sanitize()); err != nil {
+		return err
+	}
+	f()
+	for {
+		wait, cancel := context.WithTimeout(ctx, listenAgain)
+		_, err := conn.WaitForNotification(wait)
+		late := wait.Err() != nil && ctx.Err() == nil
+		cancel()
+		switch {
+		case err == nil:
+			f()
+		case late && !conn.IsClosed():
+			alive, cancel := context.WithTimeout(ctx, d.opts.Wait)
+			err := conn.Ping(alive)
+			cancel()
+			if err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+}
