@@ -30,7 +30,8 @@ func contents(t testing.TB, d db.DB) string {
 			`select id || ' ' || type from events order by id`,
 			`select key from idempotency order by key`,
 			`select cast(tick as text) from clocks order by organization`,
-			`select cast(count(*) as text) from search_postings`,
+			`select id || words from search_documents order by id`,
+			`select postings from search_blocks order by segment, audience, rank, word, position`,
 		} {
 			rows, err := tx.Query(t.Context(), query)
 			if err != nil {

@@ -268,7 +268,7 @@ func TestErasure(t *testing.T) {
 			if content != "{}" {
 				t.Errorf("content left: %s", content)
 			}
-			for _, table := range []string{"search_postings", "search_documents"} {
+			for _, table := range []string{"search_blocks", "search_documents"} {
 				var n int
 				if err := tx.QueryRow(ctx, `select count(*) from `+table).Scan(&n); err != nil {
 					return err

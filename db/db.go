@@ -28,7 +28,7 @@ var ErrUnavailable = errors.New("db: unavailable")
 // DB is one open data base. It is safe for use by several goroutines.
 type DB interface {
 	// Read runs f on a connection that cannot write. Each statement sees what
-	// is committed when it starts.
+	// is committed when it starts, unless f asks for a Snapshot.
 	Read(ctx context.Context, f func(Tx) error) error
 	// Write runs f in a transaction and commits it if f returns nil. It returns
 	// nil only after the commit is durable. f may run more than once and must
@@ -68,6 +68,10 @@ type Tx interface {
 	// without waiting, and reports whether it got it. The lock ends with the
 	// transaction, also when the process dies.
 	Lock(ctx context.Context, key string) (bool, error)
+	// Snapshot makes all statements of a Read that follow see one moment: that
+	// of the first of them. It costs PostgreSQL one more round trip. Inside
+	// Write it does nothing.
+	Snapshot(ctx context.Context) error
 	// Dialect returns the words in which the two engines differ.
 	Dialect() *Dialect
 }

@@ -415,6 +415,52 @@ func TestReadCannotWrite(t *testing.T) {
 	})
 }
 
+// After Snapshot a Read sees what was there at its next statement, whatever is
+// committed meanwhile; the connection forgets it afterwards.
+func TestSnapshotSeesOneMoment(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		inserted := 0
+		insert := func() {
+			t.Helper()
+			inserted++
+			run(t, d, "insert into things (n) values ($1)", inserted)
+		}
+		read := func(snapshot bool, wantMore int) {
+			t.Helper()
+			err := d.Read(ctx, func(tx db.Tx) error {
+				if snapshot {
+					if err := tx.Snapshot(ctx); err != nil {
+						return err
+					}
+				}
+				var before, after int
+				if err := tx.QueryRow(ctx, "select count(*) from things").Scan(&before); err != nil {
+					return err
+				}
+				insert()
+				if err := tx.QueryRow(ctx, "select count(*) from things").Scan(&after); err != nil {
+					return err
+				}
+				if after != before+wantMore || before != inserted-1 {
+					t.Errorf("snapshot %v: %d rows, then %d, of %d", snapshot, before, after, inserted)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for range 20 { // each connection in its turn
+			read(true, 0)
+			read(false, 1)
+		}
+		if err := d.Write(ctx, func(tx db.Tx) error { return tx.Snapshot(ctx) }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestErrorUndoesEverything(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)

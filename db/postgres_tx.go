@@ -15,12 +15,13 @@ import (
 // pending, led by begin, and travel with the first one whose answer is needed
 // or with the commit.
 type pgTx struct {
-	conn    *pgx.Conn
-	ctx     context.Context
-	write   bool
-	pooled  bool
-	begun   bool // begin was sent and the transaction is open
-	pending []queued
+	conn     *pgx.Conn
+	ctx      context.Context
+	write    bool
+	snapshot bool // of a read: all its statements see one moment
+	pooled   bool
+	begun    bool // begin was sent and the transaction is open
+	pending  []queued
 	// err is the first failure of a Write; nothing runs after it.
 	err   error
 	open  *pgRows
@@ -73,7 +74,7 @@ func (t *pgTx) batch() (*pgx.Batch, int) {
 	b := &pgx.Batch{}
 	if !t.begun {
 		t.begun = true
-		b.Queue("begin")
+		b.Queue(t.beginning())
 		if t.pooled {
 			for name, value := range limits {
 				b.Queue("select set_config($1, $2, true)", name, value)
@@ -85,6 +86,22 @@ func (t *pgTx) batch() (*pgx.Batch, int) {
 	}
 	t.pending = nil
 	return b, b.Len()
+}
+
+// beginning returns the statement that begins the transaction.
+func (t *pgTx) beginning() string {
+	if t.write {
+		return "begin"
+	}
+	return "begin isolation level repeatable read read only"
+}
+
+func (t *pgTx) Snapshot(ctx context.Context) error {
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
+	t.snapshot = !t.write
+	return nil
 }
 
 func (t *pgTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
@@ -111,7 +128,7 @@ func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, erro
 		return nil, t.fail(err)
 	}
 	r := &pgRows{tx: t}
-	if !t.write || t.begun && len(t.pending) == 0 {
+	if !t.write && !t.snapshot || t.begun && len(t.pending) == 0 {
 		r.rows, err = t.conn.Query(t.ctx, query, plain...)
 	} else {
 		r.rows, r.batch, err = t.send(query, plain)

@@ -223,7 +223,9 @@ func (d *liteDB) waitForReader(ctx context.Context) error {
 }
 
 func (d *liteDB) release(conn *sqlite.Conn, tx *liteTx) {
-	tx.finish()
+	if tx.finish(); conn.InTransaction() {
+		tx.exec("commit", nil)
+	}
 	d.mu.Lock()
 	d.idle = append(d.idle, conn)
 	d.mu.Unlock()

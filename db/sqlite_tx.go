@@ -202,6 +202,14 @@ func (t *liteTx) Lock(ctx context.Context, _ string) (bool, error) {
 	return true, nil
 }
 
+func (t *liteTx) Snapshot(ctx context.Context) error {
+	if err := t.ready(ctx); err != nil || t.conn.InTransaction() {
+		return err
+	}
+	_, err := t.exec("begin", nil)
+	return err
+}
+
 func (t *liteTx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
 	if err := t.ready(ctx); err != nil {
 		return nil, err

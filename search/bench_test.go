@@ -69,7 +69,8 @@ func benchSubject(i int) Subject {
 	return Subject{Organization: 1, Family: "contact", ID: fmt.Sprintf("con_%026d", i), Created: clock.Micros(1_767_225_600_000_000 + int64(i)*7919), Owner: "usr_1", Private: i%50 == 3}
 }
 
-// fill puts the contacts from..to as 64 writers would, and says what it cost.
+// fill puts the contacts from..to in groups as 64 writers make them, and says
+// what it cost.
 func fill(b *testing.B, d db.DB, path string, from, to int) {
 	c := bigCorpus()
 	const report = 100_000
@@ -78,30 +79,6 @@ func fill(b *testing.B, d db.DB, path string, from, to int) {
 		var next, inside, samples, pages atomic.Int64
 		next.Store(int64(from))
 		start, used := time.Now(), processor(unix.CLOCK_PROCESS_CPUTIME_ID)
-		var wg sync.WaitGroup
-		for range 64 {
-			wg.Go(func() {
-				for {
-					i := int(next.Add(1)) - 1
-					if i >= end {
-						return
-					}
-					doc := c.document(i)
-					err := d.Write(context.Background(), func(tx db.Tx) error {
-						runtime.LockOSThread()
-						defer runtime.UnlockOSThread()
-						t := processor(unix.CLOCK_THREAD_CPUTIME_ID)
-						err := Put(context.Background(), tx, benchSubject(i), doc)
-						inside.Add(int64(processor(unix.CLOCK_THREAD_CPUTIME_ID) - t))
-						return err
-					})
-					if err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		}
 		done := make(chan struct{})
 		go func() {
 			last, lastN := logPages(path), next.Load()
@@ -119,7 +96,25 @@ func fill(b *testing.B, d db.DB, path string, from, to int) {
 				last, lastN = now, n
 			}
 		}()
-		wg.Wait()
+		for i := from; i < end; i += 64 {
+			err := d.Write(context.Background(), func(tx db.Tx) error {
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+				for n := i; n < min(i+64, end); n++ {
+					doc := c.document(n)
+					t := processor(unix.CLOCK_THREAD_CPUTIME_ID)
+					if err := Put(context.Background(), tx, benchSubject(n), doc); err != nil {
+						return err
+					}
+					inside.Add(int64(processor(unix.CLOCK_THREAD_CPUTIME_ID) - t))
+				}
+				return nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			next.Store(int64(min(i+64, end)))
+		}
 		close(done)
 		took := time.Since(start)
 		n := int64(end - from)

@@ -15,10 +15,14 @@ func Count(ctx context.Context, tx db.Tx, s Scope, q Query, limit int) (n int, c
 }
 
 func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit int) (int, bool, error) {
-	f := finder{ctx: ctx, tx: tx, scope: s, query: q, bounds: b, limit: limit}
 	if q.Empty() || limit <= 0 {
 		return 0, false, nil
 	}
+	x, err := openIndex(ctx, tx, s)
+	if err != nil {
+		return 0, false, err
+	}
+	f := finder{index: x, query: q, bounds: b, limit: limit}
 	if len(q.words) == 1 {
 		return f.countOne(q.words[0])
 	}
@@ -35,31 +39,32 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 // It may have several of words that begin alike: then a quarter more are read
 // than wanted, and each record is counted once.
 func (f *finder) countOne(t term) (int, bool, error) {
-	word := term{t.text, false}
-	longer, err := f.between(word.end(), t.end(), 1)
+	p, err := f.open(t)
 	if err != nil {
 		return 0, false, err
 	}
-	if longer == 0 {
-		n, err := f.postings(word, f.limit+1)
-		return min(n, f.limit), n > f.limit, err
+	n, err := p.load(f.limit + 1)
+	if err != nil {
+		return 0, false, err
+	}
+	longer := false
+	for e := range p.all {
+		if longer = e.word != t.text; longer {
+			break
+		}
+	}
+	if !longer {
+		return min(n, f.limit), n > f.limit, nil
 	}
 	read := f.limit + f.limit/4 + 100
-	rows, err := f.tx.Query(f.ctx, selectPositions, f.scope.Organization, f.scope.Family,
-		f.scope.Audiences[0], f.scope.Audiences[1], t.text, t.end(), read)
-	if err != nil {
+	if n, err = p.load(read); err != nil {
 		return 0, false, err
 	}
-	defer rows.Close()
-	positions := make([]int64, 0, read)
-	for rows.Next() {
-		var p int64
-		if err := rows.Scan(&p); err != nil {
-			return 0, false, err
-		}
-		positions = append(positions, p)
+	positions := make([]int64, 0, p.read)
+	for e := range p.all {
+		positions = append(positions, e.position)
 	}
 	slices.Sort(positions)
 	records := len(slices.Compact(positions))
-	return min(records, f.limit), records > f.limit || len(positions) == read, rows.Err()
+	return min(records, f.limit), records > f.limit || n == read, nil
 }

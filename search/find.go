@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"kartei/db"
 )
@@ -58,7 +56,7 @@ type at struct {
 // ErrPosition is returned for a position that does not belong to the query.
 var ErrPosition = errors.New("search: position does not belong to the query")
 
-// bounds is how much one call looks at. A posting alone costs SQLite a quarter
+// bounds is how much one call looks at. A posting alone costs some hundredths
 // of a microsecond, one with its record's words four.
 type bounds struct {
 	few   int // postings of the rarest word up to which all hits are sorted
@@ -86,18 +84,18 @@ func Find(ctx context.Context, tx db.Tx, s Scope, q Query, from *Position, limit
 }
 
 func (b bounds) find(ctx context.Context, tx db.Tx, s Scope, q Query, from *Position, limit int) (Hits, error) {
-	f := finder{ctx: ctx, tx: tx, scope: s, query: q, bounds: b, limit: limit}
-	switch {
-	case q.Empty() || limit <= 0:
+	if q.Empty() || limit <= 0 {
 		return Hits{}, nil
-	case from != nil:
+	}
+	x, err := openIndex(ctx, tx, s)
+	if err != nil {
+		return Hits{}, err
+	}
+	f := finder{index: x, query: q, bounds: b, limit: limit}
+	if from != nil {
 		f.from = *from
-	case len(q.words) > 1:
-		driver, err := f.rarest()
-		if err != nil {
-			return Hits{}, err
-		}
-		f.from.Driver = driver
+	} else if f.from.Driver, err = f.rarest(); err != nil {
+		return Hits{}, err
 	}
 	if f.from.Driver < 0 || f.from.Driver >= len(q.words) {
 		return Hits{}, ErrPosition
@@ -108,15 +106,13 @@ func (b bounds) find(ctx context.Context, tx db.Tx, s Scope, q Query, from *Posi
 			return f.hits, err
 		}
 	}
-	err := f.walk(b.walk)
+	err = f.walk(b.walk)
 	return f.hits, err
 }
 
 // finder is one call of Find.
 type finder struct {
-	ctx    context.Context
-	tx     db.Tx
-	scope  Scope
+	*index
 	query  Query
 	driver term
 	from   Position
@@ -124,32 +120,24 @@ type finder struct {
 	limit  int
 	hits   Hits
 	seen   int // bytes of records' words
+	opened map[term]*postings
 }
 
-// everywhere writes a union over both audiences and all ranks of the postings
-// between two words. Each arm names the index's first columns by equality: of
-// a list of values PostgreSQL may make a filter, and read the whole index.
-func everywhere(columns string) string {
-	var arms []string
-	for _, audience := range []string{"$3", "$4"} {
-		for rank := range ranks {
-			arms = append(arms, fmt.Sprintf(`select %s from search_postings where organization = $1 and family = $2
-		and audience = %s and rank = %d and word >= $5 and word < $6`, columns, audience, rank))
-		}
+// open returns all postings of a word. They are opened once.
+func (f *finder) open(word term) (*postings, error) {
+	if p := f.opened[word]; p != nil {
+		return p, nil
 	}
-	return strings.Join(arms, "\n\tunion all\n\t") + "\n\tlimit $7"
+	p, err := f.postings(word, at{Word: word.text, Position: math.MinInt64})
+	if err != nil {
+		return nil, err
+	}
+	if f.opened == nil {
+		f.opened = map[term]*postings{}
+	}
+	f.opened[word] = p
+	return p, nil
 }
-
-// content fetches the id and the words of the record of posting p. A subquery
-// leaves no engine a choice: it is a look-up by key for each posting.
-const content = `(select d.id || ' ' || d.words from search_documents d
-	where d.organization = $1 and d.family = $2 and d.position = p.position)`
-
-var (
-	countPostings   = `select count(*) from (` + everywhere("1") + `) p`
-	selectPositions = everywhere("position")
-	selectDocuments = `select p.position, ` + content + ` from (` + everywhere("position") + `) p`
-)
 
 // candidates is how many words of a query are counted: the longest.
 const candidates = 8
@@ -159,6 +147,9 @@ const candidates = 8
 // where every word has as many.
 func (f *finder) rarest() (int, error) {
 	words := f.query.words
+	if len(words) == 1 {
+		return 0, nil
+	}
 	order := make([]int, len(words))
 	for i := range order {
 		order[i] = i
@@ -170,7 +161,11 @@ func (f *finder) rarest() (int, error) {
 	for _, limit := range []int{f.bounds.few + 1, f.bounds.rare} {
 		fewest := math.MaxInt
 		for _, i := range order[:min(candidates, len(order))] {
-			n, err := f.postings(words[i], min(limit, fewest))
+			p, err := f.open(words[i])
+			if err != nil {
+				return 0, err
+			}
+			n, err := p.load(min(limit, fewest))
 			if err != nil {
 				return 0, err
 			}
@@ -185,60 +180,43 @@ func (f *finder) rarest() (int, error) {
 	return best, nil
 }
 
-// postings counts the postings that t takes, up to limit.
-func (f *finder) postings(t term, limit int) (int, error) {
-	return f.between(t.text, t.end(), limit)
-}
-
-// between counts the postings of words from one to before another, up to limit.
-func (f *finder) between(from, to string, limit int) (n int, err error) {
-	err = f.tx.QueryRow(f.ctx, countPostings, f.scope.Organization, f.scope.Family,
-		f.scope.Audiences[0], f.scope.Audiences[1], from, to, limit).Scan(&n)
-	return n, err
-}
-
 // hit is a record that matches.
 type hit struct {
 	id string
 	key
 }
 
-// slack is how many times few postings are read where few were counted: others
-// may write between the two statements.
-const slack = 4
-
 // sorted makes a page of all hits in their order. It reports false where the
 // driver has too many postings, or their records too many words: then they are
 // walked, and what earlier pages have shown is left out.
 func (f *finder) sorted() (done bool, err error) {
-	n, err := f.postings(f.driver, f.bounds.few+1)
-	if err != nil || n > f.bounds.few {
-		return false, err
-	}
-	rows, err := f.tx.Query(f.ctx, selectDocuments, f.scope.Organization, f.scope.Family,
-		f.scope.Audiences[0], f.scope.Audiences[1], f.driver.text, f.driver.end(), slack*f.bounds.few)
+	p, err := f.open(f.driver)
 	if err != nil {
 		return false, err
 	}
-	defer rows.Close()
+	if n, err := p.load(f.bounds.few + 1); err != nil || n > f.bounds.few {
+		return false, err
+	}
+	entries := slices.SortedFunc(p.all, func(a, b entry) int { return cmp.Compare(a.position, b.position) })
+	entries = slices.CompactFunc(entries, func(a, b entry) bool { return a.position == b.position })
 	var list []hit
-	for rows.Next() {
-		var position int64
-		var text string
-		if err := rows.Scan(&position, &text); err != nil {
-			return false, err
+	err = f.documents(entries, func(e entry, d document) bool {
+		if f.seen += len(d.words); f.seen > f.bounds.bytes {
+			return false
 		}
-		if f.seen += len(text); f.seen > f.bounds.bytes {
-			f.seen = 0
-			return false, nil
+		if k, ok := f.query.rate(d.words, e.position); ok && !f.shown(k) {
+			list = append(list, hit{d.id, k})
 		}
-		id, words, _ := strings.Cut(text, " ")
-		if k, ok := f.query.rate(words, position); ok && !f.shown(k) {
-			list = append(list, hit{id, k})
-		}
+		return true
+	})
+	if err != nil {
+		return false, err
+	}
+	if f.seen > f.bounds.bytes {
+		f.seen = 0
+		return false, nil
 	}
 	slices.SortFunc(list, func(a, b hit) int { return a.compare(b.key) })
-	list = slices.Compact(list)
 	if f.hits.More = len(list) > f.limit; f.hits.More {
 		list = list[:f.limit]
 		f.hits.Next = Position{Driver: f.from.Driver, After: &list[f.limit-1].key}
@@ -246,29 +224,12 @@ func (f *finder) sorted() (done bool, err error) {
 	for _, h := range list {
 		f.hits.IDs = append(f.hits.IDs, h.id)
 	}
-	return true, rows.Err()
+	return true, nil
 }
 
 // shown reports whether a sorted page before this one held the hit.
 func (f *finder) shown(k key) bool {
 	return f.from.After != nil && k.compare(*f.from.After) <= 0
-}
-
-// Each audience is walked in the order of the index, and both are put together
-// afterwards: so no engine sorts.
-const selectPostings = `select p.word, p.position, ` + content + ` from (
-	select * from (select word, position from search_postings
-		where organization = $1 and family = $2 and audience = $3 and rank = $4 and (word, position) > ($5, $6) and word < $7
-		order by word, position limit $8) a
-	union all
-	select * from (select word, position from search_postings
-		where organization = $1 and family = $2 and audience = $9 and rank = $4 and (word, position) > ($5, $6) and word < $7
-		order by word, position limit $8) b) p`
-
-// candidate is a posting of the driver with its record.
-type candidate struct {
-	at
-	id, words string
 }
 
 // walk makes a page by walking at most left of the driver's postings.
@@ -277,77 +238,78 @@ func (f *finder) walk(left int) error {
 	if f.from.At != nil {
 		here = *f.from.At
 	}
+	p, err := f.behind(f.from.At)
+	if err != nil {
+		return err
+	}
 	step := min(f.bounds.step, f.limit+f.limit/4+1)
 	for here.Rank < ranks {
-		if left == 0 {
-			f.stop(here)
-			return nil
-		}
-		step = min(step, left)
-		list, err := f.read(here, step)
-		if err != nil {
-			return err
-		}
-		for _, c := range list {
-			if f.takes(c) {
-				if len(f.hits.IDs) == f.limit {
-					f.stop(here)
-					return nil
-				}
-				f.hits.IDs = append(f.hits.IDs, c.id)
-			}
-			here = c.at
-			if f.seen += len(c.words); f.seen > f.bounds.bytes {
+		way := p.walk(here.Rank)
+		for {
+			if left == 0 {
 				f.stop(here)
 				return nil
 			}
-		}
-		if err := f.ctx.Err(); err != nil {
-			return err
-		}
-		left -= len(list)
-		if len(list) < step {
-			here = at{here.Rank + 1, f.driver.text, math.MinInt64}
-		} else {
+			n := min(step, left)
+			list, err := way.next(n)
+			if err != nil {
+				return err
+			}
+			if full, err := f.look(list, &here); full || err != nil {
+				return err
+			}
+			if err := f.ctx.Err(); err != nil {
+				return err
+			}
+			if left -= len(list); len(list) < n {
+				break
+			}
 			step = f.bounds.step
 		}
+		here = at{here.Rank + 1, f.driver.text, math.MinInt64}
 	}
 	return nil
 }
 
-// read returns the next n postings of the driver after here.
-func (f *finder) read(here at, n int) ([]candidate, error) {
-	rows, err := f.tx.Query(f.ctx, selectPostings, f.scope.Organization, f.scope.Family,
-		f.scope.Audiences[0], int64(here.Rank), here.Word, here.Position, f.driver.end(), n, f.scope.Audiences[1])
-	if err != nil {
-		return nil, err
+// behind opens the driver's postings behind the last that was walked.
+func (f *finder) behind(walked *at) (*postings, error) {
+	if walked == nil {
+		return f.open(f.driver)
 	}
-	defer rows.Close()
-	list := make([]candidate, 0, n)
-	for rows.Next() {
-		c := candidate{at: at{Rank: here.Rank}}
-		var text string
-		if err := rows.Scan(&c.Word, &c.Position, &text); err != nil {
-			return nil, err
+	return f.postings(f.driver, at{walked.Rank, walked.Word, walked.Position + 1})
+}
+
+// look takes the hits among postings of one rank and moves here behind what it
+// has looked at. It reports whether the page ends.
+func (f *finder) look(list []entry, here *at) (full bool, err error) {
+	err = f.documents(list, func(e entry, d document) bool {
+		if f.takes(at{here.Rank, e.word, e.position}, d.words) {
+			if len(f.hits.IDs) == f.limit {
+				full = true
+				return false
+			}
+			f.hits.IDs = append(f.hits.IDs, d.id)
 		}
-		c.id, c.words, _ = strings.Cut(text, " ")
-		list = append(list, c)
-	}
-	slices.SortFunc(list, func(a, b candidate) int {
-		return cmp.Or(strings.Compare(a.Word, b.Word), cmp.Compare(a.Position, b.Position))
+		*here = at{here.Rank, e.word, e.position}
+		f.seen += len(d.words)
+		full = f.seen > f.bounds.bytes
+		return !full
 	})
-	return list[:min(n, len(list))], rows.Err()
+	if full {
+		f.stop(*here)
+	}
+	return full, err
 }
 
 // takes reports whether the record is a hit and this posting is the one that
 // shows it: the best that the driver has in it.
-func (f *finder) takes(c candidate) bool {
-	k, ok := f.query.rate(c.words, c.Position)
+func (f *finder) takes(here at, words string) bool {
+	k, ok := f.query.rate(words, here.Position)
 	if !ok || f.shown(k) {
 		return false
 	}
-	best, _ := f.driver.best(c.words)
-	return best == posting{c.Rank, c.Word}
+	best, _ := f.driver.best(words)
+	return best == posting{here.Rank, here.Word}
 }
 
 // stop ends the page after the posting at here.

@@ -3,9 +3,7 @@ package search
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"kartei/clock"
 	"kartei/db"
@@ -14,8 +12,7 @@ import (
 // Subject is the record that a document belongs to.
 type Subject struct {
 	Organization int64
-	// Family is the record's kind, for example contact. It is part of every
-	// posting, so it is short.
+	// Family is the record's kind, for example contact.
 	Family string
 	// ID holds no space.
 	ID string
@@ -36,127 +33,124 @@ const (
 // position returns the record's place in the index: the newest first.
 func (s Subject) position() int64 { return -int64(s.Created) }
 
-// audiences returns under whom the record's postings stand. Every reader reads
-// two audiences of which a record is in at most one.
-func (s Subject) audiences() []string {
+// audience returns the principal whose record this is, or everyone.
+func (s Subject) audience() string {
 	if s.Private {
-		return []string{s.Owner, admins}
+		return s.Owner
 	}
-	return []string{everyone}
+	return everyone
+}
+
+// audiences returns under whom the postings of an audience's record stand.
+// Every reader reads two audiences of which a record is in at most one.
+func audiences(audience string) []string {
+	if audience == everyone {
+		return []string{everyone}
+	}
+	return []string{audience, admins}
 }
 
 const (
-	insertDocument = `insert into search_documents (organization, family, position, id, words) values ($1, $2, $3, $4, $5)`
-	updateDocument = `update search_documents set words = $4 where organization = $1 and family = $2 and position = $3`
-	deleteDocument = `delete from search_documents where organization = $1 and family = $2 and position = $3`
-	selectDocument = `select words from search_documents where organization = $1 and family = $2 and position = $3`
-	deletePosting  = `delete from search_postings where organization = $1 and family = $2 and audience = $3 and rank = $4 and word = $5 and position = $6`
+	insertDocument = `insert into search_documents (organization, family, created, audience, id, words) values ($1, $2, $3, $4, $5, $6)`
+	updateDocument = `update search_documents set audience = $4, words = $5 where organization = $1 and family = $2 and created = $3`
+	deleteDocument = `delete from search_documents where organization = $1 and family = $2 and created = $3`
+	selectDocument = `select audience, words from search_documents where organization = $1 and family = $2 and created = $3`
 )
 
-// insertPostings holds statements that insert 8, 4, 2 and 1 postings of a
-// record: few texts, so that each stays prepared, and few statements, each of
-// which PostgreSQL answers.
-var insertPostings = func() (list []insertion) {
-	for n := 8; n > 0; n /= 2 {
-		var b strings.Builder
-		b.WriteString(`insert into search_postings (organization, family, audience, position, rank, word) values `)
-		for i := range n {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			fmt.Fprintf(&b, "($1, $2, $3, $4, $%d, $%d)", 5+2*i, 6+2*i)
-		}
-		list = append(list, insertion{n, b.String()})
-	}
-	return list
-}()
-
-type insertion struct {
-	postings  int
-	statement string
+// Put indexes a record for the first time. The transaction must hold the
+// organization's change clock, and Created be its tick: so records come to the
+// index in the order of their positions, and nobody else changes it meanwhile.
+//
+// It writes no more than the record's words. Once some hundred records have
+// come together, one Put packs their postings into a segment.
+func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
+	return usualLayout.put(ctx, tx, s, d)
 }
 
-// Put indexes a record for the first time.
-func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
-	list := d.postings()
-	tx.Queue(insertDocument, s.Organization, s.Family, s.position(), s.ID, join(list))
-	for _, audience := range s.audiences() {
-		insert(tx, s, audience, list)
+func (l layout) put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
+	tx.Queue(insertDocument, s.Organization, s.Family, int64(s.Created), s.audience(), s.ID, join(d.postings()))
+	if !l.due(s.Created) {
+		return nil
 	}
-	return nil
+	return segments{ctx, tx, s.Organization, s.Family, l}.settle()
 }
 
 // Replace makes d the words of a record that was Put as before and is now as
 // after: they differ in Private and Owner at most. Only what differs is
-// written. A record that was never Put is Put.
+// written. A record that was never Put is Put. The transaction must hold the
+// organization's change clock.
 func Replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) error {
-	words, err := wordsOf(ctx, tx, before)
-	if errors.Is(err, db.ErrNoRows) {
-		return Put(ctx, tx, after, d)
-	}
-	if err != nil {
+	return usualLayout.replace(ctx, tx, before, after, d)
+}
+
+func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) error {
+	audience, words, err := documentOf(ctx, tx, before)
+	known := !errors.Is(err, db.ErrNoRows)
+	if err != nil && known {
 		return err
 	}
 	was, is := parse(words), d.postings()
-	for _, audience := range before.audiences() {
-		if slices.Contains(after.audiences(), audience) {
-			remove(tx, before, audience, without(was, is))
+	now := join(is)
+	switch {
+	case !known:
+		tx.Queue(insertDocument, after.Organization, after.Family, int64(after.Created), after.audience(), after.ID, now)
+	case words != now || audience != after.audience():
+		tx.Queue(updateDocument, after.Organization, after.Family, int64(after.Created), after.audience(), now)
+	default:
+		return nil
+	}
+	var list []change
+	old, next := audiences(audience), audiences(after.audience())
+	for _, a := range old {
+		if slices.Contains(next, a) {
+			list = appendChanges(list, a, without(was, is), after.position(), true)
 		} else {
-			remove(tx, before, audience, was)
+			list = appendChanges(list, a, was, after.position(), true)
 		}
 	}
-	for _, audience := range after.audiences() {
-		if slices.Contains(before.audiences(), audience) {
-			insert(tx, after, audience, without(is, was))
+	for _, a := range next {
+		if known && slices.Contains(old, a) {
+			list = appendChanges(list, a, without(is, was), after.position(), false)
 		} else {
-			insert(tx, after, audience, is)
+			list = appendChanges(list, a, is, after.position(), false)
 		}
 	}
-	if now := join(is); now != words {
-		tx.Queue(updateDocument, after.Organization, after.Family, after.position(), now)
-	}
-	return nil
+	return segments{ctx, tx, after.Organization, after.Family, l}.change(after.Created, list)
 }
 
-// Remove erases everything that the index holds of a record.
+// Remove erases everything that the index holds of a record. The transaction
+// must hold the organization's change clock.
 func Remove(ctx context.Context, tx db.Tx, s Subject) error {
-	words, err := wordsOf(ctx, tx, s)
+	return usualLayout.remove(ctx, tx, s)
+}
+
+func (l layout) remove(ctx context.Context, tx db.Tx, s Subject) error {
+	audience, words, err := documentOf(ctx, tx, s)
 	if errors.Is(err, db.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	for _, audience := range s.audiences() {
-		remove(tx, s, audience, parse(words))
+	tx.Queue(deleteDocument, s.Organization, s.Family, int64(s.Created))
+	var list []change
+	for _, a := range audiences(audience) {
+		list = appendChanges(list, a, parse(words), s.position(), true)
 	}
-	tx.Queue(deleteDocument, s.Organization, s.Family, s.position())
-	return nil
+	return segments{ctx, tx, s.Organization, s.Family, l}.change(s.Created, list)
 }
 
-func wordsOf(ctx context.Context, tx db.Tx, s Subject) (words string, err error) {
-	err = tx.QueryRow(ctx, selectDocument, s.Organization, s.Family, s.position()).Scan(&words)
-	return words, err
+func documentOf(ctx context.Context, tx db.Tx, s Subject) (audience, words string, err error) {
+	err = tx.QueryRow(ctx, selectDocument, s.Organization, s.Family, int64(s.Created)).Scan(&audience, &words)
+	return audience, words, err
 }
 
-func insert(tx db.Tx, s Subject, audience string, list []posting) {
-	for _, in := range insertPostings {
-		for len(list) >= in.postings {
-			args := make([]any, 0, 4+2*in.postings)
-			args = append(args, s.Organization, s.Family, audience, s.position())
-			for _, p := range list[:in.postings] {
-				args = append(args, int64(p.rank), p.word)
-			}
-			tx.Queue(in.statement, args...)
-			list = list[in.postings:]
-		}
+// appendChanges appends what is to be done to a record's postings of one audience.
+func appendChanges(list []change, audience string, postings []posting, position int64, remove bool) []change {
+	for _, p := range postings {
+		list = append(list, change{place{audience, p.rank, entry{p.word, position}}, remove})
 	}
-}
-
-func remove(tx db.Tx, s Subject, audience string, list []posting) {
-	for _, p := range list {
-		tx.Queue(deletePosting, s.Organization, s.Family, audience, int64(p.rank), p.word, s.position())
-	}
+	return list
 }
 
 // without returns the postings of a that are not in b; both are in order.

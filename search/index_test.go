@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,6 +26,7 @@ type world struct {
 	ctx          context.Context
 	d            db.DB
 	organization int64
+	layout       layout
 	records      []*record
 	created      clock.Micros
 }
@@ -34,8 +36,17 @@ type record struct {
 	doc     *Document
 }
 
+// small packs two records and merges two segments, in blocks of a few postings
+// and in many steps.
+var small = layout{pending: 2, oneIn: 1, fanout: 2, haste: 1, block: 30}
+
+func drawLayout(t *rapid.T) layout {
+	n := rapid.IntRange(1, 4)
+	return layout{pending: n.Draw(t, "pending"), oneIn: n.Draw(t, "one in"), fanout: 1 + n.Draw(t, "fanout"), haste: n.Draw(t, "haste"), block: 20 * n.Draw(t, "block")}
+}
+
 func newWorld(d db.DB) *world {
-	return &world{ctx: context.Background(), d: d, organization: organizations.Add(1), created: 1_000_000}
+	return &world{ctx: context.Background(), d: d, organization: organizations.Add(1), layout: small, created: 1_000_000}
 }
 
 func (w *world) write(t testing.TB, f func(tx db.Tx) error) {
@@ -49,7 +60,7 @@ func (w *world) put(t testing.TB, owner string, private bool, doc *Document) *re
 	t.Helper()
 	w.created++
 	r := &record{Subject{Organization: w.organization, Family: "contact", ID: fmt.Sprintf("con_%d", w.created), Created: w.created, Owner: owner, Private: private}, doc}
-	w.write(t, func(tx db.Tx) error { return Put(w.ctx, tx, r.subject, doc) })
+	w.write(t, func(tx db.Tx) error { return w.layout.put(w.ctx, tx, r.subject, doc) })
 	w.records = append(w.records, r)
 	return r
 }
@@ -58,60 +69,89 @@ func (w *world) replace(t testing.TB, r *record, owner string, private bool, doc
 	t.Helper()
 	after := r.subject
 	after.Owner, after.Private = owner, private
-	w.write(t, func(tx db.Tx) error { return Replace(w.ctx, tx, r.subject, after, doc) })
+	w.write(t, func(tx db.Tx) error { return w.layout.replace(w.ctx, tx, r.subject, after, doc) })
 	r.subject, r.doc = after, doc
 }
 
 func (w *world) remove(t testing.TB, r *record) {
 	t.Helper()
-	w.write(t, func(tx db.Tx) error { return Remove(w.ctx, tx, r.subject) })
+	w.write(t, func(tx db.Tx) error { return w.layout.remove(w.ctx, tx, r.subject) })
 	w.records = slices.DeleteFunc(w.records, func(o *record) bool { return o == r })
 }
 
-// checkRows compares what the data base holds with a fresh index.
-func (w *world) checkRows(t testing.TB) {
+// rows returns the first column of all rows.
+func (w *world) rows(t testing.TB, query string) (list []string) {
 	t.Helper()
-	var want, got []string
-	for _, r := range w.records {
-		list := r.doc.postings()
-		want = append(want, fmt.Sprintf("%d %s %s", r.subject.position(), r.subject.ID, join(list)))
-		for _, audience := range r.subject.audiences() {
-			for _, p := range list {
-				want = append(want, fmt.Sprintf("%s %d %s %d", audience, p.rank, p.word, r.subject.position()))
-			}
-		}
-	}
 	err := w.d.Read(w.ctx, func(tx db.Tx) error {
-		got = nil
-		for _, q := range []string{
-			`select cast(position as text) || ' ' || id || ' ' || words from search_documents where organization = $1`,
-			`select audience || ' ' || cast(rank as text) || ' ' || word || ' ' || cast(position as text) from search_postings where organization = $1`,
-		} {
-			rows, err := tx.Query(w.ctx, q, w.organization)
-			if err != nil {
-				return err
-			}
-			for rows.Next() {
-				var s string
-				if err := rows.Scan(&s); err != nil {
-					return err
-				}
-				got = append(got, s)
-			}
-			rows.Close()
-			if err := rows.Err(); err != nil {
-				return err
-			}
+		list = nil
+		rows, err := tx.Query(w.ctx, query, w.organization)
+		if err != nil {
+			return err
 		}
-		return nil
+		defer rows.Close()
+		for rows.Next() {
+			var s string
+			if err := rows.Scan(&s); err != nil {
+				return err
+			}
+			list = append(list, s)
+		}
+		return rows.Err()
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return list
+}
+
+// checkRows compares what the data base holds with a fresh index: the words of
+// every record, and in blocks each posting of those in segments exactly once.
+func (w *world) checkRows(t testing.TB) {
+	t.Helper()
+	end, _ := strconv.ParseInt(w.rows(t, `select cast(coalesce(max(until), 0) as text) from search_segments where organization = $1`)[0], 10, 64)
+	var documents, postings []string
+	for _, r := range w.records {
+		list := r.doc.postings()
+		documents = append(documents, fmt.Sprintf("%d %s %s %s", r.subject.Created, r.subject.audience(), r.subject.ID, join(list)))
+		for _, audience := range audiences(r.subject.audience()) {
+			for _, p := range list {
+				if int64(r.subject.Created) <= end {
+					postings = append(postings, fmt.Sprintf("%s %d %s %d", audience, p.rank, p.word, r.subject.position()))
+				}
+			}
+		}
+	}
+	same(t, "documents", documents, w.rows(t, `select cast(created as text) || ' ' || audience || ' ' || id || ' ' || words from search_documents where organization = $1`))
+	var packed []string
+	before, ending := "", entry{}
+	for _, block := range w.rows(t, `select cast(segment as text) || '/' || audience || '/' || cast(rank as text) || '/' || word || '/' || cast(position as text) || '/' || postings
+		from search_blocks where organization = $1 order by organization, segment, audience, rank, word, position`) {
+		part := strings.SplitN(block, "/", 6)
+		list, _, err := decode(nil, part[5], first(""), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := list[len(list)-1]; part[3] != last.word || part[4] != fmt.Sprint(last.position) || !slices.IsSortedFunc(list, entry.compare) {
+			t.Fatalf("block %s holds %v", block, list)
+		}
+		if run := strings.Join(part[:3], "/"); run == before && list[0].compare(ending) <= 0 {
+			t.Fatalf("block %s begins before %v, the end of the one before", block, ending)
+		} else {
+			before, ending = run, list[len(list)-1]
+		}
+		for _, e := range list {
+			packed = append(packed, fmt.Sprintf("%s %s %s %d", part[1], part[2], e.word, e.position))
+		}
+	}
+	same(t, "postings", postings, packed)
+}
+
+func same(t testing.TB, what string, want, got []string) {
+	t.Helper()
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(want, got) {
-		t.Fatalf("the index holds\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Fatalf("the index holds the %s\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -205,7 +245,8 @@ func TestPagesEqualScan(t *testing.T) {
 		owner := rapid.SampledFrom([]string{"usr_1", "usr_2"})
 		rapid.Check(t, func(rt *rapid.T) {
 			w := newWorld(d)
-			for range rapid.IntRange(0, 15).Draw(rt, "changes") {
+			w.layout = drawLayout(rt)
+			for range rapid.IntRange(0, 40).Draw(rt, "changes") {
 				who, private, doc := owner.Draw(rt, "owner"), rapid.Bool().Draw(rt, "private"), drawDocument(rt)
 				kind := rapid.SampledFrom([]string{"put", "put", "put", "replace", "remove"}).Draw(rt, "change")
 				if len(w.records) == 0 || kind == "put" {
@@ -353,10 +394,14 @@ func TestOrderOfOneWord(t *testing.T) {
 		}
 		for _, q := range []string{"an", "anna", "m", "be", "berg"} {
 			query := Parse(q)
+			type candidate struct {
+				at
+				id string
+			}
 			var hits []candidate
 			for _, r := range w.records {
 				if p, found := query.words[0].best(join(r.doc.postings())); found {
-					hits = append(hits, candidate{at{p.rank, p.word, r.subject.position()}, r.subject.ID, ""})
+					hits = append(hits, candidate{at{p.rank, p.word, r.subject.position()}, r.subject.ID})
 				}
 			}
 			slices.SortFunc(hits, func(a, b candidate) int {
@@ -451,4 +496,46 @@ func TestPositionOfAnotherQuery(t *testing.T) {
 	if err != ErrPosition {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A search sees one moment: while others put records and segments are merged,
+// it finds all that were there before, each once.
+func TestSearchWhileSegmentsAreMerged(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		for range 40 {
+			w.put(t, "usr_1", false, text("Anna Berg", "Köln", ""))
+		}
+		want := len(w.records)
+		stop := make(chan struct{})
+		ended := make(chan error)
+		go func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					ended <- nil
+					return
+				default:
+				}
+				s := Subject{Organization: w.organization, Family: "contact", ID: fmt.Sprint("late", i), Created: clock.Micros(2_000_000 + i)}
+				if err := d.Write(w.ctx, func(tx db.Tx) error { return w.layout.put(w.ctx, tx, s, text("Karl", "", "")) }); err != nil {
+					ended <- err
+					return
+				}
+			}
+		}()
+		for range 50 {
+			s := ScopeFor(w.organization, "contact", "usr_1", false)
+			if n, _ := w.count(t, usual, s, Parse("berg"), 1000); n != want {
+				t.Errorf("counted %d of %d", n, want)
+			}
+			if got := w.pages(t, usual, s, Parse("anna berg"), 1000, func() {}); len(got) != want {
+				t.Errorf("found %d of %d", len(got), want)
+			}
+		}
+		close(stop)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }

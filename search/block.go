@@ -1,0 +1,140 @@
+package search
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// entry is a posting within its audience and rank: a word and where the record
+// that holds it stands, the newest record first.
+type entry struct {
+	word     string
+	position int64
+}
+
+func (e entry) compare(o entry) int {
+	return cmp.Or(strings.Compare(e.word, o.word), cmp.Compare(e.position, o.position))
+}
+
+// first returns the least entry that word can have.
+func first(word string) entry { return entry{word, math.MinInt64} }
+
+// A block is some dozens of entries in order as one text. Its first line is the
+// least position in it, each other line a word and the positions of its
+// records: the first as the distance from the first line, every other as the
+// distance from the one before. All numbers are to base 36.
+//
+//	-d1z2
+//	anna 0 1k
+//	berg 1k
+var errBlock = errors.New("search: a block of postings is damaged")
+
+// encode writes a block.
+func encode(list []entry) string {
+	least := list[0].position
+	for _, e := range list {
+		least = min(least, e.position)
+	}
+	b := strconv.AppendInt(make([]byte, 0, 1024), least, 36)
+	for i, e := range list {
+		from := least
+		if i > 0 && list[i-1].word == e.word {
+			from = list[i-1].position
+		} else {
+			b = append(append(b, '\n'), e.word...)
+		}
+		b = strconv.AppendInt(append(b, ' '), e.position-from, 36)
+	}
+	return string(b)
+}
+
+// pack cuts entries into lists of which each makes one block of about so many
+// bytes.
+func pack(list []entry, size int) [][]entry {
+	var blocks [][]entry
+	used, start := 0, 0
+	for i, e := range list {
+		more := 8
+		if i == start || list[i-1].word != e.word {
+			more += 2 + len(e.word)
+		}
+		if used+more > size && i > start {
+			blocks = append(blocks, list[start:i])
+			used, start, more = 0, i, 10+len(e.word)
+		}
+		used += more
+	}
+	if start < len(list) {
+		blocks = append(blocks, list[start:])
+	}
+	return blocks
+}
+
+// decode appends the entries of a block from one on and before a word; an
+// empty word is no bound. It reports whether the block reached that word.
+func decode(list []entry, block string, from entry, before string) (_ []entry, ended bool, err error) {
+	head, lines, _ := strings.Cut(block, "\n")
+	least, ok := parseNumber(head)
+	if !ok {
+		return nil, false, errBlock
+	}
+	for lines != "" {
+		var line string
+		line, lines, _ = strings.Cut(lines, "\n")
+		word, numbers, ok := strings.Cut(line, " ")
+		if !ok {
+			return nil, false, errBlock
+		}
+		if word < from.word {
+			continue
+		}
+		if before != "" && word >= before {
+			return list, true, nil
+		}
+		position := least
+		for numbers != "" {
+			var number string
+			number, numbers, _ = strings.Cut(numbers, " ")
+			n, ok := parseNumber(number)
+			if !ok {
+				return nil, false, errBlock
+			}
+			position += n
+			if e := (entry{word, position}); word > from.word || position >= from.position {
+				list = append(list, e)
+			}
+		}
+	}
+	return list, false, nil
+}
+
+// parseNumber reads a number to base 36. strconv.ParseInt takes five times as
+// long, and a search reads some thousand.
+func parseNumber(s string) (n int64, ok bool) {
+	negative := strings.HasPrefix(s, "-")
+	if negative {
+		s = s[1:]
+	}
+	if s == "" || len(s) > 13 {
+		return 0, false
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'z':
+			c -= 'a' - 10
+		default:
+			return 0, false
+		}
+		n = n*36 + int64(c)
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}

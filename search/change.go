@@ -1,0 +1,160 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kartei/clock"
+)
+
+// change inserts or removes one posting.
+type change struct {
+	place
+	remove bool
+}
+
+// change changes postings of the record that was created at a tick. Where it
+// is not in a segment yet, there is nothing to do. Its segment may be passing
+// over to one that is building: then a posting belongs to the new one up to
+// the end of what that holds, and else to the old one.
+func (s segments) change(created clock.Micros, list []change) error {
+	if len(list) == 0 {
+		return nil
+	}
+	numbers, err := s.holding(created)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(list, func(a, b change) int { return a.compare(b.place) })
+	for i, number := range numbers {
+		if list, err = s.changeIn(number, list, i == len(numbers)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holding returns the segments of a record: one that is building first.
+func (s segments) holding(created clock.Micros) (numbers []int64, err error) {
+	rows, err := s.tx.Query(s.ctx, `select segment from search_segments
+		where organization = $1 and family = $2 and after < $3 and until >= $3 order by level desc`,
+		s.organization, s.family, int64(created))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, rows.Err()
+}
+
+// changeIn makes those changes that belong to a segment, and returns the rest.
+// The last segment takes every insertion.
+func (s segments) changeIn(number int64, list []change, last bool) (rest []change, err error) {
+	blocks, err := s.blocksFor(number, list)
+	if err != nil {
+		return nil, err
+	}
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && blocks[n] == blocks[0] && list[n].rank == list[0].rank && list[n].audience == list[0].audience {
+			n++
+		}
+		if blocks[0] == "" && !last {
+			rest = append(rest, list[:n]...)
+		} else {
+			left, err := s.rewrite(number, blocks[0], list[:n])
+			if err != nil {
+				return nil, err
+			}
+			rest = append(rest, left...)
+		}
+		list, blocks = list[n:], blocks[n:]
+	}
+	return rest, nil
+}
+
+// rewrite makes changes, all of one audience and rank, in one block; an empty
+// one is new. It returns the removals of what the block does not hold.
+func (s segments) rewrite(number int64, block string, list []change) (rest []change, err error) {
+	var before []entry
+	if block != "" {
+		if before, _, err = decode(nil, block, first(""), ""); err != nil {
+			return nil, err
+		}
+	}
+	after := slices.Clone(before)
+	for _, c := range list {
+		i, found := slices.BinarySearchFunc(after, c.entry, entry.compare)
+		switch {
+		case c.remove && found:
+			after = slices.Delete(after, i, i+1)
+		case c.remove:
+			rest = append(rest, c)
+		case !found:
+			after = slices.Insert(after, i, c.entry)
+		}
+	}
+	blocks := pack(after, s.block)
+	key := list[0].place
+	if len(before) > 0 {
+		key.entry = before[len(before)-1]
+	}
+	switch {
+	case slices.Equal(before, after):
+	case len(before) > 0 && len(blocks) == 1 && after[len(after)-1] == key.entry:
+		s.updateBlock(number, key, after)
+	default:
+		if len(before) > 0 {
+			s.deleteBlock(number, key)
+		}
+		for _, b := range blocks {
+			s.insertBlock(number, key.audience, key.rank, b)
+		}
+	}
+	return rest, nil
+}
+
+// blocksAtOnce is how many blocks one statement reads.
+const blocksAtOnce = 8
+
+// selectBlocks reads for each of several places the block that holds it or
+// would: the first that ends there or behind.
+var selectBlocks = func() string {
+	var columns []string
+	for i := range blocksAtOnce {
+		n := 4 + 4*i
+		columns = append(columns, fmt.Sprintf(`coalesce((select b.postings from search_blocks b
+		where b.organization = $1 and b.family = $2 and b.segment = $3 and b.audience = $%d and b.rank = $%d
+		and (b.word, b.position) >= ($%d, $%d) order by b.word, b.position limit 1), '')`, n, n+1, n+2, n+3))
+	}
+	return `select ` + strings.Join(columns, ",\n\t")
+}()
+
+// blocksFor returns the block for each change; empty where there is none.
+func (s segments) blocksFor(number int64, list []change) (blocks []string, err error) {
+	for chunk := range slices.Chunk(list, blocksAtOnce) {
+		args := []any{s.organization, s.family, number}
+		for i := range blocksAtOnce {
+			c := chunk[min(i, len(chunk)-1)]
+			args = append(args, c.audience, int64(c.rank), c.word, c.position)
+		}
+		found := make([]string, blocksAtOnce)
+		into := make([]any, blocksAtOnce)
+		for i := range found {
+			into[i] = &found[i]
+		}
+		err := s.tx.QueryRow(s.ctx, selectBlocks, args...).Scan(into...)
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, found[:len(chunk)]...)
+	}
+	return blocks, nil
+}

@@ -1,0 +1,325 @@
+package search
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kartei/db"
+)
+
+// index is what one call reads: the family's segments, and the records that
+// are in none yet. All its statements see one moment (db.Tx.Snapshot), as
+// postings pass from segment to segment.
+type index struct {
+	ctx   context.Context
+	tx    db.Tx
+	scope Scope
+	// newest are the visible records in no segment, by position.
+	newest map[int64]document
+}
+
+// document is a record's id and its words.
+type document struct{ id, words string }
+
+func openIndex(ctx context.Context, tx db.Tx, scope Scope) (*index, error) {
+	if err := tx.Snapshot(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, `select created, id, words from search_documents
+		where organization = $1 and family = $2 and created > (select coalesce(max(until), 0)
+			from search_segments where organization = $1 and family = $2)
+		and (audience = $3 or audience = $4 or $4 = '*')`,
+		scope.Organization, scope.Family, scope.Audiences[0], scope.Audiences[1])
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	x := &index{ctx: ctx, tx: tx, scope: scope, newest: map[int64]document{}}
+	for rows.Next() {
+		var created int64
+		var d document
+		if err := rows.Scan(&created, &d.id, &d.words); err != nil {
+			return nil, err
+		}
+		x.newest[-created] = d
+	}
+	return x, rows.Err()
+}
+
+// postings are those that a word takes, of one rank or all. They lie in many
+// runs, one for each segment, audience and rank, which are read as far as
+// needed.
+type postings struct {
+	*index
+	word term
+	runs []*cursor
+	read int
+}
+
+// cursor stands in one run.
+type cursor struct {
+	segment  int64
+	audience string
+	rank     Rank
+	list     []entry
+	next     int   // how many of list were taken by pop
+	last     entry // the last entry of the last block read
+	blocks   int   // how many were read at once the last time
+	ended    bool
+}
+
+// selectFirst reads, for every segment, both audiences and every rank, the
+// first block that holds something behind a place in that rank. A subquery
+// with a limit leaves no engine a choice: it is one look-up in the index.
+var selectFirst = func() string {
+	var columns []string
+	for audience := range 2 {
+		for rank := range ranks {
+			columns = append(columns, fmt.Sprintf(`coalesce((select b.postings from search_blocks b
+		where b.organization = $1 and b.family = $2 and b.segment = s.segment and b.audience = $%d and b.rank = %d
+		and (b.word, b.position) >= ($%d, $%d) order by b.word, b.position limit 1), '')`,
+				3+audience, rank, 5+2*rank, 6+2*rank))
+		}
+	}
+	return `select s.segment, ` + strings.Join(columns, ",\n\t") + `
+	from search_segments s where s.organization = $1 and s.family = $2 order by s.until desc, s.level desc`
+}()
+
+// postings opens those of a word from a place on.
+func (x *index) postings(word term, from at) (*postings, error) {
+	p := &postings{index: x, word: word}
+	args := []any{x.scope.Organization, x.scope.Family, x.scope.Audiences[0], x.scope.Audiences[1]}
+	var starts [ranks]entry
+	for rank := range starts {
+		switch {
+		case Rank(rank) < from.Rank:
+			starts[rank] = first(word.end()) // none
+		case Rank(rank) == from.Rank:
+			starts[rank] = entry{from.Word, from.Position}
+		default:
+			starts[rank] = first(word.text)
+		}
+		args = append(args, starts[rank].word, starts[rank].position)
+	}
+	rows, err := x.tx.Query(x.ctx, selectFirst, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var blocks [2 * ranks]string
+	var segment int64
+	into := []any{&segment}
+	for i := range blocks {
+		into = append(into, &blocks[i])
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		for i, block := range blocks {
+			if block == "" {
+				continue
+			}
+			c := &cursor{segment: segment, audience: x.scope.Audiences[i/ranks], rank: Rank(i % ranks), blocks: 1}
+			if err := p.take(c, block, starts[c.rank]); err != nil {
+				return nil, err
+			}
+			if len(c.list) > 0 {
+				p.runs = append(p.runs, c)
+			}
+		}
+	}
+	p.addNewest(starts)
+	return p, rows.Err()
+}
+
+// take adds the entries of a block from one on.
+func (p *postings) take(c *cursor, block string, from entry) (err error) {
+	before := len(c.list)
+	c.list, c.ended, err = decode(c.list, block, from, p.word.end())
+	if len(c.list) > before {
+		c.last = c.list[len(c.list)-1]
+	} else {
+		c.ended = true // the block lies behind the word
+	}
+	p.read += len(c.list) - before
+	return err
+}
+
+// addNewest adds a run for each rank of the postings of records in no segment.
+func (p *postings) addNewest(starts [ranks]entry) {
+	var lists [ranks][]entry
+	for position, d := range p.newest {
+		if !strings.Contains(d.words, p.word.text) {
+			continue
+		}
+		for words := d.words; words != ""; {
+			var w posting
+			w, words = next(words)
+			e := entry{w.word, position}
+			if p.word.matches(w.word) && e.compare(starts[w.rank]) >= 0 {
+				lists[w.rank] = append(lists[w.rank], e)
+			}
+		}
+	}
+	for rank, list := range lists {
+		if len(list) == 0 {
+			continue
+		}
+		slices.SortFunc(list, entry.compare)
+		p.runs = append(p.runs, &cursor{rank: Rank(rank), list: list, ended: true})
+		p.read += len(list)
+	}
+}
+
+// more reads further blocks of a run: 4, then 16, then 64 at once.
+func (p *postings) more(c *cursor) error {
+	c.blocks = min(4*c.blocks, 64)
+	rows, err := p.tx.Query(p.ctx, `select postings from search_blocks
+		where organization = $1 and family = $2 and segment = $3 and audience = $4 and rank = $5
+		and (word, position) > ($6, $7) order by word, position limit $8`,
+		p.scope.Organization, p.scope.Family, c.segment, c.audience, int64(c.rank), c.last.word, c.last.position, c.blocks)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	n := 0
+	for ; rows.Next() && !c.ended; n++ {
+		var block string
+		if err := rows.Scan(&block); err != nil {
+			return err
+		}
+		if err := p.take(c, block, first(p.word.text)); err != nil {
+			return err
+		}
+	}
+	c.ended = c.ended || n < c.blocks
+	return rows.Err()
+}
+
+// load reads until there are so many postings, and returns how many there are.
+func (p *postings) load(limit int) (int, error) {
+	for _, c := range p.runs {
+		for !c.ended && p.read < limit {
+			if err := p.more(c); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return min(p.read, limit), nil
+}
+
+// all yields what was loaded, in no order.
+func (p *postings) all(yield func(entry) bool) {
+	for _, c := range p.runs {
+		for _, e := range c.list {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// walk is a way through the postings of one rank in order.
+type walk struct {
+	*postings
+	front front
+}
+
+func (p *postings) walk(rank Rank) *walk {
+	w := &walk{postings: p}
+	for _, c := range p.runs {
+		if c.rank == rank && c.next < len(c.list) {
+			w.front = append(w.front, c)
+		}
+	}
+	heap.Init(&w.front)
+	return w
+}
+
+// next takes at most n postings.
+func (w *walk) next(n int) (list []entry, err error) {
+	for len(list) < n && len(w.front) > 0 {
+		c := w.front[0]
+		list = append(list, c.list[c.next])
+		c.next++
+		if c.next == len(c.list) && !c.ended {
+			if err := w.more(c); err != nil {
+				return nil, err
+			}
+		}
+		if c.next == len(c.list) {
+			heap.Pop(&w.front)
+		} else {
+			heap.Fix(&w.front, 0)
+		}
+	}
+	return list, nil
+}
+
+// front is a heap of runs by their next posting.
+type front []*cursor
+
+func (f front) Len() int           { return len(f) }
+func (f front) Less(i, j int) bool { return f[i].list[f[i].next].compare(f[j].list[f[j].next]) < 0 }
+func (f front) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
+func (f *front) Push(x any)        { *f = append(*f, x.(*cursor)) }
+func (f *front) Pop() any {
+	last := len(*f) - 1
+	c := (*f)[last]
+	*f = (*f)[:last]
+	return c
+}
+
+// documents calls visit for the record of each posting, in their order, until
+// it returns false.
+func (x *index) documents(list []entry, visit func(entry, document) bool) error {
+	var old strings.Builder
+	for _, e := range list {
+		if _, newest := x.newest[e.position]; !newest {
+			fmt.Fprintf(&old, `,"%d"`, -e.position)
+		}
+	}
+	read := func() (document, bool, error) { return document{}, false, nil }
+	if old.Len() > 0 {
+		rows, err := x.tx.Query(x.ctx, fmt.Sprintf(selectDocuments, fmt.Sprintf(x.tx.Dialect().TextList, "$3")),
+			x.scope.Organization, x.scope.Family, "["+old.String()[1:]+"]")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		read = func() (document, bool, error) {
+			if !rows.Next() {
+				return document{}, false, cmp.Or(rows.Err(), errBlock)
+			}
+			var text *string
+			if err := rows.Scan(&text); err != nil || text == nil {
+				return document{}, false, err
+			}
+			id, words, _ := strings.Cut(*text, " ")
+			return document{id, words}, true, nil
+		}
+	}
+	for _, e := range list {
+		d, found := x.newest[e.position]
+		if !found {
+			var err error
+			if d, found, err = read(); err != nil {
+				return err
+			}
+		}
+		if found && !visit(e, d) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// selectDocuments reads records in the order of a list: a row for each, null
+// where there is none. A subquery, for the same reason as in selectFirst.
+const selectDocuments = `select (select d.id || ' ' || d.words from search_documents d
+	where d.organization = $1 and d.family = $2 and d.created = cast(l.value as bigint)) from %s l`

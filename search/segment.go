@@ -1,0 +1,368 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"kartei/clock"
+	"kartei/db"
+)
+
+// segments are those of one family in an organization. Each holds the postings
+// of the records created within a span of ticks; together they leave no gap up
+// to the last one's end, behind which records are read by their documents.
+//
+// A new segment is packed from the newest records. As in every log-structured
+// merge tree, several of one level become one of the next, so that a posting
+// is written some times in long runs and not once into a place of its own,
+// which would cost a page. The merging is done in small steps by those who
+// write, so it needs no process of its own and never falls behind.
+type segments struct {
+	ctx          context.Context
+	tx           db.Tx
+	organization int64
+	family       string
+	layout
+}
+
+// layout is what the shape of the index hangs on.
+type layout struct {
+	// pending is how many records are read by their documents before they are
+	// packed, and oneIn which share of the writers looks how many there are.
+	pending, oneIn int
+	// fanout is how many segments of one level are merged.
+	fanout int
+	// haste is how many postings each level merges for one that comes in. With
+	// one, a merge would just end when its level is full again.
+	haste int
+	// block is about how many bytes a block has.
+	block int
+}
+
+// A hundred documents are read in a fifth of a millisecond, which every search
+// pays; packing fewer at once would make one more level. A block is with its
+// key just what SQLite keeps within a quarter of a page of 4 KiB: what is
+// longer lies on a page of its own.
+var usualLayout = layout{pending: 128, oneIn: 32, fanout: 4, haste: 3, block: 780}
+
+// maxPacked bounds how many records are packed at once: more can only wait
+// after a migration.
+const maxPacked = 2048
+
+// due picks one record in oneIn by its tick, mixed as Fibonacci hashing does.
+func (l layout) due(created clock.Micros) bool {
+	return uint64(created)*0x9E3779B97F4A7C15>>32%uint64(l.oneIn) == 0
+}
+
+// segment is a row of search_segments.
+type segment struct {
+	number, level, after, until int64
+	building                    bool
+}
+
+// place is an entry with its audience and rank: its key in a segment.
+type place struct {
+	audience string
+	rank     Rank
+	entry
+}
+
+func (p place) compare(o place) int {
+	return cmp.Or(strings.Compare(p.audience, o.audience), cmp.Compare(p.rank, o.rank), p.entry.compare(o.entry))
+}
+
+// list reads all segments, the oldest first, one that is building before
+// those that it takes over from.
+func (s segments) list() ([]segment, error) {
+	rows, err := s.tx.Query(s.ctx, `select segment, level, after, until, building from search_segments
+		where organization = $1 and family = $2 order by after, level desc`, s.organization, s.family)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []segment
+	for rows.Next() {
+		var g segment
+		if err := rows.Scan(&g.number, &g.level, &g.after, &g.until, &g.building); err != nil {
+			return nil, err
+		}
+		list = append(list, g)
+	}
+	return list, rows.Err()
+}
+
+// settle packs the newest records into a segment once there are enough of
+// them, and goes on with the merging.
+func (s segments) settle() error {
+	list, err := s.list()
+	if err != nil {
+		return err
+	}
+	var end, last int64
+	for _, g := range list {
+		end, last = max(end, g.until), max(last, g.number)
+	}
+	until, postings, err := s.newest(end)
+	if err != nil || postings == nil {
+		return err
+	}
+	packed := segment{number: last + 1, after: end, until: until}
+	s.insertSegment(packed)
+	s.insertBlocks(packed.number, postings)
+	return s.merge(append(list, packed), s.haste*len(postings))
+}
+
+// newest reads the postings of the records created after a tick, and when the
+// last of them was created. It returns none where there are few.
+func (s segments) newest(after int64) (until int64, list []place, err error) {
+	rows, err := s.tx.Query(s.ctx, `select created, audience, words from search_documents
+		where organization = $1 and family = $2 and created > $3 order by created limit $4`,
+		s.organization, s.family, after, maxPacked)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer rows.Close()
+	records := 0
+	for rows.Next() {
+		var audience, words string
+		if err := rows.Scan(&until, &audience, &words); err != nil {
+			return 0, nil, err
+		}
+		records++
+		for _, p := range parse(words) {
+			for _, a := range audiences(audience) {
+				list = append(list, place{a, p.rank, entry{p.word, -until}})
+			}
+		}
+	}
+	if records < s.pending {
+		return 0, nil, rows.Err()
+	}
+	slices.SortFunc(list, place.compare)
+	return until, list, rows.Err()
+}
+
+// merge works on at most so many postings of each level at which segments wait.
+func (s segments) merge(list []segment, work int) error {
+	for level, top := int64(0), highest(list); level <= top; level++ {
+		target, sources := merging(list, level, s.fanout)
+		if sources == nil {
+			continue
+		}
+		if target == nil {
+			list = append(list, segment{
+				number: newNumber(list), level: level + 1, building: true,
+				after: sources[0].after, until: sources[len(sources)-1].until,
+			})
+			target = &list[len(list)-1]
+			s.insertSegment(*target)
+		}
+		done, err := s.step(*target, sources, work)
+		if err != nil {
+			return err
+		}
+		if !done {
+			continue
+		}
+		target.building = false
+		s.tx.Queue(`update search_segments set building = false where organization = $1 and family = $2 and segment = $3`,
+			s.organization, s.family, target.number)
+		list = slices.DeleteFunc(list, func(g segment) bool { return slices.Contains(sources, g) })
+		for _, g := range sources {
+			s.tx.Queue(`delete from search_segments where organization = $1 and family = $2 and segment = $3`,
+				s.organization, s.family, g.number)
+		}
+		top = highest(list)
+	}
+	return nil
+}
+
+func highest(list []segment) (level int64) {
+	for _, g := range list {
+		level = max(level, g.level)
+	}
+	return level
+}
+
+func newNumber(list []segment) (number int64) {
+	for _, g := range list {
+		number = max(number, g.number)
+	}
+	return number + 1
+}
+
+// merging returns the segments of a level that are to become one, the oldest
+// first, and that one where it is building already.
+func merging(list []segment, level int64, fanout int) (target *segment, sources []segment) {
+	i := slices.IndexFunc(list, func(g segment) bool { return g.building && g.level == level+1 })
+	if i >= 0 {
+		target = &list[i]
+	}
+	for _, g := range list {
+		if g.level == level && !g.building && (target == nil || g.until <= target.until) {
+			sources = append(sources, g)
+		}
+	}
+	slices.SortFunc(sources, func(a, b segment) int { return cmp.Compare(a.after, b.after) })
+	if target == nil {
+		if len(sources) < fanout {
+			return nil, nil
+		}
+		sources = sources[:fanout]
+	}
+	return target, sources
+}
+
+// run is the beginning of a source: its next postings in order.
+type run struct {
+	segment int64
+	list    []place
+	ends    []int // for each block that was read, where in list the next begins
+	next    int   // how many of list are merged
+	more    bool  // the source has further blocks
+}
+
+// step moves about so many postings, the least ones, from the sources to the
+// end of the target, and reports whether none is left. Afterwards every
+// posting is still in exactly one place.
+func (s segments) step(target segment, sources []segment, work int) (done bool, err error) {
+	blocks := work/len(sources)/(s.block/bytesPerPosting) + 2
+	var runs []*run
+	for _, g := range sources {
+		r, err := s.read(g.number, blocks)
+		if err != nil {
+			return false, err
+		}
+		runs = append(runs, r)
+	}
+	s.insertBlocks(target.number, mergeRuns(runs))
+	done = true
+	for _, r := range runs {
+		s.cut(r)
+		done = done && !r.more && r.next == len(r.list)
+	}
+	return done, nil
+}
+
+// bytesPerPosting is what a posting takes in a block by experience.
+const bytesPerPosting = 17
+
+// read reads the first blocks of a segment.
+func (s segments) read(number int64, blocks int) (*run, error) {
+	rows, err := s.tx.Query(s.ctx, `select audience, rank, postings from search_blocks
+		where organization = $1 and family = $2 and segment = $3 order by audience, rank, word, position limit $4`,
+		s.organization, s.family, number, blocks)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	r := &run{segment: number}
+	var list []entry
+	for rows.Next() {
+		var p place
+		var text string
+		if err := rows.Scan(&p.audience, &p.rank, &text); err != nil {
+			return nil, err
+		}
+		if list, _, err = decode(list[:0], text, first(""), ""); err != nil {
+			return nil, err
+		}
+		for _, p.entry = range list {
+			r.list = append(r.list, p)
+		}
+		r.ends = append(r.ends, len(r.list))
+	}
+	r.more = len(r.ends) == blocks
+	return r, rows.Err()
+}
+
+// mergeRuns takes the least postings of all runs in order, as far as all are
+// known.
+func mergeRuns(runs []*run) []place {
+	var all []place
+	for {
+		var least *run
+		for _, r := range runs {
+			switch {
+			case r.next == len(r.list) && r.more:
+				return all
+			case r.next == len(r.list):
+			case least == nil || r.list[r.next].compare(least.list[least.next]) < 0:
+				least = r
+			}
+		}
+		if least == nil {
+			return all
+		}
+		all = append(all, least.list[least.next])
+		least.next++
+	}
+}
+
+// cut removes from a source what was merged: whole blocks, and the beginning
+// of one.
+func (s segments) cut(r *run) {
+	if r.next == 0 {
+		return
+	}
+	merged := r.list[r.next-1]
+	s.tx.Queue(`delete from search_blocks where organization = $1 and family = $2 and segment = $3
+		and (audience, rank, word, position) <= ($4, $5, $6, $7)`,
+		s.organization, s.family, r.segment, merged.audience, int64(merged.rank), merged.word, merged.position)
+	i, whole := slices.BinarySearch(r.ends, r.next)
+	if whole {
+		return
+	}
+	rest := r.list[r.next:r.ends[i]]
+	s.updateBlock(r.segment, rest[len(rest)-1], entriesOf(rest))
+}
+
+// insertSegment writes a new segment, as yet without blocks.
+func (s segments) insertSegment(g segment) {
+	s.tx.Queue(`insert into search_segments (organization, family, segment, level, after, until, building)
+		values ($1, $2, $3, $4, $5, $6, $7)`, s.organization, s.family, g.number, g.level, g.after, g.until, g.building)
+}
+
+// insertBlocks packs postings, which are in order, into blocks of a segment.
+func (s segments) insertBlocks(number int64, list []place) {
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].rank == list[0].rank && list[n].audience == list[0].audience {
+			n++
+		}
+		for _, block := range pack(entriesOf(list[:n]), s.block) {
+			s.insertBlock(number, list[0].audience, list[0].rank, block)
+		}
+		list = list[n:]
+	}
+}
+
+func (s segments) insertBlock(number int64, audience string, rank Rank, block []entry) {
+	last := block[len(block)-1]
+	s.tx.Queue(`insert into search_blocks (organization, family, segment, audience, rank, word, position, postings)
+		values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		s.organization, s.family, number, audience, int64(rank), last.word, last.position, encode(block))
+}
+
+// updateBlock replaces the entries of a block of which the last one stays.
+func (s segments) updateBlock(number int64, last place, block []entry) {
+	s.tx.Queue(`update search_blocks set postings = $8 where organization = $1 and family = $2 and segment = $3
+		and audience = $4 and rank = $5 and word = $6 and position = $7`,
+		s.organization, s.family, number, last.audience, int64(last.rank), last.word, last.position, encode(block))
+}
+
+func (s segments) deleteBlock(number int64, last place) {
+	s.tx.Queue(`delete from search_blocks where organization = $1 and family = $2 and segment = $3
+		and audience = $4 and rank = $5 and word = $6 and position = $7`,
+		s.organization, s.family, number, last.audience, int64(last.rank), last.word, last.position)
+}
+
+func entriesOf(list []place) []entry {
+	entries := make([]entry, len(list))
+	for i, p := range list {
+		entries[i] = p.entry
+	}
+	return entries
+}
