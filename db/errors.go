@@ -56,7 +56,7 @@ func mapError(err error) error {
 		switch lite.Primary() {
 		case sqlite.Busy, sqlite.Locked, sqlite.Interrupt:
 			return wrap(ErrBusy, err)
-		case sqlite.Full:
+		case sqlite.Full, sqlite.IOError, sqlite.ReadOnly, sqlite.CannotOpen: // the disk, not the statement
 			return wrap(ErrUnavailable, err)
 		}
 		return err
@@ -70,9 +70,11 @@ func mapError(err error) error {
 			return wrap(ErrText, err)
 		case "55P03", "57014": // lock_not_available, query_canceled
 			return wrap(ErrBusy, err)
+		case "25006", "25P03": // read_only_sql_transaction (a standby), idle_in_transaction_session_timeout
+			return wrap(ErrUnavailable, err)
 		}
 		switch pg.Code[:min(2, len(pg.Code))] {
-		case "08", "53", "57": // connection, resources (disk, memory, connections), shutdown
+		case "08", "53", "57", "58": // connection, resources (disk, memory, connections), shutdown, input and output
 			return wrap(ErrUnavailable, err)
 		}
 		return err

@@ -117,6 +117,14 @@ func (d *pgDB) check(ctx context.Context) error {
 	if encoding := conn.Conn().PgConn().ParameterStatus("server_encoding"); encoding != "" && encoding != "UTF8" {
 		return fmt.Errorf("db: the database stores text as %s; it must be created with encoding UTF8", encoding)
 	}
+	var fsync, commit string
+	if err := conn.QueryRow(ctx, "select current_setting('fsync'), current_setting('synchronous_commit')").Scan(&fsync, &commit); err != nil {
+		return mapError(err)
+	}
+	if fsync == "off" || commit == "off" {
+		d.opts.Logger.Warn("the database server answers before a commit is on its disk: its crash loses what was acknowledged",
+			"fsync", fsync, "synchronous_commit", commit)
+	}
 	return nil
 }
 
@@ -143,21 +151,24 @@ func (d *pgDB) Read(ctx context.Context, f func(Tx) error) error {
 		return ErrClosed
 	}
 	defer d.gate.leave()
-	conn, err := d.acquire(ctx, d.readers)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	// A caller that goes away must not cost the connection, as it would if
-	// pgx watched its context.
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
-	defer cancel()
-	tx := &pgTx{conn: conn.Conn(), ctx: own}
-	defer tx.end()
-	if err := f(tx); err != nil {
-		return err
-	}
-	return tx.err
+	return d.tries(ctx, func(try int) (again bool, err error) {
+		conn, err := d.acquire(ctx, d.readers)
+		if err != nil {
+			return false, err
+		}
+		defer d.release(conn, d.readers, try)
+		// A caller that goes away must not cost the connection, as it would if
+		// pgx watched its context.
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
+		defer cancel()
+		tx := &pgTx{conn: conn.Conn(), ctx: own}
+		defer tx.end()
+		if err = f(tx); err == nil {
+			err = tx.err
+		}
+		// f has seen nothing yet, so it does not notice that it runs again.
+		return tx.lost(err) && !tx.answered, err
+	})
 }
 
 func (d *pgDB) Write(ctx context.Context, f func(Tx) error) error {
@@ -165,33 +176,49 @@ func (d *pgDB) Write(ctx context.Context, f func(Tx) error) error {
 		return ErrClosed
 	}
 	defer d.gate.leave()
-	var err error
-	for try := range maxTries {
-		if err = pause(ctx, d.opts.Clock, try); err != nil {
+	return d.tries(ctx, func(try int) (again bool, err error) { return d.attempt(ctx, try, f) })
+}
+
+// tries calls f until it says that there is no use in calling it again, a
+// bounded number of times. Nothing can happen twice: f says so only of what
+// was rolled back, by the server or because the connection was lost before a
+// commit was sent.
+func (d *pgDB) tries(ctx context.Context, f func(try int) (again bool, err error)) error {
+	for try := 0; ; try++ {
+		if err := pause(ctx, d.opts.Clock, try); err != nil {
 			return err
 		}
-		if err = d.attempt(ctx, f); !errors.Is(err, ErrConflict) {
+		if again, err := f(try); !again || try == maxTries-1 {
 			return err
 		}
 	}
-	return err
 }
 
 // attempt runs f in one transaction.
-func (d *pgDB) attempt(ctx context.Context, f func(Tx) error) error {
+func (d *pgDB) attempt(ctx context.Context, try int, f func(Tx) error) (again bool, err error) {
 	conn, err := d.acquire(ctx, d.writers)
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer conn.Release()
+	defer d.release(conn, d.writers, try)
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
 	defer cancel()
 	tx := &pgTx{conn: conn.Conn(), ctx: own, write: true, pooled: d.pooled}
 	defer tx.end()
-	if err := f(tx); err != nil {
-		return err
+	if err = f(tx); err == nil {
+		err = tx.commit()
 	}
-	return tx.commit()
+	return errors.Is(err, ErrConflict) || tx.lost(err), err
+}
+
+// release gives a connection back. Where a second try met a lost connection
+// too, the server was restarted, and all that are idle are lost.
+func (d *pgDB) release(conn *pgxpool.Conn, pool *pgxpool.Pool, try int) {
+	lost := conn.Conn().IsClosed()
+	conn.Release()
+	if lost && try > 0 {
+		pool.Reset()
+	}
 }
 
 func (d *pgDB) Ping(ctx context.Context) error {

@@ -26,6 +26,14 @@ type pgTx struct {
 	err   error
 	open  *pgRows
 	ended bool
+	// answered is set once a statement's answer has come.
+	answered bool
+}
+
+// lost reports whether err came of a connection that broke while no commit
+// was on its way.
+func (t *pgTx) lost(err error) bool {
+	return errors.Is(err, ErrUnavailable) && t.conn.IsClosed() && !errors.Is(err, ErrUnknownOutcome)
 }
 
 func (t *pgTx) Dialect() *Dialect { return postgresDialect }
@@ -252,6 +260,7 @@ func (r *pgRows) Next() bool {
 		return false
 	}
 	if r.rows.Next() {
+		r.tx.answered = true
 		return true
 	}
 	r.Close()
@@ -283,6 +292,9 @@ func (r *pgRows) Close() {
 		if closed := r.batch.Close(); err == nil {
 			err = closed
 		}
+	}
+	if err == nil {
+		r.tx.answered = true
 	}
 	if r.err == nil && err != nil {
 		r.err = r.tx.fail(err)

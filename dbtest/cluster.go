@@ -24,19 +24,36 @@ import (
 // cluster is a PostgreSQL server of this process: made by initdb in a folder of
 // its own, reached through a socket there, gone with the process.
 type cluster struct {
-	url   string
-	dir   string
-	lease *os.File // locked while this process lives
-	halt  chan struct{}
+	url      string
+	dir      string
+	bin      string
+	account  *syscall.Credential
+	settings []string
+	lease    *os.File // locked while this process lives
+	running  *process // nil while it is stopped
+	once     sync.Once
+}
+
+// process is one run of the server.
+type process struct {
+	halt  chan os.Signal
 	ended chan struct{}
-	once  sync.Once
+}
+
+// disposable are the settings of a server whose data nobody misses.
+var disposable = []string{
+	"max_connections=300", "shared_buffers=64MB",
+	// Nothing here has to outlive the machine.
+	"fsync=off", "synchronous_commit=off", "full_page_writes=off",
+	// No work of the server's own beside the tests.
+	"autovacuum=off", "checkpoint_timeout=1h", "max_wal_size=2GB",
 }
 
 const folder = "kartei-postgres-"
 
-// startCluster makes and starts a server. It returns a *missingError where no
-// PostgreSQL is installed.
-func startCluster() (_ *cluster, err error) {
+// startCluster makes and starts a server with settings of the form name=value.
+// It returns a *missingError where no PostgreSQL is installed.
+func startCluster(settings []string) (_ *cluster, err error) {
 	bin, err := findBinaries()
 	if err != nil {
 		return nil, err
@@ -51,10 +68,11 @@ func startCluster() (_ *cluster, err error) {
 		return nil, err
 	}
 	c := &cluster{
-		url:   "postgres://postgres@/postgres?host=" + dir,
-		dir:   dir,
-		halt:  make(chan struct{}),
-		ended: make(chan struct{}),
+		url:      "postgres://postgres@/postgres?host=" + dir,
+		dir:      dir,
+		bin:      bin,
+		account:  account,
+		settings: settings,
 	}
 	defer func() {
 		if err != nil {
@@ -72,7 +90,7 @@ func startCluster() (_ *cluster, err error) {
 	if err := initialize(bin, dir, account); err != nil {
 		return nil, err
 	}
-	return c, c.start(bin, account)
+	return c, c.start()
 }
 
 // parent returns the folder for clusters: a socket's path may have 107 bytes,
@@ -199,47 +217,48 @@ func command(bin, name string, account *syscall.Credential, args ...string) ([]b
 }
 
 // start runs the server and returns when it takes connections.
-func (c *cluster) start(bin string, account *syscall.Credential) error {
+func (c *cluster) start() error {
 	args := []string{"-D", filepath.Join(c.dir, "data")}
-	for _, setting := range []string{
-		"listen_addresses=", "unix_socket_directories=" + c.dir, "max_connections=300", "shared_buffers=64MB",
-		// Nothing here has to outlive the machine.
-		"fsync=off", "synchronous_commit=off", "full_page_writes=off",
-		// No work of the server's own beside the tests.
-		"autovacuum=off", "checkpoint_timeout=1h", "max_wal_size=2GB",
+	for _, setting := range append([]string{
+		"listen_addresses=", "unix_socket_directories=" + c.dir,
 		"logging_collector=off", "log_destination=stderr", "lc_messages=C",
-	} {
+	}, c.settings...) {
 		args = append(args, "-c", setting)
 	}
-	cmd := exec.Command(filepath.Join(bin, "postgres"), args...)
+	cmd := exec.Command(filepath.Join(c.bin, "postgres"), args...)
 	cmd.Dir = "/"
-	cmd.SysProcAttr = serverAttributes(account)
+	cmd.SysProcAttr = serverAttributes(c.account)
 	log, err := cmd.StderrPipe()
 	if err != nil {
 		return err
 	}
+	p := &process{halt: make(chan os.Signal, 1), ended: make(chan struct{})}
 	running := make(chan error)
 	go func() {
 		// The signal at this process's death comes when the thread ends that
-		// started the server, so that thread is kept until the server may go.
+		// started the server, so that thread is kept until the server is gone.
 		runtime.LockOSThread()
 		err := cmd.Start()
 		running <- err
-		<-c.halt
-		if err == nil {
-			cmd.Process.Signal(syscall.SIGQUIT)
-			<-c.ended
+		if err != nil {
+			return
+		}
+		select {
+		case signal := <-p.halt:
+			cmd.Process.Signal(signal)
+			<-p.ended
+		case <-p.ended:
 		}
 	}()
 	if err := <-running; err != nil {
-		close(c.halt)
 		return fmt.Errorf("dbtest: %w", err)
 	}
+	c.running = p
 	ready := make(chan error, 1)
 	go func() {
 		follow(log, ready)
 		cmd.Wait()
-		close(c.ended)
+		close(p.ended)
 	}()
 	select {
 	case err = <-ready:
@@ -247,9 +266,18 @@ func (c *cluster) start(bin string, account *syscall.Credential) error {
 		err = errors.New("dbtest: PostgreSQL did not start in time")
 	}
 	if err != nil {
-		c.stop()
+		c.remove()
 	}
 	return err
+}
+
+// halt ends the server and returns when it is gone.
+func (c *cluster) halt(signal os.Signal) {
+	if c.running != nil {
+		c.running.halt <- signal
+		<-c.running.ended
+		c.running = nil
+	}
 }
 
 // follow reads the server's log to its end and tells ready once when the
@@ -274,11 +302,10 @@ func follow(log io.Reader, ready chan<- error) {
 	}
 }
 
-// stop ends the server at once and removes its folder.
-func (c *cluster) stop() {
+// remove ends the server at once and removes its folder.
+func (c *cluster) remove() {
 	c.once.Do(func() {
-		close(c.halt)
-		<-c.ended
+		c.halt(syscall.SIGQUIT)
 		os.RemoveAll(c.dir)
 		c.lease.Close()
 	})

@@ -66,7 +66,7 @@ func newServer() (_ *server, err error) {
 	s := &server{}
 	address := os.Getenv("KARTEI_TEST_POSTGRES")
 	if address == "" {
-		if s.cluster, err = startCluster(); err != nil {
+		if s.cluster, err = startCluster(disposable); err != nil {
 			return nil, err
 		}
 		address = s.cluster.url
@@ -95,7 +95,7 @@ func (s *server) stop() {
 		s.admin.Close()
 	}
 	if s.cluster != nil {
-		s.cluster.stop()
+		s.cluster.remove()
 	}
 }
 

@@ -23,9 +23,9 @@ const (
 	Interrupt        = lib.SQLITE_INTERRUPT
 	Full             = lib.SQLITE_FULL
 	IOError          = lib.SQLITE_IOERR
+	CannotOpen       = lib.SQLITE_CANTOPEN
 	NotADatabase     = lib.SQLITE_NOTADB
 	Corrupt          = lib.SQLITE_CORRUPT
-	CannotOpen       = lib.SQLITE_CANTOPEN
 	ReadOnly         = lib.SQLITE_READONLY
 	ConstraintUnique = lib.SQLITE_CONSTRAINT_UNIQUE
 	ConstraintKey    = lib.SQLITE_CONSTRAINT_PRIMARYKEY

@@ -1,0 +1,63 @@
+package dbtest
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// Server is a PostgreSQL server that one test, or a benchmark, has for itself
+// and may stop, start and spoil.
+type Server struct{ c *cluster }
+
+// Disposable are settings for NewServer that give durability away for speed.
+func Disposable() []string { return append([]string(nil), disposable...) }
+
+// OwnServer starts a server that ends with the test. Settings have the form
+// name=value. It skips the test where there is no PostgreSQL, and fails it when
+// CI is set.
+func OwnServer(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s, err := NewServer(settings...)
+	var missing *missingError
+	if errors.As(err, &missing) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Remove)
+	return s
+}
+
+// NewServer starts a server; Remove must follow.
+func NewServer(settings ...string) (*Server, error) {
+	c, err := startCluster(settings)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{c}, nil
+}
+
+// URL is that of the server's first data base, which is empty; its user may do
+// everything.
+func (s *Server) URL() string { return s.c.url }
+
+// Dir is the server's folder; who owns it runs the server.
+func (s *Server) Dir() string { return s.c.dir }
+
+// Programs is the folder of PostgreSQL's programs.
+func (s *Server) Programs() string { return s.c.bin }
+
+// Stop ends the server in order, without waiting for its clients.
+func (s *Server) Stop() { s.c.halt(syscall.SIGINT) }
+
+// Kill ends it as a crash does.
+func (s *Server) Kill() { s.c.halt(syscall.SIGQUIT) }
+
+// Start starts it again.
+func (s *Server) Start() error { return s.c.start() }
+
+// Remove ends the server and removes its data.
+func (s *Server) Remove() { s.c.remove() }
