@@ -325,12 +325,12 @@ func TestFullLogDropsAndCounts(t *testing.T) {
 		})
 	}()
 	<-holding
-	const added = requestlog.Waiting + 3000
+	const added = requestlog.Waiting + 6000
 	for i := range added {
 		l.Add(call(1, i, 200))
 	}
 	dropped := l.Dropped()
-	if dropped < 2000 || dropped > 3000 { // one batch of 1000 has left the line
+	if dropped < 2000 || dropped > 6000 { // one batch of 4000 has left the line
 		t.Errorf("%d dropped", dropped)
 	}
 	short, cancel := context.WithCancel(ctx)

@@ -52,7 +52,7 @@ type Reader struct{ db db.DB }
 func NewReader(d db.DB) *Reader { return &Reader{d} }
 
 // Query returns the newest entries that match, newest first. Entries appear
-// some 200 ms after their call.
+// some 500 ms after their call.
 func (r *Reader) Query(ctx context.Context, f Filter) ([]Entry, error) {
 	var out []Entry
 	err := r.db.Read(ctx, func(tx db.Tx) error {
