@@ -59,21 +59,41 @@ type UpdateInput struct {
 	Patch app.Patch[Fields] `body:"patch"`
 }
 
+// Filters are what lists and counts can be narrowed by; the one that fewest
+// records share comes first.
+type Filters struct {
+	ExternalID string `query:"externalId" min:"1" max:"200" doc:"Nur den Kontakt mit dieser externalId; nicht zusammen mit q oder includeDeleted" example:"crm-4711"`
+	Email      string `query:"email" min:"1" max:"254" few:"true" fold:"true" doc:"Nur Kontakte mit genau dieser E-Mail-Adresse, ohne Rücksicht auf Groß- und Kleinschreibung; nicht zusammen mit q oder includeDeleted" example:"anna.berg@example.com"`
+	CompanyID  string `query:"companyId" prefix:"cmp_" doc:"Nur Kontakte dieser Firma; nicht zusammen mit q oder includeDeleted" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+}
+
+// ListInput is the input of contacts.list.
+type ListInput struct {
+	record.ListInput
+	Filters
+}
+
+// CountInput is the input of contacts.count.
+type CountInput struct {
+	record.CountInput
+	Filters
+}
+
 // Contacts is the family.
 var Contacts = record.NewKind[Contact, Fields](app.Family{
 	Object: "contact",
 	Prefix: id.Contact,
 	Plural: "contacts",
-})
+}, record.By[Filters]())
 
 // List returns a page of the visible contacts, or of those that match a search.
-func List(ctx context.Context, c *app.Call, in record.ListInput) (record.Page[Contact], error) {
-	return Contacts.List(ctx, c, in)
+func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Contact], error) {
+	return Contacts.List(ctx, c, in.ListInput, &in.Filters)
 }
 
 // Count counts the visible contacts up to the cap.
-func Count(ctx context.Context, c *app.Call, in record.CountInput) (record.Count, error) {
-	return Contacts.Count(ctx, c, in)
+func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+	return Contacts.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
 // Get returns a contact, or NOT_FOUND where there is none that the caller sees.

@@ -14,6 +14,10 @@ type Dialect struct {
 	// unless the arm itself is ordered and limited; SQLite merges arms along
 	// their indexes, and would sort one that is limited.
 	Arm func(query, order, limit string) string
+	// Along names the index that a table in a from clause is read by. SQLite,
+	// which keeps no figures of how often a value occurs, would guess; where
+	// the index cannot serve the statement, it fails. PostgreSQL knows.
+	Along func(index string) string
 }
 
 // Dialects are those of both engines, for statements that are made once.
@@ -23,6 +27,7 @@ var sqliteDialect = &Dialect{
 	Name:     "sqlite",
 	TextList: "json_each(%s)",
 	Arm:      func(query, _, _ string) string { return query },
+	Along:    func(index string) string { return " indexed by " + index },
 }
 
 var postgresDialect = &Dialect{
@@ -31,4 +36,5 @@ var postgresDialect = &Dialect{
 	Arm: func(query, order, limit string) string {
 		return "(" + query + " order by " + order + " limit " + limit + ")"
 	},
+	Along: func(string) string { return "" },
 }

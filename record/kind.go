@@ -35,13 +35,23 @@ type Kind[T, F any, P fields[F]] struct {
 	texts texts
 	// shape is that of the contents that this release writes.
 	shape int64
-	sql   statements
+	// filters are what lists can be narrowed by; own are those with columns of
+	// their own.
+	filters, own []filter
+	sql          statements
 }
 
 // NewKind makes a family. F's members must be known to package record: text,
-// *text, lists of text, and structs of these.
-func NewKind[T, F any, P fields[F]](f app.Family) *Kind[T, F, P] {
-	return &Kind[T, F, P]{Family: f, texts: textsOf[F](), shape: shapeOf(reflect.TypeFor[F]()), sql: statementsFor(f.Plural)}
+// *text, lists of text, and structs of these. by, made by By, is what lists
+// can be narrowed by.
+func NewKind[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Kind[T, F, P] {
+	k := &Kind[T, F, P]{Family: f, texts: textsOf[F](), shape: shapeOf(reflect.TypeFor[F]())}
+	for _, filters := range by {
+		k.filters = append(k.filters, filtersOf(filters, reflect.TypeFor[F]())...)
+	}
+	k.own = ownColumns(k.filters)
+	k.sql = statementsFor(f.Plural, k.own)
+	return k
 }
 
 // Prepare brings the members into their stored form and reports what is wrong
@@ -90,7 +100,7 @@ func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T
 		return Created[T]{}, err
 	}
 	r.updated = r.created
-	c.Tx.Queue(k.sql.insert, c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.shape, string(r.content))
+	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.shape, string(r.content)}, f)...)
 	event.Append(c, k.event(r, "created"))
 	if err := search.Put(ctx, c.Tx, k.subject(c, r), f.Words()); err != nil {
 		return Created[T]{}, err
@@ -133,7 +143,7 @@ func (k *Kind[T, F, P]) Update(ctx context.Context, c *app.Call, name string, pa
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Answer[T]{}, err
 	}
-	if err := k.changed(c.Tx.Exec(ctx, k.sql.update, c.Actor.Org(), r.id, r.revision, next.updated, next.ownerID, next.audience, s.ExternalID, next.shape, string(next.content))); err != nil {
+	if err := k.changed(c.Tx.Exec(ctx, k.sql.update, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, next.updated, next.ownerID, next.audience, s.ExternalID, next.shape, string(next.content)}, after)...)); err != nil {
 		return Answer[T]{}, err
 	}
 	event.Append(c, k.event(next, "updated"))

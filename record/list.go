@@ -21,21 +21,29 @@ type position struct {
 	Hit  *search.Position `json:"h,omitempty"`
 }
 
-// List returns a page: by change, or by relevance where q is given.
-func (k *Kind[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput) (Page[T], error) {
+// List returns a page: by change, or by relevance where q is given. filters is
+// a pointer to the family's struct of filters, if it has one.
+func (k *Kind[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput, filters ...any) (Page[T], error) {
+	n := k.narrowed(filters)
+	if err := n.check(in.Q, in.IncludeDeleted); err != nil {
+		return Page[T]{}, err
+	}
 	scope := fmt.Sprintf("%d|%s|%s|%s|%d|%t|%q|%s", c.Actor.Org(), c.Actor.PrincipalID(), k.Plural,
-		in.Sort, in.UpdatedSince, in.IncludeDeleted, in.Q, c.Version)
+		in.Sort, in.UpdatedSince, in.IncludeDeleted, in.Q, c.Version) + n.String()
 	var from position
 	if in.Cursor != "" {
 		if err := c.Services.Cursors.Open(scope, in.Cursor, c.Now, &from); err != nil {
 			return Page[T]{}, fault.New(fault.CursorMismatch)
 		}
 	}
-	read := k.byChange
+	var rows []row
+	var next *position
+	var err error
 	if in.Q != "" {
-		read = k.byRelevance
+		rows, next, err = k.byRelevance(ctx, c, in, from)
+	} else {
+		rows, next, err = k.byChange(ctx, c, in, from, n)
 	}
-	rows, next, err := read(ctx, c, in, from)
 	if err != nil {
 		return Page[T]{}, err
 	}
@@ -50,7 +58,7 @@ func (k *Kind[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput) (Pa
 
 // byChange reads one row more than the page holds, to know whether there is
 // another page.
-func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput, from position) ([]row, *position, error) {
+func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput, from position, n narrowing) ([]row, *position, error) {
 	l := listing{all: c.Actor.SeesAll(), ascending: in.Sort == "updatedAt", deleted: in.IncludeDeleted}
 	after, before := in.UpdatedSince, clock.Micros(math.MaxInt64)
 	if from.Tick != 0 {
@@ -60,7 +68,11 @@ func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput,
 			before = from.Tick
 		}
 	}
-	rows, err := k.query(ctx, c, in.Limit+1, k.sql.list[c.Tx.Dialect()][l], c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit+1)
+	statement := k.sql.list[c.Tx.Dialect()][l]
+	if n.filters != nil {
+		statement = k.sql.page(c.Tx.Dialect(), l, n)
+	}
+	rows, err := k.query(ctx, c, in.Limit+1, statement, append([]any{c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit + 1}, n.values...)...)
 	if err != nil || len(rows) <= in.Limit {
 		return rows, nil, err
 	}
@@ -160,15 +172,24 @@ func (p Page[T]) AppendJSON(b []byte) []byte {
 // Records returns how many records the page holds.
 func (p Page[T]) Records() int { return p.records }
 
-// Count counts visible records up to the cap.
-func (k *Kind[T, F, P]) Count(ctx context.Context, c *app.Call, in CountInput) (Count, error) {
+// Count counts visible records up to the cap. filters is as with List.
+func (k *Kind[T, F, P]) Count(ctx context.Context, c *app.Call, in CountInput, filters ...any) (Count, error) {
+	narrow := k.narrowed(filters)
+	if err := narrow.check(in.Q, false); err != nil {
+		return Count{}, err
+	}
 	if in.Q != "" {
 		n, capped, err := search.Count(ctx, c.Tx, k.searchScope(c), search.Parse(in.Q), CountCap)
 		return Count{int64(n), capped}, err
 	}
+	l := listing{all: c.Actor.SeesAll()}
+	statement := k.sql.count[l]
+	if narrow.filters != nil {
+		statement = k.sql.counting(c.Tx.Dialect(), l, narrow)
+	}
 	var n int64
-	err := c.Tx.QueryRow(ctx, k.sql.count[listing{all: c.Actor.SeesAll()}],
-		c.Actor.Org(), c.Actor.PrincipalID(), in.UpdatedSince, clock.Micros(math.MaxInt64), CountCap).Scan(&n)
+	err := c.Tx.QueryRow(ctx, statement,
+		append([]any{c.Actor.Org(), c.Actor.PrincipalID(), in.UpdatedSince, clock.Micros(math.MaxInt64), CountCap}, narrow.values...)...).Scan(&n)
 	return Count{Count: n, Capped: n >= CountCap}, err
 }
 

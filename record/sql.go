@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"strings"
 
 	"kartei/db"
@@ -14,6 +15,7 @@ import (
 // ones (an admin's stream holds all), each live and, for sync, deleted. So a
 // page costs the same however many invisible or deleted rows lie between.
 type statements struct {
+	table                           string
 	insert, update, erase, external string
 	get                             map[bool]string
 	list                            map[*db.Dialect]map[listing]string
@@ -36,13 +38,23 @@ const (
 	columns = shown + `, owner_id, audience`
 )
 
-func statementsFor(table string) statements {
+// statementsFor makes the statements of a table; own are the filters that have
+// columns of their own there.
+func statementsFor(table string, own []filter) statements {
+	var names, places, sets, clears strings.Builder
+	for i := range own {
+		fmt.Fprintf(&names, ", %s", own[i].column)
+		fmt.Fprintf(&places, ", $%d", 11+i)
+		fmt.Fprintf(&sets, ", %s = $%d", own[i].column, 10+i)
+		fmt.Fprintf(&clears, ", %s = null", own[i].column)
+	}
 	s := statements{
-		insert: `insert into {table} (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content)
-			values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10)`,
-		update: `update {table} set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9
+		table: table,
+		insert: `insert into {table} (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content{names})
+			values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10{places})`,
+		update: `update {table} set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9{sets}
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
-		erase: `update {table} set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}'
+		erase: `update {table} set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}'{clears}
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
 		external: `select 1 from {table} where organization = $1 and external_id = $2 and external_id is not null`,
 		get: map[bool]string{
@@ -52,30 +64,35 @@ func statementsFor(table string) statements {
 		list:  map[*db.Dialect]map[listing]string{},
 		count: map[listing]string{},
 	}
-	fill := strings.NewReplacer("{table}", table, "{columns}", columns).Replace
+	fill := strings.NewReplacer("{table}", table, "{columns}", columns, "{names}", names.String(), "{places}", places.String(), "{sets}", sets.String(), "{clears}", clears.String()).Replace
 	s.insert, s.update, s.erase, s.external = fill(s.insert), fill(s.update), fill(s.erase), fill(s.external)
 	for all, q := range s.get {
 		s.get[all] = fill(q)
 	}
 	for _, l := range listings {
-		s.count[l] = `select count(*) from (` + fill(strings.Join(streams(l, `1`), ` union all `)) + ` limit $5) as counted`
+		s.count[l] = s.counting(nil, l, narrowing{})
 	}
 	for _, d := range db.Dialects() {
 		s.list[d] = map[listing]string{}
 		for _, l := range listings {
-			s.list[d][l] = fill(page(d, l))
+			s.list[d][l] = s.page(d, l, narrowing{})
 		}
 	}
 	return s
 }
 
+// counting counts the streams of a listing up to $5 rows.
+func (s *statements) counting(d *db.Dialect, l listing, n narrowing) string {
+	return `select count(*) from (` + strings.Join(s.streams(d, l, `1`, n), ` union all `) + ` limit $5) as counted`
+}
+
 // page merges the streams of a listing; $5 is how many rows are wanted.
-func page(d *db.Dialect, l listing) string {
+func (s *statements) page(d *db.Dialect, l listing, n narrowing) string {
 	order := `updated_at desc`
 	if l.ascending {
 		order = `updated_at`
 	}
-	arms := streams(l, shown)
+	arms := s.streams(d, l, shown, n)
 	for i := range arms {
 		arms[i] = d.Arm(arms[i], order, `$5`)
 	}
@@ -85,7 +102,7 @@ func page(d *db.Dialect, l listing) string {
 // streams returns a select for each stream of a listing. $1 is the
 // organization, $2 the principal, $3 and $4 the ticks between which the rows
 // lie, exclusive.
-func streams(l listing, columns string) []string {
+func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowing) []string {
 	var list []string
 	for _, deleted := range []string{"false", "true"} {
 		if deleted == "true" && !l.deleted {
@@ -96,8 +113,8 @@ func streams(l listing, columns string) []string {
 			audiences = []string{`$2 = $2`}
 		}
 		for _, audience := range audiences {
-			list = append(list, `select `+columns+` from {table}
-				where organization = $1 and `+audience+` and deleted = `+deleted+` and updated_at > $3 and updated_at < $4`)
+			list = append(list, `select `+columns+` from `+s.table+n.along(d, s.table, l)+`
+				where organization = $1 and `+audience+` and deleted = `+deleted+` and updated_at > $3 and updated_at < $4`+n.where())
 		}
 	}
 	return list

@@ -12,7 +12,6 @@ import (
 	"kartei/clock"
 	"kartei/contact"
 	"kartei/db"
-	"kartei/record"
 )
 
 // Name is the office's name.
@@ -126,7 +125,7 @@ func (o *Office) Fill(ctx context.Context, d db.DB, dir *access.Directory, c clo
 	services := &app.Services{Families: []app.Family{contact.Contacts.Family}}
 	return d.Write(ctx, func(tx db.Tx) error {
 		call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Services: services}
-		switch have, err := contact.Count(ctx, call, record.CountInput{}); {
+		switch have, err := contact.Count(ctx, call, contact.CountInput{}); {
 		case err != nil:
 			return err
 		case have.Count > 0:
