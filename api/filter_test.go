@@ -1,0 +1,293 @@
+package api_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/apitest"
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// next is the version that takes filters.
+const next = "2027-02-01"
+
+// filtered is one record as the model of TestFilters has it.
+type filtered struct {
+	id, updatedAt, owner string
+	private              bool
+	values               map[string]string
+}
+
+// office with families of records, as far as they are built.
+type filing struct {
+	*testing.T
+	*apitest.Office
+	people []*apitest.Client // two members and an admin
+	named  map[string][]string
+}
+
+// creator returns the row that makes records of a family.
+func creator(family string) *api.Operation {
+	for op := range built() {
+		if op.Creates() && op.Tag() == family {
+			return op
+		}
+	}
+	return nil
+}
+
+// values returns what a parameter's member may be set to.
+func (f *filing) values(parameter string) []string {
+	if f.named[parameter] != nil {
+		return f.named[parameter]
+	}
+	var list []string
+	switch parameter {
+	case "email":
+		list = []string{"a@kanzlei.example", "Anna.Berg@Kanzlei.example", "b+c@kanzlei.example"}
+	case "externalId":
+		list = []string{"crm-1", "crm-2", "crm 3&x=ü"}
+	case "status":
+		list = []string{"open", "completed"}
+	case "assigneeId":
+		list = []string{f.people[0].Principal, f.people[2].Principal}
+	default: // a reference
+		family := map[string]string{"companyId": "companies", "contactId": "contacts", "taskId": "tasks"}[parameter]
+		if op := creator(family); op != nil {
+			for range 2 {
+				list = append(list, f.people[0].Do("POST", op.Path, example(f.T, op)).Want(201).Text("id"))
+			}
+		}
+	}
+	f.named[parameter] = list
+	return list
+}
+
+// make makes one record with random members.
+func (f *filing) make(family string, parameters []string, taken map[string]bool) *filtered {
+	op := creator(family)
+	who := f.people[rand.IntN(len(f.people))]
+	r := &filtered{owner: who.Principal, private: rand.IntN(3) == 0, values: map[string]string{}}
+	body := example(f.T, op).(map[string]any)
+	maps.DeleteFunc(body, func(name string, _ any) bool { return slices.Contains(parameters, name) })
+	if r.private {
+		body["visibility"] = "private"
+	}
+	for _, p := range parameters {
+		values := f.values(p)
+		if len(values) == 0 || rand.IntN(4) == 0 && p != "status" {
+			continue
+		}
+		v := values[rand.IntN(len(values))]
+		if p == "externalId" && taken[v] {
+			continue
+		}
+		taken[v] = p == "externalId"
+		r.values[p] = v
+		if p != "status" {
+			body[p] = v
+		}
+	}
+	made := who.Do("POST", op.Path, body).Want(201)
+	if r.values["status"] == "completed" {
+		made = who.Do("POST", op.Path+"/"+made.Text("id")+"/complete", nil).Want(200)
+	}
+	r.id, r.updatedAt = made.Text("id"), made.Text("updatedAt")
+	return r
+}
+
+// want returns the ids of the records that a client sees, the newest first.
+func want(records []*filtered, c *apitest.Client, admin bool, by map[string]string, since string) (ids []string) {
+	sorted := slices.SortedFunc(slices.Values(records), func(a, b *filtered) int { return strings.Compare(b.updatedAt, a.updatedAt) })
+	for _, r := range sorted {
+		fits := (!r.private || admin || r.owner == c.Principal) && r.updatedAt > since
+		for p, v := range by {
+			have, set := r.values[p]
+			if p == "email" {
+				have, v = strings.ToLower(have), strings.ToLower(v)
+			}
+			fits = fits && set && have == v
+		}
+		if fits {
+			ids = append(ids, r.id)
+		}
+	}
+	return ids
+}
+
+// got follows a list to its end, in pages of three.
+func got(t testing.TB, c *apitest.Client, path string, query url.Values) (ids []string) {
+	t.Helper()
+	query.Set("limit", "3")
+	for {
+		a := c.Do("GET", path+"?"+query.Encode(), nil, "Svc-Version", next).Want(200)
+		for _, r := range a.Data() {
+			ids = append(ids, r["id"].(string))
+		}
+		if a.JSON()["hasMore"] != true {
+			return ids
+		}
+		query.Set("cursor", a.Text("nextCursor"))
+	}
+}
+
+// TestFilters holds narrowed lists and counts of every family to a model: all
+// pairs of filters, for members and an admin, both orders, with updatedSince.
+func TestFilters(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Versions(api.VersionsIn("rc")...))
+		f := &filing{t, o, []*apitest.Client{o.As(access.Member), o.As(access.Member), o.As(access.Admin)}, map[string][]string{}}
+		checked := 0
+		for family, parameters := range api.Versions[1].Parameters {
+			op := creator(family)
+			if op == nil {
+				continue
+			}
+			var records []*filtered
+			taken := map[string]bool{}
+			for range 40 {
+				records = append(records, f.make(family, parameters, taken))
+			}
+			compare := func(by map[string]string) {
+				t.Helper()
+				for i, c := range f.people {
+					for _, since := range []string{"", records[15].updatedAt} {
+						query := url.Values{}
+						for p, v := range by {
+							query.Set(p, v)
+						}
+						if since != "" {
+							query.Set("updatedSince", since)
+						}
+						want := want(records, c, i == 2, by, since)
+						if family == "contacts" && f.named["contactId"] != nil || family == "companies" && f.named["companyId"] != nil {
+							if len(by) == 0 {
+								continue // others were made to refer to
+							}
+						}
+						count := c.Do("GET", op.Path+"/count?"+query.Encode(), nil, "Svc-Version", next).Want(200)
+						if n := count.JSON()["count"]; n != float64(len(want)) {
+							t.Errorf("%s by %v since %q: counted %v, want %d", family, by, since, n, len(want))
+						}
+						if got := got(t, c, op.Path, query); !slices.Equal(got, want) {
+							t.Errorf("%s by %v since %q:\ngot  %v\nwant %v", family, by, since, got, want)
+						}
+						query.Del("cursor")
+						query.Set("sort", "updatedAt")
+						slices.Reverse(want)
+						if got := got(t, c, op.Path, query); !slices.Equal(got, want) {
+							t.Errorf("%s by %v since %q, ascending:\ngot  %v\nwant %v", family, by, since, got, want)
+						}
+						checked += len(want)
+					}
+				}
+			}
+			all := func() {
+				for i, p := range parameters {
+					for _, v := range f.values(p) {
+						compare(map[string]string{p: v})
+						for _, q := range parameters[i+1:] {
+							for _, w := range f.values(q) {
+								compare(map[string]string{p: v, q: w})
+							}
+						}
+					}
+				}
+			}
+			all()
+			// What changes, moves; what is hidden or deleted, goes.
+			for _, r := range records[:20] {
+				owner := f.people[slices.IndexFunc(f.people, func(c *apitest.Client) bool { return c.Principal == r.owner })]
+				at := op.Path + "/" + r.id
+				switch p := parameters[rand.IntN(len(parameters))]; rand.IntN(4) {
+				case 0:
+					owner.Do("DELETE", at, nil, "If-Match", "*").Want(204)
+					records = slices.DeleteFunc(records, func(other *filtered) bool { return other == r })
+				case 1:
+					r.private = !r.private
+					visibility := map[bool]string{true: "private", false: "organization"}[r.private]
+					r.updatedAt = owner.Do("PATCH", at, map[string]any{"visibility": visibility}, "If-Match", "*").Want(200).Text("updatedAt")
+				case 2:
+					if p == "status" || len(f.values(p)) == 0 || p == "externalId" {
+						continue
+					}
+					v := f.values(p)[rand.IntN(len(f.values(p)))]
+					r.values[p] = v
+					r.updatedAt = owner.Do("PATCH", at, map[string]any{p: v}, "If-Match", "*").Want(200).Text("updatedAt")
+				case 3:
+					if p == "status" {
+						continue
+					}
+					delete(r.values, p)
+					r.updatedAt = owner.Do("PATCH", at, map[string]any{p: nil}, "If-Match", "*").Want(200).Text("updatedAt")
+				}
+			}
+			all()
+		}
+		if checked < 100 {
+			t.Errorf("only %d records were compared", checked)
+		}
+	})
+}
+
+// TestFilterRules: where filters are taken, and what they do not go with.
+func TestFilterRules(t *testing.T) {
+	c := rc(t).As(access.Member)
+	for family, parameters := range api.Versions[1].Parameters {
+		if creator(family) == nil {
+			continue
+		}
+		path := creator(family).Path
+		for _, p := range parameters {
+			value := map[string]string{"status": "open", "email": "a@b.example", "externalId": "x"}[p]
+			if prefix := map[string]string{"companyId": "cmp_", "contactId": "con_", "taskId": "tsk_", "assigneeId": "usr_"}[p]; prefix != "" {
+				value = prefix + "01jb2z5k3xf0q8r9s7t6v5w4y3"
+				for _, malformed := range []string{"x", "doc_01jb2z5k3xf0q8r9s7t6v5w4y3", value + "0"} {
+					a := c.Do("GET", path+"?"+p+"="+malformed, nil, "Svc-Version", next).Want(400, "INVALID_REQUEST")
+					if got := a.Fields(); len(got) != 1 || !strings.HasPrefix(got[0], p+" ") {
+						t.Errorf("%s=%s: %v", p, malformed, got)
+					}
+				}
+			}
+			if p == "status" {
+				wantFields(t, c.Do("GET", path+"?status=OPEN", nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), "status NOT_IN_ENUM")
+			}
+			by := p + "=" + url.QueryEscape(value)
+			for _, at := range []string{path, path + "/count"} {
+				wantFields(t, c.Do("GET", at+"?"+by, nil).Want(400, "UNKNOWN_PARAMETER"), p+" UNKNOWN_FIELD")
+				c.Do("GET", at+"?"+by, nil, "Svc-Version", next).Want(200)
+				wantFields(t, c.Do("GET", at+"?q=x&"+by, nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" FORBIDDEN_COMBINATION")
+				wantFields(t, c.Do("GET", at+"?"+p+"=", nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" "+map[string]string{"status": "NOT_IN_ENUM", "email": "TOO_SHORT", "externalId": "TOO_SHORT", "companyId": "INVALID_FORMAT", "contactId": "INVALID_FORMAT", "taskId": "INVALID_FORMAT", "assigneeId": "INVALID_FORMAT"}[p])
+				// Only white space is no member's value, and not 'not set'.
+				if p == "email" || p == "externalId" {
+					if a := c.Do("GET", path+"?"+p+"=%20", nil, "Svc-Version", next).Want(200); len(a.Data()) != 0 {
+						t.Errorf("%s of white space finds %s", p, a.Body)
+					}
+				}
+			}
+			wantFields(t, c.Do("GET", path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&"+by, nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"),
+				"includeDeleted FORBIDDEN_COMBINATION")
+		}
+		for range 3 {
+			c.Do("POST", path, example(t, creator(family))).Want(201)
+		}
+	}
+	for range 3 {
+		c.Do("POST", "/contacts", `{"email":"many@kanzlei.example"}`).Want(201)
+	}
+	cursor := c.Do("GET", "/contacts?limit=1&email=many@kanzlei.example", nil, "Svc-Version", next).Want(200).Text("nextCursor")
+	c.Do("GET", "/contacts?limit=1&email=MANY@kanzlei.example&cursor="+cursor, nil, "Svc-Version", next).Want(200)
+	for _, other := range []string{"", "&email=few@kanzlei.example", "&externalId=many@kanzlei.example", "&email=many@kanzlei.example&externalId=x", "&email=many@kanzlei.example&sort=updatedAt"} {
+		c.Do("GET", "/contacts?limit=1"+other+"&cursor="+cursor, nil, "Svc-Version", next).Want(400, "CURSOR_MISMATCH")
+	}
+	plain := c.Do("GET", "/contacts?limit=1", nil, "Svc-Version", next).Want(200).Text("nextCursor")
+	c.Do("GET", "/contacts?limit=1&email=many@kanzlei.example&cursor="+plain, nil, "Svc-Version", next).Want(400, "CURSOR_MISMATCH")
+	c.Do("GET", "/contacts?limit=1&cursor="+plain, nil).Want(400, "CURSOR_MISMATCH") // of another version
+}
