@@ -31,6 +31,9 @@ type Options struct {
 	// Wait is how long a call waits for a connection before it is refused with
 	// ErrBusy; 0 is 5 seconds.
 	Wait time.Duration
+	// Grouped is told after each commit of SQLite's writer how many writes
+	// shared it. Nil is nobody.
+	Grouped func(writes int)
 	// NoSync leaves out SQLite's fsync: commits outlive the process but not the
 	// machine. For tests of everything but durability.
 	NoSync bool
@@ -42,6 +45,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Clock == nil {
 		o.Clock = clock.System
+	}
+	if o.Grouped == nil {
+		o.Grouped = func(int) {}
 	}
 	if o.Line == 0 {
 		o.Line = 1024

@@ -38,6 +38,7 @@ const (
 type liteWriter struct {
 	conn  *sqlite.Conn
 	log   *slog.Logger
+	told  func(writes int)
 	line  chan *liteOp
 	alone chan *liteOp
 	stop  chan struct{}
@@ -79,6 +80,7 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
 		log:           opts.Logger,
+		told:          opts.Grouped,
 		line:          make(chan *liteOp, opts.Line),
 		alone:         make(chan *liteOp),
 		stop:          make(chan struct{}),
@@ -283,6 +285,7 @@ func (w *liteWriter) commit() {
 		return
 	}
 	w.commits.Add(1)
+	w.told(len(w.group))
 	w.answer(func(op *liteOp) error { return op.err })
 	w.watchLog()
 }

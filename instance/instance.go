@@ -108,14 +108,18 @@ func (i *Instance) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	i.DB, err = db.Open(ctx, i.config.Store.Database(), db.Options{Clock: i.clock, Logger: i.logger})
+	i.metrics = telemetry.NewMetrics(i.config.Version, i.config.Commit)
+	groups := i.metrics.GroupSizes()
+	i.DB, err = db.Open(ctx, i.config.Store.Database(), db.Options{
+		Clock: i.clock, Logger: i.logger,
+		Grouped: func(writes int) { groups.Observe(float64(writes)) },
+	})
 	return err
 }
 
 // listen opens the listeners. The operator's answers from now on.
 func (i *Instance) listen(context.Context) error {
 	s := &i.config.Server
-	i.metrics = telemetry.NewMetrics(i.config.Version, i.config.Commit)
 	i.readiness.Add("migrations", func(context.Context) error {
 		if !i.migrated.Load() {
 			return errors.New("the database is being migrated")

@@ -75,14 +75,20 @@ func TestStartServeClose(t *testing.T) {
 			t.Errorf("operator's %s: %d, want %d: %.200s", path, status, want, body)
 		}
 	}
+	if err := i.DB.Write(t.Context(), func(db.Tx) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
 	_, metrics := get(t, i.OperatorURL+"/metrics")
 	for _, line := range []string{
 		`kartei_requests_total{code="UNAUTHENTICATED",operation="me.get",status="401"} 1`,
-		`kartei_request_log_dropped_total 0`, `kartei_requests_in_flight 0`,
+		`kartei_request_log_dropped_total 0`, `kartei_requests_in_flight 0`, `kartei_db_group_size_bucket{le="1"} `,
 	} {
 		if !strings.Contains(metrics, line) {
 			t.Errorf("the metrics have no line %s", line)
 		}
+	}
+	if strings.Contains(metrics, "kartei_db_group_size_count 0\n") {
+		t.Error("no commit was counted")
 	}
 	end(t, i)
 	if err := i.Close(context.Background()); err != nil {
