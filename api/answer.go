@@ -138,6 +138,9 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	case c.refusal != nil:
 		e.Organization, e.KeyID, e.KidShort = c.refusal.Organization, c.refusal.KeyID, c.refusal.KidShort
 	}
+	if c.rules != nil { // the version was resolved
+		e.Version = c.version
+	}
 	if f != nil {
 		e.Reason = f.Reason
 	}

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"kartei/api/openapi"
 	"kartei/apitest"
 	"kartei/fault"
+	"kartei/requestlog"
 )
 
 func TestVersionOfTheRequest(t *testing.T) {
@@ -216,4 +219,47 @@ func TestRetirement(t *testing.T) {
 	}
 	// What the old version said can still be read.
 	c.Do("GET", "/openapi.json?version="+old, nil).Want(200)
+}
+
+// TestVersionsInUse: the log knows which key used which version, also one that
+// has ended, and nothing of calls that named none that there is.
+func TestVersionsInUse(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		o = apitest.New(t, o.DB, apitest.Versions(
+			api.Version{Name: "2026-11-01", Sunset: apitest.Begin.Add(time.Hour)}, api.Version{Name: "2027-02-01"}))
+		a, b := o.As(access.Member), o.As(access.Member)
+		for range 3 {
+			a.Do("GET", "/me", nil, "Svc-Version", "2026-11-01").Want(200)
+		}
+		a.Do("GET", "/me", nil).Want(200)
+		a.Do("GET", "/me", nil, "Svc-Version", "2000-01-01").Want(400)
+		a.Do("GET", "/me", nil, "Authorization", "").Want(401)
+		o.Clock.Advance(2 * time.Hour)
+		b.Do("GET", "/me", nil, "Svc-Version", "2026-11-01").Want(410)
+		out, err := o.Log.VersionsAct(t.Context(), requestlog.VersionsInput{Organization: o.SandboxID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, u := range out.Data {
+			who := "a"
+			if strings.HasPrefix(b.Key, "kart_test_"+u.KidShort) {
+				who = "b"
+			}
+			if u.KeyID == "" || u.OrganizationID != o.SandboxID {
+				t.Errorf("%+v", u)
+			}
+			got = append(got, fmt.Sprintf("%s %s %d %s", u.Version, who, u.Calls, u.LastUsedAt.String()[11:16]))
+		}
+		if want := []string{"2026-11-01 b 1 11:00", "2026-11-01 a 3 09:00", "2027-02-01 a 1 09:00"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		out, err = o.Log.VersionsAct(t.Context(), requestlog.VersionsInput{Version: "2027-02-01"})
+		if err != nil || len(out.Data) != 1 {
+			t.Errorf("one version: %+v, %v", out, err)
+		}
+		if _, err := o.Log.VersionsAct(t.Context(), requestlog.VersionsInput{Organization: "org_x"}); !fault.Is(err, fault.InvalidRequest) {
+			t.Errorf("an unknown organization: %v", err)
+		}
+	})
 }

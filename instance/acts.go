@@ -46,15 +46,19 @@ const pauseSetting = "paused"
 // of, where no notification came.
 const pausePoll = time.Second
 
-// query is the act that reads the request log.
-type query func(context.Context, requestlog.QueryInput) (requestlog.QueryOutput, error)
+// calls is what reads the request log.
+type calls interface {
+	QueryAct(context.Context, requestlog.QueryInput) (requestlog.QueryOutput, error)
+	VersionsAct(context.Context, requestlog.VersionsInput) (requestlog.VersionsOutput, error)
+}
 
 // acts are those of a running instance.
-func (i *Instance) acts() admin.Acts { return acts(i.DB, i.Directory, i.Log.QueryAct, i.API.Pause) }
+func (i *Instance) acts() admin.Acts { return acts(i.DB, i.Directory, i.Log, i.API.Pause) }
 
-func acts(d db.DB, dir *access.Directory, q query, pause func(bool)) admin.Acts {
+func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Acts {
 	a := admin.Directory(dir)
-	a["log.query"] = admin.Do(q)
+	a["log.query"] = admin.Do(log.QueryAct)
+	a["log.versions"] = admin.Do(log.VersionsAct)
 	a["pause"] = admin.Do(pauseAct(d, pause, true))
 	a["resume"] = admin.Do(pauseAct(d, pause, false))
 	a["backup"] = admin.Do(func(ctx context.Context, in BackupInput) (BackupOutput, error) { return backup(ctx, d, in) })
@@ -190,7 +194,7 @@ func openActs(ctx context.Context, store *config.Store, prepare func(context.Con
 	}
 	// Without a server nobody knows the environment, so any version may be pinned.
 	dir := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
-	return acts(d, dir, requestlog.NewReader(d).QueryAct, func(bool) {}), closeAll, nil
+	return acts(d, dir, requestlog.NewReader(d), func(bool) {}), closeAll, nil
 }
 
 func accessOptions(s *config.Server) access.Options {

@@ -51,6 +51,7 @@ type Line struct {
 	DurationMicros int64        `json:"durationMicros"`
 	Address        string       `json:"address"`
 	Reason         string       `json:"reason"`
+	Version        string       `json:"version"`
 }
 
 // QueryAct is Query for administration; it writes what waits first, so that a
@@ -107,5 +108,5 @@ func (e *Entry) line(ids map[int64]string) Line {
 		address = e.Address.String()
 	}
 	return Line{e.At, e.RequestID, ids[e.Organization], e.KeyID, e.KidShort, e.PrincipalID, e.Operation, e.Method,
-		e.Status, e.Code, int64(e.Duration / time.Microsecond), address, e.Reason}
+		e.Status, e.Code, int64(e.Duration / time.Microsecond), address, e.Reason, e.Version}
 }

@@ -41,6 +41,9 @@ type Entry struct {
 	Address  netip.Addr
 	// Reason says why the credential was refused; it is never sent.
 	Reason string
+	// Version is that of the API in which the call was answered, empty where
+	// the call did not get so far.
+	Version string
 }
 
 // Statuses is a range of HTTP statuses, both ends included. The zero value is

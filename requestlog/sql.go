@@ -13,10 +13,10 @@ import (
 )
 
 // columns of request_log, in the order of Entry.
-const columns = `organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason`
+const columns = `organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason, version`
 
 // width is the number of columns.
-const width = 13
+const width = 14
 
 // sizes are the numbers of rows that an insert statement has. Any batch is cut
 // into these, so that three statements stay prepared, whatever arrives.
@@ -65,7 +65,7 @@ func (e *Entry) appendTo(args []any) []any {
 		address = e.Address.Unmap().String()
 	}
 	return append(args, e.Organization, int64(e.At), e.RequestID, e.KeyID, e.KidShort, e.PrincipalID, e.Operation,
-		e.Method, int64(e.Status), e.Code, e.Duration.Microseconds(), address, e.Reason)
+		e.Method, int64(e.Status), e.Code, e.Duration.Microseconds(), address, e.Reason, e.Version)
 }
 
 func scan(rows db.Rows) (Entry, error) {
@@ -73,7 +73,7 @@ func scan(rows db.Rows) (Entry, error) {
 	var at, duration int64
 	var address string
 	err := rows.Scan(&e.Organization, &at, &e.RequestID, &e.KeyID, &e.KidShort, &e.PrincipalID, &e.Operation,
-		&e.Method, &e.Status, &e.Code, &duration, &address, &e.Reason)
+		&e.Method, &e.Status, &e.Code, &duration, &address, &e.Reason, &e.Version)
 	e.At, e.Duration = clock.Micros(at), time.Duration(duration)*time.Microsecond
 	e.Address, _ = netip.ParseAddr(address)
 	return e, err

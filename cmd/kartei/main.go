@@ -26,6 +26,7 @@ type commands struct {
 	ServiceAccount serviceAccountCmd `cmd:"" name:"service-account" help:"Service accounts of an organization."`
 	Key            keyCmd            `cmd:"" name:"key" help:"API keys."`
 	Log            logCmd            `cmd:"" name:"log" help:"Read the request log: who called what, and why a key was refused."`
+	Versions       versionsCmd       `cmd:"" name:"versions" help:"Which keys use which version of the API."`
 	Pause          pauseCmd          `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`
 	Resume         resumeCmd         `cmd:"" name:"resume" help:"End a pause."`
 	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database while it is served."`

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"kartei/requestlog"
+)
+
+type versionsCmd struct {
+	Org     string `name:"org" placeholder:"ORG" help:"Only keys of this organization, org_..."`
+	Version string `name:"api-version" placeholder:"YYYY-MM-DD" help:"Only keys that use this version."`
+	JSON
+}
+
+// Help says what the command does beyond its one line.
+func (*versionsCmd) Help() string {
+	return `Counts the calls of the request log, which keeps 30 days. A key with one line uses one
+version; one that selects others with Svc-Version has a line for each.`
+}
+
+// Run prints a line for each key and version.
+func (c *versionsCmd) Run(ctx context.Context, g *Globals) error {
+	var out requestlog.VersionsOutput
+	if err := g.act(ctx, "log.versions", requestlog.VersionsInput{Organization: c.Org, Version: c.Version}, &out); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(out)
+	}
+	rows := make([][]string, len(out.Data))
+	for i, u := range out.Data {
+		rows[i] = []string{u.Version, u.KidShort, u.KeyID, u.OrganizationID, strconv.FormatInt(u.Calls, 10), u.LastUsedAt.String()}
+	}
+	return table(g, []string{"VERSION", "KEY", "KEY-ID", "ORGANIZATION", "CALLS", "LAST-USED"}, rows)
+}

@@ -1,0 +1,97 @@
+package requestlog
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/fault"
+)
+
+// VersionsInput is what the act log.versions takes.
+type VersionsInput struct {
+	// Organization is an org_... id; empty for all.
+	Organization string `json:"organizationId,omitempty"`
+	// Version restricts to one version.
+	Version string `json:"version,omitempty"`
+}
+
+// VersionsOutput is what the act log.versions answers: by version, the oldest
+// first, and the keys that called last before the others.
+type VersionsOutput struct {
+	Data []VersionUse `json:"data"`
+}
+
+// VersionUse says that a key used a version of the API, within what the log
+// keeps.
+type VersionUse struct {
+	Version        string       `json:"version"`
+	OrganizationID string       `json:"organizationId"`
+	KeyID          string       `json:"keyId"`
+	KidShort       string       `json:"kidShort"`
+	Calls          int64        `json:"calls"`
+	LastUsedAt     clock.Micros `json:"lastUsedAt"`
+}
+
+// VersionsAct tells which keys use which version. It reads the whole log of
+// each organization once, so it is for operators, not for a path.
+func (r *Reader) VersionsAct(ctx context.Context, in VersionsInput) (VersionsOutput, error) {
+	var out VersionsOutput
+	err := r.db.Read(ctx, func(tx db.Tx) error {
+		ids, err := organizations(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if in.Organization != "" {
+			maps.DeleteFunc(ids, func(_ int64, id string) bool { return id != in.Organization })
+		}
+		if len(ids) == 0 {
+			return fault.BadRequest(fault.Field{Name: "organizationId", Code: fault.FieldNotFound})
+		}
+		out.Data = []VersionUse{}
+		for number, id := range ids {
+			uses, err := versionsOf(ctx, tx, number, id)
+			if err != nil {
+				return err
+			}
+			out.Data = append(out.Data, uses...)
+		}
+		return nil
+	})
+	if in.Version != "" {
+		out.Data = slices.DeleteFunc(out.Data, func(u VersionUse) bool { return u.Version != in.Version })
+	}
+	slices.SortFunc(out.Data, func(a, b VersionUse) int {
+		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(b.LastUsedAt, a.LastUsedAt), cmp.Compare(a.KeyID, b.KeyID))
+	})
+	return out, err
+}
+
+// VersionsAct writes what waits first.
+func (l *Log) VersionsAct(ctx context.Context, in VersionsInput) (VersionsOutput, error) {
+	if err := l.Flush(ctx); err != nil {
+		return VersionsOutput{}, err
+	}
+	return l.Reader.VersionsAct(ctx, in)
+}
+
+func versionsOf(ctx context.Context, tx db.Tx, number int64, id string) ([]VersionUse, error) {
+	rows, err := tx.Query(ctx, `select version, key_id, kid_short, count(*), max(at) from request_log
+		where organization = $1 and version <> '' group by version, key_id, kid_short`, number)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var uses []VersionUse
+	for rows.Next() {
+		u := VersionUse{OrganizationID: id}
+		if err := rows.Scan(&u.Version, &u.KeyID, &u.KidShort, &u.Calls, &u.LastUsedAt); err != nil {
+			return nil, err
+		}
+		uses = append(uses, u)
+	}
+	return uses, rows.Err()
+}
