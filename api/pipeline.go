@@ -33,6 +33,7 @@ var path = [...]stage{
 	limits,       // the cost is charged before anything is done, else 429
 	decode,       // query, headers and body are well formed, else 400, 413, 415, 422
 	run,          // one transaction: idempotency (409, 422), then the operation
+	show,         // the record is left out where the credential may not read it
 }
 
 // stage is one step of the path.

@@ -248,6 +248,12 @@ func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 		success.set("links", links)
 	}
 	out := object{{fmt.Sprint(status), success}}
+	if op.ShowsRecord() {
+		out.set("204", object{
+			{"description", "Geändert. Der Datensatz steht nicht dabei, weil den Zugangsdaten das Recht `" + op.ReadScope() + "` fehlt."},
+			{"headers", d.successHeaders(op, http.StatusNoContent)},
+		})
+	}
 	if op.Method == http.MethodGet && revised(op) {
 		out.set("304", d.share("responses", "NotModified", object{
 			{"description", "Der Client hat schon den aktuellen Stand."},
