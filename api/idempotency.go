@@ -48,8 +48,16 @@ func inProgress() error {
 // answer of a call that succeeded, in the same transaction as its change; so
 // after a crash either both are there or neither.
 func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
+	c.replayed = false
 	if c.idempotency == "" {
 		c.result, err = a.operate(ctx, c, tx)
+		return err
+	}
+	if tx.Optimistic() { // the key is new: else the insert fails, and this runs again
+		tx.QueueLock(c.idempotencyScope())
+		if c.result, err = a.operate(ctx, c, tx); err == nil {
+			c.store(tx, "")
+		}
 		return err
 	}
 	if free, err := tx.Lock(ctx, c.idempotencyScope()); err != nil {
@@ -72,13 +80,17 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 		return err
 	}
 	// A record that has outlived its time, but was not swept yet, is replaced.
+	c.store(tx, ` on conflict (organization, principal, key) do update set created_at = excluded.created_at, fingerprint = excluded.fingerprint,
+		status = excluded.status, etag = excluded.etag, location = excluded.location, body = excluded.body`)
+	return nil
+}
+
+// store remembers the answer in the transaction of the change.
+func (c *call) store(tx db.Tx, onConflict string) {
 	tx.Queue(`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-		on conflict (organization, principal, key) do update set created_at = excluded.created_at, fingerprint = excluded.fingerprint,
-		status = excluded.status, etag = excluded.etag, location = excluded.location, body = excluded.body`,
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`+onConflict,
 		c.actor.Org(), c.actor.PrincipalID(), c.idempotency, c.now, c.fingerprint,
 		c.result.status, c.result.etag, c.result.location, string(c.result.body))
-	return nil
 }
 
 type storedResult struct {

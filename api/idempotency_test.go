@@ -181,12 +181,16 @@ type hookedDB struct{ db.DB }
 
 type hookKey struct{}
 
-func (d hookedDB) Write(ctx context.Context, f func(db.Tx) error) error {
-	return d.DB.Write(ctx, func(tx db.Tx) error {
+func (d hookedDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	return d.DB.WriteIn(ctx, organization, func(tx db.Tx) error {
 		if err := f(tx); err != nil {
 			return err
 		}
 		if hook, is := ctx.Value(hookKey{}).(func() error); is {
+			// What was only queued is sent before.
+			if err := tx.QueryRow(ctx, "select 1").Scan(new(int)); err != nil {
+				return err
+			}
 			return hook()
 		}
 		return nil
@@ -238,7 +242,7 @@ func TestInProgressElsewhere(t *testing.T) {
 	o := apitest.New(t, hookedDB{d})
 	c := o.As(access.Member)
 	there := *c
-	there.Office = o.Replica(d)
+	there.Office = o.Replica(dbtest.Again(t, d))
 	entered, leave := make(chan struct{}), make(chan struct{})
 	wait := func() error {
 		close(entered)

@@ -52,11 +52,11 @@ func run(a *API, ctx context.Context, c *call) error {
 		again = true
 		return a.once(ctx, c, tx)
 	}
-	err := a.db.Write(ctx, write)
+	err := a.db.WriteIn(ctx, c.actor.Org(), write)
 	if errors.Is(err, db.ErrDuplicate) {
 		// Another call took the same unique value at the same moment. Now that
 		// it is there, the operation finds it and says so.
-		err = a.db.Write(ctx, write)
+		err = a.db.WriteIn(ctx, c.actor.Org(), write)
 	}
 	return err
 }

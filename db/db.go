@@ -34,6 +34,11 @@ type DB interface {
 	// nil only after the commit is durable. f may run more than once and must
 	// not have effects outside the transaction.
 	Write(ctx context.Context, f func(Tx) error) error
+	// WriteIn is Write for a change in one organization. On PostgreSQL calls
+	// that change the same organization at the same time are committed
+	// together, each undone alone where it fails; and f is first called with an
+	// Optimistic transaction.
+	WriteIn(ctx context.Context, organization int64, f func(Tx) error) error
 	// Listen calls f after each commit of a transaction, of any replica, that
 	// notified topic, and whenever a notification may have been missed, until
 	// ctx ends. It is a fast way to learn of a change and never a certain one:
@@ -68,6 +73,16 @@ type Tx interface {
 	// without waiting, and reports whether it got it. The lock ends with the
 	// transaction, also when the process dies.
 	Lock(ctx context.Context, key string) (bool, error)
+	// Optimistic reports whether f should not ask what it can suppose: that a
+	// lock is free, that a key is new. It Queues a statement that fails where
+	// that is not so, upon which f is called again, not Optimistic, and asks. So
+	// a change can be one round trip to PostgreSQL. An error that f returns
+	// after it was told so is not believed either. It is false on SQLite, where
+	// asking costs nothing.
+	Optimistic() bool
+	// QueueLock is Lock without asking: where another has the lock, the
+	// transaction fails and f is called again, not Optimistic.
+	QueueLock(key string)
 	// Snapshot makes all statements of a Read that follow see one moment: that
 	// of the first of them. It costs PostgreSQL one more round trip. Inside
 	// Write it does nothing.

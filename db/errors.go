@@ -64,7 +64,8 @@ func mapError(err error) error {
 		switch pg.Code {
 		case "23505": // unique_violation
 			return wrap(ErrDuplicate, err)
-		case "40001", "40P01": // serialization_failure, deadlock_detected
+		case "40001", "40P01", // serialization_failure, deadlock_detected
+			"22012": // division_by_zero, by which a supposition fails (see pgTx.supposeTick)
 			return wrap(ErrConflict, err)
 		case "22021", "22P05": // character_not_in_repertoire, untranslatable_character
 			return wrap(ErrText, err)

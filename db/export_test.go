@@ -11,3 +11,11 @@ func Waiting(d DB) int { return len(d.(*liteDB).write.line) }
 
 // Commits returns how often SQLite's writer has committed.
 func Commits(d DB) int64 { return d.(*liteDB).write.commits.Load() }
+
+// WaitingIn returns how many changes of an organization wait on PostgreSQL.
+func WaitingIn(d DB, organization int64) int {
+	l := &d.(*pgDB).lines
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting[organization])
+}

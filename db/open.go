@@ -31,8 +31,8 @@ type Options struct {
 	// Wait is how long a call waits for a connection before it is refused with
 	// ErrBusy; 0 is 5 seconds.
 	Wait time.Duration
-	// Grouped is told after each commit of SQLite's writer how many writes
-	// shared it. Nil is nobody.
+	// Grouped is told after each commit of SQLite's writer, and of a change in an
+	// organization on PostgreSQL, how many writes shared it. Nil is nobody.
 	Grouped func(writes int)
 	// NoSync leaves out SQLite's fsync: commits outlive the process but not the
 	// machine. For tests of everything but durability.

@@ -48,6 +48,7 @@ type pgDB struct {
 	// simple_protocol): a transaction pooler is between, which has no sessions
 	// that could be set or keep prepared statements.
 	pooled bool
+	lines  lines
 }
 
 func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err error) {
@@ -176,7 +177,17 @@ func (d *pgDB) Write(ctx context.Context, f func(Tx) error) error {
 		return ErrClosed
 	}
 	defer d.gate.leave()
-	return d.tries(ctx, func(try int) (again bool, err error) { return d.attempt(ctx, try, f) })
+	return d.write(ctx, 0, false, f)
+}
+
+// write runs f until it is committed, or fails for good.
+func (d *pgDB) write(ctx context.Context, organization int64, optimistic bool, f func(Tx) error) error {
+	if optimistic {
+		if again, err := d.attempt(ctx, organization, true, 0, f); !again {
+			return err
+		}
+	}
+	return d.tries(ctx, func(try int) (again bool, err error) { return d.attempt(ctx, organization, false, try, f) })
 }
 
 // tries calls f until it says that there is no use in calling it again, a
@@ -194,21 +205,50 @@ func (d *pgDB) tries(ctx context.Context, f func(try int) (again bool, err error
 	}
 }
 
-// attempt runs f in one transaction.
-func (d *pgDB) attempt(ctx context.Context, try int, f func(Tx) error) (again bool, err error) {
-	conn, err := d.acquire(ctx, d.writers)
+// attempt runs f in one transaction, and reports whether another one may end
+// otherwise.
+func (d *pgDB) attempt(ctx context.Context, organization int64, optimistic bool, try int, f func(Tx) error) (again bool, err error) {
+	tx, end, err := d.begin(ctx, organization, optimistic, try)
 	if err != nil {
 		return false, err
 	}
-	defer d.release(conn, d.writers, try)
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
-	defer cancel()
-	tx := &pgTx{conn: conn.Conn(), ctx: own, write: true, pooled: d.pooled}
-	defer tx.end()
+	defer end()
 	if err = f(tx); err == nil {
 		err = tx.commit()
 	}
-	return errors.Is(err, ErrConflict) || tx.lost(err), err
+	if err == nil {
+		d.lines.note(organization, tx.tick)
+	}
+	return tx.again(err), err
+}
+
+// begin returns a transaction on a connection of its own.
+func (d *pgDB) begin(ctx context.Context, organization int64, optimistic bool, try int) (tx *pgTx, end func(), err error) {
+	conn, err := d.acquire(ctx, d.writers)
+	if err != nil {
+		return nil, nil, err
+	}
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
+	tx = &pgTx{conn: conn.Conn(), ctx: own, write: true, pooled: d.pooled,
+		optimistic: optimistic, organization: organization, tick: d.lines.last(organization)}
+	return tx, func() {
+		tx.end()
+		cancel()
+		d.release(conn, d.writers, try)
+	}, nil
+}
+
+// again reports whether another attempt may end otherwise: who lost a race or
+// a connection, and who supposed wrongly or failed after supposing. It is
+// never so once a commit may have been carried out.
+func (t *pgTx) again(err error) bool {
+	switch {
+	case err == nil, errors.Is(err, ErrUnknownOutcome), errors.Is(err, ErrBusy):
+		return false
+	case errors.Is(err, ErrUnavailable):
+		return t.lost(err)
+	}
+	return errors.Is(err, ErrConflict) || t.supposed
 }
 
 // release gives a connection back. Where a second try met a lost connection

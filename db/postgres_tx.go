@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"kartei/clock"
 )
 
 // pgTx runs statements on one PostgreSQL connection. Statements wait in
@@ -26,6 +28,12 @@ type pgTx struct {
 	err   error
 	open  *pgRows
 	ended bool
+	// optimistic transactions suppose instead of asking; supposed is set once
+	// one did.
+	optimistic, supposed bool
+	// organization is that of WriteIn, tick the last one that is known of it.
+	organization int64
+	tick         clock.Micros
 	// answered is set once a statement's answer has come.
 	answered bool
 }
@@ -53,6 +61,9 @@ func (t *pgTx) ready(ctx context.Context) error {
 }
 
 func (t *pgTx) fail(err error) error {
+	if err == nil {
+		return nil
+	}
 	err = mapError(err)
 	if t.write && t.err == nil {
 		t.err = err
@@ -183,18 +194,86 @@ func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
 // when it commits.
 func (t *pgTx) Notify(topic string) { t.Queue("select pg_notify($1, '')", topic) }
 
+// Optimistic is true for the first try of a change. Who asks is taken to
+// suppose something, so that its failure is not believed.
+func (t *pgTx) Optimistic() bool {
+	t.supposed = t.supposed || t.optimistic
+	return t.optimistic
+}
+
+// supposeTick returns the tick that the clock will most probably give, and
+// queues a statement that gives it that, or divides by zero.
+func (t *pgTx) supposeTick(organization int64, now clock.Micros) clock.Micros {
+	tick := now
+	if organization == t.organization {
+		tick = max(now, t.tick+1)
+	}
+	t.noteTick(organization, tick)
+	t.supposed = true
+	t.Queue("update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) where organization = $1", organization, int64(tick))
+	return tick
+}
+
+func (t *pgTx) noteTick(organization int64, tick clock.Micros) {
+	if organization == t.organization {
+		t.tick = tick
+	}
+}
+
+// QueueLock divides by zero where another has the lock.
+func (t *pgTx) QueueLock(key string) {
+	t.supposed = true
+	t.Queue("select 1 / (case when pg_try_advisory_xact_lock($1) then 1 else 0 end)", lockNumber(key))
+}
+
+// lockNumber tells keys apart by 64 bits of their hash, so that the number is
+// not one that a client can aim at another's key. Two keys that collide lock
+// each other out, which a caller cannot tell from one that is in use.
+func lockNumber(key string) int64 {
+	hash := sha256.Sum256([]byte(key))
+	return int64(binary.BigEndian.Uint64(hash[:]))
+}
+
 // Lock takes an advisory lock, which the server drops with the transaction.
-// Keys are told apart by 64 bits of their hash; two that collide lock each
-// other out, which a caller cannot tell from one that is in use.
 func (t *pgTx) Lock(ctx context.Context, key string) (bool, error) {
 	if !t.write {
 		return false, errReadOnly
 	}
-	// The number must not be one that a client can aim at another's key.
-	hash := sha256.Sum256([]byte(key))
 	var got bool
-	err := t.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", int64(binary.BigEndian.Uint64(hash[:]))).Scan(&got)
+	err := t.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", lockNumber(key)).Scan(&got)
 	return got, err
+}
+
+// flush sends what waits.
+func (t *pgTx) flush() error {
+	if t.open != nil {
+		t.open.Close()
+	}
+	if t.err != nil || len(t.pending) == 0 {
+		return t.err
+	}
+	b, waiting := t.batch()
+	results := t.conn.SendBatch(t.ctx, b)
+	err := skip(results, waiting)
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
+	return t.fail(err)
+}
+
+// undo takes back what was done since the savepoint, and fails where the server
+// never got to it.
+func (t *pgTx) undo() error {
+	if t.open != nil {
+		t.open.Close()
+	}
+	sent := len(t.pending) == 0 || t.pending[0].query != savepoint
+	t.err, t.pending = nil, nil
+	if !sent {
+		return nil
+	}
+	_, err := t.conn.Exec(t.ctx, "rollback to "+savepoint+"; "+releaseSavepoint)
+	return t.fail(err)
 }
 
 // commit sends what waits and the commit in one round trip.

@@ -249,6 +249,11 @@ func (d *liteDB) Write(ctx context.Context, f func(Tx) error) error {
 	return err
 }
 
+// WriteIn is Write: all writes of a SQLite data base are grouped.
+func (d *liteDB) WriteIn(ctx context.Context, _ int64, f func(Tx) error) error {
+	return d.Write(ctx, f)
+}
+
 // Listen waits for nothing: no other process changes the data.
 func (d *liteDB) Listen(ctx context.Context, _ string, _ func()) { <-ctx.Done() }
 

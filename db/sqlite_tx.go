@@ -190,6 +190,12 @@ func (t *liteTx) finish() error {
 // Notify does nothing: there is no other process to wake.
 func (t *liteTx) Notify(string) {}
 
+// Optimistic is false: asking costs nothing here.
+func (t *liteTx) Optimistic() bool { return false }
+
+// QueueLock always succeeds, as Lock does.
+func (t *liteTx) QueueLock(string) {}
+
 // Lock always succeeds: a SQLite data base has one writer, so whoever runs
 // holds every lock until its transaction ends.
 func (t *liteTx) Lock(ctx context.Context, _ string) (bool, error) {

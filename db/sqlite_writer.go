@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,14 +37,14 @@ type liteWriter struct {
 	conn  *sqlite.Conn
 	log   *slog.Logger
 	told  func(writes int)
-	line  chan *liteOp
-	alone chan *liteOp
+	line  chan *operation
+	alone chan *operation
 	stop  chan struct{}
 	ended chan struct{}
 
 	// The group that is running. Only the writer's goroutine touches these.
-	group   []*liteOp
-	refused []*liteOp // failed after others of the group had changed something
+	group   []*operation
+	refused []*operation // failed after others of the group had changed something
 	started time.Time
 	commits atomic.Int64
 
@@ -56,33 +54,13 @@ type liteWriter struct {
 	checkpointDone sync.WaitGroup
 }
 
-// liteOp is one call of Write on its way.
-type liteOp struct {
-	f func(Tx) error
-	// alone, in place of f, runs outside any transaction.
-	alone func(*sqlite.Conn) error
-	state atomic.Int32
-	done  chan struct{}
-
-	// Written before done is closed.
-	err      error
-	panicked *Panic
-	exited   bool
-}
-
-const (
-	opWaiting = iota
-	opRunning
-	opGivenUp
-)
-
 func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
 		log:           opts.Logger,
 		told:          opts.Grouped,
-		line:          make(chan *liteOp, opts.Line),
-		alone:         make(chan *liteOp),
+		line:          make(chan *operation, opts.Line),
+		alone:         make(chan *operation),
 		stop:          make(chan struct{}),
 		ended:         make(chan struct{}),
 		checkpoints:   checkpoints,
@@ -97,7 +75,7 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options) *liteWriter {
 
 // do runs f in the next group and returns after its commit.
 func (w *liteWriter) do(ctx context.Context, f func(Tx) error) error {
-	op := &liteOp{f: f, done: make(chan struct{})}
+	op := &operation{f: f, done: make(chan struct{})}
 	select {
 	case w.line <- op:
 	default:
@@ -108,7 +86,7 @@ func (w *liteWriter) do(ctx context.Context, f func(Tx) error) error {
 
 // doAlone runs f between two groups, outside any transaction.
 func (w *liteWriter) doAlone(ctx context.Context, f func(*sqlite.Conn) error) error {
-	op := &liteOp{alone: f, done: make(chan struct{})}
+	op := &operation{alone: f, done: make(chan struct{})}
 	select {
 	case w.alone <- op:
 		return op.wait(ctx)
@@ -117,26 +95,6 @@ func (w *liteWriter) doAlone(ctx context.Context, f func(*sqlite.Conn) error) er
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// wait returns what became of the operation. A panic or runtime.Goexit of its
-// function happens here once more, in the goroutine that it belongs to.
-func (op *liteOp) wait(ctx context.Context) error {
-	select {
-	case <-op.done:
-	case <-ctx.Done():
-		if op.state.CompareAndSwap(opWaiting, opGivenUp) {
-			return ctx.Err()
-		}
-		<-op.done
-	}
-	switch {
-	case op.panicked != nil:
-		panic(op.panicked)
-	case op.exited:
-		runtime.Goexit()
-	}
-	return op.err
 }
 
 // close stops the writer. No call may be running.
@@ -190,7 +148,7 @@ func (w *liteWriter) runWaiting() {
 }
 
 // run runs one operation inside the group's transaction.
-func (w *liteWriter) run(op *liteOp) {
+func (w *liteWriter) run(op *operation) {
 	if !op.state.CompareAndSwap(opWaiting, opRunning) {
 		return // its caller has gone
 	}
@@ -220,21 +178,6 @@ func (w *liteWriter) run(op *liteOp) {
 	w.group = append(w.group, op)
 }
 
-// call runs the function, and keeps what it throws.
-func (op *liteOp) call(tx Tx) (err error) {
-	op.exited = true
-	defer func() {
-		if v := recover(); v != nil {
-			op.exited = false
-			op.panicked = &Panic{Value: v, Stack: debug.Stack()}
-			err = op.panicked
-		}
-	}()
-	err = op.f(tx)
-	op.exited = false
-	return err
-}
-
 // begin opens the group's transaction, or a savepoint in it where others are
 // in the group already.
 func (w *liteWriter) begin() (joins bool, err error) {
@@ -248,7 +191,7 @@ func (w *liteWriter) begin() (joins bool, err error) {
 // undo takes back what a failed operation did, and nothing else. Where others
 // of the group have changed something, it may have failed because of that (a
 // record that one of them deleted), so it is told after their commit.
-func (w *liteWriter) undo(op *liteOp, cause error) {
+func (w *liteWriter) undo(op *operation, cause error) {
 	op.err = cause
 	if len(w.group) == 0 {
 		defer op.finish(cause)
@@ -286,13 +229,13 @@ func (w *liteWriter) commit() {
 	}
 	w.commits.Add(1)
 	w.told(len(w.group))
-	w.answer(func(op *liteOp) error { return op.err })
+	w.answer(func(op *operation) error { return op.err })
 	w.watchLog()
 }
 
 // answer tells everyone in the group what became of their operation.
-func (w *liteWriter) answer(result func(*liteOp) error) {
-	for _, list := range [][]*liteOp{w.group, w.refused} {
+func (w *liteWriter) answer(result func(*operation) error) {
+	for _, list := range [][]*operation{w.group, w.refused} {
 		for _, op := range list {
 			op.finish(result(op))
 		}
@@ -309,12 +252,7 @@ func (w *liteWriter) failGroup(cause error) {
 	}
 	cause = fmt.Errorf("db: nothing was stored, the commit failed: %w", cause)
 	w.log.Error("commit failed", "writes", len(w.group), "error", cause)
-	w.answer(func(*liteOp) error { return cause })
-}
-
-func (op *liteOp) finish(err error) {
-	op.err = err
-	close(op.done)
+	w.answer(func(*operation) error { return cause })
 }
 
 func (w *liteWriter) statement(sql string) error {

@@ -204,7 +204,8 @@ func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P) err
 			wrong = append(wrong, fault.Field{Name: r.Field, Code: fault.FieldNotFound})
 		}
 	}
-	if s.ExternalID != nil && (old.ExternalID == nil || *old.ExternalID != *s.ExternalID) {
+	// Where the id is supposed to be free, its unique index tells otherwise.
+	if s.ExternalID != nil && (old.ExternalID == nil || *old.ExternalID != *s.ExternalID) && !c.Tx.Optimistic() {
 		var one int64
 		err := c.Tx.QueryRow(ctx, k.sql.external, c.Actor.Org(), *s.ExternalID).Scan(&one)
 		if err == nil {
