@@ -21,8 +21,10 @@ import (
 var floors = [][]string{
 	// Words that everyone uses; they know nothing of the product.
 	{"clock", "id", "fault", "masterkey", "telemetry", "api/openapi", "api/pattern", "db/sqlite"},
-	// The two engines, the points, the listeners.
-	{"db", "limit", "serve"},
+	// The two engines, the listeners.
+	{"db", "serve"},
+	// The points.
+	{"limit"},
 	// Who is calling, finding words, who called when, settings.
 	{"access", "search", "requestlog", "config"},
 	// What an operation is handed; what is kept how long; administration.

@@ -40,6 +40,10 @@ func (a *API) answer(c *call, err error) *Response {
 	code := ""
 	if err == nil {
 		r.Status, r.Body = c.result.status, c.result.body
+		if c.charged.Reads {
+			c.returned = c.result.records
+			c.decision.Returned(c.returned)
+		}
 	} else if err == errNotModified {
 		r.Status = 304
 	} else {

@@ -47,6 +47,9 @@ type Options struct {
 	CursorKey []byte
 	// DocsBase is the address below which /problems/{CODE} is found.
 	DocsBase string
+	// MaxCalls is how many calls may be answered at the same time; one more is
+	// 429 OVERLOADED. Zero is 1,024.
+	MaxCalls int
 	// Observe, if set, is told of every answer.
 	Observe func(Observation)
 }
@@ -76,11 +79,13 @@ type API struct {
 	versions map[string]*served
 	// names are those of the versions, the oldest first; current is the newest
 	// that is no candidate, in which is answered who named none.
-	names   []string
-	current string
-	busy    inFlight
-	pending atomic.Bool
-	paused  atomic.Bool
+	names    []string
+	current  string
+	busy     inFlight
+	pending  atomic.Bool
+	paused   atomic.Bool
+	maxCalls int64
+	inFlight atomic.Int64
 	// declared is what the limit headers say before a caller is known.
 	declared limit.Decision
 }
@@ -100,8 +105,11 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	a.services.OpenAPI = a.document
-	a.declared, err = o.Limiter.Take(context.Background(), limit.Charge{})
-	return a, err
+	a.declared = o.Limiter.Declared(limit.Charge{})
+	if a.maxCalls = int64(o.MaxCalls); a.maxCalls == 0 {
+		a.maxCalls = 1024
+	}
+	return a, nil
 }
 
 // serve compiles the documents of the versions.

@@ -15,14 +15,23 @@ const pauseRetry = time.Minute
 // migration rarely takes longer.
 const pendingRetry = time.Second
 
+// fullRetry is what a full instance asks clients to wait.
+const fullRetry = time.Second
+
 // available refuses every call while the instance is not ready, or the
-// operator has paused the API.
+// operator has paused the API, and those for which it has no room: a call that
+// is refused at once costs less than one that waits in a line without end.
+// Neither says anything of the caller, so it comes before all other checks and
+// does not count for the lock.
 func available(a *API, _ context.Context, _ *call) error {
 	if a.pending.Load() {
 		return &fault.Fault{Code: fault.InstancePending, RetryAfter: pendingRetry}
 	}
 	if a.paused.Load() {
 		return &fault.Fault{Code: fault.APIPaused, RetryAfter: pauseRetry}
+	}
+	if a.inFlight.Load() > a.maxCalls {
+		return &fault.Fault{Code: fault.Overloaded, RetryAfter: fullRetry}
 	}
 	return nil
 }

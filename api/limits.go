@@ -14,7 +14,8 @@ const searchCost = 5
 // limits charges the call, before it does anything.
 func limits(a *API, ctx context.Context, c *call) error {
 	var err error
-	c.decision, err = a.limiter.Take(ctx, c.charge())
+	c.charged = c.charge()
+	c.decision, err = a.limiter.Take(ctx, c.charged)
 	if err != nil {
 		return err
 	}
@@ -28,6 +29,14 @@ func limits(a *API, ctx context.Context, c *call) error {
 	return &fault.Fault{
 		Code: code, RetryAfter: c.decision.RetryAfter,
 		Extra: map[string]any{"violated-policies": c.decision.Violated},
+	}
+}
+
+// settle ends a call that was charged: it runs no more, and what it returned
+// is counted. A refusal took nothing.
+func (a *API) settle(c *call) {
+	if c.decision.Statuses != nil && c.decision.Violated == nil {
+		a.limiter.Done(c.charged, &c.decision, c.returned)
 	}
 }
 

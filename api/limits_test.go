@@ -2,16 +2,23 @@ package api_test
 
 import (
 	"fmt"
+	"io"
 	"maps"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"kartei/access"
 	"kartei/apitest"
+	"kartei/db"
+	"kartei/dbtest"
 	"kartei/limit"
+
+	"github.com/dunglas/httpsfv"
 )
 
 // remaining asks how many points the caller's key has left; that costs one.
@@ -104,6 +111,231 @@ func TestWalkCost(t *testing.T) {
 			t.Errorf("%s refused cost %v, want %d", op.ID, got, op.Cost)
 		}
 	}
+}
+
+// left of every policy, as GET /rate_limit tells it; asking costs one point.
+func allLeft(t testing.TB, c *apitest.Client) map[string]int {
+	t.Helper()
+	all := map[string]int{}
+	for _, p := range c.Do("GET", "/rate_limit", nil).Want(200).JSON()["policies"].([]any) {
+		p := p.(map[string]any)
+		all[p["name"].(string)] = int(p["remaining"].(float64))
+	}
+	return all
+}
+
+// TestWalkLevels checks what each row takes from every level: its cost from
+// the key, the principal and the organization, one write, one delete, the
+// records that it returned.
+func TestWalkLevels(t *testing.T) {
+	o := office(t, apitest.Metered())
+	for op := range built() {
+		c := o.As(access.Member)
+		at, body := path(t, c, op), example(t, op)
+		o.Clock.Advance(2 * time.Minute)
+		before := allLeft(t, c)
+		a := c.Do(op.Method, at, body, "If-Match", "*").Want(op.Run.Status())
+		after := allLeft(t, c)
+		want := map[string]int{"key": int(op.Cost) + 1, "principal": int(op.Cost) + 1, "organization": int(op.Cost) + 1}
+		if op.Writes() {
+			want["writes"] = 1
+		}
+		if op.Method == "DELETE" {
+			want["deletes"], want["deletes-day"] = 1, 1
+		}
+		if op.Scope != "" && op.Method == "GET" {
+			switch v := a.JSON(); {
+			case v["data"] != nil:
+				want["outflow"] = len(a.Data())
+			case v["object"] != nil:
+				want["outflow"] = 1
+			}
+		}
+		for name, n := range before {
+			if took := n - after[name]; took != want[name] {
+				t.Errorf("%s took %d of %s, want %d", op.ID, took, name, want[name])
+			}
+		}
+		names := "key concurrency principal organization"
+		if op.Writes() {
+			names += " writes"
+		}
+		if op.Method == "DELETE" {
+			names += " deletes deletes-day"
+		}
+		if op.Scope != "" && !op.Writes() {
+			names += " outflow"
+		}
+		list, err := httpsfv.UnmarshalList(a.Header["Ratelimit-Policy"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var declared []string
+		for _, m := range list {
+			declared = append(declared, m.(httpsfv.Item).Value.(string))
+		}
+		wanted := strings.Fields(names)
+		slices.Sort(declared)
+		slices.Sort(wanted)
+		if !slices.Equal(declared, wanted) {
+			t.Errorf("%s declares %v, want %v", op.ID, declared, wanted)
+		}
+	}
+}
+
+// TestNotModifiedReturnsNothing: who has the record already is sent none.
+func TestNotModifiedReturnsNothing(t *testing.T) {
+	c := office(t, apitest.Metered()).As(access.Member)
+	at := "/contacts/" + c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+	c.Do("GET", at, nil, "If-None-Match", `"r1"`).Want(304)
+	if n := allLeft(t, c)["outflow"]; n != 10_000 {
+		t.Errorf("%d left", n)
+	}
+	c.Do("GET", at, nil).Want(200)
+	if n := allLeft(t, c)["outflow"]; n != 9_999 {
+		t.Errorf("%d left", n)
+	}
+}
+
+// hang starts a POST whose body does not come, and returns how to end it.
+func hang(t testing.TB, c *apitest.Client) (end func()) {
+	t.Helper()
+	body, sender := io.Pipe()
+	reading := make(chan struct{})
+	r := c.Request("POST", "/contacts", "")
+	r.Body, r.ContentLength = &slow{body, sync.OnceFunc(func() { close(reading) })}, -1
+	r.Header.Set("Content-Type", "application/json")
+	ended := make(chan int)
+	go func() {
+		w := httptest.NewRecorder()
+		c.Handler.ServeHTTP(w, r)
+		ended <- w.Code
+	}()
+	<-reading
+	return func() {
+		t.Helper()
+		io.WriteString(sender, `{"lastName":"Berg"}`)
+		sender.Close()
+		if status := <-ended; status != 201 {
+			t.Errorf("the call that hung ended with %d", status)
+		}
+	}
+}
+
+type slow struct {
+	*io.PipeReader
+	reading func()
+}
+
+func (s *slow) Read(b []byte) (int, error) {
+	s.reading()
+	return s.PipeReader.Read(b)
+}
+
+// TestConcurrencyOfCallsThatHang: six calls of a key may run, a seventh is
+// refused until one of them ends.
+func TestConcurrencyOfCallsThatHang(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Metered())
+		c, other := o.As(access.Member), o.As(access.Member)
+		var ends []func()
+		for range 6 {
+			ends = append(ends, hang(t, c))
+		}
+		a := c.Do("GET", "/contacts", nil).Want(429, "RATE_LIMITED")
+		if got := fmt.Sprint(a.JSON()["violated-policies"]); got != "[concurrency]" || a.Header.Get("Retry-After") != "1" || a.Header.Get("RateLimit") != `"concurrency";r=0;t=1` {
+			t.Errorf("%s, Retry-After %q, RateLimit %q", got, a.Header.Get("Retry-After"), a.Header.Get("RateLimit"))
+		}
+		other.Do("GET", "/contacts", nil).Want(200)
+		ends[2]()
+		c.Do("GET", "/contacts", nil).Want(200)
+		if n := allLeft(t, c)["concurrency"]; n != 1 {
+			t.Errorf("%d left while five run", n)
+		}
+		for _, end := range slices.Delete(ends, 2, 3) {
+			end()
+		}
+		if n := allLeft(t, c)["concurrency"]; n != 6 {
+			t.Errorf("%d left", n)
+		}
+	})
+}
+
+// TestOverloaded: a full instance answers at once, whoever asks, and is open
+// again when a call ends.
+func TestOverloaded(t *testing.T) {
+	o := office(t, apitest.Metered(), apitest.MaxCalls(3), apitest.Replicas(1))
+	c := o.As(access.Member)
+	ends := []func(){hang(t, c), hang(t, c), hang(t, c)}
+	for _, call := range []struct{ method, path string }{{"GET", "/me"}, {"POST", "/contacts"}, {"GET", "/nowhere"}} {
+		a := c.Do(call.method, call.path, nil).Want(429, "OVERLOADED")
+		checkProblem(t, a, call.path, false)
+		checkHeaders(t, call.path, a)
+		if a.Header.Get("Retry-After") != "1" || a.JSON()["retryAfterMs"] != 1000.0 {
+			t.Errorf("Retry-After %q, retryAfterMs %v", a.Header.Get("Retry-After"), a.JSON()["retryAfterMs"])
+		}
+	}
+	before := o.Clock.Now()
+	ends[0]()
+	left := allLeft(t, c)
+	if left["key"] != 600-3*5-1 || !o.Clock.Now().Equal(before) {
+		t.Errorf("what was shed took points: %v", left)
+	}
+	ends[1]()
+	ends[2]()
+}
+
+// TestLockOfAKey: the 51st refusal within a minute locks the key.
+func TestLockOfAKey(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "writes", Quota: 1, Capacity: 1}))
+		c := o.As(access.Member)
+		c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
+		for range 50 {
+			c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(429, "RATE_LIMITED")
+		}
+		c.Do("GET", "/me", nil).Want(200)
+		c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(429, "RATE_LIMITED")
+		o.Clock.Advance(299 * time.Second)
+		a := c.Do("GET", "/me", nil).Want(429, "RATE_LIMITED")
+		if a.Header.Get("Retry-After") != "1" || a.Header.Get("RateLimit") != `"key";r=0;t=1` || fmt.Sprint(a.JSON()["violated-policies"]) != "[key]" {
+			t.Errorf("Retry-After %q, RateLimit %q: %s", a.Header.Get("Retry-After"), a.Header.Get("RateLimit"), a.Body)
+		}
+		o.As(access.Member).Do("GET", "/me", nil).Want(200)
+		o.Clock.Advance(time.Second)
+		c.Do("GET", "/me", nil).Want(200)
+	})
+}
+
+// TestQuotaExhausted: what counts by the day or the hour is QUOTA_EXHAUSTED,
+// and only what it counts is refused.
+func TestQuotaExhausted(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "deletes-day", Quota: 1, Capacity: 1}, limit.Override{Name: "outflow", Quota: 2, Capacity: 2}))
+		c := o.As(access.Member)
+		made := make([]string, 3)
+		for i := range made {
+			made[i] = "/contacts/" + c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		}
+		c.Do("DELETE", made[0], nil, "If-Match", "*").Want(204)
+		a := c.Do("DELETE", made[1], nil, "If-Match", "*").Want(429, "QUOTA_EXHAUSTED")
+		if a.Header.Get("Retry-After") != "86400" || a.Header.Get("RateLimit") != `"deletes-day";r=0;t=86400` {
+			t.Errorf("Retry-After %q, RateLimit %q", a.Header.Get("Retry-After"), a.Header.Get("RateLimit"))
+		}
+		if b := c.Do("GET", "/contacts", nil).Want(200); b.Header.Get("RateLimit") != `"outflow";r=0;t=3600` {
+			t.Errorf("RateLimit %q after two of two records", b.Header.Get("RateLimit"))
+		}
+		a = c.Do("GET", made[1], nil).Want(429, "QUOTA_EXHAUSTED")
+		if a.Header.Get("Retry-After") != "3600" || fmt.Sprint(a.JSON()["violated-policies"]) != "[outflow]" {
+			t.Errorf("Retry-After %q: %s", a.Header.Get("Retry-After"), a.Body)
+		}
+		c.Do("PATCH", made[1], `{"lastName":"Tal"}`, "If-Match", "*").Want(200)
+		o.Clock.Advance(time.Hour)
+		c.Do("GET", made[1], nil).Want(200)
+		c.Do("DELETE", made[1], nil, "If-Match", "*").Want(429, "QUOTA_EXHAUSTED")
+		o.Clock.Advance(23 * time.Hour)
+		c.Do("DELETE", made[1], nil, "If-Match", "*").Want(204)
+	})
 }
 
 func TestSearchCost(t *testing.T) {

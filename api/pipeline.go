@@ -21,7 +21,7 @@ import (
 // an error ends the call. The order is part of the contract: it decides which
 // of several faults a client is told of.
 var path = [...]stage{
-	available,    // the operator has not paused the API, else 503
+	available,    // the instance is ready, not paused (503) and not full (429)
 	route,        // path and method name a row of the table, else 404 or 405
 	authenticate, // the credential is good, else 401
 	gate,         // the organization lets its API be used, else 401 or 403
@@ -86,7 +86,9 @@ type call struct {
 	refusal  *access.Refusal // authenticate: what the request log is told
 	version  string
 	rules    *rules
+	charged  limit.Charge // limits
 	decision limit.Decision
+	returned int // answer: records
 	statuses [8]limit.Status
 
 	parameters  []parameter // decode
@@ -111,7 +113,11 @@ type call struct {
 // the answer's headers; nil makes a new map.
 func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *Response {
 	c := a.begin(r, header)
-	return a.answer(c, a.walk(ctx, c))
+	a.inFlight.Add(1)
+	defer a.inFlight.Add(-1)
+	response := a.answer(c, a.walk(ctx, c))
+	a.settle(c)
+	return response
 }
 
 func (a *API) begin(r *Request, header map[string][]string) *call {

@@ -53,15 +53,20 @@ type Office struct {
 	Logged *bytes.Buffer
 
 	versions []api.Version
+	// Limits counts the calls of this replica.
+	Limits *limit.Ledger
+
+	options options
 }
 
 // Option changes what an office is made of.
 type Option func(*options)
 
 type options struct {
-	metered  bool
+	limits   limit.Config
 	replicas int
 	versions []api.Version
+	maxCalls int
 }
 
 // Replicas says how many replicas answer the calls of an office on PostgreSQL
@@ -69,8 +74,19 @@ type options struct {
 // Tests that reach into one API say 1.
 func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
 
-// Metered makes the limits count.
-func Metered() Option { return func(o *options) { o.metered = true } }
+// Metered makes the limits count, with other numbers for some of them.
+func Metered(overrides ...limit.Override) Option {
+	return func(o *options) {
+		policies, err := limit.With(overrides...)
+		if err != nil {
+			panic(err)
+		}
+		o.limits = limit.Config{Metered: true, Policies: policies}
+	}
+}
+
+// MaxCalls says how many calls one replica answers at the same time.
+func MaxCalls(n int) Option { return func(o *options) { o.maxCalls = n } }
 
 // Versions are served instead of those of production.
 func Versions(v ...api.Version) Option { return func(o *options) { o.versions = v } }
@@ -90,7 +106,8 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	office.Directory = office.directory()
 	office.Log = requestlog.New(d, c)
 	t.Cleanup(func() { office.Log.Close(context.Background()) })
-	office.open(limit.Config{Metered: o.metered, Policies: limit.Policies()})
+	office.options = o
+	office.open()
 	office.inTurn(o.replicas)
 	office.ID, office.SandboxID = office.Organization("Kanzlei Morgenstern")
 	return office
@@ -120,11 +137,12 @@ func (o *Office) directory() *access.Directory {
 }
 
 // open makes the API of the office and its door.
-func (o *Office) open(limits limit.Config) {
+func (o *Office) open() {
 	o.Helper()
+	o.count()
 	a, err := api.New(api.Options{
 		DB: o.DB, Access: o.Directory, Log: o.Log, Clock: o.Clock,
-		Limiter:   limit.New(limits, o.Clock),
+		Limiter: o.Limits, MaxCalls: o.options.maxCalls,
 		Logger:    slog.New(slog.NewTextHandler(o.Logged, nil)),
 		Versions:  o.versions,
 		CursorKey: bytes.Repeat([]byte{7}, 32),
@@ -139,6 +157,30 @@ func (o *Office) open(limits limit.Config) {
 	})
 }
 
+// count makes the limiter, which on PostgreSQL shares its counts with the
+// other replicas of the office.
+func (o *Office) count() {
+	o.Helper()
+	o.Limits = limit.Open(o.options.limits, o.Clock, limit.Options{
+		DB: o.DB, Replica: fmt.Sprintf("replica%d", replicas.Add(1)), Logger: slog.New(slog.DiscardHandler),
+	})
+	if err := o.Limits.Start(context.Background()); err != nil {
+		o.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		o.Limits.Run(ctx)
+	}()
+	o.Cleanup(func() {
+		stop()
+		<-ended
+	})
+}
+
+var replicas atomic.Int64
+
 // Replica returns the same office as a second process would serve it: another
 // API and another directory, on the same data base, reached through d.
 func (o *Office) Replica(d db.DB) *Office {
@@ -146,7 +188,7 @@ func (o *Office) Replica(d db.DB) *Office {
 	r := *o
 	r.DB, r.Logged = d, new(bytes.Buffer)
 	r.Directory = r.directory()
-	r.open(limit.Config{Policies: limit.Policies()})
+	r.open()
 	return &r
 }
 

@@ -78,11 +78,7 @@ type server struct {
 func raised() []string {
 	var list []string
 	for _, p := range limit.Policies() {
-		quota := int64(10_000_000_000)
-		if p.Window >= time.Hour {
-			quota = 20_000_000
-		}
-		list = append(list, fmt.Sprintf("%s=%d", p.Name, quota))
+		list = append(list, fmt.Sprintf("%s=%d", p.Name, int64(10_000_000_000)))
 	}
 	return list
 }

@@ -38,9 +38,17 @@ type Server struct {
 
 	Environment Environment `name:"environment" default:"production" placeholder:"production|rc" help:"What the instance is: rc, a release candidate, also serves the versions of the API that are not released yet."`
 
-	Metered bool             `name:"metered" default:"true" negatable:"" help:"Count calls against the limits."`
-	Limit   []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." help:"Another number for a limit, for example key=3000/6000."`
-	Guesses int              `name:"guesses" default:"30" placeholder:"N" help:"Refused credentials that one address may present in a minute."`
+	Metered        bool             `name:"metered" default:"true" negatable:"" help:"Count calls against the limits."`
+	Limit          []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." help:"Another number for a limit, for example key=3000/6000."`
+	LockAfter      int              `name:"lock-after" default:"50" placeholder:"N" help:"429 answers that a key may get in --lock-window before it is locked."`
+	LockWindow     Duration         `name:"lock-window" default:"1m" placeholder:"TIME" help:"In what time --lock-after is counted."`
+	LockTime       Duration         `name:"lock-time" default:"5m" placeholder:"TIME" help:"How long a key stays locked."`
+	KeyShare       int              `name:"key-share" default:"50" placeholder:"PERCENT" help:"How much of the organization's points one key may take."`
+	AlertAt        int              `name:"alert-at" default:"80" placeholder:"PERCENT" help:"How much of a day or hour quota may be used before its owner and the admins are told."`
+	PauseExhausted bool             `name:"pause-exhausted-keys" negatable:"" help:"Pause a key that has used up deletes-day, until it is resumed by hand."`
+	MaxCalls       int              `name:"max-calls" default:"1024" placeholder:"N" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
+
+	Guesses int `name:"guesses" default:"30" placeholder:"N" help:"Refused credentials that one address may present in a minute."`
 
 	ReadHeaderTimeout        Duration `name:"read-header-timeout" default:"10s" placeholder:"TIME" help:"How long a client may take to send the head of a request."`
 	BodyTimeout              Duration `name:"body-timeout" default:"30s" placeholder:"TIME" help:"How long a client may take to send a whole request."`
@@ -64,6 +72,14 @@ func (s *Server) Check() error {
 		return errors.New("--tls-cert and --tls-key belong together: set both or neither")
 	case s.WriteTimeout < s.BodyTimeout:
 		return fmt.Errorf("--write-timeout (%s) is shorter than --body-timeout (%s): no answer could follow a slow request", s.WriteTimeout, s.BodyTimeout)
+	case s.LockAfter < 1:
+		return fmt.Errorf("--lock-after: %d is too small; accepted is 1 or more", s.LockAfter)
+	case s.KeyShare < 1 || s.KeyShare > 100:
+		return fmt.Errorf("--key-share: %d is not a share; accepted is 1 to 100", s.KeyShare)
+	case s.AlertAt < 1 || s.AlertAt > 100:
+		return fmt.Errorf("--alert-at: %d is not a share; accepted is 1 to 100", s.AlertAt)
+	case s.MaxCalls < 1:
+		return fmt.Errorf("--max-calls: %d is too small; accepted is 1 or more", s.MaxCalls)
 	case s.Guesses < 1:
 		return fmt.Errorf("--guesses: %d is too small; accepted is 1 or more", s.Guesses)
 	case s.MaxConnections < 1:
@@ -82,7 +98,10 @@ func (s *Server) Check() error {
 // Limits returns the limits that are in force.
 func (s *Server) Limits() (limit.Config, error) {
 	policies, err := limit.With(s.Limit...)
-	return limit.Config{Metered: s.Metered, Policies: policies}, err
+	return limit.Config{
+		Metered: s.Metered, Policies: policies, Share: int64(s.KeyShare), AlertAt: int64(s.AlertAt), Exhausted: s.PauseExhausted,
+		LockAfter: int64(s.LockAfter), LockWindow: time.Duration(s.LockWindow), LockTime: time.Duration(s.LockTime),
+	}, err
 }
 
 // MasterKey returns the path of the master key that is in force.

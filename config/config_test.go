@@ -129,7 +129,7 @@ func TestRedacted(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	good := Server{Guesses: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
+	good := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
 	if err := good.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +137,10 @@ func TestCheck(t *testing.T) {
 		"--tls-cert":                    func(s *Server) { s.TLSCert = "x" },
 		"--write-timeout":               func(s *Server) { s.BodyTimeout = 2 },
 		"--guesses":                     func(s *Server) { s.Guesses = 0 },
+		"--lock-after":                  func(s *Server) { s.LockAfter = 0 },
+		"--key-share":                   func(s *Server) { s.KeyShare = 101 },
+		"--alert-at":                    func(s *Server) { s.AlertAt = 0 },
+		"--max-calls":                   func(s *Server) { s.MaxCalls = 0 },
 		"--max-connections:":            func(s *Server) { s.MaxConnections = 0 },
 		"--max-connections-per-address": func(s *Server) { s.MaxConnectionsPerAddress = 0 },
 		"--max-header-bytes":            func(s *Server) { s.MaxHeaderBytes = 10 },

@@ -3,11 +3,14 @@ package instance
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +61,7 @@ type Instance struct {
 	logger    *slog.Logger
 	key       *masterkey.Key
 	metrics   *telemetry.Metrics
+	limits    *limit.Ledger
 	readiness telemetry.Readiness
 	migrated  atomic.Bool
 	public    *serve.Server
@@ -164,9 +168,13 @@ func (i *Instance) wire(context.Context) error {
 	}
 	i.Directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Server))
 	i.Log = requestlog.New(i.DB, i.clock)
+	i.limits = limit.Open(limits, i.clock, limit.Options{
+		DB: i.DB, Replica: i.replica(), ServerTime: i.clock == clock.System, Logger: i.logger,
+	})
 	i.API, err = api.New(api.Options{
 		DB: i.DB, Access: i.Directory, Log: i.Log, Clock: i.clock, Logger: i.logger,
-		Limiter:   countedLimiter{limit.New(limits, i.clock), i.metrics},
+		Limiter:   countedLimiter{i.limits, i.metrics},
+		MaxCalls:  i.config.Server.MaxCalls,
 		Versions:  api.VersionsIn(string(i.config.Server.Environment)),
 		CursorKey: i.key.Derive("cursors"),
 		DocsBase:  i.BaseURL,
@@ -191,6 +199,9 @@ func (i *Instance) migrate(ctx context.Context) error {
 	began := i.clock.Now()
 	schema, err := db.Migrate(ctx, i.DB)
 	if err != nil {
+		return err
+	}
+	if err := i.limits.Start(ctx); err != nil {
 		return err
 	}
 	paused, err := isPaused(ctx, i.DB)
@@ -219,6 +230,7 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() {
 		i.Directory.Run(ctx, func(err error) { i.logger.Error("last uses not written", "error", err) })
 	})
+	i.ground.Go(func() { i.limits.Run(ctx) })
 	i.ground.Go(func() { retention.New(i.DB, i.clock, retention.Rules).Run(ctx) })
 	if i.DB.Dialect().Name != "sqlite" {
 		i.ground.Go(func() { i.follow(ctx) })
@@ -229,6 +241,21 @@ func (i *Instance) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// replica is the name of this process among those that share a data base: of
+// the machine and the data folder, which belongs to one process at a time.
+func (i *Instance) replica() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	dir, err := filepath.Abs(string(i.config.Store.DataDir))
+	if err != nil {
+		dir = string(i.config.Store.DataDir)
+	}
+	sum := sha256.Sum256([]byte(host + "\x00" + dir))
+	return hex.EncodeToString(sum[:12])
 }
 
 // report passes on what went wrong; only the first few matter.

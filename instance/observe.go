@@ -24,6 +24,8 @@ func (i *Instance) measure() {
 		func() float64 { return float64(i.Log.Dropped()) })
 	i.metrics.Gauge("kartei_request_log_waiting", "Entries of the request log that wait to be written.",
 		func() float64 { return float64(i.Log.Waits()) })
+	i.metrics.Counter("kartei_limit_incidents_total", "Calls charged in this process's memory alone because the database could not be asked.",
+		func() float64 { return float64(i.limits.Incidents()) })
 	i.metrics.Counter("kartei_last_uses_dropped_total", "Marks of a key's last use that were not written.",
 		func() float64 { return float64(i.Directory.UsesDropped()) })
 }

@@ -13,7 +13,7 @@ import (
 // others wrote, and holds it against the statuses.
 func TestHeadersAreStructuredFields(t *testing.T) {
 	c := clock.NewFake(start)
-	l := newMemory(Config{Metered: true}, c, func(Policy) bool { return true })
+	l := New(Config{Metered: true}, c)
 	charge := Charge{Organization: 1, Principal: "usr_a", Key: "key_a", Points: 10, Write: true, Delete: true, Reads: true}
 	for range 20 {
 		d := take(t, l, charge)

@@ -83,18 +83,50 @@ type Decision struct {
 	// until all that it took is there again, never earlier than the t of the
 	// RateLimit header. For a bucket that refills all the time this costs no
 	// throughput, and a caller that obeys is refused so rarely that it never
-	// comes near the lock.
+	// comes near the lock. During the lock it is the lock's rest.
 	RetryAfter time.Duration
+
+	// place is where the call is counted as running: Done gives it back there.
+	place place
 }
 
-// Limiter counts. Take charges before a call runs; Status tells without
-// charging. A Limiter is safe for use by several goroutines.
+// place says which counts a call was charged to.
+type place uint8
+
+const (
+	nowhere place = iota
+	ledger
+	fallback
+)
+
+// Limiter counts. It is safe for use by several goroutines.
 type Limiter interface {
-	// Take charges everything that applies to the call, or, when one policy
-	// refuses, nothing.
+	// Take charges everything that applies to the call before it runs, or,
+	// when one policy refuses, nothing.
 	Take(ctx context.Context, c Charge) (Decision, error)
+	// Done ends a call that Take let pass: it no longer counts as running, and
+	// the records that it returned are counted. It must be called exactly once
+	// for each such call, and never waits.
+	Done(c Charge, d *Decision, records int)
 	// Status returns every declared policy for the subject of c.
 	Status(ctx context.Context, c Charge) ([]Status, error)
+	// Declared returns the decision for a call of somebody who has taken
+	// nothing yet.
+	Declared(c Charge) Decision
 	// Metered reports whether anything is counted.
 	Metered() bool
+}
+
+// Alert says that a key has used up most of a day or hour quota.
+type Alert struct {
+	Organization int64  `json:"-"`
+	Principal    string `json:"principal"`
+	Key          string `json:"-"`
+	Policy       string `json:"policy"`
+	// Used of Quota is taken at the time At, in microseconds since 1970.
+	Used  int64 `json:"used"`
+	Quota int64 `json:"quota"`
+	At    int64 `json:"at"`
+	// Exhausted is set for the first refusal, where Config.Exhausted asks for it.
+	Exhausted bool `json:"exhausted,omitempty"`
 }

@@ -10,13 +10,42 @@ import (
 	"time"
 )
 
-// Config is what an operator may change.
+// Config is what an operator may change. A zero number takes the contract's.
 type Config struct {
 	// Metered turns the counting on. Without it every policy is declared and
 	// stands at its full quota.
 	Metered bool
-	// Policies replaces the contract's numbers; nil means Policies().
+	// Policies replaces the contract's table; nil means Policies().
 	Policies []Policy
+	// Share is how many percent of the organization's quota one key may take.
+	Share int64
+	// LockAfter is how many 429 answers a key may get in LockWindow; one more
+	// locks it for LockTime.
+	LockAfter            int64
+	LockWindow, LockTime time.Duration
+	// AlertAt is how many percent of a day or hour quota raise an alert.
+	AlertAt int64
+	// Exhausted asks for an alert also when deletes-day refuses.
+	Exhausted bool
+}
+
+func (c Config) withDefaults() Config {
+	if c.Policies == nil {
+		c.Policies = Policies()
+	}
+	or(&c.Share, 50)
+	or(&c.LockAfter, 50)
+	or(&c.LockWindow, time.Minute)
+	or(&c.LockTime, 5*time.Minute)
+	or(&c.AlertAt, 80)
+	return c
+}
+
+func or[T comparable](v *T, unset T) {
+	var zero T
+	if *v == zero {
+		*v = unset
+	}
 }
 
 // Policies returns the contract's table of levels ('Limits'), in the order in
@@ -34,10 +63,6 @@ func Policies() []Policy {
 	}
 }
 
-// counted decides which of the declared policies are counted when the
-// instance is metered. The others are announced and stand at their quota.
-func counted(p Policy) bool { return p.Name == "key" }
-
 // applies reports whether a policy concerns a call.
 func (p *Policy) applies(c *Charge) bool {
 	switch p.Unit {
@@ -51,35 +76,13 @@ func (p *Policy) applies(c *Charge) bool {
 	return true
 }
 
-// amount is what a call takes from a policy before it runs. A call that costs
-// more than can ever be saved up takes all of it: small quotas make callers
-// slow, they make no operation impossible.
-func (p *Policy) amount(c *Charge) int64 {
-	switch p.Unit {
-	case Points:
-		return min(max(c.Points, 0), p.Capacity)
-	case Records: // known only after the call
-		return 0
-	}
-	return 1
-}
+// bucket reports whether the policy is a token bucket, that is, whether a
+// capacity is given.
+func (p *Policy) bucket() bool { return p.Name == "key" || p.Capacity > p.Quota }
 
-// subject is whom a policy counts for. Keys and principals have identifiers
-// that are unique in the instance; organizations have numbers.
-type subject struct {
-	organization int64
-	id           string
-}
-
-func (p *Policy) subject(c *Charge) subject {
-	switch p.Level {
-	case "principal":
-		return subject{id: c.Principal}
-	case "organization":
-		return subject{organization: c.Organization}
-	}
-	return subject{id: c.Key}
-}
+// long reports whether the policy is a day or hour quota: it answers
+// QUOTA_EXHAUSTED, raises alerts and survives a restart.
+func (p *Policy) long() bool { return p.Window >= time.Hour }
 
 // Check returns what is wrong with the configuration.
 func (c Config) Check() error {
@@ -93,18 +96,24 @@ func (c Config) Check() error {
 			errs = append(errs, err)
 		}
 	}
+	switch {
+	case c.Share < 0 || c.Share > 100 || c.AlertAt < 0 || c.AlertAt > 100:
+		errs = append(errs, errors.New("limit: a share is 1 to 100 percent"))
+	case c.LockAfter < 0 || c.LockWindow < 0 || c.LockTime < 0:
+		errs = append(errs, errors.New("limit: the numbers of the lock must be positive"))
+	}
 	return errors.Join(errs...)
 }
 
 // check keeps the numbers positive and small enough for the exact arithmetic
-// of the buckets (see meter).
+// of the buckets (see rule).
 func (p *Policy) check() error {
 	switch {
 	case p.Quota < 1 || p.Capacity < p.Quota:
 		return fmt.Errorf("limit: %s: want 1 <= quota <= capacity, have %d and %d", p.Name, p.Quota, p.Capacity)
 	case p.Window < time.Second || p.Window%time.Second != 0:
 		return fmt.Errorf("limit: %s: the window must be whole seconds, is %v", p.Name, p.Window)
-	case p.Capacity > math.MaxInt64/4/p.Window.Microseconds():
+	case p.Quota > 1<<53 || p.bucket() && p.Capacity > math.MaxInt64/4/p.Window.Microseconds():
 		return fmt.Errorf("limit: %s: a capacity of %d is too large for a window of %v", p.Name, p.Capacity, p.Window)
 	}
 	return nil

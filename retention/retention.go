@@ -32,6 +32,7 @@ type Rule struct {
 var Rules = []Rule{
 	rule("request_log", requestlog.Age, "at", "at, request_id").nobody(),
 	rule("events", 30*24*time.Hour, "tick", "tick"),
+	rule("limits", 48*time.Hour, "updated_at", "subject"), // twice the longest window
 	rule("idempotency", 24*time.Hour, "created_at", "principal, key"),
 }
 

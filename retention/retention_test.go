@@ -39,6 +39,7 @@ var tables = map[string]struct {
 }{
 	"request_log": {`insert into request_log (organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason)
 		values ($1, $3, $2, '', '', '', 'me.get', 'GET', 200, '', 1, '', '')`, 30 * 24 * time.Hour, true},
+	"limits":      {`insert into limits (organization, subject, state, updated_at) values ($1, $2, '{}', $3)`, 48 * time.Hour, false},
 	"events":      {`insert into events (organization, tick, id, type, object, record_id) values ($1, $3, $2, 'contact.created', 'contact', 'con_a')`, 30 * 24 * time.Hour, false},
 	"idempotency": {`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body) values ($1, 'usr_a', $2, $3, '', 201, '', '', '{}')`, 24 * time.Hour, false},
 }

@@ -1,0 +1,216 @@
+package limit
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+)
+
+// level is whom a policy counts for. A call is charged to one account of each
+// level, always in this order, so that no two calls wait for each other.
+type level uint8
+
+const (
+	byOrganization level = iota
+	byPrincipal
+	byKey
+	levels
+)
+
+func levelOf(name string) level {
+	switch name {
+	case "organization":
+		return byOrganization
+	case "principal":
+		return byPrincipal
+	}
+	return byKey
+}
+
+// subject is whom an account belongs to. Accounts are kept by organization:
+// what a principal does in the sandbox does not count outside of it.
+type subject struct {
+	organization int64
+	level        level
+	id           string // empty for the organization itself
+}
+
+func subjects(c *Charge) [levels]subject {
+	return [levels]subject{{c.Organization, byOrganization, ""}, {c.Organization, byPrincipal, c.Principal}, {c.Organization, byKey, c.Key}}
+}
+
+// account is everything that one subject has taken.
+type account struct {
+	mu   sync.Mutex
+	gone bool // it was swept: whoever found it looks again
+	// at is the account's time: it does not go back.
+	at       int64
+	counters []counter // one for each rule of the level
+	// lockedUntil and refusals are a key's lock; share is what a key has taken
+	// of its organization's quota.
+	lockedUntil     int64
+	refusals, share counter
+	// running is how many calls run here, others how many on other replicas.
+	running int64
+	others  map[string]int64
+	alerts  []Alert
+
+	// dirty is set while there is something unsaved; unsaved is how much of
+	// the day and hour quotas that is, in thousandths of the quota; saved is
+	// when it was saved.
+	dirty   bool
+	unsaved int64
+	saved   int64
+}
+
+// inFlight is how many calls run, wherever.
+func (a *account) inFlight() int64 {
+	n := a.running
+	for _, other := range a.others {
+		n += other
+	}
+	return n
+}
+
+// state is an account as it is stored.
+type state struct {
+	At        int64                 `json:"at"`
+	Levels    map[string]int64      `json:"levels,omitempty"`
+	Windows   map[string][][3]int64 `json:"windows,omitempty"`
+	Alerted   map[string]int64      `json:"alerted,omitempty"`
+	Exhausted map[string]int64      `json:"exhausted,omitempty"`
+	Locked    int64                 `json:"locked,omitempty"`
+	Running   map[string]int64      `json:"running,omitempty"`
+}
+
+// The names under which a key's own counters are stored, beside the policies'.
+const (
+	shareName    = "share"
+	refusalsName = "refusals"
+)
+
+// each calls f with every counter of an account of a level.
+func (t *table) each(l level, a *account, f func(name string, r *rule, c *counter)) {
+	for i, p := range t.levels[l] {
+		f(t.rules[p].Name, &t.rules[p], &a.counters[i])
+	}
+	if l == byKey {
+		f(shareName, &t.share, &a.share)
+		f(refusalsName, &t.refusals, &a.refusals)
+	}
+}
+
+// encode writes an account. me is this replica's name.
+func (t *table) encode(l level, a *account, me string) string {
+	s := state{At: a.at, Locked: a.lockedUntil, Running: map[string]int64{}}
+	s.Levels, s.Windows = map[string]int64{}, map[string][][3]int64{}
+	s.Alerted, s.Exhausted = map[string]int64{}, map[string]int64{}
+	t.each(l, a, func(name string, r *rule, c *counter) {
+		r.advance(c, a.at)
+		switch {
+		case r.bucket && c.level < r.full:
+			s.Levels[name] = c.level
+		case !r.bucket && c.gone < len(c.log):
+			// Times are counted back from the account's own, which is shorter.
+			for _, e := range c.log[c.gone:] {
+				s.Windows[name] = append(s.Windows[name], [3]int64{a.at - e.first, a.at - e.last, e.amount})
+			}
+		}
+		if c.alerted > a.at {
+			s.Alerted[name] = c.alerted
+		}
+		if c.exhausted > a.at {
+			s.Exhausted[name] = c.exhausted
+		}
+	})
+	for replica, n := range a.others {
+		s.Running[replica] = n
+	}
+	if a.running > 0 {
+		s.Running[me] = a.running
+	}
+	b, err := json.Marshal(s, json.OmitZeroStructFields(true))
+	if err != nil {
+		panic("limit: " + err.Error()) // numbers and names only
+	}
+	return string(b)
+}
+
+// backward is how far a stored time may be ahead of the clock before it counts
+// as that of a clock that was since put back: then the account goes on as if
+// no time had passed. Less is the difference between two replicas' clocks, and
+// is waited for.
+const backward = 5_000_000
+
+// decode reads an account at the time now. Calls of replicas that are not
+// alive do not run any more.
+func (t *table) decode(l level, text string, now int64, me string, alive func(string) bool) (*account, error) {
+	var s state
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return nil, fmt.Errorf("limit: a stored account cannot be read: %w", err)
+	}
+	put := int64(0) // the account's times are put back by this
+	if s.At > now+backward {
+		put = s.At - now
+	}
+	a := t.newAccount(l, s.At-put)
+	if s.Locked > 0 {
+		a.lockedUntil = s.Locked - put
+	}
+	t.each(l, a, func(name string, r *rule, c *counter) {
+		if v, ok := s.Levels[name]; ok && r.bucket {
+			c.level = min(v, r.full)
+		}
+		if !r.bucket {
+			for _, e := range s.Windows[name] {
+				c.log = append(c.log, taking{a.at - e[0], a.at - e[1], e[2]})
+				c.sum += e[2]
+			}
+		}
+		c.alerted, c.exhausted = max(0, s.Alerted[name]-put), max(0, s.Exhausted[name]-put)
+	})
+	for replica, n := range s.Running {
+		switch {
+		case replica == me:
+			a.running = n
+		case alive(replica):
+			if a.others == nil {
+				a.others = map[string]int64{}
+			}
+			a.others[replica] = n
+		}
+	}
+	return a, nil
+}
+
+func (t *table) newAccount(l level, now int64) *account {
+	a := &account{at: now, saved: now, counters: make([]counter, len(t.levels[l]))}
+	t.each(l, a, func(_ string, r *rule, c *counter) { *c = r.fresh(now) })
+	return a
+}
+
+// rests reports whether an account is as good as a new one.
+func (t *table) rests(l level, a *account, now int64) bool {
+	if a.running > 0 || len(a.others) > 0 || len(a.alerts) > 0 || a.lockedUntil > now {
+		return false
+	}
+	rests := true
+	t.each(l, a, func(_ string, r *rule, c *counter) { rests = r.rests(c, now) && rests })
+	return rests
+}
+
+// name is the subject's in the data base; the organization's own sorts first.
+func (s *subject) name() string { return s.id }
+
+// levelOfName tells the level from a stored name.
+func levelOfName(name string) level {
+	switch {
+	case name == "":
+		return byOrganization
+	case strings.HasPrefix(name, "key_"):
+		return byKey
+	}
+	return byPrincipal
+}

@@ -1,0 +1,154 @@
+package limit
+
+import "time"
+
+// rule is a policy made ready to be applied. All its times are microseconds.
+//
+// Where the contract gives a capacity it is a token bucket that refills all
+// the time: the level is counted in units of 1/window of a point, so each
+// microsecond adds exactly quota, a point is exactly window, and nothing is
+// ever rounded.
+//
+// Elsewhere it is a sliding window: in no stretch of time of the window's
+// length is more taken than the quota. Each taking is kept until the window
+// has passed over it. Where the quota is so large that keeping each would cost
+// memory (above wholeLog), takings within a granule, a sixtieth of the window,
+// are kept as one that has the time of the last: they come back together, up
+// to a granule late and never early.
+type rule struct {
+	Policy
+	bucket  bool
+	window  int64
+	full    int64 // the level of a full bucket
+	granule int64
+}
+
+// wholeLog is the largest quota for which a sliding window keeps each taking.
+const wholeLog = 300
+
+func newRule(p Policy) rule {
+	r := rule{Policy: p, window: p.Window.Microseconds(), bucket: p.bucket()}
+	if r.bucket {
+		r.full = p.Capacity * r.window
+	}
+	if !r.bucket && p.Quota > wholeLog {
+		r.granule = r.window / 60
+	}
+	return r
+}
+
+// counter is what one subject has taken of one policy.
+type counter struct {
+	// level and at are the bucket's.
+	level, at int64
+	// log and sum are the sliding window's; the first of the log is log[gone].
+	log  []taking
+	gone int
+	sum  int64
+	// alerted is until when no further alert is raised, exhausted the same for
+	// the refusal.
+	alerted, exhausted int64
+}
+
+// taking is what was taken between the times first and last.
+type taking struct{ first, last, amount int64 }
+
+func (r *rule) fresh(now int64) counter { return counter{level: r.full, at: now} }
+
+// advance lets come back what is due at the time now. A time before the
+// counter's own changes nothing.
+func (r *rule) advance(c *counter, now int64) {
+	if r.bucket {
+		elapsed := now - c.at
+		if elapsed <= 0 {
+			return
+		}
+		c.at = now
+		if missing := r.full - c.level; elapsed > missing/r.Quota {
+			c.level = r.full
+		} else {
+			c.level += elapsed * r.Quota
+		}
+		return
+	}
+	for c.gone < len(c.log) && c.log[c.gone].last+r.window <= now {
+		c.sum -= c.log[c.gone].amount
+		c.gone++
+	}
+	switch {
+	case c.gone == len(c.log):
+		c.log, c.gone = c.log[:0], 0
+	case c.gone >= 32 && 2*c.gone >= len(c.log):
+		c.log, c.gone = c.log[:copy(c.log, c.log[c.gone:])], 0
+	}
+}
+
+// amount is what a call takes before it runs. A call that costs more than can
+// ever be saved up takes all of it: small quotas make callers slow, they make
+// no operation impossible.
+func (r *rule) amount(c *Charge) int64 {
+	switch r.Unit {
+	case Points:
+		return min(max(c.Points, 0), r.Capacity)
+	case Records: // known only after the call
+		return 0
+	}
+	return 1
+}
+
+// has reports whether a call may take amount. Records are counted when they
+// are returned, so a call that returns some passes while anything is left.
+func (r *rule) has(c *counter, amount int64) bool {
+	if r.Unit == Records {
+		amount = 1
+	}
+	if r.bucket {
+		return c.level >= amount*r.window
+	}
+	return c.sum+amount <= r.Quota
+}
+
+// take takes amount at the time now, to which the counter is advanced. A
+// bucket never falls below empty, a window may go over its quota (records).
+func (r *rule) take(c *counter, now, amount int64) {
+	switch {
+	case amount == 0:
+	case r.bucket:
+		c.level = max(0, c.level-amount*r.window)
+	default:
+		c.sum += amount
+		if n := len(c.log); n > c.gone && (now-c.log[n-1].first < r.granule || now <= c.log[n-1].last) {
+			c.log[n-1].amount += amount
+			c.log[n-1].last = max(now, c.log[n-1].last)
+			return
+		}
+		c.log = append(c.log, taking{now, now, amount})
+	}
+}
+
+// read puts what is left into s.
+func (r *rule) read(c *counter, now int64, s *Status) {
+	if r.bucket {
+		s.Remaining = c.level / r.window
+		s.Reset = time.Duration((r.full-c.level+r.Quota-1)/r.Quota) * time.Microsecond
+		return
+	}
+	s.Remaining, s.Reset = max(0, r.Quota-c.sum), 0
+	if n := len(c.log); n > c.gone {
+		s.Reset = time.Duration(c.log[n-1].last+r.window-now) * time.Microsecond
+	}
+}
+
+// used returns how much is taken.
+func (r *rule) used(c *counter) int64 {
+	if r.bucket {
+		return r.Capacity - c.level/r.window
+	}
+	return c.sum
+}
+
+// rests reports whether the counter is as good as a fresh one.
+func (r *rule) rests(c *counter, now int64) bool {
+	r.advance(c, now)
+	return c.sum == 0 && (!r.bucket || c.level == r.full) && c.alerted <= now && c.exhausted <= now
+}

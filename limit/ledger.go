@@ -1,0 +1,222 @@
+package limit
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+)
+
+// Options are what a Ledger needs beside its numbers. The zero value counts in
+// this process alone and forgets everything when it ends.
+type Options struct {
+	// DB is where the accounts are kept. On SQLite they are read when a
+	// subject first calls, and saved behind the calls; on PostgreSQL they are
+	// shared with the other replicas.
+	DB db.DB
+	// Replica is the name of this process among those that share DB, the same
+	// after a restart.
+	Replica string
+	// ServerTime takes the time from the data base's clock, so that replicas
+	// whose clocks differ count alike.
+	ServerTime bool
+	// Alert is called in the transaction that saves an account that a day or
+	// hour quota was almost used up of. It may run more than once.
+	Alert func(ctx context.Context, tx db.Tx, a Alert) error
+	// Logger is told of incidents; nil is slog.Default().
+	Logger *slog.Logger
+}
+
+// Ledger is the Limiter: exactly as many calls pass as the quotas allow, of
+// any number of callers at the same time.
+//
+// While it is the only process on its data base it counts in memory and saves
+// behind the calls. While there are several they share the accounts: every
+// call is charged in a transaction that holds its organization's account.
+type Ledger struct {
+	table  *table
+	clock  clock.Clock
+	opts   Options
+	memory *memory
+	// spare is charged while the data base cannot be asked.
+	spare *memory
+
+	// incarnation is the name under which this process's running calls are
+	// stored: new with every start, as those of the one before run no more.
+	incarnation string
+
+	start time.Time
+	base  int64 // start, in microseconds since 1970
+	// offset is what the data base's clock is ahead of this process's.
+	offset atomic.Int64
+
+	// mode is held for reading by who charges, for writing by who changes
+	// between counting alone and sharing.
+	mode    sync.RWMutex
+	sharing bool
+	lines   lines
+	member  *member
+
+	incidents atomic.Uint64
+	running   sync.WaitGroup // what runs behind the calls
+}
+
+// New returns a limiter that counts in this process's memory and saves
+// nothing. It panics where config.Check finds an error.
+func New(config Config, c clock.Clock) *Ledger { return Open(config, c, Options{}) }
+
+// Open returns a limiter. It panics where config.Check finds an error. Where
+// opts names a data base, Start must be called before the first charge and
+// Run until Close.
+func Open(config Config, c clock.Clock, opts Options) *Ledger {
+	t := newTable(config)
+	if opts.Logger == nil {
+		opts.Logger = slog.Default()
+	}
+	l := &Ledger{table: t, clock: c, opts: opts, memory: newMemory(t), spare: newMemory(t), start: c.Now(), incarnation: rand.Text()}
+	l.base = l.start.UnixMicro()
+	l.lines.byOrganization = map[int64]*line{}
+	if opts.DB != nil && opts.DB.Dialect().Name != "sqlite" && t.config.Metered {
+		l.member = newMember(l)
+	}
+	return l
+}
+
+// Metered reports whether anything is counted.
+func (l *Ledger) Metered() bool { return l.table.config.Metered }
+
+// Declared returns the decision for somebody who has taken nothing yet.
+func (l *Ledger) Declared(c Charge) Decision {
+	_, d := l.table.begin(&c)
+	return d
+}
+
+// Incidents returns how many calls were charged in this process's memory alone
+// because the data base could not be asked.
+func (l *Ledger) Incidents() uint64 { return l.incidents.Load() }
+
+// now is the time of a call, in microseconds since 1970. It goes on by the
+// monotonic clock, so that setting the machine's time while the process runs
+// gives nobody points and takes none.
+func (l *Ledger) now(at time.Time) int64 {
+	if at.IsZero() {
+		at = l.clock.Now()
+	}
+	return l.base + at.Sub(l.start).Microseconds() + l.offset.Load()
+}
+
+// Take charges a call before it runs.
+func (l *Ledger) Take(ctx context.Context, c Charge) (Decision, error) {
+	if !l.Metered() {
+		return l.Declared(c), nil
+	}
+	now := l.now(c.At)
+	l.mode.RLock()
+	defer l.mode.RUnlock()
+	d, err := l.take(ctx, &c, now)
+	switch {
+	case err == nil:
+		if d.Violated == nil {
+			d.place = ledger
+		}
+		return d, nil
+	case c.Delete: // what this quota guards cannot be undone
+		return Decision{}, err
+	}
+	l.incidents.Add(1)
+	if d, err = l.takeAlone(ctx, l.spare, &c, now, nil); d.Violated == nil {
+		d.place = fallback
+	}
+	return d, err
+}
+
+func (l *Ledger) take(ctx context.Context, c *Charge, now int64) (Decision, error) {
+	if err := l.member.lapsed(c.Delete, l.sharing); err != nil {
+		return Decision{}, err
+	}
+	if l.sharing {
+		return l.takeShared(ctx, c, now)
+	}
+	return l.takeAlone(ctx, l.memory, c, now, l.missing(ctx, now))
+}
+
+// takeAlone charges the accounts in memory.
+func (l *Ledger) takeAlone(_ context.Context, m *memory, c *Charge, now int64, missing func(*[levels]subject, *accounts) error) (Decision, error) {
+	a, err := m.lock(c, now, missing)
+	if err != nil {
+		return Decision{}, err
+	}
+	d := l.table.take(&a, c, now, true)
+	m.hurry(&a)
+	a.unlock()
+	return d, nil
+}
+
+// Done ends a call that Take let pass.
+func (l *Ledger) Done(c Charge, d *Decision, records int) {
+	if d.place == nowhere {
+		return
+	}
+	now := l.now(time.Time{})
+	l.mode.RLock()
+	defer l.mode.RUnlock()
+	m := l.memory
+	switch {
+	case d.place == fallback:
+		m = l.spare
+	case l.sharing:
+		c.Into = nil
+		l.lines.add(l, &request{charge: c, now: now, ends: true, records: records})
+		return
+	}
+	// The account of a key whose call runs is in memory, unless the call began
+	// while the accounts were shared.
+	missing := l.missing(context.Background(), now)
+	if m == l.spare {
+		missing = nil
+	}
+	a, err := m.lock(&c, now, missing)
+	if err != nil {
+		return // the call ended, as far as anybody can know, with this replica's line to the data base
+	}
+	l.table.done(&a, &c, records, now)
+	m.hurry(&a)
+	a.unlock()
+}
+
+// Status tells every declared policy for the subject of c.
+func (l *Ledger) Status(ctx context.Context, c Charge) ([]Status, error) {
+	out := c.Into[:0]
+	if !l.Metered() {
+		for i := range l.table.rules {
+			out = append(out, l.table.atRest(&l.table.rules[i]))
+		}
+		return out, nil
+	}
+	now := l.now(c.At)
+	l.mode.RLock()
+	defer l.mode.RUnlock()
+	if l.sharing {
+		r := &request{charge: c, now: now, asks: true, answered: make(chan struct{})}
+		l.lines.add(l, r)
+		<-r.answered
+		if r.err == nil {
+			return r.statuses, nil
+		}
+	}
+	m, missing := l.memory, l.missing(ctx, now)
+	if l.sharing {
+		m, missing = l.spare, nil
+	}
+	a, err := m.lock(&c, now, missing)
+	if err != nil {
+		return nil, err
+	}
+	defer a.unlock()
+	return l.table.status(&a, now, out), nil
+}

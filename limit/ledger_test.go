@@ -1,0 +1,391 @@
+package limit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/limit"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+var begin = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
+
+// process is one process with limits on a data base.
+type process struct {
+	testing.TB
+	*limit.Ledger
+	kill context.CancelFunc
+	end  func()
+}
+
+type settings struct {
+	config  limit.Config
+	replica string
+	alert   func(context.Context, db.Tx, limit.Alert) error
+}
+
+func launch(t testing.TB, d db.DB, c clock.Clock, s settings) *process {
+	t.Helper()
+	s.config.Metered = true
+	if s.replica == "" {
+		s.replica = "one"
+	}
+	l := limit.Open(s.config, c, limit.Options{DB: d, Replica: s.replica, Alert: s.alert, Logger: slog.New(slog.DiscardHandler)})
+	if err := l.Start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.Run(ctx)
+	}()
+	p := &process{t, l, stop, sync.OnceFunc(func() { stop(); <-ended })}
+	t.Cleanup(p.end)
+	return p
+}
+
+// call makes a call that ends at once, and returns which policies refused it.
+func (p *process) call(c limit.Charge, records ...int) []string {
+	p.Helper()
+	d, err := p.Take(context.Background(), c)
+	if err != nil {
+		p.Fatal(err)
+	}
+	n := 0
+	if len(records) > 0 {
+		n = records[0]
+	}
+	p.Done(c, &d, n)
+	return d.Violated
+}
+
+func (p *process) left(c limit.Charge, name string) int64 {
+	p.Helper()
+	all, err := p.Status(context.Background(), c)
+	if err != nil {
+		p.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(s limit.Status) bool { return s.Name == name })
+	return all[i].Remaining
+}
+
+var (
+	get    = limit.Charge{Organization: 7, Principal: "usr_a", Key: "key_a", Points: 1, Reads: true}
+	remove = limit.Charge{Organization: 7, Principal: "usr_a", Key: "key_a", Points: 10, Write: true, Delete: true}
+)
+
+// replicas opens the data base n times more.
+func launchReplicas(t *testing.T, d db.DB, n int, c clock.Clock, config limit.Config) (all []*process) {
+	t.Helper()
+	for i := range n {
+		all = append(all, launch(t, dbtest.Again(t, d), c, settings{config: config, replica: fmt.Sprint("replica", i)}))
+	}
+	return all
+}
+
+// TestBurstOverReplicas: of a burst from 100 clients over three replicas
+// exactly as many calls pass as the quota allows, of every policy.
+func TestBurstOverReplicas(t *testing.T) {
+	d := dbtest.Postgres(t)
+	for _, test := range []struct {
+		name   string
+		charge limit.Charge
+		want   int64
+		policy string
+	}{
+		{"key", limit.Charge{Principal: "usr_a", Key: "key_a", Points: 1}, 600, "key"},
+		{"key, in sevens", limit.Charge{Principal: "usr_a", Key: "key_a", Points: 7}, 600 / 7, "key"},
+		{"writes", limit.Charge{Principal: "usr_a", Key: "key_a", Points: 1, Write: true}, 60, "writes"},
+		{"deletes", limit.Charge{Principal: "usr_a", Key: "key_a", Points: 1, Delete: true}, 10, "deletes"},
+		{"principal", limit.Charge{Principal: "usr_a", Points: 1}, 1200, "principal"},
+		{"organization", limit.Charge{Points: 5}, 600, "organization"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			policies, err := limit.With(limit.Override{Name: "concurrency", Quota: 1000, Capacity: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := clock.NewFake(begin)
+			organization := int64(len(t.Name())*1000 + int(test.want))
+			replicas := launchReplicas(t, d, 3, c, limit.Config{Policies: policies, LockAfter: 1 << 40})
+			var passed, other atomic.Int64
+			var clients sync.WaitGroup
+			for client := range 100 {
+				clients.Go(func() {
+					for i := range 20 {
+						charge := test.charge
+						charge.Organization = organization
+						if charge.Key == "" {
+							charge.Key = fmt.Sprint("key_", client)
+						}
+						if charge.Principal == "" {
+							charge.Principal = fmt.Sprint("usr_", client)
+						}
+						switch violated := replicas[(client+i)%3].call(charge); {
+						case violated == nil:
+							passed.Add(1)
+						case !slices.Contains(violated, test.policy):
+							other.Add(1)
+						}
+					}
+				})
+			}
+			clients.Wait()
+			if passed.Load() != test.want || other.Load() != 0 {
+				t.Errorf("%d passed, want %d; %d refused by another policy", passed.Load(), test.want, other.Load())
+			}
+			for i, r := range replicas {
+				charge := test.charge
+				charge.Organization, charge.Key, charge.Principal = organization, "key_a", "usr_a"
+				if left := r.left(charge, test.policy); left >= test.charge.Points+6 || r.Incidents() != 0 {
+					t.Errorf("replica %d: %d left, %d incidents", i, left, r.Incidents())
+				}
+			}
+			for _, r := range replicas {
+				r.end()
+			}
+		})
+	}
+}
+
+// TestConcurrencyOverReplicas: of calls that hang as many run at the same time
+// as the quota allows, wherever they came in.
+func TestConcurrencyOverReplicas(t *testing.T) {
+	replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
+	type held struct {
+		replica  *process
+		decision limit.Decision
+	}
+	var mu sync.Mutex
+	var running []held
+	burst := func() {
+		var clients sync.WaitGroup
+		for client := range 30 {
+			clients.Go(func() {
+				d, err := replicas[client%3].Take(context.Background(), get)
+				if err == nil && d.Violated == nil {
+					mu.Lock()
+					running = append(running, held{replicas[client%3], d})
+					mu.Unlock()
+				}
+			})
+		}
+		clients.Wait()
+	}
+	if burst(); len(running) != 6 {
+		t.Fatalf("%d run at the same time", len(running))
+	}
+	for range 4 {
+		h := running[0]
+		running = running[1:]
+		h.replica.Done(get, &h.decision, 1)
+	}
+	if burst(); len(running) != 6 {
+		t.Fatalf("%d run at the same time after four ended", len(running))
+	}
+	for _, h := range running {
+		h.replica.Done(get, &h.decision, 1)
+	}
+}
+
+// TestJoinAndLeave: what a replica counted alone is known to the one that
+// joins, and what both counted to the one that stays.
+func TestJoinAndLeave(t *testing.T) {
+	d, c := dbtest.Postgres(t), clock.NewFake(begin)
+	first := launch(t, dbtest.Again(t, d), c, settings{replica: "a"})
+	alone := func(p *process) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); p.Shares(); {
+			if time.Now().After(deadline) {
+				t.Fatal("a replica that is alone goes on sharing")
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+	}
+	alone(first)
+	hanging, err := first.Take(context.Background(), get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 9 {
+		first.call(remove)
+	}
+	second := launch(t, dbtest.Again(t, d), c, settings{replica: "b"})
+	if !first.Shares() || !second.Shares() {
+		t.Fatal("one of two counts alone")
+	}
+	if left := second.left(remove, "deletes"); left != 1 {
+		t.Errorf("the second knows of %d deletes left, want 1", left)
+	}
+	if left := second.left(remove, "concurrency"); left != 5 {
+		t.Errorf("the second knows of %d calls left, want 5", left)
+	}
+	first.Done(get, &hanging, 1)
+	if v := second.call(remove); v != nil {
+		t.Error(v)
+	}
+	if v := first.call(remove); !slices.Equal(v, []string{"deletes"}) {
+		t.Error(v)
+	}
+	first.end()
+	alone(second)
+	if left := second.left(remove, "deletes-day"); left != 290 {
+		t.Errorf("%d deletes of the day left, want 290", left)
+	}
+	if left := second.left(remove, "concurrency"); left != 6 {
+		t.Errorf("%d calls left", left)
+	}
+}
+
+// TestRestart: everything is known after an orderly end, and day and hour
+// quotas are known after a kill, but for what was taken a moment before.
+func TestRestart(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		c := clock.NewFake(begin)
+		p := launch(t, d, c, settings{})
+		for range 7 {
+			p.call(remove)
+		}
+		p.call(get, 100)
+		p.end()
+		c.Advance(time.Second)
+		p = launch(t, d, c, settings{})
+		for name, want := range map[string]int64{"key": 600 - 71 + 5, "writes": 53, "deletes": 3, "deletes-day": 293, "outflow": 9900, "principal": 1200 - 71, "organization": 3000 - 71} {
+			if left := p.left(remove, name); left != want {
+				t.Errorf("%s: %d left, want %d", name, left, want)
+			}
+		}
+		p.end()
+	})
+}
+
+// TestKill ends a process without a word: what was unsaved for longer than a
+// look at the accounts takes is not lost.
+func TestKill(t *testing.T) {
+	d := dbtest.SQLite(t)
+	c := clock.NewFake(begin)
+	l := limit.Open(limit.Config{Metered: true}, c, limit.Options{DB: d, Replica: "one", Logger: slog.New(slog.DiscardHandler)})
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go l.Run(ctx) // never ends as far as the test goes: its last save does not come
+	p := &process{TB: t, Ledger: l}
+	c.Await(1)
+	for range 5 {
+		p.call(remove)
+	}
+	p.call(get, 200)
+	c.Advance(time.Second)
+	c.Await(1)
+	p.call(get, 50) // less than a hundredth, and less than 10 s ago
+	c.Advance(time.Second)
+	c.Await(1)
+	other := limit.Open(limit.Config{Metered: true}, c, limit.Options{DB: d, Replica: "one"})
+	after := &process{TB: t, Ledger: other}
+	if day, out := after.left(remove, "deletes-day"), after.left(get, "outflow"); day != 295 || out != 9800 {
+		t.Errorf("%d deletes and %d records are left, want 295 and 9800", day, out)
+	}
+	c.Advance(9 * time.Second) // now it is 10 s old
+	c.Await(1)
+	last := &process{TB: t, Ledger: limit.Open(limit.Config{Metered: true}, c, limit.Options{DB: d, Replica: "one"})}
+	if out := last.left(get, "outflow"); out != 9750 {
+		t.Errorf("%d records are left after ten seconds, want 9750", out)
+	}
+}
+
+// TestAlertOnceAWindow: at 80 percent the alert comes in the transaction that
+// saves the account, once a window, also after a restart.
+func TestAlertOnceAWindow(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		c := clock.NewFake(begin)
+		alerts := make(chan limit.Alert, 10)
+		s := settings{alert: func(_ context.Context, _ db.Tx, a limit.Alert) error {
+			alerts <- a
+			return nil
+		}}
+		s.config.Policies, _ = limit.With(limit.Override{Name: "deletes", Quota: 1000, Capacity: 1000}, limit.Override{Name: "deletes-day", Quota: 10, Capacity: 10})
+		p := launch(t, d, c, s)
+		for range 8 {
+			p.call(remove)
+		}
+		a := <-alerts
+		if a.Policy != "deletes-day" || a.Used != 8 || a.Quota != 10 || a.Key != "key_a" || a.Principal != "usr_a" || a.Organization != 7 {
+			t.Errorf("%+v", a)
+		}
+		p.call(remove)
+		p.end()
+		p = launch(t, d, c, s)
+		p.call(remove)
+		c.Advance(24*time.Hour - time.Second)
+		p.call(remove)
+		c.Advance(2 * time.Second)
+		p.end()
+		if n := len(alerts); n != 0 {
+			t.Errorf("%d further alerts within the window", n)
+		}
+		p = launch(t, d, c, s)
+		for range 8 {
+			p.call(remove)
+		}
+		<-alerts
+		p.end()
+	})
+}
+
+// broken refuses everything while it is told to.
+type broken struct {
+	db.DB
+	now atomic.Bool
+}
+
+func (b *broken) Read(ctx context.Context, f func(db.Tx) error) error {
+	if b.now.Load() {
+		return fmt.Errorf("%w: test", db.ErrUnavailable)
+	}
+	return b.DB.Read(ctx, f)
+}
+
+func (b *broken) Write(ctx context.Context, f func(db.Tx) error) error {
+	if b.now.Load() {
+		return fmt.Errorf("%w: test", db.ErrUnavailable)
+	}
+	return b.DB.Write(ctx, f)
+}
+
+// TestBroken: while the data base cannot be asked a replica counts for itself,
+// and deletes are refused (docs/decisions/0006).
+func TestBroken(t *testing.T) {
+	d, c := dbtest.Postgres(t), clock.NewFake(begin)
+	b := &broken{DB: dbtest.Again(t, d)}
+	p := launch(t, b, c, settings{replica: "a"})
+	launch(t, dbtest.Again(t, d), c, settings{replica: "b"}) // so that a shares
+	p.call(remove)
+	b.now.Store(true)
+	if v := p.call(get); v != nil || p.Incidents() != 1 {
+		t.Errorf("violated %v, %d incidents", v, p.Incidents())
+	}
+	if _, err := p.Take(context.Background(), remove); !errors.Is(err, db.ErrUnavailable) {
+		t.Errorf("a delete without its day quota: %v", err)
+	}
+	for range 599 {
+		p.call(limit.Charge{Organization: 7, Principal: "usr_a", Key: "key_a", Points: 1})
+	}
+	if v := p.call(get); !slices.Equal(v, []string{"key"}) {
+		t.Errorf("the replica's own count does not hold: %v", v)
+	}
+	b.now.Store(false)
+	if left := p.left(remove, "deletes-day"); left != 299 {
+		t.Errorf("%d left afterwards", left)
+	}
+}

@@ -1,0 +1,438 @@
+package limit
+
+import (
+	"context"
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"kartei/clock"
+
+	"pgregory.net/rapid"
+)
+
+// The reference: the contract's table of levels as one would write it down,
+// with fractions, lists and no thought of cost.
+
+type refBucket struct {
+	level, capacity, perMicro *big.Rat
+	at                        time.Time
+}
+
+func newRefBucket(p Policy, at time.Time) *refBucket {
+	return &refBucket{
+		level: big.NewRat(p.Capacity, 1), capacity: big.NewRat(p.Capacity, 1),
+		perMicro: big.NewRat(p.Quota, p.Window.Microseconds()), at: at,
+	}
+}
+
+func (r *refBucket) fill(now time.Time) {
+	in := new(big.Rat).Mul(r.perMicro, big.NewRat(now.Sub(r.at).Microseconds(), 1))
+	r.at = now
+	if r.level.Add(r.level, in); r.level.Cmp(r.capacity) > 0 {
+		r.level.Set(r.capacity)
+	}
+}
+
+func (r *refBucket) left() int64 {
+	return new(big.Int).Quo(r.level.Num(), r.level.Denom()).Int64()
+}
+
+// reset rounds up to whole microseconds.
+func (r *refBucket) reset() time.Duration {
+	missing := new(big.Rat).Sub(r.capacity, r.level)
+	micros := missing.Quo(missing, r.perMicro)
+	n := new(big.Int).Add(micros.Num(), new(big.Int).Sub(micros.Denom(), big.NewInt(1)))
+	return time.Duration(n.Quo(n, micros.Denom()).Int64()) * time.Microsecond
+}
+
+// refWindow keeps every taking for ever. back is when each comes back, by the
+// documented rule for large quotas: together with the others of its granule.
+type refWindow struct {
+	window, granule time.Duration
+	takings         []refTaking
+}
+
+type refTaking struct {
+	at, first, last time.Time // first and last of its granule
+	amount          int64
+}
+
+func (w *refWindow) take(now time.Time, amount int64) {
+	if amount == 0 {
+		return
+	}
+	first := now
+	if n := len(w.takings); n > 0 && w.takings[n-1].last.Add(w.window).After(now) &&
+		(now.Sub(w.takings[n-1].first) < w.granule || now.Equal(w.takings[n-1].last)) {
+		first = w.takings[n-1].first
+		for i := range w.takings {
+			if w.takings[i].first.Equal(first) {
+				w.takings[i].last = now
+			}
+		}
+	}
+	w.takings = append(w.takings, refTaking{now, first, now, amount})
+}
+
+// sum is what counts at a time; exactly is what was taken in the window
+// before it, whatever the granule.
+func (w *refWindow) sum(now time.Time) (n int64, reset time.Duration) {
+	for _, t := range w.takings {
+		if t.last.Add(w.window).After(now) {
+			n, reset = n+t.amount, max(reset, t.last.Add(w.window).Sub(now))
+		}
+	}
+	return n, reset
+}
+
+func (w *refWindow) exactly(now time.Time, window time.Duration) (n int64) {
+	for _, t := range w.takings {
+		if t.at.Add(window).After(now) {
+			n += t.amount
+		}
+	}
+	return n
+}
+
+// office is one organization of the reference.
+type office struct {
+	policies []Policy
+	now      func() time.Time
+	buckets  map[string]*refBucket
+	windows  map[string]*refWindow
+	running  map[string]int64
+	locked   map[string]time.Time
+}
+
+func (o *office) window(name, id string, p Policy) *refWindow {
+	w := o.windows[name+id]
+	if w == nil {
+		w = &refWindow{window: p.Window}
+		if p.Quota > 300 {
+			w.granule = p.Window / 60
+		}
+		o.windows[name+id] = w
+	}
+	return w
+}
+
+func (o *office) bucket(key string, p Policy) *refBucket {
+	if o.buckets[key] == nil {
+		o.buckets[key] = newRefBucket(p, o.now())
+	}
+	o.buckets[key].fill(o.now())
+	return o.buckets[key]
+}
+
+func who(p Policy, c Charge) string {
+	return map[string]string{"key": c.Key, "principal": c.Principal, "organization": ""}[p.Level]
+}
+
+func concerns(p Policy, c Charge) bool {
+	switch p.Unit {
+	case Writes:
+		return c.Write
+	case Deletes:
+		return c.Delete
+	case Records:
+		return c.Reads
+	}
+	return true
+}
+
+func costs(p Policy, c Charge) int64 {
+	switch p.Unit {
+	case Points:
+		return min(c.Points, p.Capacity)
+	case Records:
+		return 0
+	}
+	return 1
+}
+
+func share(p Policy) Policy {
+	p.Quota, p.Capacity = p.Quota/2, p.Quota/2
+	return p
+}
+
+// left returns what remains of a policy and when all is back. over is set for
+// a call that is over when its answer is read.
+func (o *office) left(p Policy, c Charge, over, refused bool) (int64, time.Duration) {
+	switch {
+	case p.Unit == Calls:
+		n := o.running[c.Key]
+		if over {
+			n--
+		}
+		if n == 0 {
+			return p.Quota, 0
+		}
+		return max(0, p.Quota-n), time.Second
+	case p.Name == "key":
+		b := o.bucket(c.Key, p)
+		return b.left(), b.reset()
+	}
+	n, reset := o.window(p.Name, who(p, c), p).sum(o.now())
+	left := max(0, p.Quota-n)
+	if p.Name == "organization" {
+		mine, mineReset := o.window("share", c.Key, share(p)).sum(o.now())
+		if own := max(0, share(p).Quota-mine); own < left && (own < p.Quota/10 || refused) {
+			return own, max(reset, mineReset)
+		}
+	}
+	return left, reset
+}
+
+// take says which policies refuse a call, and takes it where none does.
+func (o *office) take(c Charge) (violated []string) {
+	if o.locked[c.Key].After(o.now()) {
+		return []string{"key"}
+	}
+	for _, p := range o.policies {
+		if !concerns(p, c) {
+			continue
+		}
+		ok := true
+		switch {
+		case p.Unit == Calls:
+			ok = o.running[c.Key] < p.Quota
+		case p.Name == "key":
+			ok = o.bucket(c.Key, p).level.Cmp(big.NewRat(costs(p, c), 1)) >= 0
+		case p.Unit == Records:
+			n, _ := o.window(p.Name, c.Key, p).sum(o.now())
+			ok = n < p.Quota
+		default:
+			n, _ := o.window(p.Name, who(p, c), p).sum(o.now())
+			ok = n+costs(p, c) <= p.Quota
+			if p.Name == "organization" {
+				mine, _ := o.window("share", c.Key, share(p)).sum(o.now())
+				ok = ok && mine+costs(share(p), c) <= share(p).Quota
+			}
+		}
+		if !ok {
+			violated = append(violated, p.Name)
+		}
+	}
+	if violated != nil {
+		w := o.window("refused", c.Key, Policy{Quota: 50, Window: time.Minute})
+		w.take(o.now(), 1)
+		if n, _ := w.sum(o.now()); n > 50 {
+			delete(o.windows, "refused"+c.Key)
+			o.locked[c.Key] = o.now().Add(5 * time.Minute)
+			return []string{"key"}
+		}
+		return violated
+	}
+	for _, p := range o.policies {
+		switch {
+		case !concerns(p, c):
+		case p.Unit == Calls:
+			o.running[c.Key]++
+		case p.Name == "key":
+			b := o.bucket(c.Key, p)
+			b.level = new(big.Rat).Sub(b.level, big.NewRat(costs(p, c), 1))
+		default:
+			o.window(p.Name, who(p, c), p).take(o.now(), costs(p, c))
+			if p.Name == "organization" {
+				o.window("share", c.Key, share(p)).take(o.now(), costs(share(p), c))
+			}
+		}
+	}
+	return nil
+}
+
+// sane holds the reference's windows to what the contract says: in no window
+// was more taken than the quota (records: than the quota and one page for each
+// call that may run at the same time).
+func (o *office) sane(t *rapid.T, p Policy, c Charge) {
+	if p.Unit == Calls || p.Name == "key" {
+		return
+	}
+	w := o.window(p.Name, who(p, c), p)
+	most := p.Quota
+	if p.Unit == Records {
+		most += 6 * 100
+	}
+	if n := w.exactly(o.now(), p.Window); n > most {
+		t.Fatalf("%s: %d in a window of %v", p.Name, n, p.Window)
+	}
+	n, _ := w.sum(o.now())
+	if later := w.exactly(o.now(), p.Window+w.granule); n > later {
+		t.Fatalf("%s: %d count, but only %d were taken within a granule more than the window", p.Name, n, later)
+	}
+}
+
+// checkDecision holds a decision to the reference after the call.
+func (o *office) checkDecision(t *rapid.T, d Decision, c Charge, violated []string) {
+	if !slices.Equal(d.Violated, violated) {
+		t.Fatalf("%+v: violated %v, want %v", c, d.Violated, violated)
+	}
+	locked := o.locked[c.Key].Sub(o.now())
+	var names []string
+	for _, p := range o.policies {
+		if concerns(p, c) {
+			names = append(names, p.Name)
+		}
+	}
+	if len(d.Statuses) != len(names) {
+		t.Fatalf("%d statuses for %v", len(d.Statuses), names)
+	}
+	longest, quota := time.Second, false
+	for i, s := range d.Statuses {
+		if locked > 0 {
+			if s.Name == "key" && (i != 0 || s.Remaining != 0 || s.Reset != locked) {
+				t.Fatalf("locked for %v: %+v", locked, d.Statuses)
+			}
+			longest = locked
+			continue
+		}
+		p := o.policies[slices.IndexFunc(o.policies, func(p Policy) bool { return p.Name == s.Name })]
+		left, reset := o.left(p, c, violated == nil, violated != nil)
+		if s.Policy != p || s.Remaining != left || s.Reset != reset {
+			t.Fatalf("%s: %d, %v, want %d, %v", s.Name, s.Remaining, s.Reset, left, reset)
+		}
+		first := d.Statuses[0]
+		if big.NewRat(s.Remaining, s.Capacity).Cmp(big.NewRat(first.Remaining, first.Capacity)) < 0 {
+			t.Fatalf("%s is tighter than %s", s.Name, first.Name)
+		}
+		if i == 0 || slices.Contains(violated, s.Name) {
+			longest = max(longest, reset)
+		}
+		quota = quota || slices.Contains(violated, s.Name) && p.Window >= time.Hour
+		o.sane(t, p, c)
+	}
+	if d.Quota != quota {
+		t.Fatalf("quota %t, violated %v", d.Quota, violated)
+	}
+	if want := (longest + time.Second - 1).Truncate(time.Second); violated != nil && d.RetryAfter != want {
+		t.Fatalf("retry after %v, want %v", d.RetryAfter, want)
+	}
+}
+
+type runningCall struct {
+	charge   Charge
+	decision Decision
+}
+
+// TestModel drives the limiter and the reference through the same long random
+// schedules and compares every answer: what passes, what remains of each
+// policy and until when, what the headers say, the lock.
+func TestModel(t *testing.T) {
+	// The contract's numbers, and small ones that meet each other more often.
+	small, err := With(Override{"key", 40, 60}, Override{"writes", 8, 8}, Override{"principal", 90, 90},
+		Override{"organization", 120, 120}, Override{"deletes", 3, 3}, Override{"deletes-day", 9, 9}, Override{"outflow", 600, 600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, policies := range map[string][]Policy{"contract": Policies(), "small": small} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) { compare(t, policies) })
+		})
+	}
+}
+
+func compare(t *rapid.T, policies []Policy) {
+	c := clock.NewFake(start)
+	l := New(Config{Metered: true, Policies: policies}, c)
+	o := &office{
+		policies: policies, now: c.Now, buckets: map[string]*refBucket{}, windows: map[string]*refWindow{},
+		running: map[string]int64{}, locked: map[string]time.Time{},
+	}
+	var running []runningCall
+	charge := rapid.Custom(func(t *rapid.T) Charge {
+		key := rapid.SampledFrom([]string{"key_a", "key_b", "key_c"}).Draw(t, "key")
+		ch := Charge{Organization: 1, Principal: map[string]string{"key_a": "usr_a", "key_b": "usr_a", "key_c": "svc_c"}[key], Key: key}
+		switch rapid.SampledFrom([]string{"get", "list", "search", "create", "delete", "events"}).Draw(t, "kind") {
+		case "get":
+			ch.Points, ch.Reads = 1, true
+		case "list":
+			ch.Points, ch.Reads = 2, true
+		case "search":
+			ch.Points, ch.Reads = 7, true
+		case "create":
+			ch.Points, ch.Write = 5, true
+		case "delete":
+			ch.Points, ch.Write, ch.Delete = 10, true, true
+		case "events":
+			ch.Points = 1
+		}
+		return ch
+	})
+	take := func(ch Charge) runningCall {
+		want := o.take(ch)
+		d, err := l.Take(context.Background(), ch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.checkDecision(t, d, ch, want)
+		return runningCall{ch, d}
+	}
+	end := func(r runningCall, records int) {
+		l.Done(r.charge, &r.decision, records)
+		if r.decision.Violated != nil {
+			return
+		}
+		o.running[r.charge.Key]--
+		for _, p := range policies {
+			if p.Unit == Records && r.charge.Reads {
+				o.window(p.Name, r.charge.Key, p).take(o.now(), int64(records))
+			}
+		}
+	}
+	t.Repeat(map[string]func(*rapid.T){
+		"call": func(t *rapid.T) {
+			ch := charge.Draw(t, "charge")
+			records := rapid.IntRange(0, 100).Draw(t, "records")
+			gap := time.Duration(rapid.SampledFrom([]int{0, 1, 10_000, 700_000, 3_000_000}).Draw(t, "gap")) * time.Microsecond
+			for range rapid.IntRange(1, 60).Draw(t, "times") {
+				end(take(ch), records)
+				c.Advance(gap)
+			}
+		},
+		"hang": func(t *rapid.T) { running = append(running, take(charge.Draw(t, "charge"))) },
+		"end": func(t *rapid.T) {
+			if len(running) > 0 {
+				i := rapid.IntRange(0, len(running)-1).Draw(t, "which")
+				end(running[i], rapid.IntRange(0, 100).Draw(t, "records"))
+				running = slices.Delete(running, i, i+1)
+			}
+		},
+		"wait": func(t *rapid.T) {
+			unit := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second, time.Minute}).Draw(t, "unit")
+			c.Advance(time.Duration(rapid.IntRange(0, 3000).Draw(t, "units")) * unit)
+		},
+		"status": func(t *rapid.T) {
+			ch := charge.Draw(t, "charge")
+			asking := take(Charge{Organization: 1, Principal: ch.Principal, Key: ch.Key, Points: 1})
+			if asking.decision.Violated == nil {
+				all, err := l.Status(context.Background(), ch)
+				if err != nil || len(all) != len(policies) {
+					t.Fatal(all, err)
+				}
+				for i, s := range all {
+					left, reset := o.left(policies[i], ch, true, false)
+					if s.Policy != policies[i] || s.Remaining != left || s.Reset != reset {
+						t.Fatalf("status of %s: %d, %v, want %d, %v", s.Name, s.Remaining, s.Reset, left, reset)
+					}
+				}
+			}
+			end(asking, 0)
+		},
+		// The account goes through the data base and back, as between replicas
+		// and over a restart.
+		"store": func(t *rapid.T) {
+			for i := range l.memory.shards {
+				for s, a := range l.memory.shards[i].accounts {
+					back, err := l.table.decode(s.level, l.table.encode(s.level, a, "me"), l.now(time.Time{}), "me", func(string) bool { return false })
+					if err != nil {
+						t.Fatal(err)
+					}
+					back.saved, back.dirty, back.unsaved, back.alerts = a.saved, a.dirty, a.unsaved, a.alerts
+					l.memory.shards[i].accounts[s] = back
+				}
+			}
+		},
+	})
+}

@@ -1,0 +1,185 @@
+package limit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"kartei/db"
+)
+
+const (
+	selectAccounts = `select subject, state from limits where organization = $1 and subject in (select value from %s)`
+	upsertAccount  = `insert into limits (organization, subject, state, updated_at) values ($1, $2, $3, $4)
+		on conflict (organization, subject) do update set state = excluded.state, updated_at = excluded.updated_at`
+)
+
+const (
+	// saveEvery is how often accounts are looked through for what must be
+	// saved, and saveLate how long anything of a day or hour quota may stay
+	// unsaved. What is worth a hundredth of its quota is saved with the next
+	// look, a tenth at once. So a process that is killed forgets of each key at
+	// most what it took in its last second and a hundredth of each quota.
+	saveEvery = time.Second
+	saveLate  = 10_000_000 // in microseconds
+	soon      = 10         // in thousandths of a quota
+	// savePiece is the most accounts of one transaction.
+	savePiece = 200
+)
+
+// missing returns what reads accounts that memory does not hold, or nil where
+// there is nothing to read them from.
+func (l *Ledger) missing(ctx context.Context, now int64) func(*[levels]subject, *accounts) error {
+	if l.opts.DB == nil {
+		return nil
+	}
+	return func(who *[levels]subject, into *accounts) error {
+		return l.opts.DB.Read(ctx, func(tx db.Tx) error {
+			found, err := l.readAccounts(ctx, tx, who[byKey].organization, []string{"", who[byPrincipal].id, who[byKey].id}, now, "")
+			if err != nil {
+				return err
+			}
+			for i := range who {
+				into[i] = found[who[i].id]
+			}
+			return nil
+		})
+	}
+}
+
+// readAccounts reads those of the named subjects that are stored.
+func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64, names []string, now int64, lock string) (map[string]*account, error) {
+	list, err := json.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	query := fmt.Sprintf(selectAccounts, fmt.Sprintf(tx.Dialect().TextList, "$2")) + lock
+	rows, err := tx.Query(ctx, query, organization, string(list))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := map[string]*account{}
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			return nil, err
+		}
+		if found[name], err = l.table.decode(levelOfName(name), text, now, l.incarnation, l.member.alive); err != nil {
+			return nil, err
+		}
+	}
+	return found, rows.Err()
+}
+
+// Start makes the limiter ready to count: on PostgreSQL it joins the other
+// replicas, which stop counting alone before it returns.
+func (l *Ledger) Start(ctx context.Context) error {
+	if l.member == nil {
+		return nil
+	}
+	return l.member.join(ctx)
+}
+
+// Run saves accounts and keeps in touch with the other replicas until ctx
+// ends, then saves what is left.
+func (l *Ledger) Run(ctx context.Context) {
+	if l.opts.DB == nil || !l.Metered() {
+		return
+	}
+	if l.member != nil {
+		l.running.Go(func() { l.member.run(ctx) })
+	}
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-l.memory.urgent:
+		case <-l.clock.After(saveEvery):
+		}
+		if err := l.save(ctx, false); err != nil && ctx.Err() == nil {
+			l.opts.Logger.Warn("limits not saved", "error", err)
+		}
+	}
+	l.running.Wait()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := errors.Join(l.lines.drain(last), l.save(last, true), l.member.leave(last)); err != nil {
+		l.opts.Logger.Warn("limits not saved at the end", "error", err)
+	}
+}
+
+// saving is one account on its way to the data base.
+type saving struct {
+	subject subject
+	account *account
+	text    string
+	at      int64
+	alerts  []Alert
+	unsaved int64
+}
+
+// save writes the accounts that are due, or all that were changed. Those that
+// others share are saved as they are charged.
+func (l *Ledger) save(ctx context.Context, all bool) error {
+	var due []saving
+	now := l.now(time.Time{})
+	l.memory.all(func(s subject, a *account) {
+		long := a.unsaved >= soon || a.unsaved > 0 && now-a.saved >= saveLate
+		if !a.dirty || !long && !all {
+			return
+		}
+		due = append(due, saving{s, a, "", a.at, a.alerts, a.unsaved})
+		w := &due[len(due)-1]
+		a.alerts = nil // they become notices in the same transaction
+		w.text = l.table.encode(s.level, a, l.incarnation)
+		a.dirty, a.unsaved, a.saved = false, 0, now
+	})
+	var errs []error
+	for len(due) > 0 {
+		piece := due[:min(savePiece, len(due))]
+		due = due[len(piece):]
+		if err := l.savePiece(ctx, piece); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (l *Ledger) savePiece(ctx context.Context, piece []saving) error {
+	err := l.opts.DB.Write(ctx, func(tx db.Tx) error {
+		for i := range piece {
+			w := &piece[i]
+			tx.Queue(upsertAccount, w.subject.organization, w.subject.name(), w.text, w.at)
+			if err := l.alert(ctx, tx, w.alerts); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		return nil
+	}
+	for i := range piece { // they are saved with the next round
+		w := &piece[i]
+		w.account.mu.Lock()
+		w.account.dirty = true
+		w.account.unsaved += w.unsaved
+		w.account.alerts = append(w.alerts, w.account.alerts...)
+		w.account.mu.Unlock()
+	}
+	return err
+}
+
+func (l *Ledger) alert(ctx context.Context, tx db.Tx, alerts []Alert) error {
+	if l.opts.Alert == nil {
+		return nil
+	}
+	for _, a := range alerts {
+		if err := l.opts.Alert(ctx, tx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}

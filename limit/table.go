@@ -1,0 +1,376 @@
+package limit
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+)
+
+// table is the configuration made ready: what applies to which call, and how
+// a call is charged to the accounts of those who make it.
+type table struct {
+	config  Config
+	rules   []rule
+	levels  [levels][]int // the rules of a level, as indices into rules
+	classes [8]class
+	// share is how much of the organization's points one key may take, and
+	// refusals how many 429 answers it may get before it is locked.
+	share, refusals rule
+}
+
+// class is a set of calls to which the same policies apply.
+type class struct {
+	uses   []use
+	rest   []Status // what they show when nothing is taken
+	header string
+}
+
+// use is where the counter of a policy is found.
+type use struct {
+	rule  *rule
+	level level
+	slot  int
+}
+
+func newTable(config Config) *table {
+	if err := config.Check(); err != nil {
+		panic(err)
+	}
+	config = config.withDefaults()
+	t := &table{config: config}
+	for i, p := range config.Policies {
+		t.rules = append(t.rules, newRule(p))
+		l := levelOf(p.Level)
+		t.levels[l] = append(t.levels[l], i)
+		if p.Name == "organization" {
+			p.Quota = max(1, p.Quota/100*config.Share+p.Quota%100*config.Share/100)
+			p.Capacity = p.Quota
+			t.share = newRule(p)
+		}
+	}
+	t.refusals = newRule(Policy{refusalsName, "key", Calls, config.LockAfter, config.LockAfter, config.LockWindow})
+	for i := range t.classes {
+		t.classes[i] = t.newClass(Charge{Write: i&1 != 0, Delete: i&2 != 0, Reads: i&4 != 0})
+	}
+	return t
+}
+
+func (t *table) newClass(c Charge) class {
+	var k class
+	for i := range t.rules {
+		r := &t.rules[i]
+		if !r.applies(&c) {
+			continue
+		}
+		l := levelOf(r.Level)
+		k.uses = append(k.uses, use{r, l, slices.Index(t.levels[l], i)})
+		k.rest = append(k.rest, t.atRest(r))
+	}
+	_, k.header = Headers(k.rest)
+	return k
+}
+
+// atRest is a policy of which nothing is taken. Where nothing is counted the
+// contract wants the quota and not the capacity as what remains.
+func (t *table) atRest(r *rule) Status {
+	s := Status{Policy: r.Policy, Remaining: r.Quota}
+	if t.config.Metered {
+		s.Remaining = r.Capacity
+	}
+	return s
+}
+
+func (t *table) class(c *Charge) *class {
+	i := 0
+	if c.Write {
+		i |= 1
+	}
+	if c.Delete {
+		i |= 2
+	}
+	if c.Reads {
+		i |= 4
+	}
+	return &t.classes[i]
+}
+
+// begin is the decision for a call of somebody who has taken nothing.
+func (t *table) begin(c *Charge) (*class, Decision) {
+	k := t.class(c)
+	return k, Decision{Statuses: append(c.Into[:0], k.rest...), PolicyHeader: k.header}
+}
+
+// urgent is how many thousandths of a day or hour quota may be taken before
+// they are saved at once.
+const urgent = 100
+
+// accounts are those that one call is charged to.
+type accounts [levels]*account
+
+// take asks every policy that applies, and takes from all or from none. The
+// accounts are the caller's alone. final is unset for a refusal that will be
+// asked again before the caller is told: it does not count for the lock.
+func (t *table) take(a *accounts, c *Charge, now int64, final bool) Decision {
+	k, d := t.begin(c)
+	key := a[byKey]
+	for l := range a {
+		a[l].at = max(a[l].at, now)
+	}
+	if key.lockedUntil > key.at {
+		t.showLock(&d, key)
+		return d
+	}
+	for i := range k.uses {
+		u := &k.uses[i]
+		r, n := u.rule, a[u.level].at
+		counter := &a[u.level].counters[u.slot]
+		r.advance(counter, n)
+		ok := true
+		switch {
+		case r.Unit == Calls:
+			ok = key.inFlight() < r.Quota
+		case u.level == byOrganization:
+			t.share.advance(&key.share, key.at)
+			ok = r.has(counter, r.amount(c)) && t.share.has(&key.share, t.share.amount(c))
+		default:
+			ok = r.has(counter, r.amount(c))
+		}
+		if !ok {
+			d.Violated = append(d.Violated, r.Name)
+			d.Quota = d.Quota || r.long()
+		}
+	}
+	if d.Violated == nil {
+		t.charge(a, k, c)
+	}
+	for i := range k.uses {
+		t.read(a, &k.uses[i], &d.Statuses[i], d.Violated == nil, d.Violated != nil)
+	}
+	tightestFirst(d.Statuses)
+	if d.Violated != nil {
+		t.refuse(a, &d, k, c, final)
+	}
+	return d
+}
+
+// charge takes what a call costs from every policy.
+func (t *table) charge(a *accounts, k *class, c *Charge) {
+	key := a[byKey]
+	for i := range k.uses {
+		u := &k.uses[i]
+		account := a[u.level]
+		counter, amount := &account.counters[u.slot], u.rule.amount(c)
+		if u.rule.Unit == Calls {
+			key.running++
+			continue
+		}
+		u.rule.take(counter, account.at, amount)
+		if u.level == byOrganization {
+			t.share.take(&key.share, key.at, t.share.amount(c))
+		}
+		if u.rule.long() && amount > 0 {
+			t.took(key, u.rule, counter, c, amount)
+		}
+		account.dirty = true
+	}
+	key.dirty = true
+}
+
+// took notes what was taken of a day or hour quota: it must be saved soon, and
+// may be worth an alert.
+func (t *table) took(key *account, r *rule, counter *counter, c *Charge, amount int64) {
+	key.unsaved += max(1, amount*1000/r.Quota)
+	used := r.used(counter)
+	if counter.alerted > key.at || used*100 < t.config.AlertAt*r.Quota {
+		return
+	}
+	counter.alerted = key.at + r.window
+	t.alert(key, r, c, used, false)
+}
+
+func (t *table) alert(key *account, r *rule, c *Charge, used int64, exhausted bool) {
+	key.alerts = append(key.alerts, Alert{c.Organization, c.Principal, c.Key, r.Name, used, r.Quota, key.at, exhausted})
+	key.dirty, key.unsaved = true, key.unsaved+urgent
+}
+
+// read puts what is left of a policy into s. over is set for a call that runs:
+// it is over when its caller reads this, so it does not count. Of the organization
+// it is what all its keys have left, or what the key's own share leaves once
+// that is less than a tenth of the quota.
+func (t *table) read(a *accounts, u *use, s *Status, over, refused bool) {
+	key := a[byKey]
+	if u.rule.Unit == Calls {
+		n := key.inFlight()
+		if over {
+			n--
+		}
+		s.Remaining = max(0, u.rule.Quota-n)
+		if s.Reset = 0; n > 0 {
+			s.Reset = time.Second
+		}
+		return
+	}
+	account := a[u.level]
+	u.rule.read(&account.counters[u.slot], account.at, s)
+	if u.level == byOrganization {
+		var share Status
+		t.share.read(&key.share, key.at, &share)
+		if share.Remaining < s.Remaining && (share.Remaining < u.rule.Quota/10 || refused) {
+			s.Remaining, s.Reset = share.Remaining, max(s.Reset, share.Reset)
+		}
+	}
+}
+
+// refuse completes a refusal, and locks a key that was refused too often.
+func (t *table) refuse(a *accounts, d *Decision, k *class, c *Charge, final bool) {
+	key := a[byKey]
+	d.RetryAfter = retryAfter(d)
+	if !final {
+		return
+	}
+	if t.config.Exhausted {
+		t.noteExhausted(key, d, k, c)
+	}
+	t.refusals.advance(&key.refusals, key.at)
+	t.refusals.take(&key.refusals, key.at, 1)
+	key.dirty = true
+	if key.refusals.sum > t.config.LockAfter {
+		key.refusals = t.refusals.fresh(key.at)
+		key.lockedUntil = key.at + t.config.LockTime.Microseconds()
+		key.unsaved += urgent
+		t.showLock(d, key)
+	}
+}
+
+// noteExhausted raises the alert for a day quota of deletes that is used up,
+// once a window.
+func (t *table) noteExhausted(key *account, d *Decision, k *class, c *Charge) {
+	for i := range k.uses {
+		u := &k.uses[i]
+		if u.rule.Unit != Deletes || !u.rule.long() || !slices.Contains(d.Violated, u.rule.Name) {
+			continue
+		}
+		if counter := &key.counters[u.slot]; counter.exhausted <= key.at {
+			counter.exhausted = key.at + u.rule.window
+			t.alert(key, u.rule, c, u.rule.used(counter), true)
+		}
+	}
+}
+
+// showLock makes the answer that a locked key gets: nothing of the key's own
+// limit is left until the lock ends.
+func (t *table) showLock(d *Decision, key *account) {
+	rest := time.Duration(key.lockedUntil-key.at) * time.Microsecond
+	first := slices.IndexFunc(d.Statuses, func(s Status) bool { return s.Name == "key" })
+	if first >= 0 {
+		s := d.Statuses[first]
+		s.Remaining, s.Reset = 0, rest
+		copy(d.Statuses[1:first+1], d.Statuses[:first])
+		d.Statuses[0] = s
+	}
+	d.Violated, d.Quota = []string{"key"}, false
+	d.RetryAfter = (rest + time.Second - 1).Truncate(time.Second)
+}
+
+// done ends a call that passed.
+func (t *table) done(a *accounts, c *Charge, records int, now int64) {
+	key := a[byKey]
+	key.at = max(key.at, now)
+	if key.running > 0 {
+		key.running--
+	}
+	key.dirty = true
+	if records <= 0 || !c.Reads {
+		return
+	}
+	k := t.class(c)
+	for i := range k.uses {
+		u := &k.uses[i]
+		if u.rule.Unit != Records {
+			continue
+		}
+		account := a[u.level]
+		account.at = max(account.at, now)
+		counter := &account.counters[u.slot]
+		u.rule.advance(counter, account.at)
+		u.rule.take(counter, account.at, int64(records))
+		account.dirty = true
+		t.took(account, u.rule, counter, c, int64(records))
+	}
+}
+
+// Returned shows in a decision's statuses that the call has returned records,
+// which Done will count.
+func (d *Decision) Returned(records int) {
+	for i := range d.Statuses {
+		s := &d.Statuses[i]
+		if s.Unit != Records || records <= 0 {
+			continue
+		}
+		s.Remaining = max(0, s.Remaining-int64(records))
+		if s.Capacity > s.Quota { // a bucket
+			s.Reset += s.Window * time.Duration(records) / time.Duration(s.Quota)
+		} else {
+			s.Reset = s.Window
+		}
+		tightestFirst(d.Statuses)
+		return
+	}
+}
+
+// status tells every declared policy. The call that asks is over when its
+// caller reads the answer.
+func (t *table) status(a *accounts, now int64, out []Status) []Status {
+	for l := range a {
+		a[l].at = max(a[l].at, now)
+	}
+	var slots [levels]int
+	for i := range t.rules {
+		r := &t.rules[i]
+		u := use{r, levelOf(r.Level), 0}
+		u.slot = slots[u.level]
+		slots[u.level]++
+		r.advance(&a[u.level].counters[u.slot], a[u.level].at)
+		t.share.advance(&a[byKey].share, a[byKey].at)
+		s := t.atRest(r)
+		t.read(a, &u, &s, a[byKey].running > 0, false)
+		out = append(out, s)
+	}
+	return out
+}
+
+// tightestFirst moves the status with the smallest share of its capacity
+// remaining to the front and keeps the order of the others; of equals the
+// first in the table wins.
+func tightestFirst(s []Status) {
+	t := 0
+	for i := 1; i < len(s); i++ {
+		if tighter(&s[i], &s[t]) {
+			t = i
+		}
+	}
+	if t > 0 {
+		first := s[t]
+		copy(s[1:t+1], s[:t])
+		s[0] = first
+	}
+}
+
+// tighter compares a/A with b/B as a*B with b*A, in 128 bits.
+func tighter(a, b *Status) bool {
+	ah, al := bits.Mul64(uint64(a.Remaining), uint64(b.Capacity))
+	bh, bl := bits.Mul64(uint64(b.Remaining), uint64(a.Capacity))
+	return ah < bh || ah == bh && al < bl
+}
+
+// retryAfter is the longest reset of the policies that refused and of the one
+// that the answer's RateLimit header shows, at least one second.
+func retryAfter(d *Decision) time.Duration {
+	seconds := max(1, d.Statuses[0].ResetSeconds())
+	for i := range d.Statuses {
+		if slices.Contains(d.Violated, d.Statuses[i].Name) {
+			seconds = max(seconds, d.Statuses[i].ResetSeconds())
+		}
+	}
+	return time.Duration(seconds) * time.Second
+}
