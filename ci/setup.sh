@@ -7,6 +7,7 @@ set -euo pipefail
 has() {
 	case $1 in
 	postgresql) command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ;;
+	pgbouncer) command -v pgbouncer || [ -x /usr/sbin/pgbouncer ] ;;
 	chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
 	venv) python3 -c 'import venv, ensurepip' ;;
 	*) command -v "$1" ;;
@@ -23,6 +24,7 @@ package() {
 loss() {
 	case $1 in
 	postgresql) echo "the tests run on SQLite only" ;;
+	pgbouncer) echo "nothing is tried through a pooler" ;;
 	chromium) echo "the pages are not looked at in a browser" ;;
 	*) echo "what needs it is left out" ;;
 	esac

@@ -44,7 +44,8 @@ func (e *NewerError) Error() string {
 // Migrate brings the data base to the latest version. Each migration is a
 // transaction: one that fails leaves nothing behind. Several PostgreSQL
 // replicas may call it at the same time, one migrates and the others wait, at
-// most 5 minutes. It needs a connection without a transaction pooler.
+// most 5 minutes. Where there is something to do it needs a connection without
+// a transaction pooler.
 func Migrate(ctx context.Context, d DB) (Schema, error) {
 	return migrate(ctx, d, Migrations())
 }
@@ -75,7 +76,15 @@ func migrate(ctx context.Context, d DB, files fs.FS) (Schema, error) {
 		})
 		return schema, err
 	case *pgDB:
-		return withProvider(ctx, d.driver, goose.DialectPostgres, files, up)
+		if !d.pooled {
+			return withProvider(ctx, d.driver, goose.DialectPostgres, files, up)
+		}
+		schema, err := withProvider(ctx, d.driver, goose.DialectPostgres, files, schemaOf)
+		if err == nil && !schema.Current() {
+			err = fmt.Errorf("db: the database is at version %d of %d, and cannot be migrated through a transaction pooler: "+
+				"migrate it with a URL that leads to the server itself", schema.Version, schema.Latest)
+		}
+		return schema, err
 	}
 	return Schema{}, fmt.Errorf("db: %T cannot be migrated", d)
 }
@@ -182,7 +191,7 @@ func latest(files fs.FS) int64 {
 
 func up(ctx context.Context, provider *goose.Provider, files fs.FS) (Schema, error) {
 	schema, err := schemaOf(ctx, provider, files)
-	if err != nil {
+	if err != nil || schema.Current() {
 		return schema, err
 	}
 	if _, err := provider.Up(ctx); err != nil {

@@ -112,6 +112,10 @@ func (d *pgDB) pool(ctx context.Context, config *pgxpool.Config, size int, readO
 func (d *pgDB) check(ctx context.Context) error {
 	conn, err := d.acquire(ctx, d.readers)
 	if err != nil {
+		if strings.Contains(err.Error(), "unsupported startup parameter") {
+			err = fmt.Errorf("db: a pooler is between that takes no session settings: "+
+				"add default_query_exec_mode=exec to the URL: %w", err)
+		}
 		return err
 	}
 	defer conn.Release()

@@ -111,8 +111,9 @@ func TestKeyInUseOnAnotherReplica(t *testing.T) {
 // TestRevocationIsSeenByAllReplicas revokes keys, changes roles and closes
 // offices while all replicas are called with them. A call that begins after
 // the act was acknowledged meets its effect, on each replica.
-func TestRevocationIsSeenByAllReplicas(t *testing.T) {
-	h := newPostgresHouse(t, 3)
+func TestRevocationIsSeenByAllReplicas(t *testing.T) { newPostgresHouse(t, 3).revoke(t) }
+
+func (h *house) revoke(t *testing.T) {
 	with := func(args ...string) []string { return append(args, h.store...) }
 	acts := []struct {
 		name  string
