@@ -1,0 +1,395 @@
+package api_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/apitest"
+	"kartei/app"
+	"kartei/id"
+)
+
+// These walks go over the table too: who may not see is told nothing, whatever
+// the row, and who may not do is refused alike.
+
+// families yields the families of records that the table has rows for, with
+// the row that makes one.
+func families() func(func(app.Family, *api.Operation) bool) {
+	return func(yield func(app.Family, *api.Operation) bool) {
+		for _, f := range api.Families {
+			if op := creator(f.Plural); op != nil && !yield(f, op) {
+				return
+			}
+		}
+	}
+}
+
+// makeRecord makes a record that is found by the word Geheimwort.
+func makeRecord(t testing.TB, c *apitest.Client, op *api.Operation, visibility string) string {
+	t.Helper()
+	body := example(t, op).(map[string]any)
+	body["visibility"], body["tags"] = visibility, []string{"Geheimwort"}
+	return c.Do("POST", op.Path, body).Want(op.Run.Status()).Text("id")
+}
+
+// eventOf returns the id of the newest event about a record.
+func eventOf(t testing.TB, c *apitest.Client, record string) string {
+	t.Helper()
+	for _, e := range c.Do("GET", "/events?limit=100", nil).Want(200).Data() {
+		if e["data"].(map[string]any)["id"] == record {
+			return e["id"].(string)
+		}
+	}
+	t.Fatalf("no event of %s", record)
+	return ""
+}
+
+// serviceAccount returns a client that acts as a service account.
+func serviceAccount(t testing.TB, o *apitest.Office, role access.Role) *apitest.Client {
+	t.Helper()
+	made, err := o.Directory.CreateServiceAccount(t.Context(), access.NewPrincipal{Organization: o.ID, Name: "Abgleich", Role: role})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scopes []string
+	if role == access.Viewer {
+		scopes = access.ReadScopes()
+	}
+	return &apitest.Client{Office: o, Principal: made.ID, Key: o.Key(made.ID, scopes...)}
+}
+
+// onlookers are those who do not see a member's private records in the
+// sandbox; of the strangers none sees anything there.
+func onlookers(t testing.TB, o *apitest.Office) (colleagues, strangers map[string]*apitest.Client) {
+	t.Helper()
+	other, _ := o.Organization("Kanzlei Abendroth")
+	member, admin := o.User(access.Member, other), o.User(access.Admin, other)
+	live := liveKey(t, o)
+	return map[string]*apitest.Client{
+			"member": o.As(access.Member), "viewer": o.As(access.Viewer),
+			"service account": serviceAccount(t, o, access.Member), "viewing service account": serviceAccount(t, o, access.Viewer),
+		}, map[string]*apitest.Client{
+			"member of another organization": {Office: o, Principal: member, Key: o.Key(member)},
+			"admin of another organization":  {Office: o, Principal: admin, Key: o.Key(admin)},
+			"live key":                       live,
+		}
+}
+
+// TestInvisibleIsUnknown asks every row about a record that is private, of
+// another organization, deleted or of another family: each answer is that for
+// an id which nothing has, whatever precondition is sent.
+func TestInvisibleIsUnknown(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		owner := o.As(access.Member)
+		colleagues, strangers := onlookers(t, o)
+		hidden := map[string]map[string]string{} // by tag: what it is, and its id
+		shared := map[string]string{}            // what colleagues see
+		var events []string
+		for _, op := range families() {
+			private, open := makeRecord(t, owner, op, "private"), makeRecord(t, owner, op, "organization")
+			gone := makeRecord(t, owner, op, "organization")
+			owner.Do("DELETE", op.Path+"/"+gone, nil, "If-Match", "*").Want(204)
+			hidden[op.Tag()] = map[string]string{"private": private, "deleted": gone, "of another family": id.New("doc_"), "its event": eventOf(t, owner, private)}
+			shared[op.Tag()] = open
+			events = append(events, eventOf(t, owner, private))
+			shared["events"] = eventOf(t, owner, open)
+		}
+		hidden["events"] = map[string]string{"a private record's": events[0], "a record": hidden["contacts"]["private"]}
+		walked := 0
+		ask := func(who string, c *apitest.Client, op *api.Operation, what, record string) {
+			t.Helper()
+			unknown := id.New(record[:4])
+			for _, ifMatch := range []string{"", "*", `"r1"`, `"r9"`, "malformed"} {
+				send := func(record string, headers ...string) *apitest.Answer {
+					headers = append(headers, "If-Match", ifMatch, "Idempotency-Key", "")
+					return c.Do(op.Method, strings.Replace(op.Path, "{id}", record, 1), example(t, op), headers...)
+				}
+				got, want := send(record), send(unknown)
+				if bare(got) != bare(want) || strings.ReplaceAll(string(got.Body), record, unknown) != requestID(string(want.Body), want, got) {
+					t.Errorf("%s, %s, %s with If-Match %s:\n%s\nunknown:\n%s", who, op.ID, what, ifMatch, bare(got), bare(want))
+				}
+				if got.Status < 400 {
+					t.Errorf("%s, %s, %s: %d", who, op.ID, what, got.Status)
+				}
+				for _, tag := range []string{`"r1"`, "*"} {
+					if a, b := send(record, "If-None-Match", tag), send(unknown, "If-None-Match", tag); bare(a) != bare(b) {
+						t.Errorf("%s, %s, %s with If-None-Match %s:\n%s\nunknown:\n%s", who, op.ID, what, tag, bare(a), bare(b))
+					}
+				}
+				walked++
+			}
+		}
+		for op := range built() {
+			if !op.Named() {
+				continue
+			}
+			if len(hidden[op.Tag()]) == 0 {
+				t.Errorf("%s: no record to hide is made", op.ID)
+			}
+			for what, record := range hidden[op.Tag()] {
+				for who, c := range colleagues {
+					ask(who, c, op, what, record)
+				}
+				for who, c := range strangers {
+					ask(who, c, op, what, record)
+				}
+			}
+			for who, c := range strangers {
+				ask(who, c, op, "another organization's", shared[op.Tag()])
+			}
+			// What the walk rests on: the others do see it.
+			at := strings.Replace(op.Path, "{id}", shared[op.Tag()], 1)
+			if a := colleagues["member"].Do(op.Method, at, example(t, op), "If-Match", `"r9"`); a.Status == 404 {
+				t.Errorf("%s of a shared record: %s", op.ID, a.Body)
+			}
+		}
+		if walked < 100 {
+			t.Errorf("only %d calls were compared", walked)
+		}
+	})
+}
+
+// requestID returns body with the request id of another answer.
+func requestID(body string, of, to *apitest.Answer) string {
+	return strings.ReplaceAll(body, of.Header.Get("Request-Id"), to.Header.Get("Request-Id"))
+}
+
+// queries are the ways to ask a row that names no record, made from the
+// parameters that the document lists for it.
+func queries(op *api.Operation) []string {
+	list := []string{"", "limit=1", "limit=100"}
+	if op.Path == "/contacts/count" || strings.HasSuffix(op.Path, "/count") {
+		list = []string{""}
+	}
+	for _, p := range parameters(op) {
+		switch p.Name {
+		case "limit", "cursor":
+		case "q":
+			list = append(list, "q=Geheimwort", "q=geheim")
+		case "sort":
+			list = append(list, "sort="+strings.TrimPrefix(sample(p), "-"))
+		case "includeDeleted":
+			list = append(list, "includeDeleted=true&limit=100&updatedSince=2026-11-01T00:00:00Z")
+		default:
+			list = append(list, p.Name+"="+url.QueryEscape(sample(p)))
+		}
+	}
+	return list
+}
+
+// seen returns what a client is told by all rows that name no record. Of a
+// cursor it counts that there is one.
+func seen(t testing.TB, c *apitest.Client) map[string]string {
+	t.Helper()
+	answers := map[string]string{}
+	for op := range built() {
+		if op.Method != "GET" || op.Named() || op.Tag() == "meta" {
+			continue
+		}
+		for _, q := range queries(op) {
+			a := c.Do("GET", op.Path+"?"+q, nil).Want(200)
+			answers[op.ID+"?"+q] = cursors(string(a.Body))
+		}
+	}
+	return answers
+}
+
+func cursors(body string) string {
+	before, after, found := strings.Cut(body, `"nextCursor":"`)
+	if !found {
+		return body
+	}
+	_, rest, _ := strings.Cut(after, `"`)
+	return before + `"nextCursor":"..."` + rest
+}
+
+// TestInvisibleLeavesNoTrace: what is done with a private record changes no
+// list, count, search, sync or feed of anybody who does not see it, while an
+// admin sees each step.
+func TestInvisibleLeavesNoTrace(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		owner, admin := o.As(access.Member), o.As(access.Admin)
+		colleagues, strangers := onlookers(t, o)
+		for _, op := range families() {
+			for range 3 {
+				makeRecord(t, owner, op, "organization")
+			}
+		}
+		before := map[string]map[string]string{}
+		all := map[string]*apitest.Client{}
+		for _, group := range []map[string]*apitest.Client{colleagues, strangers} {
+			for who, c := range group {
+				before[who], all[who] = seen(t, c), c
+			}
+		}
+		witness := fmt.Sprint(seen(t, admin))
+		look := func(step string) {
+			t.Helper()
+			for who, c := range all {
+				for q, now := range seen(t, c) {
+					if now != before[who][q] {
+						t.Errorf("after %s, %s asks %s:\nwas %s\nis  %s", step, who, q, before[who][q], now)
+					}
+				}
+			}
+			now := fmt.Sprint(seen(t, admin))
+			if now == witness {
+				t.Errorf("after %s, not even an admin sees a difference", step)
+			}
+			witness = now
+		}
+		for f, op := range families() {
+			record := makeRecord(t, owner, op, "private")
+			look(f.Object + " created")
+			at := op.Path + "/" + record
+			owner.Do("PATCH", at, `{"tags":["Geheimwort","zwei"]}`, "If-Match", "*").Want(200)
+			look(f.Object + " changed")
+			owner.Do("DELETE", at, nil, "If-Match", "*").Want(204)
+			look(f.Object + " deleted")
+		}
+	})
+}
+
+// TestChangesOfSight: who is hidden from, made admin, or given a record sees
+// it or not from the next call on, with the events of its past.
+func TestChangesOfSight(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
+		role := func(r access.Role) {
+			if _, err := o.Directory.SetUser(t.Context(), access.PrincipalChange{ID: other.Principal, Role: &r}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for f, op := range families() {
+			record := makeRecord(t, owner, op, "organization")
+			at, event := op.Path+"/"+record, eventOf(t, owner, record)
+			sees := func(c *apitest.Client, step string, want bool) {
+				t.Helper()
+				status := map[bool]int{true: 200, false: 404}[want]
+				for _, path := range []string{at, "/events/" + event} {
+					if a := c.Do("GET", path, nil); a.Status != status {
+						t.Errorf("%s: GET %s is %d, want %d", step, path, a.Status, status)
+					}
+				}
+				for _, q := range []string{op.Path + "?limit=100", op.Path + "?q=Geheimwort", op.Path + "?updatedSince=2026-11-01T00:00:00Z", "/events?limit=100"} {
+					if a := c.Do("GET", q, nil).Want(200); strings.Contains(string(a.Body), record) != want {
+						t.Errorf("%s: GET %s tells %t, want %t", step, q, !want, want)
+					}
+				}
+				n := 0.0
+				if want {
+					n = 1
+				}
+				if got := c.Do("GET", op.Path+"/count?q=Geheimwort", nil).Want(200).JSON()["count"]; got != n {
+					t.Errorf("%s: counted %v", step, got)
+				}
+			}
+			change := func(c *apitest.Client, body map[string]any) {
+				t.Helper()
+				c.Do("PATCH", at, body, "If-Match", "*").Want(200)
+			}
+			sees(other, f.Object+" shared", true)
+			change(owner, map[string]any{"visibility": "private"})
+			sees(other, "private", false)
+			sees(owner, "private", true)
+			sees(admin, "private", true)
+			role(access.Admin)
+			sees(other, "private, as an admin", true)
+			role(access.Member)
+			sees(other, "private, an admin no more", false)
+			change(owner, map[string]any{"ownerId": other.Principal})
+			sees(other, "given", true)
+			sees(owner, "given away", false)
+			owner.Do("PATCH", at, map[string]any{"visibility": "organization"}, "If-Match", "*").Want(404, "NOT_FOUND")
+			change(other, map[string]any{"visibility": "organization"})
+			sees(owner, "shared again", true)
+			change(other, map[string]any{"visibility": "private"})
+			other.Do("DELETE", at, nil, "If-Match", "*").Want(204)
+			// The marker and the events stay with those who could see the record.
+			for who, c := range map[string]*apitest.Client{"owner": other, "admin": admin, "former owner": owner} {
+				want := who != "former owner"
+				for _, q := range []string{op.Path + "?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100", "/events?limit=100"} {
+					if a := c.Do("GET", q, nil).Want(200); strings.Contains(string(a.Body), record) != want {
+						t.Errorf("deleted: GET %s tells the %s %t", q, who, !want)
+					}
+				}
+				status := map[bool]int{true: 200, false: 404}[want]
+				c.Do("GET", "/events/"+event, nil).Want(status)
+			}
+		}
+	})
+}
+
+// TestRights gives a principal every role with every right, and calls every
+// row after each change with the same key: it is refused exactly where role
+// and right do not reach, from the next call on.
+func TestRights(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		owner := o.As(access.Member)
+		records := map[string]string{}
+		for _, op := range families() {
+			records[op.Tag()] = makeRecord(t, owner, op, "organization")
+		}
+		for kind, c := range map[string]*apitest.Client{"user": o.As(access.Admin), "service account": serviceAccount(t, o, access.Admin)} {
+			set := o.Directory.SetUser
+			if kind != "user" {
+				set = o.Directory.SetServiceAccount
+			}
+			for _, role := range []access.Role{access.Admin, access.Member, access.Viewer} {
+				for _, right := range []access.Right{access.NoRight, access.ReadRight, access.WriteRight} {
+					// One family has the right, the others what the role gives.
+					for _, family := range access.Families {
+						rights := access.Rights{}
+						for _, f := range access.Families {
+							rights[f] = access.WriteRight
+						}
+						rights[family] = right
+						if _, err := set(t.Context(), access.PrincipalChange{ID: c.Principal, Role: &role, Rights: rights}); err != nil {
+							t.Fatal(err)
+						}
+						may := func(scope string) bool {
+							of, verb, _ := strings.Cut(scope, ":")
+							r := access.WriteRight
+							if of == family {
+								r = right
+							}
+							if verb == "write" {
+								return role != access.Viewer && r == access.WriteRight
+							}
+							return r != access.NoRight
+						}
+						var scopes []any
+						for _, s := range access.AllScopes() {
+							if may(s) {
+								scopes = append(scopes, s)
+							}
+						}
+						name := fmt.Sprintf("%s, %s with %s:%s", kind, role, family, right)
+						if got := c.Do("GET", "/me", nil).Want(200).JSON()["scopes"]; fmt.Sprint(got) != fmt.Sprint(scopes) {
+							t.Errorf("%s: scopes %v, want %v", name, got, scopes)
+						}
+						for op := range built() {
+							if op.Scope == "" {
+								continue
+							}
+							a := c.Do(op.Method, somePath(op), nil)
+							if refused := a.Status == 403 && a.Text("code") == "FORBIDDEN"; refused == may(op.Scope) {
+								t.Errorf("%s: %s answers %d %s", name, op.ID, a.Status, a.Body)
+							}
+						}
+						told := string(c.Do("GET", "/events?limit=100", nil).Want(200).Body)
+						for tag, record := range records {
+							if strings.Contains(told, record) != may(tag+":read") {
+								t.Errorf("%s: the feed tells of %s: %t", name, tag, !may(tag+":read"))
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
