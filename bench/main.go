@@ -68,7 +68,7 @@ func flags() options {
 	flag.IntVar(&o.records, "records", 1_000_000, "how many contacts the office has")
 	flag.Float64Var(&o.seconds, "seconds", 3, "how long each measurement takes")
 	flag.IntVar(&o.runs, "runs", 5, "how often each is repeated; the table shows medians")
-	flag.StringVar(&o.data, "data", filepath.Join(os.TempDir(), "kartei-bench"), "`folder` that keeps filled offices between runs (6 GB)")
+	flag.StringVar(&o.data, "data", filepath.Join(os.TempDir(), "kartei-bench"), "`folder` that keeps filled offices between runs (4 GB)")
 	flag.StringVar(&o.program, "kartei", "", "the `program` that is measured; without it, it is built")
 	flag.StringVar(&o.json, "json", "", "write all figures into a `file`")
 	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of the server under each load into a `folder`")
