@@ -24,7 +24,7 @@ func TestOperatorsDay(t *testing.T) {
 	dir := t.TempDir()
 	data := []string{"--data-dir", dir}
 	on := func(args ...string) []string { return append(args, data...) }
-	served := start(t, on("serve")...)
+	served := start(t, on("serve", "--limits", "writes=1000")...)
 	office := found(t, data...)
 	s := teller{t, served, office.Key}
 	for i := range 20 {
@@ -54,7 +54,7 @@ func TestOperatorsDay(t *testing.T) {
 	if !strings.Contains(served.Log(), "There is no organization yet") {
 		t.Error("the first start did not say what to do next")
 	}
-	s.server = start(t, on("serve")...)
+	s.server = start(t, on("serve", "--limits", "writes=1000")...)
 	s.call("GET", "/me", "", 503, "API_PAUSED")
 	kartei(t, on("resume")...)
 	s.call("GET", "/me", "", 200, "")
@@ -281,7 +281,7 @@ func upgrade(t *testing.T, s teller, on func(...string) []string) {
 	if _, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://")); err == nil {
 		t.Error("a server that has ended takes connections")
 	}
-	s.server = start(t, on("serve")...)
+	s.server = start(t, on("serve", "--limits", "writes=1000")...)
 	again := s.call("POST", "/contacts", body, 201, "", "Idempotency-Key", "in-flight")
 	if !bytes.Equal(again.Body, content) || again.Header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("after the restart: %s", again.Body)
