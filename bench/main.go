@@ -2,6 +2,7 @@
 //
 //	go run ./bench            all of it, with 100,000 and 1,000,000 contacts: under ten minutes
 //	go run ./bench --quick    100,000 contacts, one run of each: a minute
+//	go run ./bench --postgres on a PostgreSQL of its own, beside pgbench: two minutes
 //
 // The first start fills the data folders, which takes some minutes and is not
 // counted. docs/performance.md says what the numbers mean.
@@ -33,6 +34,7 @@ type options struct {
 	fill     bool
 	markdown bool
 	quick    bool
+	postgres bool
 }
 
 // small is the size of the table that the large one is held against.
@@ -55,7 +57,7 @@ func begin() error {
 		case "insert":
 			return insert(os.Stdin, os.Stdout)
 		case "serve":
-			return serveProfiled(os.Args[2])
+			return serveProfiled(os.Args[2], os.Args[3])
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -76,6 +78,7 @@ func flags() options {
 	flag.BoolVar(&o.fill, "fill", false, "only fill the folders")
 	flag.BoolVar(&o.markdown, "markdown", false, "print the table as it stands in docs/performance.md")
 	flag.BoolVar(&o.quick, "quick", false, "100,000 contacts, one run of each")
+	flag.BoolVar(&o.postgres, "postgres", false, "measure on PostgreSQL, beside pgbench")
 	flag.Parse()
 	if o.quick {
 		o.records, o.runs = small, 1
@@ -112,6 +115,9 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	b := &bench{options: o, results: map[string][]result{}}
 	defer b.end()
+	if o.postgres {
+		return b.onPostgres(ctx)
+	}
 	if err := b.start(ctx); err != nil {
 		return err
 	}

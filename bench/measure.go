@@ -90,7 +90,7 @@ func (b *bench) open(ctx context.Context, records int) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := serve(ctx, b.program, o, b.profile != "")
+	s, err := serve(ctx, b.program, o.dir, database(o.dir), b.profile != "")
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +212,11 @@ func (b *bench) add(name string, of target, connections int, requests []string) 
 	if name == postLarge {
 		want = http.StatusCreated
 	}
+	b.addWanting(name, of, connections, requests, want)
+}
+
+// addWanting is add for answers of one status.
+func (b *bench) addWanting(name string, of target, connections int, requests []string, want int) {
 	b.series = append(b.series, series{name, of, func() (r result, err error) {
 		before := used(b.load.command.Process.Pid)
 		err = b.load.ask(load{of.address, connections, b.time(), requests, want}, &r)
@@ -239,10 +244,12 @@ func (b *bench) round(ctx context.Context, n int) error {
 			return fmt.Errorf("%s: %s", s.name, r.Failure)
 		}
 		b.results[s.name] = append(b.results[s.name], r)
-		progress("%d/%d %-24s %8.0f/s   p50 %7.2f ms   p99 %7.2f ms   cpu %6.0f us   client %4.0f us",
+		progress("%d/%d %-38s %8.0f/s   p50 %7.2f ms   p99 %7.2f ms   cpu %6.0f us   client %4.0f us",
 			n+1, b.runs, s.name, r.PerSecond, r.P50, r.P99, r.CPU, r.Client)
 	}
-	b.memory = append(b.memory, b.large.memory.take())
+	if b.large != nil {
+		b.memory = append(b.memory, b.large.memory.take())
+	}
 	return nil
 }
 

@@ -83,17 +83,18 @@ func raised() []string {
 	return list
 }
 
-// serve starts a server on an office's folder: the program itself, or, where
-// profile is set, this program with the same parts inside and a profiler beside.
-func serve(ctx context.Context, program string, o *office, profile bool) (*server, error) {
-	arguments := []string{"serve", "--data-dir", o.dir, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
+// serve starts a server on a folder and a database: the program itself, or,
+// where profile is set, this program with the same parts inside and a profiler
+// beside.
+func serve(ctx context.Context, program, dir, database string, profile bool) (*server, error) {
+	arguments := []string{"serve", "--data-dir", dir, "--database-url", database, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
 		"--limits", strings.Join(raised(), ","), "--log-format", "json"}
 	if profile {
 		self, err := os.Executable()
 		if err != nil {
 			return nil, err
 		}
-		program, arguments = self, []string{"serve", o.dir}
+		program, arguments = self, []string{"serve", dir, database}
 	}
 	c := exec.CommandContext(ctx, program, arguments...)
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
@@ -159,10 +160,10 @@ func (s *server) end() error {
 
 // serveProfiled is the process of a server that can be profiled. Every line
 // that it reads names the file of the next profile; an empty one ends it.
-func serveProfiled(dir string) error {
+func serveProfiled(dir, database string) error {
 	ctx := context.Background()
 	var c instance.Config
-	c.Store.DataDir = config.Dir(dir)
+	c.Store.DataDir, c.Store.DatabaseURL = config.Dir(dir), config.DatabaseURL(database)
 	c.Logger = slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	c.Server = config.Server{
 		Listen: "127.0.0.1:0", Metered: true, Guesses: 30,

@@ -38,11 +38,13 @@ type document struct {
 }
 
 // report prints the table and writes all figures.
-func (b *bench) report(out io.Writer) error {
+func (b *bench) report(out io.Writer) error { return b.write(out, b.figures()) }
+
+func (b *bench) write(out io.Writer, figures []figure) error {
 	d := document{
 		At: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
 		CPUs: runtime.NumCPU(), CPU: processor(), Records: b.records, Seconds: b.seconds, Runs: b.runs,
-		Figures: b.figures(), Results: b.results, Memory: b.memory,
+		Figures: figures, Results: b.results, Memory: b.memory,
 	}
 	if b.json != "" {
 		text, err := json.MarshalIndent(d, "", "  ")

@@ -1,0 +1,347 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/app"
+	"kartei/clock"
+	"kartei/contact"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/sample"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The names of the series on PostgreSQL.
+const (
+	pgSelect    = "select, pgbench"
+	pgGet       = "get"
+	pgWriteMany = "create in many organizations, pgbench"
+	pgPostMany  = "post to many organizations"
+	pgWriteOne  = "create in one organization, pgbench"
+	pgPostOne   = "post to one organization"
+)
+
+const (
+	// pgClients is how many connections every load has, pgbench's too.
+	pgClients = 16
+	// pgOffices is over how many organizations writes are spread.
+	pgOffices = 64
+	// templates is how many contacts are made by the product; the others are
+	// copies with ids that pgbench can reckon.
+	templates = 2000
+)
+
+// onPostgres measures on a server of its own, which is thrown away. Its
+// settings are PostgreSQL's own, which are durable, but for its memory.
+func (b *bench) onPostgres(ctx context.Context) (err error) {
+	server, err := dbtest.NewServer("max_connections=100", "shared_buffers=512MB", "max_wal_size=4GB")
+	if err != nil {
+		return err
+	}
+	defer server.Remove()
+	dir, err := os.MkdirTemp("", "kartei-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	defer func() { // before its data base
+		b.end()
+		b.servers, b.helpers = nil, nil
+	}()
+	p := &onPostgres{bench: b, server: server, dir: dir}
+	if p.program, err = exec.LookPath("pgbench"); err != nil {
+		p.program = filepath.Join(server.Programs(), "pgbench")
+	}
+	progress("%d contacts: filling", b.records)
+	if err := p.fill(ctx); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	if err := p.scripts(ctx); err != nil {
+		return fmt.Errorf("pgbench's scripts: %w", err)
+	}
+	if b.load, err = b.helper(ctx, "load"); err != nil {
+		return err
+	}
+	s, err := serve(ctx, b.options.program, dir, server.URL(), b.profile != "")
+	if err != nil {
+		return err
+	}
+	b.servers = append(b.servers, s)
+	if err := p.plan(ctx, s); err != nil {
+		return err
+	}
+	for i := range b.runs {
+		if err := b.round(ctx, i); err != nil {
+			return err
+		}
+	}
+	few := b.against("POST /contacts, one organization", pgPostOne, pgWriteMany, "pgbench, many organizations", 0.25)
+	return b.write(os.Stdout, []figure{
+		b.against("GET /contacts/{id}", pgGet, pgSelect, "pgbench", 0.35),
+		b.against("POST /contacts, "+number(pgOffices)+" organizations", pgPostMany, pgWriteMany, "pgbench", 0.50),
+		few,
+	})
+}
+
+type onPostgres struct {
+	*bench
+	server *dbtest.Server
+	dir    string
+	// program is pgbench.
+	program string
+	// keys are those of a member of each organization, the large one's first;
+	// numbers are the organizations'.
+	keys    []string
+	numbers []int64
+	member  string // the large one's, whose key is first
+}
+
+// fill makes the office with its contacts and the others without any.
+func (p *onPostgres) fill(ctx context.Context) error {
+	d, err := db.Open(ctx, p.server.URL(), db.Options{})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if _, err := db.Migrate(ctx, d); err != nil {
+		return err
+	}
+	directory := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
+	made, err := sample.Ensure(ctx, directory)
+	if err != nil {
+		return err
+	}
+	key, err := memberKey(ctx, directory, made)
+	if err != nil {
+		return err
+	}
+	actor, err := directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
+	if err != nil {
+		return err
+	}
+	p.keys, p.numbers, p.member = []string{key}, []int64{actor.Org()}, actor.PrincipalID()
+	if p.contents, err = bodies(templates); err != nil {
+		return err
+	}
+	services := &app.Services{Families: api.Families}
+	for batch := range batches(newPeople([]string{made.Users[1]}), templates) {
+		err := d.WriteIn(ctx, actor.Org(), func(tx db.Tx) error {
+			call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
+			for i := range batch {
+				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: batch[i]}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range pgOffices {
+		if err := p.office(ctx, directory, i); err != nil {
+			return err
+		}
+	}
+	return p.copies(ctx)
+}
+
+// office makes one more organization.
+func (p *onPostgres) office(ctx context.Context, directory *access.Directory, n int) error {
+	organization, err := directory.CreateOrganization(ctx, access.NewOrganization{Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On})
+	if err != nil {
+		return err
+	}
+	user, err := directory.CreateUser(ctx, access.NewPrincipal{Organization: organization.ID, Name: "Anna Berg", Email: fmt.Sprintf("anna%d@example.com", n), Role: access.Member})
+	if err != nil {
+		return err
+	}
+	key, err := memberKey(ctx, directory, sample.Office{OrganizationID: organization.ID, Users: []string{"", user.ID}})
+	if err != nil {
+		return err
+	}
+	actor, err := directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
+	if err != nil {
+		return err
+	}
+	p.keys, p.numbers = append(p.keys, key), append(p.numbers, actor.Org())
+	return nil
+}
+
+// numbered is the id of a copy as pgbench can write it: 26 digits are a
+// valid end of an id.
+const numbered = `('con_0' || lpad(cast(%s as text), 25, '0'))`
+
+// copies multiplies the contacts that there are.
+func (p *onPostgres) copies(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, p.server.URL())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	names, values, err := p.columns(ctx, conn, "contacts", map[string]string{
+		"id": fmt.Sprintf(numbered, "n"), "created_at": "created_at - 1000000000 + n", "updated_at": "updated_at - 1000000000 + n", "external_id": "null",
+	}, func(name, _ string) string { return name })
+	if err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		// Its seldom words sort before those of real contacts.
+		fmt.Sprintf(`insert into contacts (%s) select %s from (select c.*, row_number() over () as place from contacts c where audience = '') as c,
+			generate_series(1, %d) as n where place = 1 + n %% (select count(*) from contacts where audience = '')`, names, values, p.records),
+		"vacuum analyze",
+		"checkpoint",
+	} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columns returns the columns of a table and what is put into each: the value
+// of own, else what other makes of the column and of its value in some row.
+func (p *onPostgres) columns(ctx context.Context, conn *pgx.Conn, table string, own map[string]string, other func(name, value string) string) (names, values string, err error) {
+	rows, err := conn.Query(ctx, `select column_name from information_schema.columns
+		where table_schema = 'public' and table_name = $1 and is_generated = 'NEVER' order by ordinal_position`, table)
+	if err != nil {
+		return "", "", err
+	}
+	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return "", "", err
+	}
+	var list []string
+	for _, name := range columns {
+		value, is := own[name]
+		if !is {
+			var sample string
+			err := conn.QueryRow(ctx, fmt.Sprintf("select coalesce((select quote_nullable(%s) from %s limit 1), 'null')", name, table)).Scan(&sample)
+			if err != nil {
+				return "", "", err
+			}
+			value = other(name, sample)
+		}
+		list = append(list, value)
+	}
+	return strings.Join(columns, ", "), strings.Join(list, ", "), nil
+}
+
+// scripts writes what pgbench runs: the statements of the product, with the
+// reads' in one round trip each and the creates' in one too.
+func (p *onPostgres) scripts(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, p.server.URL())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	read := fmt.Sprintf(`\set n random(1, %d)
+select id, revision, created_at, updated_at, deleted, shape, content, owner_id, audience from contacts
+where organization = %d and id = %s and deleted = false and audience in ('', '%s');
+`, p.records, p.numbers[0], fmt.Sprintf(numbered, ":n"), p.member)
+	if err := os.WriteFile(filepath.Join(p.dir, "select.sql"), []byte(read), 0o644); err != nil {
+		return err
+	}
+	first, last := p.numbers[1], p.numbers[len(p.numbers)-1]
+	step := (last - first) / int64(len(p.numbers)-2)
+	for i, n := range p.numbers[1:] {
+		if n != first+step*int64(i) {
+			return errors.New("the organizations are not numbered evenly")
+		}
+	}
+	if err := p.writeScript(ctx, conn, "many.sql", fmt.Sprintf("random(0, %d) * %d + %d", pgOffices-1, step, first)); err != nil {
+		return err
+	}
+	return p.writeScript(ctx, conn, "one.sql", fmt.Sprint(first))
+}
+
+// variable is what pgbench would take for one inside a text.
+var variable = regexp.MustCompile(`:([a-zA-Z0-9_])`)
+
+func (p *onPostgres) writeScript(ctx context.Context, conn *pgx.Conn, file, organization string) error {
+	const now = `cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)`
+	const tick = `(select tick from clocks where organization = :org)`
+	const fresh = `lpad(cast(` + now + ` as text), 17, '0') || lpad(cast(:r as text), 9, '0')`
+	var b strings.Builder
+	fmt.Fprintf(&b, "\\set org %s\n\\set r random(0, 999999999)\n\\startpipeline\nbegin;\n", organization)
+	b.WriteString("select 1 / (case when pg_try_advisory_xact_lock(:r) then 1 else 0 end);\n")
+	b.WriteString("update clocks set tick = case when " + now + " > tick then " + now + " else tick + 1 end where organization = :org;\n")
+	for _, t := range []struct {
+		table string
+		own   map[string]string
+	}{
+		{"contacts", map[string]string{"id": "'con_' || " + fresh, "created_at": tick, "updated_at": tick, "external_id": fresh}},
+		{"events", map[string]string{"tick": tick, "id": "'evt_' || " + fresh, "record_id": "'con_' || " + fresh}},
+		{"search_documents", map[string]string{"created": tick, "id": "'con_' || " + fresh}},
+		{"idempotency", map[string]string{
+			"principal": "'" + p.member + "'", "key": "'fresh-' || " + fresh, "created_at": now, "fingerprint": "repeat('f', 64)", "status": "201",
+			"etag": "'r1'", "location": "'/contacts/con_' || " + fresh, "body": "(select content from contacts where organization = " +
+				fmt.Sprint(p.numbers[0]) + " and id = " + fmt.Sprintf(numbered, "1") + ")",
+		}},
+	} {
+		t.own["organization"] = ":org"
+		names, values, err := p.columns(ctx, conn, t.table, t.own, func(_, value string) string { return variable.ReplaceAllString(value, ": $1") })
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "insert into %s (%s) values (%s);\n", t.table, names, values)
+	}
+	b.WriteString("commit;\n\\endpipeline\n")
+	return os.WriteFile(filepath.Join(p.dir, file), []byte(b.String()), 0o644)
+}
+
+// plan puts what is compared side by side.
+func (p *onPostgres) plan(ctx context.Context, s *server) error {
+	place := func(i int) *place { return &place{&office{key: p.keys[i]}, s} }
+	of := target{s.address, s.command.Process.Pid, place(0)}
+	var gets, many, one []string
+	for i := range 20_000 {
+		id := fmt.Sprintf("con_0%025d", 1+i*p.records/20_000)
+		gets = append(gets, place(0).get("/contacts/"+id))
+	}
+	for i, body := range p.contents {
+		many = append(many, place(1+i%pgOffices).post(body))
+		one = append(one, place(1).post(body))
+	}
+	p.pgbench(ctx, pgSelect, "select.sql")
+	p.add(pgGet, of, pgClients, gets)
+	p.pgbench(ctx, pgWriteMany, "many.sql")
+	p.addWanting(pgPostMany, of, pgClients, many, 201)
+	p.pgbench(ctx, pgWriteOne, "one.sql")
+	p.addWanting(pgPostOne, of, pgClients, one, 201)
+	return nil
+}
+
+// rate is what pgbench says at its end.
+var rate = regexp.MustCompile(`(?m)^tps = ([0-9.]+)`)
+
+func (p *onPostgres) pgbench(ctx context.Context, name, script string) {
+	p.series = append(p.series, series{name, target{}, func() (r result, err error) {
+		c := exec.CommandContext(ctx, p.program, "--no-vacuum", "--protocol=prepared",
+			fmt.Sprintf("--client=%d", pgClients), "--jobs=2", fmt.Sprintf("--time=%d", max(1, int(p.seconds))),
+			"--file="+filepath.Join(p.dir, script), p.server.URL())
+		out, err := c.CombinedOutput()
+		if err != nil {
+			return r, fmt.Errorf("%w\n%s", err, out)
+		}
+		found := rate.FindSubmatch(out)
+		if found == nil || strings.Contains(string(out), "aborted") {
+			return r, fmt.Errorf("pgbench says:\n%s", out)
+		}
+		r.PerSecond, err = strconv.ParseFloat(string(found[1]), 64)
+		return r, err
+	}})
+}
