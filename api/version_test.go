@@ -100,6 +100,19 @@ func TestDeclaredVersions(t *testing.T) {
 	}
 }
 
+// TestDeclaredParameters: what a version says that lists take, they take.
+func TestDeclaredParameters(t *testing.T) {
+	for _, v := range api.Versions {
+		for op := range built() {
+			for _, p := range v.Parameters[op.Tag()] {
+				if list := op.Method == "GET" && !op.Named(); list && !op.Run.Takes(p) {
+					t.Errorf("%s of %s does not take %s (see CONTRIBUTING.md, 'To add a family')", op.ID, v.Name, p)
+				}
+			}
+		}
+	}
+}
+
 // rc returns an office in the environment of the release candidate.
 func rc(t testing.TB) *apitest.Office {
 	t.Helper()
