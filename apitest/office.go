@@ -182,10 +182,14 @@ func (o *Office) count() {
 var replicas atomic.Int64
 
 // Replica returns the same office as a second process would serve it: another
-// API and another directory, on the same data base, reached through d.
-func (o *Office) Replica(d db.DB) *Office {
+// API and another directory, on the same data base, reached through d, and with
+// its own clock where one is given.
+func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	o.Helper()
 	r := *o
+	if len(clocks) > 0 {
+		r.Clock = clocks[0]
+	}
 	r.DB, r.Logged = d, new(bytes.Buffer)
 	r.Directory = r.directory()
 	r.open()
