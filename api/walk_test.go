@@ -861,6 +861,16 @@ func TestOrder(t *testing.T) {
 			}
 		}
 	}
+	// A blocked family is told of before scope and limits, after everything else.
+	blocked := func(gate, scope, exhausted bool, status int, code string, headers ...string) {
+		t.Helper()
+		clients[fmt.Sprint(gate, scope, exhausted)].Do("DELETE", "/invoices/1?nosuch=1", nil, headers...).Want(status, code)
+	}
+	blocked(false, true, true, 403, "RISK_FAMILY_BLOCKED", "Accept", "text/html")
+	blocked(false, true, true, 400, "INVALID_REQUEST", "Svc-Version", "2000-01-01")
+	blocked(false, true, true, 403, "ORGANIZATION_MISMATCH", "Svc-Version", "2000-01-01", "Svc-Organization", closed)
+	blocked(true, true, true, 403, "API_MODULE_DISABLED", "Svc-Version", "2000-01-01", "Svc-Organization", closed)
+
 	o.API.Pause(true)
 	c.Do("FOO", "/nothing", nil, "Authorization", "").Want(503, "API_PAUSED")
 	o.API.Pause(false)
