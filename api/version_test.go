@@ -100,6 +100,25 @@ func TestDeclaredVersions(t *testing.T) {
 	}
 }
 
+// TestStanding: what is announced of a version is also said in words.
+func TestStanding(t *testing.T) {
+	at := time.Date(2027, 11, 1, 1, 0, 0, 0, time.FixedZone("", 3600))
+	for _, test := range []struct {
+		version api.Version
+		de, en  string
+	}{
+		{api.Version{}, "", ""},
+		{api.Version{Candidate: true}, "Diese Version ist noch nicht veröffentlicht und kann sich ändern.", "This version is not released yet and may change."},
+		{api.Version{Deprecated: at, Sunset: at.Add(time.Minute)},
+			"Veraltet ab 2027-11-01, 00:00 UTC: Bitte beginnen Sie nichts Neues mehr mit dieser Version. Abgeschaltet wird sie am 2027-11-01, 00:01 UTC; danach antwortet sie 410 VERSION_SUNSET.",
+			"Deprecated from 2027-11-01, 00:00 UTC on: please begin nothing new with this version. It ends at 2027-11-01, 00:01 UTC; afterwards it answers 410 VERSION_SUNSET."},
+	} {
+		if got := test.version.Standing(); got.DE != test.de || got.EN != test.en {
+			t.Errorf("%+v: %+v", test.version, got)
+		}
+	}
+}
+
 // TestDeclaredParameters: what a version says that lists take, they take.
 func TestDeclaredParameters(t *testing.T) {
 	for _, v := range api.Versions {

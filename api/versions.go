@@ -2,7 +2,10 @@ package api
 
 import (
 	"slices"
+	"strings"
 	"time"
+
+	"kartei/fault"
 )
 
 // Version is one version of the API, as a release declares it.
@@ -19,6 +22,28 @@ type Version struct {
 	// Parameters are the query parameters that lists and counts of a family
 	// take from this version on.
 	Parameters map[string][]string
+}
+
+// Standing says in words what is announced of the version, for its page: the
+// header Link leads there. It is empty where there is nothing to say.
+func (v Version) Standing() fault.Text {
+	var s fault.Text
+	say := func(de, en string) {
+		s.DE, s.EN = strings.TrimSpace(s.DE+" "+de), strings.TrimSpace(s.EN+" "+en)
+	}
+	const form = "2006-01-02, 15:04 UTC"
+	if v.Candidate {
+		say("Diese Version ist noch nicht veröffentlicht und kann sich ändern.", "This version is not released yet and may change.")
+	}
+	if !v.Deprecated.IsZero() {
+		at := v.Deprecated.UTC().Format(form)
+		say("Veraltet ab "+at+": Bitte beginnen Sie nichts Neues mehr mit dieser Version.", "Deprecated from "+at+" on: please begin nothing new with this version.")
+	}
+	if !v.Sunset.IsZero() {
+		at := v.Sunset.UTC().Format(form)
+		say("Abgeschaltet wird sie am "+at+"; danach antwortet sie 410 VERSION_SUNSET.", "It ends at "+at+"; afterwards it answers 410 VERSION_SUNSET.")
+	}
+	return s
 }
 
 // Versions are all there are, the oldest first. This table, and the column

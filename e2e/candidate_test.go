@@ -32,7 +32,12 @@ func TestReleaseCandidate(t *testing.T) {
 	if a := s.call("GET", "/me", "", 200, ""); !strings.Contains(a.Header.Get("Link"), next+`>; rel="successor-version"`) {
 		t.Errorf("Link %q", a.Header.Get("Link"))
 	}
-	get(t, served.URL+"/docs?version="+next, 200)
+	if page := get(t, served.URL+"/docs?lang=en&version="+next, 200); !strings.Contains(page, "not released yet") {
+		t.Errorf("the reference does not say that %s is a candidate", next)
+	}
+	if page := get(t, served.URL+"/docs?lang=en", 200); strings.Contains(page, "not released yet") {
+		t.Error("the reference calls the current version a candidate")
+	}
 
 	var uses []string
 	for _, u := range read[struct {

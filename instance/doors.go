@@ -6,9 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"kartei/api"
 	"kartei/api/openapi"
 	"kartei/clock"
 	"kartei/config"
+	"kartei/fault"
 	"kartei/rest"
 	"kartei/serve"
 	"kartei/web"
@@ -18,7 +20,7 @@ import (
 // the pages elsewhere. It does not clean paths: what they mean is the doors'
 // business.
 func (i *Instance) doors() (http.Handler, error) {
-	pages, err := web.Handler(web.Options{BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Spec: openapi.Document})
+	pages, err := web.Handler(web.Options{BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Standing: standing(api.VersionsIn(string(i.config.Server.Environment))), Spec: openapi.Document})
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +33,17 @@ func (i *Instance) doors() (http.Handler, error) {
 		defer i.metrics.Answering()()
 		calls.ServeHTTP(w, r)
 	}), nil
+}
+
+// standing says of versions what their pages show.
+func standing(versions []api.Version) map[string]fault.Text {
+	words := map[string]fault.Text{}
+	for _, v := range versions {
+		if s := v.Standing(); s != (fault.Text{}) {
+			words[v.Name] = s
+		}
+	}
+	return words
 }
 
 // publicBounds are those of the configuration.

@@ -72,6 +72,10 @@ func (p page) Marked(de, en string) template.HTML { return p.Prose(fault.Text{DE
 // Link returns an address of this site that keeps the page's language.
 func (p page) Link(path string) string { return withLanguage(path, p.Language) }
 
+// Stands returns what is to be known of the version that the page shows, or
+// nothing.
+func (p page) Stands() string { return p.In(p.Standing[p.Version]) }
+
 // Other returns the language that the page is not in.
 func (p page) Other() fault.Language {
 	if p.Language == fault.English {

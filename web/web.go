@@ -25,6 +25,9 @@ type Options struct {
 	BaseURL string
 	// Versions are the API versions served, the current one first.
 	Versions []string
+	// Standing says what is to be known of a version besides: that it is not
+	// released yet, is deprecated, or ends. Others are not there.
+	Standing map[string]fault.Text
 	// Spec returns the frozen OpenAPI document of a version, byte for byte as
 	// /v1/openapi.json does, which asks for credentials.
 	Spec func(version string) ([]byte, bool)
