@@ -69,14 +69,13 @@ func newNames() *names {
 func (n *names) hide(text string) string {
 	text = growing.ReplaceAllString(text, `"openFamilies":[]`)
 	return opaque.ReplaceAllStringFunc(text, func(found string) string {
-		kind, real, quoted := "", found, false
+		kind, _, _ := strings.Cut(found, "_")
+		real, quoted := found, false
 		switch {
 		case strings.HasPrefix(found, `"nextCursor":"`):
 			kind, real, quoted = "cursor", strings.TrimSuffix(strings.TrimPrefix(found, `"nextCursor":"`), `"`), true
 		case strings.HasPrefix(found, `"kidShort":"`):
 			return `"kidShort":""`
-		default:
-			kind, _, _ = strings.Cut(found, "_")
 		}
 		switch {
 		case kind == "req":
