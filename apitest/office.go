@@ -74,14 +74,16 @@ type options struct {
 // Tests that reach into one API say 1.
 func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
 
-// Metered makes the limits count, with other numbers for some of them.
+// Metered makes the limits count, with other numbers for some of them, in one
+// replica: several go by the data base's time, which no test moves (package
+// limit tests them).
 func Metered(overrides ...limit.Override) Option {
 	return func(o *options) {
 		policies, err := limit.With(overrides...)
 		if err != nil {
 			panic(err)
 		}
-		o.limits = limit.Config{Metered: true, Policies: policies}
+		o.limits, o.replicas = limit.Config{Metered: true, Policies: policies}, 1
 	}
 }
 
