@@ -91,6 +91,38 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestReadOnlyDisk starts a server whose data cannot be written. It says so and
+// ends, changes nothing, and starts once the data can be written again. (Linux
+// lets nobody make a disk read-only while a file on it is open for writing.)
+func TestReadOnlyDisk(t *testing.T) {
+	disk := smallDisk(t, 24<<20)
+	dir := filepath.Join(disk, "kartei")
+	store := []string{"--data-dir", dir}
+	h := newHouse(t, 1, "sqlite:"+filepath.Join(dir, "kartei.db"), store...)
+	s := teller{t, h.servers[0], h.office.Key}
+	made := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
+	h.close()
+	remount := func(flags uintptr) {
+		t.Helper()
+		if err := unix.Mount("kartei-test", disk, "tmpfs", unix.MS_REMOUNT|flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remount(unix.MS_RDONLY)
+	_, errs, status := try(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"}, store...)...)
+	if status == 0 || !strings.Contains(errs, "read-only") && !strings.Contains(errs, "readonly") {
+		t.Errorf("on a read-only disk: exit %d, %s", status, errs)
+	}
+	remount(0)
+	h.open()
+	s.server = h.servers[0]
+	again := s.call("GET", "/contacts/"+made.Text("id"), "", 200, "")
+	if string(again.Body) != string(made.Body) {
+		t.Errorf("there is %s, acknowledged was %s", again.Body, made.Body)
+	}
+	s.call("POST", "/contacts", `{"lastName":"Tal"}`, 201, "", "Idempotency-Key", "two")
+}
+
 // smallDisk mounts a file system of its own, for which it must be root.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()

@@ -96,7 +96,10 @@ func (h *house) open() {
 }
 
 func (h *house) openOne(i int) {
-	args := append([]string{"serve", "--no-metered", "--guesses", "1000000"}, h.store...)
+	args := append([]string{"serve", "--guesses", "1000000"}, h.store...)
+	if !slices.Contains(h.flags, "--limits") {
+		args = append(args, "--no-metered")
+	}
 	if i > 0 { // a replica has a data folder of its own, and the same master key
 		args = append(args, "--data-dir", h.TempDir(), "--master-key-file", filepath.Join(h.store[1], "master.key"))
 	}

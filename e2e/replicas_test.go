@@ -216,7 +216,8 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 // round-robin, while clients with ordinary kept-alive connections call. Every
 // call is answered, and answered well.
 func TestRollingRestart(t *testing.T) {
-	h := newPostgresHouse(t, 2, "--drain-time", "1s")
+	// Limits are counted, since replicas that come and go hand them over.
+	h := newPostgresHouse(t, 2, "--drain-time", "1s", "--limits", "key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 	defer cancel()
 	stop := make(chan struct{})
