@@ -27,10 +27,10 @@ var floors = [][]string{
 	{"limit"},
 	// Who is calling, finding words, who called when, settings.
 	{"access", "search", "requestlog", "config"},
-	// What an operation is handed; what is kept how long; administration.
-	{"app", "retention", "admin"},
-	// The change log, which records append to.
-	{"event"},
+	// What an operation is handed; who is told what; administration.
+	{"app", "notify", "admin"},
+	// The change log, which records append to; what is kept how long.
+	{"event", "retention"},
 	// What all records have in common.
 	{"record"},
 	// The records. One that refers to another stands a floor above it.

@@ -21,7 +21,9 @@ type PrincipalInfo struct {
 	OrganizationID string `json:"organizationId"`
 	Name           string `json:"name"`
 	// Email is empty for service accounts.
-	Email     string       `json:"email,omitempty"`
+	Email string `json:"email,omitempty"`
+	// Language is that of what is sent to a user: de or en.
+	Language  string       `json:"language,omitempty"`
 	Role      Role         `json:"role"`
 	Rights    Rights       `json:"rights"`
 	Disabled  bool         `json:"disabled"`
@@ -30,6 +32,12 @@ type PrincipalInfo struct {
 	organization int64
 }
 
+// The languages in which a user may be written to.
+const (
+	German  = "de"
+	English = "en"
+)
+
 // NewPrincipal is what CreateUser and CreateServiceAccount take.
 type NewPrincipal struct {
 	Organization string `json:"organizationId"`
@@ -37,6 +45,8 @@ type NewPrincipal struct {
 	// Email is required for users, unique in the instance whatever its case,
 	// and refused for service accounts.
 	Email string `json:"email,omitempty"`
+	// Language is de where it is empty; refused for service accounts.
+	Language string `json:"language,omitempty"`
 	// Role is member where it is empty.
 	Role   Role   `json:"role,omitempty"`
 	Rights Rights `json:"rights,omitempty"`
@@ -49,6 +59,7 @@ type PrincipalChange struct {
 	ID       string  `json:"id"`
 	Name     *string `json:"name,omitempty"`
 	Email    *string `json:"email,omitempty"`
+	Language *string `json:"language,omitempty"`
 	Role     *Role   `json:"role,omitempty"`
 	Rights   Rights  `json:"rights,omitempty"`
 	Disabled *bool   `json:"disabled,omitempty"`
@@ -100,14 +111,14 @@ func (d *Directory) createPrincipal(ctx context.Context, kind PrincipalType, in 
 	if in.Role == "" {
 		in.Role = Member
 	}
-	p := PrincipalInfo{ID: id.New(kind.prefix()), Type: kind, Rights: Rights{}, CreatedAt: d.now()}
+	p := PrincipalInfo{ID: id.New(kind.prefix()), Type: kind, Language: German, Rights: Rights{}, CreatedAt: d.now()}
 	err := d.act(ctx, func(tx db.Tx) error {
 		var f faults
 		o, err := organizationField(ctx, tx, &f, in.Organization)
 		if err != nil {
 			return err
 		}
-		change := PrincipalChange{Name: &in.Name, Role: &in.Role, Rights: in.Rights, Email: given(in.Email)}
+		change := PrincipalChange{Name: &in.Name, Role: &in.Role, Rights: in.Rights, Email: given(in.Email), Language: given(in.Language)}
 		if kind == UserPrincipal {
 			change.Email = &in.Email
 		}
@@ -120,7 +131,7 @@ func (d *Directory) createPrincipal(ctx context.Context, kind PrincipalType, in 
 			p.OrganizationID = o.SandboxOf
 		}
 		_, err = tx.Exec(ctx, insertPrincipal, p.ID, string(kind), p.organization, p.Name,
-			orNull(p.Email), orNull(foldEmail(p.Email)), string(p.Role), mustJSON(p.Rights), false, int64(p.CreatedAt))
+			orNull(p.Email), orNull(foldEmail(p.Email)), string(p.Role), mustJSON(p.Rights), false, int64(p.CreatedAt), p.Language)
 		return emailTaken(err)
 	})
 	if err != nil {
@@ -145,7 +156,7 @@ func (d *Directory) setPrincipal(ctx context.Context, kind PrincipalType, in Pri
 			return err
 		}
 		_, err = tx.Exec(ctx, updatePrincipal, p.ID, p.Name, orNull(p.Email), orNull(foldEmail(p.Email)),
-			string(p.Role), mustJSON(p.Rights), p.Disabled)
+			string(p.Role), mustJSON(p.Rights), p.Disabled, p.Language)
 		return emailTaken(err)
 	})
 	if err != nil {
@@ -164,6 +175,14 @@ func (p *PrincipalInfo) set(f *faults, c PrincipalChange) {
 		p.Email = f.email("email", *c.Email)
 	default:
 		f.say("email", fault.ForbiddenCombination, "Ein Dienstkonto hat keine E-Mail-Adresse.", "A service account has no email address.")
+	}
+	switch {
+	case c.Language == nil:
+	case p.Type == UserPrincipal:
+		oneOf(f, "language", *c.Language, German, English)
+		p.Language = *c.Language
+	default:
+		f.say("language", fault.ForbiddenCombination, "Einem Dienstkonto wird nichts geschickt.", "Nothing is sent to a service account.")
 	}
 	if c.Role != nil {
 		oneOf(f, "role", *c.Role, Admin, Member, Viewer)
@@ -222,9 +241,12 @@ func principalByID(ctx context.Context, tx db.Tx, kind PrincipalType, principalI
 func scanPrincipal(row db.Row) (PrincipalInfo, error) {
 	var p PrincipalInfo
 	var rights string
-	err := row.Scan(&p.ID, &p.Type, &p.organization, &p.OrganizationID, &p.Name, &p.Email, &p.Role, &rights, &p.Disabled, &p.CreatedAt)
+	err := row.Scan(&p.ID, &p.Type, &p.organization, &p.OrganizationID, &p.Name, &p.Email, &p.Role, &rights, &p.Disabled, &p.CreatedAt, &p.Language)
 	if err != nil {
 		return p, err
+	}
+	if p.Type == ServiceAccountPrincipal {
+		p.Language = ""
 	}
 	p.Rights = Rights{}
 	if err := json.Unmarshal([]byte(rights), &p.Rights); err != nil {

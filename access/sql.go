@@ -61,11 +61,11 @@ const (
 	updateSandbox = `update organizations set name = $2, state = $3 where sandbox_of = $1`
 
 	insertPrincipal = `insert into principals
-		(id, kind, organization, name, email, email_folded, role, rights, disabled, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+		(id, kind, organization, name, email, email_folded, role, rights, disabled, created_at, language)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 	principalColumns = `select p.id, p.kind, p.organization, o.id, p.name, coalesce(p.email, ''), p.role, p.rights,
-			p.disabled, p.created_at
+			p.disabled, p.created_at, p.language
 		from principals p join organizations o on o.number = p.organization`
 	selectPrincipal  = principalColumns + ` where p.id = $1`
 	selectPrincipals = principalColumns + `
@@ -74,7 +74,15 @@ const (
 		order by p.id limit $1`
 
 	updatePrincipal = `update principals
-		set name = $2, email = $3, email_folded = $4, role = $5, rights = $6, disabled = $7 where id = $1`
+		set name = $2, email = $3, email_folded = $4, role = $5, rights = $6, disabled = $7, language = $8 where id = $1`
+
+	selectAudience = `select p.organization, p.id from principals p
+		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
+		where o.number = $1 and p.kind = 'user' and p.disabled = false and (p.role = 'admin' or p.id = $2)
+		order by p.id`
+	selectKeyLabel = `select k.kid, k.name, o.name, o.sandbox_of is not null
+		from api_keys k join organizations o on o.number = k.organization where k.id = $1`
+	updatePaused = `update api_keys set paused = true where id = $1 and paused = false`
 
 	insertKey = `insert into api_keys
 		(kid, id, organization, principal_id, name, environment, secret_hash, scopes, networks, version_pin,

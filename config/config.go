@@ -48,6 +48,9 @@ type Server struct {
 	PauseExhausted bool             `name:"pause-exhausted-keys" negatable:"" help:"Pause a key that has used up deletes-day, until it is resumed by hand."`
 	MaxCalls       int              `name:"max-calls" default:"1024" placeholder:"N" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
 
+	SMTPURL  SMTPURL `name:"smtp-url" placeholder:"URL" secret:"url" help:"Server that takes emails, smtp://USER:PASSWORD@HOST:PORT or smtps://...; without it they are written as files into the folder mail of the data folder."`
+	MailFrom Email   `name:"mail-from" placeholder:"ADDRESS" help:"Sender of emails; without it kartei@ and the host of --base-url."`
+
 	Guesses int `name:"guesses" default:"30" placeholder:"N" help:"Refused credentials that one address may present in a minute."`
 
 	ReadHeaderTimeout        Duration `name:"read-header-timeout" default:"10s" placeholder:"TIME" help:"How long a client may take to send the head of a request."`

@@ -97,6 +97,10 @@ func TestParse(t *testing.T) {
 		{text: "postgres://u:geheim@h/n", want: DatabaseURL("postgres://u:geheim@h/n")},
 		{text: "mysql://u:geheim@h/n", want: DatabaseURL(""), bad: "accepted are sqlite:PATH and postgres://"},
 		{text: "sqlite:", want: DatabaseURL(""), bad: "accepted are"},
+		{text: "smtp://u:geheim@mail.example.com:587", want: SMTPURL("smtp://u:geheim@mail.example.com:587")},
+		{text: "http://u:geheim@mail.example.com", want: SMTPURL(""), bad: "accepted are smtp://"},
+		{text: "kartei@example.com", want: Email("kartei@example.com")},
+		{text: "Kartei <kartei@example.com>", want: Email(""), bad: "not an email address"},
 		{text: "10.0.0.0/8, 2001:db8::/32", want: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}},
 		{text: "10.0.0.0", want: []netip.Prefix(nil), bad: "10.0.0.0"},
 		{text: "key=3/6,writes=9", want: []limit.Override{{Name: "key", Quota: 3, Capacity: 6}, {Name: "writes", Quota: 9, Capacity: 9}}},
@@ -122,6 +126,9 @@ func TestParse(t *testing.T) {
 }
 
 func TestRedacted(t *testing.T) {
+	if s := SMTPURL("smtp://u:geheim@h:25").Redacted(); strings.Contains(s, "geheim") || !strings.Contains(s, "h:25") {
+		t.Error(s)
+	}
 	u := DatabaseURL("postgres://user:geheim@host/name?password=geheim")
 	if s := u.Redacted(); strings.Contains(s, "geheim") || !strings.Contains(s, "host/name") {
 		t.Error(s)

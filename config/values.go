@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"net/mail"
 	"net/url"
 	"strconv"
 	"strings"
@@ -77,6 +78,42 @@ func (u DatabaseURL) Redacted() string {
 		parsed.RawQuery = "..."
 	}
 	return parsed.Redacted()
+}
+
+// SMTPURL is the address of a server that takes emails.
+type SMTPURL string
+
+// UnmarshalText refuses what is no such address. It never repeats the value:
+// there may be a password in it.
+func (u *SMTPURL) UnmarshalText(b []byte) error {
+	parsed, err := url.Parse(string(b))
+	if err != nil || parsed.Scheme != "smtp" && parsed.Scheme != "smtps" || parsed.Hostname() == "" {
+		return fmt.Errorf("the value is not the address of a mail server; accepted are smtp://USER:PASSWORD@HOST:PORT and smtps://USER:PASSWORD@HOST:PORT")
+	}
+	*u = SMTPURL(b)
+	return nil
+}
+
+// Redacted returns the URL without the password.
+func (u SMTPURL) Redacted() string {
+	parsed, err := url.Parse(string(u))
+	if err != nil {
+		return "(hidden)"
+	}
+	return parsed.Redacted()
+}
+
+// Email is an email address.
+type Email string
+
+// UnmarshalText refuses what is not one address alone.
+func (e *Email) UnmarshalText(b []byte) error {
+	parsed, err := mail.ParseAddress(string(b))
+	if err != nil || parsed.Address != string(b) {
+		return fmt.Errorf("%q is not an email address; accepted is one such as kartei@example.com", b)
+	}
+	*e = Email(b)
+	return nil
 }
 
 // BaseURL is an http or https URL without path, query and fragment.

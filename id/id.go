@@ -27,6 +27,7 @@ const (
 	Key             = "key_"
 	Client          = "cli_"
 	Grant           = "gra_"
+	Notice          = "ntc_"
 )
 
 // alphabet is Crockford's base32 in lower case: no i, l, o, u.

@@ -16,6 +16,7 @@ import (
 	"kartei/clock"
 	"kartei/config"
 	"kartei/db"
+	"kartei/notify"
 	"kartei/requestlog"
 )
 
@@ -58,6 +59,7 @@ func (i *Instance) acts() admin.Acts { return acts(i.DB, i.Directory, i.Log, i.A
 func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Acts {
 	a := admin.Directory(dir)
 	a["log.query"] = admin.Do(log.QueryAct)
+	a["bell.list"] = admin.Do(notify.New(notify.Options{DB: d}).Bell)
 	a["log.versions"] = admin.Do(log.VersionsAct)
 	a["pause"] = admin.Do(pauseAct(d, pause, true))
 	a["resume"] = admin.Do(pauseAct(d, pause, false))

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,6 +25,7 @@ import (
 	"kartei/db"
 	"kartei/limit"
 	"kartei/masterkey"
+	"kartei/notify"
 	"kartei/requestlog"
 	"kartei/retention"
 	"kartei/serve"
@@ -62,6 +65,7 @@ type Instance struct {
 	key       *masterkey.Key
 	metrics   *telemetry.Metrics
 	limits    *limit.Ledger
+	notices   *notify.Center
 	readiness telemetry.Readiness
 	migrated  atomic.Bool
 	public    *serve.Server
@@ -168,8 +172,15 @@ func (i *Instance) wire(context.Context) error {
 	}
 	i.Directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Server))
 	i.Log = requestlog.New(i.DB, i.clock)
+	if i.notices, err = i.center(); err != nil {
+		return err
+	}
 	i.limits = limit.Open(limits, i.clock, limit.Options{
 		DB: i.DB, Replica: i.replica(), ServerTime: i.clock == clock.System, Logger: i.logger,
+		Alert: i.notices.Alert, Alerted: func() {
+			i.Directory.Forget() // a key may have been paused
+			i.notices.Wake()
+		},
 	})
 	i.API, err = api.New(api.Options{
 		DB: i.DB, Access: i.Directory, Log: i.Log, Clock: i.clock, Logger: i.logger,
@@ -231,6 +242,7 @@ func (i *Instance) run(ctx context.Context) error {
 		i.Directory.Run(ctx, func(err error) { i.logger.Error("last uses not written", "error", err) })
 	})
 	i.ground.Go(func() { i.limits.Run(ctx) })
+	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { retention.New(i.DB, i.clock, retention.Rules).Run(ctx) })
 	if i.DB.Dialect().Name != "sqlite" {
 		i.ground.Go(func() { i.follow(ctx) })
@@ -241,6 +253,30 @@ func (i *Instance) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// center makes what tells people of things: emails go to the configured
+// server, or into files.
+func (i *Instance) center() (*notify.Center, error) {
+	s := &i.config.Server
+	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom), PauseExhausted: s.PauseExhausted}
+	base, err := url.Parse(i.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Host = base.Hostname(); net.ParseIP(o.Host) != nil {
+		o.Host = "localhost"
+	}
+	if o.From == "" {
+		o.From = "kartei@" + o.Host
+	}
+	o.Sender = notify.Files(filepath.Join(string(i.config.Store.DataDir), "mail"))
+	if s.SMTPURL != "" {
+		if o.Sender, err = notify.NewSMTP(string(s.SMTPURL)); err != nil {
+			return nil, err
+		}
+	}
+	return notify.New(o), nil
 }
 
 // replica is the name of this process among those that share a data base: of

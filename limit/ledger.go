@@ -28,6 +28,8 @@ type Options struct {
 	// Alert is called in the transaction that saves an account that a day or
 	// hour quota was almost used up of. It may run more than once.
 	Alert func(ctx context.Context, tx db.Tx, a Alert) error
+	// Alerted is called after a transaction in which Alert was called.
+	Alerted func()
 	// Logger is told of incidents; nil is slog.Default().
 	Logger *slog.Logger
 }

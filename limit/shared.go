@@ -150,7 +150,9 @@ func (l *Ledger) chargeShared(ctx context.Context, organization int64, group []*
 		names[r.charge.Principal], names[r.charge.Key] = true, true
 	}
 	wanted := slices.Sorted(maps.Keys(names))
-	return l.opts.DB.Write(ctx, func(tx db.Tx) error {
+	raised := 0
+	err := l.opts.DB.Write(ctx, func(tx db.Tx) error {
+		raised = 0
 		// What a crash of the data base's server would lose is counts of its
 		// last fraction of a second; waiting for its disk would cost every call.
 		tx.Queue("set local synchronous_commit = off")
@@ -173,9 +175,14 @@ func (l *Ledger) chargeShared(ctx context.Context, organization int64, group []*
 			if err := l.alert(ctx, tx, alerts); err != nil {
 				return err
 			}
+			raised += len(alerts)
 		}
 		return nil
 	})
+	if err == nil {
+		l.alerted(raised)
+	}
+	return err
 }
 
 // serveOne does one request on the accounts found. It may run more than once.

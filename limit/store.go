@@ -159,6 +159,9 @@ func (l *Ledger) savePiece(ctx context.Context, piece []saving) error {
 		return nil
 	})
 	if err == nil {
+		for i := range piece {
+			l.alerted(len(piece[i].alerts))
+		}
 		return nil
 	}
 	for i := range piece { // they are saved with the next round
@@ -172,6 +175,14 @@ func (l *Ledger) savePiece(ctx context.Context, piece []saving) error {
 	return err
 }
 
+// alerted tells that n alerts are stored.
+func (l *Ledger) alerted(n int) {
+	if n > 0 && l.opts.Alerted != nil {
+		l.opts.Alerted()
+	}
+}
+
+// alert stores alerts inside the transaction that saves their account.
 func (l *Ledger) alert(ctx context.Context, tx db.Tx, alerts []Alert) error {
 	if l.opts.Alert == nil {
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"kartei/clock"
 	"kartei/db"
+	"kartei/notify"
 	"kartei/requestlog"
 )
 
@@ -33,6 +34,7 @@ var Rules = []Rule{
 	rule("request_log", requestlog.Age, "at", "at, request_id").nobody(),
 	rule("events", 30*24*time.Hour, "tick", "tick"),
 	rule("limits", 48*time.Hour, "updated_at", "subject"), // twice the longest window
+	rule("notices", notify.Age, "created_at", "principal, id"),
 	rule("idempotency", 24*time.Hour, "created_at", "principal, key"),
 }
 

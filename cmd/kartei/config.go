@@ -81,6 +81,8 @@ func show(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case config.DatabaseURL:
 		return x.Redacted()
+	case config.SMTPURL:
+		return x.Redacted()
 	case encoding.TextMarshaler:
 		b, _ := x.MarshalText()
 		return string(b)

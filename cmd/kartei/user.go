@@ -19,6 +19,7 @@ type userCreateCmd struct {
 	Org    string                  `name:"org" required:"" placeholder:"ORG" help:"The user's organization, org_..."`
 	Name   string                  `name:"name" required:"" placeholder:"NAME" help:"Name to show."`
 	Email  string                  `name:"email" required:"" placeholder:"ADDRESS" help:"Address to sign in with, used by no other user of the instance."`
+	Lang   string                  `name:"language" default:"de" placeholder:"de|en" help:"Language of what is sent to the user."`
 	Role   access.Role             `name:"role" default:"member" placeholder:"admin|member|viewer" help:"What the user is in the organization."`
 	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"What the role is narrowed to, for example contacts=read,documents=none."`
 	JSON
@@ -27,7 +28,7 @@ type userCreateCmd struct {
 // Run makes a user.
 func (c *userCreateCmd) Run(ctx context.Context, g *Globals) error {
 	return showPrincipal(ctx, g, c.JSON, "user.create", access.NewPrincipal{
-		Organization: c.Org, Name: c.Name, Email: c.Email, Role: c.Role, Rights: c.Rights,
+		Organization: c.Org, Name: c.Name, Email: c.Email, Language: c.Lang, Role: c.Role, Rights: c.Rights,
 	})
 }
 
@@ -45,6 +46,7 @@ func (c *userListCmd) Run(ctx context.Context, g *Globals) error {
 type userSetCmd struct {
 	ID    string  `arg:"" help:"The user, usr_..."`
 	Email *string `name:"email" placeholder:"ADDRESS" help:"Address to sign in with."`
+	Lang  *string `name:"language" placeholder:"de|en" help:"Language of what is sent to the user."`
 	principalChange
 	JSON
 }
@@ -52,7 +54,7 @@ type userSetCmd struct {
 // Run changes a user.
 func (c *userSetCmd) Run(ctx context.Context, g *Globals) error {
 	change := c.change(c.ID)
-	change.Email = c.Email
+	change.Email, change.Language = c.Email, c.Lang
 	return setPrincipal(ctx, g, c.JSON, "user.set", change)
 }
 
@@ -75,7 +77,7 @@ func (c *principalChange) change(id string) access.PrincipalChange {
 }
 
 func setPrincipal(ctx context.Context, g *Globals, j JSON, act string, change access.PrincipalChange) error {
-	if change.Name == nil && change.Email == nil && change.Role == nil && len(change.Rights) == 0 && change.Disabled == nil {
+	if change.Name == nil && change.Email == nil && change.Language == nil && change.Role == nil && len(change.Rights) == 0 && change.Disabled == nil {
 		return nothingToSet("--name, --role, --rights, --disable or --enable")
 	}
 	return showPrincipal(ctx, g, j, act, change)

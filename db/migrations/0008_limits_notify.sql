@@ -24,7 +24,33 @@ create table limit_replicas (
 );
 insert into generations (name, number) values ('limits', 1);
 
+-- What was told to whom: the entries of everybody's bell, each with the email
+-- that goes with it. The organization is a live one, as that of its people is.
+create table notices (
+	organization bigint not null,
+	principal    text   not null,
+	id           text   not null,
+	created_at   bigint not null,
+	kind         text   not null,
+	-- JSON; numbers and identifiers only.
+	data         text   not null,
+	-- Zero while it is unread.
+	read_at      bigint not null,
+	-- When the email is to be sent next; zero where none is.
+	mail_due     bigint not null,
+	mail_tries   bigint not null,
+	-- When it was sent; zero where it was not.
+	mailed_at    bigint not null,
+	primary key (organization, principal, id)
+);
+create index notices_age on notices (organization, created_at);
+create index notices_due on notices (mail_due) where mail_due > 0;
+
+alter table principals add column language text not null default 'de';
+
 -- +goose Down
 delete from generations where name = 'limits';
+alter table principals drop column language;
+drop table notices;
 drop table limit_replicas;
 drop table limits;

@@ -1,0 +1,70 @@
+package access
+
+import (
+	"context"
+
+	"kartei/db"
+)
+
+// Audience returns who is to be told of what concerns a principal's
+// credentials in an organization: the user and the admins; for a service
+// account the admins. live is the organization in which they are: of a
+// sandbox the one that it stands beside.
+func Audience(ctx context.Context, tx db.Tx, organization int64, principal string) (live int64, users []string, err error) {
+	rows, err := tx.Query(ctx, selectAudience, organization, principal)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var user string
+		if err := rows.Scan(&live, &user); err != nil {
+			return 0, nil, err
+		}
+		users = append(users, user)
+	}
+	return live, users, rows.Err()
+}
+
+// UserIn reads a user inside a transaction. Unknown ones are 404.
+func UserIn(ctx context.Context, tx db.Tx, id string) (PrincipalInfo, error) {
+	return principalByID(ctx, tx, UserPrincipal, id)
+}
+
+// OrganizationIn reads an organization inside a transaction; live is the
+// number of the one that holds its people. Unknown ones are 404.
+func OrganizationIn(ctx context.Context, tx db.Tx, id string) (info OrganizationInfo, live int64, err error) {
+	info, err = organizationByID(ctx, tx, id)
+	return info, info.live, err
+}
+
+// KeyLabel is by what a person knows a key.
+type KeyLabel struct {
+	KidShort, Name, Organization string
+	Sandbox                      bool
+}
+
+// KeyLabelIn reads a key's label inside a transaction. Of a key that there is
+// not it is empty.
+func KeyLabelIn(ctx context.Context, tx db.Tx, key string) (l KeyLabel, err error) {
+	var kid string
+	err = tx.QueryRow(ctx, selectKeyLabel, key).Scan(&kid, &l.Name, &l.Organization, &l.Sandbox)
+	if err == nil {
+		l.KidShort = kid[:kidShortLength]
+	}
+	if err == db.ErrNoRows {
+		err = nil
+	}
+	return l, err
+}
+
+// PauseKeyIn pauses a key inside a transaction. Who calls it calls Forget
+// after the commit.
+func PauseKeyIn(ctx context.Context, tx db.Tx, key string) error {
+	if n, err := tx.Exec(ctx, updatePaused, key); err != nil || n == 0 {
+		return err
+	}
+	tx.Notify(Topic)
+	_, err := tx.Exec(ctx, updateGeneration)
+	return err
+}

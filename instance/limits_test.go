@@ -1,0 +1,105 @@
+package instance
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/config"
+	"kartei/dbtest"
+	"kartei/limit"
+	"kartei/notify"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// TestQuotaIsToldAndSurvives runs a whole instance: deletes up to 80 percent
+// of the day's raise a bell entry and an email, the last one pauses the key,
+// and the next instance knows of all.
+func TestQuotaIsToldAndSurvives(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		c := configOf(t.TempDir())
+		c.Store.DatabaseURL = config.DatabaseURL(url)
+		c.Server.Limit = []limit.Override{{Name: "deletes-day", Quota: 5, Capacity: 5}}
+		c.Server.PauseExhausted = true
+		i := begin(t, c)
+		ctx := t.Context()
+		org, err := i.Directory.CreateOrganization(ctx, access.NewOrganization{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
+		if err != nil {
+			t.Fatal(err)
+		}
+		user, err := i.Directory.CreateUser(ctx, access.NewPrincipal{Organization: org.ID, Name: "Anna Berg", Email: "anna@example.com"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := i.Directory.CreateKey(ctx, access.NewKey{
+			Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:write"}, Networks: []string{"192.0.2.0/24"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := func(method, path, body string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(method, "/v1"+path, strings.NewReader(body))
+			r.Header = http.Header{"Authorization": {"Bearer " + key.Key}, "Svc-Preview": {"true"}, "If-Match": {"*"}, "Content-Type": {"application/json"},
+				"Idempotency-Key": {fmt.Sprint(time.Now().UnixNano())}}
+			w := httptest.NewRecorder()
+			i.Handler.ServeHTTP(w, r)
+			return w
+		}
+		remove := func() *httptest.ResponseRecorder {
+			w := call("POST", "/contacts", `{"lastName":"Tal"}`)
+			if w.Code != 201 {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			return call("DELETE", strings.TrimPrefix(w.Header().Get("Location"), "/v1"), "")
+		}
+		told := func(kind notify.Kind) {
+			t.Helper()
+			var bell access.List[notify.Entry]
+			await(t, func() bool {
+				if err := i.acts().Call(ctx, "bell.list", notify.BellInput{Organization: org.ID}, &bell); err != nil {
+					t.Fatal(err)
+				}
+				return slices.ContainsFunc(bell.Data, func(e notify.Entry) bool { return e.Kind == kind && e.MailedAt != 0 })
+			})
+			if files, _ := filepath.Glob(filepath.Join(string(c.Store.DataDir), "mail", "ntc_*.eml")); len(files) != len(bell.Data) {
+				t.Errorf("%d files for %d entries", len(files), len(bell.Data))
+			}
+		}
+		for n := range 4 {
+			if w := remove(); w.Code != 204 {
+				t.Fatalf("delete %d: %d %s", n, w.Code, w.Body)
+			}
+		}
+		told(notify.QuotaLow)
+		end(t, i)
+
+		i = begin(t, c)
+		if w := remove(); w.Code != 204 {
+			t.Fatalf("the fifth: %d %s", w.Code, w.Body)
+		}
+		if w := remove(); w.Code != 429 || !strings.Contains(w.Body.String(), "QUOTA_EXHAUSTED") {
+			t.Fatalf("the sixth: %d %s", w.Code, w.Body)
+		}
+		told(notify.KeyPaused)
+		await(t, func() bool { return call("GET", "/me", "").Code == 401 })
+		end(t, i)
+	})
+}
+
+// await returns when something that happens behind the calls has happened.
+func await(t *testing.T, happened func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !happened(); {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not happen")
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}

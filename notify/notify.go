@@ -1,0 +1,207 @@
+// Package notify owns bell entries and the emails that go with them: who is told what, in which language, and that nothing of it is lost.
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"kartei/access"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/id"
+	"kartei/limit"
+)
+
+// Kind says what a notice is about.
+type Kind string
+
+// The kinds of notice.
+const (
+	// QuotaLow: most of a key's day or hour quota is used.
+	QuotaLow Kind = "quota_low"
+	// KeyPaused: a key used up its day quota of deletes and was paused.
+	KeyPaused Kind = "key_paused"
+)
+
+// Facts are what a notice of either kind tells: numbers and identifiers, from
+// which its words are made when it is read or sent.
+type Facts struct {
+	Key    string       `json:"key"`
+	Policy string       `json:"policy"`
+	Used   int64        `json:"used"`
+	Quota  int64        `json:"quota"`
+	At     clock.Micros `json:"at"`
+}
+
+// Age is how long a notice is kept.
+const Age = 90 * 24 * time.Hour
+
+const (
+	insertNotice = `insert into notices (organization, principal, id, created_at, kind, data, read_at, mail_due, mail_tries, mailed_at)
+		values ($1, $2, $3, $4, $5, $6, 0, $4, 0, 0)`
+	selectNotices = `select n.principal, n.id, n.created_at, n.kind, n.data, n.read_at, n.mailed_at
+		from notices n where n.organization = $1 and ($2 = '' or n.principal = $2) and ($3 = '' or n.id < $3)
+		order by n.id desc limit $4`
+	// Emails of all organizations wait in one line, along an index of its own;
+	// each is then claimed in its organization.
+	selectDue = `select organization, principal, id, kind, data, mail_due, mail_tries from notices
+		where mail_due > 0 and mail_due <= $1 order by mail_due limit $2`
+	claim = `update notices set mail_due = $5, mail_tries = mail_tries + 1
+		where organization = $1 and principal = $2 and id = $3 and mail_due = $4`
+	settle = `update notices set mail_due = $5, mailed_at = $6
+		where organization = $1 and principal = $2 and id = $3 and mail_due = $4`
+)
+
+// Options are what a Center is made of.
+type Options struct {
+	DB    db.DB
+	Clock clock.Clock
+	// Logger is told of every email by the notice's id, never by its address.
+	Logger *slog.Logger
+	// Sender takes the emails, From is their sender's address.
+	Sender Sender
+	From   string
+	// Host is the right-hand side of the emails' Message-ID.
+	Host string
+	// PauseExhausted pauses a key whose day quota of deletes is used up.
+	PauseExhausted bool
+}
+
+// Center posts notices and sends their emails.
+type Center struct {
+	Options
+	wake chan struct{}
+}
+
+// New returns a Center. Its emails are sent while Run runs.
+func New(o Options) *Center {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return &Center{o, make(chan struct{}, 1)}
+}
+
+// Alert posts what a limit has to say, inside the transaction that counts it:
+// to the user whose key it is, and to the organization's admins.
+func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
+	kind := QuotaLow
+	if a.Exhausted {
+		if !c.PauseExhausted {
+			return nil
+		}
+		kind = KeyPaused
+		if err := access.PauseKeyIn(ctx, tx, a.Key); err != nil {
+			return err
+		}
+	}
+	return c.Post(ctx, tx, a.Organization, a.Principal, kind, Facts{a.Key, a.Policy, a.Used, a.Quota, clock.Micros(a.At)})
+}
+
+// Post puts a notice into the bells of a principal and of the admins of its
+// organization, and its email into the line. Call Wake after the commit.
+func (c *Center) Post(ctx context.Context, tx db.Tx, organization int64, principal string, kind Kind, facts Facts) error {
+	live, users, err := access.Audience(ctx, tx, organization, principal)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(facts)
+	if err != nil {
+		return err
+	}
+	for _, user := range users {
+		tx.Queue(insertNotice, live, user, id.New(id.Notice), int64(clock.Now(c.Clock)), string(kind), string(data))
+	}
+	return nil
+}
+
+// Wake has the emails that wait sent now.
+func (c *Center) Wake() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// BellInput is what the act bell.list takes.
+type BellInput struct {
+	Organization string `json:"organizationId"`
+	// Principal is one user; empty for all.
+	Principal string `json:"principalId,omitempty"`
+	// After is the id of the last entry already seen.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 1,000; zero is 100.
+	Limit int `json:"limit,omitempty"`
+}
+
+// Entry is one entry of a bell, in the language of its user.
+type Entry struct {
+	ID          string       `json:"id"`
+	PrincipalID string       `json:"principalId"`
+	Kind        Kind         `json:"kind"`
+	Title       string       `json:"title"`
+	Text        string       `json:"text"`
+	Facts       Facts        `json:"facts"`
+	CreatedAt   clock.Micros `json:"createdAt"`
+	ReadAt      clock.Micros `json:"readAt"`
+	// MailedAt is when the email was handed over; null where it was not yet.
+	MailedAt clock.Micros `json:"mailedAt"`
+}
+
+// Bell returns entries, the newest first.
+func (c *Center) Bell(ctx context.Context, in BellInput) (page access.List[Entry], err error) {
+	if in.Limit <= 0 || in.Limit > 1000 {
+		in.Limit = 100
+	}
+	err = c.DB.Read(ctx, func(tx db.Tx) error {
+		_, live, err := access.OrganizationIn(ctx, tx, in.Organization)
+		if err != nil {
+			return err
+		}
+		page.Data, err = c.entries(ctx, tx, live, in)
+		return err
+	})
+	if len(page.Data) > in.Limit {
+		page.Data, page.HasMore = page.Data[:in.Limit], true
+	}
+	return page, err
+}
+
+func (c *Center) entries(ctx context.Context, tx db.Tx, live int64, in BellInput) ([]Entry, error) {
+	rows, err := tx.Query(ctx, selectNotices, live, in.Principal, in.After, int64(in.Limit)+1)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	entries := []Entry{}
+	for rows.Next() {
+		var e Entry
+		var data string
+		if err := rows.Scan(&e.PrincipalID, &e.ID, &e.CreatedAt, &e.Kind, &data, &e.ReadAt, &e.MailedAt); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal([]byte(data), &e.Facts); err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	rows.Close()
+	for i := range entries {
+		e := &entries[i]
+		user, err := access.UserIn(ctx, tx, e.PrincipalID)
+		if err != nil {
+			return nil, err
+		}
+		label, err := access.KeyLabelIn(ctx, tx, e.Facts.Key)
+		if err != nil {
+			return nil, err
+		}
+		words := wordsFor(e.Kind, e.Facts, label)
+		e.Title, e.Text = words.title.In(language(user)), words.text.In(language(user))
+	}
+	return entries, nil
+}

@@ -1,0 +1,507 @@
+package notify_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/limit"
+	"kartei/notify"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+var (
+	ctx   = context.Background()
+	begin = time.Date(2026, 11, 2, 9, 15, 0, 0, time.UTC)
+)
+
+// office has an owner of a key, an admin who reads English, and others who are
+// to be told nothing.
+type office struct {
+	testing.TB
+	db                         db.DB
+	clock                      *clock.Fake
+	directory                  *access.Directory
+	id                         string
+	sandbox, live              int64
+	owner, admin, service, key string
+	logged                     *bytes.Buffer
+}
+
+func open(t testing.TB, d db.DB) *office {
+	t.Helper()
+	o := &office{TB: t, db: d, clock: clock.NewFake(begin), logged: new(bytes.Buffer)}
+	o.directory = access.NewDirectory(d, o.clock, access.Options{Versions: []string{"2026-11-01"}})
+	info, err := o.directory.CreateOrganization(ctx, access.NewOrganization{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
+	must(t, err)
+	o.id = info.ID
+	user := func(organization, name, email, language string, role access.Role) string {
+		p, err := o.directory.CreateUser(ctx, access.NewPrincipal{Organization: organization, Name: name, Email: email, Language: language, Role: role})
+		must(t, err)
+		return p.ID
+	}
+	o.owner = user(o.id, "Anna Berg", "anna.berg@example.com", "", access.Member)
+	o.admin = user(o.id, "John Müller", "john@example.com", "en", access.Admin)
+	user(o.id, "Unbeteiligt", "other@example.com", "", access.Member)
+	gone := user(o.id, "Gesperrt", "gone@example.com", "", access.Admin)
+	yes := true
+	_, err = o.directory.SetUser(ctx, access.PrincipalChange{ID: gone, Disabled: &yes})
+	must(t, err)
+	foreign, err := o.directory.CreateOrganization(ctx, access.NewOrganization{Name: "Andere", Module: "on", Secrecy: "declared", Level: access.On})
+	must(t, err)
+	user(foreign.ID, "Fremd", "foreign@example.com", "", access.Admin)
+	service, err := o.directory.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.id, Name: "Abgleich"})
+	must(t, err)
+	o.service = service.ID
+	key, err := o.directory.CreateKey(ctx, access.NewKey{Organization: o.id, Principal: o.owner, Environment: "test", Name: "Abgleich Köln", Scopes: []string{"contacts:read"}})
+	must(t, err)
+	o.key = key.ID
+	must(t, d.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select o.number, o.sandbox_of from organizations o join api_keys k on k.organization = o.number where k.id = $1`, o.key).Scan(&o.sandbox, &o.live)
+	}))
+	return o
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// center returns a Center that hands its emails to a sender.
+func (o *office) center(s notify.Sender) *notify.Center {
+	return notify.New(notify.Options{
+		DB: o.db, Clock: o.clock, Logger: slog.New(slog.NewTextHandler(o.logged, nil)), Sender: s,
+		From: "kartei@example.com", Host: "kartei.example", PauseExhausted: true,
+	})
+}
+
+// run runs a Center until the test ends, and returns when it has nothing to do.
+func (o *office) run(c *notify.Center) (stop func()) {
+	o.Helper()
+	running, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.Run(running)
+	}()
+	o.clock.Await(1)
+	stop = sync.OnceFunc(func() { cancel(); <-ended })
+	o.Cleanup(stop)
+	return stop
+}
+
+func (o *office) alert(c *notify.Center, a limit.Alert) {
+	o.Helper()
+	must(o, o.db.Write(ctx, func(tx db.Tx) error { return c.Alert(ctx, tx, a) }))
+}
+
+func (o *office) low() limit.Alert {
+	return limit.Alert{Organization: o.sandbox, Principal: o.owner, Key: o.key, Policy: "deletes-day", Used: 240, Quota: 300, At: begin.UnixMicro()}
+}
+
+func (o *office) bell(c *notify.Center) []notify.Entry {
+	o.Helper()
+	page, err := c.Bell(ctx, notify.BellInput{Organization: o.id})
+	must(o, err)
+	return page.Data
+}
+
+// server is a real SMTP server on loopback.
+type server struct {
+	mu       sync.Mutex
+	refuse   int // so many deliveries
+	with     *smtp.SMTPError
+	received []received
+	address  string
+}
+
+type received struct {
+	from, to, user string
+	message        *mail.Message
+	body           string
+}
+
+func listen(t testing.TB) *server {
+	t.Helper()
+	s := &server{}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	s.address = l.Addr().String()
+	backend := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{server: s}, nil }))
+	backend.AllowInsecureAuth = true
+	backend.Domain = "localhost"
+	backend.ErrorLog = silent{}
+	go backend.Serve(l)
+	t.Cleanup(func() { backend.Close() })
+	return s
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+func (silent) Println(...any)        {}
+
+type session struct {
+	server         *server
+	from, to, user string
+}
+
+func (s *session) AuthMechanisms() []string { return []string{sasl.Plain} }
+func (s *session) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if password != "geheim" {
+			return errors.New("wrong password")
+		}
+		s.user = user
+		return nil
+	}), nil
+}
+func (s *session) Mail(from string, _ *smtp.MailOptions) error { s.from = from; return nil }
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if s.server.refuse > 0 {
+		s.server.refuse--
+		return s.server.with
+	}
+	s.to = to
+	return nil
+}
+func (s *session) Reset()        {}
+func (s *session) Logout() error { return nil }
+func (s *session) Data(r io.Reader) error {
+	m, err := mail.ReadMessage(r)
+	if err != nil {
+		return err
+	}
+	body, err := readBody(m)
+	if err != nil {
+		return err
+	}
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.received = append(s.server.received, received{s.from, s.to, s.user, m, body})
+	return nil
+}
+
+func readBody(m *mail.Message) (string, error) {
+	b, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+	return strings.ReplaceAll(string(b), "\r\n", "\n"), err
+}
+
+func subject(t testing.TB, m *mail.Message) string {
+	t.Helper()
+	s, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+	must(t, err)
+	return s
+}
+
+func (s *server) sender(t testing.TB, user string) notify.Sender {
+	t.Helper()
+	sender, err := notify.NewSMTP("smtp://" + user + s.address)
+	must(t, err)
+	return sender
+}
+
+func (s *server) all() []received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Clone(s.received)
+	slices.SortFunc(all, func(a, b received) int { return strings.Compare(a.to, b.to) })
+	return all
+}
+
+// TestOwnerAndAdminsAreTold: one entry and one email each, in their language.
+func TestOwnerAndAdminsAreTold(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o, s := open(t, d), listen(t)
+		c := o.center(s.sender(t, "kartei:geheim@"))
+		o.alert(c, o.low())
+		o.run(c)
+		all := s.all()
+		if len(all) != 2 || all[0].to != "anna.berg@example.com" || all[1].to != "john@example.com" {
+			t.Fatalf("received %+v: %s", all, o.logged)
+		}
+		for i, want := range []struct{ subject, to, language, text string }{
+			{"80 % verbraucht", "Anna Berg", "de", "Guten Tag Anna Berg,\n\nDer API-Schlüssel "},
+			{"80% of the day quota of deletions used", "John Müller", "en", "Dear John Müller,\n\nThe API key "},
+		} {
+			m := all[i].message
+			to, err := m.Header.AddressList("To")
+			if err != nil || len(to) != 1 || to[0].Name != want.to {
+				t.Errorf("To: %v, %v", to, err)
+			}
+			if got := subject(t, m); !strings.Contains(got, want.subject) || !strings.HasPrefix(got, "Kartei: ") {
+				t.Errorf("subject %q", got)
+			}
+			if !strings.HasPrefix(all[i].body, want.text) || !strings.Contains(all[i].body, "240") || !strings.Contains(all[i].body, "Abgleich Köln") ||
+				!strings.Contains(all[i].body, "Kanzlei Morgenstern (Sandbox)") || !strings.Contains(all[i].body, "2026-11-02 09:15") {
+				t.Errorf("body %q", all[i].body)
+			}
+			if m.Header.Get("Content-Language") != want.language || m.Header.Get("Auto-Submitted") != "auto-generated" ||
+				!strings.HasPrefix(m.Header.Get("Message-Id"), "<ntc_") || !strings.HasSuffix(m.Header.Get("Message-Id"), "@kartei.example>") {
+				t.Errorf("header %v", m.Header)
+			}
+			if date, err := m.Header.Date(); err != nil || !date.Equal(begin) {
+				t.Errorf("Date %v, %v", date, err)
+			}
+			if all[i].user != "kartei" || all[i].from != "kartei@example.com" {
+				t.Errorf("from %s as %q", all[i].from, all[i].user)
+			}
+		}
+		bell := o.bell(c)
+		if len(bell) != 2 {
+			t.Fatalf("%d entries", len(bell))
+		}
+		for _, e := range bell {
+			english := e.PrincipalID == o.admin
+			if !english && e.PrincipalID != o.owner {
+				t.Errorf("told %s", e.PrincipalID)
+			}
+			if e.Kind != notify.QuotaLow || e.MailedAt == 0 || e.ReadAt != 0 || e.Facts.Used != 240 || strings.Contains(e.Title, "used") != english {
+				t.Errorf("%+v", e)
+			}
+		}
+		if log := o.logged.String(); strings.Count(log, "email sent") != 2 || strings.Contains(log, "example.com") || strings.Contains(log, "geheim") || strings.Contains(log, "Anna") {
+			t.Errorf("log %s", log)
+		}
+	})
+}
+
+// TestServiceAccount: what a service account does is told to the admins.
+func TestServiceAccount(t *testing.T) {
+	o := open(t, dbtest.SQLite(t))
+	c := o.center(nil)
+	a := o.low()
+	a.Principal, a.Organization = o.service, o.live
+	o.alert(c, a)
+	if bell := o.bell(c); len(bell) != 1 || bell[0].PrincipalID != o.admin {
+		t.Errorf("%+v", bell)
+	}
+}
+
+// TestEveryKindInBothLanguages: no text is missing, and none is the other's.
+func TestEveryKindInBothLanguages(t *testing.T) {
+	o := open(t, dbtest.SQLite(t))
+	c := o.center(nil)
+	for _, policy := range []string{"deletes-day", "outflow"} {
+		for _, exhausted := range []bool{false, true} {
+			a := o.low()
+			a.Policy, a.Exhausted = policy, exhausted
+			o.alert(c, a)
+		}
+	}
+	titles := map[string]bool{}
+	for _, e := range o.bell(c) {
+		titles[e.Title+e.Text] = true
+		if strings.Contains(e.Title+e.Text, "%!") || e.Title == "" || strings.Contains(e.Text, " has ") && e.PrincipalID == o.owner {
+			t.Errorf("%+v", e)
+		}
+	}
+	if len(titles) != 8 {
+		t.Errorf("%d different texts, want 8", len(titles))
+	}
+}
+
+// TestRetried: a server that is away or refuses is tried again, later and
+// later, until it takes the email; the log never says who it was for.
+func TestRetried(t *testing.T) {
+	o, s := open(t, dbtest.SQLite(t)), listen(t)
+	s.refuse, s.with = 4, &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "anna.berg@example.com: later"}
+	c := o.center(s.sender(t, ""))
+	o.alert(c, o.low())
+	o.run(c) // both refused
+	for _, step := range []struct {
+		wait time.Duration
+		left int // refusals
+	}{{50 * time.Second, 2}, {10 * time.Second, 0}, {110 * time.Second, 0}} {
+		o.clock.Advance(step.wait)
+		o.clock.Await(1)
+		if n := len(s.all()); n != 0 || s.refuse != step.left {
+			t.Fatalf("after %v: %d received, %d refusals left, want %d", step.wait, n, s.refuse, step.left)
+		}
+	}
+	o.clock.Advance(10 * time.Second)
+	o.clock.Await(1)
+	if n := len(s.all()); n != 2 {
+		t.Fatalf("%d received", n)
+	}
+	o.clock.Advance(100 * time.Hour)
+	o.clock.Await(1)
+	if n := len(s.all()); n != 2 {
+		t.Errorf("sent again: %d received", n)
+	}
+	if log := o.logged.String(); !strings.Contains(log, "451 4.3.0") || strings.Contains(log, "example.com") {
+		t.Errorf("log %s", log)
+	}
+}
+
+// TestGivenUp: an address that is refused for days is given up; the bell keeps
+// its entry.
+func TestGivenUp(t *testing.T) {
+	o, s := open(t, dbtest.SQLite(t)), listen(t)
+	s.refuse, s.with = 1<<30, &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "unknown"}
+	c := o.center(s.sender(t, ""))
+	a := o.low()
+	a.Principal = o.service
+	o.alert(c, a) // one email
+	o.run(c)
+	for range 20 {
+		o.clock.Advance(24 * time.Hour)
+		o.clock.Await(1)
+	}
+	if tries := 1<<30 - s.refuse; tries != 13 || strings.Count(o.logged.String(), "email given up") != 1 {
+		t.Errorf("%d tries: %s", tries, o.logged)
+	}
+	if bell := o.bell(c); len(bell) != 1 || bell[0].MailedAt != 0 {
+		t.Errorf("%+v", bell)
+	}
+}
+
+// dying is a Sender whose process dies with the email in its hands.
+type dying struct{ asked chan struct{} }
+
+func (s dying) Send(ctx context.Context, _ string, _ notifyMessage) error {
+	close(s.asked)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestCrash: an email whose sender died is sent by another process when its
+// lease ends, and by one of two only.
+func TestCrash(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o, s := open(t, d), listen(t)
+		a := o.low()
+		a.Principal = o.service
+		first := dying{make(chan struct{})}
+		c := o.center(first)
+		o.alert(c, a)
+		held, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go c.Run(held)
+		<-first.asked // it holds the email, and nothing more is heard of it until the test ends
+		second, third := o.center(s.sender(t, "")), o.center(s.sender(t, ""))
+		o.run(second)
+		stop := o.run(third)
+		o.clock.Await(2)
+		if n := len(s.all()); n != 0 {
+			t.Fatalf("%d received while the first may be at it", n)
+		}
+		o.clock.Advance(2*time.Minute + time.Second)
+		o.clock.Await(2)
+		if n := len(s.all()); n != 1 {
+			t.Errorf("%d received", n)
+		}
+		stop()
+	})
+}
+
+// TestFiles: without a server emails are files that a mail program opens.
+func TestFiles(t *testing.T) {
+	o := open(t, dbtest.SQLite(t))
+	dir := filepath.Join(t.TempDir(), "mail")
+	c := o.center(notify.Files(dir))
+	o.alert(c, o.low())
+	o.run(c)
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		must(t, err)
+		m, err := mail.ReadMessage(f)
+		must(t, err)
+		body, err := readBody(m)
+		if id := strings.TrimSuffix(filepath.Base(name), ".eml"); err != nil || m.Header.Get("Message-Id") != "<"+id+"@kartei.example>" || !strings.Contains(body, "Kanzlei Morgenstern") {
+			t.Errorf("%s: %v: %s", name, m.Header, body)
+		}
+		f.Close()
+	}
+}
+
+// TestPausedWhenExhausted: the security rule pauses the key with the notice.
+func TestPausedWhenExhausted(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		c := o.center(nil)
+		a := o.low()
+		a.Exhausted, a.Used = true, 300
+		o.alert(c, a)
+		key, err := o.directory.GetKey(ctx, access.ByID{ID: o.key})
+		if err != nil || key.Status != access.KeyPaused {
+			t.Errorf("%+v, %v", key, err)
+		}
+		bell := o.bell(c)
+		if len(bell) != 2 || bell[0].Kind != notify.KeyPaused || !strings.Contains(bell[0].Title+bell[1].Title, "angehalten") {
+			t.Errorf("%+v", bell)
+		}
+	})
+}
+
+// TestDisabledMeanwhile: who was disabled is not written to.
+func TestDisabledMeanwhile(t *testing.T) {
+	o, s := open(t, dbtest.SQLite(t)), listen(t)
+	c := o.center(s.sender(t, ""))
+	o.alert(c, o.low())
+	yes := true
+	_, err := o.directory.SetUser(ctx, access.PrincipalChange{ID: o.owner, Disabled: &yes})
+	must(t, err)
+	o.run(c)
+	if all := s.all(); len(all) != 1 || all[0].to != "john@example.com" {
+		t.Errorf("received %+v", all)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for _, bad := range []string{"", "smtp://", "http://u:geheim@h", "smtp://u:geheim@h:port"} {
+		if _, err := notify.NewSMTP(bad); err == nil || strings.Contains(fmt.Sprint(err), "geheim") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestWithoutEncryption: a server elsewhere that offers none is not given the
+// password.
+func TestWithoutEncryption(t *testing.T) {
+	o, s := open(t, dbtest.SQLite(t)), listen(t)
+	_, port, _ := net.SplitHostPort(s.address)
+	host, err := os.Hostname()
+	must(t, err)
+	if addresses, err := net.LookupHost(host); err != nil || len(addresses) == 0 || !strings.HasPrefix(addresses[0], "127.") {
+		t.Skip("the machine's name does not lead to loopback")
+	}
+	sender, err := notify.NewSMTP("smtp://kartei:geheim@" + host + ":" + port)
+	must(t, err)
+	c := o.center(sender)
+	o.alert(c, o.low())
+	o.run(c)
+	if all := s.all(); len(all) != 0 {
+		t.Errorf("received %+v", all)
+	}
+}

@@ -1,0 +1,118 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/wneessen/go-mail"
+)
+
+// Sender takes emails: it has one for good when Send returns nil.
+type Sender interface {
+	Send(ctx context.Context, id string, m *mail.Msg) error
+}
+
+// Files is a Sender that writes each email as an .eml file into a folder.
+type Files string
+
+// Send writes a file that is named for the notice.
+func (f Files) Send(_ context.Context, id string, m *mail.Msg) error {
+	if err := os.MkdirAll(string(f), 0o700); err != nil {
+		return &fileError{err}
+	}
+	temporary, err := os.CreateTemp(string(f), ".mail-*")
+	if err != nil {
+		return &fileError{err}
+	}
+	defer os.Remove(temporary.Name())
+	_, err = m.WriteTo(temporary)
+	if synced := temporary.Sync(); err == nil {
+		err = synced
+	}
+	if closed := temporary.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(temporary.Name(), filepath.Join(string(f), id+".eml"))
+	}
+	if err != nil {
+		return &fileError{err}
+	}
+	return nil
+}
+
+type fileError struct{ err error }
+
+func (e *fileError) Error() string { return "the file cannot be written: " + e.err.Error() }
+func (e *fileError) Unwrap() error { return e.err }
+
+// smtpTime bounds the handing over of one email.
+const smtpTime = 30 * time.Second
+
+// SMTP is a Sender that hands emails to a server.
+type SMTP struct {
+	host    string
+	options []mail.Option
+}
+
+// NewSMTP reads smtp://USER:PASSWORD@HOST:PORT (port 587, with STARTTLS unless
+// the host is this machine or ?tls=off says so) or smtps:// (port 465, TLS from
+// the first byte).
+func NewSMTP(address string) (*SMTP, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
+		return nil, fmt.Errorf("notify: the SMTP address cannot be read") // it may hold a password
+	}
+	s := &SMTP{host: u.Hostname()}
+	port, policy := 587, mail.TLSMandatory
+	switch {
+	case u.Scheme == "smtps":
+		port = 465
+		s.options = append(s.options, mail.WithSSL())
+	case u.Query().Get("tls") == "off":
+		policy = mail.NoTLS
+	case isHere(u.Hostname()):
+		policy = mail.TLSOpportunistic
+	}
+	if u.Port() != "" {
+		if port, err = strconv.Atoi(u.Port()); err != nil {
+			return nil, fmt.Errorf("notify: the SMTP port cannot be read")
+		}
+	}
+	s.options = append(s.options, mail.WithPort(port), mail.WithTLSPolicy(policy), mail.WithTimeout(smtpTime), mail.WithoutNoop())
+	if u.User != nil {
+		password, _ := u.User.Password()
+		auth := mail.SMTPAuthAutoDiscover
+		if policy != mail.TLSMandatory { // asked for, or not leaving this machine
+			auth = mail.SMTPAuthPlainNoEnc
+		}
+		s.options = append(s.options, mail.WithSMTPAuth(auth), mail.WithUsername(u.User.Username()), mail.WithPassword(password))
+	}
+	_, err = mail.NewClient(s.host, s.options...)
+	if err != nil {
+		return nil, fmt.Errorf("notify: %w", err)
+	}
+	return s, nil
+}
+
+func isHere(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Send hands an email over on a connection of its own: they are few.
+func (s *SMTP) Send(ctx context.Context, _ string, m *mail.Msg) error {
+	client, err := mail.NewClient(s.host, s.options...)
+	if err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, smtpTime)
+	defer cancel()
+	return client.DialAndSendWithContext(bounded, m)
+}

@@ -1,0 +1,93 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+
+	"kartei/access"
+	"kartei/fault"
+)
+
+// words are what a notice says.
+type words struct{ title, text fault.Text }
+
+func language(user access.PrincipalInfo) fault.Language {
+	if user.Language == access.English {
+		return fault.English
+	}
+	return fault.German
+}
+
+// unit is what a policy counts, and in what time.
+var units = map[string]fault.Text{
+	"deletes-day": {DE: "Löschungen, die ihm innerhalb von 24 Stunden zustehen", EN: "deletions that it has in 24 hours"},
+	"outflow":     {DE: "Datensätzen, die er innerhalb einer Stunde abrufen darf", EN: "records that it may be sent in an hour"},
+}
+
+var quotas = map[string]fault.Text{
+	"deletes-day": {DE: "Tageskontingent für Löschungen", EN: "day quota of deletions"},
+	"outflow":     {DE: "Stundenkontingent für abgerufene Datensätze", EN: "hour quota of records read"},
+}
+
+func named(texts map[string]fault.Text, policy string) fault.Text {
+	if t, known := texts[policy]; known {
+		return t
+	}
+	return fault.Text{DE: policy, EN: policy}
+}
+
+// wordsFor makes the words of a notice.
+func wordsFor(kind Kind, f Facts, k access.KeyLabel) words {
+	keyDE, keyEN := "Ein API-Schlüssel", "An API key"
+	if k.KidShort != "" {
+		keyDE, keyEN = "Der API-Schlüssel "+k.KidShort, "The API key "+k.KidShort
+		if k.Name != "" {
+			keyDE, keyEN = keyDE+" („"+k.Name+"“)", keyEN+" (“"+k.Name+"”)"
+		}
+	}
+	of := k.Organization
+	if k.Sandbox {
+		of += " (Sandbox)"
+	}
+	if of != "" {
+		keyDE, keyEN = keyDE+" von "+of, keyEN+" of "+of
+	}
+	when := strings.Replace(f.At.String(), "T", " ", 1)[:16]
+	quota, unit := named(quotas, f.Policy), named(units, f.Policy)
+	percent := f.Used * 100 / max(1, f.Quota)
+	if kind == KeyPaused {
+		return words{
+			fault.Text{
+				DE: "API-Schlüssel " + k.KidShort + " wurde angehalten: " + quota.DE + " aufgebraucht",
+				EN: "API key " + k.KidShort + " was paused: " + quota.EN + " used up",
+			},
+			fault.Text{
+				DE: fmt.Sprintf("%s hat am %s (UTC) alle %d %s, verbraucht. Er wurde deshalb angehalten und wird bis auf Weiteres abgewiesen.\n\n"+
+					"Prüfen Sie, ob diese Löschungen gewollt waren. Wenn ja, gibt ihn eine Administratorin oder ein Administrator wieder frei; wenn nein, widerrufen Sie ihn.", keyDE, when, f.Quota, unit.DE),
+				EN: fmt.Sprintf("%s used all %d %s, at %s (UTC). It was therefore paused and is refused until further notice.\n\n"+
+					"Check whether these deletions were meant. If so, an admin can resume it; if not, revoke it.", keyEN, f.Quota, unit.EN, when),
+			},
+		}
+	}
+	return words{
+		fault.Text{
+			DE: fmt.Sprintf("API-Schlüssel %s: %s zu %d %% verbraucht", k.KidShort, quota.DE, percent),
+			EN: fmt.Sprintf("API key %s: %d%% of the %s used", k.KidShort, percent, quota.EN),
+		},
+		fault.Text{
+			DE: fmt.Sprintf("%s hat bis %s (UTC) %d von %d %s, verbraucht. Ist das Kontingent aufgebraucht, wird er damit abgewiesen (QUOTA_EXHAUSTED), bis ältere Aufrufe aus dem Zeitfenster gefallen sind; alles andere funktioniert weiter.\n\n"+
+				"Wenn Sie das nicht erwarten, halten Sie den Schlüssel an oder widerrufen Sie ihn.", keyDE, when, f.Used, f.Quota, unit.DE),
+			EN: fmt.Sprintf("%s had used %d of the %d %s by %s (UTC). Once the quota is used up such calls are refused (QUOTA_EXHAUSTED) until older ones have left the window; everything else goes on.\n\n"+
+				"If you do not expect this, pause or revoke the key.", keyEN, f.Used, f.Quota, unit.EN, when),
+		},
+	}
+}
+
+// greeting and farewell stand around the text of an email.
+var (
+	greeting = fault.Text{DE: "Guten Tag %s,", EN: "Dear %s,"}
+	farewell = fault.Text{
+		DE: "Diese Nachricht hat Kartei verschickt, weil Ihnen der Schlüssel gehört oder weil Sie die Organisation verwalten. Zu demselben Kontingent kommt sie höchstens einmal je Zeitfenster.",
+		EN: "Kartei sent this message because the key is yours or because you administer the organization. It comes at most once a window for the same quota.",
+	}
+)
