@@ -338,6 +338,9 @@ func (c *Client) Request(method, path string, body any, headers ...string) *http
 
 var keys atomic.Int64
 
+// Fresh returns a text that no other call of the process returned.
+func Fresh() string { return fmt.Sprintf("fresh-%d", keys.Add(1)) }
+
 // Want fails the test unless the answer has the status and, for a problem, the code.
 func (a *Answer) Want(status int, code ...string) *Answer {
 	a.Helper()

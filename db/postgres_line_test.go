@@ -3,22 +3,15 @@ package db_test
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/url"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // inLine holds a change of organization 1, lets the functions come while it is
@@ -281,7 +274,7 @@ func TestLineIsLeftInTime(t *testing.T) {
 
 // A change that asks nothing is one round trip, however many share it.
 func TestRoundTrips(t *testing.T) {
-	address, trips := counted(t, dbtest.PostgresURL(t))
+	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
 	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})
 	changes(t, d)
 	run(t, d, "insert into clocks (organization, tick) values (1, 0)")
@@ -328,70 +321,49 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// counted returns a URL of the same data base through a relay that counts how
-// often the server is asked for an answer.
-func counted(t *testing.T, address string) (string, *atomic.Int64) {
-	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	query := u.Query()
-	if query.Get("host") == "" {
-		t.Skip("the server is not reached through a socket")
-	}
-	server := filepath.Join(query.Get("host"), ".s.PGSQL.5432")
-	dir := t.TempDir()
-	l, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	trips := new(atomic.Int64)
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go relay(client, server, trips)
+// A server that was restarted has lost all connections that lie ready. Nobody
+// notices, however many there were.
+func TestLostIdleConnectionsAreNotNoticed(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	d, killer := dbtest.Open(t, url, db.Options{Readers: 8, Writers: 8}), dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
+	changes(t, d)
+	all := func(f func(i int) error) {
+		t.Helper()
+		var working sync.WaitGroup
+		for i := range 8 {
+			working.Go(func() {
+				if err := f(i); err != nil {
+					t.Error(err)
+				}
+			})
 		}
-	}()
-	query.Set("host", dir)
-	u.RawQuery = query.Encode()
-	return u.String(), trips
-}
-
-func relay(client net.Conn, server string, trips *atomic.Int64) {
-	defer client.Close()
-	up, err := net.Dial("unix", server)
-	if err != nil {
-		return
+		working.Wait()
 	}
-	go func() {
-		io.Copy(client, up)
-		client.Close()
-	}()
-	defer up.Close()
-	messages := pgproto3.NewBackend(client, client)
-	first, err := messages.ReceiveStartupMessage()
-	if err != nil {
-		return
+	var together sync.WaitGroup
+	together.Add(16)
+	all(func(int) error { // every connection is opened
+		return d.Read(ctx, func(tx db.Tx) error {
+			together.Done()
+			return d.Write(ctx, func(db.Tx) error {
+				together.Done()
+				together.Wait()
+				return tx.QueryRow(ctx, "select 1").Scan(new(int))
+			})
+		})
+	})
+	for round := range 3 {
+		run(t, killer, "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+		all(func(i int) error {
+			return d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, "select $1::bigint", i).Scan(new(int)) })
+		})
+		all(func(i int) error {
+			return d.Write(ctx, func(tx db.Tx) error {
+				_, err := tx.Exec(ctx, "insert into changes (n) values ($1)", 10*round+i)
+				return err
+			})
+		})
 	}
-	for m := pgproto3.FrontendMessage(first); ; {
-		b, err := m.Encode(nil)
-		if err != nil {
-			return
-		}
-		switch m.(type) {
-		case *pgproto3.Sync, *pgproto3.Query:
-			trips.Add(1)
-		}
-		if _, err := up.Write(b); err != nil {
-			return
-		}
-		if m, err = messages.Receive(); err != nil {
-			return
-		}
+	if n := changed(t, d); n != 24 {
+		t.Errorf("%d changes", n)
 	}
 }
