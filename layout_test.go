@@ -33,8 +33,8 @@ var floors = [][]string{
 	{"event", "retention"},
 	// What all records have in common.
 	{"record"},
-	// The records. One that refers to another stands a floor above it.
-	{"contact"},
+	// The records. They refer to each other by name and do not know each other.
+	{"contact", "company", "task"},
 	// The contract: the table and the path.
 	{"api"},
 	// The doors, and what drafts the next frozen document.
@@ -56,7 +56,11 @@ var walls = []struct{ from, to, why string }{
 	{"rest", "record", "a door knows calls, not records"},
 	{"web", "record", "a door knows calls, not records"},
 	{"rest", "contact", "a door knows calls, not records"},
+	{"rest", "company", "a door knows calls, not records"},
+	{"rest", "task", "a door knows calls, not records"},
 	{"web", "contact", "a door knows calls, not records"},
+	{"web", "company", "a door knows calls, not records"},
+	{"web", "task", "a door knows calls, not records"},
 	{"rest", "event", "a door knows calls, not records"},
 	{"web", "event", "a door knows calls, not records"},
 	{"contact", "limit", "records do not count; the path does"},

@@ -13,14 +13,16 @@ import (
 	"kartei/api/openapi"
 	"kartei/app"
 	"kartei/clock"
+	"kartei/company"
 	"kartei/contact"
 	"kartei/db"
 	"kartei/limit"
 	"kartei/requestlog"
+	"kartei/task"
 )
 
 // Families are the kinds of record that this release serves.
-var Families = []app.Family{contact.Contacts.Family}
+var Families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family}
 
 // table is Operations, for functions that stand in it themselves.
 var table []Operation

@@ -10,6 +10,7 @@ import (
 	"kartei/clock"
 	"kartei/contact"
 	"kartei/fault"
+	"kartei/record"
 
 	"github.com/go-json-experiment/json"
 )
@@ -198,7 +199,7 @@ func FuzzMergePatch(f *testing.F) {
 		}
 		// An address of nothing and no address, no tags and none, are the same to a record.
 		for _, fields := range []*contact.Fields{&patched, &want} {
-			if fields.Address != nil && *fields.Address == (contact.Address{}) {
+			if fields.Address != nil && *fields.Address == (record.Address{}) {
 				fields.Address = nil
 			}
 			if len(fields.Tags) == 0 {

@@ -10,6 +10,7 @@ import (
 	"kartei/apitest"
 	"kartei/app"
 	"kartei/contact"
+	"kartei/record"
 )
 
 // cell is one setting of an organization's switches.
@@ -208,12 +209,12 @@ func TestModuleOff(t *testing.T) {
 				return err
 			})
 			c.Inside(func(ctx context.Context, call *app.Call) error {
-				_, err := contact.Update(ctx, call, contact.UpdateInput{ID: changed, Patch: app.NewPatch[contact.Fields]([]byte(`{"note":"` + off.module + `"}`))})
+				_, err := contact.Contacts.Update(ctx, call, record.UpdateInput[contact.Fields]{ID: changed, Patch: app.NewPatch[contact.Fields]([]byte(`{"note":"` + off.module + `"}`))})
 				return err
 			})
 			if off.module == "off" {
 				c.Inside(func(ctx context.Context, call *app.Call) error {
-					_, err := contact.Delete(ctx, call, app.ByID{ID: gone})
+					_, err := contact.Contacts.Delete(ctx, call, app.ByID{ID: gone})
 					return err
 				})
 			}

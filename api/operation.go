@@ -86,6 +86,10 @@ func (o *Operation) Idempotent() bool { return o.Method == "POST" && o.ID != "ba
 // Conditional reports whether the operation requires If-Match.
 func (o *Operation) Conditional() bool { return o.Method == "PATCH" || o.Method == "DELETE" }
 
+// Preconditional reports whether the operation honours If-Match: where it must
+// be sent, and where it may.
+func (o *Operation) Preconditional() bool { return o.Conditional() || o.ID == "tasks.complete" }
+
 // Named reports whether the operation is about one named record.
 func (o *Operation) Named() bool { return strings.Contains(o.Path, "{id}") }
 

@@ -2,8 +2,10 @@
 package api
 
 import (
+	"kartei/company"
 	"kartei/contact"
 	"kartei/event"
+	"kartei/task"
 )
 
 // Operations is the table: one row per operation of the contract, in its
@@ -25,40 +27,40 @@ var Operations = []Operation{
 		"Kontakt anlegen", "Legt eine Person an. Mindestens eines von firstName, lastName und email ist nötig."},
 	{"GET", "/contacts/count", "contacts.count", stable, "contacts:read", 2, inBatch, "", do(contact.Count),
 		"Kontakte zählen", "Zählt die sichtbaren Kontakte, höchstens bis 10 000; capped sagt, ob es mindestens so viele sind."},
-	{"GET", "/contacts/{id}", "contacts.get", stable, "contacts:read", 1, inBatch, "", do(contact.Get),
+	{"GET", "/contacts/{id}", "contacts.get", stable, "contacts:read", 1, inBatch, "", do(contact.Contacts.Get),
 		"Kontakt lesen", "Liefert einen Kontakt mit allen Feldern. Unbekannte, fremde und unsichtbare Kontakte sind gleichermaßen 404."},
-	{"PATCH", "/contacts/{id}", "contacts.update", stableFrom2027, "contacts:write", 5, inBatch, "contact.updated", do(contact.Update),
+	{"PATCH", "/contacts/{id}", "contacts.update", stableFrom2027, "contacts:write", 5, inBatch, "contact.updated", do(contact.Contacts.Update),
 		"Kontakt ändern", "Ändert einzelne Felder (JSON Merge Patch, RFC 7396): fehlende bleiben, null leert. Verlangt If-Match. Ändert sich nichts, entsteht keine neue Revision."},
-	{"DELETE", "/contacts/{id}", "contacts.delete", stableFrom2027, "contacts:write", 10, inBatch, "contact.deleted", do(contact.Delete),
+	{"DELETE", "/contacts/{id}", "contacts.delete", stableFrom2027, "contacts:write", 10, inBatch, "contact.deleted", do(contact.Contacts.Delete),
 		"Kontakt löschen", "Löscht den Kontakt und seinen Inhalt sofort; für den Abgleich bleibt eine Löschmarke. Verlangt If-Match."},
 
-	{"GET", "/companies", "companies.list", stable, "companies:read", 2, inBatch, "", handler{},
-		"Firmen auflisten", "Liefert sichtbare Firmen seitenweise, die jüngste Änderung zuerst."},
-	{"POST", "/companies", "companies.create", stableFrom2027, "companies:write", 5, inBatch, "company.created", handler{},
+	{"GET", "/companies", "companies.list", stable, "companies:read", 2, inBatch, "", do(company.List),
+		"Firmen auflisten", "Liefert sichtbare Firmen seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er im Volltext."},
+	{"POST", "/companies", "companies.create", stableFrom2027, "companies:write", 5, inBatch, "company.created", do(company.Create),
 		"Firma anlegen", "Legt eine Firma oder andere Organisation an. name ist nötig."},
-	{"GET", "/companies/count", "companies.count", stable, "companies:read", 2, inBatch, "", handler{},
-		"Firmen zählen", "Zählt die sichtbaren Firmen, höchstens bis 10 000."},
-	{"GET", "/companies/{id}", "companies.get", stable, "companies:read", 1, inBatch, "", handler{},
-		"Firma lesen", "Liefert eine Firma mit allen Feldern."},
-	{"PATCH", "/companies/{id}", "companies.update", stableFrom2027, "companies:write", 5, inBatch, "company.updated", handler{},
-		"Firma ändern", "Ändert einzelne Felder einer Firma. Verlangt If-Match."},
-	{"DELETE", "/companies/{id}", "companies.delete", stableFrom2027, "companies:write", 10, inBatch, "company.deleted", handler{},
-		"Firma löschen", "Löscht die Firma und ihren Inhalt sofort. Verlangt If-Match."},
+	{"GET", "/companies/count", "companies.count", stable, "companies:read", 2, inBatch, "", do(company.Count),
+		"Firmen zählen", "Zählt die sichtbaren Firmen, höchstens bis 10 000; capped sagt, ob es mindestens so viele sind."},
+	{"GET", "/companies/{id}", "companies.get", stable, "companies:read", 1, inBatch, "", do(company.Companies.Get),
+		"Firma lesen", "Liefert eine Firma mit allen Feldern. Unbekannte, fremde und unsichtbare Firmen sind gleichermaßen 404."},
+	{"PATCH", "/companies/{id}", "companies.update", stableFrom2027, "companies:write", 5, inBatch, "company.updated", do(company.Companies.Update),
+		"Firma ändern", "Ändert einzelne Felder (JSON Merge Patch, RFC 7396): fehlende bleiben, null leert. Verlangt If-Match. Ändert sich nichts, entsteht keine neue Revision."},
+	{"DELETE", "/companies/{id}", "companies.delete", stableFrom2027, "companies:write", 10, inBatch, "company.deleted", do(company.Companies.Delete),
+		"Firma löschen", "Löscht die Firma und ihren Inhalt sofort; für den Abgleich bleibt eine Löschmarke. Verweise auf sie werden zu null. Verlangt If-Match."},
 
-	{"GET", "/tasks", "tasks.list", stable, "tasks:read", 2, inBatch, "", handler{},
-		"Aufgaben auflisten", "Liefert sichtbare Aufgaben seitenweise, die jüngste Änderung zuerst."},
-	{"POST", "/tasks", "tasks.create", stableFrom2027, "tasks:write", 5, inBatch, "task.created", handler{},
+	{"GET", "/tasks", "tasks.list", stable, "tasks:read", 2, inBatch, "", do(task.List),
+		"Aufgaben auflisten", "Liefert sichtbare Aufgaben seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er im Volltext."},
+	{"POST", "/tasks", "tasks.create", stableFrom2027, "tasks:write", 5, inBatch, "task.created", do(task.Create),
 		"Aufgabe anlegen", "Legt eine Aufgabe an. title ist nötig."},
-	{"GET", "/tasks/count", "tasks.count", stable, "tasks:read", 2, inBatch, "", handler{},
-		"Aufgaben zählen", "Zählt die sichtbaren Aufgaben, höchstens bis 10 000."},
-	{"GET", "/tasks/{id}", "tasks.get", stable, "tasks:read", 1, inBatch, "", handler{},
-		"Aufgabe lesen", "Liefert eine Aufgabe mit allen Feldern."},
-	{"PATCH", "/tasks/{id}", "tasks.update", stableFrom2027, "tasks:write", 5, inBatch, "task.updated", handler{},
-		"Aufgabe ändern", "Ändert einzelne Felder einer Aufgabe; status open öffnet sie wieder. Verlangt If-Match."},
-	{"DELETE", "/tasks/{id}", "tasks.delete", stableFrom2027, "tasks:write", 10, inBatch, "task.deleted", handler{},
-		"Aufgabe löschen", "Löscht die Aufgabe und ihren Inhalt sofort. Verlangt If-Match."},
-	{"POST", "/tasks/{id}/complete", "tasks.complete", stableFrom2027, "tasks:write", 5, inBatch, "task.completed", handler{},
-		"Aufgabe abschließen", "Schließt eine Aufgabe ab; eine abgeschlossene bleibt, wie sie ist."},
+	{"GET", "/tasks/count", "tasks.count", stable, "tasks:read", 2, inBatch, "", do(task.Count),
+		"Aufgaben zählen", "Zählt die sichtbaren Aufgaben, höchstens bis 10 000; capped sagt, ob es mindestens so viele sind."},
+	{"GET", "/tasks/{id}", "tasks.get", stable, "tasks:read", 1, inBatch, "", do(task.Tasks.Get),
+		"Aufgabe lesen", "Liefert eine Aufgabe mit allen Feldern. Unbekannte, fremde und unsichtbare Aufgaben sind gleichermaßen 404."},
+	{"PATCH", "/tasks/{id}", "tasks.update", stableFrom2027, "tasks:write", 5, inBatch, "task.updated", do(task.Tasks.Update),
+		"Aufgabe ändern", "Ändert einzelne Felder (JSON Merge Patch, RFC 7396); status open öffnet die Aufgabe wieder, abgeschlossen wird sie mit complete. Verlangt If-Match. Ändert sich nichts, entsteht keine neue Revision."},
+	{"DELETE", "/tasks/{id}", "tasks.delete", stableFrom2027, "tasks:write", 10, inBatch, "task.deleted", do(task.Tasks.Delete),
+		"Aufgabe löschen", "Löscht die Aufgabe und ihren Inhalt sofort; für den Abgleich bleibt eine Löschmarke. Verlangt If-Match."},
+	{"POST", "/tasks/{id}/complete", "tasks.complete", stableFrom2027, "tasks:write", 5, inBatch, "task.completed", do(task.Complete),
+		"Aufgabe abschließen", "Schließt eine Aufgabe ab, ohne Body; eine abgeschlossene bleibt, wie sie ist. If-Match wird beachtet, wenn es mitkommt."},
 
 	{"GET", "/documents", "documents.list", stable, "documents:read", 2, inBatch, "", handler{},
 		"Dokumente auflisten", "Liefert sichtbare Dokumente seitenweise, die jüngste Änderung zuerst."},

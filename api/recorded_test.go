@@ -44,7 +44,7 @@ type answer struct {
 	Body    string            `json:"body,omitzero"`
 }
 
-var record = flag.Bool("record", false, "fill in the answers that a recording has not; those that it has are never changed")
+var fillIn = flag.Bool("record", false, "fill in the answers that a recording has not; those that it has are never changed")
 
 // names gives the ids and cursors of one run the names that they have in the
 // recording, by the order in which they appear.
@@ -165,7 +165,7 @@ func TestRecordedCalls(t *testing.T) {
 				for _, r := range calls {
 					got := n.play(t, c, r, run.version)
 					if r.Answer == nil {
-						if !*record || run.name != "production" {
+						if !*fillIn || run.name != "production" {
 							t.Fatalf("%s %s has no answer in %s", r.Method, r.Path, file)
 						}
 						r.Answer = got
@@ -199,7 +199,7 @@ func TestRecordedCalls(t *testing.T) {
 			})
 		}
 	})
-	if *record {
+	if *fillIn {
 		write(t, file, calls)
 	}
 }

@@ -12,32 +12,23 @@ import (
 	"kartei/search"
 )
 
-// Address is where a contact is reached by letter.
-type Address struct {
-	Street     *string `json:"street" max:"200" doc:"Straße und Hausnummer" example:"Lindenstraße 7"`
-	PostalCode *string `json:"postalCode" max:"20" doc:"Postleitzahl" example:"50667"`
-	City       *string `json:"city" max:"200" doc:"Ort" example:"Köln"`
-	Region     *string `json:"region" max:"200" doc:"Land, Kanton oder Region" example:"Nordrhein-Westfalen"`
-	Country    *string `json:"country" enum:"iso3166" doc:"Staat, ISO 3166-1 alpha-2" example:"DE"`
-}
-
 // Fields are the members of a contact besides the envelope. At least one of
 // firstName, lastName and email must be set.
 type Fields struct {
-	DisplayName *string  `json:"displayName" read:"true" doc:"Vor- und Nachname, sonst die E-Mail-Adresse" example:"Anna Berg"`
-	Salutation  *string  `json:"salutation" enum:"mr,ms,mx" doc:"Anrede" example:"ms"`
-	Title       *string  `json:"title" max:"200" doc:"Titel, der dem Namen vorangeht" example:"Dr."`
-	FirstName   *string  `json:"firstName" max:"200" doc:"Vorname" example:"Anna"`
-	LastName    *string  `json:"lastName" max:"200" doc:"Nachname" example:"Berg"`
-	Email       *string  `json:"email" format:"email" max:"254" doc:"E-Mail-Adresse" example:"anna.berg@example.com"`
-	Phone       *string  `json:"phone" max:"50" doc:"Telefon" example:"+49 221 9876543"`
-	Mobile      *string  `json:"mobile" max:"50" doc:"Mobiltelefon" example:"+49 171 1234567"`
-	JobTitle    *string  `json:"jobTitle" max:"200" doc:"Funktion im Unternehmen" example:"Steuerberaterin"`
-	CompanyID   *string  `json:"companyId" prefix:"cmp_" doc:"Firma, zu der der Kontakt gehört; sie muss sichtbar sein"`
-	Address     *Address `json:"address" doc:"Postanschrift"`
-	Language    *string  `json:"language" format:"language" max:"35" doc:"Sprache für den Schriftverkehr, BCP 47" example:"de-DE"`
-	Birthday    *string  `json:"birthday" format:"date" doc:"Geburtstag" example:"1984-05-17"`
-	Note        *string  `json:"note" max:"10000" multiline:"true" doc:"Notiz; darf Zeilenumbrüche enthalten" example:"Bevorzugt Post an die Kanzlei."`
+	DisplayName *string         `json:"displayName" read:"true" doc:"Vor- und Nachname, sonst die E-Mail-Adresse" example:"Anna Berg"`
+	Salutation  *string         `json:"salutation" enum:"mr,ms,mx" doc:"Anrede" example:"ms"`
+	Title       *string         `json:"title" max:"200" doc:"Titel, der dem Namen vorangeht" example:"Dr."`
+	FirstName   *string         `json:"firstName" max:"200" doc:"Vorname" example:"Anna"`
+	LastName    *string         `json:"lastName" max:"200" doc:"Nachname" example:"Berg"`
+	Email       *string         `json:"email" format:"email" max:"254" doc:"E-Mail-Adresse" example:"anna.berg@example.com"`
+	Phone       *string         `json:"phone" max:"50" doc:"Telefon" example:"+49 221 9876543"`
+	Mobile      *string         `json:"mobile" max:"50" doc:"Mobiltelefon" example:"+49 171 1234567"`
+	JobTitle    *string         `json:"jobTitle" max:"200" doc:"Funktion im Unternehmen" example:"Steuerberaterin"`
+	CompanyID   *string         `json:"companyId" prefix:"cmp_" ref:"companies" doc:"Firma, zu der der Kontakt gehört; sie muss sichtbar sein"`
+	Address     *record.Address `json:"address" doc:"Postanschrift"`
+	Language    *string         `json:"language" format:"language" max:"35" doc:"Sprache für den Schriftverkehr, BCP 47" example:"de-DE"`
+	Birthday    *string         `json:"birthday" format:"date" doc:"Geburtstag" example:"1984-05-17"`
+	Note        *string         `json:"note" max:"10000" multiline:"true" doc:"Notiz; darf Zeilenumbrüche enthalten" example:"Bevorzugt Post an die Kanzlei."`
 	record.Sharing
 }
 
@@ -51,12 +42,6 @@ type Contact struct {
 // the members named in the tag.
 type CreateInput struct {
 	Fields Fields `body:"create" anyRequired:"firstName,lastName,email"`
-}
-
-// UpdateInput is the input of contacts.update.
-type UpdateInput struct {
-	ID    string            `path:"id" doc:"Kennung des Kontakts"`
-	Patch app.Patch[Fields] `body:"patch"`
 }
 
 // Filters are what lists and counts can be narrowed by; the one that fewest
@@ -96,24 +81,9 @@ func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error
 	return Contacts.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
-// Get returns a contact, or NOT_FOUND where there is none that the caller sees.
-func Get(ctx context.Context, c *app.Call, in app.ByID) (record.Answer[Contact], error) {
-	return Contacts.Get(ctx, c, in.ID)
-}
-
 // Create makes a contact.
 func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Contact], error) {
 	return Contacts.Create(ctx, c, &in.Fields)
-}
-
-// Update changes a contact and requires If-Match.
-func Update(ctx context.Context, c *app.Call, in UpdateInput) (record.Answer[Contact], error) {
-	return Contacts.Update(ctx, c, in.ID, in.Patch)
-}
-
-// Delete erases a contact and requires If-Match.
-func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
-	return Contacts.Delete(ctx, c, in.ID)
 }
 
 // Shared returns the members that all families have in common.
@@ -121,9 +91,7 @@ func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
 
 // Normalize completes the name and checks what no schema can say.
 func (f *Fields) Normalize() []fault.Field {
-	if f.Address != nil && *f.Address == (Address{}) {
-		f.Address = nil
-	}
+	f.Address = f.Address.OrNil()
 	f.Language = record.CanonicalLanguage(f.Language)
 	f.DisplayName = displayName(f)
 	if f.DisplayName == nil {
@@ -152,37 +120,25 @@ func displayName(f *Fields) *string {
 	return &name
 }
 
-// References returns the members that name other records.
-func (f *Fields) References() []record.Reference {
-	return []record.Reference{{Field: "companyId", ID: f.CompanyID, Object: "company"}}
-}
-
 // Words returns what a contact is found by: names weigh most, then how and
 // where it is reached, then notes. Street and region are left out: each word
 // that few others share costs a page of the log with every contact, and
 // nobody looks for a client by either.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
-	add := func(rank search.Rank, texts ...*string) {
-		for _, t := range texts {
-			if t != nil {
-				d.Add(rank, *t)
-			}
-		}
-	}
-	add(search.Name, f.FirstName, f.LastName)
-	add(search.Detail, f.Title, f.JobTitle, f.ExternalID, f.Email)
+	d.AddAll(search.Name, f.FirstName, f.LastName)
+	d.AddAll(search.Detail, f.Title, f.JobTitle, f.ExternalID, f.Email)
 	for _, number := range []*string{f.Phone, f.Mobile} {
 		if number != nil {
 			d.AddPhone(search.Detail, *number)
 		}
 	}
 	if a := f.Address; a != nil {
-		add(search.Detail, a.PostalCode, a.City)
+		d.AddAll(search.Detail, a.PostalCode, a.City)
 	}
 	for _, tag := range f.Tags {
 		d.Add(search.Detail, tag)
 	}
-	add(search.Note, f.Note)
+	d.AddAll(search.Note, f.Note)
 	return d
 }

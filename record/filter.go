@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"kartei/db"
@@ -14,15 +15,34 @@ import (
 // list (see statements), so a narrowed page costs what any page costs.
 type filter struct {
 	parameter string
-	column    string
-	// input and member are the indexes of the field in the family's struct of
-	// filters and of the member of that name in its fields.
-	input, member []int
+	column
+	// input is the index of the field in the family's struct of filters.
+	input []int
 	// few says that few records share a value, so that an admin's are sorted;
 	// else there is a second index, in the order of an admin's list.
 	few bool
-	// fold compares without regard to the case of ASCII letters.
+}
+
+// column is a column of the family's table that repeats a member, a text, so
+// that queries can use it; null where the member is not set.
+type column struct {
+	name string
+	// member is the index of the member in the family's fields.
+	member []int
+	// fold keeps ASCII letters in lower case.
 	fold bool
+}
+
+// columnName returns the column of a member: company_id for companyId.
+func columnName(member string) string {
+	var b strings.Builder
+	for _, c := range member {
+		if c >= 'A' && c <= 'Z' {
+			b.WriteByte('_')
+		}
+		b.WriteString(strings.ToLower(string(c)))
+	}
+	return b.String()
 }
 
 // By tells NewKind what the family's lists can be narrowed by. X is a struct of
@@ -43,7 +63,8 @@ func By[X any]() reflect.Type { return reflect.TypeFor[X]() }
 func filtersOf(filters, members reflect.Type) []filter {
 	var list []filter
 	for _, f := range reflect.VisibleFields(filters) {
-		x := filter{parameter: f.Tag.Get("query"), input: f.Index, few: f.Tag.Get("few") == "true", fold: f.Tag.Get("fold") == "true"}
+		x := filter{parameter: f.Tag.Get("query"), input: f.Index, few: f.Tag.Get("few") == "true"}
+		x.column = column{name: columnName(x.parameter), fold: f.Tag.Get("fold") == "true"}
 		for _, m := range reflect.VisibleFields(members) {
 			if !m.Anonymous && m.Tag.Get("json") == x.parameter {
 				x.member = m.Index
@@ -52,21 +73,15 @@ func filtersOf(filters, members reflect.Type) []filter {
 		if x.member == nil {
 			panic(fmt.Sprintf("record: %s.%s filters by a member that %s has not", filters, f.Name, members))
 		}
-		for _, c := range x.parameter {
-			if c >= 'A' && c <= 'Z' {
-				x.column += "_"
-			}
-			x.column += strings.ToLower(string(c))
-		}
 		list = append(list, x)
 	}
 	return list
 }
 
 // value returns what stands in the column for a text.
-func (x *filter) value(text string) string {
+func (c *column) value(text string) string {
 	text = Clean(text)
-	if !x.fold {
+	if !c.fold {
 		return text
 	}
 	return strings.Map(func(c rune) rune {
@@ -83,39 +98,55 @@ const externalID = "external_id"
 
 // index returns the name of the index by which a stream of a listing is read.
 func (x *filter) index(table string, l listing) string {
-	name := table + "_" + x.column
-	if x.column == externalID || l.all && !x.few {
+	name := table + "_" + x.name
+	if x.name == externalID || l.all && !x.few {
 		return name
 	}
 	return name + "_audience"
 }
 
-// ownColumns returns the filters whose columns exist for them alone.
-func ownColumns(filters []filter) (own []filter) {
-	for _, x := range filters {
-		if x.column != externalID {
-			own = append(own, x)
+// columnsOf returns the columns of filters and references, each once, without
+// the one that every family has.
+func columnsOf(filters []filter, references []reference) (list []column) {
+	add := func(c column) {
+		if c.name != externalID && !slices.ContainsFunc(list, func(o column) bool { return o.name == c.name }) {
+			list = append(list, c)
 		}
 	}
-	return own
+	for _, x := range filters {
+		add(x.column)
+	}
+	for _, r := range references {
+		if !r.unserved {
+			add(r.column)
+		}
+	}
+	return list
 }
 
-// appendColumns appends the values of the filters' own columns, nil for
-// members that are not set.
+// appendColumns appends what stands in the columns of the family.
 func (k *Kind[T, F, P]) appendColumns(args []any, f P) []any {
 	v := reflect.ValueOf(f).Elem()
-	for i := range k.own {
-		member := v.FieldByIndex(k.own[i].member)
-		if member.Kind() == reflect.Pointer {
-			member = member.Elem()
-		}
-		if !member.IsValid() || member.String() == "" {
+	for i := range k.columns {
+		if text := textAt(v, k.columns[i].member); text != "" {
+			args = append(args, k.columns[i].value(text))
+		} else {
 			args = append(args, nil)
-			continue
 		}
-		args = append(args, k.own[i].value(member.String()))
 	}
 	return args
+}
+
+// textAt returns a text member; empty where it is not set.
+func textAt(v reflect.Value, member []int) string {
+	m := v.FieldByIndex(member)
+	if m.Kind() == reflect.Pointer {
+		m = m.Elem()
+	}
+	if !m.IsValid() {
+		return ""
+	}
+	return m.String()
 }
 
 // narrowing is what one call narrows by.
@@ -185,7 +216,7 @@ func (n narrowing) along(d *db.Dialect, table string, l listing) string {
 func (n narrowing) where() string {
 	var b strings.Builder
 	for i, x := range n.filters {
-		fmt.Fprintf(&b, " and %s = $%d", x.column, 6+i)
+		fmt.Fprintf(&b, " and %s = $%d", x.name, 6+i)
 	}
 	return b.String()
 }

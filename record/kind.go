@@ -35,44 +35,53 @@ type Kind[T, F any, P fields[F]] struct {
 	texts texts
 	// shape is that of the contents that this release writes.
 	shape int64
-	// filters are what lists can be narrowed by; own are those with columns of
-	// their own.
-	filters, own []filter
-	sql          statements
+	// filters are what lists can be narrowed by; references are the members that
+	// name other records; columns are those that both take.
+	filters    []filter
+	references []reference
+	columns    []column
+	sql        statements
 }
 
 // NewKind makes a family. F's members must be known to package record: text,
-// *text, lists of text, and structs of these. by, made by By, is what lists
-// can be narrowed by.
+// *text, lists of text, times, and structs of these; `ref:"companies"` on a
+// member says that it names a record of that family. by, made by By, is what
+// lists can be narrowed by.
 func NewKind[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Kind[T, F, P] {
-	k := &Kind[T, F, P]{Family: f, texts: textsOf[F](), shape: shapeOf(reflect.TypeFor[F]())}
+	members := reflect.TypeFor[F]()
+	k := &Kind[T, F, P]{Family: f, texts: textsIn(members), shape: shapeOf(members), references: referencesOf(members)}
 	for _, filters := range by {
-		k.filters = append(k.filters, filtersOf(filters, reflect.TypeFor[F]())...)
+		k.filters = append(k.filters, filtersOf(filters, members)...)
 	}
-	k.own = ownColumns(k.filters)
-	k.sql = statementsFor(f.Plural, k.own)
+	k.columns = columnsOf(k.filters, k.references)
+	k.sql = statementsFor(f.Plural, k.columns, k.references)
 	return k
 }
 
 // Prepare brings the members into their stored form and reports what is wrong
 // with them as far as that can be told without the data base: text is trimmed
-// and in Unicode NFC, line ends are \n, and the family's own rules hold.
-func (k *Kind[T, F, P]) Prepare(f P) error {
+// and in Unicode NFC, line ends are \n, and the family's own rules hold. before
+// are the members that a change begins with, nil for a new record.
+func (k *Kind[T, F, P]) Prepare(f, before P) error {
 	k.texts.normalize(f)
 	s := f.Shared()
 	s.Tags = unique(s.Tags)
 	if s.Visibility == "" {
 		s.Visibility = Organization
 	}
-	if wrong := f.Normalize(); len(wrong) > 0 {
+	wrong := f.Normalize()
+	if t, has := any(f).(interface{ Follow(before *F) []fault.Field }); has {
+		wrong = append(wrong, t.Follow(before)...)
+	}
+	if len(wrong) > 0 {
 		return fault.Invalid(wrong...)
 	}
 	return nil
 }
 
 // Get returns the record, or NOT_FOUND where there is none that the actor sees.
-func (k *Kind[T, F, P]) Get(ctx context.Context, c *app.Call, name string) (Answer[T], error) {
-	r, err := k.find(ctx, c, name)
+func (k *Kind[T, F, P]) Get(ctx context.Context, c *app.Call, in app.ByID) (Answer[T], error) {
+	r, err := k.find(ctx, c, in.ID)
 	if err != nil {
 		return Answer[T]{}, err
 	}
@@ -85,7 +94,7 @@ func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T
 	if s.OwnerID == "" {
 		s.OwnerID = c.Actor.PrincipalID()
 	}
-	if err := k.Prepare(f); err != nil {
+	if err := k.Prepare(f, nil); err != nil {
 		return Created[T]{}, err
 	}
 	if err := k.check(ctx, c, f, nil); err != nil {
@@ -108,24 +117,46 @@ func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T
 	return Created[T]{k.answer(r), "/" + k.Plural + "/" + r.id}, nil
 }
 
+// UpdateInput is the input of a family's update.
+type UpdateInput[F any] struct {
+	ID    string       `path:"id" doc:"Kennung des Datensatzes"`
+	Patch app.Patch[F] `body:"patch"`
+}
+
 // Update merges a patch into the record. It requires If-Match. Where nothing
 // changes, the record stays as it is: no new revision, no event.
-func (k *Kind[T, F, P]) Update(ctx context.Context, c *app.Call, name string, patch app.Patch[F]) (Answer[T], error) {
+func (k *Kind[T, F, P]) Update(ctx context.Context, c *app.Call, in UpdateInput[F]) (Answer[T], error) {
+	return k.change(ctx, c, in.ID, "updated", c.IfMatch.Require, func(before, after P) error {
+		if err := in.Patch.Apply((*F)(after)); err != nil {
+			return fault.New(fault.InvalidRequest)
+		}
+		return k.Prepare(after, before)
+	})
+}
+
+// Act changes the record in a way of the family's own, with an event of its
+// own. It honours If-Match. Where nothing changes, the record stays as it is.
+func (k *Kind[T, F, P]) Act(ctx context.Context, c *app.Call, name, verb string, act func(P)) (Answer[T], error) {
+	return k.change(ctx, c, name, verb, c.IfMatch.Check, func(_, after P) error {
+		act(after)
+		return nil
+	})
+}
+
+// change makes the next revision of a record, if anything differs.
+func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb string, precondition func(revision int64) error, alter func(before, after P) error) (Answer[T], error) {
 	r, err := k.find(ctx, c, name)
 	if err != nil {
 		return Answer[T]{}, err
 	}
-	if err := c.IfMatch.Require(r.revision); err != nil {
+	if err := precondition(r.revision); err != nil {
 		return Answer[T]{}, err
 	}
 	before, after := P(new(F)), P(new(F))
 	if err := errors.Join(json.Unmarshal(r.content, before), json.Unmarshal(r.content, after)); err != nil {
 		return Answer[T]{}, err
 	}
-	if err := patch.Apply((*F)(after)); err != nil {
-		return Answer[T]{}, fault.New(fault.InvalidRequest)
-	}
-	if err := k.Prepare(after); err != nil {
+	if err := alter(before, after); err != nil {
 		return Answer[T]{}, err
 	}
 	content, err := json.Marshal(after)
@@ -139,21 +170,24 @@ func (k *Kind[T, F, P]) Update(ctx context.Context, c *app.Call, name string, pa
 		return Answer[T]{}, err
 	}
 	s, old := after.Shared(), k.subject(c, r)
-	next := &row{id: r.id, revision: r.revision + 1, created: r.created, ownerID: s.OwnerID, audience: s.audience(), shape: k.shape, content: content}
+	next := &row{
+		id: r.id, revision: r.revision + 1, created: r.created, ownerID: s.OwnerID, audience: s.audience(),
+		shape: k.shape, content: content, hidden: k.stillHidden(r.hidden, before, after),
+	}
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Answer[T]{}, err
 	}
 	if err := k.changed(c.Tx.Exec(ctx, k.sql.update, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, next.updated, next.ownerID, next.audience, s.ExternalID, next.shape, string(next.content)}, after)...)); err != nil {
 		return Answer[T]{}, err
 	}
-	event.Append(c, k.event(next, "updated"))
+	event.Append(c, k.event(next, verb))
 	return k.answer(next), search.Replace(ctx, c.Tx, old, k.subject(c, next), after.Words())
 }
 
 // Delete erases the record's content at once and leaves what sync needs for a
 // deletion marker. It requires If-Match.
-func (k *Kind[T, F, P]) Delete(ctx context.Context, c *app.Call, name string) (app.Nothing, error) {
-	r, err := k.find(ctx, c, name)
+func (k *Kind[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
+	r, err := k.find(ctx, c, in.ID)
 	if err != nil {
 		return app.Nothing{}, err
 	}
@@ -191,18 +225,9 @@ func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P) err
 	if before != nil {
 		old = *before.Shared()
 	}
-	var wrong []fault.Field
-	for _, r := range f.References() {
-		if r.ID == nil || before != nil && kept(r, before.References()) {
-			continue
-		}
-		found, err := visible(ctx, c, r)
-		if err != nil {
-			return err
-		}
-		if !found {
-			wrong = append(wrong, fault.Field{Name: r.Field, Code: fault.FieldNotFound})
-		}
+	wrong, err := k.checkReferences(ctx, c, f, before)
+	if err != nil {
+		return err
 	}
 	// Where the id is supposed to be free, its unique index tells otherwise.
 	if s.ExternalID != nil && (old.ExternalID == nil || *old.ExternalID != *s.ExternalID) && !c.Tx.Optimistic() {

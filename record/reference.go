@@ -1,41 +1,143 @@
 package record
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
+	"kartei/access"
 	"kartei/app"
 	"kartei/db"
+	"kartei/fault"
 	"kartei/id"
 )
 
+// reference is a member that names a record of another family: a text tagged
+// `ref:"companies"` with the family's plural, or `ref:"principals"` for one of
+// the organization's people and service accounts. The value also stands in a
+// column of its own.
+type reference struct {
+	// field is the member's name, for example companyId.
+	field string
+	// family is the plural of the family that it names.
+	family string
+	// unserved says that this release has no records of the family yet.
+	unserved bool
+	column
+	// key is how the member begins in a content.
+	key []byte
+}
+
+// principals are no family: whoever may call may name them, and they stay.
+const principals = "principals"
+
+func referencesOf(members reflect.Type) (list []reference) {
+	for _, f := range reflect.VisibleFields(members) {
+		if family := f.Tag.Get("ref"); family != "" {
+			field := f.Tag.Get("json")
+			list = append(list, reference{
+				field: field, family: family, unserved: f.Tag.Get("unserved") == "true",
+				column: column{name: columnName(field), member: f.Index},
+				key:    []byte(`"` + field + `":"`),
+			})
+		}
+	}
+	return list
+}
+
+// hidden returns an expression on rows under alias r: a number with a bit for
+// each reference that the actor does not see, because the record was deleted
+// or is somebody's own. A reference that is hidden is answered as null.
+func hidden(references []reference, all bool, me string) string {
+	audience := ` and x.audience in ('', ` + me + `)`
+	if all {
+		audience = ""
+	}
+	sum := []string{"0"}
+	for i, r := range references {
+		if r.family == principals || r.unserved {
+			continue
+		}
+		sum = append(sum, fmt.Sprintf(`case when r.%s is null or exists (select 1 from %s as x
+			where x.organization = $1 and x.id = r.%s and x.deleted = false%s) then 0 else %d end`, r.name, r.family, r.name, audience, 1<<i))
+	}
+	return strings.Join(sum, " + ")
+}
+
+// withoutHidden returns the content with null for hidden references. In a
+// content a quote within a text is escaped, so the key is found nowhere else.
+func (k *Kind[T, F, P]) withoutHidden(r *row) []byte {
+	content := r.content
+	for i := range k.references {
+		if r.hidden&(1<<i) == 0 {
+			continue
+		}
+		key := k.references[i].key
+		before, rest, found := bytes.Cut(content, key)
+		_, after, ended := bytes.Cut(rest, []byte{'"'})
+		if found && ended {
+			content = slices.Concat(before, key[:len(key)-1], []byte("null"), after)
+		}
+	}
+	return content
+}
+
+// stillHidden returns which of the hidden references of before stand in after.
+func (k *Kind[T, F, P]) stillHidden(hidden int64, before, after P) (still int64) {
+	for i := range k.references {
+		m := k.references[i].member
+		if textAt(reflect.ValueOf(before).Elem(), m) == textAt(reflect.ValueOf(after).Elem(), m) {
+			still |= hidden & (1 << i)
+		}
+	}
+	return still
+}
+
+// checkReferences reports references that name nothing the actor sees. before
+// is nil for a new record; what did not change is not checked again.
+func (k *Kind[T, F, P]) checkReferences(ctx context.Context, c *app.Call, f, before P) (wrong []fault.Field, err error) {
+	for _, r := range k.references {
+		name := textAt(reflect.ValueOf(f).Elem(), r.member)
+		if name == "" || before != nil && name == textAt(reflect.ValueOf(before).Elem(), r.member) {
+			continue
+		}
+		found, err := visible(ctx, c, r, name)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			wrong = append(wrong, fault.Field{Name: r.field, Code: fault.FieldNotFound})
+		}
+	}
+	return wrong, nil
+}
+
 // visible reports whether a reference names a record of its family that the
 // actor sees.
-func visible(ctx context.Context, c *app.Call, r Reference) (bool, error) {
-	i := slices.IndexFunc(c.Services.Families, func(f app.Family) bool { return f.Object == r.Object })
+func visible(ctx context.Context, c *app.Call, r reference, name string) (bool, error) {
+	if r.family == principals {
+		return access.PrincipalExists(ctx, c.Tx, c.Actor.Org(), name)
+	}
+	i := slices.IndexFunc(c.Services.Families, func(f app.Family) bool { return f.Plural == r.family })
 	if i < 0 {
 		return false, nil // a family that this release does not serve has no records
 	}
 	f := c.Services.Families[i]
-	if !c.Actor.May(f.ReadScope()) || !id.Valid(f.Prefix, *r.ID) {
+	if !c.Actor.May(f.ReadScope()) || !id.Valid(f.Prefix, name) {
 		return false, nil
 	}
 	var one int64
 	err := c.Tx.QueryRow(ctx, `select 1 from `+f.Plural+` as r where r.organization = $1 and r.id = $2 and r.deleted = false and `+
-		app.Visible("r", c.Actor, "$3"), c.Actor.Org(), *r.ID, c.Actor.PrincipalID()).Scan(&one)
+		app.Visible("r", c.Actor, "$3"), c.Actor.Org(), name, c.Actor.PrincipalID()).Scan(&one)
 	if errors.Is(err, db.ErrNoRows) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// kept reports whether r stands among the references of before with the same value.
-func kept(r Reference, before []Reference) bool {
-	return slices.ContainsFunc(before, func(b Reference) bool {
-		return b.Field == r.Field && b.ID != nil && *b.ID == *r.ID
-	})
 }
 
 // textList packs texts into one parameter, for db.Dialect.TextList.

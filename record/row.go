@@ -33,6 +33,8 @@ type row struct {
 	shape int64
 	// content is the JSON object of the members besides the envelope.
 	content []byte
+	// hidden has a bit for each reference that the actor does not see.
+	hidden int64
 }
 
 // audience returns the audience that the members ask for.
@@ -46,8 +48,8 @@ func (s *Sharing) audience() string {
 // scan reads the columns that are shown, and those in more. A content that an
 // older release wrote gets the members that have come since, as null.
 func (k *Kind[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...any) error {
-	var room [9]any
-	err := s.Scan(append(append(room[:0], &r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.shape, &r.content), more...)...)
+	var room [10]any
+	err := s.Scan(append(append(room[:0], &r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.shape, &r.content, &r.hidden), more...)...)
 	if err != nil || r.shape == k.shape || r.deleted {
 		return err
 	}
@@ -117,7 +119,11 @@ func (k *Kind[T, F, P]) appendJSON(b []byte, r *row) []byte {
 	b = append(b, `,"updatedAt":`...)
 	b = r.updated.AppendJSON(b)
 	b = append(b, ',')
-	return append(b, r.content[1:]...) // without its opening brace
+	content := r.content
+	if r.hidden != 0 {
+		content = k.withoutHidden(r)
+	}
+	return append(b, content[1:]...) // without its opening brace
 }
 
 // AppendJSON appends the record; alone it is not copied.

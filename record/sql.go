@@ -16,6 +16,7 @@ import (
 // page costs the same however many invisible or deleted rows lie between.
 type statements struct {
 	table                           string
+	references                      []reference
 	insert, update, erase, external string
 	get                             map[bool]string
 	list                            map[*db.Dialect]map[listing]string
@@ -34,22 +35,21 @@ var listings = func() (l []listing) {
 
 const (
 	// shown are the columns that answers are made of.
-	shown   = `id, revision, created_at, updated_at, deleted, shape, content`
-	columns = shown + `, owner_id, audience`
+	shown = `id, revision, created_at, updated_at, deleted, shape, content`
 )
 
-// statementsFor makes the statements of a table; own are the filters that have
-// columns of their own there.
-func statementsFor(table string, own []filter) statements {
+// statementsFor makes the statements of a family's table with its columns.
+func statementsFor(table string, columns []column, references []reference) statements {
 	var names, places, sets, clears strings.Builder
-	for i := range own {
-		fmt.Fprintf(&names, ", %s", own[i].column)
+	for i, c := range columns {
+		fmt.Fprintf(&names, ", %s", c.name)
 		fmt.Fprintf(&places, ", $%d", 11+i)
-		fmt.Fprintf(&sets, ", %s = $%d", own[i].column, 10+i)
-		fmt.Fprintf(&clears, ", %s = null", own[i].column)
+		fmt.Fprintf(&sets, ", %s = $%d", c.name, 10+i)
+		fmt.Fprintf(&clears, ", %s = null", c.name)
 	}
 	s := statements{
-		table: table,
+		table:      table,
+		references: references,
 		insert: `insert into {table} (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content{names})
 			values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10{places})`,
 		update: `update {table} set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9{sets}
@@ -58,13 +58,15 @@ func statementsFor(table string, own []filter) statements {
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
 		external: `select 1 from {table} where organization = $1 and external_id = $2 and external_id is not null`,
 		get: map[bool]string{
-			true:  `select {columns} from {table} where organization = $1 and id = $2 and deleted = false and $3 = $3`,
-			false: `select {columns} from {table} where organization = $1 and id = $2 and deleted = false and audience in ('', $3)`,
+			true: `select {shown}, ` + hidden(references, true, "$3") + `, owner_id, audience from {table} as r
+				where organization = $1 and id = $2 and deleted = false and $3 = $3`,
+			false: `select {shown}, ` + hidden(references, false, "$3") + `, owner_id, audience from {table} as r
+				where organization = $1 and id = $2 and deleted = false and audience in ('', $3)`,
 		},
 		list:  map[*db.Dialect]map[listing]string{},
 		count: map[listing]string{},
 	}
-	fill := strings.NewReplacer("{table}", table, "{columns}", columns, "{names}", names.String(), "{places}", places.String(), "{sets}", sets.String(), "{clears}", clears.String()).Replace
+	fill := strings.NewReplacer("{table}", table, "{shown}", shown, "{names}", names.String(), "{places}", places.String(), "{sets}", sets.String(), "{clears}", clears.String()).Replace
 	s.insert, s.update, s.erase, s.external = fill(s.insert), fill(s.update), fill(s.erase), fill(s.external)
 	for all, q := range s.get {
 		s.get[all] = fill(q)
@@ -92,11 +94,17 @@ func (s *statements) page(d *db.Dialect, l listing, n narrowing) string {
 	if l.ascending {
 		order = `updated_at`
 	}
-	arms := s.streams(d, l, shown, n)
+	inside := shown
+	for _, r := range s.references {
+		if !r.unserved {
+			inside += `, ` + r.name
+		}
+	}
+	arms := s.streams(d, l, inside, n)
 	for i := range arms {
 		arms[i] = d.Arm(arms[i], order, `$5`)
 	}
-	return `select ` + shown + ` from (` + strings.Join(arms, ` union all `) + `) as page order by ` + order + ` limit $5`
+	return `select ` + shown + `, ` + hidden(s.references, l.all, "$2") + ` from (` + strings.Join(arms, ` union all `) + `) as r order by ` + order + ` limit $5`
 }
 
 // streams returns a select for each stream of a listing. $1 is the

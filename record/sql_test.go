@@ -18,7 +18,7 @@ func TestListsGoAlongIndexes(t *testing.T) {
 		ctx := context.Background()
 		insertSome(t, d)
 		explain := map[string]string{"sqlite": "explain query plan ", "postgres": "explain "}[d.Dialect().Name]
-		s := statementsFor("contacts", nil)
+		s := statementsFor("contacts", nil, nil)
 		look := func(name, statement, index string, but []string, args ...any) {
 			err := d.Read(ctx, func(tx db.Tx) error {
 				plan, err := planOf(ctx, tx, explain+statement, args...)
@@ -44,8 +44,8 @@ func TestListsGoAlongIndexes(t *testing.T) {
 			// Where few rows can match, an engine may sort them.
 			few := []string{"TEMP B-TREE", "->  Sort"}
 			counting := []string{"CO-ROUTINE", "SCAN"} // of what was found
-			company, email := &filter{column: "company_id"}, &filter{column: "email", few: true}
-			external := &filter{column: "external_id"}
+			company, email := &filter{column: column{name: "company_id"}}, &filter{column: column{name: "email"}, few: true}
+			external := &filter{column: column{name: "external_id"}}
 			for _, n := range []struct {
 				but []string
 				narrowing

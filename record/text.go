@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 
+	"kartei/clock"
+
 	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
 )
@@ -30,10 +32,8 @@ const (
 	nested
 )
 
-// textsOf reads the members of F. It panics on a member that it does not
+// textsIn reads the members of a struct. It panics on one that it does not
 // know: a mistake of the family, found at start.
-func textsOf[F any]() texts { return textsIn(reflect.TypeFor[F]()) }
-
 func textsIn(t reflect.Type) texts {
 	var found texts
 	for _, f := range reflect.VisibleFields(t) {
@@ -47,6 +47,7 @@ func textsIn(t reflect.Type) texts {
 			found = append(found, text{index: f.Index, kind: nullable})
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
 			found = append(found, text{index: f.Index, kind: list})
+		case f.Type == reflect.TypeFor[*clock.Micros]():
 		case f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct:
 			found = append(found, text{index: f.Index, kind: nested, inner: textsIn(f.Type.Elem())})
 		default:

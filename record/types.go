@@ -35,6 +35,23 @@ type Sharing struct {
 	Visibility Visibility `json:"visibility" enum:"organization,private" default:"organization" doc:"organization: alle der Organisation; private: nur der Eigentümer und Administratoren" example:"organization"`
 }
 
+// Address is a postal address.
+type Address struct {
+	Street     *string `json:"street" max:"200" doc:"Straße und Hausnummer" example:"Lindenstraße 7"`
+	PostalCode *string `json:"postalCode" max:"20" doc:"Postleitzahl" example:"50667"`
+	City       *string `json:"city" max:"200" doc:"Ort" example:"Köln"`
+	Region     *string `json:"region" max:"200" doc:"Land, Kanton oder Region" example:"Nordrhein-Westfalen"`
+	Country    *string `json:"country" enum:"iso3166" doc:"Staat, ISO 3166-1 alpha-2" example:"DE"`
+}
+
+// OrNil returns nil for an address in which nothing is set.
+func (a *Address) OrNil() *Address {
+	if a == nil || *a == (Address{}) {
+		return nil
+	}
+	return a
+}
+
 // Fields is what a family's struct of writable members can do.
 type Fields interface {
 	// Normalize trims and completes the fields and returns what is wrong with
@@ -42,20 +59,8 @@ type Fields interface {
 	Normalize() []fault.Field
 	// Shared returns the members that all families have in common.
 	Shared() *Sharing
-	// References returns the members that name other records.
-	References() []Reference
 	// Words returns what the record is found by.
 	Words() *search.Document
-}
-
-// Reference is a member that names a record of another family.
-type Reference struct {
-	// Field is the member's name, for example companyId.
-	Field string
-	// ID is the member's value, nil where it is not set.
-	ID *string
-	// Object is the family that it must be of.
-	Object string
 }
 
 // Marker stands for a deleted record in sync.

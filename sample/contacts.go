@@ -208,7 +208,7 @@ func (d *draw) home(f *contact.Fields, shared bool) *town {
 	if d.percent(12) {
 		street += string(rune('a' + d.IntN(3)))
 	}
-	f.Address = &contact.Address{
+	f.Address = &record.Address{
 		Street: &street, PostalCode: text(pick(d, t.codes)), City: text(t.name), Region: text(t.region), Country: text("DE"),
 	}
 	return t
@@ -314,7 +314,7 @@ func (d *draw) foreigner(i int) contact.Fields {
 	p := &parts[i%2]
 	var f contact.Fields
 	f.Salutation, f.FirstName, f.LastName, f.Language = text(a.salutation), text(a.first), text(a.last), text(a.language)
-	f.Address = &contact.Address{Street: text(a.street), PostalCode: text(a.code), City: text(a.city), Country: text(a.country)}
+	f.Address = &record.Address{Street: text(a.street), PostalCode: text(a.code), City: text(a.city), Country: text(a.country)}
 	f.Email = text(plain(a.first) + "." + plain(a.last) + "@example.com")
 	d.describe(&f, p, a.salutation == "ms")
 	f.JobTitle = nil

@@ -56,7 +56,7 @@ func TestContactsLookLikeAnOffice(t *testing.T) {
 		} else if c.ExternalID != nil {
 			numbers[*c.ExternalID] = true
 		}
-		if err := contact.Contacts.Prepare(c); err != nil {
+		if err := contact.Contacts.Prepare(c, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if strings.ContainsAny(name, "äöüßÄÖÜ") {

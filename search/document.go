@@ -35,6 +35,15 @@ func (d *Document) Add(rank Rank, text string) {
 	split(fold(text), false, func(word string, _ bool) { d.add(rank, word) })
 }
 
+// AddAll takes the words of those texts that are set.
+func (d *Document) AddAll(rank Rank, texts ...*string) {
+	for _, text := range texts {
+		if text != nil {
+			d.Add(rank, *text)
+		}
+	}
+}
+
 // AddEmail takes an email address: found as a whole and by its parts.
 func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
 

@@ -331,8 +331,11 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 		add(fault.OperationNotInVersion)
 	}
 	add(fault.NotAcceptable, fault.VersionSunset, fault.PayloadTooLarge)
+	if op.Preconditional() {
+		add(fault.PreconditionFailed)
+	}
 	if op.Conditional() {
-		add(fault.PreconditionFailed, fault.PreconditionRequired)
+		add(fault.PreconditionRequired)
 	}
 	if op.HasBody() {
 		add(fault.UnsupportedMediaType, fault.ValidationFailed)

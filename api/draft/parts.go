@@ -205,8 +205,12 @@ func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
 			object{{"type", "string"}, {"minLength", 1}, {"maxLength", 255}, {"pattern", keyPattern}}))
 	}
 	const tags = ` Ein ETag ist r und die Revision in Anführungszeichen.`
-	if op.Conditional() {
-		out = append(out, header("IfMatch", "If-Match", true,
+	if op.Preconditional() {
+		component, words := "IfMatchOptional", "Darf fehlen. "
+		if op.Conditional() {
+			component, words = "IfMatch", ""
+		}
+		out = append(out, header(component, "If-Match", op.Conditional(), words+
 			"ETag der Revision, auf der die Änderung beruht; * passt auf jede. Passt er nicht mehr, antwortet die API 412."+tags, `"r3"`,
 			object{{"type", "string"}, {"maxLength", 1000}, {"pattern", entityTagsPattern}}))
 	}

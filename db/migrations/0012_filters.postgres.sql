@@ -5,7 +5,7 @@
 -- case as far as it is ASCII.
 
 -- +goose Up
-alter table contacts add column company_id text collate "C";
+alter table contacts add column company_id text;
 alter table contacts add column email text collate "C";
 update contacts set company_id = content::json ->> 'companyId', email = lower((content::json ->> 'email') collate "C") where deleted = false;
 create index contacts_company_id on contacts (organization, company_id, updated_at) where deleted = false and company_id is not null;

@@ -1,0 +1,110 @@
+// Package company owns the firms and other organizations that an office deals with: what a company is, its rules and its operations.
+package company
+
+import (
+	"context"
+	"net/url"
+
+	"kartei/app"
+	"kartei/fault"
+	"kartei/id"
+	"kartei/record"
+	"kartei/search"
+)
+
+// Fields are the members of a company besides the envelope.
+type Fields struct {
+	Name           string          `json:"name" required:"true" min:"1" max:"200" doc:"Name oder Firma" example:"Brauhaus Morgenstern GmbH"`
+	LegalForm      *string         `json:"legalForm" max:"200" doc:"Rechtsform" example:"GmbH"`
+	Email          *string         `json:"email" format:"email" max:"254" doc:"E-Mail-Adresse" example:"kontakt@brauhaus.example"`
+	Phone          *string         `json:"phone" max:"50" doc:"Telefon" example:"+49 221 9876543"`
+	Website        *string         `json:"website" pattern:"^https?://[0-9A-Za-z]([0-9A-Za-z.-]{0,252}[0-9A-Za-z])?(:[0-9]{1,5})?([/?#](%[0-9A-Fa-f]{2}|[!-$&-~])*)?$" max:"2048" doc:"Adresse im Web, mit http:// oder https://, ohne Anmeldedaten" example:"https://brauhaus.example/"`
+	VatID          *string         `json:"vatId" max:"200" doc:"Umsatzsteuer-Identifikationsnummer" example:"DE123456789"`
+	RegisterNumber *string         `json:"registerNumber" max:"200" doc:"Nummer im Handels- oder einem anderen Register, mit dem Gericht" example:"Amtsgericht Köln HRB 12345"`
+	Address        *record.Address `json:"address" doc:"Postanschrift"`
+	Note           *string         `json:"note" max:"10000" multiline:"true" doc:"Notiz; darf Zeilenumbrüche enthalten" example:"Mandant seit 2019."`
+	record.Sharing
+}
+
+// Company is a company as the API gives it.
+type Company struct {
+	record.Envelope
+	Fields
+}
+
+// CreateInput is the input of companies.create.
+type CreateInput struct {
+	Fields Fields `body:"create"`
+}
+
+// Filters are what lists and counts can be narrowed by.
+type Filters struct {
+	ExternalID string `query:"externalId" min:"1" max:"200" doc:"Nur die Firma mit dieser externalId; nicht zusammen mit q oder includeDeleted" example:"crm-4711"`
+}
+
+// ListInput is the input of companies.list.
+type ListInput struct {
+	record.ListInput
+	Filters
+}
+
+// CountInput is the input of companies.count.
+type CountInput struct {
+	record.CountInput
+	Filters
+}
+
+// Companies is the family.
+var Companies = record.NewKind[Company, Fields](app.Family{
+	Object: "company",
+	Prefix: id.Company,
+	Plural: "companies",
+}, record.By[Filters]())
+
+// List returns a page of the visible companies, or of those that match a search.
+func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Company], error) {
+	return Companies.List(ctx, c, in.ListInput, &in.Filters)
+}
+
+// Count counts the visible companies up to the cap.
+func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+	return Companies.Count(ctx, c, in.CountInput, &in.Filters)
+}
+
+// Create makes a company.
+func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Company], error) {
+	return Companies.Create(ctx, c, &in.Fields)
+}
+
+// Shared returns the members that all families have in common.
+func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+
+// Normalize leaves out an address in which nothing is set.
+func (f *Fields) Normalize() []fault.Field {
+	f.Address = f.Address.OrNil()
+	return nil
+}
+
+// Words returns what a company is found by: its name weighs most, then how and
+// where it is reached and its numbers, then notes.
+func (f *Fields) Words() *search.Document {
+	d := new(search.Document)
+	d.Add(search.Name, f.Name)
+	d.AddAll(search.Detail, f.LegalForm, f.Email, f.VatID, f.RegisterNumber, f.ExternalID)
+	if f.Website != nil {
+		if u, err := url.Parse(*f.Website); err == nil {
+			d.Add(search.Detail, u.Hostname())
+		}
+	}
+	if f.Phone != nil {
+		d.AddPhone(search.Detail, *f.Phone)
+	}
+	if a := f.Address; a != nil {
+		d.AddAll(search.Detail, a.PostalCode, a.City)
+	}
+	for _, tag := range f.Tags {
+		d.Add(search.Detail, tag)
+	}
+	d.AddAll(search.Note, f.Note)
+	return d
+}

@@ -1,0 +1,154 @@
+// Package task owns what is to be done in an office: what a task is, its rules and its operations.
+package task
+
+import (
+	"context"
+
+	"kartei/app"
+	"kartei/clock"
+	"kartei/fault"
+	"kartei/id"
+	"kartei/record"
+	"kartei/search"
+)
+
+// Status says whether a task is done.
+type Status string
+
+// The statuses. A task is opened by PATCH and completed by its own operation.
+const (
+	Open      Status = "open"
+	Completed Status = "completed"
+)
+
+// Priority says how urgent a task is.
+type Priority string
+
+// Normal is the priority of a task that names none.
+const Normal Priority = "normal"
+
+// Fields are the members of a task besides the envelope.
+type Fields struct {
+	Title       string        `json:"title" required:"true" min:"1" max:"200" doc:"Was zu tun ist" example:"Klageerwiderung entwerfen"`
+	Description *string       `json:"description" max:"10000" multiline:"true" doc:"Beschreibung; darf Zeilenumbrüche enthalten" example:"Unterlagen liegen in der Akte."`
+	Status      Status        `json:"status" enum:"open,completed" default:"open" doc:"open oder completed; abgeschlossen wird mit POST /tasks/{id}/complete, open öffnet wieder" example:"open"`
+	Priority    Priority      `json:"priority" enum:"low,normal,high" default:"normal" doc:"Dringlichkeit" example:"high"`
+	DueAt       *clock.Micros `json:"dueAt" doc:"Wann die Aufgabe erledigt sein soll" example:"2026-11-30T17:00:00.000000Z"`
+	AssigneeID  *string       `json:"assigneeId" prefix:"usr_,svc_" ref:"principals" doc:"Wer die Aufgabe erledigen soll"`
+	ContactID   *string       `json:"contactId" prefix:"con_" ref:"contacts" doc:"Kontakt, um den es geht; er muss sichtbar sein"`
+	CompanyID   *string       `json:"companyId" prefix:"cmp_" ref:"companies" doc:"Firma, um die es geht; sie muss sichtbar sein"`
+	DocumentID  *string       `json:"documentId" prefix:"doc_" ref:"documents" unserved:"true" doc:"Dokument, um das es geht; es muss sichtbar sein"`
+	CompletedAt *clock.Micros `json:"completedAt" read:"true" doc:"Wann die Aufgabe abgeschlossen wurde" example:"2026-11-29T10:12:00.000000Z"`
+	CompletedBy *string       `json:"completedBy" read:"true" prefix:"usr_,svc_" doc:"Wer die Aufgabe abgeschlossen hat"`
+	record.Sharing
+}
+
+// Task is a task as the API gives it.
+type Task struct {
+	record.Envelope
+	Fields
+}
+
+// CreateInput is the input of tasks.create.
+type CreateInput struct {
+	Fields Fields `body:"create"`
+}
+
+// Filters are what lists and counts can be narrowed by; the one that fewest
+// records share comes first.
+type Filters struct {
+	ContactID  string `query:"contactId" prefix:"con_" few:"true" doc:"Nur Aufgaben zu diesem Kontakt; nicht zusammen mit q oder includeDeleted" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	CompanyID  string `query:"companyId" prefix:"cmp_" doc:"Nur Aufgaben zu dieser Firma; nicht zusammen mit q oder includeDeleted" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	AssigneeID string `query:"assigneeId" prefix:"usr_,svc_" doc:"Nur Aufgaben, die diese Person oder dieses Dienstkonto erledigen soll; nicht zusammen mit q oder includeDeleted" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Status     string `query:"status" enum:"open,completed" doc:"Nur offene oder nur abgeschlossene Aufgaben; nicht zusammen mit q oder includeDeleted" example:"open"`
+}
+
+// ListInput is the input of tasks.list.
+type ListInput struct {
+	record.ListInput
+	Filters
+}
+
+// CountInput is the input of tasks.count.
+type CountInput struct {
+	record.CountInput
+	Filters
+}
+
+// Tasks is the family.
+var Tasks = record.NewKind[Task, Fields](app.Family{
+	Object: "task",
+	Prefix: id.Task,
+	Plural: "tasks",
+}, record.By[Filters]())
+
+// List returns a page of the visible tasks, or of those that match a search.
+func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Task], error) {
+	return Tasks.List(ctx, c, in.ListInput, &in.Filters)
+}
+
+// Count counts the visible tasks up to the cap.
+func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+	return Tasks.Count(ctx, c, in.CountInput, &in.Filters)
+}
+
+// Create makes a task.
+func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Task], error) {
+	return Tasks.Create(ctx, c, &in.Fields)
+}
+
+// Complete marks a task as done, by the caller and now. One that is done
+// already stays as it is. It honours If-Match.
+func Complete(ctx context.Context, c *app.Call, in app.ByID) (record.Answer[Task], error) {
+	return Tasks.Act(ctx, c, in.ID, "completed", func(f *Fields) {
+		if f.Status == Completed {
+			return
+		}
+		by, at := c.Actor.PrincipalID(), c.Now
+		f.Status, f.CompletedBy, f.CompletedAt = Completed, &by, &at
+	})
+}
+
+// Shared returns the members that all families have in common.
+func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+
+// Normalize fills in what a task that names none has.
+func (f *Fields) Normalize() []fault.Field {
+	if f.Status == "" {
+		f.Status = Open
+	}
+	if f.Priority == "" {
+		f.Priority = Normal
+	}
+	return nil
+}
+
+// Follow refuses to complete a task by writing its status, which would leave
+// out who did it and the event; and clears both where a task is opened again.
+func (f *Fields) Follow(before *Fields) []fault.Field {
+	switch {
+	case f.Status == Open:
+		f.CompletedAt, f.CompletedBy = nil, nil
+	case before == nil || before.Status != Completed:
+		return []fault.Field{{Name: "status", Code: fault.ReadOnly, Text: &useComplete}}
+	}
+	return nil
+}
+
+var useComplete = fault.Text{
+	DE: "Eine Aufgabe wird mit POST /tasks/{id}/complete abgeschlossen.",
+	EN: "A task is completed with POST /tasks/{id}/complete.",
+}
+
+// Words returns what a task is found by: its title weighs most, then tags,
+// then its description.
+func (f *Fields) Words() *search.Document {
+	d := new(search.Document)
+	d.Add(search.Name, f.Title)
+	d.AddAll(search.Detail, f.ExternalID)
+	for _, tag := range f.Tags {
+		d.Add(search.Detail, tag)
+	}
+	d.AddAll(search.Note, f.Description)
+	return d
+}
