@@ -45,6 +45,8 @@ type Ledger struct {
 	clock  clock.Clock
 	opts   Options
 	memory *memory
+	// stored reads accounts from the data base; nil where there is none.
+	stored reader
 	// spare is charged while the data base cannot be asked.
 	spare *memory
 
@@ -82,6 +84,9 @@ func Open(config Config, c clock.Clock, opts Options) *Ledger {
 	}
 	l := &Ledger{table: t, clock: c, opts: opts, memory: newMemory(t), spare: newMemory(t), start: c.Now(), incarnation: rand.Text()}
 	l.base = l.start.UnixMicro()
+	if opts.DB != nil {
+		l.stored = l.readStored
+	}
 	l.lines.byOrganization = map[int64]*line{}
 	if opts.DB != nil && opts.DB.Dialect().Name != "sqlite" && t.config.Metered {
 		l.member = newMember(l)
@@ -144,12 +149,12 @@ func (l *Ledger) take(ctx context.Context, c *Charge, now int64) (Decision, erro
 	if l.sharing {
 		return l.takeShared(ctx, c, now)
 	}
-	return l.takeAlone(ctx, l.memory, c, now, l.missing(ctx, now))
+	return l.takeAlone(ctx, l.memory, c, now, l.stored)
 }
 
 // takeAlone charges the accounts in memory.
-func (l *Ledger) takeAlone(_ context.Context, m *memory, c *Charge, now int64, missing func(*[levels]subject, *accounts) error) (Decision, error) {
-	a, err := m.lock(c, now, missing)
+func (l *Ledger) takeAlone(ctx context.Context, m *memory, c *Charge, now int64, read reader) (Decision, error) {
+	a, err := m.lock(ctx, c, now, read)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -178,11 +183,11 @@ func (l *Ledger) Done(c Charge, d *Decision, records int) {
 	}
 	// The account of a key whose call runs is in memory, unless the call began
 	// while the accounts were shared.
-	missing := l.missing(context.Background(), now)
+	read := l.stored
 	if m == l.spare {
-		missing = nil
+		read = nil
 	}
-	a, err := m.lock(&c, now, missing)
+	a, err := m.lock(context.Background(), &c, now, read)
 	if err != nil {
 		return // the call ended, as far as anybody can know, with this replica's line to the data base
 	}
@@ -211,11 +216,11 @@ func (l *Ledger) Status(ctx context.Context, c Charge) ([]Status, error) {
 			return r.statuses, nil
 		}
 	}
-	m, missing := l.memory, l.missing(ctx, now)
+	m, read := l.memory, l.stored
 	if l.sharing {
-		m, missing = l.spare, nil
+		m, read = l.spare, nil
 	}
-	a, err := m.lock(&c, now, missing)
+	a, err := m.lock(ctx, &c, now, read)
 	if err != nil {
 		return nil, err
 	}

@@ -389,3 +389,44 @@ func TestBroken(t *testing.T) {
 		t.Errorf("%d left afterwards", left)
 	}
 }
+
+// BenchmarkCall is what one call costs that is charged and ended: counted in
+// memory above each data base, and shared by two replicas.
+func BenchmarkCall(b *testing.B) {
+	raised := make([]limit.Override, 0, 8)
+	for _, p := range limit.Policies() {
+		raised = append(raised, limit.Override{Name: p.Name, Quota: 10_000_000_000, Capacity: 10_000_000_000})
+	}
+	policies, err := limit.With(raised...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := settings{config: limit.Config{Policies: policies}, replica: "a"}
+	run := func(b *testing.B, l *process) {
+		b.ReportAllocs()
+		var next atomic.Int64
+		b.SetParallelism(8)
+		b.ResetTimer()
+		b.RunParallel(func(pb *testing.PB) {
+			c, into := get, make([]limit.Status, 0, 8)
+			c.Key = fmt.Sprint("key_", next.Add(1))
+			for pb.Next() {
+				c.Into = into
+				d, err := l.Take(context.Background(), c)
+				if err != nil || d.Violated != nil {
+					b.Fatal(err, d.Violated)
+				}
+				l.Done(c, &d, 1)
+			}
+		})
+	}
+	b.Run("memory", func(b *testing.B) { run(b, launch(b, dbtest.SQLite(b), clock.System, s)) })
+	b.Run("shared", func(b *testing.B) {
+		d := dbtest.Postgres(b)
+		l := launch(b, d, clock.System, s)
+		other := s
+		other.replica = "b"
+		launch(b, dbtest.Again(b, d), clock.System, other)
+		run(b, l)
+	})
+}

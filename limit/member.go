@@ -149,7 +149,9 @@ func (m *member) join(ctx context.Context) error {
 	m.mu.Lock()
 	m.seen, m.joined = mine, true
 	m.mu.Unlock()
-	m.ledger.share(true)
+	if err := m.ledger.share(true); err != nil {
+		return err
+	}
 	for {
 		m.note(found)
 		waiting := false
@@ -216,7 +218,6 @@ func (m *member) step(ctx context.Context) error {
 		// The others took this one for dead. What it counted alone meanwhile
 		// is forgotten, as they did not know of it.
 		m.ledger.memory.clear()
-		m.ledger.share(true)
 		return m.join(ctx)
 	case found.joinings != seen || others:
 		if err := m.ledger.share(true); err != nil {

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"context"
 	"hash/maphash"
 	"sync"
 )
@@ -92,9 +93,12 @@ func (m *memory) sweep(sh *shard, now int64) {
 	sh.sweepAt = max(sweepFrom, 2*len(sh.accounts))
 }
 
-// lock returns the accounts of a charge, locked. missing is asked for those
-// that memory does not hold.
-func (m *memory) lock(c *Charge, now int64, missing func(*[levels]subject, *accounts) error) (a accounts, err error) {
+// reader reads the accounts that memory does not hold.
+type reader func(ctx context.Context, who *[levels]subject, now int64, into *accounts) error
+
+// lock returns the accounts of a charge, locked. Those that memory does not
+// hold are read, or begin anew where read is nil.
+func (m *memory) lock(ctx context.Context, c *Charge, now int64, read reader) (a accounts, err error) {
 	who := subjects(c)
 	for {
 		complete := true
@@ -103,15 +107,16 @@ func (m *memory) lock(c *Charge, now int64, missing func(*[levels]subject, *acco
 			complete = complete && a[l] != nil
 		}
 		if !complete {
-			var read accounts
-			if missing != nil {
-				asked := who // only here on the heap
-				if err := missing(&asked, &read); err != nil {
+			var stored accounts
+			if read != nil {
+				asked, found := who, new(accounts) // only here on the heap
+				if err := read(ctx, &asked, now, found); err != nil {
 					return a, err
 				}
+				stored = *found
 			}
 			for l := range who {
-				a[l] = m.add(&who[l], now, read[l])
+				a[l] = m.add(&who[l], now, stored[l])
 			}
 		}
 		swept := false

@@ -194,7 +194,7 @@ func (o *office) take(c Charge) (violated []string) {
 		if !concerns(p, c) {
 			continue
 		}
-		ok := true
+		var ok bool
 		switch {
 		case p.Unit == Calls:
 			ok = o.running[c.Key] < p.Quota

@@ -29,24 +29,18 @@ const (
 	savePiece = 200
 )
 
-// missing returns what reads accounts that memory does not hold, or nil where
-// there is nothing to read them from.
-func (l *Ledger) missing(ctx context.Context, now int64) func(*[levels]subject, *accounts) error {
-	if l.opts.DB == nil {
+// readStored is the reader of accounts in the data base.
+func (l *Ledger) readStored(ctx context.Context, who *[levels]subject, now int64, into *accounts) error {
+	return l.opts.DB.Read(ctx, func(tx db.Tx) error {
+		found, err := l.readAccounts(ctx, tx, who[byKey].organization, []string{"", who[byPrincipal].id, who[byKey].id}, now, "")
+		if err != nil {
+			return err
+		}
+		for i := range who {
+			into[i] = found[who[i].id]
+		}
 		return nil
-	}
-	return func(who *[levels]subject, into *accounts) error {
-		return l.opts.DB.Read(ctx, func(tx db.Tx) error {
-			found, err := l.readAccounts(ctx, tx, who[byKey].organization, []string{"", who[byPrincipal].id, who[byKey].id}, now, "")
-			if err != nil {
-				return err
-			}
-			for i := range who {
-				into[i] = found[who[i].id]
-			}
-			return nil
-		})
-	}
+	})
 }
 
 // readAccounts reads those of the named subjects that are stored.

@@ -125,7 +125,7 @@ func (t *table) take(a *accounts, c *Charge, now int64, final bool) Decision {
 		r, n := u.rule, a[u.level].at
 		counter := &a[u.level].counters[u.slot]
 		r.advance(counter, n)
-		ok := true
+		var ok bool
 		switch {
 		case r.Unit == Calls:
 			ok = key.inFlight() < r.Quota
