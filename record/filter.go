@@ -1,11 +1,13 @@
 package record
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
+	"kartei/app"
 	"kartei/db"
 	"kartei/fault"
 )
@@ -191,6 +193,23 @@ func (n narrowing) check(q string, includeDeleted bool) error {
 var notWithFilters = fault.Text{
 	DE: "Nicht zusammen mit Filtern erlaubt: Eine Löschmarke hat keine Felder mehr.",
 	EN: "Not allowed together with filters: a deletion marker has no fields any more.",
+}
+
+// matchesNothing reports whether a filter names a record that was deleted or
+// that the actor does not see. References to it are answered as null, so
+// nothing must be found by it: else a filter would tell what an answer hides.
+func (k *Kind[T, F, P]) matchesNothing(ctx context.Context, c *app.Call, n narrowing) (bool, error) {
+	for i, x := range n.filters {
+		for _, r := range k.references {
+			if r.field != x.parameter || r.family == principals || r.unserved {
+				continue
+			}
+			if found, err := seen(ctx, c, r.family, n.values[i].(string)); err != nil || !found {
+				return true, err
+			}
+		}
+	}
+	return false, nil
 }
 
 // String tells narrowings apart, for cursors; without filters it is empty.

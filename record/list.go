@@ -59,6 +59,9 @@ func (k *Kind[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput, fil
 // byChange reads one row more than the page holds, to know whether there is
 // another page.
 func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput, from position, n narrowing) ([]row, *position, error) {
+	if nothing, err := k.matchesNothing(ctx, c, n); nothing || err != nil {
+		return nil, nil, err
+	}
 	l := listing{all: c.Actor.SeesAll(), ascending: in.Sort == "updatedAt", deleted: in.IncludeDeleted}
 	after, before := in.UpdatedSince, clock.Micros(math.MaxInt64)
 	if from.Tick != 0 {
@@ -181,6 +184,9 @@ func (k *Kind[T, F, P]) Count(ctx context.Context, c *app.Call, in CountInput, f
 	if in.Q != "" {
 		n, capped, err := search.Count(ctx, c.Tx, k.searchScope(c), search.Parse(in.Q), CountCap)
 		return Count{int64(n), capped}, err
+	}
+	if nothing, err := k.matchesNothing(ctx, c, narrow); nothing || err != nil {
+		return Count{}, err
 	}
 	l := listing{all: c.Actor.SeesAll()}
 	statement := k.sql.count[l]

@@ -131,8 +131,14 @@ func visible(ctx context.Context, c *app.Call, r reference, name string) (bool, 
 	if !c.Actor.May(f.ReadScope()) || !id.Valid(f.Prefix, name) {
 		return false, nil
 	}
+	return seen(ctx, c, f.Plural, name)
+}
+
+// seen reports whether a family has a living record of that name which the
+// actor sees, whatever its rights are.
+func seen(ctx context.Context, c *app.Call, family, name string) (bool, error) {
 	var one int64
-	err := c.Tx.QueryRow(ctx, `select 1 from `+f.Plural+` as r where r.organization = $1 and r.id = $2 and r.deleted = false and `+
+	err := c.Tx.QueryRow(ctx, `select 1 from `+family+` as r where r.organization = $1 and r.id = $2 and r.deleted = false and `+
 		app.Visible("r", c.Actor, "$3"), c.Actor.Org(), name, c.Actor.PrincipalID()).Scan(&one)
 	if errors.Is(err, db.ErrNoRows) {
 		return false, nil
