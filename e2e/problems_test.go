@@ -72,7 +72,7 @@ func TestEveryProblem(t *testing.T) {
 		},
 		fault.RiskFamilyBlocked:     func(code string) *answer { return s.call("GET", "/invoices", "", 403, code) },
 		fault.NotFound:              func(code string) *answer { return s.call("GET", path+"x", "", 404, code) },
-		fault.OperationNotInVersion: func(code string) *answer { return s.call("GET", "/companies", "", 404, code) },
+		fault.OperationNotInVersion: func(code string) *answer { return s.call("GET", "/documents", "", 404, code) },
 		fault.IdempotencyInProgress: func(code string) *answer { return inProgress(s, code) },
 		fault.IdempotencyPayloadMismatch: func(code string) *answer {
 			return s.call("POST", "/contacts", `{"lastName":"Tal"}`, 422, code, "Idempotency-Key", "used")
