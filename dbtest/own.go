@@ -56,8 +56,18 @@ func (s *Server) Stop() { s.c.halt(syscall.SIGINT) }
 // Kill ends it as a crash does.
 func (s *Server) Kill() { s.c.halt(syscall.SIGQUIT) }
 
-// Start starts it again.
+// Start starts it again after Stop or Kill, or where it ended by itself.
 func (s *Server) Start() error { return s.c.start() }
+
+// Ended is closed when the server has ended, by itself too.
+func (s *Server) Ended() <-chan struct{} {
+	if s.c.running == nil {
+		ended := make(chan struct{})
+		close(ended)
+		return ended
+	}
+	return s.c.running.ended
+}
 
 // Remove ends the server and removes its data.
 func (s *Server) Remove() { s.c.remove() }

@@ -97,7 +97,7 @@ func (l *ledger) verify() {
 // one after the other, under one server of ours that is never restarted.
 func TestPostgresInTrouble(t *testing.T) {
 	own := dbtest.OwnServer(t, "max_connections=40", "shared_buffers=16MB")
-	address := own.URL() + "&lock_timeout=300"
+	address := own.URL() + "&lock_timeout=300&statement_timeout=1500"
 	h := newHouse(t, 1, address, "--data-dir", t.TempDir(), "--database-url", address)
 	l := &ledger{house: h, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(1, 1)), acknowledged: map[string]string{}}
 	operator := h.servers[0].Operator
@@ -139,6 +139,11 @@ func TestPostgresInTrouble(t *testing.T) {
 			}
 			return func() { tx.Rollback(t.Context()) }
 		}},
+		{"slow statements", true, func(t *testing.T) func() {
+			sql(t, "create function slow() returns trigger language plpgsql as 'begin perform pg_sleep(60); return new; end'",
+				"create trigger slow before insert on contacts for each row execute function slow()")
+			return func() { sql(t, "drop trigger slow on contacts", "drop function slow") }
+		}},
 		{"out of connections", false, func(t *testing.T) func() { return takeConnections(t, address) }},
 		{"read-only", true, func(t *testing.T) func() {
 			sql(t, "alter system set default_transaction_read_only = on", "select pg_reload_conf()")
@@ -154,17 +159,12 @@ func TestPostgresInTrouble(t *testing.T) {
 			}
 			owner := data.Sys().(*syscall.Stat_t)
 			place := filepath.Join(disk, "table")
-			for _, err := range []error{os.Mkdir(place, 0o700), os.Chown(place, int(owner.Uid), int(owner.Gid)), os.Chmod(disk, 0o755)} {
+			for _, err := range []error{os.Mkdir(place, 0o700), os.Chown(place, int(owner.Uid), int(owner.Gid))} {
 				if err != nil {
 					t.Fatal(err)
 				}
 			}
-			// The folder above, of the test, is closed to others.
-			for dir := filepath.Dir(disk); strings.HasPrefix(dir, os.TempDir()+"/"); dir = filepath.Dir(dir) {
-				if err := os.Chmod(dir, 0o755); err != nil {
-					t.Fatal(err)
-				}
-			}
+			open(t, disk)
 			sql(t, "create tablespace small location '"+place+"'", "alter table contacts set tablespace small")
 			t.Cleanup(func() { sql(t, "alter table contacts set tablespace pg_default", "drop tablespace small") })
 			ballast := filepath.Join(disk, "ballast")
@@ -202,6 +202,56 @@ func TestPostgresInTrouble(t *testing.T) {
 			get(t, operator+"/readyz", 200)
 		})
 	}
+	h.close()
+	if data := h.settle(); len(data.contacts) != len(l.acknowledged) {
+		t.Errorf("%d contacts, %d were acknowledged", len(data.contacts), len(l.acknowledged))
+	}
+}
+
+// open lets others pass through a folder of the test.
+func open(t *testing.T, dir string) {
+	t.Helper()
+	for temp := os.TempDir() + "/"; strings.HasPrefix(dir, temp); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPostgresDiskFull fills the one disk that a PostgreSQL server has, its log
+// included. Whether it refuses or ends, what was acknowledged is there when it
+// has room and runs, and ours was never restarted.
+func TestPostgresDiskFull(t *testing.T) {
+	disk := smallDisk(t, 160<<20)
+	open(t, disk)
+	t.Setenv("TMPDIR", disk)
+	own := dbtest.OwnServer(t, "max_connections=20", "shared_buffers=16MB", "max_wal_size=32MB", "min_wal_size=32MB")
+	t.Setenv("TMPDIR", "") // only the server lives there
+	h := newHouse(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
+	l := &ledger{house: h, t: t, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(2, 2)), acknowledged: map[string]string{}}
+	for range 10 {
+		l.post()
+	}
+	ballast := filepath.Join(disk, "ballast")
+	fill(t, ballast)
+	// The pages and the log that there are have room yet.
+	for refused := 0; refused < 5; refused++ {
+		for l.post() {
+			refused = 0
+		}
+	}
+	get(t, h.servers[0].Operator+"/healthz", 200)
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-own.Ended():
+		t.Log("PostgreSQL ended")
+		restart(t, own)
+	default:
+	}
+	l.over(l.post)
+	l.verify()
 	h.close()
 	if data := h.settle(); len(data.contacts) != len(l.acknowledged) {
 		t.Errorf("%d contacts, %d were acknowledged", len(data.contacts), len(l.acknowledged))
