@@ -265,13 +265,13 @@ func TestActsAreBounded(t *testing.T) {
 	dir := folder(t)
 	var mu sync.Mutex
 	now, most := 0, 0
-	full := make(chan struct{})
+	full, filled := make(chan struct{}), sync.Once{}
 	serve(t, dir, admin.Acts{"count": admin.Do(func(context.Context, input) (output, error) {
 		mu.Lock()
 		now++
 		most = max(most, now)
 		if now == 16 {
-			close(full)
+			filled.Do(func() { close(full) })
 		}
 		mu.Unlock()
 		<-full
