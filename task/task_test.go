@@ -1,0 +1,198 @@
+package task_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
+}
+
+// want compares members of a record.
+func want(t *testing.T, a *apitest.Answer, members map[string]any) {
+	t.Helper()
+	record := a.JSON()
+	for name, value := range members {
+		if record[name] != value {
+			t.Errorf("%s is %v, want %v", name, record[name], value)
+		}
+	}
+}
+
+// types returns the types of the events of a record, the oldest first.
+func types(c *apitest.Client, id string) (list []string) {
+	for _, e := range c.Do("GET", "/events?limit=100&sort=createdAt", nil).Want(200).Data() {
+		if e["data"].(map[string]any)["id"] == id {
+			list = append(list, e["type"].(string))
+		}
+	}
+	return list
+}
+
+func TestLife(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		company := c.Do("POST", "/companies", `{"name":"Brauhaus GmbH"}`).Want(201).Text("id")
+		contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		made := c.Do("POST", "/tasks", map[string]any{
+			"title": " Klage  entwerfen ", "description": "Erste\r\nZweite", "priority": "high", "dueAt": "2026-12-01T09:00:00+01:00",
+			"assigneeId": c.Principal, "contactId": contact, "companyId": company, "documentId": nil, "tags": []string{"Frist"}, "externalId": "t-1",
+		}).Want(201)
+		id := made.Text("id")
+		want(t, made, map[string]any{
+			"object": "task", "title": "Klage  entwerfen", "description": "Erste\nZweite", "status": "open", "priority": "high",
+			"dueAt": "2026-12-01T08:00:00.000000Z", "assigneeId": c.Principal, "contactId": contact, "companyId": company,
+			"documentId": nil, "completedAt": nil, "completedBy": nil, "externalId": "t-1", "revision": 1.0,
+		})
+		if got := made.Header.Get("Location"); got != "/v1/tasks/"+id {
+			t.Errorf("Location %q", got)
+		}
+		plain := c.Do("POST", "/tasks", `{"title":"Anrufen"}`).Want(201)
+		want(t, plain, map[string]any{"status": "open", "priority": "normal", "dueAt": nil, "assigneeId": nil})
+
+		c.Do("PATCH", "/tasks/"+id, `{"dueAt":null,"assigneeId":null,"priority":"low"}`, "If-Match", `"r1"`).Want(200)
+		want(t, c.Do("GET", "/tasks/"+id, nil).Want(200), map[string]any{"dueAt": nil, "assigneeId": nil, "priority": "low", "revision": 2.0})
+		c.Do("DELETE", "/tasks/"+id, nil, "If-Match", `"r2"`).Want(204)
+		c.Do("GET", "/tasks/"+id, nil).Want(404, "NOT_FOUND")
+		if got := types(c, id); !slices.Equal(got, []string{"task.created", "task.updated", "task.deleted"}) {
+			t.Errorf("events %v", got)
+		}
+	})
+}
+
+// Completing is an operation of its own, with its own event and once; writing
+// the status opens a task again and does nothing else.
+func TestComplete(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, other := o.As(access.Member), o.As(access.Member)
+		id := c.Do("POST", "/tasks", `{"title":"Akte anlegen"}`).Want(201).Text("id")
+		at := "/tasks/" + id
+		refused := c.Do("PATCH", at, `{"status":"completed"}`, "If-Match", "*").Want(422, "VALIDATION_FAILED")
+		if got := refused.Fields(); !slices.Equal(got, []string{"status READ_ONLY"}) {
+			t.Errorf("fields %v", got)
+		}
+		c.Do("POST", "/tasks", `{"title":"Fertig","status":"completed"}`).Want(422, "VALIDATION_FAILED")
+
+		c.Do("POST", at+"/complete", nil, "If-Match", `"r7"`).Want(412, "PRECONDITION_FAILED")
+		c.Do("POST", at+"/complete", nil, "If-Match", "r1").Want(400, "INVALID_REQUEST")
+		done := other.Do("POST", at+"/complete", nil, "If-Match", `"r1"`, "Idempotency-Key", "done").Want(200)
+		want(t, done, map[string]any{"status": "completed", "completedBy": other.Principal, "revision": 2.0})
+		if done.JSON()["completedAt"] == nil || done.Header.Get("ETag") != `"r2"` {
+			t.Errorf("completedAt %v, ETag %s", done.JSON()["completedAt"], done.Header.Get("ETag"))
+		}
+		replay := other.Do("POST", at+"/complete", nil, "If-Match", `"r1"`, "Idempotency-Key", "done").Want(200)
+		if replay.Header.Get("Idempotent-Replayed") != "true" || string(replay.Body) != string(done.Body) {
+			t.Errorf("the replay is %q %s", replay.Header.Get("Idempotent-Replayed"), replay.Body)
+		}
+		if again := c.Do("POST", at+"/complete", nil).Want(200); string(again.Body) != string(done.Body) {
+			t.Errorf("completed again it is %s", again.Body)
+		}
+		if same := c.Do("PATCH", at, `{"status":"completed"}`, "If-Match", "*").Want(200); string(same.Body) != string(done.Body) {
+			t.Errorf("a patch that changes nothing answered %s", same.Body)
+		}
+		c.Do("PATCH", at, `{"completedAt":null}`, "If-Match", "*").Want(422, "VALIDATION_FAILED")
+
+		opened := c.Do("PATCH", at, `{"status":"open"}`, "If-Match", `"r2"`).Want(200)
+		want(t, opened, map[string]any{"status": "open", "completedAt": nil, "completedBy": nil, "revision": 3.0})
+		c.Do("POST", at+"/complete", nil).Want(200)
+		if got := types(c, id); !slices.Equal(got, []string{"task.created", "task.completed", "task.updated", "task.completed"}) {
+			t.Errorf("events %v", got)
+		}
+		c.Do("POST", at+"/complete", `{"x":1}`).Want(400, "INVALID_REQUEST")
+		c.Do("POST", "/tasks/tsk_nosuch/complete", nil).Want(404, "NOT_FOUND")
+	})
+}
+
+// A reference names a record of its family that the caller sees. It is
+// answered as null, to each reader on his own, once that is not so any more,
+// and comes back by itself.
+func TestReferences(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
+		company := c.Do("POST", "/companies", `{"name":"Brauhaus GmbH"}`).Want(201).Text("id")
+		contact := c.Do("POST", "/contacts", map[string]any{"lastName": "Berg", "companyId": company}).Want(201).Text("id")
+		hidden := other.Do("POST", "/contacts", `{"lastName":"Geheim","visibility":"private"}`).Want(201).Text("id")
+		for field, names := range map[string][]string{
+			"contactId":  {company, hidden, "con_" + strings.Repeat("0", 26)},
+			"companyId":  {contact, "cmp_" + strings.Repeat("0", 26)},
+			"documentId": {"doc_" + strings.Repeat("0", 26)},
+			"assigneeId": {"usr_" + strings.Repeat("0", 26)},
+		} {
+			for _, name := range names {
+				a := c.Do("POST", "/tasks", map[string]any{"title": "x", field: name}).Want(422, "VALIDATION_FAILED")
+				if got := a.Fields(); !slices.Equal(got, []string{field + " NOT_FOUND"}) && !slices.Equal(got, []string{field + " INVALID_FORMAT"}) {
+					t.Errorf("%s %s: %v", field, name, got)
+				}
+			}
+		}
+		id := c.Do("POST", "/tasks", map[string]any{"title": "Vertrag prüfen", "contactId": contact, "companyId": company}).Want(201).Text("id")
+		// Every way to the task shows the same to the same reader.
+		see := func(c *apitest.Client, contact, company any) {
+			t.Helper()
+			members := map[string]any{"contactId": contact, "companyId": company}
+			want(t, c.Do("GET", "/tasks/"+id, nil).Want(200), members)
+			for _, list := range []string{"/tasks", "/tasks?q=vertrag", "/tasks?sort=updatedAt&updatedSince=2020-01-01T00:00:00Z&includeDeleted=true"} {
+				data := c.Do("GET", list, nil).Want(200).Data()
+				if len(data) != 1 || data[0]["contactId"] != contact || data[0]["companyId"] != company {
+					t.Errorf("%s: %v", list, data)
+				}
+			}
+		}
+		see(c, contact, company)
+		c.Do("PATCH", "/contacts/"+contact, `{"visibility":"private"}`, "If-Match", "*").Want(200)
+		see(c, contact, company)
+		see(admin, contact, company)
+		see(other, nil, company)
+		// A change by who does not see the contact leaves it where it is.
+		changed := other.Do("PATCH", "/tasks/"+id, `{"priority":"high"}`, "If-Match", `"r1"`).Want(200)
+		want(t, changed, map[string]any{"contactId": nil, "companyId": company, "revision": 2.0})
+		see(c, contact, company)
+		c.Do("PATCH", "/contacts/"+contact, `{"visibility":"organization"}`, "If-Match", "*").Want(200)
+		see(other, contact, company)
+
+		c.Do("DELETE", "/companies/"+company, nil, "If-Match", "*").Want(204)
+		for _, reader := range []*apitest.Client{c, other, admin} {
+			see(reader, contact, nil)
+		}
+		want(t, c.Do("GET", "/contacts/"+contact, nil).Want(200), map[string]any{"companyId": nil})
+		want(t, c.Do("GET", "/tasks/"+id, nil).Want(200), map[string]any{"revision": 2.0})
+		// The dead reference hinders nobody, and cannot be made anew.
+		c.Do("PATCH", "/tasks/"+id, `{"title":"Vertrag prüfen, eilig"}`, "If-Match", "*").Want(200)
+		c.Do("POST", "/tasks", map[string]any{"title": "x", "companyId": company}).Want(422, "VALIDATION_FAILED")
+	})
+}
+
+func TestRules(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		c.Do("POST", "/tasks", `{"title":"a","externalId":"one"}`).Want(201)
+		for body, wrong := range map[string]string{
+			`{}`:                                "title REQUIRED",
+			`{"title":null}`:                    "title INVALID_TYPE",
+			`{"title":"  "}`:                    "title INVALID_FORMAT",
+			`{"title":"a","status":"done"}`:     "status NOT_IN_ENUM",
+			`{"title":"a","status":null}`:       "status INVALID_TYPE",
+			`{"title":"a","priority":"urgent"}`: "priority NOT_IN_ENUM",
+			`{"title":"a","dueAt":"2026-13-01T00:00:00Z"}`:                               "dueAt INVALID_FORMAT",
+			`{"title":"a","dueAt":"2026-12-01"}`:                                         "dueAt INVALID_FORMAT",
+			`{"title":"a","completedBy":"usr_1"}`:                                        "completedBy READ_ONLY",
+			`{"title":"a","externalId":"one"}`:                                           "externalId DUPLICATE",
+			fmt.Sprintf(`{"title":"%s"}`, strings.Repeat("a", 201)):                      "title TOO_LONG",
+			fmt.Sprintf(`{"title":"a","description":"%s"}`, strings.Repeat("a", 10_001)): "description TOO_LONG",
+		} {
+			if got := c.Do("POST", "/tasks", body).Want(422, "VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{wrong}) {
+				t.Errorf("%.60s: %v, want %s", body, got, wrong)
+			}
+		}
+	})
+}
