@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"kartei/company"
 	"kartei/contact"
 	"kartei/record"
+	"kartei/task"
 )
 
 var owners = []string{"usr_a", "usr_b", "usr_c", "usr_d"}
@@ -108,5 +110,52 @@ func TestLoopback(t *testing.T) {
 		if err != nil || !a.IsLoopback() {
 			t.Errorf("%s is not loopback", n)
 		}
+	}
+}
+
+func TestCompaniesAndTasks(t *testing.T) {
+	companies := Companies(owners)
+	if !reflect.DeepEqual(companies, Companies(owners)) {
+		t.Error("two runs made up different companies")
+	}
+	names := map[string]bool{}
+	for i := range companies {
+		c := &companies[i]
+		if err := company.Companies.Prepare(c, nil); err != nil || names[c.Name] {
+			t.Errorf("%s: twice %v, %v", c.Name, names[c.Name], err)
+		}
+		names[c.Name] = true
+		if !reserved.MatchString(*c.Phone) || !strings.HasSuffix(*c.Email, ".example") {
+			t.Errorf("%s %s could be somebody's", *c.Phone, *c.Email)
+		}
+	}
+	people := Contacts(Size, owners)
+	employed := 0
+	for i := range people {
+		if employer(people[i].Email) >= 0 {
+			employed++
+		}
+	}
+	if employed < 40 {
+		t.Errorf("%d contacts work for a company", employed)
+	}
+	done, private := 0, 0
+	list := tasks(people, owners, 1_800_000_000_000_000)
+	for i := range list {
+		e := &list[i]
+		if err := task.Tasks.Prepare(&e.Fields, nil); err != nil {
+			t.Errorf("%s: %v", e.Title, err)
+		}
+		if e.done {
+			done++
+		}
+		if e.Visibility == record.Private {
+			if private++; *e.AssigneeID != people[e.contact].OwnerID {
+				t.Errorf("%s is a private contact's, and somebody else's task", e.Title)
+			}
+		}
+	}
+	if len(list) < 80 || done < 20 || done > len(list)/2 || private == 0 {
+		t.Errorf("%d tasks, %d done, %d private", len(list), done, private)
 	}
 }

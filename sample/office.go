@@ -1,17 +1,20 @@
-// Package sample owns the sample office, Kanzlei Morgenstern: its people and an address book as a German law and tax office keeps one, all of it made up.
+// Package sample owns the sample office, Kanzlei Morgenstern: its people, and the address book and tasks as a German law and tax office keeps them, all of it made up.
 package sample
 
 import (
 	"context"
 	"errors"
 	"net/netip"
+	"strings"
 	"time"
 
 	"kartei/access"
 	"kartei/app"
 	"kartei/clock"
+	"kartei/company"
 	"kartei/contact"
 	"kartei/db"
+	"kartei/task"
 )
 
 // Name is the office's name.
@@ -115,27 +118,73 @@ func (o *Office) NewKeys(ctx context.Context, dir *access.Directory, lifetime ti
 	return Keys{full, read}, err
 }
 
-// Fill puts n contacts into the sandbox where it has none, all or none of
-// them, by the same function that POST /contacts runs. key is the full key.
+// families are those that the office has records of.
+var families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family}
+
+// Fill puts companies, n contacts and their tasks into the sandbox where it has
+// no contact, all or none of them, by the same functions that the API runs.
+// key is the full key.
 func (o *Office) Fill(ctx context.Context, d db.DB, dir *access.Directory, c clock.Clock, key string, n int) error {
 	actor, err := dir.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
 	if err != nil {
 		return err
 	}
-	services := &app.Services{Families: []app.Family{contact.Contacts.Family}}
 	return d.Write(ctx, func(tx db.Tx) error {
-		call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Services: services}
+		call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Services: &app.Services{Families: families}}
 		switch have, err := contact.Count(ctx, call, contact.CountInput{}); {
 		case err != nil:
 			return err
 		case have.Count > 0:
 			return nil
 		}
-		for _, f := range Contacts(n, o.Users) {
-			if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: f}); err != nil {
-				return err
-			}
+		companies, err := o.fillCompanies(ctx, call)
+		if err != nil {
+			return err
 		}
-		return nil
+		return o.fillContacts(ctx, call, n, companies)
 	})
 }
+
+// fillCompanies returns the companies' ids.
+func (o *Office) fillCompanies(ctx context.Context, call *app.Call) (ids []string, err error) {
+	for _, f := range Companies(o.Users) {
+		made, err := company.Create(ctx, call, company.CreateInput{Fields: f})
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, named(made.Location()))
+	}
+	return ids, nil
+}
+
+func (o *Office) fillContacts(ctx context.Context, call *app.Call, n int, companies []string) error {
+	people := Contacts(n, o.Users)
+	var ids []string
+	for i := range people {
+		if e := employer(people[i].Email); e >= 0 {
+			people[i].CompanyID = &companies[e]
+		}
+		made, err := contact.Create(ctx, call, contact.CreateInput{Fields: people[i]})
+		if err != nil {
+			return err
+		}
+		ids = append(ids, named(made.Location()))
+	}
+	for _, e := range tasks(people, o.Users, call.Now) {
+		e.ContactID, e.CompanyID = &ids[e.contact], people[e.contact].CompanyID
+		made, err := task.Create(ctx, call, task.CreateInput{Fields: e.Fields})
+		if err != nil {
+			return err
+		}
+		if !e.done {
+			continue
+		}
+		if _, err := task.Complete(ctx, call, app.ByID{ID: named(made.Location())}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// named returns the id at the end of a path.
+func named(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -214,7 +214,7 @@ func (c *demoCmd) tell(g *Globals, i *instance.Instance, l demoLine, kept bool) 
 	if !kept {
 		data += " (removed at the end)"
 	}
-	_, err := fmt.Fprintf(g.Out, `Kartei serves the sample office '%s' with %d contacts in its sandbox.
+	_, err := fmt.Fprintf(g.Out, `Kartei serves the sample office '%s' with %d contacts, their companies and tasks in its sandbox.
 
   API              %s
   reference        %s/docs
