@@ -23,6 +23,9 @@ type filter struct {
 	// few says that few records share a value, so that an admin's are sorted;
 	// else there is a second index, in the order of an admin's list.
 	few bool
+	// with names the parameter of a filter that is often given together with
+	// this one, for which there are indexes of both.
+	with string
 }
 
 // column is a column of the family's table that repeats a member, a text, so
@@ -52,7 +55,11 @@ func columnName(member string) string {
 // name, and kept in the column of that name (companyId in company_id).
 // `fold:"true"` compares without regard to the case of ASCII letters,
 // `few:"true"` says that few records share a value. The first filters should
-// be those that fewest share.
+// be those that fewest share. `with:"status"` says that the indexes
+// TABLE_COLUMN_status and TABLE_COLUMN_status_audience exist, with status
+// behind COLUMN: where many share both values but few the pair, the open tasks
+// of one person among all that were ever done, one index alone would be read
+// to its end.
 //
 // The migrations make the column and its indexes: TABLE_COLUMN_audience on
 // (organization, COLUMN, audience, updated_at) and, unless few share a value,
@@ -65,7 +72,7 @@ func By[X any]() reflect.Type { return reflect.TypeFor[X]() }
 func filtersOf(filters, members reflect.Type) []filter {
 	var list []filter
 	for _, f := range reflect.VisibleFields(filters) {
-		x := filter{parameter: f.Tag.Get("query"), input: f.Index, few: f.Tag.Get("few") == "true"}
+		x := filter{parameter: f.Tag.Get("query"), input: f.Index, few: f.Tag.Get("few") == "true", with: f.Tag.Get("with")}
 		x.column = column{name: columnName(x.parameter), fold: f.Tag.Get("fold") == "true"}
 		for _, m := range reflect.VisibleFields(members) {
 			if !m.Anonymous && m.Tag.Get("json") == x.parameter {
@@ -98,10 +105,17 @@ func (c *column) value(text string) string {
 // name, because it is unique.
 const externalID = "external_id"
 
-// index returns the name of the index by which a stream of a listing is read.
-func (x *filter) index(table string, l listing) string {
-	name := table + "_" + x.name
-	if x.name == externalID || l.all && !x.few {
+// index returns the name of the index by which a stream of a listing is read:
+// that of the first filter, which fewest records share.
+func (n narrowing) index(table string, l listing) string {
+	first := n.filters[0]
+	name := table + "_" + first.name
+	for _, x := range n.filters[1:] {
+		if first.with != "" && x.parameter == first.with {
+			name += "_" + x.name
+		}
+	}
+	if first.name == externalID || l.all && !first.few {
 		return name
 	}
 	return name + "_audience"
@@ -221,14 +235,13 @@ func (n narrowing) String() string {
 	return b.String()
 }
 
-// along names the index of a stream, for the from clause: that of the first
-// filter, which fewest records share. The others are compared on the rows that
-// it leads to.
+// along names the index of a stream, for the from clause. What it does not
+// hold is compared on the rows that it leads to.
 func (n narrowing) along(d *db.Dialect, table string, l listing) string {
 	if n.filters == nil {
 		return ""
 	}
-	return d.Along(n.filters[0].index(table, l))
+	return d.Along(n.index(table, l))
 }
 
 // where returns the conditions on rows, behind an 'and'; $6 is the first value.

@@ -56,13 +56,61 @@ func TestListsGoAlongIndexes(t *testing.T) {
 				{few, narrowing{[]*filter{external, email, company}, []any{"x8", "a7", "cmp_3"}}},
 				{few, narrowing{[]*filter{email, company}, []any{"a7", "cmp_3"}}},
 			} {
-				index := n.filters[0].index("contacts", l)
+				index := n.index("contacts", l)
 				if len(n.filters) > 1 && d.Dialect().Name == "postgres" {
 					index = "contacts_e" // it may begin with any that few rows share
 				}
 				name := fmt.Sprintf("%+v by %v", l, n.narrowing)
 				look(name, s.page(d.Dialect(), l, n.narrowing), index, n.but, n.values...)
 				look("count "+name, s.counting(d.Dialect(), l, n.narrowing), index, counting, n.values...)
+			}
+		}
+	})
+}
+
+// TestPairOfFilters: the open tasks of somebody who has done thousands are
+// found without reading these.
+func TestPairOfFilters(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		ctx := context.Background()
+		err := d.Write(ctx, func(tx db.Tx) error {
+			for i := range 5000 {
+				status := "completed"
+				if i%1000 == 0 {
+					status = "open"
+				}
+				tx.Queue(`insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, shape, content, assignee_id, status)
+					values (1, $1, 1, $2, $2, false, 'usr_1', '', 1, '{}', 'usr_2', $3)`, fmt.Sprint("tsk_", i), i+1, status)
+			}
+			return nil
+		})
+		if err == nil && d.Dialect().Name == "postgres" {
+			err = d.Write(ctx, func(tx db.Tx) error {
+				_, err := tx.Exec(ctx, "analyze tasks")
+				return err
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		explain := map[string]string{"sqlite": "explain query plan ", "postgres": "explain "}[d.Dialect().Name]
+		s := statementsFor("tasks", nil, nil)
+		n := narrowing{[]*filter{
+			{parameter: "assigneeId", column: column{name: "assignee_id"}, with: "status"}, {parameter: "status", column: column{name: "status"}},
+		}, []any{"usr_2", "open"}}
+		for _, all := range []bool{false, true} {
+			l := listing{all: all}
+			for _, statement := range []string{s.page(d.Dialect(), l, n), s.counting(d.Dialect(), l, n)} {
+				err := d.Read(ctx, func(tx db.Tx) error {
+					plan, err := planOf(ctx, tx, explain+statement, n.values...)
+					if !strings.Contains(plan, "tasks_assignee_id_status") || strings.Contains(plan, "->  Sort") || strings.Contains(plan, "TEMP B-TREE") {
+						t.Errorf("all %t:\n%s", all, plan)
+					}
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
 			}
 		}
 	})
