@@ -156,6 +156,7 @@ func (t *table) decode(l level, text string, now int64, me string, alive func(st
 		put = s.At - now
 	}
 	a := t.newAccount(l, s.At-put)
+	a.dirty = put > 0 // or it would be put back with every reading
 	if s.Locked > 0 {
 		a.lockedUntil = s.Locked - put
 	}

@@ -158,7 +158,7 @@ func (l *Ledger) takeAlone(ctx context.Context, m *memory, c *Charge, now int64,
 	if err != nil {
 		return Decision{}, err
 	}
-	d := l.table.take(&a, c, now, true)
+	d := l.table.take(&a, c, now, false)
 	m.hurry(&a)
 	a.unlock()
 	return d, nil

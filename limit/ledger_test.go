@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -200,6 +201,60 @@ func TestConcurrencyOverReplicas(t *testing.T) {
 	}
 }
 
+// TestLockOverReplicas: refusals count wherever they are given, the 51st locks
+// the key everywhere.
+func TestLockOverReplicas(t *testing.T) {
+	c := clock.NewFake(begin)
+	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{})
+	for range 10 {
+		replicas[0].call(remove)
+	}
+	for n := range 51 {
+		if v := replicas[n%2].call(remove); v == nil {
+			t.Fatal("not refused")
+		}
+	}
+	for n, r := range replicas {
+		if v := r.call(get); !slices.Equal(v, []string{"key"}) {
+			t.Errorf("replica %d does not know of the lock: %v", n, v)
+		}
+	}
+	c.Advance(5 * time.Minute)
+	if v := replicas[1].call(get); v != nil {
+		t.Errorf("after the lock: %v", v)
+	}
+}
+
+// TestModelOverReplicas: what two replicas answer in turn is what one process
+// that counts in memory answers.
+func TestModelOverReplicas(t *testing.T) {
+	c := clock.NewFake(begin)
+	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{})
+	alone := limit.New(limit.Config{Metered: true}, c)
+	random := rand.New(rand.NewPCG(1, 2))
+	charges := []limit.Charge{get, remove, {Organization: 7, Principal: "usr_a", Key: "key_a", Points: 7, Reads: true}, {Organization: 7, Principal: "usr_a", Key: "key_b", Points: 5, Write: true}}
+	for n := range 600 {
+		charge := charges[random.IntN(len(charges))]
+		want, err := alone.Take(context.Background(), charge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := replicas[random.IntN(2)]
+		got, err := r.Take(context.Background(), charge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records := random.IntN(100)
+		alone.Done(charge, &want, records)
+		r.Done(charge, &got, records)
+		r.left(charge, "key") // waits behind the end of the call in the replica's line
+		if !slices.Equal(got.Violated, want.Violated) || !slices.Equal(got.Statuses, want.Statuses) || got.RetryAfter != want.RetryAfter || got.Quota != want.Quota {
+			t.Fatalf("call %d, %+v:\n%+v, want\n%+v", n, charge, got, want)
+		}
+		c.Advance(time.Duration(random.IntN(4)*random.IntN(2_000)) * time.Millisecond)
+	}
+}
+
 // TestJoinAndLeave: what a replica counted alone is known to the one that
 // joins, and what both counted to the one that stays.
 func TestJoinAndLeave(t *testing.T) {
@@ -302,6 +357,32 @@ func TestKill(t *testing.T) {
 	if out := last.left(get, "outflow"); out != 9750 {
 		t.Errorf("%d records are left after ten seconds, want 9750", out)
 	}
+}
+
+// TestClockPutBack: after a start with a clock that was put back by an hour
+// what was taken counts for its window, and no longer.
+func TestClockPutBack(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		p := launch(t, d, clock.NewFake(begin), settings{})
+		for range 10 {
+			p.call(remove)
+		}
+		p.end()
+		c := clock.NewFake(begin.Add(-time.Hour))
+		p = launch(t, d, c, settings{})
+		if v := p.call(remove); !slices.Equal(v, []string{"deletes"}) {
+			t.Errorf("right after: %v", v)
+		}
+		c.Advance(59 * time.Second)
+		if v := p.call(remove); !slices.Equal(v, []string{"deletes"}) {
+			t.Errorf("after 59 s: %v", v)
+		}
+		c.Advance(time.Second)
+		if v := p.call(remove); v != nil {
+			t.Errorf("after a minute: %v", v)
+		}
+		p.end()
+	})
 }
 
 // TestAlertOnceAWindow: at 80 percent the alert comes in the transaction that

@@ -21,7 +21,7 @@ type request struct {
 	ends    bool
 	records int
 	asks    bool
-	final   bool
+	patient bool
 	tries   int
 
 	decision Decision
@@ -49,11 +49,10 @@ const (
 
 func (l *Ledger) takeShared(_ context.Context, c *Charge, now int64) (Decision, error) {
 	for try := 1; ; try++ {
-		r := &request{charge: *c, now: now, final: try == patience, answered: make(chan struct{})}
+		r := &request{charge: *c, now: now, patient: try < patience, answered: make(chan struct{})}
 		l.lines.add(l, r)
 		<-r.answered // the data base answers within its own limits of time
-		onlyRunning := len(r.decision.Violated) == 1 && r.decision.Violated[0] == "concurrency"
-		if r.err != nil || !onlyRunning || r.final {
+		if r.err != nil || !r.patient || !r.decision.onlyRunning() {
 			return r.decision, r.err
 		}
 		time.Sleep(again)
@@ -194,7 +193,7 @@ func (l *Ledger) serveOne(r *request, found map[string]*account) {
 	case r.asks:
 		r.statuses = l.table.status(&a, r.now, nil)
 	default:
-		r.decision = l.table.take(&a, &r.charge, r.now, r.final)
+		r.decision = l.table.take(&a, &r.charge, r.now, r.patient)
 	}
 }
 

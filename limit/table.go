@@ -108,9 +108,10 @@ const urgent = 100
 type accounts [levels]*account
 
 // take asks every policy that applies, and takes from all or from none. The
-// accounts are the caller's alone. final is unset for a refusal that will be
-// asked again before the caller is told: it does not count for the lock.
-func (t *table) take(a *accounts, c *Charge, now int64, final bool) Decision {
+// accounts are the caller's alone. patient is set where a refusal for the
+// calls that run alone will be asked again before the caller is told: it does
+// not count for the lock.
+func (t *table) take(a *accounts, c *Charge, now int64, patient bool) Decision {
 	k, d := t.begin(c)
 	key := a[byKey]
 	for l := range a {
@@ -148,7 +149,7 @@ func (t *table) take(a *accounts, c *Charge, now int64, final bool) Decision {
 	}
 	tightestFirst(d.Statuses)
 	if d.Violated != nil {
-		t.refuse(a, &d, k, c, final)
+		t.refuse(a, &d, k, c, patient)
 	}
 	return d
 }
@@ -222,10 +223,10 @@ func (t *table) read(a *accounts, u *use, s *Status, over, refused bool) {
 }
 
 // refuse completes a refusal, and locks a key that was refused too often.
-func (t *table) refuse(a *accounts, d *Decision, k *class, c *Charge, final bool) {
+func (t *table) refuse(a *accounts, d *Decision, k *class, c *Charge, patient bool) {
 	key := a[byKey]
 	d.RetryAfter = retryAfter(d)
-	if !final {
+	if patient && d.onlyRunning() {
 		return
 	}
 	if t.config.Exhausted {
@@ -241,6 +242,9 @@ func (t *table) refuse(a *accounts, d *Decision, k *class, c *Charge, final bool
 		t.showLock(d, key)
 	}
 }
+
+// onlyRunning reports whether nothing but the calls that run is in the way.
+func (d *Decision) onlyRunning() bool { return len(d.Violated) == 1 && d.Violated[0] == "concurrency" }
 
 // noteExhausted raises the alert for a day quota of deletes that is used up,
 // once a window.
