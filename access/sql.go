@@ -31,6 +31,9 @@ const (
 	selectPrincipalExists = `select 1 from principals p
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 		where o.number = $1 and p.id = $2`
+	selectPrincipalIDs = `select p.id from principals p
+		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
+		where o.number = $1`
 
 	selectSetting = `select value from settings where name = $1`
 	upsertSetting = `insert into settings (name, value) values ($1, $2)

@@ -180,6 +180,9 @@ func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb stri
 	if err := k.changed(c.Tx.Exec(ctx, k.sql.update, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, next.updated, next.ownerID, next.audience, s.ExternalID, next.shape, string(next.content)}, after)...)); err != nil {
 		return Answer[T]{}, err
 	}
+	if err := k.resight(ctx, c, r, next); err != nil {
+		return Answer[T]{}, err
+	}
 	event.Append(c, k.event(next, verb))
 	return k.answer(next), search.Replace(ctx, c.Tx, old, k.subject(c, next), after.Words())
 }
@@ -215,7 +218,8 @@ func (k *Kind[T, F, P]) changed(rows int64, err error) error {
 	return err
 }
 
-// check holds what only the data base can tell: that the owner is one of the
+// check holds what only the record before and the data base can tell: that the
+// actor may change who owns and sees the record, that the owner is one of the
 // organization's principals, that the external id is free, and that references
 // name visible records. before is nil for a new record; what did not change is
 // not checked again.
@@ -224,6 +228,9 @@ func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P) err
 	var old Sharing
 	if before != nil {
 		old = *before.Shared()
+		if err := mayShare(c, &old, s); err != nil {
+			return err
+		}
 	}
 	wrong, err := k.checkReferences(ctx, c, f, before)
 	if err != nil {

@@ -56,8 +56,10 @@ type contact struct {
 
 // sees says who sees a contact: everyone, or its owner and the admins.
 func (p *person) sees(c *contact) bool {
-	return !c.private || p.admin || c.owner == p.Principal
+	return p.admin || p.seesAsMember(c)
 }
+
+func (p *person) seesAsMember(c *contact) bool { return !c.private || c.owner == p.Principal }
 
 // entry is an event.
 type entry struct {
@@ -74,11 +76,31 @@ type memory struct {
 	at    clock.Micros
 }
 
+// sight is what somebody had and lost, of a contact.
+type sight struct {
+	*person
+	*contact
+}
+
+// resight notes who no longer sees c, who saw it before, and who sees it again.
+func (m *model) resight(before, c *contact) {
+	for _, p := range m.people {
+		lost := sight{p, c}
+		switch was, is := p.seesAsMember(before), p.seesAsMember(c); {
+		case is:
+			delete(m.lost, lost)
+		case was:
+			m.lost[lost] = c.updated
+		}
+	}
+}
+
 type model struct {
 	office   *apitest.Office
 	people   []*person
 	contacts []*contact
 	events   []entry
+	lost     map[sight]clock.Micros
 	keys     map[string]memory // by principal and key
 	last     clock.Micros      // the last tick
 	days     int
@@ -86,7 +108,7 @@ type model struct {
 
 func newModel(rt *rapid.T, o *apitest.Office) *model {
 	live, _ := o.Organization("Kanzlei Modell")
-	m := &model{office: o, keys: map[string]memory{}}
+	m := &model{office: o, keys: map[string]memory{}, lost: map[sight]clock.Micros{}}
 	for i, role := range []access.Role{access.Member, access.Member, access.Admin} {
 		user := o.User(role, live)
 		m.people = append(m.people, &person{fmt.Sprint(role, i), &apitest.Client{Office: o, Principal: user, Key: o.Key(user)}, role == access.Admin})
@@ -297,12 +319,18 @@ func (m *model) update(rt *rapid.T) {
 		return
 	}
 	if next != *c {
+		if (next.owner != c.owner || next.private != c.private) && !who.admin && c.owner != who.Principal {
+			want(rt, a, 403, "FORBIDDEN")
+			return
+		}
 		if next.external != c.external && m.taken(next.external, c) {
 			want(rt, a, 422, "VALIDATION_FAILED")
 			return
 		}
 		next.revision, next.updated = c.revision+1, m.tick()
+		before := *c
 		*c = next
+		m.resight(&before, c)
 		m.events = append(m.events, entry{"contact.updated", c, c.updated})
 	}
 	want(rt, a, 200, "")
@@ -335,11 +363,14 @@ func (m *model) remove(rt *rapid.T) {
 }
 
 // visible returns what who sees of the contacts that changed after since, in
-// the order of their changes.
+// the order of their changes, with markers for those deleted or lost from sight.
 func (m *model) visible(who *person, since clock.Micros, deleted bool) (list []*contact) {
 	for _, c := range m.contacts {
 		if who.sees(c) && c.updated > since && (deleted || !c.deleted) {
 			list = append(list, c)
+		}
+		if tick := m.lost[sight{who, c}]; deleted && !who.admin && tick > since {
+			list = append(list, &contact{id: c.id, deleted: true, updated: tick})
 		}
 	}
 	slices.SortFunc(list, func(a, b *contact) int { return int(a.updated - b.updated) })

@@ -9,11 +9,11 @@ import (
 
 // statements are a family's queries, made once from the name of its table.
 //
-// Lists never filter rows that they have read: they merge at most four
+// Lists never filter rows that they have read: they merge at most five
 // streams, each of which is one range of an index in the order of the list, so
 // that nothing is sorted and reading stops at the page's size. The streams are the records for everyone and the actor's own private
-// ones (an admin's stream holds all), each live and, for sync, deleted. So a
-// page costs the same however many invisible or deleted rows lie between.
+// ones (an admin's stream holds all), each live and, for sync, deleted, and
+// those that the actor no longer sees (see resight). So a page costs the same however many invisible or deleted rows lie between.
 type statements struct {
 	table                           string
 	references                      []reference
@@ -72,7 +72,9 @@ func statementsFor(table string, columns []column, references []reference) state
 		s.get[all] = fill(q)
 	}
 	for _, l := range listings {
-		s.count[l] = s.counting(nil, l, narrowing{})
+		if !l.deleted { // markers are not counted
+			s.count[l] = s.counting(nil, l, narrowing{})
+		}
 	}
 	for _, d := range db.Dialects() {
 		s.list[d] = map[listing]string{}
@@ -125,5 +127,27 @@ func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowi
 				where organization = $1 and `+audience+` and deleted = `+deleted+` and updated_at > $3 and updated_at < $4`+n.where())
 		}
 	}
+	if l.deleted && !l.all {
+		list = append(list, `select `+markers(columns)+` from lost_sight
+			where organization = $1 and family = '`+s.table+`' and principal = $2 and tick > $3 and tick < $4`)
+	}
 	return list
+}
+
+// markers returns what stands for the columns of a list where a row is but
+// that of a record which was lost from sight. They have the types of the
+// columns: neither engine merges arms of different types.
+func markers(columns string) string {
+	list := strings.Split(columns, ", ")
+	for i, name := range list {
+		value, known := map[string]string{
+			"id": "record_id", "revision": "cast(0 as bigint)", "created_at": "tick", "updated_at": "tick",
+			"deleted": "cast(true as boolean)", "shape": "cast(0 as bigint)", "content": "cast('{}' as text)",
+		}[name]
+		if !known {
+			value = "cast(null as text)"
+		}
+		list[i] = value + " as " + name
+	}
+	return strings.Join(list, ", ")
 }

@@ -127,12 +127,16 @@ func insertSome(t *testing.T, d db.DB) {
 			tx.Queue(`insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content, company_id, email)
 				values ($1, $2, 1, $3, $3, $4, 'usr_1', $5, $6, 1, '{}', $7, $8)`, 1+i%2, fmt.Sprint("con_", i), i+1, i%10 == 1, audience,
 				fmt.Sprint("x", i), fmt.Sprint("cmp_", i%50), fmt.Sprint("a", i/3))
+			if i%5 == 0 {
+				tx.Queue(`insert into lost_sight (organization, record_id, principal, family, tick) values ($1, $2, $3, 'contacts', $4)`,
+					1+i%2, fmt.Sprint("con_", i), fmt.Sprint("usr_", i%3), i+1)
+			}
 		}
 		return nil
 	})
 	if err == nil && d.Dialect().Name == "postgres" {
 		err = d.Write(ctx, func(tx db.Tx) error {
-			_, err := tx.Exec(ctx, "analyze contacts")
+			_, err := tx.Exec(ctx, "analyze contacts, lost_sight")
 			return err
 		})
 	}

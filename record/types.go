@@ -31,8 +31,8 @@ const (
 type Sharing struct {
 	Tags       []string   `json:"tags" maxItems:"20" min:"1" max:"50" doc:"Schlagwörter, höchstens 20" example:"[\"Mandant\",\"Erbrecht\"]"`
 	ExternalID *string    `json:"externalId" max:"200" doc:"Kennung im eigenen System, je Organisation und Art eindeutig" example:"crm-4711"`
-	OwnerID    string     `json:"ownerId" prefix:"usr_,svc_" doc:"Wem der Datensatz gehört; ohne Angabe dem, der ihn anlegt" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	Visibility Visibility `json:"visibility" enum:"organization,private" default:"organization" doc:"organization: alle der Organisation; private: nur der Eigentümer und Administratoren" example:"organization"`
+	OwnerID    string     `json:"ownerId" prefix:"usr_,svc_" doc:"Wem der Datensatz gehört; ohne Angabe dem, der ihn anlegt; ändern dürfen es der Eigentümer und Administratoren" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Visibility Visibility `json:"visibility" enum:"organization,private" default:"organization" doc:"organization: alle der Organisation; private: nur der Eigentümer und Administratoren, die es auch ändern dürfen" example:"organization"`
 }
 
 // Address is a postal address.
@@ -63,12 +63,13 @@ type Fields interface {
 	Words() *search.Document
 }
 
-// Marker stands for a deleted record in sync.
+// Marker stands in sync for a record that was deleted, or that the actor sees
+// no more.
 type Marker struct {
 	Object    string       `json:"object" doc:"Art des gelöschten Datensatzes"`
-	ID        string       `json:"id" doc:"Kennung des gelöschten Datensatzes"`
+	ID        string       `json:"id" doc:"Kennung des Datensatzes, der gelöscht wurde oder nicht mehr sichtbar ist"`
 	Deleted   bool         `json:"deleted" enum:"true" doc:"Immer true" example:"true"`
-	DeletedAt clock.Micros `json:"deletedAt" doc:"Zeitpunkt der Löschung; zählt beim Abgleich wie updatedAt" example:"2026-11-03T08:00:00.000000Z"`
+	DeletedAt clock.Micros `json:"deletedAt" doc:"Zeitpunkt, seit dem er fehlt; zählt beim Abgleich wie updatedAt" example:"2026-11-03T08:00:00.000000Z"`
 }
 
 // ListInput holds the parameters of every record list.
@@ -76,7 +77,7 @@ type ListInput struct {
 	Limit          int          `query:"limit" min:"1" max:"100" default:"25" doc:"Wie viele Datensätze eine Seite höchstens hat" example:"25"`
 	Cursor         string       `query:"cursor" min:"1" max:"4096" doc:"nextCursor der vorigen Seite; gilt 24 Stunden und nur für dieselbe Liste" example:"AX3k9bQ"`
 	UpdatedSince   clock.Micros `query:"updatedSince" doc:"Nur Datensätze, die sich nach diesem Zeitpunkt geändert haben; auch eine Löschung ist eine Änderung" example:"2026-11-01T00:00:00Z"`
-	IncludeDeleted bool         `query:"includeDeleted" doc:"true liefert auch Löschmarken; nur zusammen mit updatedSince" example:"true"`
+	IncludeDeleted bool         `query:"includeDeleted" doc:"true liefert auch Löschmarken, für gelöschte Datensätze und für solche, die Sie nicht mehr sehen; nur zusammen mit updatedSince" example:"true"`
 	Q              string       `query:"q" min:"1" max:"200" doc:"Volltextsuche, nach Relevanz geordnet; nicht zusammen mit updatedSince, sort oder includeDeleted; kostet 5 Punkte mehr" example:"Müller"`
 	Sort           string       `query:"sort" enum:"-updatedAt,updatedAt" default:"-updatedAt" doc:"Reihenfolge: jüngste oder älteste Änderung zuerst" example:"-updatedAt"`
 }

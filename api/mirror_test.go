@@ -1,0 +1,320 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"kartei/access"
+	"kartei/apitest"
+)
+
+// mirror is what a follower of a family keeps: revisions by id. It follows as
+// the guide says, by the largest tick it has seen.
+type mirror struct {
+	*apitest.Client
+	who, path string
+	limit     int
+	records   map[string]any
+	marked    map[string]bool // ever
+	seen      string
+}
+
+func newMirror(c *apitest.Client, who, path string, limit int) *mirror {
+	return &mirror{c, who, path, limit, map[string]any{}, map[string]bool{}, "2026-01-01T00:00:00.000000Z"}
+}
+
+// follow reads until nothing new comes.
+func (m *mirror) follow() error {
+	for {
+		a := m.Do("GET", fmt.Sprintf("%s?sort=updatedAt&includeDeleted=true&limit=%d&updatedSince=%s", m.path, m.limit, m.seen), nil)
+		var page struct {
+			Data []struct {
+				ID, UpdatedAt, DeletedAt string
+				Revision                 any
+				Deleted                  bool
+			}
+		}
+		if err := json.Unmarshal(a.Body, &page); err != nil || a.Status != 200 {
+			return fmt.Errorf("%s: %d %s", m.who, a.Status, a.Body)
+		}
+		if len(page.Data) == 0 {
+			return nil
+		}
+		for _, r := range page.Data {
+			tick := r.UpdatedAt + r.DeletedAt // one of them is there
+			if tick <= m.seen {
+				return fmt.Errorf("%s: %+v came after %s", m.who, r, m.seen)
+			}
+			m.seen, m.records[r.ID] = tick, r.Revision
+			if r.Deleted {
+				delete(m.records, r.ID)
+				m.marked[r.ID] = true
+			}
+		}
+	}
+}
+
+// sees returns what a client lists, as a mirror keeps it.
+func sees(t testing.TB, c *apitest.Client, path string) map[string]any {
+	t.Helper()
+	records, cursor := map[string]any{}, ""
+	for {
+		a := c.Do("GET", path+"?limit=100"+cursor, nil).Want(200)
+		for _, r := range a.Data() {
+			records[r["id"].(string)] = r["revision"]
+		}
+		if a.JSON()["hasMore"] != true {
+			return records
+		}
+		cursor = "&cursor=" + a.Text("nextCursor")
+	}
+}
+
+// TestMirrorsOfSight: while records are made, changed, hidden, handed over,
+// shared again and deleted by several at once, many follow. At the end each
+// mirror holds what its principal sees, no more and no less.
+func TestMirrorsOfSight(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		people := map[string]*apitest.Client{
+			"one": o.As(access.Member), "two": o.As(access.Member), "admin": o.As(access.Admin),
+			"viewer": o.As(access.Viewer), "service account": serviceAccount(t, o, access.Member),
+		}
+		writers := []string{"one", "two", "admin", "service account"}
+		for f, op := range families() {
+			var lock sync.Mutex
+			var known []string
+			write := func(c *apitest.Client, seed uint64) error {
+				random := rand.New(rand.NewPCG(seed, 7))
+				for range 60 {
+					visibility := []string{"organization", "private"}[random.IntN(2)]
+					owner := people[writers[random.IntN(len(writers))]].Principal
+					lock.Lock()
+					record := ""
+					if len(known) > 0 {
+						record = known[random.IntN(len(known))]
+					}
+					lock.Unlock()
+					at := op.Path + "/" + record
+					var a *apitest.Answer
+					switch what := random.IntN(10); {
+					case record == "" || what < 3:
+						body := maps.Clone(example(t, op).(map[string]any))
+						body["visibility"], body["externalId"] = []string{"organization", visibility}[random.IntN(2)], nil
+						if a = c.Do("POST", op.Path, body); a.Status == 201 {
+							lock.Lock()
+							known = append(known, a.Text("id"))
+							lock.Unlock()
+						}
+					case what < 5:
+						a = c.Do("PATCH", at, map[string]any{"visibility": visibility}, "If-Match", "*")
+					case what < 7:
+						a = c.Do("PATCH", at, map[string]any{"ownerId": owner}, "If-Match", "*")
+					case what < 8:
+						a = c.Do("PATCH", at, map[string]any{"ownerId": owner, "visibility": visibility}, "If-Match", "*")
+					case what < 9:
+						a = c.Do("PATCH", at, map[string]any{"tags": []string{fmt.Sprint(random.IntN(1000))}}, "If-Match", "*")
+					default:
+						a = c.Do("DELETE", at, nil, "If-Match", "*")
+					}
+					if a.Status >= 500 || a.Status == 422 || a.Status == 400 {
+						return fmt.Errorf("%s: %d %s", f.Object, a.Status, a.Body)
+					}
+				}
+				return nil
+			}
+
+			var mirrors []*mirror
+			for who, c := range people {
+				for _, limit := range []int{1, 100} {
+					mirrors = append(mirrors, newMirror(c, fmt.Sprintf("%s of the %s by %d", f.Plural, who, limit), op.Path, limit))
+				}
+			}
+			done := make(chan struct{})
+			var writing, following sync.WaitGroup
+			for _, m := range mirrors {
+				following.Go(func() {
+					for ended := false; ; {
+						if err := m.follow(); err != nil {
+							t.Error(err)
+							return
+						}
+						if ended {
+							return
+						}
+						select {
+						case <-done:
+							ended = true
+						default:
+						}
+					}
+				})
+			}
+			for i, who := range writers {
+				writing.Go(func() {
+					if err := write(people[who], uint64(i)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			writing.Wait()
+			close(done)
+			following.Wait()
+
+			all, hidden := sees(t, people["admin"], op.Path), 0
+			for _, m := range mirrors {
+				want := sees(t, m.Client, op.Path)
+				if !maps.Equal(m.records, want) {
+					t.Errorf("%s holds %v, the list %v", m.who, m.records, want)
+				}
+				for record := range m.marked {
+					if _, lives := all[record]; lives {
+						hidden++
+					}
+				}
+				// Who begins afresh gets the same, and each record once.
+				fresh := newMirror(m.Client, m.who+", afresh", op.Path, m.limit)
+				if err := fresh.follow(); err != nil {
+					t.Error(err)
+				}
+				if !maps.Equal(fresh.records, want) {
+					t.Errorf("%s holds %v, the list %v", fresh.who, fresh.records, want)
+				}
+				for record := range fresh.marked {
+					if _, has := want[record]; has {
+						t.Errorf("%s: a marker for %s, which is seen", fresh.who, record)
+					}
+				}
+			}
+			if len(all) < 10 || hidden == 0 {
+				t.Errorf("%s: %d records live, %d markers of hidden ones: too few to tell", f.Plural, len(all), hidden)
+			}
+		}
+	})
+}
+
+// TestMarkerOfSight: who loses sight of a record gets one deletion marker, with
+// the tick of that change, and learns nothing of what comes after; who sees it
+// still, or never saw it, gets none.
+func TestMarkerOfSight(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		owner, heir, other := o.As(access.Member), o.As(access.Member), o.As(access.Member)
+		admin, viewer := o.As(access.Admin), o.As(access.Viewer)
+		away, _ := o.Organization("Kanzlei Abendroth")
+		stranger := o.User(access.Member, away)
+		for f, op := range families() {
+			record := makeRecord(t, owner, op, "organization")
+			at := op.Path + "/" + record
+			change := func(c *apitest.Client, body map[string]any) string {
+				t.Helper()
+				return c.Do("PATCH", at, body, "If-Match", "*").Want(200).Text("updatedAt")
+			}
+			// told holds what sync says of the record: nothing, that it is
+			// there (its updatedAt), or a marker (its deletedAt).
+			told := func(step string, c *apitest.Client, name, want string) {
+				t.Helper()
+				got := ""
+				for _, r := range c.Do("GET", op.Path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100", nil).Want(200).Data() {
+					if r["id"] != record {
+						continue
+					}
+					if got != "" {
+						t.Errorf("%s, %s: %s is told twice", f.Object, step, name)
+					}
+					if r["deleted"] == true {
+						got = fmt.Sprint("gone ", r["deletedAt"])
+						if len(r) != 4 || r["object"] != f.Object {
+							t.Errorf("%s: a marker holds %v", f.Object, r)
+						}
+					} else {
+						got = fmt.Sprint("there ", r["updatedAt"])
+					}
+				}
+				if got != want {
+					t.Errorf("%s, %s: %s is told %q, want %q", f.Object, step, name, got, want)
+				}
+			}
+
+			hidden := change(owner, map[string]any{"visibility": "private"})
+			late := o.As(access.Member) // came when it was hidden already
+			for name, c := range map[string]*apitest.Client{"colleague": other, "heir": heir, "viewer": viewer} {
+				told("hidden", c, name, "gone "+hidden)
+			}
+			told("hidden", owner, "owner", "there "+hidden)
+			told("hidden", admin, "admin", "there "+hidden)
+			told("hidden", late, "newcomer", "")
+			told("hidden", &apitest.Client{Office: o, Key: o.Key(stranger)}, "stranger", "")
+
+			given := change(owner, map[string]any{"tags": []string{"neu"}, "ownerId": heir.Principal})
+			told("given away", owner, "former owner", "gone "+given)
+			told("given away", heir, "heir", "there "+given)
+			told("given away", other, "colleague", "gone "+hidden)
+			told("given away", admin, "admin", "there "+given)
+
+			back := change(admin, map[string]any{"ownerId": owner.Principal})
+			told("given back", owner, "owner", "there "+back)
+			told("given back", heir, "heir", "gone "+back)
+
+			shared := change(owner, map[string]any{"visibility": "organization"})
+			for name, c := range map[string]*apitest.Client{"owner": owner, "colleague": other, "heir": heir, "viewer": viewer, "admin": admin, "newcomer": late} {
+				told("shared again", c, name, "there "+shared)
+			}
+
+			// Hidden and handed over at once: the former owner loses it too.
+			hidden = change(owner, map[string]any{"visibility": "private", "ownerId": heir.Principal})
+			told("hidden and given away", owner, "former owner", "gone "+hidden)
+			told("hidden and given away", heir, "heir", "there "+hidden)
+
+			heir.Do("DELETE", at, nil, "If-Match", "*").Want(204)
+			told("deleted", owner, "former owner", "gone "+hidden)
+			told("deleted", other, "colleague", "gone "+hidden)
+			for _, r := range admin.Do("GET", op.Path+"?includeDeleted=true&updatedSince="+hidden, nil).Want(200).Data() {
+				told("deleted", heir, "heir", fmt.Sprint("gone ", r["deletedAt"]))
+				told("deleted", admin, "admin", fmt.Sprint("gone ", r["deletedAt"]))
+			}
+		}
+	})
+}
+
+// TestWhoMayShare: of a shared record only its owner and admins change who
+// owns and sees it; all who may write change the rest.
+func TestWhoMayShare(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
+		service := serviceAccount(t, o, access.Member)
+		for _, op := range families() {
+			record := makeRecord(t, owner, op, "organization")
+			at := op.Path + "/" + record
+			before := owner.Do("GET", at, nil).Want(200)
+			events := len(owner.Do("GET", "/events?limit=100", nil).Want(200).Data())
+			for _, c := range []*apitest.Client{other, service} {
+				for _, body := range []map[string]any{
+					{"visibility": "private"}, {"ownerId": c.Principal}, {"ownerId": admin.Principal},
+					{"visibility": "private", "ownerId": c.Principal}, {"tags": []string{"neu"}, "visibility": "private"},
+					{"ownerId": "usr_01jb2z5k3xf0q8r9s7t6v5w4y3"}, // not even whether there is such a user
+				} {
+					c.Do("PATCH", at, body, "If-Match", "*").Want(403, "FORBIDDEN")
+				}
+				c.Do("PATCH", at, map[string]any{"visibility": "private"}).Want(428)
+				c.Do("PATCH", at, map[string]any{"visibility": "private"}, "If-Match", `"r9"`).Want(412)
+			}
+			if after := owner.Do("GET", at, nil).Want(200); string(after.Body) != string(before.Body) {
+				t.Errorf("%s: refused changes made %s of %s", op.ID, after.Body, before.Body)
+			}
+			if n := len(owner.Do("GET", "/events?limit=100", nil).Want(200).Data()); n != events {
+				t.Errorf("%s: refused changes made %d events", op.ID, n-events)
+			}
+			// The same values are no change, and the rest is everyone's.
+			other.Do("PATCH", at, map[string]any{"visibility": "organization", "ownerId": owner.Principal, "tags": []string{"neu"}}, "If-Match", "*").Want(200)
+			admin.Do("PATCH", at, map[string]any{"visibility": "private"}, "If-Match", "*").Want(200)
+			other.Do("PATCH", at, map[string]any{"visibility": "organization"}, "If-Match", "*").Want(404)
+			admin.Do("PATCH", at, map[string]any{"visibility": "organization", "ownerId": service.Principal}, "If-Match", "*").Want(200)
+			owner.Do("PATCH", at, map[string]any{"visibility": "private"}, "If-Match", "*").Want(403) // no longer its owner
+			service.Do("PATCH", at, map[string]any{"visibility": "private", "ownerId": owner.Principal}, "If-Match", "*").Want(200)
+			owner.Do("PATCH", at, map[string]any{"visibility": "organization"}, "If-Match", "*").Want(200)
+		}
+	})
+}

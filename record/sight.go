@@ -1,0 +1,64 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/fault"
+)
+
+// mayShare refuses a change of who owns or sees a record to all but its owner
+// and admins. Others see it only while it is shared, and change what is in it.
+func mayShare(c *app.Call, before, after *Sharing) error {
+	if c.Actor.SeesAll() || before.OwnerID == c.Actor.PrincipalID() ||
+		before.OwnerID == after.OwnerID && before.Visibility == after.Visibility {
+		return nil
+	}
+	return &fault.Fault{Code: fault.Forbidden, Detail: &ownersOnly}
+}
+
+var ownersOnly = fault.Text{
+	DE: "ownerId und visibility ändern nur der Eigentümer des Datensatzes und Administratoren.",
+	EN: "Only the record's owner and admins may change ownerId and visibility.",
+}
+
+// The statements on who lost sight of a record.
+const (
+	loseSight = `insert into lost_sight (organization, record_id, principal, family, tick)
+		select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint) from %s`
+	regainSight    = `delete from lost_sight where organization = $1 and record_id = $2 and principal = $3`
+	allRegainSight = `delete from lost_sight where organization = $1 and record_id = $2`
+)
+
+// resight notes who no longer sees a record after a change, and forgets it of
+// those who see it again. A principal has a row exactly while there is a
+// record that it saw by its audience, as everyone does or as the owner, and
+// that it does not see now; so sync gives it one marker for the record, with
+// the tick at which it was lost, and nothing of what came after. Admins have
+// rows too, which count from when they are admins no more. See
+// docs/decisions/0015-who-loses-sight.md.
+func (k *Kind[T, F, P]) resight(ctx context.Context, c *app.Call, before, after *row) error {
+	if before.audience == after.audience {
+		return nil
+	}
+	if after.audience == "" {
+		c.Tx.Queue(allRegainSight, c.Actor.Org(), after.id)
+		return nil
+	}
+	losers := []string{before.audience}
+	if before.audience == "" {
+		all, err := access.PrincipalIDs(ctx, c.Tx, c.Actor.Org())
+		if err != nil {
+			return err
+		}
+		losers = slices.DeleteFunc(all, func(p string) bool { return p == after.audience })
+	} else {
+		c.Tx.Queue(regainSight, c.Actor.Org(), after.id, after.audience)
+	}
+	c.Tx.Queue(fmt.Sprintf(loseSight, fmt.Sprintf(c.Tx.Dialect().TextList, "$5")),
+		c.Actor.Org(), after.id, k.Plural, after.updated, textList(losers))
+	return nil
+}
