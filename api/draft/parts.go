@@ -574,6 +574,7 @@ var familyWords = map[string]string{
 
 var structWords = map[string]string{
 	"Address":        "Postanschrift",
+	"Company":        "Eine Firma oder andere Organisation",
 	"Contact":        "Ein Kontakt: eine Person",
 	"Count":          "Ergebnis einer Zählung",
 	"DeletionMarker": "Steht beim Abgleich für einen gelöschten Datensatz",
@@ -587,6 +588,7 @@ var structWords = map[string]string{
 	"MeKey":          "Ein API-Schlüssel ohne sein Geheimnis",
 	"MeOrg":          "Eine Organisation",
 	"RateLimit":      "Stand der Limits",
+	"Task":           "Eine Aufgabe: was zu tun ist, von wem und bis wann",
 }
 
 const infoWords = `Die öffentliche Schnittstelle von Kartei: Kontakte, der Strom der Ereignisse und Auskünfte über die eigenen Zugangsdaten und Limits. Weitere Familien kommen in derselben Version hinzu.
