@@ -6,7 +6,7 @@ GO ?= go
 # One static program, and one build cache for it and the tests.
 export CGO_ENABLED = 0
 
-.PHONY: demo test build bench lint fmt
+.PHONY: demo test build bench lint fmt openapi
 
 # Serves the sample office on http://127.0.0.1:8080 until Ctrl-C. ARGS are the
 # flags of `kartei demo`, for example ARGS='--listen 127.0.0.1:9000 --data demo'.
@@ -28,6 +28,14 @@ bench:
 # What .ci/run checks of the sources, without the tests.
 lint:
 	@ci/lint.sh
+
+# Writes the OpenAPI documents anew from the table and the types, with their
+# checksums. Look at the difference: a published version may only grow.
+openapi:
+	@for document in api/openapi/*.json; do \
+		$(GO) run ./cmd/kartei openapi draft "$$(basename "$$document" .json)" >"$$document.new" && mv "$$document.new" "$$document" || exit 1; \
+	done
+	@ci/frozen.sh --write
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"regexp"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"kartei/api/openapi"
 	"kartei/fault"
+	"kartei/telemetry"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -239,5 +242,28 @@ func TestPatterns(t *testing.T) {
 	})
 	if n < 50 {
 		t.Errorf("only %d patterns were found", n)
+	}
+}
+
+// TestLogsHideMembers: what a person, a company or a task says of itself is
+// removed from the log should anybody write it there under its name.
+func TestLogsHideMembers(t *testing.T) {
+	r, _ := frozen(t, "2026-11-01")
+	harmless := strings.Fields("address object id revision createdAt updatedAt companyId contactId documentId assigneeId ownerId visibility language externalId " +
+		"status priority dueAt completedAt completedBy")
+	var b bytes.Buffer
+	log, err := telemetry.NewLogger(&b, "text", slog.LevelInfo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := r.document["components"].(map[string]any)["schemas"].(map[string]any)
+	for _, family := range []string{"Contact", "Company", "Task"} {
+		for name := range schemas[family].(map[string]any)["properties"].(map[string]any) {
+			b.Reset()
+			log.Info("said", name, "Geheimes")
+			if hidden := !strings.Contains(b.String(), "Geheimes"); hidden == slices.Contains(harmless, name) {
+				t.Errorf("%s.%s: hidden in logs is %v", family, name, hidden)
+			}
+		}
 	}
 }

@@ -3,7 +3,10 @@ package api
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"strings"
+
+	"kartei/app"
 )
 
 // show leaves the record out of the answer to a change where the credential
@@ -20,7 +23,7 @@ func show(_ *API, _ context.Context, c *call) error {
 // ShowsRecord reports whether the operation changes a record that was there
 // before and answers with it.
 func (o *Operation) ShowsRecord() bool {
-	return o.Method == "PATCH" || o.ID == "tasks.complete"
+	return o.Built() && o.Writes() && o.Named() && o.Run.Output.Implements(reflect.TypeFor[app.Revised]())
 }
 
 // ReadScope returns the scope that reading the operation's family takes.

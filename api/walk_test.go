@@ -311,11 +311,13 @@ func TestWalkScope(t *testing.T) {
 		c.Do(op.Method, path(t, all, op), example(t, op), "If-Match", "*").Want(403, "FORBIDDEN")
 		only := &apitest.Client{Office: o, Principal: all.Principal, Key: o.Key(all.Principal, op.Scope)}
 		status := op.Run.Status()
-		if op.ShowsRecord() {
+		// Who may write and not read is shown nothing that was there before.
+		changes := op.Writes() && op.Named()
+		if changes {
 			status = 204
 		}
 		a := only.Do(op.Method, path(t, all, op), example(t, op), "If-Match", "*").Want(status)
-		if op.ShowsRecord() && (len(a.Body) > 0 || !strings.HasPrefix(a.Header.Get("ETag"), `"r`)) {
+		if changes && len(a.Body) > 0 || op.ShowsRecord() && !strings.HasPrefix(a.Header.Get("ETag"), `"r`) {
 			t.Errorf("%s without the right to read: ETag %q, %s", op.ID, a.Header.Get("ETag"), a.Body)
 		}
 	}
@@ -607,12 +609,14 @@ func TestWalkIdempotencyKey(t *testing.T) {
 func TestWalkPreconditions(t *testing.T) {
 	c := office(t).As(access.Member)
 	for op := range built() {
-		if !op.Conditional() {
+		if !op.Preconditional() {
 			continue
 		}
 		at, body := path(t, c, op), example(t, op)
 		send := func(ifMatch string) *apitest.Answer { return c.Do(op.Method, at, body, "If-Match", ifMatch) }
-		send("").Want(428, "PRECONDITION_REQUIRED")
+		if op.Conditional() {
+			send("").Want(428, "PRECONDITION_REQUIRED")
+		}
 		for _, malformed := range []string{"r1", `"r1`, `r1"`, `W/r1`, `w/"r1"`, `"r1" "r2"`, `*, "r1"`, `"r1", *`, "**", ",", `"r1";`, `"a b"`, "\"a\x7fb\""} {
 			wantFields(t, send(malformed).Want(400, "INVALID_REQUEST"), "If-Match INVALID_FORMAT")
 		}

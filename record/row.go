@@ -46,7 +46,7 @@ func (s *Sharing) audience() string {
 }
 
 // scan reads the columns that are shown, and those in more. A content that an
-// older release wrote gets the members that have come since, as null.
+// older release wrote gets the members that have come since, as their zero values.
 func (k *Kind[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...any) error {
 	var room [10]any
 	err := s.Scan(append(append(room[:0], &r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.shape, &r.content, &r.hidden), more...)...)

@@ -51,7 +51,7 @@ func textsIn(t reflect.Type) texts {
 		case f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct:
 			found = append(found, text{index: f.Index, kind: nested, inner: textsIn(f.Type.Elem())})
 		default:
-			panic(fmt.Sprintf("record: %s.%s has a type that is not known here: %s", t, f.Name, f.Type))
+			panic(fmt.Sprintf("record: %s.%s has a type that textsIn in record/text.go does not know: %s", t, f.Name, f.Type))
 		}
 	}
 	return found

@@ -54,8 +54,9 @@ func (a *Address) OrNil() *Address {
 
 // Fields is what a family's struct of writable members can do.
 type Fields interface {
-	// Normalize trims and completes the fields and returns what is wrong with
-	// them as far as that can be told without the data base.
+	// Normalize completes the fields, whose texts are trimmed already, and
+	// returns what is wrong with them as far as that can be told without the
+	// data base.
 	Normalize() []fault.Field
 	// Shared returns the members that all families have in common.
 	Shared() *Sharing

@@ -591,7 +591,7 @@ var structWords = map[string]string{
 	"Task":           "Eine Aufgabe: was zu tun ist, von wem und bis wann",
 }
 
-const infoWords = `Die öffentliche Schnittstelle von Kartei: Kontakte, der Strom der Ereignisse und Auskünfte über die eigenen Zugangsdaten und Limits. Weitere Familien kommen in derselben Version hinzu.
+const infoWords = `Die öffentliche Schnittstelle von Kartei: Kontakte, Firmen, Aufgaben, der Strom der Ereignisse und Auskünfte über die eigenen Zugangsdaten und Limits. Weitere Familien kommen in derselben Version hinzu.
 
 **Zugang.** Jede Anfrage trägt ` + "`Authorization: Bearer <API_KEY>`" + `. Testschlüssel sehen nur die Sandbox, Schlüssel für den Echtbetrieb nur die Organisation selbst.
 
