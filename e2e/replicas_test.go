@@ -217,7 +217,7 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 // call is answered, and answered well.
 func TestRollingRestart(t *testing.T) {
 	// Limits are counted, since replicas that come and go hand them over.
-	h := newPostgresHouse(t, 2, "--drain-time", "1s", "--limits", "key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
+	h := newPostgresHouse(t, 2, "--drain-time", "2s", "--limits", "key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 	defer cancel()
 	stop := make(chan struct{})
