@@ -39,7 +39,7 @@ const (
 // that it does not see now; so sync gives it one marker for the record, with
 // the tick at which it was lost, and nothing of what came after. Admins have
 // rows too, which count from when they are admins no more. See
-// docs/decisions/0015-who-loses-sight.md.
+// docs/decisions/0011-who-loses-sight.md.
 func (k *Kind[T, F, P]) resight(ctx context.Context, c *app.Call, before, after *row) error {
 	if before.audience == after.audience {
 		return nil
