@@ -33,12 +33,8 @@ func limits(a *API, ctx context.Context, c *call) error {
 }
 
 // settle ends a call that was charged: it runs no more, and what it returned
-// is counted. A refusal took nothing.
-func (a *API) settle(c *call) {
-	if c.decision.Statuses != nil && c.decision.Violated == nil {
-		a.limiter.Done(c.charged, &c.decision, c.returned)
-	}
-}
+// is counted. Of a call that was refused nothing was taken.
+func (a *API) settle(c *call) { a.limiter.Done(c.charged, &c.decision, c.returned) }
 
 func (c *call) charge() limit.Charge {
 	points := c.op.Cost
