@@ -28,7 +28,7 @@ func TestModel(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			m := newModel(rt, o)
 			rt.Repeat(map[string]func(*rapid.T){
-				"create": m.create, "again": m.again, "read": m.read, "update": m.update, "same": m.same,
+				"create": m.create, "again": m.again, "read": m.read, "update": m.update, "same": m.same, "share": m.share,
 				"delete": m.remove, "list": m.list, "sync": m.sync, "search": m.search, "count": m.count,
 				"time": m.time,
 			})
@@ -314,6 +314,23 @@ func (m *model) update(rt *rapid.T) {
 		next.name = name(rt)
 	}
 	header, status := match(rt, c)
+	m.patch(rt, who, c, next, header, status)
+}
+
+// share hides, shares or hands over one of a few contacts again and again.
+func (m *model) share(rt *rapid.T) {
+	if len(m.contacts) == 0 {
+		rt.Skip("no contact yet")
+	}
+	who, c := m.who(rt), m.contacts[rapid.IntRange(0, min(1, len(m.contacts)-1)).Draw(rt, "contact")]
+	next := *c
+	next.private = rapid.Bool().Draw(rt, "private")
+	next.owner = rapid.SampledFrom([]string{c.owner, c.owner, m.who(rt).Principal}).Draw(rt, "owner")
+	m.patch(rt, who, c, next, "*", 0)
+}
+
+// patch makes next of c; status is what the header If-Match leads to.
+func (m *model) patch(rt *rapid.T, who *person, c *contact, next contact, header string, status int) {
 	a := who.Do("PATCH", "/contacts/"+c.id, next.members(), "If-Match", header)
 	if refused(rt, who, c, a, status) {
 		return
