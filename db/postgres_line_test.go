@@ -127,6 +127,11 @@ func TestLineBehindAnotherReplica(t *testing.T) {
 	if err := d.WriteIn(ctx, 1, change(4, 20)); err != nil {
 		t.Fatal(err)
 	}
+	var wrong int
+	get(t, d, []any{&wrong}, "select count(*) from changes where n between 1 and 3 and size <= 1000000 or n = 4 and size <= 2000000")
+	if wrong > 0 {
+		t.Errorf("%d ticks are not after the other replica's", wrong)
+	}
 	if n := increasing(t, d); n != 3 || changed(t, d) != 5 {
 		t.Errorf("%d changes in %d transactions", changed(t, d), n)
 	}
