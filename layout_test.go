@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -186,6 +187,30 @@ func TestFloorsStandForFolders(t *testing.T) {
 			if packages[name] == nil {
 				t.Errorf("there is no package %s", name)
 			}
+		}
+	}
+}
+
+// What a package's tests make the product say to the data base is looked at
+// when they have ended, by dbtest.Main.
+func TestStatementsAreLookedAt(t *testing.T) {
+	uses, main := map[string]bool{}, map[string]bool{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") || name == "layout_test.go" {
+			return err
+		}
+		source, err := os.ReadFile(name)
+		dir := path.Dir(filepath.ToSlash(name))
+		uses[dir] = uses[dir] || strings.Contains(string(source), `"kartei/dbtest"`) || strings.Contains(string(source), `"kartei/apitest"`)
+		main[dir] = main[dir] || strings.Contains(string(source), "dbtest.Main(") || dir == "dbtest" && strings.Contains(string(source), " Main(")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir := range uses {
+		if uses[dir] && !main[dir] {
+			t.Errorf("the tests of %s use dbtest and have no TestMain that calls dbtest.Main", dir)
 		}
 	}
 }

@@ -34,6 +34,9 @@ type Options struct {
 	// Grouped is told after each commit of SQLite's writer, and of a change in an
 	// organization on PostgreSQL, how many writes shared it. Nil is nobody.
 	Grouped func(writes int)
+	// Stated is told of each statement before it is sent, in the goroutine that
+	// asks for it. For tests, which look at what is sent. Nil is nobody.
+	Stated func(query string)
 	// NoSync leaves out SQLite's fsync: commits outlive the process but not the
 	// machine. For tests of everything but durability.
 	NoSync bool

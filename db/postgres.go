@@ -166,7 +166,7 @@ func (d *pgDB) Read(ctx context.Context, f func(Tx) error) error {
 		// pgx watched its context.
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
 		defer cancel()
-		tx := &pgTx{conn: conn.Conn(), ctx: own}
+		tx := &pgTx{conn: conn.Conn(), ctx: own, stated: d.opts.Stated}
 		defer tx.end()
 		if err = f(tx); err == nil {
 			err = tx.err
@@ -233,7 +233,7 @@ func (d *pgDB) begin(ctx context.Context, organization int64, optimistic bool, t
 		return nil, nil, err
 	}
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
-	tx = &pgTx{conn: conn.Conn(), ctx: own, write: true, pooled: d.pooled,
+	tx = &pgTx{conn: conn.Conn(), ctx: own, stated: d.opts.Stated, write: true, pooled: d.pooled,
 		optimistic: optimistic, organization: organization, tick: d.lines.last(organization)}
 	return tx, func() {
 		tx.end()

@@ -36,6 +36,7 @@ type pgTx struct {
 	tick         clock.Micros
 	// answered is set once a statement's answer has come.
 	answered bool
+	stated   func(string) // Options.Stated
 }
 
 // lost reports whether err came of a connection that broke while no commit
@@ -78,6 +79,9 @@ func (t *pgTx) Queue(query string, args ...any) {
 	case !t.write:
 		t.err = errReadOnly
 		return
+	}
+	if t.stated != nil {
+		t.stated(query)
 	}
 	plain, err := plainArgs(args)
 	if err != nil {
@@ -141,6 +145,9 @@ func (t *pgTx) Exec(ctx context.Context, query string, args ...any) (int64, erro
 func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
 	if err := t.ready(ctx); err != nil {
 		return nil, err
+	}
+	if t.stated != nil {
+		t.stated(query)
 	}
 	plain, err := plainArgs(args)
 	if err != nil {

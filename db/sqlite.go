@@ -184,7 +184,7 @@ func (d *liteDB) Read(ctx context.Context, f func(Tx) error) error {
 	if err != nil {
 		return err
 	}
-	tx := &liteTx{conn: conn}
+	tx := &liteTx{conn: conn, stated: d.opts.Stated}
 	defer d.release(conn, tx)
 	if err := f(tx); err != nil {
 		return err

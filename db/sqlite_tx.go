@@ -25,6 +25,7 @@ type liteTx struct {
 	open    *liteRows
 	pending []queued
 	ended   bool
+	stated  func(string) // Options.Stated
 }
 
 // queued is a statement given to Queue.
@@ -65,6 +66,9 @@ func (t *liteTx) fail(err error) error {
 
 // start prepares a statement and binds its arguments.
 func (t *liteTx) start(query string, args []any) (*sqlite.Stmt, error) {
+	if t.stated != nil {
+		t.stated(query)
+	}
 	s, err := t.conn.Prepare(query)
 	if err != nil {
 		return nil, t.fail(err)

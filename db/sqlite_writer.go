@@ -34,13 +34,15 @@ const (
 // one fsync for all. Nobody is answered before that commit. It never waits for
 // others to join, so a lone operation is not delayed.
 type liteWriter struct {
-	conn  *sqlite.Conn
-	log   *slog.Logger
-	told  func(writes int)
-	line  chan *operation
-	alone chan *operation
-	stop  chan struct{}
-	ended chan struct{}
+	conn *sqlite.Conn
+	log  *slog.Logger
+	told func(writes int)
+	// stated is Options.Stated.
+	stated func(query string)
+	line   chan *operation
+	alone  chan *operation
+	stop   chan struct{}
+	ended  chan struct{}
 
 	// The group that is running. Only the writer's goroutine touches these.
 	group   []*operation
@@ -58,6 +60,7 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
 		log:           opts.Logger,
+		stated:        opts.Stated,
 		told:          opts.Grouped,
 		line:          make(chan *operation, opts.Line),
 		alone:         make(chan *operation),
@@ -157,7 +160,7 @@ func (w *liteWriter) run(op *operation) {
 		op.finish(err)
 		return
 	}
-	tx := &liteTx{conn: w.conn, write: true}
+	tx := &liteTx{conn: w.conn, write: true, stated: w.stated}
 	defer func() {
 		if op.exited {
 			tx.finish()

@@ -50,6 +50,9 @@ func Open(t testing.TB, url string, opts db.Options) db.DB {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	if opts.Stated == nil {
+		opts.Stated = said.note
+	}
 	d, err := db.Open(context.Background(), url, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -146,12 +149,17 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 // Main runs the tests of a package and stops its PostgreSQL afterwards. Packages
 // that call Each say `func TestMain(m *testing.M) { dbtest.Main(m) }`. Without it
 // the server still ends with the process (on Linux), but its folder stays until
-// the next run. after runs before the process ends.
+// the next run. after runs before the process ends. Then the statements that were
+// sent are held against the rule by which data spread over many servers: see Unspread.
 func Main(m *testing.M, after ...func()) {
 	code := m.Run()
 	stopPostgres()
 	for _, f := range after {
 		f()
+	}
+	for _, complaint := range said.complaints() {
+		fmt.Fprintln(os.Stderr, complaint)
+		code = max(code, 1)
 	}
 	os.Exit(code)
 }
