@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"kartei/config"
+	"kartei/db"
+	"kartei/instance"
+)
+
+type copyCmd struct {
+	From config.DatabaseURL `name:"from" required:"" placeholder:"URL" help:"The database to copy: sqlite:PATH or postgres://USER@HOST/NAME."`
+	To   config.DatabaseURL `name:"to" required:"" placeholder:"URL" help:"Where the copy goes; an empty database, or one in which this copy was broken off."`
+	JSON
+}
+
+// Help says what the command does beyond its one line.
+func (*copyCmd) Help() string {
+	return `Moves a whole instance between SQLite and PostgreSQL, in either direction. No server may
+be running on either database. Broken off, it goes on where it was when it is called again.
+At the end both are counted and hashed, table by table. The master key is a file and stays
+where it is: servers on the new database need the same one.`
+}
+
+// Run copies the data base.
+func (c *copyCmd) Run(ctx context.Context, g *Globals) (err error) {
+	if c.From == c.To {
+		return usageError{errors.New("--from and --to are the same database")}
+	}
+	if err := instance.CheckData(&config.Store{DatabaseURL: c.From}); err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	from, err := openCopy(ctx, c.From)
+	if err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	to, err := openCopy(ctx, c.To)
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	if _, err := db.Migrate(ctx, to); err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	var bar *progress
+	if file, ok := g.Err.(*os.File); ok && isTerminal(file) && !c.JSON.JSON {
+		bar = &progress{out: g, began: time.Now()}
+	}
+	tables, err := db.Copy(ctx, from, to, bar.tell)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	if err := db.InUseBy(ctx, from); err != nil {
+		return fmt.Errorf("--from: %w; what it wrote meanwhile may be missing", err)
+	}
+	if c.JSON.JSON {
+		return g.print(map[string]any{"to": c.To.Redacted(), "tables": tables})
+	}
+	var rows int64
+	for _, t := range tables {
+		rows += t.Rows
+		fmt.Fprintf(g.Out, "%-20s %12d rows  %.16s\n", t.Table, t.Rows, t.Hash)
+	}
+	fmt.Fprintf(g.Out, `%d rows were copied; both databases hold the same, by count and hash of each table.
+
+How to go on:
+  - Start servers with --database-url %s and the same --master-key-file as before
+    (master.key in the data folder, unless you named another). Each replica needs that key.
+  - The database that was copied is unchanged. Keep it until you are content, and start no
+    server on it: two instances with the same keys would go separate ways.
+`, rows, c.To.Redacted())
+	return nil
+}
+
+// openCopy opens a data base that no server uses.
+func openCopy(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
+	text := string(address)
+	if !strings.HasPrefix(text, "sqlite:") {
+		u, err := url.Parse(text)
+		if err != nil {
+			return nil, errors.New("the postgres URL cannot be read")
+		}
+		query := u.Query()
+		query.Set("application_name", db.CopyName)
+		u.RawQuery = query.Encode()
+		text = u.String()
+	}
+	d, err := db.Open(ctx, text, db.Options{Readers: 1, Writers: 1})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.InUseBy(ctx, d); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func isTerminal(file *os.File) bool {
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// progress draws a bar with an estimate of the time left. A nil one draws
+// nothing.
+type progress struct {
+	out   *Globals
+	began time.Time
+	drawn time.Time
+}
+
+func (p *progress) tell(done, total int64) {
+	if p == nil || total == 0 || done == 0 || time.Since(p.drawn) < 200*time.Millisecond {
+		return
+	}
+	p.drawn = time.Now()
+	left := time.Duration(float64(time.Since(p.began)) * float64(total-done) / float64(done)).Round(time.Second)
+	full := int(40 * done / total)
+	fmt.Fprintf(p.out.Err, "\r[%s%s] %3d %%, about %s left  ", strings.Repeat("#", full), strings.Repeat(".", 40-full), 100*done/total, left)
+}
+
+func (p *progress) end() {
+	if p != nil {
+		fmt.Fprintln(p.out.Err)
+	}
+}

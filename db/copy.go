@@ -1,0 +1,406 @@
+package db
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// NotCopied are the tables that Copy leaves out, each with the reason.
+var NotCopied = map[string]string{
+	"limit_replicas": "the replicas that run, of which there are none",
+}
+
+// ErrOtherInstance is returned, wrapped, where the target of a Copy has data
+// that the source did not give it.
+var ErrOtherInstance = errors.New("the target has data of its own")
+
+// ErrUnfinishedCopy is returned by CheckCopied.
+var ErrUnfinishedCopy = errors.New("the database is a copy that was not finished: repeat kartei copy")
+
+// copyPage is how many rows are read, and written in one transaction, at once.
+const copyPage = 500
+
+// copyMark is the name of the setting in which the target keeps how far the
+// copy is. It is the last thing that goes.
+const copyMark = "copy"
+
+// Copied is what was copied of one table.
+type Copied struct {
+	Table string `json:"table"`
+	Rows  int64  `json:"rows"`
+	// Hash is the sum of the SHA-256 of all rows, in hex. It does not depend on
+	// the engine nor on the order of the rows.
+	Hash string `json:"sha256Sum"`
+}
+
+// copying is the state of a copy as the target keeps it.
+type copying struct {
+	// Source is the identifier of the source's first organization.
+	Source string `json:"source"`
+	// Table is the one that is being copied; those before it are complete.
+	Table string `json:"table"`
+	// After is the primary key of the last row that was copied of it.
+	After []any `json:"after"`
+}
+
+// Copy copies all rows of one data base into another, empty one, both of this
+// release's version, and proves at the end that they hold the same. It may be
+// repeated after it was broken off, and goes on where it was. Nobody may write
+// into either meanwhile. It holds some hundred rows in memory. tell, if not
+// nil, is called with how many rows are done, of those that were there.
+func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Copied, error) {
+	if tell == nil {
+		tell = func(int64, int64) {}
+	}
+	tables, err := copiedTables(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	var total, done int64
+	for _, t := range tables {
+		n, err := countRows(ctx, from, &t)
+		if err != nil {
+			return nil, err
+		}
+		total += 3 * n // copied, and read twice to compare
+	}
+	state, err := beginCopy(ctx, from, to, tables)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(tables, func(t Table) bool { return t.Name == state.Table })
+	for i, t := range tables {
+		if i < at {
+			n, err := countRows(ctx, to, &t)
+			if err != nil {
+				return nil, err
+			}
+			done += n
+			continue
+		}
+		if i > at {
+			state.Table, state.After = t.Name, nil
+		}
+		if err := copyTable(ctx, from, to, &t, state, func(n int64) { done += n; tell(done, total) }); err != nil {
+			return nil, fmt.Errorf("db: copy %s: %w", t.Name, err)
+		}
+	}
+	var all []Copied
+	for _, t := range tables {
+		var both [2]Copied
+		for i, d := range []DB{from, to} {
+			if both[i], err = sumTable(ctx, d, &t, func(n int64) { done += n; tell(min(done, total), total) }); err != nil {
+				return nil, fmt.Errorf("db: compare %s: %w", t.Name, err)
+			}
+		}
+		if both[0] != both[1] {
+			return nil, fmt.Errorf("db: the copy of %s is not the same: %d rows with %.12s, now %d with %.12s; was the source changed meanwhile? Empty the target and copy again",
+				t.Name, both[0].Rows, both[0].Hash, both[1].Rows, both[1].Hash)
+		}
+		all = append(all, both[0])
+	}
+	err = to.Write(ctx, func(tx Tx) error {
+		if tx.Dialect() == postgresDialect { // the planner should know the new rows
+			for _, t := range tables {
+				tx.Queue("analyze " + t.Name)
+			}
+		}
+		tx.Queue("delete from settings where name = $1", copyMark)
+		return nil
+	})
+	return all, err
+}
+
+// CheckCopied returns ErrUnfinishedCopy where a Copy into the data base was
+// broken off.
+func CheckCopied(ctx context.Context, d DB) error {
+	return d.Read(ctx, func(tx Tx) error {
+		var value string
+		err := tx.QueryRow(ctx, "select value from settings where name = $1", copyMark).Scan(&value)
+		switch {
+		case errors.Is(err, ErrNoRows):
+			return nil
+		case err != nil:
+			return err
+		}
+		return ErrUnfinishedCopy
+	})
+}
+
+// copiedTables returns the tables to copy, which must be the same on both sides.
+func copiedTables(ctx context.Context, from, to DB) ([]Table, error) {
+	var both [2][]Table
+	for i, d := range []DB{from, to} {
+		schema, err := Status(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		if !schema.Current() {
+			return nil, fmt.Errorf("db: the %s is at version %d and this release needs %d: migrate it first",
+				[]string{"source", "target"}[i], schema.Version, schema.Latest)
+		}
+		tables, err := Tables(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		both[i] = slices.DeleteFunc(tables, func(t Table) bool { return NotCopied[t.Name] != "" })
+	}
+	same := func(a, b Table) bool {
+		return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) && slices.Equal(a.Key, b.Key)
+	}
+	if !slices.EqualFunc(both[0], both[1], same) {
+		return nil, errors.New("db: source and target have different tables")
+	}
+	return both[0], nil
+}
+
+func countRows(ctx context.Context, d DB, t *Table) (n int64, err error) {
+	err = d.Read(ctx, func(tx Tx) error { return tx.QueryRow(ctx, "select count(*) from "+t.Name).Scan(&n) })
+	return n, err
+}
+
+// beginCopy marks an empty target, or finds how far it is.
+func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, error) {
+	state := &copying{Table: tables[0].Name}
+	err := from.Read(ctx, func(tx Tx) error {
+		return tx.QueryRow(ctx, "select id from organizations order by number limit 1").Scan(&state.Source)
+	})
+	if errors.Is(err, ErrNoRows) {
+		return nil, errors.New("db: the source has no organization: there is nothing to copy")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckCopied(ctx, from); err != nil {
+		return nil, fmt.Errorf("db: the source: %w", err)
+	}
+	err = to.Write(ctx, func(tx Tx) error {
+		var value string
+		err := tx.QueryRow(ctx, "select value from settings where name = $1", copyMark).Scan(&value)
+		if err == nil {
+			var found copying
+			decoder := json.NewDecoder(strings.NewReader(value))
+			decoder.UseNumber()
+			if err := decoder.Decode(&found); err != nil {
+				return err
+			}
+			if found.Source != state.Source {
+				return fmt.Errorf("db: %w: an unfinished copy of another instance", ErrOtherInstance)
+			}
+			*state = found
+			return nil
+		}
+		if !errors.Is(err, ErrNoRows) {
+			return err
+		}
+		for _, t := range tables {
+			if t.Name == "generations" { // the migrations fill it
+				tx.Queue("delete from generations")
+				continue
+			}
+			var one int
+			err := tx.QueryRow(ctx, "select 1 from "+t.Name+" limit 1").Scan(&one)
+			if err == nil {
+				return fmt.Errorf("db: %w: rows in %s", ErrOtherInstance, t.Name)
+			}
+			if !errors.Is(err, ErrNoRows) {
+				return err
+			}
+		}
+		mark(tx, state)
+		return nil
+	})
+	return state, err
+}
+
+func mark(tx Tx, state *copying) {
+	value, err := json.Marshal(state)
+	if err != nil {
+		panic(err) // strings, numbers and booleans only
+	}
+	tx.Queue("insert into settings (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value", copyMark, string(value))
+}
+
+// copyTable copies what is left of a table.
+func copyTable(ctx context.Context, from, to DB, t *Table, state *copying, tell func(int64)) error {
+	marks := make([]string, len(t.Columns))
+	for i := range marks {
+		marks[i] = fmt.Sprintf("$%d", i+1)
+	}
+	insert := "insert into " + t.Name + " (" + t.names() + ") values (" + strings.Join(marks, ", ") + ")"
+	after, err := t.keyOf(state.After)
+	if err != nil {
+		return err
+	}
+	return eachPage(ctx, from, t, after, func(rows [][]any, last []any) error {
+		err := to.Write(ctx, func(tx Tx) error {
+			for _, row := range rows {
+				tx.Queue(insert, row...)
+			}
+			mark(tx, &copying{Source: state.Source, Table: t.Name, After: last})
+			return nil
+		})
+		tell(int64(len(rows)))
+		return err
+	})
+}
+
+// keyOf returns a primary key as it is bound, from what JSON made of it.
+func (t *Table) keyOf(values []any) ([]any, error) {
+	var key []any
+	for _, v := range values {
+		if n, ok := v.(json.Number); ok {
+			whole, err := n.Int64()
+			if err != nil {
+				return nil, err
+			}
+			v = whole
+		}
+		key = append(key, v)
+	}
+	return key, nil
+}
+
+func (t *Table) names() string {
+	var names []string
+	for _, c := range t.Columns {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// eachPage calls f with the rows behind a primary key, page by page, and the
+// key of the last of each. The mark of the copy itself is left out.
+func eachPage(ctx context.Context, d DB, t *Table, after []any, f func(rows [][]any, last []any) error) error {
+	if len(t.Key) == 0 {
+		return errors.New("a table without primary key")
+	}
+	key := strings.Join(t.Key, ", ")
+	for {
+		where := ""
+		if after != nil {
+			var marks []string
+			for i := range t.Key {
+				marks = append(marks, fmt.Sprintf("$%d", i+1))
+			}
+			where = " where (" + key + ") > (" + strings.Join(marks, ", ") + ")"
+		}
+		query := fmt.Sprintf("select %s from %s%s order by %s limit %d", t.names(), t.Name, where, key, copyPage)
+		var page [][]any
+		if err := d.Read(ctx, func(tx Tx) (err error) {
+			page, err = readPage(ctx, tx, t, query, after)
+			return err
+		}); err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		full := len(page) == copyPage
+		after = t.keyIn(page[len(page)-1])
+		if t.Name == "settings" {
+			name := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == "name" })
+			page = slices.DeleteFunc(page, func(row []any) bool { return row[name] == copyMark })
+		}
+		if err := f(page, after); err != nil || !full {
+			return err
+		}
+	}
+}
+
+func (t *Table) keyIn(row []any) []any {
+	var key []any
+	for _, name := range t.Key {
+		key = append(key, row[slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })])
+	}
+	return key
+}
+
+// readPage returns rows of string, int64, bool and nil.
+func readPage(ctx context.Context, tx Tx, t *Table, query string, args []any) ([][]any, error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	texts, numbers, flags := make([]*string, len(t.Columns)), make([]*int64, len(t.Columns)), make([]*bool, len(t.Columns))
+	dest := make([]any, len(t.Columns))
+	for i, c := range t.Columns {
+		switch c.Type {
+		case "text":
+			dest[i] = &texts[i]
+		case "bigint":
+			dest[i] = &numbers[i]
+		default:
+			dest[i] = &flags[i]
+		}
+	}
+	var page [][]any
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return nil, err
+		}
+		row := make([]any, len(dest))
+		for i := range row {
+			switch {
+			case texts[i] != nil:
+				row[i] = *texts[i]
+			case numbers[i] != nil:
+				row[i] = *numbers[i]
+			case flags[i] != nil:
+				row[i] = *flags[i]
+			}
+			texts[i], numbers[i], flags[i] = nil, nil, nil
+		}
+		page = append(page, row)
+	}
+	return page, rows.Err()
+}
+
+// sumTable counts and hashes a table.
+func sumTable(ctx context.Context, d DB, t *Table, tell func(int64)) (Copied, error) {
+	sum := Copied{Table: t.Name}
+	var lanes [4]uint64
+	err := eachPage(ctx, d, t, nil, func(rows [][]any, _ []any) error {
+		for _, row := range rows {
+			encoded, err := json.Marshal(row)
+			if err != nil {
+				return err
+			}
+			hash := sha256.Sum256(encoded)
+			for i := range lanes {
+				lanes[i] += binary.BigEndian.Uint64(hash[8*i:])
+			}
+		}
+		sum.Rows += int64(len(rows))
+		tell(int64(len(rows)))
+		return nil
+	})
+	sum.Hash = fmt.Sprintf("%016x%016x%016x%016x", lanes[0], lanes[1], lanes[2], lanes[3])
+	return sum, err
+}
+
+// InUseBy fails where other connections of Kartei are open to a PostgreSQL data
+// base: a server may be running on it. Our own name themselves CopyName.
+func InUseBy(ctx context.Context, d DB) error {
+	if d.Dialect() != postgresDialect {
+		return nil // a SQLite data base is locked by who opened it
+	}
+	return d.Read(ctx, func(tx Tx) error {
+		var n int
+		err := tx.QueryRow(ctx, `select count(*) from pg_stat_activity where datname = current_database() and application_name = 'kartei'`).Scan(&n)
+		if err == nil && n > 0 {
+			err = fmt.Errorf("db: the PostgreSQL database is in use by a Kartei server (%d connections): stop it first", n)
+		}
+		return err
+	})
+}
+
+// CopyName is the application_name of connections that copy.
+const CopyName = "kartei-copy"
