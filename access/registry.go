@@ -42,12 +42,13 @@ type List[T any] struct {
 func (d *Directory) act(ctx context.Context, f func(db.Tx) error) error {
 	defer d.Forget() // also after an error that left open whether the commit was made
 	return d.db.Write(ctx, func(tx db.Tx) error {
-		if err := f(tx); err != nil {
+		// The row is locked from the beginning: acts come one after the other,
+		// and none meets what another is about to commit.
+		if _, err := tx.Exec(ctx, updateGeneration); err != nil {
 			return err
 		}
 		tx.Notify(Topic)
-		_, err := tx.Exec(ctx, updateGeneration)
-		return err
+		return f(tx)
 	})
 }
 

@@ -56,9 +56,16 @@ for document in README.md docs/guide.md; do
 	echo "$document: every block does what it says"
 done
 
-# Names of files and folders that the documents mention.
+# headings FILE: the headings of a document as links name them.
+headings() {
+	sed -n 's/^##* *//p' "$1" | tr '[:upper:]' '[:lower:]' | tr -d '.,:;!?()`/' | tr ' ' '-'
+}
+
+# Names of files, folders and headings that the documents mention.
 for document in README.md CONTRIBUTING.md docs/*.md; do
 	for target in $(grep -o '](\([^)#h][^)]*\))' "$document" | tr -d '()]' | sort -u); do
-		[ -e "$(dirname "$document")/$target" ] || { echo "$document links to $target, which is not there"; exit 1; }
+		file=$(dirname "$document")/${target%%#*}
+		[ -e "$file" ] || { echo "$document links to $target, which is not there"; exit 1; }
+		[[ $target != *#* ]] || headings "$file" | grep -qx -- "${target#*#}" || { echo "$document links to $target, a heading that is not there"; exit 1; }
 	done
 done
