@@ -34,6 +34,9 @@ func child(act, url string) {
 	if act == "hold" {
 		select {}
 	}
+	if to, copies := strings.CutPrefix(act, "copy "); copies {
+		halfCopy(d, to)
+	}
 	// Sixteen writers; each write is two rows and one acknowledgement.
 	var out sync.Mutex
 	for w := range 16 {

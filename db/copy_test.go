@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -165,6 +166,63 @@ func TestCopyGoesOn(t *testing.T) {
 			t.Error("it was not broken off")
 		}
 	})
+}
+
+// halfCopy copies nine pages, says so, and stands still.
+func halfCopy(from db.DB, url string) {
+	to, err := db.Open(ctx, url, db.Options{})
+	if err == nil {
+		pages := 0
+		_, err = db.Copy(ctx, from, to, func(int64, int64) {
+			if pages++; pages == 9 {
+				fmt.Println("half")
+				select {}
+			}
+		})
+	}
+	fmt.Println("error", err)
+	os.Exit(1)
+}
+
+// A copy that is killed goes on where it was.
+func TestCopyIsKilled(t *testing.T) {
+	for name, urls := range map[string]func() (from, to string){
+		"to postgres": func() (string, string) { return dbtest.SQLiteURL(t), dbtest.PostgresURL(t) },
+		"to sqlite":   func() (string, string) { return dbtest.PostgresURL(t), dbtest.SQLiteURL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			from, to := urls()
+			source, err := db.Open(ctx, from, db.Options{NoSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fill(t, source, 700)
+			if err := source.Close(); err != nil {
+				t.Fatal(err)
+			}
+			cmd, lines := startChild(t, "copy "+to, from)
+			if !lines.Scan() || lines.Text() != "half" {
+				t.Fatalf("child said %q", lines.Text())
+			}
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			cmd.Wait()
+			a, b := dbtest.Open(t, from, db.Options{}), dbtest.Open(t, to, db.Options{})
+			if !errors.Is(db.CheckCopied(ctx, b), db.ErrUnfinishedCopy) {
+				t.Error("half a copy counts as finished")
+			}
+			copied, err := db.Copy(ctx, a, b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, table := range copied {
+				if n := countIn(t, b, table.Table); n < 700 || int64(n) != table.Rows {
+					t.Errorf("%s has %d rows, and %d were copied", table.Table, n, table.Rows)
+				}
+			}
+		})
+	}
 }
 
 // What changed behind the copy's back is found by the comparison.
