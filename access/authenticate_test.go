@@ -109,7 +109,16 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 			must(o.dir.RevokeKey(ctx, byID(k)))
 			return k.Key, loopback
 		}},
-		{"rotated away", access.Unknown, false, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"rotated away", access.Rotated, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+			must(o.dir.RotateKey(ctx, access.Rotation{ID: k.ID}))
+			return k.Key, loopback
+		}},
+		{"rotated away, wrong secret", access.WrongSecret, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+			must(o.dir.RotateKey(ctx, access.Rotation{ID: k.ID}))
+			return access.Forge(other(k.Key, 40)), loopback
+		}},
+		{"rotated away and away again", access.Unknown, false, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+			must(o.dir.RotateKey(ctx, access.Rotation{ID: k.ID}))
 			must(o.dir.RotateKey(ctx, access.Rotation{ID: k.ID}))
 			return k.Key, loopback
 		}},
@@ -188,7 +197,7 @@ func TestActsAreInEffectOnTheNextCall(t *testing.T) {
 		o.accepted(key.Key, loopback)
 
 		next := must(o.dir.RotateKey(ctx, access.Rotation{ID: key.ID}))
-		o.refused(key.Key, loopback, access.Unknown)
+		o.refused(key.Key, loopback, access.Rotated)
 		if a := o.accepted(next.Key, loopback); a.Key().ID != key.ID || next.ExpiresAt != key.ExpiresAt {
 			t.Errorf("the new key is not the old one with a new secret: %+v", a.Key())
 		}

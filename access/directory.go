@@ -94,6 +94,7 @@ type credential struct {
 	hash        [sha256.Size]byte
 	paused      bool
 	revoked     bool
+	rotated     bool // the kid is that of before; so is the hash
 	disabled    bool // its principal
 	seen        *atomic.Pointer[sightings]
 	used        atomic.Int64 // when the last use was marked, in microseconds
@@ -217,6 +218,8 @@ func (d *Directory) judge(cred *credential, t token, from netip.Addr, now clock.
 		return Unknown
 	case !same:
 		return WrongSecret
+	case cred.rotated:
+		return Rotated
 	case cred.revoked:
 		return Revoked
 	case cred.paused:
@@ -338,7 +341,7 @@ func (d *Directory) current(ctx context.Context) (*credentials, error) {
 func (d *Directory) load(ctx context.Context, kid string) (*credential, error) {
 	var cred *credential
 	err := d.db.Read(ctx, func(tx db.Tx) (err error) {
-		cred, err = scanCredential(tx.QueryRow(ctx, selectCredential, kid))
+		cred, err = scanCredential(tx.QueryRow(ctx, selectCredential, kid), kid)
 		return err
 	})
 	if errors.Is(err, db.ErrNoRows) {

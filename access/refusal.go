@@ -18,6 +18,7 @@ const (
 	WrongSecret       Reason = "wrong_secret"
 	Expired           Reason = "expired"
 	Revoked           Reason = "revoked"
+	Rotated           Reason = "rotated"
 	Paused            Reason = "paused"
 	WrongAddress      Reason = "address"
 	PrincipalDisabled Reason = "principal_disabled"

@@ -17,14 +17,14 @@ const (
 	updateGeneration = `update generations set number = number + 1 where name = 'access'`
 
 	selectCredential = `select
-			k.id, k.kid, k.environment, k.secret_hash, k.scopes, k.networks, k.version_pin,
+			k.id, k.kid <> $1, k.environment, case when k.kid = $1 then k.secret_hash else k.previous_hash end, k.scopes, k.networks, k.version_pin,
 			k.expires_at, k.paused, k.revoked_at, k.last_used_at,
 			p.id, p.kind, p.name, p.role, p.rights, p.disabled,
 			o.number, o.id, o.name, coalesce(o.sandbox_of, 0), o.module_on, o.secrecy_declared, o.level, o.state
 		from api_keys k
 		join principals p on p.id = k.principal_id
 		join organizations o on o.number = k.organization
-		where k.kid = $1`
+		where k.kid = $1 or k.previous_kid = $1`
 
 	updateLastUse = `update api_keys set last_used_at = $2 where kid = $1 and last_used_at < $2`
 
@@ -102,21 +102,21 @@ const (
 		order by k.id limit $1`
 
 	updateKey    = `update api_keys set paused = $2, revoked_at = $3 where id = $1`
-	updateSecret = `update api_keys set kid = $2, secret_hash = $3, expires_at = $4 where id = $1`
+	updateSecret = `update api_keys set previous_kid = kid, previous_hash = secret_hash, kid = $2, secret_hash = $3, expires_at = $4 where id = $1`
 )
 
-// scanCredential reads a row of selectCredential and makes the actor ready:
-// scopes intersected, networks parsed.
-func scanCredential(row db.Row) (*credential, error) {
+// scanCredential reads a row of selectCredential for a kid and makes the actor
+// ready: scopes intersected, networks parsed.
+func scanCredential(row db.Row, kid string) (*credential, error) {
 	var (
 		cred                           credential
 		a                              Actor
-		kid, hash, scopesText          string
+		hash, scopesText               string
 		networksText, rightsText       string
 		revokedAt, lastUsedAt, sandbox int64
 	)
 	err := row.Scan(
-		&a.key.ID, &kid, &cred.environment, &hash, &scopesText, &networksText, &a.key.VersionPin,
+		&a.key.ID, &cred.rotated, &cred.environment, &hash, &scopesText, &networksText, &a.key.VersionPin,
 		&a.key.ExpiresAt, &cred.paused, &revokedAt, &lastUsedAt,
 		&a.principalID, &a.principalType, &a.principalName, &a.role, &rightsText, &cred.disabled,
 		&a.organization.Number, &a.organization.ID, &a.organization.Name, &sandbox,
