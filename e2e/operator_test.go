@@ -201,7 +201,7 @@ func keys(t *testing.T, s teller, office office, on func(...string) []string) {
 		reason string
 		key    key
 	}{
-		{"unknown", key{Key: one.Key}}, // a rotated key is another one, under the same id
+		{"rotated", one},
 		{"address", far},
 		{"checksum", key{Key: mistyped(rotated.Key)}},
 		{"malformed", key{Key: "kart_test"}},
