@@ -18,6 +18,7 @@ import (
 	"kartei/clock"
 	"kartei/contact"
 	"kartei/db"
+	"kartei/progress"
 	"kartei/sample"
 
 	gojson "github.com/go-json-experiment/json"
@@ -32,9 +33,10 @@ type filled struct {
 	Records    int `json:"records"`
 }
 
-// office is one data folder that a server can be started on.
+// office is one data folder and data base that a server can be started on.
 type office struct {
 	dir string
+	url string // of the data base
 	// records is how many contacts there are.
 	records int
 	// key is that of a member of the office, with every scope.
@@ -56,7 +58,7 @@ func prepare(ctx context.Context, root string, n int) (*office, error) {
 	if err := copyFolder(keptIn(root, n), dir); err != nil {
 		return nil, err
 	}
-	o := &office{dir: dir, records: n}
+	o := &office{dir: dir, url: database(dir), records: n}
 	return o, o.open(ctx)
 }
 
@@ -68,7 +70,7 @@ func ensure(ctx context.Context, root string, n int) error {
 	if isFilled(kept, n) {
 		return nil
 	}
-	progress("%d contacts: filling %s", n, kept)
+	say("%s contacts: filling %s", number(float64(n)), kept)
 	if err := os.RemoveAll(kept); err != nil {
 		return err
 	}
@@ -114,12 +116,10 @@ func fill(ctx context.Context, dir string, n int) error {
 		return err
 	}
 	services := &app.Services{Families: []app.Family{contact.Contacts.Family}}
-	began := time.Now()
+	bar := progress.New(os.Stderr)
+	defer bar.End()
 	done := 0
 	for batch := range batches(newPeople(made.Users), n) {
-		if done += len(batch); done%100_000 == 0 {
-			progress("%d contacts after %s", done, time.Since(began).Round(time.Second))
-		}
 		err := d.Write(ctx, func(tx db.Tx) error {
 			call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
 			for i := range batch {
@@ -132,8 +132,9 @@ func fill(ctx context.Context, dir string, n int) error {
 		if err != nil {
 			return err
 		}
+		done += len(batch)
+		bar.Tell(int64(done), int64(n))
 	}
-	progress("%d contacts filled in %s", n, time.Since(began).Round(time.Second))
 	if err := d.Close(); err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func memberKey(ctx context.Context, d *access.Directory, o sample.Office) (strin
 
 // open makes a key for the office and picks contacts.
 func (o *office) open(ctx context.Context) error {
-	d, err := db.Open(ctx, database(o.dir), db.Options{})
+	d, err := db.Open(ctx, o.url, db.Options{})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 //	go run ./bench            all of it, with 100,000 and 1,000,000 contacts: under ten minutes
 //	go run ./bench --quick    100,000 contacts, one run of each: a minute
 //	go run ./bench --postgres on a PostgreSQL of its own, beside pgbench: two minutes
+//	go run ./bench --scale    reads among --records contacts against the same among 100,000, with --postgres there
 //
 // The first start fills the data folders, which takes some minutes and is not
 // counted. docs/performance.md says what the numbers mean.
@@ -10,7 +11,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -35,6 +35,7 @@ type options struct {
 	markdown bool
 	quick    bool
 	postgres bool
+	scale    bool
 }
 
 // small is the size of the table that the large one is held against.
@@ -79,6 +80,7 @@ func flags() options {
 	flag.BoolVar(&o.markdown, "markdown", false, "print the table as it stands in docs/performance.md")
 	flag.BoolVar(&o.quick, "quick", false, "100,000 contacts, one run of each")
 	flag.BoolVar(&o.postgres, "postgres", false, "measure on PostgreSQL, beside pgbench")
+	flag.BoolVar(&o.scale, "scale", false, "measure reads only, of an office with --records contacts against one with 100,000; with --postgres on PostgreSQL")
 	flag.Parse()
 	if o.quick {
 		o.records, o.runs = small, 1
@@ -91,7 +93,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	if o.fill {
-		return errors.Join(ensure(ctx, o.data, min(small, o.records)), ensure(ctx, o.data, o.records))
+		return fillKept(ctx, &o)
 	}
 	if o.profile != "" {
 		if o.profile, err = filepath.Abs(o.profile); err != nil {
@@ -115,6 +117,9 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	b := &bench{options: o, results: map[string][]result{}}
 	defer b.end()
+	if o.scale {
+		return b.onScale(ctx)
+	}
 	if o.postgres {
 		return b.onPostgres(ctx)
 	}
@@ -127,9 +132,32 @@ func run(ctx context.Context, o options) (err error) {
 			return err
 		}
 	}
-	progress("measured for %s", time.Since(began).Round(time.Second))
+	say("measured for %s", time.Since(began).Round(time.Second))
 	return b.report(os.Stdout)
 }
 
-// progress tells whoever watches.
-func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+// fillKept fills what is kept between runs.
+func fillKept(ctx context.Context, o *options) error {
+	for _, n := range []int{min(small, o.records), o.records} {
+		if err := ensure(ctx, o.data, n); err != nil {
+			return err
+		}
+	}
+	if !o.postgres {
+		return nil
+	}
+	k, err := startKept(o.data)
+	if err != nil {
+		return err
+	}
+	defer k.Stop()
+	for _, n := range []int{min(small, o.records), o.records} {
+		if _, err := k.ensure(ctx, o.data, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say tells whoever watches.
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

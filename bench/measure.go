@@ -82,7 +82,7 @@ func (b *bench) start(ctx context.Context) (err error) {
 }
 
 func (b *bench) open(ctx context.Context, records int) (*place, error) {
-	progress("%d contacts: preparing a copy in %s", records, b.data)
+	say("%d contacts: preparing a copy in %s", records, b.data)
 	o, err := prepare(ctx, b.data, records)
 	if o != nil {
 		b.offices = append(b.offices, o)
@@ -125,21 +125,22 @@ func (b *bench) bare(ctx context.Context, a answer) (target, error) {
 
 func (p *place) target() target { return target{p.address, p.command.Process.Pid, p} }
 
-// end ends every process and removes the copies of the data.
+// end ends every process and removes the copies of the data. It may be called again.
 func (b *bench) end() {
 	for _, h := range b.helpers {
 		if err := h.end(); err != nil {
-			progress("a helper ended with %v", err)
+			say("a helper ended with %v", err)
 		}
 	}
 	for _, s := range b.servers {
 		if err := s.end(); err != nil {
-			progress("the server ended with %v", err)
+			say("the server ended with %v", err)
 		}
 	}
 	for _, o := range b.offices {
 		os.RemoveAll(o.dir)
 	}
+	b.helpers, b.servers, b.offices = nil, nil, nil
 }
 
 // The names of the series.
@@ -244,7 +245,7 @@ func (b *bench) round(ctx context.Context, n int) error {
 			return fmt.Errorf("%s: %s", s.name, r.Failure)
 		}
 		b.results[s.name] = append(b.results[s.name], r)
-		progress("%d/%d %-38s %8.0f/s   p50 %7.2f ms   p99 %7.2f ms   cpu %6.0f us   client %4.0f us",
+		say("%d/%d %-38s %8.0f/s   p50 %7.2f ms   p99 %7.2f ms   cpu %6.0f us   client %4.0f us",
 			n+1, b.runs, s.name, r.PerSecond, r.P50, r.P99, r.CPU, r.Client)
 	}
 	if b.large != nil {

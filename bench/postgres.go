@@ -58,15 +58,12 @@ func (b *bench) onPostgres(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	defer func() { // before its data base
-		b.end()
-		b.servers, b.helpers = nil, nil
-	}()
+	defer b.end() // before its data base
 	p := &onPostgres{bench: b, server: server, dir: dir}
 	if p.program, err = exec.LookPath("pgbench"); err != nil {
 		p.program = filepath.Join(server.Programs(), "pgbench")
 	}
-	progress("%d contacts: filling", b.records)
+	say("%d contacts: filling", b.records)
 	if err := p.fill(ctx); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}

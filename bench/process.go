@@ -120,7 +120,7 @@ func serve(ctx context.Context, program, dir, database string, profile bool) (*s
 	for lines.Scan() {
 		var line struct{ Msg, API, Level string }
 		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Level == "ERROR" {
-			progress("server: %s", lines.Text())
+			say("server: %s", lines.Text())
 		}
 		if line.Msg == "ready" {
 			s.address = strings.TrimSuffix(strings.TrimPrefix(line.API, "http://"), "/v1")
@@ -132,7 +132,7 @@ func serve(ctx context.Context, program, dir, database string, profile bool) (*s
 	}
 	go func() {
 		for lines.Scan() {
-			progress("server: %s", lines.Text())
+			say("server: %s", lines.Text())
 		}
 	}()
 	s.memory = watchMemory(c.Process.Pid)

@@ -54,16 +54,42 @@ const folder = "kartei-postgres-"
 // startCluster makes and starts a server with settings of the form name=value.
 // It returns a *missingError where no PostgreSQL is installed.
 func startCluster(settings []string) (_ *cluster, err error) {
+	sweep()
+	dir, err := os.MkdirTemp(parent(), folder)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCluster(dir, settings)
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	if err := c.start(); err != nil {
+		c.remove()
+		return nil, err
+	}
+	return c, nil
+}
+
+// keepCluster starts the server of a folder that outlives this process.
+func keepCluster(dir string, settings []string) (*cluster, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	c, err := newCluster(dir, settings)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.start()
+}
+
+// newCluster takes a folder and makes a cluster in it unless there is one.
+func newCluster(dir string, settings []string) (*cluster, error) {
 	bin, err := findBinaries()
 	if err != nil {
 		return nil, err
 	}
 	account, err := unprivileged()
-	if err != nil {
-		return nil, err
-	}
-	sweep()
-	dir, err := os.MkdirTemp(parent(), folder)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +100,6 @@ func startCluster(settings []string) (_ *cluster, err error) {
 		account:  account,
 		settings: settings,
 	}
-	defer func() {
-		if err != nil {
-			os.RemoveAll(dir)
-		}
-	}()
 	if c.lease, err = takeLease(dir); err != nil {
 		return nil, err
 	}
@@ -87,10 +108,10 @@ func startCluster(settings []string) (_ *cluster, err error) {
 			return nil, err
 		}
 	}
-	if err := initialize(bin, dir, account); err != nil {
-		return nil, err
+	if _, err := os.Stat(filepath.Join(dir, "data", "PG_VERSION")); err == nil {
+		return c, nil
 	}
-	return c, c.start()
+	return c, initialize(bin, dir, account)
 }
 
 // parent returns the folder for clusters: a socket's path may have 107 bytes,
@@ -266,7 +287,7 @@ func (c *cluster) start() error {
 		err = errors.New("dbtest: PostgreSQL did not start in time")
 	}
 	if err != nil {
-		c.remove()
+		c.halt(syscall.SIGQUIT)
 	}
 	return err
 }

@@ -40,6 +40,17 @@ func NewServer(settings ...string) (*Server, error) {
 	return &Server{c}, nil
 }
 
+// KeepServer starts a server whose data stay in a folder from one process to
+// the next, and are made there if there are none; Stop must follow. The
+// folders above must let the server's user through where this process is root's.
+func KeepServer(dir string, settings ...string) (*Server, error) {
+	c, err := keepCluster(dir, settings)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{c}, nil
+}
+
 // URL is that of the server's first data base, which is empty; its user may do
 // everything.
 func (s *Server) URL() string { return s.c.url }

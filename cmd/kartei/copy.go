@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
-	"time"
 
 	"kartei/config"
 	"kartei/db"
 	"kartei/instance"
+	"kartei/progress"
 )
 
 type copyCmd struct {
@@ -49,12 +48,12 @@ func (c *copyCmd) Run(ctx context.Context, g *Globals) (err error) {
 	if _, err := db.Migrate(ctx, to); err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
-	var bar *progress
-	if file, ok := g.Err.(*os.File); ok && isTerminal(file) && !c.JSON.JSON {
-		bar = &progress{out: g, began: time.Now()}
+	var bar *progress.Bar
+	if !c.JSON.JSON {
+		bar = progress.New(g.Err)
 	}
-	tables, err := db.Copy(ctx, from, to, bar.tell)
-	bar.end()
+	tables, err := db.Copy(ctx, from, to, bar.Tell)
+	bar.End()
 	if err != nil {
 		return err
 	}
@@ -101,33 +100,4 @@ func openCopy(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
-}
-
-func isTerminal(file *os.File) bool {
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-// progress draws a bar with an estimate of the time left. A nil one draws
-// nothing.
-type progress struct {
-	out   *Globals
-	began time.Time
-	drawn time.Time
-}
-
-func (p *progress) tell(done, total int64) {
-	if p == nil || total == 0 || done == 0 || time.Since(p.drawn) < 200*time.Millisecond {
-		return
-	}
-	p.drawn = time.Now()
-	left := time.Duration(float64(time.Since(p.began)) * float64(total-done) / float64(done)).Round(time.Second)
-	full := int(40 * done / total)
-	fmt.Fprintf(p.out.Err, "\r[%s%s] %3d %%, about %s left  ", strings.Repeat("#", full), strings.Repeat(".", 40-full), 100*done/total, left)
-}
-
-func (p *progress) end() {
-	if p != nil {
-		fmt.Fprintln(p.out.Err)
-	}
 }

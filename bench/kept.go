@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/progress"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// kept is a PostgreSQL server whose data bases, one for each office, stay
+// between runs.
+type kept struct{ *dbtest.Server }
+
+// startKept starts the server of a folder, with PostgreSQL's own settings but
+// for its memory.
+func startKept(root string) (*kept, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(root, 0o711); err != nil { // the user of PostgreSQL goes through
+		return nil, err
+	}
+	s, err := dbtest.KeepServer(filepath.Join(root, "postgres"), "max_connections=100", "shared_buffers=2GB", "max_wal_size=4GB")
+	return &kept{s}, err
+}
+
+// office returns the office with n contacts, filled if it is not.
+func (k *kept) office(ctx context.Context, root string, n int) (*office, error) {
+	address, err := k.ensure(ctx, root, n)
+	if err != nil {
+		return nil, err
+	}
+	o := &office{dir: k.beside(root, n), url: address, records: n}
+	return o, o.open(ctx)
+}
+
+// beside is the folder of what a server keeps beside its data base.
+func (k *kept) beside(root string, n int) string { return keptIn(root, n) + "-postgres" }
+
+// ensure copies the office that is kept in SQLite, as kartei copy does, unless
+// it has been, and returns the data base's address.
+func (k *kept) ensure(ctx context.Context, root string, n int) (string, error) {
+	if err := ensure(ctx, root, n); err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("office_%d_%d", n, generation)
+	address := "postgres://postgres@/" + name + "?host=" + k.Dir()
+	dir := k.beside(root, n)
+	if isFilled(dir, n) {
+		return address, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := k.create(ctx, name); err != nil {
+		return "", err
+	}
+	say("%s contacts: copying to PostgreSQL", number(float64(n)))
+	if err := copyOffice(ctx, database(keptIn(root, n)), address); err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(filled{generation, n})
+	if err != nil {
+		return "", err
+	}
+	return address, os.WriteFile(filepath.Join(dir, "bench.json"), b, 0o600)
+}
+
+// create makes a data base unless an earlier run, broken off, made it.
+func (k *kept) create(ctx context.Context, name string) error {
+	conn, err := pgx.Connect(ctx, k.URL())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	var is bool
+	if err := conn.QueryRow(ctx, "select exists (select from pg_database where datname = $1)", name).Scan(&is); err != nil || is {
+		return err
+	}
+	_, err = conn.Exec(ctx, "create database "+name)
+	return err
+}
+
+// copyOffice copies one data base into another and leaves the copy as it would
+// be after some hours.
+func copyOffice(ctx context.Context, source, target string) error {
+	from, err := db.Open(ctx, source, db.Options{})
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := db.Open(ctx, target, db.Options{})
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	for _, d := range []db.DB{from, to} {
+		if _, err := db.Migrate(ctx, d); err != nil {
+			return err
+		}
+	}
+	bar := progress.New(os.Stderr)
+	_, err = db.Copy(ctx, from, to, bar.Tell)
+	bar.End()
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.Connect(ctx, target)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for _, statement := range []string{"vacuum analyze", "checkpoint"} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}

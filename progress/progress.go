@@ -1,0 +1,103 @@
+// Package progress owns the bar that long commands draw, with an estimate of the time that is left.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+const (
+	// redrawn is how often the bar is drawn on a terminal, logged how often a
+	// line is written elsewhere.
+	redrawn, logged = 200 * time.Millisecond, 10 * time.Second
+	// window is the time after which the rate forgets what was before: it is
+	// taken over the last one to two of them.
+	window = 30 * time.Second
+	width  = 40
+)
+
+// Bar draws how far a command is. A nil one draws nothing. It is not safe for
+// concurrent use.
+type Bar struct {
+	out      io.Writer
+	terminal bool
+	now      func() time.Time
+	drawn    time.Time
+	// older and newer are where the rate is taken from.
+	older, newer mark
+	total        int64
+}
+
+// mark is what was done at some time.
+type mark struct {
+	at   time.Time
+	done int64
+}
+
+// New returns a bar. On a terminal it is drawn over and over in one line; in
+// other places it writes a line every ten seconds.
+func New(out io.Writer) *Bar {
+	b := &Bar{out: out, now: time.Now}
+	if file, ok := out.(*os.File); ok {
+		info, err := file.Stat()
+		b.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return b
+}
+
+// Tell draws that so much of a total is done, in units of the caller's, unless
+// the last drawing is new. What the first call says was done is taken as done
+// before: the rate, and with it the estimate, leave it out.
+func (b *Bar) Tell(done, total int64) {
+	if b == nil || total <= 0 {
+		return
+	}
+	now := b.now()
+	if b.older.at.IsZero() {
+		b.older, b.newer, b.drawn = mark{now, done}, mark{now, done}, now
+	}
+	b.total = total
+	if now.Sub(b.newer.at) >= window {
+		b.older, b.newer = b.newer, mark{now, done}
+	}
+	every := logged
+	if b.terminal {
+		every = redrawn
+	}
+	if now.Sub(b.drawn) >= every {
+		b.drawn = now
+		b.draw(mark{now, done})
+	}
+}
+
+func (b *Bar) draw(at mark) {
+	full := int(width * at.done / b.total)
+	line := fmt.Sprintf("[%s%s] %3d %%%s", strings.Repeat("#", full), strings.Repeat(".", width-full), 100*at.done/b.total, b.estimate(at))
+	if b.terminal {
+		fmt.Fprint(b.out, "\r"+line+"\x1b[K") // clears what a longer line left
+	} else {
+		fmt.Fprintln(b.out, line)
+	}
+}
+
+// estimate is the rate and the time left at that rate; empty while neither can
+// be told.
+func (b *Bar) estimate(at mark) string {
+	took, did := at.at.Sub(b.older.at), at.done-b.older.done
+	if took <= 0 || did <= 0 {
+		return ""
+	}
+	rate := float64(did) / took.Seconds()
+	left := time.Duration(float64(b.total-at.done) / rate * float64(time.Second)).Round(time.Second)
+	return fmt.Sprintf(", %.0f/s, about %s left", rate, left)
+}
+
+// End leaves the line.
+func (b *Bar) End() {
+	if b != nil && b.terminal && b.total > 0 {
+		fmt.Fprintln(b.out)
+	}
+}
