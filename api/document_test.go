@@ -267,3 +267,38 @@ func TestLogsHideMembers(t *testing.T) {
 		}
 	}
 }
+
+// TestPatchesHaveNoDefaults keeps clients that fill defaults in from opening a
+// completed task, or sharing a private record, with a patch of its title.
+func TestPatchesHaveNoDefaults(t *testing.T) {
+	for _, version := range openapi.Versions() {
+		r, _ := frozen(t, version)
+		patches := 0
+		for i := range Operations {
+			op := &Operations[i]
+			if op.Method != "PATCH" || !op.Built() {
+				continue
+			}
+			patches++
+			o := r.object(r.object(r.object(r.document["paths"])[op.Path])["patch"])
+			var look func(place string, node any)
+			look = func(place string, node any) {
+				schema := r.object(node) // follows $ref
+				for _, word := range []string{"default", "required", "minProperties"} {
+					if schema[word] != nil {
+						t.Errorf("%s, %s%s: %s is %v", version, op.ID, place, word, schema[word])
+					}
+				}
+				for name, member := range r.object(schema["properties"]) {
+					look(place+"."+name, member)
+				}
+			}
+			for media, content := range r.object(r.object(o["requestBody"])["content"]) {
+				look(" as "+media, r.object(content)["schema"])
+			}
+		}
+		if patches == 0 {
+			t.Errorf("%s: no operation patches", version)
+		}
+	}
+}

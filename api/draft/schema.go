@@ -276,7 +276,9 @@ func (d *drafter) value(parent reflect.Type, f reflect.StructField, mode schemaM
 	if err != nil {
 		return nil, err
 	}
-	if text := f.Tag.Get("default"); text != "" {
+	// In a merge patch what is absent stays (RFC 7396): a default there would
+	// have clients that fill defaults in change what nobody asked them to.
+	if text := f.Tag.Get("default"); text != "" && mode != patching {
 		value, err := literal(t, text)
 		if err != nil {
 			return nil, err
