@@ -64,7 +64,7 @@ func PauseKeyIn(ctx context.Context, tx db.Tx, key string) error {
 	if n, err := tx.Exec(ctx, updatePaused, key); err != nil || n == 0 {
 		return err
 	}
-	tx.Notify(Topic)
+	tx.Notify(Topic, "")
 	_, err := tx.Exec(ctx, updateGeneration)
 	return err
 }

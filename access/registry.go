@@ -47,7 +47,7 @@ func (d *Directory) act(ctx context.Context, f func(db.Tx) error) error {
 		if _, err := tx.Exec(ctx, updateGeneration); err != nil {
 			return err
 		}
-		tx.Notify(Topic)
+		tx.Notify(Topic, "")
 		return f(tx)
 	})
 }

@@ -40,11 +40,11 @@ type DB interface {
 	// Optimistic transaction.
 	WriteIn(ctx context.Context, organization int64, f func(Tx) error) error
 	// Listen calls f after each commit of a transaction, of any replica, that
-	// notified topic, and whenever a notification may have been missed, until
-	// ctx ends. It is a fast way to learn of a change and never a certain one:
+	// notified topic, with the word that it said, and with an empty one whenever
+	// a notification may have been missed, until ctx ends. It is a fast way to learn of a change and never a certain one:
 	// what must be known is read. On SQLite, which has no replicas, and behind
 	// a transaction pooler, which loses notifications, f is never called.
-	Listen(ctx context.Context, topic string, f func())
+	Listen(ctx context.Context, topic string, f func(word string))
 	// Dialect returns the words in which the two engines differ.
 	Dialect() *Dialect
 	// Ping fails when the data base cannot be reached.
@@ -67,8 +67,9 @@ type Tx interface {
 	// commit. On PostgreSQL all queued statements travel with the commit in
 	// one round trip. A later Exec or Query sees their effect.
 	Queue(query string, args ...any)
-	// Notify wakes who listens to topic, on every replica, after the commit.
-	Notify(topic string)
+	// Notify wakes who listens to topic, on every replica, after the commit. The
+	// word, of some hundred bytes at most, tells them what it is about.
+	Notify(topic, word string)
 	// Lock takes an exclusive lock named key for the rest of the transaction
 	// without waiting, and reports whether it got it. The lock ends with the
 	// transaction, also when the process dies.

@@ -17,7 +17,7 @@ const (
 
 // Listen keeps one connection of its own. What was notified while there was
 // none may have been missed, so f is called after each connecting.
-func (d *pgDB) Listen(ctx context.Context, topic string, f func()) {
+func (d *pgDB) Listen(ctx context.Context, topic string, f func(word string)) {
 	if d.pooled {
 		<-ctx.Done()
 		return
@@ -35,7 +35,7 @@ func (d *pgDB) Listen(ctx context.Context, topic string, f func()) {
 }
 
 // listen returns when the connection is lost.
-func (d *pgDB) listen(ctx context.Context, topic string, f func()) error {
+func (d *pgDB) listen(ctx context.Context, topic string, f func(word string)) error {
 	config := d.config.Copy()
 	config.ConnectTimeout = min(config.ConnectTimeout, d.opts.Wait)
 	conn, err := pgx.ConnectConfig(ctx, config)
@@ -46,15 +46,15 @@ func (d *pgDB) listen(ctx context.Context, topic string, f func()) error {
 	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{topic}.Sanitize()); err != nil {
 		return err
 	}
-	f()
+	f("")
 	for {
 		wait, cancel := context.WithTimeout(ctx, listenAgain)
-		_, err := conn.WaitForNotification(wait)
+		said, err := conn.WaitForNotification(wait)
 		late := wait.Err() != nil && ctx.Err() == nil
 		cancel()
 		switch {
 		case err == nil:
-			f()
+			f(said.Payload)
 		case late && !conn.IsClosed():
 			alive, cancel := context.WithTimeout(ctx, d.opts.Wait)
 			err := conn.Ping(alive)

@@ -245,35 +245,36 @@ func TestListen(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
 	listen, end := context.WithCancel(ctx)
-	heard := make(chan struct{}, 100)
+	heard := make(chan string, 100)
 	var listening sync.WaitGroup
-	listening.Go(func() { d.Listen(listen, "topic", func() { heard <- struct{}{} }) })
+	listening.Go(func() { d.Listen(listen, "topic", func(word string) { heard <- word }) })
 	defer listening.Wait()
 	defer end()
 	<-heard // it listens
 	stop := errors.New("stop")
 	for _, end := range []error{stop, nil} {
 		err := d.Write(ctx, func(tx db.Tx) error {
-			tx.Notify("other")
-			tx.Notify("topic")
+			tx.Notify("other", "")
+			tx.Notify("topic", "first")
 			return end
 		})
 		if !errors.Is(err, end) {
 			t.Fatal(err)
 		}
 	}
-	<-heard
-	if len(heard) > 0 {
-		t.Error("a notification of what was rolled back, or of another topic")
+	if word := <-heard; word != "first" || len(heard) > 0 {
+		t.Errorf("heard %q: of what was rolled back, or of another topic", word)
 	}
 	run(t, d, "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()")
 	<-heard // it listens again
 	err := d.Write(ctx, func(tx db.Tx) error {
-		tx.Notify("topic")
+		tx.Notify("topic", "second")
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-heard
+	if word := <-heard; word != "second" {
+		t.Errorf("heard %q", word)
+	}
 }

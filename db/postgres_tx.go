@@ -199,7 +199,7 @@ func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
 
 // Notify is one statement of the transaction; the server tells the listeners
 // when it commits.
-func (t *pgTx) Notify(topic string) { t.Queue("select pg_notify($1, '')", topic) }
+func (t *pgTx) Notify(topic, word string) { t.Queue("select pg_notify($1, $2)", topic, word) }
 
 // Optimistic is true for the first try of a change. Who asks is taken to
 // suppose something, so that its failure is not believed.

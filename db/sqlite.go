@@ -255,7 +255,7 @@ func (d *liteDB) WriteIn(ctx context.Context, _ int64, f func(Tx) error) error {
 }
 
 // Listen waits for nothing: no other process changes the data.
-func (d *liteDB) Listen(ctx context.Context, _ string, _ func()) { <-ctx.Done() }
+func (d *liteDB) Listen(ctx context.Context, _ string, _ func(string)) { <-ctx.Done() }
 
 func (d *liteDB) Ping(ctx context.Context) error {
 	return d.Read(ctx, func(tx Tx) error {

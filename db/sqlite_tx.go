@@ -192,7 +192,7 @@ func (t *liteTx) finish() error {
 }
 
 // Notify does nothing: there is no other process to wake.
-func (t *liteTx) Notify(string) {}
+func (t *liteTx) Notify(_, _ string) {}
 
 // Optimistic is false: asking costs nothing here.
 func (t *liteTx) Optimistic() bool { return false }

@@ -83,7 +83,7 @@ func backup(ctx context.Context, d db.DB, in BackupInput) (BackupOutput, error) 
 func pauseAct(d db.DB, pause func(bool), paused bool) func(context.Context, Nothing) (PauseState, error) {
 	return func(ctx context.Context, _ Nothing) (PauseState, error) {
 		err := d.Write(ctx, func(tx db.Tx) error {
-			tx.Notify(access.Topic)
+			tx.Notify(access.Topic, "")
 			return access.PutSetting(ctx, tx, pauseSetting, fmt.Sprint(paused))
 		})
 		if err != nil {
@@ -109,7 +109,7 @@ func isPaused(ctx context.Context, d db.DB) (paused bool, err error) {
 func (i *Instance) follow(ctx context.Context) {
 	told := make(chan struct{}, 1)
 	i.ground.Go(func() {
-		i.DB.Listen(ctx, access.Topic, func() {
+		i.DB.Listen(ctx, access.Topic, func(string) {
 			select {
 			case told <- struct{}{}:
 			default: // it is going to look anyway
