@@ -13,6 +13,7 @@ import (
 	"kartei/clock"
 	"kartei/db"
 	"kartei/fault"
+	"kartei/record"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -73,8 +74,10 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	case stored.fingerprint != c.fingerprint:
 		return fault.New(fault.IdempotencyPayloadMismatch)
 	default:
-		c.result, c.replayed = stored.result, true
-		return nil
+		c.result = stored.result
+		err := a.mayRepeat(ctx, c, tx)
+		c.replayed = err == nil
+		return err
 	}
 	if c.result, err = a.operate(ctx, c, tx); err != nil {
 		return err
@@ -83,6 +86,19 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	c.store(tx, ` on conflict (organization, principal, key) do update set created_at = excluded.created_at, fingerprint = excluded.fingerprint,
 		status = excluded.status, etag = excluded.etag, location = excluded.location, body = excluded.body`)
 	return nil
+}
+
+// mayRepeat fails with NOT_FOUND where the stored answer shows a record that
+// somebody else may have made, and that the caller sees no longer.
+func (a *API) mayRepeat(ctx context.Context, c *call, tx db.Tx) error {
+	if !c.op.ShowsRecord() {
+		return nil
+	}
+	seen, err := record.Seen(ctx, a.callOf(c, tx), c.op.Tag(), c.record)
+	if err == nil && !seen {
+		err = fault.New(fault.NotFound)
+	}
+	return err
 }
 
 // store remembers the answer in the transaction of the change.

@@ -63,13 +63,16 @@ func run(a *API, ctx context.Context, c *call) error {
 
 // operate calls the operation and encodes its answer.
 func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
-	answer, err := c.op.Run.call(ctx, &app.Call{
-		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, IfMatch: c.ifMatch, Services: a.services,
-	}, c.input.Interface())
+	answer, err := c.op.Run.call(ctx, a.callOf(c, tx), c.input.Interface())
 	if err != nil {
 		return result{}, err
 	}
 	return encode(c.op, answer)
+}
+
+// callOf is what an operation is told of the call that it runs for.
+func (a *API) callOf(c *call, tx db.Tx) *app.Call {
+	return &app.Call{Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, IfMatch: c.ifMatch, Services: a.services}
 }
 
 func encode(op *Operation, answer any) (r result, err error) {

@@ -106,7 +106,7 @@ func read(ctx context.Context, c *app.Call, in ListInput, from clock.Micros, asc
 		before = from
 	}
 	if !slices.ContainsFunc(c.Services.Families, func(f app.Family) bool { return c.Actor.May(f.ReadScope()) }) {
-		return nil, last, false, nil // not even how many events there are
+		return nil, last, false, nil // such a key does not even learn how many there are
 	}
 	rows, err := c.Tx.Query(ctx, listQuery(c, ascending), c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit+1)
 	if err != nil {

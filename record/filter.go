@@ -218,7 +218,7 @@ func (k *Kind[T, F, P]) matchesNothing(ctx context.Context, c *app.Call, n narro
 			if r.field != x.parameter || r.family == principals || r.unserved {
 				continue
 			}
-			if found, err := seen(ctx, c, r.family, n.values[i].(string)); err != nil || !found {
+			if found, err := Seen(ctx, c, r.family, n.values[i].(string)); err != nil || !found {
 				return true, err
 			}
 		}

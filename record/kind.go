@@ -2,6 +2,7 @@
 package record
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"reflect"
@@ -152,8 +153,15 @@ func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb stri
 	if err := precondition(r.revision); err != nil {
 		return Answer[T]{}, err
 	}
-	before, after := P(new(F)), P(new(F))
-	if err := errors.Join(json.Unmarshal(r.content, before), json.Unmarshal(r.content, after)); err != nil {
+	// The change begins with what the actor sees: what it says of a hidden
+	// reference is judged as if the reference were null.
+	shown := k.withoutHidden(r)
+	before, err := k.decode(shown)
+	if err != nil {
+		return Answer[T]{}, err
+	}
+	after, err := k.decode(shown)
+	if err != nil {
 		return Answer[T]{}, err
 	}
 	if err := alter(before, after); err != nil {
@@ -163,16 +171,25 @@ func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb stri
 	if err != nil {
 		return Answer[T]{}, err
 	}
-	if string(content) == string(r.content) {
+	if bytes.Equal(content, shown) {
 		return k.answer(r), nil
 	}
 	if err := k.check(ctx, c, after, before); err != nil {
 		return Answer[T]{}, err
 	}
+	stillHidden := int64(0)
+	if r.hidden != 0 {
+		if stillHidden, err = k.keepHidden(r, after); err != nil {
+			return Answer[T]{}, err
+		}
+		if content, err = json.Marshal(after); err != nil {
+			return Answer[T]{}, err
+		}
+	}
 	s, old := after.Shared(), k.subject(c, r)
 	next := &row{
 		id: r.id, revision: r.revision + 1, created: r.created, ownerID: s.OwnerID, audience: s.audience(),
-		shape: k.shape, content: content, hidden: k.stillHidden(r.hidden, before, after),
+		shape: k.shape, content: content, hidden: stillHidden,
 	}
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Answer[T]{}, err

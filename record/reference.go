@@ -87,15 +87,22 @@ func (k *Kind[T, F, P]) withoutHidden(r *row) []byte {
 	return content
 }
 
-// stillHidden returns which of the hidden references of before stand in after.
-func (k *Kind[T, F, P]) stillHidden(hidden int64, before, after P) (still int64) {
+// keepHidden puts the references of r that the actor does not see back where it
+// named nothing else, and returns which these are.
+func (k *Kind[T, F, P]) keepHidden(r *row, after P) (still int64, err error) {
+	stored, err := k.decode(r.content)
+	if err != nil {
+		return 0, err
+	}
+	from, to := reflect.ValueOf(stored).Elem(), reflect.ValueOf(after).Elem()
 	for i := range k.references {
 		m := k.references[i].member
-		if textAt(reflect.ValueOf(before).Elem(), m) == textAt(reflect.ValueOf(after).Elem(), m) {
-			still |= hidden & (1 << i)
+		if r.hidden&(1<<i) != 0 && textAt(to, m) == "" {
+			to.FieldByIndex(m).Set(from.FieldByIndex(m))
+			still |= 1 << i
 		}
 	}
-	return still
+	return still, nil
 }
 
 // checkReferences reports references that name nothing the actor sees. before
@@ -131,12 +138,12 @@ func visible(ctx context.Context, c *app.Call, r reference, name string) (bool, 
 	if !c.Actor.May(f.ReadScope()) || !id.Valid(f.Prefix, name) {
 		return false, nil
 	}
-	return seen(ctx, c, f.Plural, name)
+	return Seen(ctx, c, f.Plural, name)
 }
 
-// seen reports whether a family has a living record of that name which the
+// Seen reports whether a family has a living record of that name which the
 // actor sees, whatever its rights are.
-func seen(ctx context.Context, c *app.Call, family, name string) (bool, error) {
+func Seen(ctx context.Context, c *app.Call, family, name string) (bool, error) {
 	var one int64
 	err := c.Tx.QueryRow(ctx, `select 1 from `+family+` as r where r.organization = $1 and r.id = $2 and r.deleted = false and `+
 		app.Visible("r", c.Actor, "$3"), c.Actor.Org(), name, c.Actor.PrincipalID()).Scan(&one)

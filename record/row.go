@@ -53,13 +53,19 @@ func (k *Kind[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...
 	if err != nil || r.shape == k.shape || r.deleted {
 		return err
 	}
-	f := P(new(F))
-	if err := json.Unmarshal(r.content, f); err != nil {
+	f, err := k.decode(r.content)
+	if err != nil {
 		return err
 	}
 	f.Shared().Tags = unique(f.Shared().Tags)
 	r.content, err = json.Marshal(f)
 	return err
+}
+
+// decode returns the members of a content.
+func (k *Kind[T, F, P]) decode(content []byte) (P, error) {
+	f := P(new(F))
+	return f, json.Unmarshal(content, f)
 }
 
 // shapeOf returns a number for the members of t, their names and their order.

@@ -172,6 +172,59 @@ func TestReferences(t *testing.T) {
 	})
 }
 
+// What a patch says of a hidden reference is judged as if it were null: it does
+// not tell what is there, and does not destroy it.
+func TestHiddenReferencesTellNothing(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		owner, other := o.As(access.Member), o.As(access.Member)
+		company := owner.Do("POST", "/companies", `{"name":"Brauhaus GmbH"}`).Want(201).Text("id")
+		contact := owner.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		path := "/tasks/" + owner.Do("POST", "/tasks", map[string]any{"title": "a", "companyId": company, "contactId": contact}).Want(201).Text("id")
+		without := "/tasks/" + owner.Do("POST", "/tasks", `{"title":"b"}`).Want(201).Text("id")
+		owner.Do("PATCH", "/companies/"+company, `{"visibility":"private"}`, "If-Match", "*").Want(200)
+		for _, at := range []string{path, without} {
+			refused := other.Do("PATCH", at, map[string]any{"companyId": company}, "If-Match", "*").Want(422, "VALIDATION_FAILED")
+			if got := refused.Fields(); !slices.Equal(got, []string{"companyId NOT_FOUND"}) {
+				t.Errorf("%s: %v", at, got)
+			}
+			want(t, other.Do("PATCH", at, `{"companyId":null}`, "If-Match", "*").Want(200), map[string]any{"companyId": nil, "revision": 1.0})
+		}
+		// Who sends back what was read, changed, leaves the hidden name alone.
+		form := map[string]any{"title": "Neu", "companyId": nil, "contactId": contact}
+		want(t, other.Do("PATCH", path, form, "If-Match", "*").Want(200), map[string]any{"title": "Neu", "companyId": nil, "contactId": contact})
+		want(t, owner.Do("GET", path, nil).Want(200), map[string]any{"title": "Neu", "companyId": company, "revision": 2.0})
+		// Naming another company, or clearing by who sees it, does what it says.
+		second := owner.Do("POST", "/companies", `{"name":"Zweite GmbH"}`).Want(201).Text("id")
+		want(t, other.Do("PATCH", path, map[string]any{"companyId": second}, "If-Match", "*").Want(200), map[string]any{"companyId": second})
+		want(t, owner.Do("PATCH", path, `{"companyId":null}`, "If-Match", "*").Want(200), map[string]any{"companyId": nil, "revision": 4.0})
+	})
+}
+
+// A stored answer with a record that others make is not repeated to who sees
+// the record no longer.
+func TestReplayToWhoLostSight(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		owner, other := o.As(access.Member), o.As(access.Member)
+		path := "/tasks/" + owner.Do("POST", "/tasks", `{"title":"a"}`).Want(201).Text("id")
+		complete := func() *apitest.Answer {
+			return other.Do("POST", path+"/complete", nil, "Idempotency-Key", "complete-1")
+		}
+		first := complete().Want(200)
+		owner.Do("PATCH", path, `{"title":"Geheim"}`, "If-Match", "*").Want(200)
+		if again := complete().Want(200); string(again.Body) != string(first.Body) || again.Header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("the replay is %s", again.Body)
+		}
+		owner.Do("PATCH", path, `{"visibility":"private"}`, "If-Match", "*").Want(200)
+		if refused := complete().Want(404, "NOT_FOUND"); refused.Header.Get("Idempotent-Replayed") != "" {
+			t.Error("a refusal is marked as a replay")
+		}
+		owner.Do("PATCH", path, `{"visibility":"organization"}`, "If-Match", "*").Want(200)
+		complete().Want(200)
+		owner.Do("DELETE", path, nil, "If-Match", "*").Want(204)
+		complete().Want(404, "NOT_FOUND")
+	})
+}
+
 func TestRules(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
