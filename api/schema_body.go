@@ -238,7 +238,7 @@ func (r *rules) fields(o *operationRules, raw []byte, invalid *jsonschema.Valida
 	if len(c.fields) < 2 {
 		return c.fields
 	}
-	at := positions(raw, c.named)
+	at := positions(raw, &c.body)
 	return sortFields(c.fields, func(name string) int {
 		for {
 			if n, found := at[name]; found {
@@ -259,6 +259,7 @@ type collector struct {
 	operation *operationRules
 	fields    []fault.Field
 	named     map[string]bool
+	body      place // with the same names
 }
 
 func (c *collector) add(path []string, code fault.FieldCode, limit any) {
@@ -267,6 +268,8 @@ func (c *collector) add(path []string, code fault.FieldCode, limit any) {
 		return
 	}
 	c.named[name] = true
+	named := c.body.at(path)
+	named.named, named.name = true, shown(name)
 	c.fields = append(c.fields, fault.Field{Name: shown(name), Code: code, Limit: limit})
 }
 
@@ -465,40 +468,61 @@ func index(token string) bool {
 	return token != "" && len(token) < 10
 }
 
-// positions returns where the named members stand in a body that is valid
-// JSON, counted in values.
-func positions(raw []byte, named map[string]bool) map[string]int {
-	at := make(map[string]int, len(named))
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
-	n := 0
-	var walk func(path []string)
-	walk = func(path []string) {
-		n++
-		if name := dotted(path); named[name] {
-			at[shown(name)] = n
+// place is a value of a body that a problem names, or that holds one.
+type place struct {
+	named  bool   // and not only on the way to one that is
+	name   string // as the problem writes it
+	within map[string]*place
+}
+
+// at returns the place of a path below p.
+func (p *place) at(path []string) *place {
+	for _, token := range path {
+		next := p.within[token]
+		if next == nil {
+			next = new(place)
+			if p.within == nil {
+				p.within = map[string]*place{}
+			}
+			p.within[token] = next
 		}
-		token, err := d.ReadToken()
-		if err != nil {
+		p = next
+	}
+	return p
+}
+
+// positions returns where the named places stand in a body that is valid JSON,
+// as numbers that grow along it. It looks at each byte once, and into values
+// only that hold a named one.
+func positions(raw []byte, body *place) map[string]int {
+	at := map[string]int{}
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	var walk func(*place)
+	walk = func(p *place) {
+		if p != nil && p.named {
+			at[p.name] = len(at)
+		}
+		kind := d.PeekKind()
+		if p == nil || p.within == nil || kind != '{' && kind != '[' {
+			_ = d.SkipValue()
 			return
 		}
-		for i := 0; d.PeekKind() != 0; i++ {
-			switch {
-			case token.Kind() == '{' && d.PeekKind() != '}':
-				name, err := d.ReadToken()
-				if err != nil {
-					return
-				}
-				walk(append(path, name.String()))
-			case token.Kind() == '[' && d.PeekKind() != ']':
-				walk(append(path, strconv.Itoa(i)))
-			default:
-				if token.Kind() == '{' || token.Kind() == '[' {
-					_, _ = d.ReadToken()
-				}
+		_, _ = d.ReadToken()
+		for i := 0; ; i++ {
+			switch next := d.PeekKind(); {
+			case next == 0:
 				return
+			case next == '}' || next == ']':
+				_, _ = d.ReadToken()
+				return
+			case kind == '{':
+				name, _ := d.ReadToken()
+				walk(p.within[name.String()])
+			default:
+				walk(p.within[strconv.Itoa(i)])
 			}
 		}
 	}
-	walk(nil)
+	walk(body)
 	return at
 }
