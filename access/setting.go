@@ -22,3 +22,10 @@ func PutSetting(ctx context.Context, tx db.Tx, name, value string) error {
 	_, err := tx.Exec(ctx, upsertSetting, name, value)
 	return err
 }
+
+// ClaimSetting sets a setting that was never set, or is empty, and returns what
+// it is from now on: of several that claim it at once all get the first one's.
+func ClaimSetting(ctx context.Context, tx db.Tx, name, value string) (string, error) {
+	err := tx.QueryRow(ctx, claimSetting, name, value).Scan(&value)
+	return value, err
+}

@@ -38,6 +38,8 @@ const (
 	selectSetting = `select value from settings where name = $1`
 	upsertSetting = `insert into settings (name, value) values ($1, $2)
 		on conflict (name) do update set value = excluded.value`
+	claimSetting = `insert into settings (name, value) values ($1, $2) on conflict (name)
+		do update set value = case when settings.value = '' then excluded.value else settings.value end returning value`
 )
 
 // The statements of administration.

@@ -70,6 +70,27 @@ func Restore(ctx context.Context, from, url string, force bool) (aside string, e
 	return aside, nil
 }
 
+// checkEngine refuses a backup of the other engine, by how the file begins.
+// It must not be called for a SQLite data base that this process has open.
+func checkEngine(from string, postgres bool) error {
+	file, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	head := make([]byte, 16)
+	n, _ := io.ReadFull(file, head) // a shorter file is of neither
+	switch begin := string(head[:n]); {
+	case postgres && strings.HasPrefix(begin, sqliteHead):
+		return fmt.Errorf("%s is a copy of an SQLite database: restore it into a data folder, without --database-url, and then move it with kartei copy", from)
+	case !postgres && strings.HasPrefix(begin, "PGDMP"):
+		return fmt.Errorf("%s is an archive of pg_dump: name the PostgreSQL database that it goes into, with --database-url postgres://USER@HOST/NAME", from)
+	case !postgres && !strings.HasPrefix(begin, sqliteHead):
+		return fmt.Errorf("%s is not an SQLite database", from)
+	}
+	return nil
+}
+
 // backup copies the data base as it is at this moment. The copy is compact: it
 // is written row by row, not page by page.
 func (d *liteDB) backup(path string) error {
@@ -151,6 +172,9 @@ func restoreSQLite(from, path string, force bool) (aside string, err error) {
 	defer lock.release()
 	if err := mustNotExist(path); err != nil && !force {
 		return "", fmt.Errorf("%w: %w", ErrExists, err)
+	}
+	if err := checkEngine(from, false); err != nil {
+		return "", err
 	}
 	draft, err := copyFile(from, filepath.Dir(path))
 	if draft != "" {

@@ -194,4 +194,14 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	if _, err := db.Restore(ctx, good, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false); err != nil {
 		t.Errorf("the good one: %v", err)
 	}
+	// Who restores in a hurry is told which engine the file belongs to.
+	archive := write("archive", append([]byte("PGDMP"), content[:4096]...))
+	_, err = db.Restore(ctx, archive, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false)
+	if err == nil || !strings.Contains(err.Error(), archive+" is an archive of pg_dump") || !strings.Contains(err.Error(), "--database-url postgres://") {
+		t.Errorf("an archive of PostgreSQL into SQLite: %v", err)
+	}
+	_, err = db.Restore(ctx, good, "postgres://nobody@127.0.0.1:1/none", false)
+	if err == nil || !strings.Contains(err.Error(), good+" is a copy of an SQLite database") || !strings.Contains(err.Error(), "kartei copy") {
+		t.Errorf("a copy of SQLite into PostgreSQL: %v", err)
+	}
 }

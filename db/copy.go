@@ -18,7 +18,7 @@ var NotCopied = map[string]string{
 
 // ErrOtherInstance is returned, wrapped, where the target of a Copy has data
 // that the source did not give it.
-var ErrOtherInstance = errors.New("the target has data of its own")
+var ErrOtherInstance = errors.New("the target is not empty: it holds a finished copy, or another instance")
 
 // ErrUnfinishedCopy is returned by CheckCopied.
 var ErrUnfinishedCopy = errors.New("the database is a copy that was not finished: repeat kartei copy")
@@ -200,14 +200,16 @@ func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, erro
 			return err
 		}
 		for _, t := range tables {
-			if t.Name == "generations" { // the migrations fill it
-				tx.Queue("delete from generations")
+			// The migrations fill the one; a server that only was started on the
+			// empty target leaves its master key's fingerprint in the other.
+			if t.Name == "generations" || t.Name == "settings" {
+				tx.Queue("delete from " + t.Name)
 				continue
 			}
 			var one int
 			err := tx.QueryRow(ctx, "select 1 from "+t.Name+" limit 1").Scan(&one)
 			if err == nil {
-				return fmt.Errorf("db: %w: rows in %s", ErrOtherInstance, t.Name)
+				return fmt.Errorf("db: %w (there are rows in %s)", ErrOtherInstance, t.Name)
 			}
 			if !errors.Is(err, ErrNoRows) {
 				return err

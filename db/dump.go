@@ -20,7 +20,7 @@ func (d *pgDB) dump(ctx context.Context, path string) error {
 
 // restorePostgres fills the data base from an archive, in one transaction.
 func restorePostgres(ctx context.Context, from, url string, force bool) error {
-	if _, err := os.Stat(from); err != nil {
+	if err := checkEngine(from, true); err != nil {
 		return err
 	}
 	conn, err := pgx.Connect(ctx, url)

@@ -285,6 +285,9 @@ func (d *liteDB) closeAll() error {
 	return errors.Join(errs...)
 }
 
+// sqliteHead is how every SQLite file begins.
+const sqliteHead = "SQLite format 3\x00"
+
 // isSQLite reports whether the file begins like a SQLite data base. It must
 // not be called for one that this process has open.
 func isSQLite(path string) (bool, error) {
@@ -295,5 +298,5 @@ func isSQLite(path string) (bool, error) {
 	defer file.Close()
 	head := make([]byte, 16)
 	n, _ := file.Read(head)
-	return strings.HasPrefix(string(head[:n]), "SQLite format 3\x00"), nil
+	return strings.HasPrefix(string(head[:n]), sqliteHead), nil
 }

@@ -78,7 +78,8 @@ func TestBackupOfPostgres(t *testing.T) {
 			missing(t, tool+" is not installed")
 		}
 	}
-	store := []string{"--data-dir", t.TempDir(), "--database-url", url}
+	dir := t.TempDir()
+	store := []string{"--data-dir", dir, "--database-url", url}
 	s := teller{t, start(t, append([]string{"serve"}, store...)...), found(t, store...).Key}
 	for i := range 5 {
 		s.call("POST", "/contacts", fmt.Sprintf(`{"lastName":"Nr. %d"}`, i), 201, "", "Idempotency-Key", fmt.Sprint(i))
@@ -92,7 +93,12 @@ func TestBackupOfPostgres(t *testing.T) {
 	}
 	elsewhere := []string{"--data-dir", t.TempDir(), "--database-url", empty}
 	kartei(t, append([]string{"restore", copied}, elsewhere...)...)
-	other := teller{t, start(t, append([]string{"serve"}, elsewhere...)...), s.key}
+	// Without the master key nobody serves the copy unawares.
+	serve := append([]string{"serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"}, elsewhere...)
+	if _, errs, status := try(t, serve...); status != 1 || !strings.Contains(errs, "another master key") || !strings.Contains(errs, "--master-key-file") {
+		t.Errorf("without the master key: exit %d %s", status, errs)
+	}
+	other := teller{t, start(t, append([]string{"serve", "--master-key-file", filepath.Join(dir, "master.key")}, elsewhere...)...), s.key}
 	if after := other.call("GET", "/contacts", "", 200, ""); !bytes.Equal(after.Body, before.Body) {
 		t.Errorf("the copy has\n%s\nnot\n%s", after.Body, before.Body)
 	}
@@ -157,6 +163,11 @@ func backup(t *testing.T, s teller, office office, on func(...string) []string) 
 
 	elsewhere := t.TempDir()
 	kartei(t, "restore", copied, "--data-dir", elsewhere)
+	// The master key was lost with the machine.
+	if _, errs, status := try(t, "serve", "--data-dir", elsewhere, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"); status != 1 || !strings.Contains(errs, "master-key forget") {
+		t.Errorf("without the master key: exit %d %s", status, errs)
+	}
+	kartei(t, "master-key", "forget", "--data-dir", elsewhere)
 	other := teller{t, start(t, "serve", "--data-dir", elsewhere), office.Key}
 	after := pageOf(t, other.call("GET", "/contacts?limit=100&sort=updatedAt", "", 200, ""))
 	for i, want := range before.Data {

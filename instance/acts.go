@@ -63,6 +63,7 @@ func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Act
 	a["log.versions"] = admin.Do(log.VersionsAct)
 	a["pause"] = admin.Do(pauseAct(d, pause, true))
 	a["resume"] = admin.Do(pauseAct(d, pause, false))
+	a["master-key.forget"] = admin.Do(forgetMasterKey(d))
 	a["backup"] = admin.Do(func(ctx context.Context, in BackupInput) (BackupOutput, error) { return backup(ctx, d, in) })
 	return a
 }

@@ -215,6 +215,9 @@ func (i *Instance) migrate(ctx context.Context) error {
 	if err := db.CheckCopied(ctx, i.DB); err != nil {
 		return err
 	}
+	if err := i.checkMasterKey(ctx); err != nil {
+		return err
+	}
 	if err := i.limits.Start(ctx); err != nil {
 		return err
 	}

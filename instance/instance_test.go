@@ -235,7 +235,9 @@ func TestBackupAct(t *testing.T) {
 	if _, err := db.Restore(context.Background(), file, "sqlite:"+filepath.Join(other, "kartei.db"), false); err != nil {
 		t.Fatal(err)
 	}
-	list, err := begin(t, configOf(other)).Directory.ListOrganizations(context.Background(), access.Page{})
+	restored := configOf(other)
+	restored.Server.MasterKeyFile = config.File(filepath.Join(dir, "master.key"))
+	list, err := begin(t, restored).Directory.ListOrganizations(context.Background(), access.Page{})
 	if err != nil || len(list.Data) != 2 {
 		t.Errorf("%d organizations, %v", len(list.Data), err)
 	}

@@ -33,7 +33,7 @@ func (c *copyCmd) Run(ctx context.Context, g *Globals) (err error) {
 		return usageError{errors.New("--from and --to are the same database")}
 	}
 	if err := instance.CheckData(&config.Store{DatabaseURL: c.From}); err != nil {
-		return fmt.Errorf("--from: %w", err)
+		return fmt.Errorf("--from: %w in %s", err, c.From.Redacted())
 	}
 	from, err := openCopy(ctx, c.From)
 	if err != nil {

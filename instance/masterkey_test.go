@@ -1,0 +1,97 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"kartei/config"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/masterkey"
+)
+
+// A server that comes with another master key than the data base's does not
+// start, and leaves no key behind that it made for nothing.
+func TestAnotherMasterKeyIsRefused(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		with := func(dir string) Config {
+			c := configOf(dir)
+			c.Store.DatabaseURL = config.DatabaseURL(url)
+			return c
+		}
+		first, other := t.TempDir(), t.TempDir()
+		end(t, begin(t, with(first)))
+		_, err := Start(context.Background(), with(other))
+		if !errors.Is(err, ErrOtherMasterKey) || !strings.Contains(err.Error(), "--master-key-file") || !strings.Contains(err.Error(), "master-key forget") {
+			t.Fatalf("with a key of its own: %v", err)
+		}
+		if _, err := os.Stat(filepath.Join(other, "master.key")); !os.IsNotExist(err) {
+			t.Errorf("the useless key stayed: %v", err)
+		}
+		right := with(other)
+		right.Server.MasterKeyFile = config.File(filepath.Join(first, "master.key"))
+		end(t, begin(t, right))
+
+		named := filepath.Join(t.TempDir(), "k")
+		if _, _, err := masterkey.LoadOrCreate(named); err != nil {
+			t.Fatal(err)
+		}
+		wrong := with(other)
+		wrong.Server.MasterKeyFile = config.File(named)
+		if _, err := Start(context.Background(), wrong); !errors.Is(err, ErrOtherMasterKey) {
+			t.Errorf("with another key in a file: %v", err)
+		}
+		if _, err := os.Stat(named); err != nil {
+			t.Errorf("somebody's key was removed: %v", err)
+		}
+
+		acts, done, err := OpenActs(context.Background(), &wrong.Store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = acts.Call(context.Background(), "master-key.forget", Nothing{}, nil)
+		done()
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(t, begin(t, wrong))
+		if _, err := Start(context.Background(), right); !errors.Is(err, ErrOtherMasterKey) {
+			t.Errorf("with the key that was given up: %v", err)
+		}
+	})
+}
+
+// Of five that come at once to a new data base with keys of their own, one stays.
+func TestOneMasterKeyWins(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		keys, errs := make([]*masterkey.Key, 5), make([]error, 5)
+		var ground sync.WaitGroup
+		for i := range keys {
+			keys[i] = masterkey.New()
+			ground.Go(func() { errs[i] = CheckMasterKey(t.Context(), d, keys[i]) })
+		}
+		ground.Wait()
+		won := -1
+		for i, err := range errs {
+			switch {
+			case err == nil && won < 0:
+				won = i
+			case err == nil:
+				t.Errorf("%d and %d were both accepted", won, i)
+			case !errors.Is(err, ErrOtherMasterKey):
+				t.Error(err)
+			}
+		}
+		if won < 0 {
+			t.Fatal("nobody was accepted")
+		}
+		if err := CheckMasterKey(t.Context(), d, keys[won]); err != nil {
+			t.Errorf("later: %v", err)
+		}
+	})
+}
