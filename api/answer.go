@@ -133,7 +133,7 @@ func setFaultHeaders(c *call, f *fault.Fault, set func(name, value string)) {
 func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	e := requestlog.Entry{
 		At: c.now, RequestID: c.id, Operation: c.operation(), Method: known(c.Method), Status: status, Code: code,
-		Duration: a.clock.Now().Sub(c.begun), Address: c.Address,
+		Duration: a.clock.Now().Sub(c.begun), Address: c.Address, Unpaid: !c.paid,
 	}
 	switch {
 	case c.actor != nil:

@@ -20,6 +20,7 @@ func limits(a *API, ctx context.Context, c *call) error {
 		return err
 	}
 	if len(c.decision.Violated) == 0 {
+		c.paid = true
 		return nil
 	}
 	code := fault.RateLimited

@@ -455,3 +455,23 @@ func TestRateLimitTells(t *testing.T) {
 		}
 	}
 }
+
+// Calls that are refused before they are charged do not fill the log; those
+// that are charged are all there.
+func TestWhoDoesNotPayIsLoggedLess(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	stranger := &apitest.Client{Office: o}
+	for range 700 {
+		stranger.Do("GET", "/contacts", nil).Want(401)
+	}
+	if got := o.Log.Thinned(); got != 100 {
+		t.Errorf("%d of 700 calls without a key are left out, want 100", got)
+	}
+	c := o.As(access.Member)
+	for range 700 {
+		c.Do("GET", "/contacts/con_"+strings.Repeat("0", 26), nil).Want(404)
+	}
+	if got := o.Log.Thinned(); got != 100 {
+		t.Errorf("%d paid calls are left out", got-100)
+	}
+}

@@ -88,6 +88,7 @@ type call struct {
 	rules    *rules
 	charged  limit.Charge // limits
 	decision limit.Decision
+	paid     bool
 	returned int // answer: records
 	statuses [8]limit.Status
 

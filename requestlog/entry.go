@@ -44,6 +44,9 @@ type Entry struct {
 	// Version is that of the API in which the call was answered, empty where
 	// the call did not get so far.
 	Version string
+	// Unpaid says that the call was refused before it was charged. Of such
+	// calls only so many are kept; the mark itself is not.
+	Unpaid bool
 }
 
 // Statuses is a range of HTTP statuses, both ends included. The zero value is

@@ -36,6 +36,8 @@ type Log struct {
 	clock   clock.Clock
 	entries chan Entry
 	dropped atomic.Uint64
+	thinner *thinner
+	thinned atomic.Uint64
 
 	mu     sync.RWMutex // held for reading while an entry is handed over
 	closed bool
@@ -48,6 +50,7 @@ func New(d db.DB, c clock.Clock) *Log {
 	l := &Log{
 		Reader: Reader{d}, clock: c,
 		entries: make(chan Entry, Waiting),
+		thinner: newThinner(),
 		done:    make(chan struct{}),
 		flush:   make(chan chan struct{}),
 	}
@@ -58,8 +61,13 @@ func New(d db.DB, c clock.Clock) *Log {
 // Add hands over an entry and never waits: when the writer is so far behind
 // that Waiting entries wait, or the log is closed, the entry is dropped and
 // counted. Calls of nobody in particular, which cost their sender nothing, get
-// half of that: so a flood of them hides no call of a key.
+// half of that: so a flood of them hides no call of a key. Of unpaid calls that
+// come too fast some are left out and counted (see thinner).
 func (l *Log) Add(e Entry) {
+	if !l.thinner.keeps(&e) {
+		l.thinned.Add(1)
+		return
+	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if l.closed || e.Organization == Nobody && len(l.entries) >= Waiting/2 {
@@ -75,6 +83,9 @@ func (l *Log) Add(e Entry) {
 
 // Dropped returns how many entries were not written since the start.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
+
+// Thinned returns how many entries of unpaid calls were left out since the start.
+func (l *Log) Thinned() uint64 { return l.thinned.Load() }
 
 // Waits returns how many entries wait to be written.
 func (l *Log) Waits() int { return len(l.entries) }

@@ -425,3 +425,46 @@ func BenchmarkWrite(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// Refused calls that cost nothing fill no disk: so many are kept of a sender,
+// and of all strangers; those of who paid are all kept.
+func TestUnpaidCallsAreThinned(t *testing.T) {
+	unpaid := func(key string, from string, at clock.Micros) requestlog.Entry {
+		e := call(requestlog.Nobody, 0, 404)
+		e.KeyID, e.Address, e.At, e.Unpaid = key, netip.MustParseAddr(from), at, true
+		return e
+	}
+	kept := func(l *requestlog.Log, e requestlog.Entry, n int) int {
+		before := l.Thinned()
+		for range n {
+			l.Add(e)
+		}
+		return n - int(l.Thinned()-before)
+	}
+	l := open(t, dbtest.SQLite(t), clock.NewFake(start))
+	for _, step := range []struct {
+		what string
+		e    requestlog.Entry
+		want int
+	}{
+		{"an address", unpaid("", "203.0.113.7", noon), 600},
+		{"the same at once", unpaid("", "203.0.113.7", noon), 0},
+		{"another address", unpaid("", "203.0.113.8", noon), 600},
+		{"a network of IPv6", unpaid("", "2001:db8::1", noon), 600},
+		{"the same network", unpaid("", "2001:db8::2", noon), 0},
+		{"a key from the same address", unpaid("key_a", "203.0.113.7", noon), 600},
+		{"the address, a minute later", unpaid("", "203.0.113.7", noon.Add(time.Minute)), 60},
+		{"who paid", call(1, 0, 422), 1000},
+	} {
+		if got := kept(l, step.e, 1000); got != step.want {
+			t.Errorf("%s: %d of 1000 are kept, want %d", step.what, got, step.want)
+		}
+	}
+	strangers := 0
+	for i := range 100 {
+		strangers += kept(l, unpaid("", fmt.Sprintf("198.51.100.%d", i), noon.Add(time.Minute)), 300)
+	}
+	if want := 10_000 - 3*600 - 60 + 5*60; strangers != want {
+		t.Errorf("%d of 30,000 strangers' calls are kept, want %d", strangers, want)
+	}
+}

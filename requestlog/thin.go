@@ -1,0 +1,89 @@
+package requestlog
+
+import (
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Calls that are refused before they are charged cost their sender nothing, so
+// what they leave behind is bounded: with these numbers at most some 4 GB in the
+// 30 days of the log from strangers, and 1 GB from one key.
+const (
+	// senderRate is how many entries a second are kept of one key, or of one
+	// address without any, and senderBurst how many at once.
+	senderRate, senderBurst = 1, 600
+	// strangerRate and strangerBurst bound those of all addresses together.
+	strangerRate, strangerBurst = 5, 10_000
+	// senders is how many keys and addresses are remembered. Beyond that some
+	// other one is forgotten, and begins anew.
+	senders = 10_000
+)
+
+// thinner decides which entries of unpaid calls are kept.
+type thinner struct {
+	mu        sync.Mutex
+	strangers *rate.Limiter
+	bySender  map[string]*rate.Limiter
+	told      rate.Sometimes
+}
+
+func newThinner() *thinner {
+	return &thinner{
+		strangers: rate.NewLimiter(strangerRate, strangerBurst),
+		bySender:  make(map[string]*rate.Limiter),
+		told:      rate.Sometimes{Interval: time.Minute},
+	}
+}
+
+// keeps reports whether an entry is kept.
+func (t *thinner) keeps(e *Entry) bool {
+	if !e.Unpaid {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := e.At.Time()
+	if t.sender(e).AllowN(at, 1) && (e.KeyID != "" || t.strangers.AllowN(at, 1)) {
+		return true
+	}
+	t.told.Do(func() {
+		slog.Warn("request log: refused calls come so fast that some are not kept; told at most once a minute",
+			"organization", e.Organization, "key", e.KidShort, "code", e.Code)
+	})
+	return false
+}
+
+func (t *thinner) sender(e *Entry) *rate.Limiter {
+	name := e.KeyID
+	if name == "" {
+		name = source(e.Address)
+	}
+	l, known := t.bySender[name]
+	if !known {
+		if len(t.bySender) >= senders {
+			for other := range t.bySender {
+				delete(t.bySender, other)
+				break
+			}
+		}
+		l = rate.NewLimiter(senderRate, senderBurst)
+		t.bySender[name] = l
+	}
+	return l
+}
+
+// source is what counts as one address: of IPv6 the /64, all of which one
+// customer can use at will.
+func source(a netip.Addr) string {
+	a = a.Unmap()
+	if a.Is6() {
+		if p, err := a.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}
