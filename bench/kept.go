@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -63,6 +65,9 @@ func (k *kept) ensure(ctx context.Context, root string, n int) (string, error) {
 	if err := k.create(ctx, name); err != nil {
 		return "", err
 	}
+	if err := copyKey(keptIn(root, n), dir); err != nil {
+		return "", err
+	}
 	say("%s contacts: copying to PostgreSQL", number(float64(n)))
 	if err := copyOffice(ctx, database(keptIn(root, n)), address); err != nil {
 		return "", err
@@ -72,6 +77,15 @@ func (k *kept) ensure(ctx context.Context, root string, n int) (string, error) {
 		return "", err
 	}
 	return address, os.WriteFile(filepath.Join(dir, "bench.json"), b, 0o600)
+}
+
+// copyKey copies the master key that the data base may have been used with.
+func copyKey(from, to string) error {
+	err := copyFile(filepath.Join(from, "master.key"), filepath.Join(to, "master.key"))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
 }
 
 // create makes a data base unless an earlier run, broken off, made it.
