@@ -46,6 +46,8 @@ type result struct {
 	// of the load generator, both in microseconds and warm-up included.
 	CPU    float64 `json:"cpu,omitempty"`
 	Client float64 `json:"client,omitempty"`
+	// Database is that of the PostgreSQL server, in microseconds too.
+	Database float64 `json:"database,omitempty"`
 	// Sent counts the answers of the warm-up too.
 	Sent int `json:"sent"`
 }

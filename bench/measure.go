@@ -34,6 +34,7 @@ type bench struct {
 type place struct {
 	*office
 	*server
+	database int // as in target
 }
 
 // series is one measurement that every round repeats.
@@ -95,7 +96,7 @@ func (b *bench) open(ctx context.Context, records int) (*place, error) {
 		return nil, err
 	}
 	b.servers = append(b.servers, s)
-	return &place{o, s}, o.warm()
+	return &place{o, s, 0}, o.warm()
 }
 
 func (b *bench) helper(ctx context.Context, role string) (*helper, error) {
@@ -111,6 +112,8 @@ type target struct {
 	address string
 	pid     int
 	place   *place // nil for a bare server
+	// database is the process of the PostgreSQL server; 0 on SQLite.
+	database int
 }
 
 // bare starts a bare server.
@@ -123,7 +126,7 @@ func (b *bench) bare(ctx context.Context, a answer) (target, error) {
 	return t, h.ask(a, &t.address)
 }
 
-func (p *place) target() target { return target{p.address, p.command.Process.Pid, p} }
+func (p *place) target() target { return target{p.address, p.command.Process.Pid, p, p.database} }
 
 // end ends every process and removes the copies of the data. It may be called again.
 func (b *bench) end() {
@@ -245,8 +248,8 @@ func (b *bench) round(ctx context.Context, n int) error {
 			return fmt.Errorf("%s: %s", s.name, r.Failure)
 		}
 		b.results[s.name] = append(b.results[s.name], r)
-		say("%d/%d %-38s %8.0f/s   p50 %7.2f ms   p99 %7.2f ms   cpu %6.0f us   client %4.0f us",
-			n+1, b.runs, s.name, r.PerSecond, r.P50, r.P99, r.CPU, r.Client)
+		say("%d/%d %-38s %8.0f/s   p50 %7.2f ms   p99 %7.2f ms   cpu %6.0f us   database %4.0f us   client %4.0f us",
+			n+1, b.runs, s.name, r.PerSecond, r.P50, r.P99, r.CPU, r.Database, r.Client)
 	}
 	if b.large != nil {
 		b.memory = append(b.memory, b.large.memory.take())
@@ -262,9 +265,15 @@ func (b *bench) measure(s series, n int) (r result, err error) {
 		}
 		defer func() { err = errors.Join(err, s.of.place.profile("")) }()
 	}
-	before := used(s.of.pid)
+	server, database := used(s.of.pid), time.Duration(0)
+	if s.of.database != 0 {
+		database = usedWithChildren(s.of.database)
+	}
 	r, err = s.run()
-	r.CPU = perAnswer(used(s.of.pid)-before, r)
+	r.CPU = perAnswer(used(s.of.pid)-server, r)
+	if s.of.database != 0 {
+		r.Database = perAnswer(usedWithChildren(s.of.database)-database, r)
+	}
 	return r, err
 }
 

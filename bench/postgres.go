@@ -20,6 +20,8 @@ import (
 	"kartei/contact"
 	"kartei/db"
 	"kartei/dbtest"
+	"kartei/fault"
+	"kartei/id"
 	"kartei/sample"
 
 	"github.com/jackc/pgx/v5"
@@ -105,6 +107,8 @@ type onPostgres struct {
 	keys    []string
 	numbers []int64
 	member  string // the large one's, whose key is first
+	// selects is the statement of GET /contacts/{id}.
+	selects string
 }
 
 // fill makes the office with its contacts and the others without any.
@@ -135,6 +139,9 @@ func (p *onPostgres) fill(ctx context.Context) error {
 		return err
 	}
 	services := &app.Services{Families: api.Families}
+	if p.selects, err = selectsContact(ctx, p.server.URL(), &app.Call{Actor: actor, Services: services}); err != nil {
+		return err
+	}
 	for batch := range batches(newPeople([]string{made.Users[1]}), templates) {
 		err := d.WriteIn(ctx, actor.Org(), func(tx db.Tx) error {
 			call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
@@ -155,6 +162,24 @@ func (p *onPostgres) fill(ctx context.Context) error {
 		}
 	}
 	return p.copies(ctx)
+}
+
+// selectsContact returns the statement by which a contact is read.
+func selectsContact(ctx context.Context, url string, call *app.Call) (statement string, err error) {
+	d, err := db.Open(ctx, url, db.Options{Stated: func(query string) { statement = query }})
+	if err != nil {
+		return "", err
+	}
+	defer d.Close()
+	err = d.Read(ctx, func(tx db.Tx) error {
+		call.Tx = tx
+		_, err := contact.Contacts.Get(ctx, call, app.ByID{ID: id.New(id.Contact)})
+		if fault.From(err).Code == fault.NotFound {
+			return nil
+		}
+		return err
+	})
+	return statement, err
 }
 
 // office makes one more organization.
@@ -246,10 +271,8 @@ func (p *onPostgres) scripts(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(ctx)
-	read := fmt.Sprintf(`\set n random(1, %d)
-select id, revision, created_at, updated_at, deleted, shape, content, owner_id, audience from contacts
-where organization = %d and id = %s and deleted = false and audience in ('', '%s');
-`, p.records, p.numbers[0], fmt.Sprintf(numbered, ":n"), p.member)
+	read := fmt.Sprintf("\\set n random(1, %d)\n%s;\n", p.records, strings.NewReplacer(
+		"$1", fmt.Sprint(p.numbers[0]), "$2", fmt.Sprintf(numbered, ":n"), "$3", "'"+p.member+"'").Replace(p.selects))
 	if err := os.WriteFile(filepath.Join(p.dir, "select.sql"), []byte(read), 0o644); err != nil {
 		return err
 	}
@@ -303,16 +326,16 @@ func (p *onPostgres) writeScript(ctx context.Context, conn *pgx.Conn, file, orga
 
 // plan puts what is compared side by side.
 func (p *onPostgres) plan(ctx context.Context, s *server) error {
-	place := func(i int) *place { return &place{&office{key: p.keys[i]}, s} }
-	of := target{s.address, s.command.Process.Pid, place(0)}
+	at := func(i int) *place { return &place{&office{key: p.keys[i]}, s, p.server.Pid()} }
+	of := at(0).target()
 	var gets, many, one []string
 	for i := range 20_000 {
 		id := fmt.Sprintf("con_0%025d", 1+i*p.records/20_000)
-		gets = append(gets, place(0).get("/contacts/"+id))
+		gets = append(gets, at(0).get("/contacts/"+id))
 	}
 	for i, body := range p.contents {
-		many = append(many, place(1+i%pgOffices).post(body))
-		one = append(one, place(1).post(body))
+		many = append(many, at(1+i%pgOffices).post(body))
+		one = append(one, at(1).post(body))
 	}
 	p.pgbench(ctx, pgSelect, "select.sql")
 	p.add(pgGet, of, pgClients, gets)

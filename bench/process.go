@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -263,17 +265,40 @@ func anonymous(pid int) float64 {
 	return kib * 1024 / 1e6
 }
 
+// usedWithChildren is used for a process and those that it started: a
+// PostgreSQL server and its connections. Of those that have ended it counts
+// what the parent was told of.
+func usedWithChildren(pid int) time.Duration {
+	sum := used(pid)
+	found, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range found {
+		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if fields := stat(child); len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
+			sum += used(child)
+		}
+	}
+	return sum
+}
+
 // used returns the processor time that a process has taken so far; 0 where the
 // system does not tell. Unlike throughput it is the same on a busy machine.
 func used(pid int) time.Duration {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+	fields := stat(pid)
+	if len(fields) < 13 {
 		return 0
 	}
-	// Fields 14 and 15 of proc(5), in hundredths of a second; the second field
-	// is a name in parentheses.
-	words := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-	user, _ := strconv.Atoi(words[11])
-	system, _ := strconv.Atoi(words[12])
+	// Fields 14 and 15 of proc(5), in hundredths of a second.
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
 	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// stat returns what the system says of a process, from the third field of
+// proc(5) on; the second is a name in parentheses. Nil where it does not tell.
+func stat(pid int) []string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 }

@@ -41,14 +41,14 @@ func (b *bench) onScale(ctx context.Context) (err error) {
 	if b.records <= small {
 		return fmt.Errorf("--scale wants --records above %d", small)
 	}
-	kept := keptOffice
+	kept, database := keptOffice, 0
 	if b.postgres {
 		k, err := startKept(b.data)
 		if err != nil {
 			return err
 		}
 		defer k.Stop()
-		kept = k.office
+		kept, database = k.office, k.Pid()
 		defer b.end() // before its data base
 	}
 	for _, p := range []struct {
@@ -67,7 +67,7 @@ func (b *bench) onScale(ctx context.Context) (err error) {
 			return err
 		}
 		b.servers = append(b.servers, s)
-		*p.place = &place{o, s}
+		*p.place = &place{o, s, database}
 	}
 	if b.load, err = b.helper(ctx, "load"); err != nil {
 		return err

@@ -36,6 +36,7 @@ type cluster struct {
 
 // process is one run of the server.
 type process struct {
+	pid   int
 	halt  chan os.Signal
 	ended chan struct{}
 }
@@ -274,6 +275,7 @@ func (c *cluster) start() error {
 	if err := <-running; err != nil {
 		return fmt.Errorf("dbtest: %w", err)
 	}
+	p.pid = cmd.Process.Pid
 	c.running = p
 	ready := make(chan error, 1)
 	go func() {

@@ -58,6 +58,15 @@ func (s *Server) URL() string { return s.c.url }
 // Dir is the server's folder; who owns it runs the server.
 func (s *Server) Dir() string { return s.c.dir }
 
+// Pid is the number of the server's process, the parent of its connections'; 0
+// while it is stopped.
+func (s *Server) Pid() int {
+	if s.c.running == nil {
+		return 0
+	}
+	return s.c.running.pid
+}
+
 // Programs is the folder of PostgreSQL's programs.
 func (s *Server) Programs() string { return s.c.bin }
 
