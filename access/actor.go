@@ -117,5 +117,8 @@ func (a *Actor) May(scope string) bool {
 	return found
 }
 
+// OnlyReads reports whether the organization's level lets only reading through.
+func (a *Actor) OnlyReads() bool { return a.organization.Level == Read }
+
 // SeesAll reports whether private records of others are visible to the actor.
 func (a *Actor) SeesAll() bool { return a.role == Admin }

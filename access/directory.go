@@ -265,9 +265,14 @@ func (d *Directory) refuse(reason Reason, cred *credential, from netip.Addr, now
 
 func throttled(left time.Duration) error {
 	return &fault.Fault{
-		Code: fault.RateLimited, RetryAfter: left,
+		Code: fault.RateLimited, RetryAfter: left, Detail: &guesses,
 		Reason: string(Throttled), Cause: &Refusal{Reason: Throttled},
 	}
+}
+
+var guesses = fault.Text{
+	DE: "Von dieser Adresse kamen in kurzer Zeit zu viele ungültige Zugangsdaten; bis die Wartezeit um ist, werden keine weiteren geprüft. Ein Limit des Schlüssels ist das nicht: Prüfen Sie den Schlüssel.",
+	EN: "Too many invalid credentials came from this address in a short time; no more are examined until the wait is over. This is no limit of the key: check the key.",
 }
 
 // vouched reports whether the key was used from this address within the last

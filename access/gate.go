@@ -11,15 +11,28 @@ import "kartei/fault"
 func (a *Actor) Gate() error {
 	o := &a.organization
 	switch {
-	case !o.moduleReady():
+	case !o.ModuleOn:
 		return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(ModuleOff)}
+	case !o.SecrecyDeclared:
+		return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(SecrecyUndeclared), Detail: &undeclared}
 	case o.apiOff():
 		return refused(APIOff, a.key, o.Number)
 	case o.State != Open:
-		return &fault.Fault{Code: fault.Forbidden, Reason: string(OrganizationClosed)}
+		return &fault.Fault{Code: fault.Forbidden, Reason: string(OrganizationClosed), Detail: &closed}
 	}
 	return nil
 }
+
+var (
+	undeclared = fault.Text{
+		DE: "Die Organisation hat noch nicht erklärt, ob sie der beruflichen Schweigepflicht unterliegt. Bis dahin gilt das Modul publicApi als nicht freigeschaltet.",
+		EN: "The organization has not yet declared whether it is bound by professional secrecy. Until then the module publicApi counts as not enabled.",
+	}
+	closed = fault.Text{
+		DE: "Die Organisation ist geschlossen oder zur Löschung vorgesehen.",
+		EN: "The organization is closed or scheduled for deletion.",
+	}
+)
 
 // Emits reports whether the actor's changes are written as events: not while
 // the module is off, when nobody may follow them. Sync by updatedSince finds

@@ -9,7 +9,7 @@ import (
 // Reason says why a caller was refused. It is for the request log and never sent.
 type Reason string
 
-// The reasons. All but the last three are one and the same 401 to the caller.
+// The reasons. All but the last six are one and the same 401 to the caller.
 const (
 	Missing           Reason = "missing"
 	Malformed         Reason = "malformed"
@@ -26,6 +26,9 @@ const (
 
 	Throttled          Reason = "throttled"
 	ModuleOff          Reason = "module_off"
+	SecrecyUndeclared  Reason = "secrecy_undeclared"
+	LevelRead          Reason = "level_read"
+	NoScope            Reason = "scope"
 	OrganizationClosed Reason = "organization_closed"
 )
 

@@ -47,7 +47,7 @@ func (a *API) answer(c *call, err error) *Response {
 	} else if err == errNotModified {
 		r.Status = 304
 	} else {
-		f = fault.From(err)
+		f = c.inWords(fault.From(err))
 		code = string(f.Code)
 		r.Status = f.Code.Status()
 		r.Body = f.AppendProblem(make([]byte, 0, 512), fault.Problem{

@@ -28,7 +28,7 @@ func limits(a *API, ctx context.Context, c *call) error {
 		code = fault.QuotaExhausted
 	}
 	return &fault.Fault{
-		Code: code, RetryAfter: c.decision.RetryAfter,
+		Code: code, RetryAfter: c.decision.RetryAfter, Detail: limited(&c.decision, c.begun),
 		Extra: map[string]any{"violated-policies": c.decision.Violated},
 	}
 }

@@ -59,7 +59,13 @@ var (
 	// families are added within a version, and what the limits say of
 	// themselves is told by other tests.
 	growing = regexp.MustCompile(`"openFamilies":\[[^]]*\]`)
+	// what problems say in words may come to say more; programs go by the code.
+	words = regexp.MustCompile(`"(detail|message)":"([^"\\]|\\.)*"`)
 )
+
+func sameBut(what *regexp.Regexp, a, b string) bool {
+	return what.ReplaceAllString(a, "") == what.ReplaceAllString(b, "")
+}
 
 func newNames() *names {
 	return &names{map[string]string{}, map[string]string{}, map[string]int{}}
@@ -189,7 +195,7 @@ func TestRecordedCalls(t *testing.T) {
 							continue
 						}
 					}
-					if got.Status != want.Status || got.Body != want.Body || !maps.Equal(got.Headers, want.Headers) {
+					if got.Status != want.Status || !sameBut(words, got.Body, want.Body) || !maps.Equal(got.Headers, want.Headers) {
 						t.Errorf("%s %s\nwas %d %v\n%s\nis  %d %v\n%s", r.Method, r.Path, want.Status, want.Headers, want.Body, got.Status, got.Headers, got.Body)
 					}
 				}

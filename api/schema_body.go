@@ -307,12 +307,11 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 	case *kind.Format:
 		c.add(path, fault.InvalidFormat, form(k.Want))
 	case *kind.Pattern:
-		if strings.HasSuffix(k.Want, pattern.IDShape) {
-			// An id of the wrong shape is one of nothing, as in a path.
-			c.add(path, fault.FieldNotFound, nil)
-		} else {
-			c.add(path, fault.InvalidFormat, form(k.Want))
+		code := fault.InvalidFormat
+		if pattern.Prefixes(k.Want) != nil {
+			code = fault.FieldNotFound // an id of the wrong shape is one of nothing, as in a path
 		}
+		c.add(path, code, form(k.Want))
 	case *kind.UniqueItems:
 		c.add(member(path, strconv.Itoa(k.Duplicates[1])), fault.Duplicate, nil)
 	case *kind.AnyOf:
@@ -434,7 +433,18 @@ func form(name string) any {
 	if t, known := expected[name]; known {
 		return t
 	}
+	if prefixes := pattern.Prefixes(name); prefixes != nil {
+		return wantsID(prefixes)
+	}
 	return nil
+}
+
+// wantsID says what an id looks like.
+func wantsID(prefixes []string) fault.Text {
+	return fault.Text{
+		DE: "eine Kennung, die mit " + strings.Join(prefixes, " oder ") + " beginnt und dahinter 26 Zeichen hat",
+		EN: "an id that begins with " + strings.Join(prefixes, " or ") + " and has 26 characters behind that",
+	}
 }
 
 func member(path []string, name string) []string {

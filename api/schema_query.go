@@ -287,11 +287,7 @@ func parseText(rule *parameterRule, text string) (any, *fault.Field) {
 		return nil, &fault.Field{Code: fault.TooLong, Limit: rule.max}
 	}
 	if rule.pattern != nil && !rule.pattern.MatchString(text) {
-		field := fault.Field{Code: fault.InvalidFormat}
-		if form, ok := expected[rule.pattern.String()]; ok {
-			field.Limit = form
-		}
-		return nil, &field
+		return nil, &fault.Field{Code: fault.InvalidFormat, Limit: form(rule.pattern.String())}
 	}
 	return text, nil
 }

@@ -119,6 +119,8 @@ func (f Field) limited(l Language) string {
 		return ""
 	}
 	switch f.Code {
+	case FieldNotFound:
+		return Text{"Das ist keine Kennung eines solchen Datensatzes. Erwartet wird: ", "This is not the id of such a record. Expected: "}.In(l) + words + "."
 	case InvalidFormat:
 		return Text{"Das Format stimmt nicht. Erwartet wird: ", "The format is not valid. Expected: "}.In(l) + words + "."
 	case InvalidType:

@@ -77,6 +77,8 @@ type Decision struct {
 	PolicyHeader string
 	// Violated names the policies that refused the call; empty lets it pass.
 	Violated []string
+	// Locked reports that the key is locked, for as long as RetryAfter says.
+	Locked bool
 	// Quota reports that a day or hour quota refused: QUOTA_EXHAUSTED.
 	Quota bool
 	// RetryAfter is how long a refused caller must wait, in whole seconds:

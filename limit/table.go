@@ -272,7 +272,7 @@ func (t *table) showLock(d *Decision, key *account) {
 		copy(d.Statuses[1:first+1], d.Statuses[:first])
 		d.Statuses[0] = s
 	}
-	d.Violated, d.Quota = []string{"key"}, false
+	d.Violated, d.Quota, d.Locked = []string{"key"}, false, true
 	d.RetryAfter = (rest + time.Second - 1).Truncate(time.Second)
 }
 

@@ -269,7 +269,7 @@ func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P) err
 			return err
 		}
 		if !found {
-			wrong = append(wrong, fault.Field{Name: "ownerId", Code: fault.FieldNotFound})
+			wrong = append(wrong, fault.Field{Name: "ownerId", Code: fault.FieldNotFound, Text: &noPrincipal})
 		}
 	}
 	if len(wrong) > 0 {

@@ -113,33 +113,53 @@ func (k *Kind[T, F, P]) checkReferences(ctx context.Context, c *app.Call, f, bef
 		if name == "" || before != nil && name == textAt(reflect.ValueOf(before).Elem(), r.member) {
 			continue
 		}
-		found, err := visible(ctx, c, r, name)
+		found, why, err := visible(ctx, c, r, name)
 		if err != nil {
 			return nil, err
 		}
 		if !found {
-			wrong = append(wrong, fault.Field{Name: r.field, Code: fault.FieldNotFound})
+			wrong = append(wrong, fault.Field{Name: r.field, Code: fault.FieldNotFound, Text: why})
 		}
 	}
 	return wrong, nil
 }
 
 // visible reports whether a reference names a record of its family that the
-// actor sees.
-func visible(ctx context.Context, c *app.Call, r reference, name string) (bool, error) {
+// actor sees. Where no record of the family can be named, whichever it is, why
+// says so; it tells nothing of a record.
+func visible(ctx context.Context, c *app.Call, r reference, name string) (found bool, why *fault.Text, err error) {
 	if r.family == principals {
-		return access.PrincipalExists(ctx, c.Tx, c.Actor.Org(), name)
+		found, err = access.PrincipalExists(ctx, c.Tx, c.Actor.Org(), name)
+		return found, &noPrincipal, err
 	}
 	i := slices.IndexFunc(c.Services.Families, func(f app.Family) bool { return f.Plural == r.family })
 	if i < 0 {
-		return false, nil // a family that this release does not serve has no records
+		return false, &notServed, nil
 	}
 	f := c.Services.Families[i]
-	if !c.Actor.May(f.ReadScope()) || !id.Valid(f.Prefix, name) {
-		return false, nil
+	if scope := f.ReadScope(); !c.Actor.May(scope) {
+		return false, &fault.Text{
+			DE: "Um diesen Verweis zu setzen, fehlt dem Aufruf der Scope " + scope + ".",
+			EN: "To set this reference, the call lacks the scope " + scope + ".",
+		}, nil
 	}
-	return Seen(ctx, c, f.Plural, name)
+	if !id.Valid(f.Prefix, name) {
+		return false, nil, nil
+	}
+	found, err = Seen(ctx, c, f.Plural, name)
+	return found, nil, err
 }
+
+var (
+	noPrincipal = fault.Text{
+		DE: "Eine solche Person oder ein solches Dienstkonto gibt es in der Organisation nicht. Die Kennungen nennt der Betreiber; die eigene steht in GET /me.",
+		EN: "There is no such person or service account in the organization. Whoever runs the instance knows the ids; one's own is in GET /me.",
+	}
+	notServed = fault.Text{
+		DE: "Diese Ausgabe kennt noch keine solchen Datensätze; lassen Sie die Angabe weg.",
+		EN: "This release has no such records yet; leave the member out.",
+	}
+)
 
 // Seen reports whether a family has a living record of that name which the
 // actor sees, whatever its rights are.

@@ -28,6 +28,20 @@ const (
 	IDShape = `_[0-7][0-9a-hjkmnp-tv-z]{25}$`
 )
 
+// Prefixes returns those of a pattern that ID returned, each with its
+// underscore, or nil for any other pattern.
+func Prefixes(idPattern string) []string {
+	names, is := strings.CutSuffix(idPattern, IDShape)
+	if !is {
+		return nil
+	}
+	prefixes := strings.Split(strings.Trim(names, "^()"), "|")
+	for i := range prefixes {
+		prefixes[i] += "_"
+	}
+	return prefixes
+}
+
 // ID returns the pattern of an id with one of the prefixes, each with its
 // underscore.
 func ID(prefixes ...string) string {

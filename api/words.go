@@ -1,0 +1,113 @@
+package api
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/fault"
+	"kartei/id"
+	"kartei/limit"
+)
+
+// The words of faults that depend on the operation, on the organization or on
+// the limit, rather than on the code alone.
+
+// inWords completes a fault with what the operation knows: ids of another kind
+// are a common reason for a 404. It says the same whatever the reason is.
+func (c *call) inWords(f *fault.Fault) *fault.Fault {
+	if f.Code != fault.NotFound || f.Detail != nil || c.op == nil || !c.op.Named() {
+		return f
+	}
+	prefix := c.op.prefix()
+	if prefix == "" {
+		return f
+	}
+	more := *f
+	general := fault.NotFound.Entry().Detail
+	more.Detail = &fault.Text{
+		DE: general.DE + " Kennungen beginnen hier mit " + prefix + ".",
+		EN: general.EN + " Ids begin with " + prefix + " here.",
+	}
+	return &more
+}
+
+// prefix returns that of the records which the operation names.
+func (o *Operation) prefix() string {
+	for _, f := range Families {
+		if f.Plural == o.Tag() {
+			return f.Prefix
+		}
+	}
+	if o.Tag() == "events" {
+		return id.Event
+	}
+	return ""
+}
+
+// forbidden says why an actor may not call an operation.
+func forbidden(op *Operation, a *access.Actor) *fault.Fault {
+	if a.OnlyReads() && op.Writes() {
+		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.LevelRead), Detail: &fault.Text{
+			DE: "Die Organisation lässt über die API zurzeit nur Lesen zu.",
+			EN: "The organization allows only reading through the API at present.",
+		}}
+	}
+	return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &fault.Text{
+		DE: "Diesem Aufruf fehlt der Scope " + op.Scope + ".",
+		EN: "This call lacks the scope " + op.Scope + ".",
+	}}
+}
+
+// policyWords say what a limit counts; the amount and the time follow.
+var policyWords = map[string]fault.Text{
+	"key":          {DE: "Punkte dieses Schlüssels", EN: "points of this key"},
+	"writes":       {DE: "schreibende Aufrufe mit diesem Schlüssel", EN: "writing calls with this key"},
+	"concurrency":  {DE: "gleichzeitige Aufrufe mit diesem Schlüssel", EN: "calls with this key at the same time"},
+	"principal":    {DE: "Punkte aller Schlüssel dieser Person oder dieses Dienstkontos", EN: "points of all keys of this person or service account"},
+	"organization": {DE: "Punkte aller Schlüssel der Organisation, von denen ein Schlüssel nur einen Teil nehmen darf", EN: "points of all keys of the organization, of which one key may take only a part"},
+	"deletes":      {DE: "Löschungen mit diesem Schlüssel", EN: "deletions with this key"},
+	"deletes-day":  {DE: "Löschungen mit diesem Schlüssel", EN: "deletions with this key"},
+	"outflow":      {DE: "gelesene Datensätze mit diesem Schlüssel", EN: "records read with this key"},
+}
+
+// windowWords name the windows that policies have.
+var windowWords = map[time.Duration]fault.Text{
+	time.Minute:    {DE: " in der Minute", EN: " a minute"},
+	time.Hour:      {DE: " in der Stunde", EN: " an hour"},
+	24 * time.Hour: {DE: " in 24 Stunden", EN: " in 24 hours"},
+}
+
+// limited says which limits refused a call that began at the time begun.
+func limited(d *limit.Decision, begun time.Time) *fault.Text {
+	wait := int64((d.RetryAfter + time.Second - 1) / time.Second)
+	if d.Locked {
+		until := begun.Add(time.Duration(wait) * time.Second).UTC().Format(time.RFC3339)
+		return &fault.Text{
+			DE: "Dieser Schlüssel ist bis " + until + " gesperrt, weil er in kurzer Zeit zu viele Antworten mit Status 429 bekam. Warten Sie so lange, und nach jeder Antwort 429 so lange, wie Retry-After sagt.",
+			EN: "This key is locked until " + until + ", because it got too many answers with status 429 in a short time. Wait until then, and after every 429 as long as Retry-After says.",
+		}
+	}
+	var de, en []string
+	for _, s := range d.Statuses {
+		words, known := policyWords[s.Name]
+		if !known || !slices.Contains(d.Violated, s.Name) {
+			continue
+		}
+		n, window := strconv.FormatInt(s.Quota, 10), windowWords[s.Window]
+		if s.Name == "concurrency" {
+			window = fault.Text{}
+		}
+		de, en = append(de, n+" "+words.DE+window.DE), append(en, n+" "+words.EN+window.EN)
+	}
+	if de == nil {
+		return nil
+	}
+	seconds := strconv.FormatInt(wait, 10)
+	return &fault.Text{
+		DE: "Erreicht ist das Limit: " + strings.Join(de, "; ") + ". Wiederholen Sie den Aufruf frühestens nach " + seconds + " s.",
+		EN: "The limit is reached: " + strings.Join(en, "; ") + ". Repeat the call after " + seconds + " s at the earliest.",
+	}
+}

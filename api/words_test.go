@@ -1,0 +1,131 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/apitest"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/id"
+	"kartei/limit"
+)
+
+// inBoth sends a call once for each language and returns detail and messages.
+func inBoth(c *apitest.Client, method, path string, body any, status int, headers ...string) (all string) {
+	for _, l := range []string{"de", "en"} {
+		h := append([]string{"Accept-Language", l, "Idempotency-Key", apitest.Fresh()}, headers...)
+		a := c.Do(method, path, body, h...).Want(status)
+		all += fmt.Sprintf("%s: %v\n", l, a.JSON()["detail"])
+		list, _ := a.JSON()["errors"].([]any)
+		for _, e := range list {
+			e := e.(map[string]any)
+			all += fmt.Sprintf("%s: %v %v %v\n", l, e["field"], e["code"], e["message"])
+		}
+	}
+	return all
+}
+
+func says(t *testing.T, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("%q is missing in\n%s", w, text)
+		}
+	}
+}
+
+// TestReferencesSayWhatIsExpected has no words that tell what exists: they
+// depend on what was sent, and on the caller's scopes, alone.
+func TestReferencesSayWhatIsExpected(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		c := o.As(access.Member)
+		company := c.Do("POST", "/companies", map[string]any{"name": "Morgenstern"}).Want(201).Text("id")
+		for _, wrong := range []string{company, "4711", "con_tooshort"} {
+			says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "contactId": wrong}, 422),
+				"de: contactId NOT_FOUND", "beginnt", "en: contactId NOT_FOUND", "an id that begins with con_")
+		}
+		says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "assigneeId": "Anna"}, 422), "usr_ oder svc_", "usr_ or svc_")
+		says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "assigneeId": id.New(id.User)}, 422), "GET /me", "Betreiber")
+		says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "documentId": id.New(id.Document)}, 422), "noch keine", "This release has no such records yet")
+
+		// Without the scope the words are the same for what exists and what does not.
+		narrow := o.As(access.Member, "tasks:read", "tasks:write")
+		found := inBoth(narrow, "POST", "/tasks", map[string]any{"title": "x", "companyId": company}, 422)
+		says(t, found, "fehlt dem Aufruf der Scope companies:read", "lacks the scope companies:read")
+		if none := inBoth(narrow, "POST", "/tasks", map[string]any{"title": "x", "companyId": id.New(id.Company)}, 422); none != found {
+			t.Errorf("of a company that is not there:\n%s\nof one that is:\n%s", none, found)
+		}
+
+		// A path tells ids of another kind as it tells unknown ones.
+		unknown := inBoth(c, "GET", "/tasks/"+id.New(id.Task), nil, 404)
+		says(t, unknown, "beginnen hier mit tsk_", "begin with tsk_")
+		if other := inBoth(c, "GET", "/tasks/"+company, nil, 404); other != unknown {
+			t.Errorf("of a company's id:\n%s\nof an unknown one:\n%s", other, unknown)
+		}
+		says(t, inBoth(c, "GET", "/users", nil, 403), "kartei user list", "one's own is in GET /v1/me")
+	})
+}
+
+func TestFilterSaysWhatIsExpected(t *testing.T) {
+	c := office(t, apitest.Versions(api.VersionsIn("rc")...)).As(access.Member)
+	says(t, inBoth(c, "GET", "/tasks?assigneeId=anna", nil, 400, "Svc-Version", next),
+		"de: assigneeId INVALID_FORMAT", "en: assigneeId INVALID_FORMAT", "Expected: an id that begins with usr_ or svc_")
+}
+
+// TestWhoIsRefusedLearnsTheReason tells apart what one code says.
+func TestWhoIsRefusedLearnsTheReason(t *testing.T) {
+	o := office(t)
+	c := o.As(access.Member)
+	on, off, declared, undeclared, reading, open := "on", "off", "declared", "undeclared", access.Read, access.On
+	set := func(change access.OrganizationChange) {
+		t.Helper()
+		change.ID = o.SandboxID
+		if _, err := o.Directory.SetOrganization(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	contact := map[string]any{"lastName": "Berg"}
+	set(access.OrganizationChange{Level: &reading})
+	says(t, inBoth(c, "POST", "/contacts", contact, 403), "nur Lesen", "only reading")
+	set(access.OrganizationChange{Level: &open})
+	says(t, inBoth(o.As(access.Member, "contacts:read"), "POST", "/contacts", contact, 403), "Scope contacts:write", "scope contacts:write")
+	set(access.OrganizationChange{Secrecy: &undeclared})
+	says(t, inBoth(c, "GET", "/contacts", nil, 403), "Schweigepflicht", "professional secrecy")
+	set(access.OrganizationChange{Secrecy: &declared, Module: &off})
+	if text := inBoth(c, "GET", "/contacts", nil, 403); strings.Contains(text, "Schweigepflicht") {
+		t.Errorf("while the module is off:\n%s", text)
+	}
+	set(access.OrganizationChange{Module: &on})
+	c.Do("GET", "/contacts", nil).Want(200)
+}
+
+// TestRefusalsNameTheLimit: the one that refused, with its number, and of a
+// lock until when it lasts.
+func TestRefusalsNameTheLimit(t *testing.T) {
+	o := office(t, apitest.Metered(limit.Override{Name: "writes", Quota: 2, Capacity: 2}))
+	c := o.As(access.Member)
+	for range 2 {
+		c.Do("POST", "/companies", map[string]any{"name": "A"}).Want(201)
+	}
+	says(t, inBoth(c, "POST", "/companies", map[string]any{"name": "B"}, 429),
+		"de: Erreicht ist das Limit: 2 schreibende Aufrufe mit diesem Schlüssel in der Minute.", "en: The limit is reached: 2 writing calls with this key a minute.", "after 60 s")
+	for range 49 {
+		c.Do("POST", "/companies", map[string]any{"name": "B"}).Want(429)
+	}
+	until := o.Clock.Now().Add(5 * time.Minute).UTC().Format(time.RFC3339)
+	says(t, inBoth(c, "GET", "/me", nil, 429), "Dieser Schlüssel ist bis "+until+" gesperrt", "This key is locked until "+until)
+}
+
+func TestAnEmptyObjectIsNoBody(t *testing.T) {
+	c := office(t).As(access.Member)
+	task := c.Do("POST", "/tasks", map[string]any{"title": "x"}).Want(201).Text("id")
+	for body, status := range map[string]int{"{}": 200, " {\r\n} ": 200, "": 200, "{": 400, "}": 400, "null": 400, "[]": 400, "{}{}": 400, `{"status":"open"}`: 400} {
+		c.Do("POST", "/tasks/"+task+"/complete", []byte(body)).Want(status)
+	}
+}
