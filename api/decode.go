@@ -109,7 +109,7 @@ func (c *call) decodeBody() error {
 		if c.HasBody && c.Body != nil {
 			if sent, err := c.Body(); err != nil {
 				return err
-			} else if !empty(sent) {
+			} else if len(sent) > 0 && !(c.op.Method == "POST" && empty(sent)) {
 				return &fault.Fault{Code: fault.InvalidRequest, Fields: []fault.Field{{Name: "body", Code: fault.UnknownField, Text: &noBody}}}
 			}
 		}
@@ -127,12 +127,12 @@ func (c *call) decodeBody() error {
 	return c.fillBody(c.input)
 }
 
-// empty reports whether a body says nothing: many HTTP clients send {} with
-// every POST.
+// empty reports whether a body is an object without members, which many HTTP
+// clients send with every POST.
 func empty(body []byte) bool {
 	inner, open := bytes.CutPrefix(bytes.TrimSpace(body), []byte("{"))
 	inner, closed := bytes.CutSuffix(inner, []byte("}"))
-	return len(body) == 0 || open && closed && len(bytes.TrimSpace(inner)) == 0
+	return open && closed && len(bytes.TrimSpace(inner)) == 0
 }
 
 var noBody = fault.Text{
