@@ -22,7 +22,7 @@ var Operations = []Operation{
 		"OpenAPI-Beschreibung abrufen", "Liefert die eingefrorene OpenAPI-3.1-Beschreibung einer Version, Byte für Byte unverändert; ohne version die der Anfrage."},
 
 	{"GET", "/contacts", "contacts.list", stable, "contacts:read", 2, inBatch, "", do(contact.List),
-		"Kontakte auflisten", "Liefert sichtbare Kontakte seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er im Volltext."},
+		"Kontakte auflisten", "Liefert sichtbare Kontakte seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Namen, E-Mail-Adresse, Telefonnummern, Titel, Funktion, Postleitzahl, Ort, Schlagwörtern, externalId und Notiz."},
 	{"POST", "/contacts", "contacts.create", stableFrom2027, "contacts:write", 5, inBatch, "contact.created", do(contact.Create),
 		"Kontakt anlegen", "Legt eine Person an. Mindestens eines von firstName, lastName und email ist nötig."},
 	{"GET", "/contacts/count", "contacts.count", stable, "contacts:read", 2, inBatch, "", do(contact.Count),
@@ -35,7 +35,7 @@ var Operations = []Operation{
 		"Kontakt löschen", "Löscht den Kontakt und seinen Inhalt sofort; für den Abgleich bleibt eine Löschmarke. Verlangt If-Match."},
 
 	{"GET", "/companies", "companies.list", stable, "companies:read", 2, inBatch, "", do(company.List),
-		"Firmen auflisten", "Liefert sichtbare Firmen seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er im Volltext."},
+		"Firmen auflisten", "Liefert sichtbare Firmen seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Name, Rechtsform, E-Mail-Adresse, Telefon, Website, Umsatzsteuer- und Registernummer, Postleitzahl, Ort, Schlagwörtern, externalId und Notiz."},
 	{"POST", "/companies", "companies.create", stableFrom2027, "companies:write", 5, inBatch, "company.created", do(company.Create),
 		"Firma anlegen", "Legt eine Firma oder andere Organisation an. name ist nötig."},
 	{"GET", "/companies/count", "companies.count", stable, "companies:read", 2, inBatch, "", do(company.Count),
@@ -48,7 +48,7 @@ var Operations = []Operation{
 		"Firma löschen", "Löscht die Firma und ihren Inhalt sofort; für den Abgleich bleibt eine Löschmarke. Verweise auf sie werden zu null. Verlangt If-Match."},
 
 	{"GET", "/tasks", "tasks.list", stable, "tasks:read", 2, inBatch, "", do(task.List),
-		"Aufgaben auflisten", "Liefert sichtbare Aufgaben seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er im Volltext."},
+		"Aufgaben auflisten", "Liefert sichtbare Aufgaben seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Titel, Beschreibung, Schlagwörtern und externalId."},
 	{"POST", "/tasks", "tasks.create", stableFrom2027, "tasks:write", 5, inBatch, "task.created", do(task.Create),
 		"Aufgabe anlegen", "Legt eine Aufgabe an. title ist nötig."},
 	{"GET", "/tasks/count", "tasks.count", stable, "tasks:read", 2, inBatch, "", do(task.Count),
@@ -56,11 +56,11 @@ var Operations = []Operation{
 	{"GET", "/tasks/{id}", "tasks.get", stable, "tasks:read", 1, inBatch, "", do(task.Tasks.Get),
 		"Aufgabe lesen", "Liefert eine Aufgabe mit allen Feldern. Unbekannte, fremde und unsichtbare Aufgaben sind gleichermaßen 404."},
 	{"PATCH", "/tasks/{id}", "tasks.update", stableFrom2027, "tasks:write", 5, inBatch, "task.updated", do(task.Tasks.Update),
-		"Aufgabe ändern", "Ändert einzelne Felder (JSON Merge Patch, RFC 7396); status open öffnet die Aufgabe wieder, abgeschlossen wird sie mit complete. Verlangt If-Match. Ändert sich nichts, entsteht keine neue Revision."},
+		"Aufgabe ändern", "Ändert einzelne Felder (JSON Merge Patch, RFC 7396); status open öffnet die Aufgabe wieder (Ereignis task.updated), abgeschlossen wird sie mit complete. Verlangt If-Match. Ändert sich nichts, entsteht keine neue Revision."},
 	{"DELETE", "/tasks/{id}", "tasks.delete", stableFrom2027, "tasks:write", 10, inBatch, "task.deleted", do(task.Tasks.Delete),
 		"Aufgabe löschen", "Löscht die Aufgabe und ihren Inhalt sofort; für den Abgleich bleibt eine Löschmarke. Verlangt If-Match."},
 	{"POST", "/tasks/{id}/complete", "tasks.complete", stableFrom2027, "tasks:write", 5, inBatch, "task.completed", do(task.Complete),
-		"Aufgabe abschließen", "Schließt eine Aufgabe ab, ohne Body; eine abgeschlossene bleibt, wie sie ist. If-Match wird beachtet, wenn es mitkommt."},
+		"Aufgabe abschließen", "Schließt eine Aufgabe ab, ohne Body; eine abgeschlossene bleibt, wie sie ist. If-Match und Idempotency-Key sind nicht nötig, werden aber beachtet."},
 
 	{"GET", "/documents", "documents.list", stable, "documents:read", 2, inBatch, "", handler{},
 		"Dokumente auflisten", "Liefert sichtbare Dokumente seitenweise, die jüngste Änderung zuerst."},

@@ -26,8 +26,8 @@ func info(version string) object {
 	return object{
 		{"title", "Kartei API"},
 		{"summary", "Kontakte einer Organisation und der Strom ihrer Änderungen"},
-		{"description", infoWords},
-		{"contact", object{{"name", "Kartei"}, {"url", "https://" + exampleHost + "/docs"}}},
+		{"description", infoWords(version)},
+		{"contact", object{{"name", "Wer die Instanz betreibt"}, {"url", "https://" + exampleHost + "/guide"}}},
 		{"license", object{{"name", "Apache License 2.0"}, {"identifier", "Apache-2.0"}}},
 		{"version", version},
 	}
@@ -285,6 +285,14 @@ func (d *drafter) answerExample(op *api.Operation) (object, error) {
 	if err != nil {
 		return nil, err
 	}
+	name := answerName(op)
+	if after, changes := afterwards[op.ID]; changes {
+		members := value.(object)
+		for _, m := range after {
+			members.set(m.name, m.value)
+		}
+		name += "After" + title(op.ID[strings.IndexByte(op.ID, '.')+1:])
+	}
 	if page {
 		value = object{{"data", []any{value}}, {"hasMore", true}, {"nextCursor", "AX3k9bQ"}}
 	}
@@ -292,7 +300,16 @@ func (d *drafter) answerExample(op *api.Operation) (object, error) {
 	if page {
 		summary = "Eine Seite einer Liste"
 	}
-	return d.share("examples", answerName(op), object{{"summary", summary}, {"description", "So sieht die Antwort aus."}, {"value", value}}), nil
+	return d.share("examples", name, object{{"summary", summary}, {"description", "So sieht die Antwort aus."}, {"value", value}}), nil
+}
+
+// afterwards is what an act has made of the record that its example shows.
+var afterwards = map[string]object{
+	"tasks.complete": {
+		{"status", "completed"},
+		{"completedAt", "2026-11-02T14:05:12.345678Z"},
+		{"completedBy", "usr_" + exampleSuffix},
+	},
 }
 
 // always are the headers of every answer, errors too.
@@ -591,14 +608,26 @@ var structWords = map[string]string{
 	"Task":           "Eine Aufgabe: was zu tun ist, von wem und bis wann",
 }
 
-const infoWords = `Die öffentliche Schnittstelle von Kartei: Kontakte, Firmen, Aufgaben, der Strom der Ereignisse und Auskünfte über die eigenen Zugangsdaten und Limits. Weitere Familien kommen in derselben Version hinzu.
+// infoWords introduce the document. One of a version that is not released yet
+// does not call itself frozen.
+func infoWords(version string) string {
+	state := "Diese Beschreibung ist eingefroren."
+	if i := slices.IndexFunc(api.Versions, func(v api.Version) bool { return v.Name == version }); i >= 0 && api.Versions[i].Candidate {
+		state = "Diese Version ist noch nicht freigegeben; bis dahin kann sich die Beschreibung ändern."
+	}
+	return `Die öffentliche Schnittstelle von Kartei: Kontakte, Firmen, Aufgaben, der Strom der Ereignisse und Auskünfte über die eigenen Zugangsdaten und Limits. Weitere Familien kommen in derselben Version hinzu. Ein Leitfaden vom ersten Aufruf bis zum Abgleich steht auf jeder Instanz unter /guide.
 
 **Zugang.** Jede Anfrage trägt ` + "`Authorization: Bearer <API_KEY>`" + `. Testschlüssel sehen nur die Sandbox, Schlüssel für den Echtbetrieb nur die Organisation selbst.
 
-**Versionen.** Diese Beschreibung ist eingefroren. Innerhalb einer Version kommen Felder, Codes und Werte nur hinzu; Clients lesen daher tolerant. Operationen, die als Vorschau bezeichnet sind, brauchen ` + "`Svc-Preview: true`" + ` und können sich ändern.
+**Versionen.** ` + state + ` Innerhalb einer Version kommen Felder, Codes und Werte nur hinzu; Clients lesen daher tolerant. Operationen, die als Vorschau bezeichnet sind, brauchen ` + "`Svc-Preview: true`" + ` und können sich ändern.
 
 **Kosten.** Jeder Aufruf kostet die Punkte, die bei ihm stehen; eine Suche mit q kostet 5 mehr. Ein Schlüssel hat 300 Punkte in der Minute und sammelt bis zu 600 an.
 
 **Fehler** sind application/problem+json (RFC 9457) mit einem stabilen ` + "`code`" + `; x-kartei-codes nennt die möglichen.
 
-**Abgleich.** ` + "`updatedSince`" + ` mit dem größten gesehenen ` + "`updatedAt`" + ` verpasst nichts und wiederholt nichts.`
+**Abgleich.** ` + "`updatedSince`" + ` mit dem größten gesehenen ` + "`updatedAt`" + ` verpasst nichts und wiederholt nichts. Jede Liste hat ihren eigenen Stand.
+
+**Personen.** Eigentümer und Zuständige stehen als Kennung (usr_, svc_) im Datensatz. Namen und Kennungen von Personen gibt die API nicht heraus; man erfährt sie vom Betreiber (` + "`kartei user list`" + `), die eigenen mit ` + "`GET /me`" + `.
+
+**Verweise** auf Datensätze, die gelöscht oder für Sie nicht sichtbar sind, werden mit null beantwortet; ein solches null im PATCH lässt den verborgenen Verweis stehen.`
+}

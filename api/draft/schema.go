@@ -602,9 +602,12 @@ func bodyExample(t reflect.Type, mode schemaMode) (any, error) {
 			switch {
 			case name == "jobTitle", name == "phone" && patch == nil:
 				patch = object{{name, full.(object).get(name)}}
-			case name == "note":
+			case name == "note", name == "description":
 				patch.set(name, nil)
 			}
+		}
+		if name == "dueAt" {
+			patch.set(name, full.(object).get(name))
 		}
 	}
 	if mode == patching && patch != nil {
