@@ -1,4 +1,4 @@
-// Package main owns the example of docs/guide.md: it keeps a copy of an organization's contacts in a file and follows their changes.
+// Package main owns the example of docs/guide.md: it keeps a copy of an organization's companies, contacts and tasks in a file and follows their changes.
 package main
 
 import (
@@ -17,13 +17,22 @@ import (
 	"time"
 )
 
-// mirror is what the file holds: how far we have read, and the contacts.
-type mirror struct {
-	Since    string                     `json:"since"`
-	Contacts map[string]json.RawMessage `json:"contacts"`
+// families are the lists that are copied. Companies come first and tasks last,
+// so that what a record names is mostly there before it.
+var families = []string{"companies", "contacts", "tasks"}
+
+// mirror is what the file holds, by family.
+type mirror map[string]*list
+
+// list is how far one list has been read, and its records. Each list has a
+// position of its own: one for all would pass over what changed in one list
+// while another was read.
+type list struct {
+	Since   string                     `json:"since"`
+	Records map[string]json.RawMessage `json:"records"`
 }
 
-// entry is a contact or a deletion marker, as far as the mirror must know it.
+// entry is a record or a deletion marker, as far as the mirror must know it.
 type entry struct {
 	ID        string `json:"id"`
 	UpdatedAt string `json:"updatedAt"`
@@ -52,7 +61,11 @@ func main() {
 			log.Fatal(err)
 		}
 		if changed > 0 || *once {
-			fmt.Printf("%d changes, %d contacts, up to %s\n", changed, len(m.Contacts), m.Since)
+			fmt.Printf("%d changes; now", changed)
+			for _, family := range families {
+				fmt.Printf(" %d %s", len(m[family].Records), family)
+			}
+			fmt.Println()
 		}
 		if *once {
 			return
@@ -62,24 +75,40 @@ func main() {
 }
 
 // load reads the file, or begins before the first change.
-func load(file string) (*mirror, error) {
-	m := &mirror{Since: "1970-01-01T00:00:00Z", Contacts: map[string]json.RawMessage{}}
+func load(file string) (mirror, error) {
+	m := mirror{}
 	b, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return m, nil
+	if err == nil {
+		err = json.Unmarshal(b, &m)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return m, json.Unmarshal(b, m)
+	for _, family := range families {
+		if m[family] == nil {
+			m[family] = &list{Since: "1970-01-01T00:00:00Z", Records: map[string]json.RawMessage{}}
+		}
+	}
+	return m, nil
 }
 
-// follow reads all changes after m.Since, the oldest first. It writes the file
-// after each page: who is stopped in between goes on from there.
-func (m *mirror) follow(base, key, file string) (changed int, err error) {
-	query := url.Values{"updatedSince": {m.Since}, "includeDeleted": {"true"}, "sort": {"updatedAt"}, "limit": {"100"}}
+// follow reads all changes of all families.
+func (m mirror) follow(base, key, file string) (changed int, err error) {
+	for _, family := range families {
+		n, err := m[family].follow(base+"/"+family, key, func() error { return m.save(file) })
+		if changed += n; err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
+// follow reads all changes after l.Since, the oldest first. It saves after each
+// page: who is stopped in between goes on from there.
+func (l *list) follow(address, key string, save func() error) (changed int, err error) {
+	query := url.Values{"updatedSince": {l.Since}, "includeDeleted": {"true"}, "sort": {"updatedAt"}, "limit": {"100"}}
 	for {
-		p, err := get(base+"/contacts?"+query.Encode(), key)
+		p, err := get(address+"?"+query.Encode(), key)
 		if err != nil {
 			return changed, err
 		}
@@ -89,15 +118,15 @@ func (m *mirror) follow(base, key, file string) (changed int, err error) {
 				return changed, err
 			}
 			if e.Deleted {
-				delete(m.Contacts, e.ID)
-				m.Since = e.DeletedAt
+				delete(l.Records, e.ID)
+				l.Since = e.DeletedAt
 			} else {
-				m.Contacts[e.ID] = raw
-				m.Since = e.UpdatedAt
+				l.Records[e.ID] = raw
+				l.Since = e.UpdatedAt
 			}
 		}
 		if changed += len(p.Data); len(p.Data) > 0 {
-			if err := m.save(file); err != nil {
+			if err := save(); err != nil {
 				return changed, err
 			}
 		}
@@ -116,6 +145,7 @@ func get(address, key string) (*page, error) {
 			return nil, err
 		}
 		request.Header.Set("Authorization", "Bearer "+key)
+		request.Header.Set("Accept-Language", "en")
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
 			return nil, err
@@ -129,7 +159,8 @@ func get(address, key string) (*page, error) {
 		case response.StatusCode == http.StatusOK:
 			p := new(page)
 			return p, json.Unmarshal(body, p)
-		case wait > 0:
+		case wait > 0: // 10,000 records an hour: a first copy of more waits here
+			log.Printf("waiting for %d s: %s", wait, body)
 			time.Sleep(time.Duration(wait) * time.Second)
 		default:
 			return nil, fmt.Errorf("%s: %s", response.Status, body)
@@ -138,7 +169,7 @@ func get(address, key string) (*page, error) {
 }
 
 // save replaces the file whole.
-func (m *mirror) save(file string) error {
+func (m mirror) save(file string) error {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return err
