@@ -21,7 +21,7 @@ import (
 // not know each other.
 var floors = [][]string{
 	// Words that everyone uses; they know nothing of the product.
-	{"clock", "id", "fault", "masterkey", "telemetry", "api/openapi", "api/pattern", "db/sqlite"},
+	{"clock", "id", "fault", "masterkey", "telemetry", "progress", "docs", "api/openapi", "api/pattern", "db/sqlite"},
 	// The two engines, the listeners.
 	{"db", "serve"},
 	// The points.

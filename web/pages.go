@@ -43,7 +43,9 @@ type page struct {
 	// Version is the API version of the reference.
 	Version string
 	Nonce   string
-	assets  *assets
+	// Guide is the guide's text, drawn.
+	Guide  template.HTML
+	assets *assets
 }
 
 // Say returns the sentence in the page's language.
@@ -173,7 +175,7 @@ type renderer struct {
 // language and version.
 func (r renderer) all() (pages map[fault.Language]map[string]*content, docs map[fault.Language]map[string]string, err error) {
 	templates := map[string]*template.Template{}
-	for _, name := range []string{"start", "problems", "problem", "message", "docs"} {
+	for _, name := range []string{"start", "guide", "problems", "problem", "message", "docs"} {
 		t, err := template.ParseFS(templateFiles, "templates/layout.html", "templates/"+name+".html")
 		if err != nil {
 			return nil, nil, fmt.Errorf("web: %w", err)
@@ -187,10 +189,14 @@ func (r renderer) all() (pages map[fault.Language]map[string]*content, docs map[
 		}
 		return b.Bytes()
 	}
+	text, err := guide(r.options.BaseURL)
+	if err != nil {
+		return nil, nil, err
+	}
 	pages, docs = map[fault.Language]map[string]*content{}, map[fault.Language]map[string]string{}
 	for _, l := range []fault.Language{fault.German, fault.English} {
 		pages[l], docs[l] = map[string]*content{}, map[string]string{}
-		base := page{Options: r.options, Language: l, assets: r.assets}
+		base := page{Options: r.options, Language: l, Guide: text, assets: r.assets}
 		for _, p := range base.list() {
 			pages[l][p.Path] = newContent("text/html; charset=utf-8", cachePage, draw(p.template(), p))
 		}
@@ -211,6 +217,7 @@ func (p page) list() []page {
 	}
 	pages := []page{
 		at("/", p.Say("Übersicht", "Overview")),
+		at("/guide", p.Say("Leitfaden", "Guide")),
 		at("/problems", p.Say("Problemcodes", "Problem codes")),
 		at(pathMissing, p.Say("Seite nicht gefunden", "Page not found")),
 		at(pathMethod, p.Say("Methode nicht erlaubt", "Method not allowed")),
@@ -230,8 +237,8 @@ func (p page) template() string {
 		return "problem"
 	case p.Path == "/":
 		return "start"
-	case p.Path == "/problems":
-		return "problems"
+	case p.Path == "/guide", p.Path == "/problems":
+		return p.Path[1:]
 	}
 	return "message"
 }

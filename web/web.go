@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"kartei/docs"
 	"kartei/fault"
 )
 
@@ -93,7 +94,7 @@ type handler struct {
 	docs map[fault.Language]map[string]string
 }
 
-// Handler returns the handler of the pages: /, /docs, /docs/openapi.json,
+// Handler returns the handler of the pages: /, /guide, /docs, /docs/openapi.json,
 // /problems, /problems/{CODE} and /static/. Anything else is a 404 page. It
 // fails where a version has no document.
 func Handler(o Options) (http.Handler, error) {
@@ -113,6 +114,7 @@ func Handler(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	h.files = assets.files
+	h.files[pathMirror] = newContent("text/plain; charset=utf-8", cachePage, docs.Mirror)
 	r := renderer{options: o, assets: assets}
 	if h.pages, h.docs, err = r.all(); err != nil {
 		return nil, err

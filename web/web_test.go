@@ -70,7 +70,7 @@ func get(t testing.TB, h http.Handler, target string, headers ...string) *httpte
 
 // allPages are the addresses of every page, without the reference's versions.
 func allPages() []string {
-	paths := []string{"/", "/docs", "/problems"}
+	paths := []string{"/", "/guide", "/docs", "/problems"}
 	for _, c := range fault.Codes() {
 		paths = append(paths, "/problems/"+string(c))
 	}
@@ -470,5 +470,44 @@ func TestContrast(t *testing.T) {
 func BenchmarkHandler(b *testing.B) {
 	for b.Loop() {
 		newHandler(b)
+	}
+}
+
+// TestGuide is what somebody sees who has an address and a key and no repository.
+func TestGuide(t *testing.T) {
+	h := newHandler(t)
+	for _, l := range languages {
+		start := get(t, h, "/?lang="+string(l)).Body.String()
+		families := fault.Text{DE: "Kontakte, Firmen und Aufgaben", EN: "contacts, companies and tasks"}.In(l)
+		for _, want := range []string{`href="/guide?lang=` + string(l) + `"`, families} {
+			if !strings.Contains(start, want) {
+				t.Errorf("%s: the start page lacks %q", l, want)
+			}
+		}
+		page := get(t, h, "/guide?lang="+string(l)).Body.String()
+		for _, want := range []string{"export BASE=" + base, `<h2 id="a-mirror">`, `<article class="guide" lang="en">`, `<pre tabindex="0">`, "<td>"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: the guide lacks %q", l, want)
+			}
+		}
+		for _, never := range []string{"127.0.0.1", "&lt;!--", "raw HTML", "```", "](", "<script", " style="} {
+			if strings.Contains(page, never) {
+				t.Errorf("%s: the guide holds %q", l, never)
+			}
+		}
+		for _, link := range regexp.MustCompile(`href="(#[^"]*|/guide/[^"]*)"`).FindAllStringSubmatch(page, -1) {
+			if name, within := strings.CutPrefix(link[1], "#"); within && name != "main" {
+				if !strings.Contains(page, ` id="`+name+`"`) {
+					t.Errorf("%s: the guide links to %s, which it has not", l, link[1])
+				}
+			} else if !within {
+				if w := get(t, h, link[1]); w.Code != 200 || !strings.Contains(w.Body.String(), "package main") {
+					t.Errorf("%s: %d", link[1], w.Code)
+				}
+			}
+		}
+	}
+	if text := visible(get(t, h, "/contacts").Body.String()); !strings.Contains(text, base+"/v1/contacts") {
+		t.Errorf("who forgets /v1 is told:\n%s", text)
 	}
 }

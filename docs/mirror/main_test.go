@@ -12,6 +12,8 @@ import (
 	"kartei/dbtest"
 )
 
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
 // The copy has what its key sees, of each family; a second run finds what
 // changed since, whichever list it is in, and goes on from the file.
 func TestMirror(t *testing.T) {

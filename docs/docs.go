@@ -1,0 +1,14 @@
+// Package docs owns the documents that an instance shows to those who use its API.
+package docs
+
+import _ "embed"
+
+// Guide is the guide for integrators, in Markdown and English.
+//
+//go:embed guide.md
+var Guide []byte
+
+// Mirror is the source of the guide's example program.
+//
+//go:embed mirror/main.go
+var Mirror []byte
