@@ -84,6 +84,10 @@ type Actor struct {
 	// level of the organization.
 	scopes []string
 	nets   []netip.Prefix
+	// credential is where it was made from; known is the number of the
+	// administrative act up to which it is known to hold.
+	credential *credential
+	known      int64
 }
 
 // Organization returns the tenant that the credential is bound to.

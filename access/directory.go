@@ -89,6 +89,7 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 
 // credential is a key as the data base has it, made ready to be compared.
 type credential struct {
+	kid         string
 	actor       *Actor
 	environment string
 	hash        [sha256.Size]byte
@@ -188,6 +189,7 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 			return nil, err
 		}
 		if cred != nil {
+			cred.actor.known = cache.generation
 			cache.put(t.kid, cred)
 		}
 	}
@@ -200,8 +202,47 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 		}
 		return nil, d.refuse(reason, cred, source(from), now)
 	}
-	d.succeeded(t.kid, cred, source(from), now)
+	d.succeeded(cred, source(from), now)
 	return cred.actor, nil
+}
+
+// Recognize returns the actor to whom a key belongs as far as this process
+// remembers, or nil: then Authenticate tells. Whoever acts for a recognized
+// actor must have what is remembered confirmed, by Confirm or Expect, before
+// anything is changed or answered. It is nil on SQLite, where Authenticate
+// asks nobody either.
+func (d *Directory) Recognize(presented string, from netip.Addr) *Actor {
+	t, reason := parseToken(presented)
+	if !d.shared || reason != "" {
+		return nil
+	}
+	cred := d.cache.Load().get(t.kid)
+	if cred == nil || d.judge(cred, t, from.Unmap().WithZone(""), clock.Now(d.clock)) != "" {
+		return nil
+	}
+	return cred.actor
+}
+
+// Confirm asks the data base whether there was an administrative act since
+// what was remembered of a recognized actor. It returns db.ErrStale where there
+// was: then the call begins again, with Authenticate.
+func (d *Directory) Confirm(ctx context.Context, a *Actor) error {
+	cache, err := d.current(ctx)
+	if err == nil && cache.generation != a.known {
+		err = db.ErrStale
+	}
+	return err
+}
+
+// Expect is Confirm within a transaction and without a round trip of its own:
+// the transaction fails with db.ErrStale.
+func (d *Directory) Expect(ctx context.Context, tx db.Tx, a *Actor) error {
+	return tx.Expect(ctx, selectGeneration, a.known)
+}
+
+// Confirmed notes that a recognized actor's key was used from an address.
+func (d *Directory) Confirmed(a *Actor, from netip.Addr) {
+	d.succeeded(a.credential, source(from.Unmap().WithZone("")), clock.Now(d.clock))
 }
 
 // judge compares what was presented with what is known. The secret comes
@@ -294,14 +335,14 @@ func (d *Directory) vouched(kid string, cred *credential, from netip.Addr, now c
 }
 
 // succeeded notes where and when a key was used, once a minute at most.
-func (d *Directory) succeeded(kid string, cred *credential, from netip.Addr, now clock.Micros) {
+func (d *Directory) succeeded(cred *credential, from netip.Addr, now clock.Micros) {
 	seen := cred.seen.Load()
 	if last := seen.last(from); last == 0 || now-last >= sightingFresh || now < last {
 		next := seen.with(from, now)
 		cred.seen.CompareAndSwap(seen, &next) // who comes second is noted a call later
 	}
 	if last := cred.used.Load(); now-clock.Micros(last) >= useResolution && cred.used.CompareAndSwap(last, int64(now)) {
-		d.uses.mark(kid, now)
+		d.uses.mark(cred.kid, now)
 	}
 }
 

@@ -142,7 +142,7 @@ func scanCredential(row db.Row, kid string) (*credential, error) {
 	a.key.KidShort = kid[:kidShortLength]
 	a.key.Environment = cred.environment
 	a.scopes = effectiveScopes(grantedScopes(scopes, a.role, rights), a.organization.Level)
-	cred.actor = &a
+	cred.kid, cred.actor, a.credential = kid, &a, &cred
 	return &cred, nil
 }
 

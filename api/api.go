@@ -29,9 +29,13 @@ var table []Operation
 
 func init() { table = Operations }
 
-// Authenticator accepts or refuses what a caller presents.
+// Authenticator accepts or refuses what a caller presents; see access.Directory.
 type Authenticator interface {
 	Authenticate(ctx context.Context, presented string, from netip.Addr) (*access.Actor, error)
+	Recognize(presented string, from netip.Addr) *access.Actor
+	Confirm(ctx context.Context, a *access.Actor) error
+	Expect(ctx context.Context, tx db.Tx, a *access.Actor) error
+	Confirmed(a *access.Actor, from netip.Addr)
 }
 
 // Options are what an API is made of.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"kartei/app"
 	"kartei/fault"
@@ -107,7 +108,7 @@ func (c *call) decodeBody() error {
 	body := c.op.Run.bind.body
 	if body < 0 {
 		if c.HasBody && c.Body != nil {
-			if sent, err := c.Body(); err != nil {
+			if sent, err := c.read(); err != nil {
 				return err
 			} else if len(sent) > 0 && !(c.op.Method == "POST" && empty(sent)) {
 				return &fault.Fault{Code: fault.InvalidRequest, Fields: []fault.Field{{Name: "body", Code: fault.UnknownField, Text: &noBody}}}
@@ -120,7 +121,7 @@ func (c *call) decodeBody() error {
 	}
 	if c.Body != nil {
 		var err error
-		if c.body, err = c.Body(); err != nil {
+		if c.body, err = c.read(); err != nil {
 			return err
 		}
 	}
@@ -133,6 +134,14 @@ func empty(body []byte) bool {
 	inner, open := bytes.CutPrefix(bytes.TrimSpace(body), []byte("{"))
 	inner, closed := bytes.CutSuffix(inner, []byte("}"))
 	return open && closed && len(bytes.TrimSpace(inner)) == 0
+}
+
+// read returns the body. A client sends it once, and a call may begin again.
+func (c *call) read() ([]byte, error) {
+	if c.sent == nil {
+		c.sent = sync.OnceValues(c.Body)
+	}
+	return c.sent()
 }
 
 var noBody = fault.Text{

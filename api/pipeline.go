@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/clock"
+	"kartei/db"
 	"kartei/fault"
 	"kartei/id"
 	"kartei/limit"
@@ -84,6 +86,9 @@ type call struct {
 	family   string     // route: the blocked family, if the path is of one
 	actor    *access.Actor
 	refusal  *access.Refusal // authenticate: what the request log is told
+	// recognized is set while the actor is only remembered; again once that
+	// turned out to be stale.
+	recognized, again bool
 	version  string
 	rules    *rules
 	charged  limit.Charge // limits
@@ -92,7 +97,8 @@ type call struct {
 	returned int // answer: records
 	statuses [8]limit.Status
 
-	parameters  []parameter // decode
+	sent        func() ([]byte, error) // the body, read at most once
+	parameters  []parameter            // decode
 	input       reflect.Value
 	body        []byte
 	ifMatch     app.Precondition
@@ -141,10 +147,49 @@ func (a *API) walk(ctx context.Context, c *call) (err error) {
 	if c.Refusal != nil {
 		return c.Refusal
 	}
+	err = a.pass(ctx, c)
+	if c.recognized { // and nobody asked: the call was refused before
+		if stale := a.confirm(ctx, c); stale != nil {
+			err = stale
+		}
+	}
+	if errors.Is(err, db.ErrStale) {
+		a.restart(c)
+		err = a.pass(ctx, c)
+	}
+	return explain(err)
+}
+
+// pass walks the path once.
+func (a *API) pass(ctx context.Context, c *call) error {
 	for _, stage := range path {
 		if err := stage(a, ctx, c); err != nil {
-			return explain(err)
+			return err
 		}
 	}
 	return nil
+}
+
+// confirm asks whether what is remembered of the actor still holds; it fails
+// with db.ErrStale where it may not.
+func (a *API) confirm(ctx context.Context, c *call) error {
+	if err := a.access.Confirm(ctx, c.actor); err != nil {
+		return err
+	}
+	a.confirmed(c)
+	return nil
+}
+
+func (a *API) confirmed(c *call) {
+	c.recognized = false
+	a.access.Confirmed(c.actor, c.Address)
+}
+
+// restart takes a call back to its beginning, after which its caller is asked
+// for in the data base. What was charged is charged once more.
+func (a *API) restart(c *call) {
+	a.settle(c)
+	next := a.begin(c.Request, c.header)
+	next.id, next.now, next.begun, next.sent, next.again = c.id, c.now, c.begun, c.sent, true
+	*c = *next
 }

@@ -25,20 +25,33 @@ type result struct {
 // run runs the operation: a read on a reader's connection, a write in one
 // transaction together with its event, its search entry and its idempotency
 // record. An operation that lost a race is run again from its input.
-func run(a *API, ctx context.Context, c *call) error {
+func run(a *API, ctx context.Context, c *call) (err error) {
 	if !c.op.Writes() {
-		return a.db.Read(ctx, func(tx db.Tx) (err error) {
+		err = a.db.Read(ctx, func(tx db.Tx) (err error) {
+			if err := a.expect(ctx, c, tx); err != nil {
+				return err
+			}
 			c.result, err = a.operate(ctx, c, tx)
 			return err
 		})
-	}
-	if c.idempotency != "" {
-		if !a.busy.enter(c) {
-			return inProgress()
+	} else {
+		if c.idempotency != "" {
+			if !a.busy.enter(c) {
+				return inProgress()
+			}
+			defer a.busy.leave(c)
+			c.fingerprint = fingerprintOf(c) // not in the transaction, where others wait
 		}
-		defer a.busy.leave(c)
-		c.fingerprint = fingerprintOf(c) // not in the transaction, where others wait
+		err = a.change(ctx, c)
 	}
+	if _, refused := errors.AsType[*fault.Fault](err); c.recognized && (err == nil || refused) {
+		a.confirmed(c)
+	}
+	return err
+}
+
+// change runs an operation that writes.
+func (a *API) change(ctx context.Context, c *call) error {
 	again := false
 	write := func(tx db.Tx) error {
 		if again { // the run before may have changed its input
@@ -50,6 +63,9 @@ func run(a *API, ctx context.Context, c *call) error {
 			}
 		}
 		again = true
+		if err := a.expect(ctx, c, tx); err != nil {
+			return err
+		}
 		return a.once(ctx, c, tx)
 	}
 	err := a.db.WriteIn(ctx, c.actor.Org(), write)
@@ -59,6 +75,14 @@ func run(a *API, ctx context.Context, c *call) error {
 		err = a.db.WriteIn(ctx, c.actor.Org(), write)
 	}
 	return err
+}
+
+// expect has the transaction fail where what is remembered of the actor is stale.
+func (a *API) expect(ctx context.Context, c *call, tx db.Tx) error {
+	if !c.recognized {
+		return nil
+	}
+	return a.access.Expect(ctx, tx, c.actor)
 }
 
 // operate calls the operation and encodes its answer.

@@ -25,6 +25,9 @@ var ErrBusy = errors.New("db: busy")
 // or has no room to store anything more. Nothing was changed.
 var ErrUnavailable = errors.New("db: unavailable")
 
+// ErrStale is returned where Tx.Expect was disappointed.
+var ErrStale = errors.New("db: what was expected has changed")
+
 // DB is one open data base. It is safe for use by several goroutines.
 type DB interface {
 	// Read runs f on a connection that cannot write. Each statement sees what
@@ -81,6 +84,12 @@ type Tx interface {
 	// after it was told so is not believed either. It is false on SQLite, where
 	// asking costs nothing.
 	Optimistic() bool
+	// Expect makes the transaction fail with ErrStale, with no effect and no
+	// answer, unless the query, which returns one number, returns want. To
+	// PostgreSQL it travels with the statement that follows, or with the commit,
+	// so it costs no round trip of its own. Of a Read only the first statement
+	// waits for it; the others follow that one.
+	Expect(ctx context.Context, query string, want int64) error
 	// QueueLock is Lock without asking: where another has the lock, the
 	// transaction fails and f is called again, not Optimistic.
 	QueueLock(key string)

@@ -807,3 +807,57 @@ func TestUnreachableServerIsUnavailable(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What is expected holds for all that a transaction does, or it fails with no
+// effect and no answer.
+func TestExpect(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		write := func(ctx context.Context, f func(db.Tx) error) error { return d.WriteIn(ctx, 1, f) }
+		for name, run := range map[string]func(context.Context, func(db.Tx) error) error{"read": d.Read, "write": d.Write, "write in": write} {
+			for _, want := range []int64{7, 8} {
+				answered, wants := 0, map[bool]error{true: db.ErrStale}[want == 8]
+				expect := func(tx db.Tx) error { return tx.Expect(ctx, "select 3 + 4", want) }
+				for what, f := range map[string]func(db.Tx) error{
+					"nothing": expect,
+					"a query": func(tx db.Tx) error {
+						if err := expect(tx); err != nil {
+							return err
+						}
+						var one int64
+						if err := tx.QueryRow(ctx, "select 1").Scan(&one); err == nil && one == 1 {
+							answered++
+						}
+						return tx.QueryRow(ctx, "select 1").Scan(&one)
+					},
+					"a fault that was met before": func(tx db.Tx) error {
+						if err := expect(tx); err != nil {
+							return err
+						}
+						return wants
+					},
+				} {
+					if err := run(ctx, f); !errors.Is(err, wants) {
+						t.Errorf("%s of %s, %d expected: %v", name, what, want, err)
+					}
+				}
+				if (answered > 0) != (want == 7) {
+					t.Errorf("%s, %d expected: %d answers", name, want, answered)
+				}
+			}
+		}
+		stale := d.WriteIn(ctx, 1, func(tx db.Tx) error {
+			if err := tx.Expect(ctx, "select 3 + 4", 8); err != nil {
+				return err
+			}
+			tx.Queue("insert into settings (name, value) values ($1, $2)", "stale", "")
+			return nil
+		})
+		var n int
+		err := d.Read(ctx, func(tx db.Tx) error {
+			return tx.QueryRow(ctx, "select count(*) from settings where name = $1", "stale").Scan(&n)
+		})
+		if !errors.Is(stale, db.ErrStale) || err != nil || n != 0 {
+			t.Errorf("%v, then %d rows are there (%v)", stale, n, err)
+		}
+	})
+}

@@ -168,9 +168,7 @@ func (d *pgDB) Read(ctx context.Context, f func(Tx) error) error {
 		defer cancel()
 		tx := &pgTx{conn: conn.Conn(), ctx: own, stated: d.opts.Stated}
 		defer tx.end()
-		if err = f(tx); err == nil {
-			err = tx.err
-		}
+		err = tx.settled(f(tx))
 		// f has seen nothing yet, so it does not notice that it runs again.
 		return tx.lost(err) && !tx.answered, err
 	})

@@ -34,9 +34,19 @@ type pgTx struct {
 	// organization is that of WriteIn, tick the last one that is known of it.
 	organization int64
 	tick         clock.Micros
+	// expected is what a Read's first statement travels with, until it has.
+	expected *expectation
+	// stale is set where that was disappointed.
+	stale bool
 	// answered is set once a statement's answer has come.
 	answered bool
 	stated   func(string) // Options.Stated
+}
+
+// expectation is a query that returns one number, and which it shall be.
+type expectation struct {
+	query string
+	want  int64
 }
 
 // lost reports whether err came of a connection that broke while no commit
@@ -91,11 +101,11 @@ func (t *pgTx) Queue(query string, args ...any) {
 	t.pending = append(t.pending, queued{query, plain})
 }
 
-// batch holds all that waits, led by begin where that was not sent yet. It
-// returns how many statements those are.
+// batch holds all that waits, led by begin where a transaction needs it and it
+// was not sent yet. It returns how many statements those are.
 func (t *pgTx) batch() (*pgx.Batch, int) {
 	b := &pgx.Batch{}
-	if !t.begun {
+	if !t.begun && (t.write || t.snapshot) {
 		t.begun = true
 		b.Queue(t.beginning())
 		if t.pooled {
@@ -154,7 +164,7 @@ func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, erro
 		return nil, t.fail(err)
 	}
 	r := &pgRows{tx: t}
-	if !t.write && !t.snapshot || t.begun && len(t.pending) == 0 {
+	if t.expected == nil && (!t.write && !t.snapshot || t.begun && len(t.pending) == 0) {
 		r.rows, err = t.conn.Query(t.ctx, query, plain...)
 	} else {
 		r.rows, r.batch, err = t.send(query, plain)
@@ -169,9 +179,18 @@ func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, erro
 // send sends what waits together with a query.
 func (t *pgTx) send(query string, args []any) (pgx.Rows, pgx.BatchResults, error) {
 	b, waiting := t.batch()
+	expected := t.expected
+	if expected != nil {
+		b.Queue(expected.query)
+		t.expected = nil
+	}
 	b.Queue(query, args...)
 	results := t.conn.SendBatch(t.ctx, b)
-	if err := skip(results, waiting); err != nil {
+	err := skip(results, waiting)
+	if err == nil && expected != nil {
+		err = t.met(expected, results.QueryRow())
+	}
+	if err != nil {
 		results.Close()
 		return nil, nil, err
 	}
@@ -181,6 +200,66 @@ func (t *pgTx) send(query string, args []any) (pgx.Rows, pgx.BatchResults, error
 		return nil, nil, err
 	}
 	return rows, results, nil
+}
+
+// met reads the answer to an expectation.
+func (t *pgTx) met(e *expectation, row pgx.Row) error {
+	var number int64
+	if err := row.Scan(&number); err != nil {
+		return err
+	}
+	if number != e.want {
+		t.stale = true
+		return ErrStale
+	}
+	return nil
+}
+
+// Expect of a change divides by zero while it supposes, and asks at once when it does not.
+func (t *pgTx) Expect(ctx context.Context, query string, want int64) error {
+	switch {
+	case !t.write:
+		t.expected = &expectation{query, want}
+		if t.stated != nil {
+			t.stated(query)
+		}
+		return nil
+	case t.Optimistic():
+		t.Queue("select 1 / (case when ("+query+") = $1 then 1 else 0 end)", want)
+		return nil
+	}
+	return expect(ctx, t, query, want)
+}
+
+// expect asks at once.
+func expect(ctx context.Context, t Tx, query string, want int64) error {
+	var number int64
+	if err := t.QueryRow(ctx, query).Scan(&number); err != nil {
+		return err
+	}
+	if number != want {
+		return ErrStale
+	}
+	return nil
+}
+
+// settled returns what a Read ends with, which its function may not have
+// noticed, or not have asked for.
+func (t *pgTx) settled(err error) error {
+	if t.open != nil {
+		t.open.Close()
+	}
+	switch {
+	case t.err != nil:
+		return t.err
+	case t.expected != nil && !t.lost(err):
+		if missed := t.met(t.expected, t.conn.QueryRow(t.ctx, t.expected.query)); missed != nil {
+			return mapError(missed)
+		}
+	case t.stale:
+		return ErrStale
+	}
+	return err
 }
 
 // skip reads the answers of n statements of which only the failure counts.

@@ -194,6 +194,11 @@ func (t *liteTx) finish() error {
 // Notify does nothing: there is no other process to wake.
 func (t *liteTx) Notify(_, _ string) {}
 
+// Expect asks at once.
+func (t *liteTx) Expect(ctx context.Context, query string, want int64) error {
+	return expect(ctx, t, query, want)
+}
+
 // Optimistic is false: asking costs nothing here.
 func (t *liteTx) Optimistic() bool { return false }
 

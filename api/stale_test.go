@@ -1,0 +1,126 @@
+package api_test
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/dbtest"
+	"kartei/id"
+)
+
+// keyID returns the id of a client's key.
+func keyID(c *apitest.Client) string {
+	actor, err := c.Directory.Authenticate(c.Context(), c.Key, netip.MustParseAddr("192.0.2.1"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	return actor.Key().ID
+}
+
+// What this replica remembers of a caller, another may have changed. Every row
+// of the table, also where it refuses before it asks the data base for
+// anything, answers by what holds when the call begins; and where something
+// else was changed it answers as if nothing had been.
+func TestWhatIsRememberedIsConfirmed(t *testing.T) {
+	d := dbtest.Postgres(t)
+	o := apitest.New(t, d, apitest.Replicas(1))
+	elsewhere := access.NewDirectory(dbtest.Again(t, d), o.Clock, access.Options{Versions: []string{"2026-11-01"}})
+	do := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	bystander := o.As(access.Member)
+	bystanders := keyID(bystander)
+	for op := range built() {
+		t.Run(op.ID, func(t *testing.T) {
+			c := o.As(access.Member)
+			key := keyID(c)
+			path, body := op.Path, example(t, op)
+			if op.Named() {
+				maker, name := creator(op.Tag()), id.New("evt_")
+				if maker != nil {
+					name = makeRecord(t, c, maker, "organization")
+				}
+				path = strings.Replace(path, "{id}", name, 1)
+			}
+			call := func(headers ...string) *apitest.Answer {
+				t.Helper()
+				return c.Do(op.Method, path, body, headers...)
+			}
+			right := []string{"If-Match", "*", "Idempotency-Key", apitest.Fresh()}
+			wrong := []string{"If-Match", "nonsense", "If-None-Match", "nonsense", "Idempotency-Key", apitest.Fresh()}
+			if op.Scope == "" {
+				right, wrong = nil, []string{"Accept", "text/plain"}
+			}
+			c.Do("GET", "/me", nil).Want(200)
+			// An act about somebody else: the call is carried out, once, with its body.
+			do(elsewhere.PauseKey(t.Context(), access.ByID{ID: bystanders}))
+			if a := call(right...); a.Status >= 400 && a.Status != 404 {
+				t.Errorf("after an act about another key: %d %s", a.Status, a.Body)
+			} else if maker := creator(op.Tag()); op.Creates() && maker != nil {
+				sent := body.(map[string]any)
+				for _, name := range slices.Sorted(maps.Keys(sent)) {
+					if text, is := sent[name].(string); is && !strings.HasSuffix(name, "At") && a.JSON()[name] != text {
+						t.Errorf("%s is %v, sent was %q", name, a.JSON()[name], text)
+					}
+				}
+			}
+			do(elsewhere.ResumeKey(t.Context(), access.ByID{ID: bystanders}))
+			if a := call(wrong...); a.Status == 401 {
+				t.Errorf("after an act about another key, refused: %s", a.Body)
+			}
+			// An act about this one.
+			for _, headers := range [][]string{right, wrong} {
+				c.Do("GET", "/me", nil).Want(200)
+				do(elsewhere.PauseKey(t.Context(), access.ByID{ID: key}))
+				call(headers...).Want(401, "UNAUTHENTICATED")
+				do(elsewhere.ResumeKey(t.Context(), access.ByID{ID: key}))
+			}
+		})
+	}
+}
+
+// A key that lost its right on another replica stores nothing, also together
+// with others whose writes share its transaction.
+func TestWhoLostTheRightStoresNothing(t *testing.T) {
+	d := dbtest.Postgres(t)
+	o := apitest.New(t, d, apitest.Replicas(1))
+	elsewhere := access.NewDirectory(dbtest.Again(t, d), o.Clock, access.Options{Versions: []string{"2026-11-01"}})
+	c, other := o.As(access.Member), o.As(access.Member)
+	for _, client := range []*apitest.Client{c, other} {
+		client.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
+	}
+	if _, err := elsewhere.SetUser(t.Context(), access.PrincipalChange{ID: c.Principal, Role: new(access.Viewer)}); err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan *apitest.Answer, 40)
+	for i := range cap(answers) {
+		go func() {
+			client := c
+			if i%2 == 0 {
+				client = other
+			}
+			answers <- client.Do("POST", "/contacts", `{"lastName":"Tal"}`)
+		}()
+	}
+	stored := 0
+	for range cap(answers) {
+		switch a := <-answers; a.Status {
+		case 201:
+			stored++
+		case 403:
+		default:
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+	}
+	if got := len(other.Do("GET", "/contacts?limit=100", nil).Want(200).Data()); stored != 20 || got != 2+20 {
+		t.Errorf("%d were stored, %d are there, want 20 and 22", stored, got)
+	}
+}
