@@ -105,12 +105,15 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 		}
 		all = append(all, both[0])
 	}
-	err = to.Write(ctx, func(tx Tx) error {
-		if tx.Dialect() == postgresDialect { // the planner should know the new rows
-			for _, t := range tables {
-				tx.Queue("analyze " + t.Name)
-			}
+	for _, t := range tables { // the planner should know the new rows
+		if to.Dialect() != postgresDialect {
+			break
 		}
+		if err := to.Write(ctx, func(tx Tx) error { tx.Queue("analyze " + t.Name); return nil }); err != nil {
+			return nil, err
+		}
+	}
+	err = to.Write(ctx, func(tx Tx) error {
 		tx.Queue("delete from settings where name = $1", copyMark)
 		return nil
 	})
@@ -180,6 +183,10 @@ func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, erro
 	if err := CheckCopied(ctx, from); err != nil {
 		return nil, fmt.Errorf("db: the source: %w", err)
 	}
+	filled, err := anyRow(ctx, to, tables)
+	if err != nil {
+		return nil, err
+	}
 	err = to.Write(ctx, func(tx Tx) error {
 		var value string
 		err := tx.QueryRow(ctx, "select value from settings where name = $1", copyMark).Scan(&value)
@@ -199,26 +206,46 @@ func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, erro
 		if !errors.Is(err, ErrNoRows) {
 			return err
 		}
-		for _, t := range tables {
-			// The migrations fill the one; a server that only was started on the
-			// empty target leaves its master key's fingerprint in the other.
-			if t.Name == "generations" || t.Name == "settings" {
-				tx.Queue("delete from " + t.Name)
-				continue
-			}
-			var one int
-			err := tx.QueryRow(ctx, "select 1 from "+t.Name+" limit 1").Scan(&one)
-			if err == nil {
-				return fmt.Errorf("db: %w (there are rows in %s)", ErrOtherInstance, t.Name)
-			}
-			if !errors.Is(err, ErrNoRows) {
-				return err
-			}
+		if filled != "" {
+			return fmt.Errorf("db: %w (there are rows in %s)", ErrOtherInstance, filled)
+		}
+		for name := range refilled {
+			tx.Queue("delete from " + name)
 		}
 		mark(tx, state)
 		return nil
 	})
 	return state, err
+}
+
+// refilled are the tables of which an empty target has rows. The migrations fill
+// the one; a server that only was started on the target leaves its master key's
+// fingerprint in the other.
+var refilled = map[string]bool{"generations": true, "settings": true}
+
+// anyRow returns the name of another table that has rows. It asks outside
+// of the transaction that writes: after a question to all servers of a cluster
+// Citus refuses to change a table that each has whole.
+func anyRow(ctx context.Context, d DB, tables []Table) (name string, err error) {
+	err = d.Read(ctx, func(tx Tx) error {
+		name = ""
+		for _, t := range tables {
+			if refilled[t.Name] {
+				continue
+			}
+			var one int
+			err := tx.QueryRow(ctx, "select 1 from "+t.Name+" limit 1").Scan(&one)
+			if err == nil {
+				name = t.Name
+				return nil
+			}
+			if !errors.Is(err, ErrNoRows) {
+				return err
+			}
+		}
+		return nil
+	})
+	return name, err
 }
 
 func mark(tx Tx, state *copying) {
@@ -389,7 +416,8 @@ func sumTable(ctx context.Context, d DB, t *Table, tell func(int64)) (Copied, er
 }
 
 // InUseBy fails where other connections of Kartei are open to a PostgreSQL data
-// base: a server may be running on it. Our own name themselves CopyName.
+// base: a server may be running on it. Those that name themselves AloneName
+// are left out.
 func InUseBy(ctx context.Context, d DB) error {
 	if d.Dialect() != postgresDialect {
 		return nil // a SQLite data base is locked by who opened it
@@ -404,5 +432,6 @@ func InUseBy(ctx context.Context, d DB) error {
 	})
 }
 
-// CopyName is the application_name of connections that copy.
-const CopyName = "kartei-copy"
+// AloneName is the application_name of connections that need the data base for
+// themselves, to copy it or to spread it.
+const AloneName = "kartei-alone"

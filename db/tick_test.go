@@ -45,7 +45,6 @@ func TestTickIsNowOrOneMore(t *testing.T) {
 // one never finds a change at or below it that it was not offered.
 func TestTicksBecomeVisibleInOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		run(t, d, "create table changes (tick bigint not null primary key, writer bigint not null)")
 		run(t, d, "insert into clocks (organization, tick) values (1, 0)")
 		const writers, each = 8, 60
 		var wait sync.WaitGroup
@@ -53,17 +52,18 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 			wait.Add(1)
 			go func() {
 				defer wait.Done()
+				writer := fmt.Sprint(w)
 				for range each {
 					err := d.Write(ctx, func(tx db.Tx) error {
 						// Work before the tick lets writers overtake one another.
-						if err := tx.QueryRow(ctx, "select count(*) from changes where writer = $1", w).Scan(new(int)); err != nil {
+						if err := tx.QueryRow(ctx, "select count(*) from events where organization = 1 and record_id = $1", writer).Scan(new(int)); err != nil {
 							return err
 						}
 						tick, err := db.Tick(ctx, tx, 1, clock.Micros(time.Now().UnixMicro()))
 						if err != nil {
 							return err
 						}
-						tx.Queue("insert into changes (tick, writer) values ($1, $2)", tick, w)
+						tx.Queue("insert into events (organization, tick, id, type, object, record_id) values (1, $1, $2, '', '', $3)", tick, fmt.Sprint(tick), writer)
 						return nil
 					})
 					if err != nil {
@@ -82,7 +82,7 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 		seen := 0
 		follow := func() {
 			err := d.Read(ctx, func(tx db.Tx) error {
-				rows, err := tx.Query(ctx, "select tick from changes where tick > $1 order by tick limit 7", last)
+				rows, err := tx.Query(ctx, "select tick from events where organization = 1 and tick > $1 order by tick limit 7", last)
 				if err != nil {
 					return err
 				}
@@ -112,7 +112,7 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 			follow()
 		}
 		var stored int
-		get(t, d, []any{&stored}, "select count(*) from changes")
+		get(t, d, []any{&stored}, "select count(*) from events where organization = 1")
 		if stored != writers*each || seen != stored {
 			t.Errorf("%d written, %d stored, %d followed", writers*each, stored, seen)
 		}

@@ -11,7 +11,32 @@ import (
 // The demo outgrows its machine: one command moves it to PostgreSQL, where a
 // server gives the same answers byte for byte; and back.
 func TestDemoMovesToPostgreSQL(t *testing.T) {
-	url, dir := dbtest.EmptyPostgresURL(t), t.TempDir()
+	moveDemo(t, dbtest.EmptyPostgresURL(t), func() {})
+}
+
+// The same on a Citus cluster, over which one more command spreads the data.
+func TestDemoMovesToCitus(t *testing.T) {
+	url := dbtest.EmptyCitus(t)
+	distribute := []string{"migrate", "--distribute", "citus", "--database-url", url}
+	var plan, how, again struct {
+		Statements    []string
+		Nodes, Spread int
+		Before        string
+	}
+	moveDemo(t, url, func() {
+		decode(t, kartei(t, append(distribute, "--dry-run", "--json")...), &plan)
+		decode(t, kartei(t, append(distribute, "--json")...), &how)
+		decode(t, kartei(t, append(distribute, "--json")...), &again)
+		if len(plan.Statements) == 0 || plan.Before != "" || how.Nodes != 2 || how.Spread == 0 || len(again.Statements) != 0 {
+			t.Errorf("planned %+v, carried out %+v, again %+v", plan, how, again)
+		}
+	})
+}
+
+// moveDemo moves a demo to url and back; then is called before a server is
+// started there.
+func moveDemo(t *testing.T, url string, then func()) {
+	dir := t.TempDir()
 	file := "sqlite:" + filepath.Join(dir, "kartei.db")
 	demo := start(t, "demo", "--data", dir, "--json")
 	var line struct{ Keys struct{ Full string } }
@@ -43,8 +68,12 @@ func TestDemoMovesToPostgreSQL(t *testing.T) {
 	if !strings.Contains(out, "master-key-file") {
 		t.Errorf("nothing about the master key in:\n%s", out)
 	}
+	then()
 	moved := start(t, "serve", "--data-dir", dir, "--database-url", url)
 	compare(moved)
+	if _, errs, status := try(t, "migrate", "--distribute", "citus", "--database-url", url); status != 1 || !strings.Contains(errs, "in use") {
+		t.Errorf("distributed while a server runs: exit %d, %s", status, errs)
+	}
 	back := "sqlite:" + filepath.Join(t.TempDir(), "back.db")
 	if _, errs, status := try(t, "copy", "--from", url, "--to", back); status != 1 || !strings.Contains(errs, "in use") {
 		t.Errorf("while a server runs on PostgreSQL: exit %d, %s", status, errs)

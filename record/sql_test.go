@@ -50,11 +50,11 @@ func TestListsGoAlongIndexes(t *testing.T) {
 				but []string
 				narrowing
 			}{
-				{nil, narrowing{[]*filter{company}, []any{"cmp_3"}}},
+				{nil, narrowing{[]*filter{company}, []any{"cmp_4"}}},
 				{few, narrowing{[]*filter{email}, []any{"a7"}}},
 				{few, narrowing{[]*filter{external}, []any{"x8"}}},
-				{few, narrowing{[]*filter{external, email, company}, []any{"x8", "a7", "cmp_3"}}},
-				{few, narrowing{[]*filter{email, company}, []any{"a7", "cmp_3"}}},
+				{few, narrowing{[]*filter{external, email, company}, []any{"x8", "a7", "cmp_4"}}},
+				{few, narrowing{[]*filter{email, company}, []any{"a7", "cmp_4"}}},
 			} {
 				index := n.index("contacts", l)
 				if len(n.filters) > 1 && d.Dialect().Name == "postgres" {

@@ -35,12 +35,12 @@ func (c *copyCmd) Run(ctx context.Context, g *Globals) (err error) {
 	if err := instance.CheckData(&config.Store{DatabaseURL: c.From}); err != nil {
 		return fmt.Errorf("--from: %w in %s", err, c.From.Redacted())
 	}
-	from, err := openCopy(ctx, c.From)
+	from, err := openAlone(ctx, c.From)
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := openCopy(ctx, c.To)
+	to, err := openAlone(ctx, c.To)
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
@@ -79,20 +79,9 @@ How to go on:
 	return nil
 }
 
-// openCopy opens a data base that no server uses.
-func openCopy(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
-	text := string(address)
-	if !strings.HasPrefix(text, "sqlite:") {
-		u, err := url.Parse(text)
-		if err != nil {
-			return nil, errors.New("the postgres URL cannot be read")
-		}
-		query := u.Query()
-		query.Set("application_name", db.CopyName)
-		u.RawQuery = query.Encode()
-		text = u.String()
-	}
-	d, err := db.Open(ctx, text, db.Options{Readers: 1, Writers: 1})
+// openAlone opens a data base that no server uses.
+func openAlone(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
+	d, err := openApart(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -100,4 +89,20 @@ func openCopy(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
+}
+
+// openApart opens a data base so that it does not look as if a server did.
+func openApart(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
+	text := string(address)
+	if !strings.HasPrefix(text, "sqlite:") {
+		u, err := url.Parse(text)
+		if err != nil {
+			return nil, errors.New("the postgres URL cannot be read")
+		}
+		query := u.Query()
+		query.Set("application_name", db.AloneName)
+		u.RawQuery = query.Encode()
+		text = u.String()
+	}
+	return db.Open(ctx, text, db.Options{Readers: 1, Writers: 1})
 }

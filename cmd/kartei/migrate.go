@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"kartei/config"
 	"kartei/db"
@@ -11,18 +13,31 @@ import (
 )
 
 type migrateCmd struct {
-	Status bool `name:"status" help:"Only say how far the database is migrated."`
+	Status     bool   `name:"status" help:"Only say how far the database is migrated."`
+	Distribute string `name:"distribute" enum:"citus," default:"" placeholder:"citus" help:"Spread the tables of a migrated PostgreSQL database by organization over the servers of a Citus cluster."`
+	DryRun     bool   `name:"dry-run" help:"With --distribute: only print the statements that would be sent."`
 	JSON
 }
 
 // Help says what the command does beyond its one line.
 func (*migrateCmd) Help() string {
 	return `serve migrates by itself; this is for those who want it done before. On SQLite no
-server may be running; on PostgreSQL several processes may call it at the same time.`
+server may be running; on PostgreSQL several processes may call it at the same time.
+
+--distribute citus is called once, while no server runs, with the URL of the coordinator.
+Called again it spreads what is left, if anything is. Later migrations keep the data spread.`
 }
 
 // Run migrates the data base, or says how far it is.
 func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
+	switch {
+	case c.Status && c.Distribute != "":
+		return usageError{errors.New("--status and --distribute can't be used together")}
+	case c.Distribute != "":
+		return c.distribute(ctx, g)
+	case c.DryRun:
+		return usageError{errors.New("--dry-run goes with --distribute citus")}
+	}
 	if c.Status { // asking makes nothing
 		err = g.explain(instance.CheckData(&g.Store))
 	} else {
@@ -55,6 +70,40 @@ func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
 		fmt.Fprintf(g.Out, "The database is at version %d, the latest.\n", schema.Version)
 	} else {
 		fmt.Fprintf(g.Out, "The database is at version %d; this release needs %d.\n", schema.Version, schema.Latest)
+	}
+	return nil
+}
+
+// distribute spreads the tables over a cluster, or says how it would.
+func (c *migrateCmd) distribute(ctx context.Context, g *Globals) (err error) {
+	if err := g.explain(instance.CheckData(&g.Store)); err != nil {
+		return err
+	}
+	d, err := openApart(ctx, config.DatabaseURL(g.Database()))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	how, err := db.Distribute(ctx, d, c.DryRun, func(statement string) {
+		if !c.JSON.JSON {
+			fmt.Fprintln(g.Out, statement+";")
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(how)
+	}
+	switch {
+	case how.Before != "":
+		fmt.Fprintf(g.Out, "-- Nothing was changed, and nothing can be yet: %s\n-- Then this would be sent, each statement a transaction of its own:\n%s;\n", how.Before, strings.Join(how.Statements, ";\n"))
+	case len(how.Statements) == 0:
+		fmt.Fprintf(g.Out, "All is distributed: %d tables by organization over %d servers, %d on every server. Nothing was changed.\n", how.Spread, how.Nodes, how.Whole)
+	case c.DryRun:
+		fmt.Fprintf(g.Out, "-- Nothing was changed. This would be sent, each statement a transaction of its own:\n%s;\n", strings.Join(how.Statements, ";\n"))
+	default:
+		fmt.Fprintf(g.Out, "%d tables are spread by organization over %d servers, %d are on every server. Start servers as before.\n", how.Spread, how.Nodes, how.Whole)
 	}
 	return nil
 }

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"kartei/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// What kartei migrate --distribute says where it cannot do anything yet.
+func TestDistributeCommand(t *testing.T) {
+	s := newShell(t)
+	url := dbtest.PostgresURL(t)
+	for _, c := range []struct {
+		line, out, errs string
+		status          int
+	}{
+		{"--distribute citus", "", "kartei: the database cannot be distributed: Citus spreads a PostgreSQL database, and this one is SQLite", 1},
+		{"--distribute citus --dry-run", "", "kartei: the database cannot be distributed", 1},
+		{"--distribute citus --database-url " + url, "", "have a superuser run `create extension citus`", 1},
+		{"--distribute citus --dry-run --database-url " + url, "create_distributed_table('contacts', 'organization', colocate_with => 'clocks');\n", "", 0},
+		{"--distribute citus --dry-run --database-url " + url, "nothing can be yet: the database cannot be distributed: the extension citus is not in it", "", 0},
+		{"--dry-run", "", "--dry-run goes with --distribute", 2},
+		{"--distribute cockroach", "", "citus", 2},
+		{"--distribute citus --status", "", "can't be used together", 2},
+	} {
+		status, out, errs := s.try(append([]string{"migrate"}, strings.Fields(c.line)...)...)
+		if status != c.status || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (errs == "") != (c.errs == "") || (out == "") != (c.out == "") {
+			t.Errorf("migrate %s: exit %d\n%s%s", c.line, status, out, errs)
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrNotDistributable is returned, wrapped, by Distribute where the data base
+// cannot be spread as it is. The message says what to do.
+var ErrNotDistributable = errors.New("the database cannot be distributed")
+
+// Distribution says how a data base is spread over a Citus cluster.
+type Distribution struct {
+	// Nodes is how many servers hold rows.
+	Nodes int `json:"nodes"`
+	// Spread and Whole are how many tables are spread by organization, and how
+	// many each server has whole.
+	Spread int `json:"spread"`
+	Whole  int `json:"whole"`
+	// Statements are those that were sent, or would be.
+	Statements []string `json:"statements"`
+	// Before says what must be done before they can be sent, empty for nothing.
+	Before string `json:"before,omitempty"`
+}
+
+// Distribute spreads the tables of a migrated PostgreSQL data base by
+// organization over the servers of a Citus cluster; those of Whole become
+// reference tables. Tables that are spread already are left as they are, so a
+// run that was broken off is completed by the next one. No server may be
+// running. With dry nothing is sent, only looked at what would be; servers may
+// be running, and the data base need not be part of a cluster yet. tell, if not
+// nil, is called before each statement.
+func Distribute(ctx context.Context, d DB, dry bool, tell func(statement string)) (Distribution, error) {
+	pg, ok := d.(*pgDB)
+	if !ok {
+		return Distribution{}, fmt.Errorf("%w: Citus spreads a PostgreSQL database, and this one is SQLite: move it with kartei copy first", ErrNotDistributable)
+	}
+	if pg.pooled {
+		return Distribution{}, fmt.Errorf("%w through a transaction pooler: use a URL that leads to the coordinator itself", ErrNotDistributable)
+	}
+	c, err := pg.cluster(ctx)
+	if err != nil {
+		return Distribution{}, err
+	}
+	defer c.close(ctx)
+	schema, err := Status(ctx, d)
+	switch {
+	case err != nil:
+		return Distribution{}, err
+	case !schema.Current():
+		return Distribution{}, fmt.Errorf("%w: it is at version %d of %d: run kartei migrate first", ErrNotDistributable, schema.Version, schema.Latest)
+	case !dry:
+		if err := InUseBy(ctx, d); err != nil {
+			return Distribution{}, err
+		}
+	}
+	state := Distribution{Statements: []string{}}
+	switch state.Nodes, err = c.check(ctx); {
+	case dry && errors.Is(err, ErrNotDistributable):
+		state.Before = err.Error()
+	case err != nil:
+		return state, err
+	}
+	tables, err := karteisTables(ctx, d)
+	if err != nil {
+		return state, err
+	}
+	for _, t := range tables {
+		if Whole[t.Name] != "" {
+			state.Whole++
+		} else {
+			state.Spread++
+		}
+	}
+	state.Statements, err = c.distribute(ctx, tables, dry, tell)
+	return state, err
+}
+
+// distributeNew spreads the tables that migrations have added to a data base
+// that is spread already. It does nothing elsewhere.
+func (d *pgDB) distributeNew(ctx context.Context) error {
+	c, err := d.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.close(ctx)
+	if !c.installed {
+		return nil
+	}
+	tables, err := karteisTables(ctx, d)
+	if err != nil {
+		return err
+	}
+	if err := c.look(ctx); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(tables, func(t Table) bool { return c.tables[t.Name].placed }) {
+		return nil
+	}
+	if _, err := c.check(ctx); err != nil {
+		return err
+	}
+	due, err := c.distribute(ctx, tables, d.pooled, nil)
+	if err == nil && d.pooled && len(due) > 0 {
+		err = errors.New("db: new tables are not distributed yet: run kartei migrate with a URL that leads to the coordinator itself")
+	}
+	return err
+}
+
+// karteisTables returns the tables that are spread or whole; others that are in
+// the data base are another program's.
+func karteisTables(ctx context.Context, d DB) ([]Table, error) {
+	tables, err := Tables(ctx, d)
+	return slices.DeleteFunc(tables, func(t Table) bool { return Whole[t.Name] == "" && !t.Spread() }), err
+}
+
+// cluster is what Citus says of itself to one connection.
+type cluster struct {
+	conn *pgx.Conn
+	// installed is whether the data base has the extension.
+	installed bool
+	tables    map[string]placement
+}
+
+// placement says where a table's rows are.
+type placement struct {
+	// placed is whether it is spread, or on every server.
+	placed bool
+	// column is that by which it is spread, empty for a reference table.
+	column string
+	// group is the same for tables whose rows of one organization are on one server.
+	group int
+	// own is whether the coordinator has rows in the table itself: all of them
+	// before it is placed, and those that are left over then.
+	own bool
+}
+
+// cluster connects to what must not be a worker: that knows nothing of
+// migrations, locks and notifications.
+func (d *pgDB) cluster(ctx context.Context) (_ *cluster, err error) {
+	conn, err := pgx.ConnectConfig(ctx, d.config.Copy()) // without limits: rows are moved
+	if err != nil {
+		return nil, mapError(err)
+	}
+	c := &cluster{conn: conn}
+	defer func() {
+		if err != nil {
+			c.close(ctx)
+		}
+	}()
+	if err := conn.QueryRow(ctx, "select exists (select from pg_extension where extname = 'citus')").Scan(&c.installed); err != nil || !c.installed {
+		return c, mapError(err)
+	}
+	var worker bool
+	err = conn.QueryRow(ctx, "select not citus_is_coordinator() and exists (select from pg_dist_node)").Scan(&worker)
+	if worker {
+		return nil, fmt.Errorf("%w from here: this server is a worker; use the URL of the coordinator", ErrNotDistributable)
+	}
+	return c, mapError(err)
+}
+
+func (c *cluster) close(ctx context.Context) { c.conn.Close(context.WithoutCancel(ctx)) }
+
+// check returns how many servers take rows, and fails where there is none.
+func (c *cluster) check(ctx context.Context) (nodes int, err error) {
+	if !c.installed {
+		return 0, fmt.Errorf("%w: the extension citus is not in it: have a superuser run `create extension citus` in this database "+
+			"on the coordinator and on each worker, and `select citus_add_node('HOST', PORT)` on the coordinator for each worker", ErrNotDistributable)
+	}
+	err = c.conn.QueryRow(ctx, "select count(*) from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards").Scan(&nodes)
+	if err == nil && nodes == 0 {
+		err = fmt.Errorf("%w: the cluster has no server that takes rows: run `select citus_add_node('HOST', PORT)` "+
+			"on the coordinator for each worker", ErrNotDistributable)
+	}
+	return nodes, mapError(err)
+}
+
+// where tells of each table where its rows are. One that only stands in Citus's
+// list (partmethod n, repmodel s) is local.
+const (
+	where = `select c.relname::text, p.logicalrelid is not null, coalesce(column_to_column_name(p.logicalrelid, p.partkey), ''),
+		coalesce(p.colocationid, 0), pg_relation_size(c.oid) > 0
+		from pg_class c left join pg_dist_partition p on p.logicalrelid = c.oid and (p.partmethod <> 'n' or p.repmodel = 't')
+		where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace`
+	whereWithoutCitus = `select c.relname::text, false, '', 0, pg_relation_size(c.oid) > 0 from pg_class c
+		where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace`
+)
+
+// look finds where the tables are.
+func (c *cluster) look(ctx context.Context) error {
+	query := where
+	if !c.installed {
+		query = whereWithoutCitus
+	}
+	rows, err := c.conn.Query(ctx, query)
+	if err != nil {
+		return mapError(err)
+	}
+	c.tables = map[string]placement{}
+	var name string
+	var p placement
+	_, err = pgx.ForEachRow(rows, []any{&name, &p.placed, &p.column, &p.group, &p.own}, func() error {
+		c.tables[name] = p
+		return nil
+	})
+	return mapError(err)
+}
+
+// distribute carries out what is left to do, each statement in a transaction
+// of its own, and returns the statements. With dry it only returns them.
+func (c *cluster) distribute(ctx context.Context, tables []Table, dry bool, tell func(string)) ([]string, error) {
+	if !dry { // of two that come together, the second finds all done
+		if _, err := c.conn.Exec(ctx, "select pg_advisory_lock($1)", lockNumber("distribute")); err != nil {
+			return nil, mapError(err)
+		}
+	}
+	all := []string{}
+	for _, plan := range []func([]Table) ([]string, error){c.spreading, c.emptying} {
+		if err := c.look(ctx); err != nil {
+			return all, err
+		}
+		statements, err := plan(tables)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, statements...)
+		if dry {
+			continue
+		}
+		for _, s := range statements {
+			if tell != nil {
+				tell(s)
+			}
+			if _, err := c.conn.Exec(ctx, s); err != nil {
+				return all, fmt.Errorf("db: %s: %w", s, mapError(err))
+			}
+		}
+	}
+	return all, nil
+}
+
+// spreading returns the statements that place the tables that are local yet,
+// each after those that it refers to, and fails where one was spread otherwise.
+func (c *cluster) spreading(tables []Table) ([]string, error) {
+	// All rows of an organization are on one server: where those of the anchor are.
+	anchor := ""
+	for _, t := range tables {
+		if c.tables[t.Name].column != "" && Whole[t.Name] == "" {
+			anchor = t.Name
+			break
+		}
+	}
+	group := c.tables[anchor].group
+	var list []string
+	for _, t := range tables {
+		p := c.tables[t.Name]
+		switch whole := Whole[t.Name] != ""; {
+		case p.placed && whole != (p.column == ""), p.placed && !whole && (p.column != "organization" || p.group != group):
+			return nil, fmt.Errorf("%w: table %s was distributed otherwise: undo it with select undistribute_table('%[2]s'), then repeat", ErrNotDistributable, t.Name)
+		case p.placed:
+		case whole:
+			list = append(list, "select create_reference_table("+literal(t.Name)+")")
+		default:
+			with := anchor
+			if anchor == "" {
+				anchor, with = t.Name, "none"
+			}
+			list = append(list, fmt.Sprintf("select create_distributed_table(%s, 'organization', colocate_with => %s)", literal(t.Name), literal(with)))
+		}
+	}
+	return list, nil
+}
+
+// emptying returns the statements that remove from the coordinator the rows
+// that it had before they were spread. No query sees them any more, and
+// neither does an erasure.
+func (c *cluster) emptying(tables []Table) ([]string, error) {
+	var list []string
+	for _, t := range tables {
+		if c.tables[t.Name].own {
+			list = append(list, "select truncate_local_data_after_distributing_table("+literal(t.Name)+")")
+		}
+	}
+	return list, nil
+}
+
+// literal writes a name as an SQL text.
+func literal(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }
