@@ -52,10 +52,21 @@ type account struct {
 	// of its organization's quota.
 	lockedUntil     int64
 	refusals, share counter
-	// running is how many calls run here, others how many on other replicas.
+	// running is how many calls run here.
 	running int64
-	others  map[string]int64
 	alerts  []Alert
+
+	// holds are what the other replicas hold of the account, mine is what this
+	// one held when the account was read. Until calm nobody is given anything.
+	// asked counts the questions to all who hold (of the organization's account).
+	holds       map[string]hold
+	mine        *hold
+	calm, asked int64
+	// used is when it was last charged here, touched is set where the others
+	// do not know of all that happened here.
+	used    int64
+	touched bool
+	held    bool // the stored account says that this replica holds something
 
 	// dirty is set while there is something unsaved; unsaved is how much of
 	// the day and hour quotas that is, in thousandths of the quota; saved is
@@ -68,10 +79,23 @@ type account struct {
 // inFlight is how many calls run, wherever.
 func (a *account) inFlight() int64 {
 	n := a.running
-	for _, other := range a.others {
-		n += other
+	for _, other := range a.holds {
+		n += other.Running
 	}
 	return n
+}
+
+// hold is what one replica holds of an account.
+type hold struct {
+	// Seq is the number of its transaction that wrote this.
+	Seq int64 `json:"seq"`
+	// Parts is what it may take of each policy without asking.
+	Parts map[string]int64 `json:"parts,omitempty"`
+	// Running is how many of its calls ran, Slots how many may.
+	Running int64 `json:"running,omitempty"`
+	Slots   int64 `json:"slots,omitempty"`
+	// Seen is the last question that it has answered.
+	Seen int64 `json:"seen,omitempty"`
 }
 
 // state is an account as it is stored.
@@ -82,7 +106,9 @@ type state struct {
 	Alerted   map[string]int64      `json:"alerted,omitempty"`
 	Exhausted map[string]int64      `json:"exhausted,omitempty"`
 	Locked    int64                 `json:"locked,omitempty"`
-	Running   map[string]int64      `json:"running,omitempty"`
+	Holds     map[string]hold       `json:"holds,omitempty"`
+	Calm      int64                 `json:"calm,omitempty"`
+	Asked     int64                 `json:"asked,omitempty"`
 }
 
 // The names under which a key's own counters are stored, beside the policies'.
@@ -102,9 +128,12 @@ func (t *table) each(l level, a *account, f func(name string, r *rule, c *counte
 	}
 }
 
-// encode writes an account. me is this replica's name.
-func (t *table) encode(l level, a *account, me string) string {
-	s := state{At: a.at, Locked: a.lockedUntil, Running: map[string]int64{}}
+// encode writes an account.
+func (t *table) encode(l level, a *account) string {
+	s := state{At: a.at, Locked: a.lockedUntil, Holds: a.holds, Asked: a.asked}
+	if a.calm > a.at {
+		s.Calm = a.calm
+	}
 	s.Levels, s.Windows = map[string]int64{}, map[string][][3]int64{}
 	s.Alerted, s.Exhausted = map[string]int64{}, map[string]int64{}
 	t.each(l, a, func(name string, r *rule, c *counter) {
@@ -125,12 +154,6 @@ func (t *table) encode(l level, a *account, me string) string {
 			s.Exhausted[name] = c.exhausted
 		}
 	})
-	for replica, n := range a.others {
-		s.Running[replica] = n
-	}
-	if a.running > 0 {
-		s.Running[me] = a.running
-	}
 	b, err := json.Marshal(s, json.OmitZeroStructFields(true))
 	if err != nil {
 		panic("limit: " + err.Error()) // numbers and names only
@@ -144,8 +167,8 @@ func (t *table) encode(l level, a *account, me string) string {
 // is waited for.
 const backward = 5_000_000
 
-// decode reads an account at the time now. Calls of replicas that are not
-// alive do not run any more.
+// decode reads an account at the time now. What replicas hold that are not
+// alive counts as taken, for they may have; their calls run no more.
 func (t *table) decode(l level, text string, now int64, me string, alive func(string) bool) (*account, error) {
 	var s state
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -172,18 +195,36 @@ func (t *table) decode(l level, text string, now int64, me string, alive func(st
 		}
 		c.alerted, c.exhausted = max(0, s.Alerted[name]-put), max(0, s.Exhausted[name]-put)
 	})
-	for replica, n := range s.Running {
+	a.asked, a.calm, a.holds = s.Asked, max(0, s.Calm-put), s.Holds
+	for replica, h := range s.Holds {
 		switch {
 		case replica == me:
-			a.running = n
+			a.mine = &h
+			delete(a.holds, me)
 		case alive(replica):
-			if a.others == nil {
-				a.others = map[string]int64{}
-			}
-			a.others[replica] = n
+			t.each(l, a, func(name string, r *rule, c *counter) {
+				c.reserved += h.Parts[name]
+				if r.Unit == Calls && name != refusalsName {
+					c.reserved += h.Slots
+				}
+			})
+		default:
+			t.forfeit(l, a, h, now)
+			delete(a.holds, replica)
 		}
 	}
 	return a, nil
+}
+
+// forfeit takes what a dead replica held.
+func (t *table) forfeit(l level, a *account, h hold, now int64) {
+	a.at = max(a.at, now)
+	t.each(l, a, func(name string, r *rule, c *counter) {
+		if part := h.Parts[name]; part > 0 {
+			r.advance(c, a.at)
+			r.take(c, a.at, part)
+		}
+	})
 }
 
 func (t *table) newAccount(l level, now int64) *account {
@@ -194,7 +235,7 @@ func (t *table) newAccount(l level, now int64) *account {
 
 // rests reports whether an account is as good as a new one.
 func (t *table) rests(l level, a *account, now int64) bool {
-	if a.running > 0 || len(a.others) > 0 || len(a.alerts) > 0 || a.lockedUntil > now {
+	if a.running > 0 || len(a.holds) > 0 || len(a.alerts) > 0 || a.lockedUntil > now {
 		return false
 	}
 	rests := true

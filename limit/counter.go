@@ -1,6 +1,9 @@
 package limit
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // rule is a policy made ready to be applied. All its times are microseconds.
 //
@@ -48,6 +51,10 @@ type counter struct {
 	// alerted is until when no further alert is raised, exhausted the same for
 	// the refusal.
 	alerted, exhausted int64
+	// reserved is what replicas may take of this without asking, and perhaps
+	// have taken: who decides on the stored account leaves them that. part is
+	// what this one has left of its own, granted what it had at first.
+	reserved, part, granted int64
 }
 
 // taking is what was taken between the times first and last.
@@ -96,20 +103,41 @@ func (r *rule) amount(c *Charge) int64 {
 	return 1
 }
 
-// has reports whether a call may take amount. Records are counted when they
-// are returned, so a call that returns some passes while anything is left.
-func (r *rule) has(c *counter, amount int64) bool {
+// least is what must be left for a call that takes amount. Records are counted
+// when they are returned, so a call that returns some passes while anything is.
+func (r *rule) least(amount int64) int64 {
 	if r.Unit == Records {
-		amount = 1
+		return 1
 	}
+	return amount
+}
+
+// left is what is not taken, in whole units.
+func (r *rule) left(c *counter) int64 {
 	if r.bucket {
-		return c.level >= amount*r.window
+		return c.level / r.window
 	}
-	return c.sum+amount <= r.Quota
+	return r.Quota - c.sum
+}
+
+// portion is how much of what is free a replica may take without asking: so
+// little that what a killed one forfeits is there again soon, and that others
+// find something. Deletes are few, and each is asked for.
+func (r *rule) portion(free int64) int64 {
+	switch r.Unit {
+	case Deletes:
+		return 0
+	case Calls:
+		return (free + 3) / 4
+	case Records:
+		return free / 50
+	}
+	return free / 8
 }
 
 // take takes amount at the time now, to which the counter is advanced. A
 // bucket never falls below empty, a window may go over its quota (records).
+// now may be a little in the past, where a replica tells late what it took.
 func (r *rule) take(c *counter, now, amount int64) {
 	switch {
 	case amount == 0:
@@ -117,12 +145,16 @@ func (r *rule) take(c *counter, now, amount int64) {
 		c.level = max(0, c.level-amount*r.window)
 	default:
 		c.sum += amount
-		if n := len(c.log); n > c.gone && (now-c.log[n-1].first < r.granule || now <= c.log[n-1].last) {
+		n := len(c.log)
+		for n > c.gone && c.log[n-1].first > now {
+			n--
+		}
+		if n > c.gone && (now-c.log[n-1].first < r.granule || now <= c.log[n-1].last) {
 			c.log[n-1].amount += amount
 			c.log[n-1].last = max(now, c.log[n-1].last)
 			return
 		}
-		c.log = append(c.log, taking{now, now, amount})
+		c.log = slices.Insert(c.log, n, taking{now, now, amount})
 	}
 }
 

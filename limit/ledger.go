@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,9 +36,9 @@ type Options struct {
 // Ledger is the Limiter: exactly as many calls pass as the quotas allow, of
 // any number of callers at the same time.
 //
-// While it is the only process on its data base it counts in memory and saves
-// behind the calls. While there are several they share the accounts: every
-// call is charged in a transaction that holds its organization's account.
+// On SQLite, where it is the only process, it counts in memory and saves behind
+// the calls. On PostgreSQL it shares the accounts with the other replicas: each
+// holds parts of what is left, and charges its calls to them.
 type Ledger struct {
 	table  *table
 	clock  clock.Clock
@@ -50,8 +49,8 @@ type Ledger struct {
 	// spare is charged while the data base cannot be asked.
 	spare *memory
 
-	// incarnation is the name under which this process's running calls are
-	// stored: new with every start, as those of the one before run no more.
+	// incarnation is the name under which is stored what this process holds: new
+	// with every start, as what the one before held is forfeited.
 	incarnation string
 
 	start time.Time
@@ -59,15 +58,12 @@ type Ledger struct {
 	// offset is what the data base's clock is ahead of this process's.
 	offset atomic.Int64
 
-	// mode is held for reading by who charges, for writing by who changes
-	// between counting alone and sharing.
-	mode    sync.RWMutex
-	sharing bool
-	lines   lines
+	// tenants and member are of a ledger that shares its accounts with others;
+	// else member is nil.
+	tenants tenants
 	member  *member
 
 	incidents atomic.Uint64
-	running   sync.WaitGroup // what runs behind the calls
 }
 
 // New returns a limiter that counts in this process's memory and saves
@@ -87,7 +83,7 @@ func Open(config Config, c clock.Clock, opts Options) *Ledger {
 	if opts.DB != nil {
 		l.stored = l.readStored
 	}
-	l.lines.byOrganization = map[int64]*line{}
+	l.tenants.byOrganization, l.tenants.few = map[int64]*tenant{}, make(chan struct{}, tellers)
 	if opts.DB != nil && opts.DB.Dialect().Name != "sqlite" && t.config.Metered {
 		l.member = newMember(l)
 	}
@@ -123,8 +119,6 @@ func (l *Ledger) Take(ctx context.Context, c Charge) (Decision, error) {
 		return l.Declared(c), nil
 	}
 	now := l.now(c.At)
-	l.mode.RLock()
-	defer l.mode.RUnlock()
 	d, err := l.take(ctx, &c, now)
 	switch {
 	case err == nil:
@@ -143,11 +137,8 @@ func (l *Ledger) Take(ctx context.Context, c Charge) (Decision, error) {
 }
 
 func (l *Ledger) take(ctx context.Context, c *Charge, now int64) (Decision, error) {
-	if err := l.member.lapsed(c.Delete, l.sharing); err != nil {
-		return Decision{}, err
-	}
-	if l.sharing {
-		return l.takeShared(ctx, c, now)
+	if l.member != nil {
+		return l.takeHeld(c, now)
 	}
 	return l.takeAlone(ctx, l.memory, c, now, l.stored)
 }
@@ -158,7 +149,7 @@ func (l *Ledger) takeAlone(ctx context.Context, m *memory, c *Charge, now int64,
 	if err != nil {
 		return Decision{}, err
 	}
-	d := l.table.take(&a, c, now, false)
+	d, _ := l.table.take(&a, c, now, final)
 	m.hurry(&a)
 	a.unlock()
 	return d, nil
@@ -170,26 +161,17 @@ func (l *Ledger) Done(c Charge, d *Decision, records int) {
 		return
 	}
 	now := l.now(time.Time{})
-	l.mode.RLock()
-	defer l.mode.RUnlock()
 	m := l.memory
 	switch {
 	case d.place == fallback:
 		m = l.spare
-	case l.sharing:
-		c.Into = nil
-		l.lines.add(l, &request{charge: c, now: now, ends: true, records: records})
+	case l.member != nil:
+		l.doneHeld(&c, records, now)
 		return
 	}
-	// The account of a key whose call runs is in memory, unless the call began
-	// while the accounts were shared.
-	read := l.stored
-	if m == l.spare {
-		read = nil
-	}
-	a, err := m.lock(context.Background(), &c, now, read)
+	a, err := m.lock(context.Background(), &c, now, nil)
 	if err != nil {
-		return // the call ended, as far as anybody can know, with this replica's line to the data base
+		return // never: the accounts of a call that runs are in memory
 	}
 	l.table.done(&a, &c, records, now)
 	m.hurry(&a)
@@ -206,18 +188,11 @@ func (l *Ledger) Status(ctx context.Context, c Charge) ([]Status, error) {
 		return out, nil
 	}
 	now := l.now(c.At)
-	l.mode.RLock()
-	defer l.mode.RUnlock()
-	if l.sharing {
-		r := &request{charge: c, now: now, asks: true, answered: make(chan struct{})}
-		l.lines.add(l, r)
-		<-r.answered
-		if r.err == nil {
-			return r.statuses, nil
-		}
-	}
 	m, read := l.memory, l.stored
-	if l.sharing {
+	if l.member != nil {
+		if list, err := l.statusHeld(&c, now); err == nil {
+			return list, nil
+		}
 		m, read = l.spare, nil
 	}
 	a, err := m.lock(ctx, &c, now, read)

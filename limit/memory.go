@@ -94,7 +94,7 @@ func (m *memory) sweep(sh *shard, now int64) {
 }
 
 // reader reads the accounts that memory does not hold.
-type reader func(ctx context.Context, who *[levels]subject, now int64, into *accounts) error
+type reader func(ctx context.Context, who *[levels]subject, into *accounts) error
 
 // lock returns the accounts of a charge, locked. Those that memory does not
 // hold are read, or begin anew where read is nil.
@@ -110,7 +110,7 @@ func (m *memory) lock(ctx context.Context, c *Charge, now int64, read reader) (a
 			var stored accounts
 			if read != nil {
 				asked, found := who, new(accounts) // only here on the heap
-				if err := read(ctx, &asked, now, found); err != nil {
+				if err := read(ctx, &asked, found); err != nil {
 					return a, err
 				}
 				stored = *found

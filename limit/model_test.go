@@ -425,11 +425,11 @@ func compare(t *rapid.T, policies []Policy) {
 		"store": func(t *rapid.T) {
 			for i := range l.memory.shards {
 				for s, a := range l.memory.shards[i].accounts {
-					back, err := l.table.decode(s.level, l.table.encode(s.level, a, "me"), l.now(time.Time{}), "me", func(string) bool { return false })
+					back, err := l.table.decode(s.level, l.table.encode(s.level, a), l.now(time.Time{}), "me", func(string) bool { return false })
 					if err != nil {
 						t.Fatal(err)
 					}
-					back.saved, back.dirty, back.unsaved, back.alerts = a.saved, a.dirty, a.unsaved, a.alerts
+					back.saved, back.dirty, back.unsaved, back.alerts, back.running = a.saved, a.dirty, a.unsaved, a.alerts, a.running
 					l.memory.shards[i].accounts[s] = back
 				}
 			}

@@ -30,9 +30,9 @@ const (
 )
 
 // readStored is the reader of accounts in the data base.
-func (l *Ledger) readStored(ctx context.Context, who *[levels]subject, now int64, into *accounts) error {
+func (l *Ledger) readStored(ctx context.Context, who *[levels]subject, into *accounts) error {
 	return l.opts.DB.Read(ctx, func(tx db.Tx) error {
-		found, err := l.readAccounts(ctx, tx, who[byKey].organization, []string{"", who[byPrincipal].id, who[byKey].id}, now, "")
+		found, err := l.readAccounts(ctx, tx, who[byKey].organization, []string{"", who[byPrincipal].id, who[byKey].id}, "")
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (l *Ledger) readStored(ctx context.Context, who *[levels]subject, now int64
 }
 
 // readAccounts reads those of the named subjects that are stored.
-func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64, names []string, now int64, lock string) (map[string]*account, error) {
+func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64, names []string, lock string) (map[string]*account, error) {
 	list, err := json.Marshal(names)
 	if err != nil {
 		return nil, err
@@ -55,36 +55,48 @@ func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64,
 		return nil, err
 	}
 	defer rows.Close()
+	var strange error
+	alive := func(incarnation string) bool {
+		alive, known := l.member.alive(incarnation)
+		if !known {
+			strange = &strangerError{incarnation}
+		}
+		return alive
+	}
 	found := map[string]*account{}
 	for rows.Next() {
 		var name, text string
 		if err := rows.Scan(&name, &text); err != nil {
 			return nil, err
 		}
-		if found[name], err = l.table.decode(levelOfName(name), text, now, l.incarnation, l.member.alive); err != nil {
+		if found[name], err = l.table.decode(levelOfName(name), text, l.now(time.Time{}), l.incarnation, alive); err != nil {
 			return nil, err
 		}
+	}
+	if strange != nil {
+		return nil, strange
 	}
 	return found, rows.Err()
 }
 
-// Start makes the limiter ready to count: on PostgreSQL it joins the other
-// replicas, which stop counting alone before it returns.
+// Start makes the limiter ready to count: on PostgreSQL the other replicas can
+// see this one afterwards.
 func (l *Ledger) Start(ctx context.Context) error {
 	if l.member == nil {
 		return nil
 	}
-	return l.member.join(ctx)
+	return l.member.renew(ctx)
 }
 
-// Run saves accounts and keeps in touch with the other replicas until ctx
-// ends, then saves what is left.
+// Run saves accounts, or tells the other replicas, until ctx ends, then saves
+// or gives back what is left.
 func (l *Ledger) Run(ctx context.Context) {
 	if l.opts.DB == nil || !l.Metered() {
 		return
 	}
 	if l.member != nil {
-		l.running.Go(func() { l.member.run(ctx) })
+		l.runHeld(ctx)
+		return
 	}
 	for ctx.Err() == nil {
 		select {
@@ -96,10 +108,9 @@ func (l *Ledger) Run(ctx context.Context) {
 			l.opts.Logger.Warn("limits not saved", "error", err)
 		}
 	}
-	l.running.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := errors.Join(l.lines.drain(last), l.save(last, true), l.member.leave(last)); err != nil {
+	if err := l.save(last, true); err != nil {
 		l.opts.Logger.Warn("limits not saved at the end", "error", err)
 	}
 }
@@ -114,8 +125,7 @@ type saving struct {
 	unsaved int64
 }
 
-// save writes the accounts that are due, or all that were changed. Those that
-// others share are saved as they are charged.
+// save writes the accounts that are due, or all that were changed.
 func (l *Ledger) save(ctx context.Context, all bool) error {
 	var due []saving
 	now := l.now(time.Time{})
@@ -127,7 +137,7 @@ func (l *Ledger) save(ctx context.Context, all bool) error {
 		due = append(due, saving{s, a, "", a.at, a.alerts, a.unsaved})
 		w := &due[len(due)-1]
 		a.alerts = nil // they become notices in the same transaction
-		w.text = l.table.encode(s.level, a, l.incarnation)
+		w.text = l.table.encode(s.level, a)
 		a.dirty, a.unsaved, a.saved = false, 0, now
 	})
 	var errs []error

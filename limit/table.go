@@ -50,7 +50,7 @@ func newTable(config Config) *table {
 	}
 	t.refusals = newRule(Policy{refusalsName, "key", Calls, config.LockAfter, config.LockAfter, config.LockWindow})
 	for i := range t.classes {
-		t.classes[i] = t.newClass(Charge{Write: i&1 != 0, Delete: i&2 != 0, Reads: i&4 != 0})
+		t.classes[i] = t.newClass(ofClass(uint8(i)))
 	}
 	return t
 }
@@ -80,8 +80,10 @@ func (t *table) atRest(r *rule) Status {
 	return s
 }
 
-func (t *table) class(c *Charge) *class {
-	i := 0
+func (t *table) class(c *Charge) *class { return &t.classes[c.class()] }
+
+// class is a number for what decides which policies apply.
+func (c *Charge) class() (i uint8) {
 	if c.Write {
 		i |= 1
 	}
@@ -91,8 +93,11 @@ func (t *table) class(c *Charge) *class {
 	if c.Reads {
 		i |= 4
 	}
-	return &t.classes[i]
+	return i
 }
+
+// ofClass is a charge of a class.
+func ofClass(i uint8) Charge { return Charge{Write: i&1 != 0, Delete: i&2 != 0, Reads: i&4 != 0} }
 
 // begin is the decision for a call of somebody who has taken nothing.
 func (t *table) begin(c *Charge) (*class, Decision) {
@@ -107,11 +112,23 @@ const urgent = 100
 // accounts are those that one call is charged to.
 type accounts [levels]*account
 
+// knowledge is how far what others hold of the accounts is known.
+type knowledge uint8
+
+const (
+	// unsure: they may have taken it or not, and their calls may have ended.
+	unsure knowledge = iota
+	// told: which of their calls run was told after the call came.
+	told
+	// final: nothing more can be found out.
+	final
+)
+
 // take asks every policy that applies, and takes from all or from none. The
-// accounts are the caller's alone. patient is set where a refusal for the
-// calls that run alone will be asked again before the caller is told: it does
-// not count for the lock.
-func (t *table) take(a *accounts, c *Charge, now int64, patient bool) Decision {
+// accounts are the caller's alone. Where it would refuse only for what others
+// hold and perhaps do not need it decides nothing: the call is contested, and
+// the accounts that it is about are to be left alone for a while.
+func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Decision, contested bool) {
 	k, d := t.begin(c)
 	key := a[byKey]
 	for l := range a {
@@ -119,62 +136,164 @@ func (t *table) take(a *accounts, c *Charge, now int64, patient bool) Decision {
 	}
 	if key.lockedUntil > key.at {
 		t.showLock(&d, key)
-		return d
+		return d, false
 	}
 	for i := range k.uses {
 		u := &k.uses[i]
-		r, n := u.rule, a[u.level].at
-		counter := &a[u.level].counters[u.slot]
-		r.advance(counter, n)
-		var ok bool
-		switch {
-		case r.Unit == Calls:
-			ok = key.inFlight() < r.Quota
-		case u.level == byOrganization:
-			t.share.advance(&key.share, key.at)
-			ok = r.has(counter, r.amount(c)) && t.share.has(&key.share, t.share.amount(c))
-		default:
-			ok = r.has(counter, r.amount(c))
+		ok, open := t.asks(a[u.level], u, &a[u.level].counters[u.slot], u.rule, c, known)
+		if u.level == byOrganization {
+			own, ownOpen := t.asks(key, u, &key.share, &t.share, c, known)
+			ok, open = ok && own, open || ownOpen
 		}
+		contested = contested || open
 		if !ok {
-			d.Violated = append(d.Violated, r.Name)
-			d.Quota = d.Quota || r.long()
+			d.Violated = append(d.Violated, u.rule.Name)
+			d.Quota = d.Quota || u.rule.long()
 		}
 	}
+	if d.Violated != nil && known != final && key.reserved() && t.locksNext(key) {
+		key.calm, contested = key.at+calmTime, true // the lock holds everywhere, or nowhere
+	}
+	if contested {
+		return d, true
+	}
 	if d.Violated == nil {
-		t.charge(a, k, c)
+		t.charge(a, k, c, key.at)
+		key.running++
 	}
 	for i := range k.uses {
 		t.read(a, &k.uses[i], &d.Statuses[i], d.Violated == nil, d.Violated != nil)
 	}
 	tightestFirst(d.Statuses)
 	if d.Violated != nil {
-		t.refuse(a, &d, k, c, patient)
+		t.refuse(a, &d, k, c)
 	}
-	return d
+	return d, false
 }
 
-// charge takes what a call costs from every policy.
-func (t *table) charge(a *accounts, k *class, c *Charge) {
+// calmTime is how long, in microseconds, nobody is given anything of an
+// account after a call was contested.
+const calmTime = 1_000_000
+
+// asks asks one policy for a call. open is set where the answer depends on
+// what others hold: then the account is to be left alone.
+func (t *table) asks(a *account, u *use, counter *counter, r *rule, c *Charge, known knowledge) (ok, open bool) {
+	r.advance(counter, a.at)
+	left := r.left(counter)
+	if r.Unit == Calls {
+		left = r.Quota - a.running
+	}
+	need := r.least(r.amount(c))
+	ok = left >= need+counter.reserved
+	if r.Unit == Calls && known == told {
+		known = final // what others hold of it now is what runs there
+	}
+	if !ok && left >= need && known != final {
+		a.calm, open = a.at+calmTime, true
+	}
+	return ok, open
+}
+
+// charge takes what a call cost at the time at from every policy of accounts
+// that are there. What others told meanwhile may be later.
+func (t *table) charge(a *accounts, k *class, c *Charge, at int64) {
 	key := a[byKey]
 	for i := range k.uses {
 		u := &k.uses[i]
-		account := a[u.level]
-		counter, amount := &account.counters[u.slot], u.rule.amount(c)
-		if u.rule.Unit == Calls {
-			key.running++
+		account, amount := a[u.level], u.rule.amount(c)
+		if u.level == byOrganization && key != nil {
+			t.share.advance(&key.share, key.at)
+			t.share.take(&key.share, at, t.share.amount(c))
+		}
+		if account == nil || u.rule.Unit == Calls {
 			continue
 		}
-		u.rule.take(counter, account.at, amount)
-		if u.level == byOrganization {
-			t.share.take(&key.share, key.at, t.share.amount(c))
-		}
+		counter := &account.counters[u.slot]
+		u.rule.advance(counter, account.at)
+		u.rule.take(counter, at, amount)
 		if u.rule.long() && amount > 0 {
 			t.took(key, u.rule, counter, c, amount)
 		}
 		account.dirty = true
 	}
-	key.dirty = true
+	if key != nil {
+		key.dirty = true
+	}
+}
+
+// draw charges a call to what this replica holds, or does nothing. The
+// accounts are as they were when it was given that, less what it took since.
+func (t *table) draw(a *accounts, c *Charge, now int64) (d Decision, ok bool) {
+	k, key := t.class(c), a[byKey]
+	for l := range a {
+		a[l].at = max(a[l].at, now)
+	}
+	if key.lockedUntil > key.at {
+		_, d = t.begin(c)
+		t.showLock(&d, key)
+		return d, true
+	}
+	for i := range k.uses {
+		u := &k.uses[i]
+		if a[u.level].counters[u.slot].part < u.rule.least(u.rule.amount(c)) {
+			return d, false
+		}
+		if u.level == byOrganization && key.share.part < t.share.amount(c) {
+			return d, false
+		}
+	}
+	_, d = t.begin(c)
+	t.charge(a, k, c, key.at)
+	key.alerts = nil // who stores the account raises them
+	key.running++
+	for i := range k.uses {
+		u := &k.uses[i]
+		a[u.level].counters[u.slot].part -= u.rule.amount(c)
+		if u.level == byOrganization {
+			key.share.part -= t.share.amount(c)
+		}
+		t.read(a, u, &d.Statuses[i], true, false)
+	}
+	tightestFirst(d.Statuses)
+	return d, true
+}
+
+// low reports whether a replica should be given more before it runs out.
+func (t *table) low(a *accounts, c *Charge) bool {
+	k := t.class(c)
+	for i := range k.uses {
+		u := &k.uses[i]
+		if counter := &a[u.level].counters[u.slot]; u.rule.Unit != Calls && 2*counter.part < counter.granted {
+			return true
+		}
+	}
+	return 2*a[byKey].share.part < a[byKey].share.granted
+}
+
+// grant gives this replica its part of what nobody holds of an account, and
+// returns what it now holds. It keeps what it had,
+// and gets no more unless more is set.
+func (t *table) grant(l level, a *account, seq int64, more bool) hold {
+	h := hold{Seq: seq, Parts: map[string]int64{}, Running: a.running, Slots: a.running}
+	t.each(l, a, func(name string, r *rule, c *counter) {
+		kept := c.part
+		if more && a.calm <= a.at && name != refusalsName {
+			r.advance(c, a.at)
+			free := r.left(c)
+			if r.Unit == Calls {
+				free = r.Quota - a.running
+			}
+			c.part = max(kept, r.portion(free-c.reserved+kept))
+		}
+		c.reserved += c.part - kept
+		switch {
+		case r.Unit == Calls && name != refusalsName:
+			h.Slots += c.part
+		case c.part > 0:
+			h.Parts[name] = c.part
+		}
+	})
+	return h
 }
 
 // took notes what was taken of a day or hour quota: it must be saved soon, and
@@ -223,12 +342,9 @@ func (t *table) read(a *accounts, u *use, s *Status, over, refused bool) {
 }
 
 // refuse completes a refusal, and locks a key that was refused too often.
-func (t *table) refuse(a *accounts, d *Decision, k *class, c *Charge, patient bool) {
+func (t *table) refuse(a *accounts, d *Decision, k *class, c *Charge) {
 	key := a[byKey]
 	d.RetryAfter = retryAfter(d)
-	if patient && d.onlyRunning() {
-		return
-	}
 	if t.config.Exhausted {
 		t.noteExhausted(key, d, k, c)
 	}
@@ -243,8 +359,32 @@ func (t *table) refuse(a *accounts, d *Decision, k *class, c *Charge, patient bo
 	}
 }
 
-// onlyRunning reports whether nothing but the calls that run is in the way.
-func (d *Decision) onlyRunning() bool { return len(d.Violated) == 1 && d.Violated[0] == "concurrency" }
+// locksNext reports whether one more refusal locks the key.
+func (t *table) locksNext(key *account) bool {
+	t.refusals.advance(&key.refusals, key.at)
+	return key.refusals.sum >= t.config.LockAfter
+}
+
+// reserved reports whether calls of the key may pass that nobody asks for.
+func (a *account) reserved() bool {
+	for _, h := range a.holds {
+		if len(h.Parts) > 0 {
+			return true
+		}
+	}
+	return a.parts()
+}
+
+// parts reports whether this replica holds something of the account that it
+// has not used.
+func (a *account) parts() bool {
+	for i := range a.counters {
+		if a.counters[i].part > 0 {
+			return true
+		}
+	}
+	return a.share.part > 0
+}
 
 // noteExhausted raises the alert for a day quota of deletes that is used up,
 // once a window.
@@ -284,20 +424,25 @@ func (t *table) done(a *accounts, c *Charge, records int, now int64) {
 		key.running--
 	}
 	key.dirty = true
+	t.returned(a, c, records, key.at)
+}
+
+// returned counts the records that a call returned at the time at.
+func (t *table) returned(a *accounts, c *Charge, records int, at int64) {
 	if records <= 0 || !c.Reads {
 		return
 	}
 	k := t.class(c)
 	for i := range k.uses {
 		u := &k.uses[i]
-		if u.rule.Unit != Records {
+		account := a[u.level]
+		if u.rule.Unit != Records || account == nil {
 			continue
 		}
-		account := a[u.level]
-		account.at = max(account.at, now)
+		account.at = max(account.at, at)
 		counter := &account.counters[u.slot]
 		u.rule.advance(counter, account.at)
-		u.rule.take(counter, account.at, int64(records))
+		u.rule.take(counter, at, int64(records))
 		account.dirty = true
 		t.took(account, u.rule, counter, c, int64(records))
 	}
