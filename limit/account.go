@@ -94,6 +94,8 @@ type hold struct {
 	// Running is how many of its calls ran, Slots how many may.
 	Running int64 `json:"running,omitempty"`
 	Slots   int64 `json:"slots,omitempty"`
+	// Told is the time up to which it has told what it took.
+	Told int64 `json:"told,omitempty"`
 	// Seen is the last question that it has answered.
 	Seen int64 `json:"seen,omitempty"`
 }
@@ -102,6 +104,7 @@ type hold struct {
 type state struct {
 	At        int64                 `json:"at"`
 	Levels    map[string]int64      `json:"levels,omitempty"`
+	Since     map[string]int64      `json:"since,omitempty"`
 	Windows   map[string][][3]int64 `json:"windows,omitempty"`
 	Alerted   map[string]int64      `json:"alerted,omitempty"`
 	Exhausted map[string]int64      `json:"exhausted,omitempty"`
@@ -128,24 +131,37 @@ func (t *table) each(l level, a *account, f func(name string, r *rule, c *counte
 	}
 }
 
+// told is the time up to which all who hold something have told what they took.
+func (a *account) told() int64 {
+	until := a.at
+	for _, h := range a.holds {
+		if len(h.Parts) > 0 {
+			until = min(until, h.Told)
+		}
+	}
+	return until
+}
+
 // encode writes an account.
 func (t *table) encode(l level, a *account) string {
 	s := state{At: a.at, Locked: a.lockedUntil, Holds: a.holds, Asked: a.asked}
 	if a.calm > a.at {
 		s.Calm = a.calm
 	}
-	s.Levels, s.Windows = map[string]int64{}, map[string][][3]int64{}
+	s.Levels, s.Since, s.Windows = map[string]int64{}, map[string]int64{}, map[string][][3]int64{}
 	s.Alerted, s.Exhausted = map[string]int64{}, map[string]int64{}
 	t.each(l, a, func(name string, r *rule, c *counter) {
 		r.advance(c, a.at)
+		// Times are counted back from the account's own, which is shorter.
 		switch {
+		case r.bucket && c.since > 0:
+			r.fold(c, a.told())
+			s.Levels[name], s.Since[name] = c.base, a.at-c.since
 		case r.bucket && c.level < r.full:
 			s.Levels[name] = c.level
-		case !r.bucket && c.gone < len(c.log):
-			// Times are counted back from the account's own, which is shorter.
-			for _, e := range c.log[c.gone:] {
-				s.Windows[name] = append(s.Windows[name], [3]int64{a.at - e.first, a.at - e.last, e.amount})
-			}
+		}
+		for _, e := range c.log[c.gone:] {
+			s.Windows[name] = append(s.Windows[name], [3]int64{a.at - e.first, a.at - e.last, e.amount})
 		}
 		if c.alerted > a.at {
 			s.Alerted[name] = c.alerted
@@ -186,11 +202,16 @@ func (t *table) decode(l level, text string, now int64, me string, alive func(st
 	t.each(l, a, func(name string, r *rule, c *counter) {
 		if v, ok := s.Levels[name]; ok && r.bucket {
 			c.level = min(v, r.full)
+			c.base, c.since = c.level, a.at-s.Since[name]
 		}
-		if !r.bucket {
-			for _, e := range s.Windows[name] {
-				c.log = append(c.log, taking{a.at - e[0], a.at - e[1], e[2]})
-				c.sum += e[2]
+		for _, e := range s.Windows[name] {
+			c.log = append(c.log, taking{a.at - e[0], a.at - e[1], e[2]})
+			c.sum += e[2]
+		}
+		if r.bucket {
+			r.replay(c)
+			if c.sum = 0; !t.shared {
+				c.log, c.since = nil, 0
 			}
 		}
 		c.alerted, c.exhausted = max(0, s.Alerted[name]-put), max(0, s.Exhausted[name]-put)
@@ -229,7 +250,11 @@ func (t *table) forfeit(l level, a *account, h hold, now int64) {
 
 func (t *table) newAccount(l level, now int64) *account {
 	a := &account{at: now, saved: now, counters: make([]counter, len(t.levels[l]))}
-	t.each(l, a, func(_ string, r *rule, c *counter) { *c = r.fresh(now) })
+	t.each(l, a, func(_ string, r *rule, c *counter) {
+		if *c = r.fresh(now); r.bucket && t.shared {
+			c.base, c.since = r.full, now
+		}
+	})
 	return a
 }
 

@@ -42,8 +42,10 @@ func newRule(p Policy) rule {
 
 // counter is what one subject has taken of one policy.
 type counter struct {
-	// level and at are the bucket's.
-	level, at int64
+	// level and at are the bucket's. Where replicas tell late what they took, base
+	// is its level at the time since, and the log what was taken from then on.
+	level, at   int64
+	base, since int64
 	// log and sum are the sliding window's; the first of the log is log[gone].
 	log  []taking
 	gone int
@@ -66,16 +68,7 @@ func (r *rule) fresh(now int64) counter { return counter{level: r.full, at: now}
 // counter's own changes nothing.
 func (r *rule) advance(c *counter, now int64) {
 	if r.bucket {
-		elapsed := now - c.at
-		if elapsed <= 0 {
-			return
-		}
-		c.at = now
-		if missing := r.full - c.level; elapsed > missing/r.Quota {
-			c.level = r.full
-		} else {
-			c.level += elapsed * r.Quota
-		}
+		c.level, c.at = r.refill(c.level, c.at, now)
 		return
 	}
 	for c.gone < len(c.log) && c.log[c.gone].last+r.window <= now {
@@ -88,6 +81,45 @@ func (r *rule) advance(c *counter, now int64) {
 	case c.gone >= 32 && 2*c.gone >= len(c.log):
 		c.log, c.gone = c.log[:copy(c.log, c.log[c.gone:])], 0
 	}
+}
+
+// refill returns the level of a bucket, and its time, at the time now.
+func (r *rule) refill(level, at, now int64) (int64, int64) {
+	elapsed := now - at
+	switch {
+	case elapsed <= 0:
+		return level, at
+	case elapsed > (r.full-level)/r.Quota:
+		return r.full, now
+	}
+	return level + elapsed*r.Quota, now
+}
+
+// late is how many takings a bucket keeps that others may tell something
+// before; more are needed only by quotas far above the contract's.
+const late = 300
+
+// fold makes what a bucket was at the time until its base: nothing is told any
+// more that was before.
+func (r *rule) fold(c *counter, until int64) {
+	n := 0
+	for ; n < len(c.log) && (c.log[n].last <= until || len(c.log)-n > late); n++ {
+		c.base, c.since = r.refill(c.base, c.since, c.log[n].last)
+		c.base = max(0, c.base-c.log[n].amount*r.window)
+	}
+	c.log = slices.Delete(c.log, 0, n)
+	c.base, c.since = r.refill(c.base, c.since, min(until, c.at))
+}
+
+// replay reckons the level of a bucket from its base and its log.
+func (r *rule) replay(c *counter) {
+	now := c.at
+	c.level, c.at = c.base, c.since
+	for _, e := range c.log {
+		c.level, c.at = r.refill(c.level, c.at, e.last)
+		c.level = max(0, c.level-e.amount*r.window)
+	}
+	r.advance(c, now)
 }
 
 // amount is what a call takes before it runs. A call that costs more than can
@@ -103,13 +135,21 @@ func (r *rule) amount(c *Charge) int64 {
 	return 1
 }
 
-// least is what must be left for a call that takes amount. Records are counted
-// when they are returned, so a call that returns some passes while anything is.
-func (r *rule) least(amount int64) int64 {
-	if r.Unit == Records {
-		return 1
+// page is the most records that a call returns.
+const page = 100
+
+// least is what a call that takes amount must find. Records are counted when
+// they are returned, so a call that returns some passes while anything is left.
+// But not at the cost of what others hold: beside that there must be room for
+// what it, and those that run, can return.
+func (r *rule) least(amount, running int64, beside bool) int64 {
+	switch {
+	case r.Unit != Records:
+		return amount
+	case beside:
+		return page * (running + 1)
 	}
-	return amount
+	return 1
 }
 
 // left is what is not taken, in whole units.
@@ -129,8 +169,11 @@ func (r *rule) portion(free int64) int64 {
 		return 0
 	case Calls:
 		return (free + 3) / 4
-	case Records:
-		return free / 50
+	case Records: // a kill costs them for an hour
+		if free < 20*page {
+			return 0
+		}
+		return free / 20
 	}
 	return free / 8
 }
@@ -141,6 +184,14 @@ func (r *rule) portion(free int64) int64 {
 func (r *rule) take(c *counter, now, amount int64) {
 	switch {
 	case amount == 0:
+	case r.bucket && c.since > 0:
+		now = max(now, c.since)
+		n := len(c.log)
+		for n > 0 && c.log[n-1].last > now {
+			n--
+		}
+		c.log = slices.Insert(c.log, n, taking{now, now, amount})
+		r.replay(c)
 	case r.bucket:
 		c.level = max(0, c.level-amount*r.window)
 	default:

@@ -86,6 +86,7 @@ func Open(config Config, c clock.Clock, opts Options) *Ledger {
 	l.tenants.byOrganization, l.tenants.few = map[int64]*tenant{}, make(chan struct{}, tellers)
 	if opts.DB != nil && opts.DB.Dialect().Name != "sqlite" && t.config.Metered {
 		l.member = newMember(l)
+		t.shared = true
 	}
 	return l
 }

@@ -10,6 +10,7 @@ import (
 // a call is charged to the accounts of those who make it.
 type table struct {
 	config  Config
+	shared  bool // with replicas, which tell late
 	rules   []rule
 	levels  [levels][]int // the rules of a level, as indices into rules
 	classes [8]class
@@ -183,10 +184,11 @@ func (t *table) asks(a *account, u *use, counter *counter, r *rule, c *Charge, k
 	if r.Unit == Calls {
 		left = r.Quota - a.running
 	}
-	need := r.least(r.amount(c))
-	ok = left >= need+counter.reserved
-	if r.Unit == Calls && known == told {
-		known = final // what others hold of it now is what runs there
+	amount := r.amount(c)
+	need := r.least(amount, a.running, false)
+	ok = left >= need && (counter.reserved == 0 || left >= r.least(amount, a.running, true)+counter.reserved)
+	if r.Unit == Calls && known == told && counter.reserved == a.inFlight()-a.running {
+		known = final // what others hold of it is what runs there
 	}
 	if !ok && left >= need && known != final {
 		a.calm, open = a.at+calmTime, true
@@ -235,7 +237,7 @@ func (t *table) draw(a *accounts, c *Charge, now int64) (d Decision, ok bool) {
 	}
 	for i := range k.uses {
 		u := &k.uses[i]
-		if a[u.level].counters[u.slot].part < u.rule.least(u.rule.amount(c)) {
+		if a[u.level].counters[u.slot].part < u.rule.least(u.rule.amount(c), key.running, true) {
 			return d, false
 		}
 		if u.level == byOrganization && key.share.part < t.share.amount(c) {
@@ -273,8 +275,8 @@ func (t *table) low(a *accounts, c *Charge) bool {
 // grant gives this replica its part of what nobody holds of an account, and
 // returns what it now holds. It keeps what it had,
 // and gets no more unless more is set.
-func (t *table) grant(l level, a *account, seq int64, more bool) hold {
-	h := hold{Seq: seq, Parts: map[string]int64{}, Running: a.running, Slots: a.running}
+func (t *table) grant(l level, a *account, h hold, more bool) hold {
+	h.Parts = map[string]int64{}
 	t.each(l, a, func(name string, r *rule, c *counter) {
 		kept := c.part
 		if more && a.calm <= a.at && name != refusalsName {

@@ -149,7 +149,10 @@ func (l *Ledger) takeHeld(c *Charge, now int64) (Decision, error) {
 	if a, ok := o.of(c.Principal, c.Key); ok && l.member.fresh() {
 		if d, ok := l.table.draw(&a, c, now); ok {
 			if d.Violated == nil {
-				l.drew(o, &a, c, drawn{points: c.Points, at: now})
+				o.drew(&a, c, drawn{points: c.Points, at: a[byKey].at})
+				if !o.serving && l.table.low(&a, c) {
+					l.serve(o)
+				}
 			}
 			o.mu.Unlock()
 			return d, nil
@@ -162,14 +165,13 @@ func (l *Ledger) takeHeld(c *Charge, now int64) (Decision, error) {
 }
 
 // drew notes what happened to a part.
-func (l *Ledger) drew(o *tenant, a *accounts, c *Charge, d drawn) {
+func (o *tenant) drew(a *accounts, c *Charge, d drawn) {
 	d.principal, d.key, d.class = c.Principal, c.Key, c.class()
 	o.drawn = append(o.drawn, d)
 	for i := range a {
-		a[i].used, a[i].touched = d.at, true
-	}
-	if !o.serving && l.table.low(a, c) {
-		l.serve(o)
+		if a[i] != nil {
+			a[i].used, a[i].touched = d.at, true
+		}
 	}
 }
 
@@ -177,11 +179,11 @@ func (l *Ledger) drew(o *tenant, a *accounts, c *Charge, d drawn) {
 func (l *Ledger) doneHeld(c *Charge, records int, now int64) {
 	o := l.tenants.tenant(c.Organization)
 	defer o.mu.Unlock()
-	a, ok := o.of(c.Principal, c.Key)
-	if !ok {
+	key := o.accounts[c.Key]
+	if key == nil || key.running == 0 {
 		return // never: accounts whose calls run are kept
 	}
-	key := a[byKey]
+	a := accounts{byKey: key}
 	key.running--
 	key.touched = true
 	for i, p := range l.table.levels[byKey] {
@@ -195,7 +197,7 @@ func (l *Ledger) doneHeld(c *Charge, records int, now int64) {
 	if records > 0 && c.Reads {
 		l.table.returned(&a, c, records, now)
 		key.alerts = nil // who stores the account raises them
-		l.drew(o, &a, c, drawn{ends: true, records: records, at: now})
+		o.drew(&a, c, drawn{ends: true, records: records, at: now})
 	}
 }
 
@@ -253,6 +255,7 @@ func (l *Ledger) serve(o *tenant) {
 type job struct {
 	*tenant
 	seq      int64
+	at       int64
 	full     bool
 	requests []*request
 	drawn    []drawn
@@ -282,6 +285,7 @@ func (l *Ledger) prepare(o *tenant) *job {
 	j := &job{tenant: o, seq: l.tenants.sent.Add(1), full: o.full, requests: append(o.waiting, o.contested...), drawn: o.drawn, own: map[string]*own{}}
 	o.waiting, o.contested, o.drawn, o.due, o.full = nil, nil, nil, false, false
 	now := l.now(time.Time{})
+	j.at = now
 	names := map[string]bool{"": true}
 	for i := range j.drawn {
 		d := &j.drawn[i]
@@ -313,6 +317,7 @@ func (l *Ledger) prepare(o *tenant) *job {
 			continue
 		}
 		mine.running, a.touched, mine.idle = a.running, false, now-a.used > idleTime
+		a.at = max(a.at, now) // what is drawn from now on is not before
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
 			if c.part < 0 || j.full || mine.idle || a.calm > now {
 				c.part = 0
@@ -441,7 +446,7 @@ func (l *Ledger) store(ctx context.Context, tx db.Tx, j *job) error {
 	kept := j.kept
 	for _, name := range slices.Backward(j.names) { // the organization's own is the last
 		a, mine := j.found[name], j.own[name]
-		h := l.table.grant(levelOfName(name), a, j.seq, grants && !mine.idle)
+		h := l.table.grant(levelOfName(name), a, hold{Seq: j.seq, Told: j.at, Running: a.running, Slots: a.running}, grants && !mine.idle)
 		mine.granted = mine.granted[:0]
 		i := 0
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {

@@ -1,0 +1,295 @@
+package limit_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/limit"
+)
+
+// silent starts a replica of which nothing runs behind the calls: it renews
+// nothing and hears nothing, as if it had been killed after its last call.
+func silent(t *testing.T, d db.DB, replica string) *process {
+	t.Helper()
+	l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, clock.NewFake(begin), limit.Options{DB: d, Replica: replica, Logger: slog.New(slog.DiscardHandler)})
+	if err := l.Start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return &process{TB: t, Ledger: l}
+}
+
+// passes calls until it is refused.
+func (p *process) passes(c limit.Charge) (n int) {
+	p.Helper()
+	for p.call(c) == nil {
+		n++
+	}
+	return n
+}
+
+var write = limit.Charge{Organization: 7, Principal: "usr_a", Key: "key_a", Points: 1, Write: true}
+
+// TestFarFromTheLimitNobodyIsAsked counts the round trips of calls: two for the
+// first one of a key, none for those that follow.
+func TestFarFromTheLimitNobodyIsAsked(t *testing.T) {
+	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
+	p := silent(t, dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1}), "a")
+	for _, c := range []limit.Charge{get, write} {
+		c.Key += "_" + string(fmt.Sprint(c.Write)[0])
+		p.call(c)
+		before := trips.Load()
+		for range 3 {
+			p.call(c)
+		}
+		if n := trips.Load() - before; n != 0 {
+			t.Errorf("%+v: %d round trips", c, n)
+		}
+	}
+}
+
+// TestPartsComeBack: what one replica holds and does not use is there for the
+// calls of another, to the last unit, before one is refused.
+func TestPartsComeBack(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		charge limit.Charge
+		want   int
+	}{{"key", get, 600}, {"writes", write, 60}} {
+		t.Run(test.name, func(t *testing.T) {
+			replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
+			passed := 0
+			for _, r := range replicas[1:] { // they hold parts from now on
+				if r.call(test.charge) == nil {
+					passed++
+				}
+			}
+			if passed += replicas[0].passes(test.charge); passed != test.want {
+				t.Errorf("%d passed, want %d", passed, test.want)
+			}
+		})
+	}
+}
+
+// TestPartsComeBackUnheard: behind a pooler nobody hears that somebody asks;
+// who holds parts finds out, or gives back what it does not use.
+func TestPartsComeBackUnheard(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	mark := "?"
+	if strings.Contains(url, mark) {
+		mark = "&"
+	}
+	passed := 0
+	var replicas []*process
+	for i := range 3 {
+		d := dbtest.Open(t, url+mark+"default_query_exec_mode=exec", db.Options{Readers: 2, Writers: 2})
+		replicas = append(replicas, launch(t, d, clock.System, settings{replica: fmt.Sprint(i), config: limit.Config{LockAfter: 1 << 40}}))
+		if replicas[i].call(write) == nil {
+			passed++
+		}
+	}
+	if passed += replicas[0].passes(write); passed != 60 {
+		t.Errorf("%d passed, want 60", passed)
+	}
+}
+
+// TestKilledWithParts: what a killed replica held counts as taken, for it may
+// have been; its calls run no more. One that was only silent finds out, and
+// all together never pass more than the quota.
+func TestKilledWithParts(t *testing.T) {
+	d := dbtest.Postgres(t)
+	killed := silent(t, dbtest.Again(t, d), "a")
+	passed := 0
+	for range 3 {
+		if killed.call(write) == nil {
+			passed++
+		}
+	}
+	if _, err := killed.Take(context.Background(), get); err != nil { // hangs
+		t.Fatal(err)
+	}
+	c := clock.NewFake(begin)
+	other := launch(t, dbtest.Again(t, d), c, settings{replica: "b", config: limit.Config{LockAfter: 1 << 40}})
+	err := d.Write(context.Background(), func(tx db.Tx) error { // it has been silent for six seconds
+		_, err := tx.Exec(context.Background(), `update limit_replicas set renewed_at = renewed_at - 6000000 where id = 'a'`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := other.passes(write)
+	if n+1 < 60-60/8 || n+passed > 60 {
+		t.Errorf("%d passed, after %d of the killed one", n, passed)
+	}
+	if left := other.left(get, "concurrency"); left != 6 {
+		t.Errorf("%d calls left", left)
+	}
+	// It charges what it holds until it knows better.
+	if passed += n + killed.passes(write); passed > 60 {
+		t.Errorf("%d passed, want 60 at most", passed)
+	}
+	c.Advance(time.Minute)
+	if n := other.passes(write); n != 60 {
+		t.Errorf("%d passed a minute later", n)
+	}
+}
+
+// TestRestartAfterAKill: the next process of the same name is known to hold
+// nothing of the one before, at once.
+func TestRestartAfterAKill(t *testing.T) {
+	d := dbtest.Postgres(t)
+	silent(t, dbtest.Again(t, d), "a").call(write)
+	again := silent(t, dbtest.Again(t, d), "a")
+	if n := again.passes(write); n < 60-1-60/8 || n > 59 {
+		t.Errorf("%d passed", n)
+	}
+}
+
+// forgetful commits and then says that it could not be asked.
+type forgetful struct {
+	db.DB
+	now atomic.Bool
+}
+
+func (f *forgetful) Write(ctx context.Context, do func(db.Tx) error) error {
+	if err := f.DB.Write(ctx, do); err != nil || !f.now.Load() {
+		return err
+	}
+	return fmt.Errorf("%w: test", db.ErrUnavailable)
+}
+
+// TestToldOnce: where nobody knows whether a transaction was committed, what it
+// told counts once.
+func TestToldOnce(t *testing.T) {
+	d := dbtest.Postgres(t)
+	f, b := &forgetful{DB: dbtest.Again(t, d)}, &broken{}
+	b.DB = f
+	p := silent(t, b, "a")
+	p.call(get, 10)
+	for n, lost := range []*atomic.Bool{&f.now, &b.now, &f.now} {
+		p.call(get, 10)
+		lost.Store(true)
+		p.left(get, "key") // tells, or not
+		lost.Store(false)
+		p.call(get, 10)
+		want := int64(600 - 1 - 2*(n+1))
+		if left, out := p.left(get, "key"), p.left(get, "outflow"); left != want || out != 10_000-10*(600-want) {
+			t.Errorf("%d points and %d records left, want %d and %d", left, out, want, 10_000-10*(600-want))
+		}
+	}
+}
+
+// shifted is a clock that is wrong by some time.
+type shifted time.Duration
+
+func (s shifted) Now() time.Time                         { return time.Now().Add(time.Duration(s)) }
+func (s shifted) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// TestReplicasWhoseClocksDiffer: replicas that are minutes apart count alike.
+func TestReplicasWhoseClocksDiffer(t *testing.T) {
+	d := dbtest.Postgres(t)
+	var replicas []*process
+	for i, by := range []time.Duration{-7 * time.Minute, 0, 7 * time.Minute} {
+		l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, shifted(by), limit.Options{
+			DB: dbtest.Again(t, d), Replica: fmt.Sprint(i), ServerTime: true, Logger: slog.New(slog.DiscardHandler),
+		})
+		if err := l.Start(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() { l.Run(ctx) })
+		t.Cleanup(running.Wait)
+		t.Cleanup(stop)
+		replicas = append(replicas, &process{TB: t, Ledger: l})
+	}
+	began, passed := time.Now(), 0
+	for i := range 120 {
+		if replicas[i%3].call(write) == nil {
+			passed++
+		}
+	}
+	if took := time.Since(began); took > 50*time.Second {
+		t.Skipf("it took %v", took)
+	}
+	if passed != 60 {
+		t.Errorf("%d passed", passed)
+	}
+	for i, r := range replicas {
+		all, err := r.Status(context.Background(), write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := all[1]; s.Name != "writes" || s.Remaining != 0 || s.Reset > time.Minute+time.Second || s.Reset < 5*time.Second {
+			t.Errorf("replica %d: %+v", i, s)
+		}
+	}
+}
+
+// TestDecisionsOverReplicas: which calls three replicas let pass in turn, each
+// knowing what it knows, is what one process decides that counts in memory.
+func TestDecisionsOverReplicas(t *testing.T) {
+	// Small numbers meet often; all are kept whole, so both forget alike.
+	policies, err := limit.With(limit.Override{Name: "key", Quota: 40, Capacity: 60}, limit.Override{Name: "writes", Quota: 8, Capacity: 8},
+		limit.Override{Name: "principal", Quota: 90, Capacity: 90}, limit.Override{Name: "organization", Quota: 120, Capacity: 120},
+		limit.Override{Name: "deletes", Quota: 3, Capacity: 3}, limit.Override{Name: "outflow", Quota: 290, Capacity: 290})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, config := clock.NewFake(begin), limit.Config{Metered: true, Policies: policies, LockAfter: 20}
+	replicas := launchReplicas(t, dbtest.Postgres(t), 3, c, config)
+	alone := limit.New(config, c)
+	type held struct {
+		replica   *process
+		charge    limit.Charge
+		got, want limit.Decision
+	}
+	var running []held
+	end := func(h held, records int) {
+		alone.Done(h.charge, &h.want, records)
+		h.replica.Done(h.charge, &h.got, records)
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	refused := 0
+	for n := range 1500 {
+		charge := limit.Charge{Organization: 7, Principal: "usr_a", Key: fmt.Sprint("key_", random.IntN(3)), Points: int64(1 + random.IntN(5))}
+		charge.Write = random.IntN(3) == 0
+		charge.Reads = !charge.Write
+		charge.Delete = charge.Write && random.IntN(3) == 0
+		h := held{replica: replicas[random.IntN(3)], charge: charge}
+		if h.want, err = alone.Take(context.Background(), charge); err != nil {
+			t.Fatal(err)
+		}
+		if h.got, err = h.replica.Take(context.Background(), charge); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(h.got.Violated, h.want.Violated) {
+			t.Fatalf("call %d, %+v: violated %v, want %v\n%+v\n%+v", n, charge, h.got.Violated, h.want.Violated, h.got.Statuses, h.want.Statuses)
+		}
+		if h.want.Violated != nil {
+			refused++
+			if h.got.RetryAfter != h.want.RetryAfter || h.got.Quota != h.want.Quota {
+				t.Fatalf("call %d: %+v, want %+v", n, h.got, h.want)
+			}
+		}
+		if running = append(running, h); random.IntN(8) > 0 || len(running) > 8 {
+			i := random.IntN(len(running))
+			end(running[i], random.IntN(4))
+			running = slices.Delete(running, i, i+1)
+		}
+		c.Advance(time.Duration(random.IntN(3)*random.IntN(1_500)) * time.Millisecond)
+	}
+	if refused < 100 || refused > 1400 {
+		t.Errorf("%d of 1500 calls were refused", refused)
+	}
+}
