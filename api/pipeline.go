@@ -81,21 +81,21 @@ type call struct {
 	now      clock.Micros
 	language fault.Language
 
-	op       *Operation // route
-	record   string     // route: the {id} segment
-	family   string     // route: the blocked family, if the path is of one
-	actor    *access.Actor
-	refusal  *access.Refusal // authenticate: what the request log is told
+	op      *Operation // route
+	record  string     // route: the {id} segment
+	family  string     // route: the blocked family, if the path is of one
+	actor   *access.Actor
+	refusal *access.Refusal // authenticate: what the request log is told
 	// recognized is set while the actor is only remembered; again once that
 	// turned out to be stale.
 	recognized, again bool
-	version  string
-	rules    *rules
-	charged  limit.Charge // limits
-	decision limit.Decision
-	paid     bool
-	returned int // answer: records
-	statuses [8]limit.Status
+	version           string
+	rules             *rules
+	charged           limit.Charge // limits
+	decision          limit.Decision
+	paid              bool
+	returned          int // answer: records
+	statuses          [8]limit.Status
 
 	sent        func() ([]byte, error) // the body, read at most once
 	parameters  []parameter            // decode
