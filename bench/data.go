@@ -107,7 +107,7 @@ func fill(ctx context.Context, dir string, n int) error {
 	if err != nil {
 		return err
 	}
-	key, err := memberKey(ctx, directory, made)
+	key, err := memberKey(ctx, directory, made.OrganizationID, made.Users[1])
 	if err != nil {
 		return err
 	}
@@ -161,9 +161,9 @@ func batches(p *people, n int) <-chan []contact.Fields {
 	return out
 }
 
-func memberKey(ctx context.Context, d *access.Directory, o sample.Office) (string, error) {
+func memberKey(ctx context.Context, d *access.Directory, organization, user string) (string, error) {
 	key, err := d.CreateKey(ctx, access.NewKey{
-		Organization: o.OrganizationID, Principal: o.Users[1], Environment: access.Test, Name: "bench",
+		Organization: organization, Principal: user, Environment: access.Test, Name: "bench",
 		Scopes: access.AllScopes(), Networks: sample.Loopback, ExpiresIn: 24 * time.Hour,
 	})
 	return key.Key, err
@@ -184,7 +184,7 @@ func (o *office) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.key, err = memberKey(ctx, directory, made); err != nil {
+	if o.key, err = memberKey(ctx, directory, made.OrganizationID, made.Users[1]); err != nil {
 		return err
 	}
 	actor, err := directory.Authenticate(ctx, o.key, netip.MustParseAddr("127.0.0.1"))

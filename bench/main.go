@@ -4,6 +4,7 @@
 //	go run ./bench --quick    100,000 contacts, one run of each: a minute
 //	go run ./bench --postgres on a PostgreSQL of its own, beside pgbench: two minutes
 //	go run ./bench --scale    reads among --records contacts against the same among 100,000, with --postgres there
+//	go run ./bench --organizations 10000  calls spread over so many organizations
 //
 // The first start fills the data folders, which takes some minutes and is not
 // counted. docs/performance.md says what the numbers mean.
@@ -36,6 +37,8 @@ type options struct {
 	quick    bool
 	postgres bool
 	scale    bool
+	// organizations is how many --organizations wants; 0 measures other things.
+	organizations int
 }
 
 // small is the size of the table that the large one is held against.
@@ -81,6 +84,7 @@ func flags() options {
 	flag.BoolVar(&o.quick, "quick", false, "100,000 contacts, one run of each")
 	flag.BoolVar(&o.postgres, "postgres", false, "measure on PostgreSQL, beside pgbench")
 	flag.BoolVar(&o.scale, "scale", false, "measure reads only, of an office with --records contacts against one with 100,000; with --postgres on PostgreSQL")
+	flag.IntVar(&o.organizations, "organizations", 0, "measure only calls that are spread over so many organizations; with --postgres on PostgreSQL")
 	flag.Parse()
 	if o.quick {
 		o.records, o.runs = small, 1
@@ -117,7 +121,10 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	b := &bench{options: o, results: map[string][]result{}}
 	defer b.end()
-	if o.scale {
+	switch {
+	case o.organizations > 0:
+		return b.onOrganizations(ctx)
+	case o.scale:
 		return b.onScale(ctx)
 	}
 	if o.postgres {

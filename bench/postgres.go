@@ -126,7 +126,7 @@ func (p *onPostgres) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	key, err := memberKey(ctx, directory, made)
+	key, err := memberKey(ctx, directory, made.OrganizationID, made.Users[1])
 	if err != nil {
 		return err
 	}
@@ -184,15 +184,7 @@ func selectsContact(ctx context.Context, url string, call *app.Call) (statement 
 
 // office makes one more organization.
 func (p *onPostgres) office(ctx context.Context, directory *access.Directory, n int) error {
-	organization, err := directory.CreateOrganization(ctx, access.NewOrganization{Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On})
-	if err != nil {
-		return err
-	}
-	user, err := directory.CreateUser(ctx, access.NewPrincipal{Organization: organization.ID, Name: "Anna Berg", Email: fmt.Sprintf("anna%d@example.com", n), Role: access.Member})
-	if err != nil {
-		return err
-	}
-	key, err := memberKey(ctx, directory, sample.Office{OrganizationID: organization.ID, Users: []string{"", user.ID}})
+	_, key, err := newOffice(ctx, directory, n)
 	if err != nil {
 		return err
 	}

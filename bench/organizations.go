@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/app"
+	"kartei/clock"
+	"kartei/contact"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/progress"
+)
+
+// onOrganizations measures what it costs that an instance has many
+// organizations: calls that are spread over all of them against calls over
+// pgOffices of them, and the memory that each takes once it was called.
+func (b *bench) onOrganizations(ctx context.Context) (err error) {
+	if b.organizations <= pgOffices {
+		return fmt.Errorf("--organizations wants more than %d", pgOffices)
+	}
+	dir, err := os.MkdirTemp(b.data, "run-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	address, pid := database(dir), 0
+	if b.postgres {
+		s, err := dbtest.NewServer("max_connections=100", "shared_buffers=512MB", "max_wal_size=4GB")
+		if err != nil {
+			return err
+		}
+		defer s.Remove()
+		address, pid = s.URL(), s.Pid()
+	}
+	defer b.end() // before its data base
+	tenants, err := b.found(ctx, address)
+	if err != nil {
+		return err
+	}
+	if b.load, err = b.helper(ctx, "load"); err != nil {
+		return err
+	}
+	s, err := serve(ctx, b.program, dir, address, b.profile != "")
+	if err != nil {
+		return err
+	}
+	b.servers = append(b.servers, s)
+	for i := range tenants {
+		tenants[i].place.server, tenants[i].place.database = s, pid
+	}
+	b.planOrganizations(tenants)
+	before := anonymous(s.command.Process.Pid)
+	for i := range b.runs {
+		if err := b.round(ctx, i); err != nil {
+			return err
+		}
+	}
+	var list []figure
+	for _, kind := range []string{"get", "list", "post"} {
+		if b.results[kind] != nil {
+			list = append(list, b.against(kind+" spread over "+number(float64(len(tenants)))+" organizations", kind, ofSmall(kind), "over "+number(pgOffices), 1/1.2))
+		}
+	}
+	grown := s.memory.take() - before
+	return b.write(os.Stdout, append(list, figure{
+		What: "memory (RssAnon) above that of the start", Goal: "< 10 KB an organization",
+		Measured: fmt.Sprintf("%.0f MB, %.1f KB an organization", grown, grown*1000/float64(len(tenants))),
+		Value:    grown * 1000 / float64(len(tenants)) / 10, Reached: grown*1000/float64(len(tenants)) < 10,
+	}))
+}
+
+// tenant is one organization with a key and a contact.
+type tenant struct {
+	place   *place
+	contact string
+}
+
+// found makes the organizations, by the acts of administration.
+func (b *bench) found(ctx context.Context, address string) (list []tenant, err error) {
+	d, err := db.Open(ctx, address, db.Options{NoSync: true})
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	if _, err := db.Migrate(ctx, d); err != nil {
+		return nil, err
+	}
+	directory := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
+	say("%s organizations: making them", number(float64(b.organizations)))
+	bar := progress.New(os.Stderr)
+	defer bar.End()
+	begun := time.Now()
+	for i := range b.organizations {
+		o, key, err := newOffice(ctx, directory, i)
+		if err != nil {
+			return nil, err
+		}
+		actor, err := directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
+		if err != nil {
+			return nil, err
+		}
+		var made string
+		err = d.WriteIn(ctx, actor.Org(), func(tx db.Tx) error {
+			call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: &app.Services{Families: api.Families}}
+			a, err := contact.Create(ctx, call, contact.CreateInput{Fields: contact.Fields{LastName: text("Berg %d", i)}})
+			made = strings.TrimPrefix(a.Location(), "/contacts/")
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, tenant{&place{office: o}, made})
+		bar.Tell(int64(i+1), int64(b.organizations))
+	}
+	say("%.1f ms each: an organization, a user, a key, a contact", float64(time.Since(begun).Milliseconds())/float64(b.organizations))
+	return list, nil
+}
+
+// newOffice makes an organization with a member and the member's key.
+func newOffice(ctx context.Context, directory *access.Directory, n int) (*office, string, error) {
+	organization, err := directory.CreateOrganization(ctx, access.NewOrganization{Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On})
+	if err != nil {
+		return nil, "", err
+	}
+	user, err := directory.CreateUser(ctx, access.NewPrincipal{Organization: organization.ID, Name: "Anna Berg", Email: fmt.Sprintf("anna%d@example.com", n), Role: access.Member})
+	if err != nil {
+		return nil, "", err
+	}
+	key, err := memberKey(ctx, directory, organization.ID, user.ID)
+	return &office{key: key}, key, err
+}
+
+func (b *bench) planOrganizations(tenants []tenant) {
+	for _, kind := range []string{"get", "list", "post"} {
+		if !strings.HasPrefix(kind, b.only) {
+			continue
+		}
+		for name, n := range map[string]int{kind: len(tenants), ofSmall(kind): pgOffices} {
+			var requests []string
+			for _, t := range tenants[:n] {
+				requests = append(requests, map[string]string{
+					"get":  t.place.get("/contacts/" + t.contact),
+					"list": t.place.get("/contacts?limit=25"),
+					"post": t.place.post(`{"lastName":"Tal"}`),
+				}[kind])
+			}
+			want := map[bool]int{true: 201, false: 200}[kind == "post"]
+			b.addWanting(name, tenants[0].place.target(), pgClients, requests, want)
+		}
+	}
+}
