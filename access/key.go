@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"kartei/clock"
@@ -323,16 +324,49 @@ func (d *Directory) RotateKey(ctx context.Context, in Rotation) (CreatedKey, err
 	return created, nil
 }
 
-func (d *Directory) keyByID(ctx context.Context, tx db.Tx, keyID string) (KeyInfo, error) {
+// keyByID finds a key by its id, or by the short form of its kid under which
+// alerts, the request log and /me tell of it: oKdzvJ33, or with what stands
+// before and behind it in lists, kart_test_oKdzvJ33...
+func (d *Directory) keyByID(ctx context.Context, tx db.Tx, name string) (KeyInfo, error) {
 	missing := unknown("Einen Schlüssel", "key")
-	if !id.Valid(id.Key, keyID) {
+	if id.Valid(id.Key, name) {
+		k, err := d.scanKey(tx.QueryRow(ctx, selectKey, name))
+		if errors.Is(err, db.ErrNoRows) {
+			return KeyInfo{}, missing
+		}
+		return k, err
+	}
+	for _, environment := range []string{Test, Live} {
+		name = strings.TrimPrefix(name, "kart_"+environment+"_")
+	}
+	if name = strings.TrimSuffix(name, "..."); len(name) != kidShortLength {
 		return KeyInfo{}, missing
 	}
-	k, err := d.scanKey(tx.QueryRow(ctx, selectKey, keyID))
-	if errors.Is(err, db.ErrNoRows) {
-		return KeyInfo{}, missing
+	rows, err := tx.Query(ctx, selectKeysByKid, name, kidShortLength)
+	if err != nil {
+		return KeyInfo{}, err
 	}
-	return k, err
+	defer rows.Close()
+	var found []KeyInfo
+	for rows.Next() {
+		k, err := d.scanKey(rows)
+		if err != nil {
+			return KeyInfo{}, err
+		}
+		found = append(found, k)
+	}
+	switch {
+	case rows.Err() != nil:
+		return KeyInfo{}, rows.Err()
+	case len(found) == 0:
+		return KeyInfo{}, missing
+	case len(found) > 1:
+		return KeyInfo{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
+			DE: "Mehrere Schlüssel beginnen so. Nennen Sie die Kennung (key_...).",
+			EN: "Several keys begin with this. Name the id (key_...).",
+		}}
+	}
+	return found[0], nil
 }
 
 func (d *Directory) scanKey(row db.Row) (KeyInfo, error) {

@@ -97,8 +97,10 @@ const (
 	keyColumns = `select k.id, k.kid, k.name, o.id, k.principal_id, k.environment, k.scopes, k.networks,
 			k.version_pin, k.expires_at, k.paused, k.revoked_at, k.created_at, k.last_used_at
 		from api_keys k join organizations o on o.number = k.organization`
-	selectKey  = keyColumns + ` where k.id = $1`
-	selectKeys = keyColumns + `
+	selectKey = keyColumns + ` where k.id = $1`
+	// Operators ask for few keys in this way, so no index is kept for it.
+	selectKeysByKid = keyColumns + ` where substr(k.kid, 1, $2) = $1 order by k.kid limit 2`
+	selectKeys      = keyColumns + `
 		where k.id > $2 and ($3 = '' or o.id = $3
 			or o.sandbox_of = (select number from organizations where id = $3))
 		order by k.id limit $1`

@@ -76,9 +76,9 @@ func wordsFor(kind Kind, f Facts, k access.KeyLabel) words {
 		},
 		fault.Text{
 			DE: fmt.Sprintf("%s hat bis %s (UTC) %d von %d %s, verbraucht. Ist das Kontingent aufgebraucht, wird er damit abgewiesen (QUOTA_EXHAUSTED), bis ältere Aufrufe aus dem Zeitfenster gefallen sind; alles andere funktioniert weiter.\n\n"+
-				"Wenn Sie das nicht erwarten, halten Sie den Schlüssel an oder widerrufen Sie ihn.", keyDE, when, f.Used, f.Quota, unit.DE),
+				"Wenn Sie das nicht erwarten, lassen Sie den Schlüssel anhalten oder widerrufen. Der Betreiber tut das mit: kartei key pause %s (oder revoke).", keyDE, when, f.Used, f.Quota, unit.DE, k.KidShort),
 			EN: fmt.Sprintf("%s had used %d of the %d %s by %s (UTC). Once the quota is used up such calls are refused (QUOTA_EXHAUSTED) until older ones have left the window; everything else goes on.\n\n"+
-				"If you do not expect this, pause or revoke the key.", keyEN, f.Used, f.Quota, unit.EN, when),
+				"If you do not expect this, have the key paused or revoked. Whoever runs the instance does it with: kartei key pause %s (or revoke).", keyEN, f.Used, f.Quota, unit.EN, when, k.KidShort),
 		},
 	}
 }

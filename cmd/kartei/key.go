@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,15 +21,33 @@ type keyCmd struct {
 	Rotate keyRotateCmd `cmd:"" help:"Give a key a new secret; the old one ends at once."`
 }
 
+// lifetime is a length of time that also takes days.
+type lifetime time.Duration
+
+// UnmarshalText reads 30d, 720h or 90m.
+func (l *lifetime) UnmarshalText(text []byte) error {
+	days, inDays := strings.CutSuffix(string(text), "d")
+	if n, err := strconv.Atoi(days); inDays && err == nil && n >= 0 && n < 10_000 {
+		*l = lifetime(time.Duration(n) * 24 * time.Hour)
+		return nil
+	}
+	d, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is not a length of time; accepted are numbers with a unit, such as 30d, 12h or 90m", text)
+	}
+	*l = lifetime(d)
+	return nil
+}
+
 type keyCreateCmd struct {
-	Org       string        `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; a test key is bound to its sandbox."`
-	Principal string        `name:"principal" required:"" placeholder:"ID" help:"The user or service account for whom the key speaks, usr_... or svc_..."`
-	Env       string        `name:"env" required:"" placeholder:"test|live" help:"test for the sandbox, live for the organization itself."`
-	Scopes    []string      `name:"scopes" required:"" placeholder:"FAMILY:read|write" help:"What the key may do, for example contacts:read,contacts:write."`
-	IP        []string      `name:"ip" placeholder:"CIDR" help:"Addresses or networks from which the key may be used; required where a scope writes."`
-	ExpiresIn time.Duration `name:"expires-in" default:"720h" placeholder:"TIME" help:"The key's lifetime, at most 8784h (366 days); 720h (30 days) where it is left out."`
-	Pin       string        `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another; the current one where it is left out."`
-	Name      string        `name:"name" placeholder:"NAME" help:"Name to show."`
+	Org       string   `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; a test key is bound to its sandbox."`
+	Principal string   `name:"principal" required:"" placeholder:"ID" help:"The user or service account for whom the key speaks, usr_... or svc_..."`
+	Env       string   `name:"env" required:"" placeholder:"test|live" help:"test for the sandbox, live for the organization itself."`
+	Scopes    []string `name:"scopes" required:"" placeholder:"FAMILY:read|write" help:"What the key may do, for example contacts:read,contacts:write."`
+	IP        []string `name:"ip" placeholder:"CIDR" help:"Addresses or networks from which the key may be used; required where a scope writes."`
+	ExpiresIn lifetime `name:"expires-in" default:"30d" placeholder:"TIME" help:"The key's lifetime, for example 30d or 12h, at most 366d."`
+	Pin       string   `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another; the current one where it is left out."`
+	Name      string   `name:"name" placeholder:"NAME" help:"Name to show."`
 	JSON
 }
 
@@ -39,7 +58,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	return showSecret(ctx, g, c.JSON, "key.create", access.NewKey{
 		Organization: c.Org, Principal: c.Principal, Environment: c.Env, Name: c.Name,
-		Scopes: c.Scopes, Networks: c.IP, ExpiresIn: c.ExpiresIn, VersionPin: c.Pin,
+		Scopes: c.Scopes, Networks: c.IP, ExpiresIn: time.Duration(c.ExpiresIn), VersionPin: c.Pin,
 	})
 }
 
@@ -60,7 +79,7 @@ func (c *keyListCmd) Run(ctx context.Context, g *Globals) error {
 
 // oneKey is what the commands about one key take.
 type oneKey struct {
-	ID string `arg:"" help:"The key, key_..."`
+	ID string `arg:"" help:"The key, key_..., or the 8 characters by which alerts and the log name it."`
 	JSON
 }
 
@@ -96,14 +115,14 @@ func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 type keyRotateCmd struct {
-	ID        string        `arg:"" help:"The key, key_..."`
-	ExpiresIn time.Duration `name:"expires-in" placeholder:"TIME" help:"A new lifetime from now; without it the expiry stays."`
+	ID        string   `arg:"" help:"The key, key_..., or the 8 characters by which alerts and the log name it."`
+	ExpiresIn lifetime `name:"expires-in" placeholder:"TIME" help:"A new lifetime from now, for example 30d; without it the expiry stays."`
 	JSON
 }
 
 // Run rotates a key and shows the new one.
 func (c *keyRotateCmd) Run(ctx context.Context, g *Globals) error {
-	return showSecret(ctx, g, c.JSON, "key.rotate", access.Rotation{ID: c.ID, ExpiresIn: c.ExpiresIn})
+	return showSecret(ctx, g, c.JSON, "key.rotate", access.Rotation{ID: c.ID, ExpiresIn: time.Duration(c.ExpiresIn)})
 }
 
 // showSecret carries out an act that answers with a key's secret.

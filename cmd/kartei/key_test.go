@@ -72,7 +72,7 @@ func TestScripts(t *testing.T) {
 	id := user["id"].(string)
 	robot := s.answer("service-account", "create", "--org", org, "--name", "Abgleich", "--role", "viewer")["id"].(string)
 	key := s.answer("key", "create", "--org", org, "--principal", id, "--env", "test", "--scopes", "contacts:read,contacts:write",
-		"--ip", "127.0.0.1/32", "--expires-in", "720h", "--pin", "2026-11-01")
+		"--ip", "127.0.0.1/32", "--expires-in", "30d", "--pin", "2026-11-01")
 	if len(key) != 4 || key["id"] == nil || key["key"] == nil || key["expiresAt"] == nil ||
 		!strings.HasPrefix(key["key"].(string), "kart_test_"+key["kidShort"].(string)) {
 		t.Errorf("key: %v", key)
@@ -88,6 +88,8 @@ func TestScripts(t *testing.T) {
 		{[]string{"key", "pause", keyID}, "status", "paused"},
 		{[]string{"key", "resume", keyID}, "status", "active"},
 		{[]string{"key", "show", keyID}, "status", "active"},
+		{[]string{"key", "pause", key["kidShort"].(string)}, "id", keyID},
+		{[]string{"key", "resume", "kart_test_" + key["kidShort"].(string) + "..."}, "id", keyID},
 		{[]string{"key", "rotate", keyID, "--expires-in", "1h"}, "id", keyID},
 		{[]string{"key", "revoke", keyID}, "status", "revoked"},
 	} {
@@ -123,6 +125,8 @@ func TestRefusedCommands(t *testing.T) {
 		{[]string{"org", "set", org}, 2, "nothing to change: give --name, --module"},
 		{[]string{"user", "set", "usr_x", "--disable", "--enable"}, 2, "--disable and --enable can't be used together"},
 		{[]string{"key", "create", "--org", org, "--principal", "usr_x", "--env", "test", "--scopes", "a:b", "--expires-in", "0s"}, 2, "--expires-in"},
+		{[]string{"key", "rotate", "key_x", "--expires-in", "a month"}, 2, "accepted are numbers with a unit, such as 30d"},
+		{[]string{"key", "pause", "aaaaaaaa"}, 1, "key pause: There is no key with this id"},
 		{[]string{"org", "set", org, "--level", "write"}, 1, "org set: --level: Allowed values: off, read, on"},
 		{[]string{"org", "show", "org_x"}, 1, "org show: There is no organization with this id"},
 		{[]string{"key", "create", "--org", org, "--principal", "usr_x", "--env", "live", "--scopes", "contacts:read,x", "--ip", "::1,nowhere"}, 1,
