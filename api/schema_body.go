@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -105,7 +107,7 @@ func parseBody(raw []byte) (map[string]any, error) {
 	d.Reset(bytes.NewBuffer(raw))
 	value, err := parseValue(d, 0)
 	if err != nil {
-		return nil, syntax(err)
+		return nil, syntax(raw, err)
 	}
 	if d.PeekKind() != 0 || len(bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")) > 0 {
 		return nil, malformed(trailing, nil)
@@ -119,7 +121,7 @@ func parseBody(raw []byte) (map[string]any, error) {
 
 // syntax says what is wrong with a body that cannot be read. It names the
 // place and repeats nothing of what was sent.
-func syntax(err error) error {
+func syntax(raw []byte, err error) error {
 	if errors.Is(err, errTooDeep) {
 		return malformed(tooDeep, nil)
 	}
@@ -127,17 +129,24 @@ func syntax(err error) error {
 	if s := (*jsontext.SyntacticError)(nil); errors.As(err, &s) {
 		at = s.ByteOffset
 	}
-	place := strconv.FormatInt(at, 10)
+	de, en := position(raw[:min(int(at), len(raw))])
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		return malformed(fault.Text{
-			DE: "Im Körper der Anfrage steht ein Name zweimal in demselben Objekt (bei Byte " + place + ").",
-			EN: "A name occurs twice in the same object of the request's body (at byte " + place + ").",
+			DE: "Im Körper der Anfrage steht ein Name zweimal in demselben Objekt (" + de + ").",
+			EN: "A name occurs twice in the same object of the request's body (" + en + ").",
 		}, nil)
 	}
 	return malformed(fault.Text{
-		DE: "Der Körper der Anfrage ist kein gültiges JSON (bei Byte " + place + ").",
-		EN: "The body of the request is not valid JSON (at byte " + place + ").",
+		DE: "Der Körper der Anfrage ist kein gültiges JSON (" + de + ").",
+		EN: "The body of the request is not valid JSON (" + en + ").",
 	}, nil)
+}
+
+// position names the end of what was read, as editors count it.
+func position(before []byte) (de, en string) {
+	line := 1 + bytes.Count(before, []byte{'\n'})
+	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	return fmt.Sprintf("Zeile %d, Zeichen %d", line, column), fmt.Sprintf("line %d, column %d", line, column)
 }
 
 func parseValue(d *jsontext.Decoder, depth int) (any, error) {
@@ -255,6 +264,8 @@ func (r *rules) fields(o *operationRules, raw []byte, invalid *jsonschema.Valida
 }
 
 type collector struct {
+	// listed says that the names that an object may have were told.
+	listed    bool
 	rules     *rules
 	operation *operationRules
 	fields    []fault.Field
@@ -262,15 +273,39 @@ type collector struct {
 	body      place // with the same names
 }
 
-func (c *collector) add(path []string, code fault.FieldCode, limit any) {
+// add notes what is wrong with a member, and reports whether nothing was
+// noted of it before: one entry is enough.
+func (c *collector) add(path []string, code fault.FieldCode, limit any) bool {
 	name := dotted(path)
 	if c.named[name] {
-		return
+		return false
 	}
 	c.named[name] = true
 	named := c.body.at(path)
 	named.named, named.name = true, shown(name)
 	c.fields = append(c.fields, fault.Field{Name: shown(name), Code: code, Limit: limit})
+	return true
+}
+
+// say gives the field that was added last words of its own.
+func (c *collector) say(words *fault.Text) { c.fields[len(c.fields)-1].Text = words }
+
+var emptyIsNull = fault.Text{
+	DE: "Mindestens 1 Zeichen ist nötig; null lässt die Angabe leer.",
+	EN: "At least 1 character is needed; null leaves it empty.",
+}
+
+// knownMembers names what an object may hold.
+func (c *collector) knownMembers(e *jsonschema.ValidationError) *fault.Text {
+	names := slices.Sorted(maps.Keys(c.rules.object(c.schema(e)["properties"])))
+	if len(names) == 0 {
+		return nil
+	}
+	all := strings.Join(names, ", ")
+	return &fault.Text{
+		DE: "Dieser Name ist hier nicht bekannt. Bekannt sind: " + all + ".",
+		EN: "This name is not known here. Known are: " + all + ".",
+	}
 }
 
 func (c *collector) collect(e *jsonschema.ValidationError) {
@@ -288,10 +323,15 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 			if len(path) == 0 && c.operation.answer[name] {
 				code = fault.ReadOnly
 			}
-			c.add(member(path, name), code, nil)
+			if c.add(member(path, name), code, nil) && code == fault.UnknownField && !c.listed {
+				c.listed = true // once is enough
+				c.say(c.knownMembers(e))
+			}
 		}
 	case *kind.MinLength:
-		c.add(path, fault.TooShort, k.Want)
+		if c.add(path, fault.TooShort, k.Want) && slices.Contains(list(c.schema(e)["type"]), any("null")) {
+			c.say(&emptyIsNull)
+		}
 	case *kind.MaxLength:
 		c.add(path, fault.TooLong, k.Want)
 	case *kind.MinItems:
@@ -432,6 +472,9 @@ func typeNames(want []string) any {
 func form(name string) any {
 	if t, known := expected[name]; known {
 		return t
+	}
+	if strings.HasPrefix(name, pattern.Web) {
+		return expected["uri"]
 	}
 	if prefixes := pattern.Prefixes(name); prefixes != nil {
 		return wantsID(prefixes)

@@ -87,7 +87,7 @@ func (r *rules) parameters(op, rawQuery string) ([]parameter, error) {
 		}
 		i := slices.IndexFunc(o.query, func(p parameterRule) bool { return p.name == name })
 		if i < 0 {
-			unknown = note(unknown, fault.Field{Name: shown(name), Code: fault.UnknownField, Text: o.knownParameters()})
+			unknown = note(unknown, fault.Field{Name: shown(name), Code: fault.UnknownField, Text: later(op, name, o.knownParameters())})
 			continue
 		}
 		if seen&(1<<i) != 0 {
@@ -141,6 +141,20 @@ func (o *operationRules) knownParameters() *fault.Text {
 		DE: "Diese Operation kennt nur diese Parameter: " + all + ".",
 		EN: "This operation knows only these parameters: " + all + ".",
 	}
+}
+
+// later adds to the words for an unknown parameter that a later version has it.
+func later(op, name string, words *fault.Text) *fault.Text {
+	family, verb, _ := strings.Cut(op, ".")
+	for _, v := range Versions {
+		if (verb == "list" || verb == "count") && slices.Contains(v.Parameters[family], name) {
+			return &fault.Text{
+				DE: words.DE + " Den Parameter " + name + " gibt es ab Version " + v.Name + ".",
+				EN: words.EN + " The parameter " + name + " comes with version " + v.Name + ".",
+			}
+		}
+	}
+	return words
 }
 
 // note adds a field unless it is listed already or the list is full.

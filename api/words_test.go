@@ -129,3 +129,19 @@ func TestAnEmptyObjectIsNoBody(t *testing.T) {
 		c.Do("POST", "/tasks/"+task+"/complete", []byte(body)).Want(status)
 	}
 }
+
+func TestFieldsSayWhatToDo(t *testing.T) {
+	c := office(t).As(access.Member)
+	says(t, inBoth(c, "POST", "/tasks", map[string]any{"titel": "x", "description": ""}, 422),
+		"de: titel UNKNOWN_FIELD Dieser Name ist hier nicht bekannt. Bekannt sind: assigneeId, companyId,", "en: titel UNKNOWN_FIELD This name is not known here. Known are: ", "title, visibility.",
+		"de: description TOO_SHORT Mindestens 1 Zeichen ist nötig; null", "null leaves it empty")
+	if text := inBoth(c, "POST", "/tasks", map[string]any{"title": ""}, 422); strings.Contains(text, "null") {
+		t.Errorf("a title cannot be null:\n%s", text)
+	}
+	says(t, inBoth(c, "POST", "/companies", map[string]any{"name": "A", "website": "foo"}, 422), "website INVALID_FORMAT", "Expected: an address with http:// or https://")
+	says(t, inBoth(c, "POST", "/tasks", "{\n  \"title\": \"Ä\",\n}", 400), "Zeile 2, Zeichen 15", "line 2, column 15")
+	says(t, inBoth(c, "GET", "/tasks?companyId="+id.New(id.Company), nil, 400), "gibt es ab Version 2027-02-01", "comes with version 2027-02-01")
+	if text := inBoth(c, "GET", "/tasks?color=red", nil, 400); strings.Contains(text, "2027") {
+		t.Errorf("of a parameter that no version has:\n%s", text)
+	}
+}
