@@ -58,7 +58,7 @@ type CreateInput struct {
 // records share comes first.
 type Filters struct {
 	ContactID  string `query:"contactId" prefix:"con_" few:"true" doc:"Nur Aufgaben zu diesem Kontakt; nicht zusammen mit q oder includeDeleted" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	CompanyID  string `query:"companyId" prefix:"cmp_" doc:"Nur Aufgaben zu dieser Firma; nicht zusammen mit q oder includeDeleted" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	CompanyID  string `query:"companyId" prefix:"cmp_" with:"status" doc:"Nur Aufgaben zu dieser Firma; nicht zusammen mit q oder includeDeleted" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	AssigneeID string `query:"assigneeId" prefix:"usr_,svc_" with:"status" doc:"Nur Aufgaben, die diese Person oder dieses Dienstkonto erledigen soll; nicht zusammen mit q oder includeDeleted" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Status     string `query:"status" enum:"open,completed" doc:"Nur offene oder nur abgeschlossene Aufgaben; nicht zusammen mit q oder includeDeleted" example:"open"`
 }
