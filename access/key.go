@@ -15,6 +15,7 @@ import (
 	"kartei/db"
 	"kartei/fault"
 	"kartei/id"
+	"kartei/limit"
 )
 
 // How long a key lives: 30 days unless said otherwise (contract,
@@ -57,8 +58,12 @@ type KeyInfo struct {
 	CreatedAt      clock.Micros   `json:"createdAt"`
 	// LastUsedAt is exact to a minute.
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
+	// LockedUntil is when the lock ends of a key that got too many 429 answers;
+	// 0 where there is none. Acts that change a key do not look.
+	LockedUntil clock.Micros `json:"lockedUntil"`
 
-	paused bool
+	paused       bool
+	organization int64
 }
 
 // NewKey is what CreateKey takes.
@@ -227,14 +232,37 @@ func (f *faults) lifetime(d, unset time.Duration) time.Duration {
 
 // ListKeys lists keys; with a live organization, those of its sandbox too.
 func (d *Directory) ListKeys(ctx context.Context, p Page) (List[KeyInfo], error) {
-	return list(ctx, d, p, d.scanKey, selectKeys, p.After, p.Organization)
+	page, err := list(ctx, d, p, d.scanKey, selectKeys, p.After, p.Organization)
+	if err == nil {
+		err = d.db.Read(ctx, func(tx db.Tx) error { return d.seeLocks(ctx, tx, page.Data) })
+	}
+	return page, err
+}
+
+// seeLocks tells of the locks that are in force.
+func (d *Directory) seeLocks(ctx context.Context, tx db.Tx, keys []KeyInfo) error {
+	for i := range keys {
+		until, err := limit.LockedUntil(ctx, tx, keys[i].organization, keys[i].ID)
+		if err != nil {
+			return err
+		}
+		if until > d.now() {
+			keys[i].LockedUntil = until
+		}
+	}
+	return nil
 }
 
 // GetKey returns one key.
 func (d *Directory) GetKey(ctx context.Context, in ByID) (KeyInfo, error) {
 	var k KeyInfo
 	err := d.db.Read(ctx, func(tx db.Tx) (err error) {
-		k, err = d.keyByID(ctx, tx, in.ID)
+		if k, err = d.keyByID(ctx, tx, in.ID); err != nil {
+			return err
+		}
+		one := []KeyInfo{k}
+		err = d.seeLocks(ctx, tx, one)
+		k = one[0]
 		return err
 	})
 	return k, err
@@ -373,7 +401,7 @@ func (d *Directory) scanKey(row db.Row) (KeyInfo, error) {
 	var k KeyInfo
 	var kid, scopes, networks string
 	err := row.Scan(&k.ID, &kid, &k.Name, &k.OrganizationID, &k.PrincipalID, &k.Environment, &scopes, &networks,
-		&k.VersionPin, &k.ExpiresAt, &k.paused, &k.RevokedAt, &k.CreatedAt, &k.LastUsedAt)
+		&k.VersionPin, &k.ExpiresAt, &k.paused, &k.RevokedAt, &k.CreatedAt, &k.LastUsedAt, &k.organization)
 	if err != nil {
 		return k, err
 	}

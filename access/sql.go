@@ -95,7 +95,7 @@ const (
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, false, 0, 0)`
 
 	keyColumns = `select k.id, k.kid, k.name, o.id, k.principal_id, k.environment, k.scopes, k.networks,
-			k.version_pin, k.expires_at, k.paused, k.revoked_at, k.created_at, k.last_used_at
+			k.version_pin, k.expires_at, k.paused, k.revoked_at, k.created_at, k.last_used_at, k.organization
 		from api_keys k join organizations o on o.number = k.organization`
 	selectKey = keyColumns + ` where k.id = $1`
 	// Operators ask for few keys in this way, so no index is kept for it.

@@ -103,3 +103,58 @@ func await(t *testing.T, happened func() bool) {
 		<-time.After(5 * time.Millisecond)
 	}
 }
+
+// TestALockIsShown to the operator, also after the server that locked the key
+// has stopped.
+func TestALockIsShown(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		c := configOf(t.TempDir())
+		c.Store.DatabaseURL = config.DatabaseURL(url)
+		c.Server.Limit = []limit.Override{{Name: "key", Quota: 1, Capacity: 1}}
+		c.Server.LockAfter, c.Server.LockWindow, c.Server.LockTime = 2, config.Duration(time.Minute), config.Duration(time.Hour)
+		i := begin(t, c)
+		ctx := t.Context()
+		org, err := i.Directory.CreateOrganization(ctx, access.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
+		if err != nil {
+			t.Fatal(err)
+		}
+		user, err := i.Directory.CreateUser(ctx, access.NewPrincipal{Organization: org.ID, Name: "Anna Berg", Email: "anna@example.com"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys [2]access.CreatedKey
+		for n := range keys {
+			if keys[n], err = i.Directory.CreateKey(ctx, access.NewKey{Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:read"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := time.Now()
+		for range 4 { // one passes, and the third refusal locks
+			r := httptest.NewRequest("GET", "/v1/me", nil)
+			r.Header.Set("Authorization", "Bearer "+keys[0].Key)
+			i.Handler.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		end(t, i)
+		acts, done, err := OpenActs(ctx, &c.Store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer done()
+		var shown access.KeyInfo
+		if err := acts.Call(ctx, "key.show", access.ByID{ID: keys[0].ID}, &shown); err != nil {
+			t.Fatal(err)
+		}
+		if until := shown.LockedUntil.Time(); until.Before(before.Add(59*time.Minute)) || until.After(time.Now().Add(61*time.Minute)) {
+			t.Errorf("locked until %s", until)
+		}
+		var list access.List[access.KeyInfo]
+		if err := acts.Call(ctx, "key.list", access.Page{Limit: 10}, &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range list.Data {
+			if (k.ID == keys[0].ID) != (k.LockedUntil != 0) {
+				t.Errorf("%s: locked until %d", k.ID, k.LockedUntil)
+			}
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"kartei/clock"
 	"kartei/db"
 )
 
@@ -197,4 +198,19 @@ func (l *Ledger) alert(ctx context.Context, tx db.Tx, alerts []Alert) error {
 		}
 	}
 	return nil
+}
+
+// LockedUntil returns when the lock of a key ends, as far as it is stored, which
+// is within a second; 0 of a key that never was locked.
+func LockedUntil(ctx context.Context, tx db.Tx, organization int64, key string) (clock.Micros, error) {
+	var text string
+	err := tx.QueryRow(ctx, `select state from limits where organization = $1 and subject = $2`, organization, key).Scan(&text)
+	if errors.Is(err, db.ErrNoRows) {
+		return 0, nil
+	}
+	var s state
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &s)
+	}
+	return clock.Micros(s.Locked), err
 }

@@ -162,7 +162,11 @@ func keyRow(k access.KeyInfo) []string {
 	for i, net := range k.Networks {
 		networks[i] = net.String()
 	}
-	return []string{k.ID, "kart_" + k.Environment + "_" + k.KidShort + "...", k.Name, k.Environment, string(k.Status),
+	status := string(k.Status)
+	if k.LockedUntil != 0 {
+		status += ", locked until " + k.LockedUntil.Time().Format("15:04:05Z")
+	}
+	return []string{k.ID, "kart_" + k.Environment + "_" + k.KidShort + "...", k.Name, k.Environment, status,
 		strings.Join(k.Scopes, ","), strings.Join(networks, ","), k.VersionPin, minute(k.ExpiresAt), minute(k.LastUsedAt)}
 }
 
