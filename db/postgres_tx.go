@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -378,13 +379,16 @@ func (t *pgTx) commit() error {
 	results := t.conn.SendBatch(t.ctx, b)
 	err := skip(results, waiting)
 	var tag pgconn.CommandTag
-	if err == nil {
+	committing := err == nil
+	if committing {
 		tag, err = results.Exec()
 	}
 	if closed := results.Close(); err == nil {
 		err = closed
 	}
 	switch {
+	case committing && doubtful(err):
+		return t.fail(fmt.Errorf("%w: %w", ErrUnknownOutcome, err))
 	case err == nil && tag.String() == "COMMIT":
 		t.begun = false
 		return nil
@@ -396,6 +400,14 @@ func (t *pgTx) commit() error {
 		return t.fail(fmt.Errorf("%w: %w", ErrUnknownOutcome, err))
 	}
 	return t.fail(err)
+}
+
+// doubtful reports whether a commit that failed with err may have been carried
+// out all the same: the coordinator of a Citus cluster says so, as an internal
+// error, where it lost the worker that committed.
+func doubtful(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && (server.Code == "XX000" || strings.HasPrefix(server.Code, "08"))
 }
 
 // end rolls back what was not committed, also after a panic.
