@@ -105,15 +105,12 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 		}
 		all = append(all, both[0])
 	}
-	for _, t := range tables { // the planner should know the new rows
-		if to.Dialect() != postgresDialect {
-			break
-		}
-		if err := to.Write(ctx, func(tx Tx) error { tx.Queue("analyze " + t.Name); return nil }); err != nil {
-			return nil, err
-		}
-	}
 	err = to.Write(ctx, func(tx Tx) error {
+		if tx.Dialect() == postgresDialect { // the planner should know the new rows
+			for _, t := range tables {
+				tx.Queue("analyze " + t.Name)
+			}
+		}
 		tx.Queue("delete from settings where name = $1", copyMark)
 		return nil
 	})
@@ -183,10 +180,6 @@ func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, erro
 	if err := CheckCopied(ctx, from); err != nil {
 		return nil, fmt.Errorf("db: the source: %w", err)
 	}
-	filled, err := anyRow(ctx, to, tables)
-	if err != nil {
-		return nil, err
-	}
 	err = to.Write(ctx, func(tx Tx) error {
 		var value string
 		err := tx.QueryRow(ctx, "select value from settings where name = $1", copyMark).Scan(&value)
@@ -206,46 +199,26 @@ func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, erro
 		if !errors.Is(err, ErrNoRows) {
 			return err
 		}
-		if filled != "" {
-			return fmt.Errorf("db: %w (there are rows in %s)", ErrOtherInstance, filled)
-		}
-		for name := range refilled {
-			tx.Queue("delete from " + name)
-		}
-		mark(tx, state)
-		return nil
-	})
-	return state, err
-}
-
-// refilled are the tables of which an empty target has rows. The migrations fill
-// the one; a server that only was started on the target leaves its master key's
-// fingerprint in the other.
-var refilled = map[string]bool{"generations": true, "settings": true}
-
-// anyRow returns the name of another table that has rows. It asks outside
-// of the transaction that writes: after a question to all servers of a cluster
-// Citus refuses to change a table that each has whole.
-func anyRow(ctx context.Context, d DB, tables []Table) (name string, err error) {
-	err = d.Read(ctx, func(tx Tx) error {
-		name = ""
 		for _, t := range tables {
-			if refilled[t.Name] {
+			// The migrations fill the one; a server that only was started on the
+			// empty target leaves its master key's fingerprint in the other.
+			if t.Name == "generations" || t.Name == "settings" {
+				tx.Queue("delete from " + t.Name)
 				continue
 			}
 			var one int
 			err := tx.QueryRow(ctx, "select 1 from "+t.Name+" limit 1").Scan(&one)
 			if err == nil {
-				name = t.Name
-				return nil
+				return fmt.Errorf("db: %w (there are rows in %s)", ErrOtherInstance, t.Name)
 			}
 			if !errors.Is(err, ErrNoRows) {
 				return err
 			}
 		}
+		mark(tx, state)
 		return nil
 	})
-	return name, err
+	return state, err
 }
 
 func mark(tx Tx, state *copying) {

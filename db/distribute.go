@@ -19,7 +19,7 @@ type Distribution struct {
 	// Nodes is how many servers hold rows.
 	Nodes int `json:"nodes"`
 	// Spread and Whole are how many tables are spread by organization, and how
-	// many each server has whole.
+	// many stay on the coordinator.
 	Spread int `json:"spread"`
 	Whole  int `json:"whole"`
 	// Statements are those that were sent, or would be.
@@ -29,12 +29,12 @@ type Distribution struct {
 }
 
 // Distribute spreads the tables of a migrated PostgreSQL data base by
-// organization over the servers of a Citus cluster; those of Whole become
-// reference tables. Tables that are spread already are left as they are, so a
-// run that was broken off is completed by the next one. No server may be
-// running. With dry nothing is sent, only looked at what would be; servers may
-// be running, and the data base need not be part of a cluster yet. tell, if not
-// nil, is called before each statement.
+// organization over the servers of a Citus cluster; those of Whole stay where
+// they are. Tables that are spread already are left as they are, so a run that
+// was broken off is completed by the next one. No server may be running. With
+// dry nothing is sent, only looked at what would be; servers may be running,
+// and the data base need not be part of a cluster yet. tell, if not nil, is
+// called before each statement.
 func Distribute(ctx context.Context, d DB, dry bool, tell func(statement string)) (Distribution, error) {
 	pg, ok := d.(*pgDB)
 	if !ok {
@@ -112,8 +112,8 @@ func (d *pgDB) distributeNew(ctx context.Context) error {
 	return err
 }
 
-// karteisTables returns the tables that are spread or whole; others that are in
-// the data base are another program's.
+// karteisTables returns the tables that are spread or stay whole; others that
+// are in the data base are another program's.
 func karteisTables(ctx context.Context, d DB) ([]Table, error) {
 	tables, err := Tables(ctx, d)
 	return slices.DeleteFunc(tables, func(t Table) bool { return Whole[t.Name] == "" && !t.Spread() }), err
@@ -129,9 +129,9 @@ type cluster struct {
 
 // placement says where a table's rows are.
 type placement struct {
-	// placed is whether it is spread, or on every server.
+	// placed is whether Citus has put it on other servers too.
 	placed bool
-	// column is that by which it is spread, empty for a reference table.
+	// column is that by which it is spread, empty for one that each server has whole.
 	column string
 	// group is the same for tables whose rows of one organization are on one server.
 	group int
@@ -244,7 +244,7 @@ func (c *cluster) distribute(ctx context.Context, tables []Table, dry bool, tell
 	return all, nil
 }
 
-// spreading returns the statements that place the tables that are local yet,
+// spreading returns the statements that spread the tables that are local yet,
 // each after those that it refers to, and fails where one was spread otherwise.
 func (c *cluster) spreading(tables []Table) ([]string, error) {
 	// All rows of an organization are on one server: where those of the anchor are.
@@ -258,20 +258,18 @@ func (c *cluster) spreading(tables []Table) ([]string, error) {
 	group := c.tables[anchor].group
 	var list []string
 	for _, t := range tables {
-		p := c.tables[t.Name]
-		switch whole := Whole[t.Name] != ""; {
-		case p.placed && whole != (p.column == ""), p.placed && !whole && (p.column != "organization" || p.group != group):
-			return nil, fmt.Errorf("%w: table %s was distributed otherwise: undo it with select undistribute_table('%[2]s'), then repeat", ErrNotDistributable, t.Name)
-		case p.placed:
-		case whole:
-			list = append(list, "select create_reference_table("+literal(t.Name)+")")
-		default:
-			with := anchor
-			if anchor == "" {
-				anchor, with = t.Name, "none"
-			}
-			list = append(list, fmt.Sprintf("select create_distributed_table(%s, 'organization', colocate_with => %s)", literal(t.Name), literal(with)))
+		whole, p := Whole[t.Name] != "", c.tables[t.Name]
+		switch {
+		case p.placed && !whole && (p.column != "organization" || p.group != group), whole && p.column != "":
+			return nil, fmt.Errorf("%w: table %s was distributed otherwise: undo it with `select undistribute_table('%[2]s')`, then repeat", ErrNotDistributable, t.Name)
+		case p.placed || whole:
+			continue
 		}
+		with := anchor
+		if anchor == "" {
+			anchor, with = t.Name, "none"
+		}
+		list = append(list, fmt.Sprintf("select create_distributed_table(%s, 'organization', colocate_with => %s)", literal(t.Name), literal(with)))
 	}
 	return list, nil
 }
@@ -282,7 +280,7 @@ func (c *cluster) spreading(tables []Table) ([]string, error) {
 func (c *cluster) emptying(tables []Table) ([]string, error) {
 	var list []string
 	for _, t := range tables {
-		if c.tables[t.Name].own {
+		if Whole[t.Name] == "" && c.tables[t.Name].own {
 			list = append(list, "select truncate_local_data_after_distributing_table("+literal(t.Name)+")")
 		}
 	}

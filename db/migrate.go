@@ -125,18 +125,8 @@ func (d *liteDB) driver() (*sql.DB, error) {
 }
 
 // driver opens the data base through database/sql, as goose needs it, without
-// the limits that a long migration would break. A migration of tables that are
-// spread goes from shard to shard: after a statement that asked all servers at
-// the same time, Citus refuses one that changes a table that each has whole. To
-// a server without Citus the names mean nothing.
-func (d *pgDB) driver() (*sql.DB, error) {
-	config := d.config.Copy()
-	if !d.pooled {
-		config.RuntimeParams["citus.multi_shard_modify_mode"] = "sequential"
-		config.RuntimeParams["citus.max_adaptive_executor_pool_size"] = "1"
-	}
-	return stdlib.OpenDB(*config), nil
-}
+// the limits that a long migration would break.
+func (d *pgDB) driver() (*sql.DB, error) { return stdlib.OpenDB(*d.config.Copy()), nil }
 
 func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goose.Dialect, files fs.FS,
 	f func(context.Context, *goose.Provider, fs.FS) (Schema, error)) (_ Schema, err error) {

@@ -149,9 +149,12 @@ func Unspread(query string, tables []string) string {
 	case claiming.MatchString(query):
 		return "a claim that passes over rows that others hold"
 	}
-	uses := regexp.MustCompile(`(?:\bfrom |\bjoin |\bupdate |\binto |, )(` + strings.Join(tables, "|") + `)\b(?: |$|\))`)
+	uses, whole := using(tables), using(slices.Collect(maps.Keys(db.Whole)))
 	for _, part := range parts(query) {
 		need := len(uses.FindAllString(part+" ", -1))
+		if need > 0 && whole.MatchString(part+" ") {
+			return "joins what is spread with what stays whole"
+		}
 		have := len(named.FindAllString(part, -1))
 		if m := inserting.FindStringSubmatch(part); m != nil && slices.Contains(tables, m[1]) {
 			if !slices.Contains(strings.Split(m[2], ", "), "organization") {
@@ -164,6 +167,11 @@ func Unspread(query string, tables []string) string {
 		}
 	}
 	return ""
+}
+
+// using matches where a statement names one of the tables.
+func using(tables []string) *regexp.Regexp {
+	return regexp.MustCompile(`(?:\bfrom |\bjoin |\bupdate |\binto |, )(` + strings.Join(tables, "|") + `)\b(?: |$|\))`)
 }
 
 // parts takes a statement apart into its selects, each without those within it.

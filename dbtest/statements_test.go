@@ -21,6 +21,7 @@ func TestUnspread(t *testing.T) {
 		"select id from contacts where organization = $1 and exists (select 1 from events where organization = $1)",
 		"select id from contacts where organization = $1 union all select id from events where organization = $1",
 		"select tick from clocks where organization = $1 for update",
+		"select id from contacts where organization = $1 and owner = (select id from principals where name = $2)",
 	} {
 		if wrong := Unspread(good, tables); wrong != "" {
 			t.Errorf("%s: %s", wrong, good)
@@ -40,6 +41,8 @@ func TestUnspread(t *testing.T) {
 		"select id from contacts where organization = $1 union all select id from events",
 		"with gone as (delete from contacts where organization = $1 returning id) select id from gone",
 		"select tick from clocks where organization = $1 for update skip locked",
+		"select c.id from contacts c join principals p on p.id = c.owner where c.organization = $1",
+		"select c.id from contacts c, organizations o where c.organization = $1 and o.number = $1",
 	} {
 		if Unspread(bad, tables) == "" {
 			t.Errorf("nothing is wrong with %s", bad)

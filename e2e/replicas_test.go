@@ -37,7 +37,11 @@ func (h *house) holdClock(t *testing.T) (release func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), "select tick from clocks join organizations on number = organization where id = $1 for update of clocks", h.office.SandboxID); err != nil {
+	var organization int64
+	if err := tx.QueryRow(t.Context(), "select number from organizations where id = $1", h.office.SandboxID).Scan(&organization); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "select tick from clocks where organization = $1 for update", organization); err != nil {
 		t.Fatal(err)
 	}
 	return func() {

@@ -99,11 +99,11 @@ func (c *migrateCmd) distribute(ctx context.Context, g *Globals) (err error) {
 	case how.Before != "":
 		fmt.Fprintf(g.Out, "-- Nothing was changed, and nothing can be yet: %s\n-- Then this would be sent, each statement a transaction of its own:\n%s;\n", how.Before, strings.Join(how.Statements, ";\n"))
 	case len(how.Statements) == 0:
-		fmt.Fprintf(g.Out, "All is distributed: %d tables by organization over %d servers, %d on every server. Nothing was changed.\n", how.Spread, how.Nodes, how.Whole)
+		fmt.Fprintf(g.Out, "All is distributed: %d tables by organization over %d servers; %d stay on the coordinator. Nothing was changed.\n", how.Spread, how.Nodes, how.Whole)
 	case c.DryRun:
 		fmt.Fprintf(g.Out, "-- Nothing was changed. This would be sent, each statement a transaction of its own:\n%s;\n", strings.Join(how.Statements, ";\n"))
 	default:
-		fmt.Fprintf(g.Out, "%d tables are spread by organization over %d servers, %d are on every server. Start servers as before.\n", how.Spread, how.Nodes, how.Whole)
+		fmt.Fprintf(g.Out, "%d tables are spread by organization over %d servers; %d stay on the coordinator. Start servers as before.\n", how.Spread, how.Nodes, how.Whole)
 	}
 	return nil
 }
