@@ -145,3 +145,23 @@ func TestFieldsSayWhatToDo(t *testing.T) {
 		t.Errorf("of a parameter that no version has:\n%s", text)
 	}
 }
+
+// TestDuplicateNamesTheRecord to those who see it.
+func TestDuplicateNamesTheRecord(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		c, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
+		writer := o.As(access.Member, "contacts:write")
+		for _, visibility := range []string{"organization", "private"} {
+			body := map[string]any{"lastName": "Berg", "externalId": "crm-" + visibility, "visibility": visibility}
+			made := c.Do("POST", "/contacts", body).Want(201).Text("id")
+			for who, sees := range map[*apitest.Client]bool{c: true, admin: true, other: visibility == "organization", writer: false} {
+				text := inBoth(who, "POST", "/contacts", body, 422)
+				says(t, text, "de: externalId DUPLICATE", "en: externalId DUPLICATE")
+				if strings.Contains(text, made) != sees {
+					t.Errorf("%s, seen: %t\n%s", visibility, sees, text)
+				}
+			}
+		}
+	})
+}

@@ -255,10 +255,10 @@ func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P) err
 	}
 	// Where the id is supposed to be free, its unique index tells otherwise.
 	if s.ExternalID != nil && (old.ExternalID == nil || *old.ExternalID != *s.ExternalID) && !c.Tx.Optimistic() {
-		var one int64
-		err := c.Tx.QueryRow(ctx, k.sql.external, c.Actor.Org(), *s.ExternalID).Scan(&one)
+		var holder, audience string
+		err := c.Tx.QueryRow(ctx, k.sql.external, c.Actor.Org(), *s.ExternalID).Scan(&holder, &audience)
 		if err == nil {
-			wrong = append(wrong, fault.Field{Name: "externalId", Code: fault.Duplicate})
+			wrong = append(wrong, k.taken(c, holder, audience))
 		} else if !errors.Is(err, db.ErrNoRows) {
 			return err
 		}
@@ -276,6 +276,19 @@ func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P) err
 		return fault.Invalid(wrong...)
 	}
 	return nil
+}
+
+// taken refuses an external id that a record has already. Who sees that record
+// is told which it is, and can change it instead.
+func (k *Kind[T, F, P]) taken(c *app.Call, holder, audience string) fault.Field {
+	f := fault.Field{Name: "externalId", Code: fault.Duplicate}
+	if c.Actor.May(k.ReadScope()) && (audience == "" || audience == c.Actor.PrincipalID() || c.Actor.SeesAll()) {
+		f.Text = &fault.Text{
+			DE: "Diesen Wert hat schon der Datensatz " + holder + ".",
+			EN: "The record " + holder + " has this value already.",
+		}
+	}
+	return f
 }
 
 // event returns the event of a change to r.

@@ -56,7 +56,7 @@ func statementsFor(table string, columns []column, references []reference) state
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
 		erase: `update {table} set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}'{clears}
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
-		external: `select 1 from {table} where organization = $1 and external_id = $2 and external_id is not null`,
+		external: `select id, audience from {table} where organization = $1 and external_id = $2 and external_id is not null`,
 		get: map[bool]string{
 			true: `select {shown}, ` + hidden(references, true, "$3") + `, owner_id, audience from {table} as r
 				where organization = $1 and id = $2 and deleted = false and $3 = $3`,
