@@ -39,6 +39,7 @@ type options struct {
 	scale    bool
 	// organizations is how many --organizations wants; 0 measures other things.
 	organizations int
+	limited       bool
 }
 
 // small is the size of the table that the large one is held against.
@@ -85,6 +86,7 @@ func flags() options {
 	flag.BoolVar(&o.postgres, "postgres", false, "measure on PostgreSQL, beside pgbench")
 	flag.BoolVar(&o.scale, "scale", false, "measure reads only, of an office with --records contacts against one with 100,000; with --postgres on PostgreSQL")
 	flag.IntVar(&o.organizations, "organizations", 0, "measure only calls that are spread over so many organizations; with --postgres on PostgreSQL")
+	flag.BoolVar(&o.limited, "limited", false, "measure on PostgreSQL what the limits of two replicas cost a read")
 	flag.Parse()
 	if o.quick {
 		o.records, o.runs = small, 1
@@ -127,7 +129,7 @@ func run(ctx context.Context, o options) (err error) {
 	case o.scale:
 		return b.onScale(ctx)
 	}
-	if o.postgres {
+	if o.postgres || o.limited {
 		return b.onPostgres(ctx)
 	}
 	if err := b.start(ctx); err != nil {

@@ -69,6 +69,9 @@ func (b *bench) onPostgres(ctx context.Context) (err error) {
 	if err := p.fill(ctx); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
+	if b.limited {
+		return p.onLimits(ctx)
+	}
 	if err := p.scripts(ctx); err != nil {
 		return fmt.Errorf("pgbench's scripts: %w", err)
 	}
@@ -320,17 +323,13 @@ func (p *onPostgres) writeScript(ctx context.Context, conn *pgx.Conn, file, orga
 func (p *onPostgres) plan(ctx context.Context, s *server) error {
 	at := func(i int) *place { return &place{&office{key: p.keys[i]}, s, p.server.Pid()} }
 	of := at(0).target()
-	var gets, many, one []string
-	for i := range 20_000 {
-		id := fmt.Sprintf("con_0%025d", 1+i*p.records/20_000)
-		gets = append(gets, at(0).get("/contacts/"+id))
-	}
+	var many, one []string
 	for i, body := range p.contents {
 		many = append(many, at(1+i%pgOffices).post(body))
 		one = append(one, at(1).post(body))
 	}
 	p.pgbench(ctx, pgSelect, "select.sql")
-	p.add(pgGet, of, pgClients, gets)
+	p.add(pgGet, of, pgClients, p.getsOf(at(0)))
 	p.pgbench(ctx, pgWriteMany, "many.sql")
 	p.addWanting(pgPostMany, of, pgClients, many, 201)
 	p.pgbench(ctx, pgWriteOne, "one.sql")

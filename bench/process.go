@@ -87,10 +87,11 @@ func raised() []string {
 
 // serve starts a server on a folder and a database: the program itself, or,
 // where profile is set, this program with the same parts inside and a profiler
-// beside.
-func serve(ctx context.Context, program, dir, database string, profile bool) (*server, error) {
+// beside. flags are further ones, of the program.
+func serve(ctx context.Context, program, dir, database string, profile bool, flags ...string) (*server, error) {
 	arguments := []string{"serve", "--data-dir", dir, "--database-url", database, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
 		"--limits", strings.Join(raised(), ","), "--log-format", "json"}
+	arguments = append(arguments, flags...)
 	if profile {
 		self, err := os.Executable()
 		if err != nil {

@@ -184,7 +184,7 @@ func (r *rule) portion(free int64) int64 {
 func (r *rule) take(c *counter, now, amount int64) {
 	switch {
 	case amount == 0:
-	case r.bucket && c.since > 0:
+	case r.bucket && c.since > 0 && now < c.at && len(c.log) < late:
 		now = max(now, c.since)
 		n := len(c.log)
 		for n > 0 && c.log[n-1].last > now {
@@ -194,6 +194,9 @@ func (r *rule) take(c *counter, now, amount int64) {
 		r.replay(c)
 	case r.bucket:
 		c.level = max(0, c.level-amount*r.window)
+		if c.since > 0 {
+			c.log = append(c.log, taking{c.at, c.at, amount})
+		}
 	default:
 		c.sum += amount
 		n := len(c.log)

@@ -520,7 +520,7 @@ func (j *job) install(l *Ledger) {
 			l.table.each(levelOfName(name), old, func(_ string, _ *rule, c *counter) { parts = append(parts, c.part) })
 		}
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
-			c.granted, c.part = c.part, mine.granted[k]
+			c.granted, c.part, c.since = c.part, mine.granted[k], 0 // nothing is drawn here late
 			if parts != nil {
 				c.part += parts[k]
 			}
