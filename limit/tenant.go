@@ -277,6 +277,7 @@ type own struct {
 	parts   []int64
 	granted []int64 // by the transaction, besides
 	idle    bool
+	frozen  bool // what it had is given back
 	held    bool // afterwards
 }
 
@@ -317,9 +318,10 @@ func (l *Ledger) prepare(o *tenant) *job {
 			continue
 		}
 		mine.running, a.touched, mine.idle = a.running, false, now-a.used > idleTime
+		mine.frozen = j.full || mine.idle || a.calm > now
 		a.at = max(a.at, now) // what is drawn from now on is not before
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
-			if c.part < 0 || j.full || mine.idle || a.calm > now {
+			if c.part < 0 || mine.frozen {
 				c.part = 0
 			}
 			mine.parts = append(mine.parts, c.part)
@@ -358,6 +360,7 @@ func (l *Ledger) settle(tx db.Tx, j *job) error {
 		return err
 	}
 	j.found, j.question, j.alerts = found, 0, 0
+	j.look(l.table)
 	l.table.tell(found, j.organization, j.drawn)
 	for name, a := range found {
 		a.running = j.own[name].running
@@ -385,6 +388,36 @@ func (l *Ledger) settle(tx db.Tx, j *job) error {
 	return nil
 }
 
+// look takes what happened here while the transaction waited for the accounts:
+// who put a question meanwhile must be told of it.
+func (j *job) look(t *table) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for name, mine := range j.own {
+		a := j.accounts[name]
+		if a == nil {
+			continue
+		}
+		mine.running = a.running
+		i := 0
+		t.each(levelOfName(name), a, func(_ string, r *rule, c *counter) {
+			if r.Unit == Calls {
+				if mine.frozen {
+					c.part = 0
+				}
+				mine.parts[i] = c.part
+			}
+			i++
+		})
+	}
+	if j.full { // all names are among the transaction's
+		for i := range j.tenant.drawn {
+			j.tenant.drawn[i].seq = j.seq
+		}
+		j.drawn, j.tenant.drawn = append(j.drawn, j.tenant.drawn...), nil
+	}
+}
+
 // tell takes what was drawn from the stored accounts. An account of which this
 // replica holds nothing was told already, or what it held was forfeited.
 func (t *table) tell(found map[string]*account, organization int64, list []drawn) {
@@ -392,7 +425,7 @@ func (t *table) tell(found map[string]*account, organization int64, list []drawn
 		d := &list[i]
 		var a accounts
 		for l, name := range [levels]string{"", d.principal, d.key} {
-			if of := found[name]; of.mine != nil && d.seq > of.mine.Seq {
+			if of := found[name]; of != nil && of.mine != nil && d.seq > of.mine.Seq {
 				a[l] = of
 			}
 		}
