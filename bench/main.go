@@ -36,6 +36,7 @@ type options struct {
 	markdown bool
 	quick    bool
 	postgres bool
+	citus    bool
 	scale    bool
 	// organizations is how many --organizations wants; 0 measures other things.
 	organizations int
@@ -83,6 +84,7 @@ func flags() options {
 	flag.BoolVar(&o.fill, "fill", false, "only fill the folders")
 	flag.BoolVar(&o.markdown, "markdown", false, "print the table as it stands in docs/performance.md")
 	flag.BoolVar(&o.quick, "quick", false, "100,000 contacts, one run of each")
+	flag.BoolVar(&o.citus, "citus", false, "with --organizations: on a Citus cluster of three servers, where the installed PostgreSQL has the extension")
 	flag.BoolVar(&o.postgres, "postgres", false, "measure on PostgreSQL, beside pgbench")
 	flag.BoolVar(&o.scale, "scale", false, "measure reads only, of an office with --records contacts against one with 100,000; with --postgres on PostgreSQL")
 	flag.IntVar(&o.organizations, "organizations", 0, "measure only calls that are spread over so many organizations; with --postgres on PostgreSQL")

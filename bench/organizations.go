@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -31,8 +32,19 @@ func (b *bench) onOrganizations(ctx context.Context) (err error) {
 	}
 	defer os.RemoveAll(dir)
 	address, pid := database(dir), 0
-	if b.postgres {
-		s, err := dbtest.NewServer("max_connections=100", "shared_buffers=512MB", "max_wal_size=4GB")
+	settings := []string{"max_connections=100", "shared_buffers=512MB", "max_wal_size=4GB"}
+	switch {
+	case b.citus:
+		var remove func()
+		if address, remove, err = dbtest.NewCitus(settings...); err != nil {
+			return err
+		}
+		defer remove()
+		if err := distribute(ctx, address); err != nil {
+			return err
+		}
+	case b.postgres:
+		s, err := dbtest.NewServer(settings...)
 		if err != nil {
 			return err
 		}
@@ -74,6 +86,18 @@ func (b *bench) onOrganizations(ctx context.Context) (err error) {
 		Measured: fmt.Sprintf("%.0f MB, %.1f KB an organization", grown, grown*1000/float64(len(tenants))),
 		Value:    grown * 1000 / float64(len(tenants)) / 10, Reached: grown*1000/float64(len(tenants)) < 10,
 	}))
+}
+
+// distribute makes the tables on a cluster and spreads them.
+func distribute(ctx context.Context, address string) error {
+	d, err := db.Open(ctx, address+"&application_name="+db.AloneName, db.Options{})
+	if err != nil {
+		return err
+	}
+	if _, err = db.Migrate(ctx, d); err == nil {
+		_, err = db.Distribute(ctx, d, false, nil)
+	}
+	return errors.Join(err, d.Close())
 }
 
 // tenant is one organization with a key and a contact.

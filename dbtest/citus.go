@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,11 +24,12 @@ func (e *noCitusError) Error() string {
 		"or set KARTEI_TEST_CITUS to the URLs of a coordinator and its workers, with commas, where data bases may be created"
 }
 
-// citusSettings are those of each server of a cluster of tests. Few shards are
-// made quickly.
-var citusSettings = append(Disposable(), "shared_preload_libraries=citus", "max_prepared_transactions=300",
-	"max_worker_processes=64", // one for each data base
-	"citus.shard_count=4")
+// citusNeeds are the settings that Citus asks of each server.
+var citusNeeds = []string{"shared_preload_libraries=citus", "max_prepared_transactions=300"}
+
+// citusSettings are those of each server of a cluster of tests: few shards are
+// made quickly, and each data base has a process of its own.
+var citusSettings = append(append(Disposable(), citusNeeds...), "max_worker_processes=64", "citus.shard_count=4")
 
 // citusWorkers is how many servers a cluster of tests has beside the coordinator.
 const citusWorkers = 2
@@ -90,6 +92,22 @@ func mustCitus(t testing.TB) *server {
 	return s
 }
 
+// NewCitus starts a cluster with a coordinator and two workers, each with the
+// given settings, for benchmarks. It returns the URL of an empty data base on
+// the coordinator, and how to remove the cluster.
+func NewCitus(settings ...string) (address string, remove func(), err error) {
+	if err := findCitus(); err != nil {
+		return "", nil, err
+	}
+	s, err := startCitus(make([]string, 1+citusWorkers), append(slices.Clip(settings), citusNeeds...))
+	if err != nil {
+		return "", nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return s.url("postgres"), stopPostgres, s.join(ctx, "postgres")
+}
+
 // newCitus makes a cluster of this machine's PostgreSQL, or takes the one that
 // KARTEI_TEST_CITUS names.
 func newCitus() (*server, error) {
@@ -101,26 +119,12 @@ func newCitus() (*server, error) {
 	} else if err := findCitus(); err != nil {
 		return nil, err
 	}
-	var all []*server
-	for _, address := range addresses {
-		n, err := newNode(address, citusSettings)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, n)
-		if n.cluster == nil {
-			continue
-		}
-		// A server that has to reach itself does it through its socket too.
-		if err := exec1(n.base.String(), "alter system set citus.local_hostname = '"+n.cluster.dir+"'", "select pg_reload_conf()"); err != nil {
-			return nil, err
-		}
+	s, err := startCitus(addresses, citusSettings)
+	if err != nil {
+		return nil, err
 	}
-	s := all[0]
-	s.workers = all[1:]
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	var err error
 	if s.empty, err = s.makeTemplate(ctx, "kartei_citus_empty", s.join); err != nil {
 		return nil, fmt.Errorf("dbtest: template: %w", err)
 	}
@@ -141,6 +145,28 @@ func newCitus() (*server, error) {
 		return nil, fmt.Errorf("dbtest: template: %w", err)
 	}
 	return s, nil
+}
+
+// startCitus connects to a coordinator and its workers, and starts those that
+// have no address.
+func startCitus(addresses, settings []string) (*server, error) {
+	var all []*server
+	for _, address := range addresses {
+		n, err := newNode(address, settings)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+		if n.cluster == nil {
+			continue
+		}
+		// A server that has to reach itself does it through its socket too.
+		if err := exec1(n.base.String(), "alter system set citus.local_hostname = '"+n.cluster.dir+"'", "select pg_reload_conf()"); err != nil {
+			return nil, err
+		}
+	}
+	all[0].workers = all[1:]
+	return all[0], nil
 }
 
 // findCitus fails where the installed PostgreSQL lacks the extension.
