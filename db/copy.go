@@ -24,7 +24,7 @@ var ErrOtherInstance = errors.New("the target is not empty: it holds a finished 
 var ErrUnfinishedCopy = errors.New("the database is a copy that was not finished: repeat kartei copy")
 
 // copyPage is how many rows are read, and written in one transaction, at once.
-const copyPage = 500
+const copyPage = 1000
 
 // copyMark is the name of the setting in which the target keeps how far the
 // copy is. It is the last thing that goes.
@@ -52,7 +52,7 @@ type copying struct {
 // Copy copies all rows of one data base into another, empty one, both of this
 // release's version, and proves at the end that they hold the same. It may be
 // repeated after it was broken off, and goes on where it was. Nobody may write
-// into either meanwhile. It holds some hundred rows in memory. tell, if not
+// into either meanwhile. It holds some thousand rows in memory. tell, if not
 // nil, is called with how many rows are done, of those that were there.
 func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Copied, error) {
 	if tell == nil {
@@ -231,19 +231,14 @@ func mark(tx Tx, state *copying) {
 
 // copyTable copies what is left of a table.
 func copyTable(ctx context.Context, from, to DB, t *Table, state *copying, tell func(int64)) error {
-	marks := make([]string, len(t.Columns))
-	for i := range marks {
-		marks[i] = fmt.Sprintf("$%d", i+1)
-	}
-	insert := "insert into " + t.Name + " (" + t.names() + ") values (" + strings.Join(marks, ", ") + ")"
 	after, err := t.keyOf(state.After)
 	if err != nil {
 		return err
 	}
 	return eachPage(ctx, from, t, after, func(rows [][]any, last []any) error {
 		err := to.Write(ctx, func(tx Tx) error {
-			for _, row := range rows {
-				tx.Queue(insert, row...)
+			if err := t.insert(ctx, tx, rows); err != nil {
+				return err
 			}
 			mark(tx, &copying{Source: state.Source, Table: t.Name, After: last})
 			return nil
@@ -251,6 +246,23 @@ func copyTable(ctx context.Context, from, to DB, t *Table, state *copying, tell 
 		tell(int64(len(rows)))
 		return err
 	})
+}
+
+// insert stores rows: with COPY on PostgreSQL, which costs it half of what an
+// insert a row does.
+func (t *Table) insert(ctx context.Context, tx Tx, rows [][]any) error {
+	if p, is := tx.(*pgTx); is && !p.pooled {
+		return p.copyFrom(ctx, t.Name, t.columnNames(), rows)
+	}
+	marks := make([]string, len(t.Columns))
+	for i := range marks {
+		marks[i] = fmt.Sprintf("$%d", i+1)
+	}
+	insert := "insert into " + t.Name + " (" + t.names() + ") values (" + strings.Join(marks, ", ") + ")"
+	for _, row := range rows {
+		tx.Queue(insert, row...)
+	}
+	return nil
 }
 
 // keyOf returns a primary key as it is bound, from what JSON made of it.
@@ -269,51 +281,78 @@ func (t *Table) keyOf(values []any) ([]any, error) {
 	return key, nil
 }
 
-func (t *Table) names() string {
-	var names []string
-	for _, c := range t.Columns {
-		names = append(names, c.Name)
+func (t *Table) columnNames() []string {
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = c.Name
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
+func (t *Table) names() string { return strings.Join(t.columnNames(), ", ") }
+
 // eachPage calls f with the rows behind a primary key, page by page, and the
-// key of the last of each. The mark of the copy itself is left out.
+// key of the last of each. The next page is read while f is at work. The mark
+// of the copy itself is left out.
 func eachPage(ctx context.Context, d DB, t *Table, after []any, f func(rows [][]any, last []any) error) error {
 	if len(t.Key) == 0 {
 		return errors.New("a table without primary key")
 	}
-	key := strings.Join(t.Key, ", ")
-	for {
-		where := ""
-		if after != nil {
-			var marks []string
-			for i := range t.Key {
-				marks = append(marks, fmt.Sprintf("$%d", i+1))
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type page struct {
+		rows [][]any
+		last []any
+		err  error
+	}
+	pages := make(chan page)
+	go func() {
+		defer close(pages)
+		for full := true; full; {
+			rows, err := nextPage(ctx, d, t, after)
+			p := page{rows: rows, err: err}
+			if full = err == nil && len(rows) == copyPage; len(rows) > 0 {
+				after = t.keyIn(rows[len(rows)-1])
+				p.last = after
 			}
-			where = " where (" + key + ") > (" + strings.Join(marks, ", ") + ")"
+			select {
+			case pages <- p:
+			case <-ctx.Done():
+				return
+			}
 		}
-		query := fmt.Sprintf("select %s from %s%s order by %s limit %d", t.names(), t.Name, where, key, copyPage)
-		var page [][]any
-		if err := d.Read(ctx, func(tx Tx) (err error) {
-			page, err = readPage(ctx, tx, t, query, after)
-			return err
-		}); err != nil {
-			return err
+	}()
+	for p := range pages {
+		if p.err != nil || len(p.rows) == 0 {
+			return p.err
 		}
-		if len(page) == 0 {
-			return nil
-		}
-		full := len(page) == copyPage
-		after = t.keyIn(page[len(page)-1])
 		if t.Name == "settings" {
 			name := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == "name" })
-			page = slices.DeleteFunc(page, func(row []any) bool { return row[name] == copyMark })
+			p.rows = slices.DeleteFunc(p.rows, func(row []any) bool { return row[name] == copyMark })
 		}
-		if err := f(page, after); err != nil || !full {
+		if err := f(p.rows, p.last); err != nil {
 			return err
 		}
 	}
+	return ctx.Err()
+}
+
+// nextPage reads the rows behind a primary key, copyPage at most.
+func nextPage(ctx context.Context, d DB, t *Table, after []any) (page [][]any, err error) {
+	key, where := strings.Join(t.Key, ", "), ""
+	if after != nil {
+		var marks []string
+		for i := range t.Key {
+			marks = append(marks, fmt.Sprintf("$%d", i+1))
+		}
+		where = " where (" + key + ") > (" + strings.Join(marks, ", ") + ")"
+	}
+	query := fmt.Sprintf("select %s from %s%s order by %s limit %d", t.names(), t.Name, where, key, copyPage)
+	err = d.Read(ctx, func(tx Tx) (err error) {
+		page, err = readPage(ctx, tx, t, query, after)
+		return err
+	})
+	return page, err
 }
 
 func (t *Table) keyIn(row []any) []any {

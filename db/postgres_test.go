@@ -278,3 +278,73 @@ func TestListen(t *testing.T) {
 		t.Errorf("heard %q", word)
 	}
 }
+
+// A select says in a column of its own what is expected; others are sent with
+// the question. Either way it is one round trip, and no row, or rows that
+// nobody reads, do not pass for the answer.
+func TestExpectTravelsAlong(t *testing.T) {
+	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
+	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})
+	for _, c := range []struct {
+		query string
+		rows  int
+		trips int64
+	}{
+		{"select 5 as n", 1, 1},
+		{"select n from (select 5 as n union all select 5) as twice", 2, 1},
+		{"select 5 as n union all select 5", 2, 1},
+		{"select distinct n from (values (5), (5)) as v (n)", 1, 1},
+		{"with v as (select 5 as n) select n from v", 1, 1},
+		{"select 5 as n where false", 0, 2},
+		{"select sum(5) as n from (values (1)) as v (n) having false", 0, 1},
+	} {
+		for _, want := range []int64{7, 8} {
+			var took int64
+			var n, found int
+			for range 2 { // the first time the statement is prepared
+				before := trips.Load()
+				found = 0
+				err := d.Read(ctx, func(tx db.Tx) error {
+					if err := tx.Expect(ctx, "select 3 + 4", want); err != nil {
+						return err
+					}
+					rows, err := tx.Query(ctx, c.query)
+					if err != nil {
+						return err
+					}
+					defer rows.Close()
+					for rows.Next() {
+						if err := rows.Scan(&n); err != nil {
+							return err
+						}
+						if found++; n != 5 {
+							t.Errorf("%s: %d", c.query, n)
+						}
+					}
+					return rows.Err()
+				})
+				took = trips.Load() - before
+				if (want == 7) != (err == nil) || want == 8 && !errors.Is(err, db.ErrStale) {
+					t.Errorf("%s, %d expected: %v", c.query, want, err)
+				}
+			}
+			if want == 7 && (found != c.rows || took != c.trips) || want == 8 && found != 0 {
+				t.Errorf("%s, %d expected: %d rows after %d round trips", c.query, want, found, took)
+			}
+		}
+	}
+	err := d.Read(ctx, func(tx db.Tx) error {
+		if err := tx.Expect(ctx, "select 3 + 4", 8); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, "select 5")
+		if err == nil {
+			rows.Next()
+			rows.Close()
+		}
+		return err
+	})
+	if !errors.Is(err, db.ErrStale) {
+		t.Errorf("rows that nobody reads: %v", err)
+	}
+}

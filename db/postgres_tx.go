@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -48,6 +50,46 @@ type pgTx struct {
 type expectation struct {
 	query string
 	want  int64
+}
+
+// composed holds the statements that expectation.within made, by both texts.
+var composed sync.Map
+
+// within returns a statement that also answers the expectation, in a first
+// column of its own; can is false where the statement is not one select, so
+// that the expectation has to travel as a statement of its own. That takes the
+// server 8 microseconds more, a fifth of what reading a record takes.
+func (e *expectation) within(query string) (together string, can bool) {
+	key := [2]string{e.query, query}
+	if known, is := composed.Load(key); is {
+		together = known.(string)
+		return together, together != ""
+	}
+	if rest, is := strings.CutPrefix(query, "select "); is && !compound(rest) {
+		together = "select (" + e.query + "), " + rest
+	}
+	composed.Store(key, together)
+	return together, together != ""
+}
+
+// compound reports whether a statement joins several selects outside of
+// parentheses, or speaks of what it returns as a whole. (Ours name columns and
+// do not count them, as in 'order by 1'.)
+func compound(query string) bool {
+	depth := 0
+	for _, word := range strings.FieldsFunc(strings.NewReplacer("(", " ( ", ")", " ) ").Replace(query), unicode.IsSpace) {
+		switch word {
+		case "(":
+			depth++
+		case ")":
+			depth--
+		case "union", "intersect", "except", "distinct", "group", "having":
+			if depth == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // lost reports whether err came of a connection that broke while no commit
@@ -165,6 +207,11 @@ func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, erro
 		return nil, t.fail(err)
 	}
 	r := &pgRows{tx: t}
+	if e := t.expected; e != nil && !t.write && !t.snapshot {
+		if together, can := e.within(query); can {
+			t.expected, r.expected, query = nil, e, together
+		}
+	}
 	if t.expected == nil && (!t.write && !t.snapshot || t.begun && len(t.pending) == 0) {
 		r.rows, err = t.conn.Query(t.ctx, query, plain...)
 	} else {
@@ -261,6 +308,21 @@ func (t *pgTx) settled(err error) error {
 		return ErrStale
 	}
 	return err
+}
+
+// copyFrom stores rows with COPY.
+func (t *pgTx) copyFrom(ctx context.Context, table string, columns []string, rows [][]any) error {
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
+	if !t.begun {
+		t.begun = true
+		if _, err := t.conn.Exec(t.ctx, t.beginning()); err != nil {
+			return t.fail(err)
+		}
+	}
+	_, err := t.conn.CopyFrom(t.ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows))
+	return t.fail(err)
 }
 
 // skip reads the answers of n statements of which only the failure counts.
@@ -430,6 +492,12 @@ type pgRows struct {
 	batch pgx.BatchResults
 	err   error
 	ended bool
+	// expected is what the first column answers, nil where it is a usual one;
+	// number is the answer, and met is set once it was the right one.
+	expected *expectation
+	number   int64
+	met      bool
+	dest     []any
 }
 
 func (r *pgRows) Next() bool {
@@ -448,12 +516,22 @@ func (r *pgRows) Scan(dest ...any) error {
 	if r.ended {
 		return errors.New("db: Scan without a row")
 	}
-	if err := r.rows.Scan(dest...); err != nil {
-		r.err = fmt.Errorf("db: %w", err)
-		r.Close()
-		return r.err
+	if r.expected != nil {
+		r.dest = append(append(r.dest[:0], &r.number), dest...)
+		dest = r.dest
 	}
-	return nil
+	err := r.rows.Scan(dest...)
+	switch {
+	case err != nil:
+		r.err = fmt.Errorf("db: %w", err)
+	case r.expected != nil && r.number != r.expected.want:
+		r.tx.stale, r.err = true, ErrStale
+	default:
+		r.met = true
+		return nil
+	}
+	r.Close()
+	return r.err
 }
 
 func (r *pgRows) Err() error { return r.err }
@@ -463,6 +541,9 @@ func (r *pgRows) Close() {
 		return
 	}
 	r.ended, r.tx.open = true, nil
+	if r.expected != nil && !r.met && !r.tx.stale { // no row said it
+		r.tx.expected = r.expected
+	}
 	r.rows.Close()
 	err := r.rows.Err()
 	if r.batch != nil {
