@@ -76,12 +76,14 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 	}
 	at := slices.IndexFunc(tables, func(t Table) bool { return t.Name == state.Table })
 	for i, t := range tables {
-		if i < at {
+		if i <= at { // it was copied, or begun, before
 			n, err := countRows(ctx, to, &t)
 			if err != nil {
 				return nil, err
 			}
 			done += n
+		}
+		if i < at {
 			continue
 		}
 		if i > at {
@@ -160,8 +162,23 @@ func copiedTables(ctx context.Context, from, to DB) ([]Table, error) {
 	return both[0], nil
 }
 
+// countRows returns how many rows a table has, for the bar. PostgreSQL reads the
+// whole table to count, which of a large one takes longer than a statement may:
+// there it is what the server reckons, and 0 where it cannot tell.
 func countRows(ctx context.Context, d DB, t *Table) (n int64, err error) {
-	err = d.Read(ctx, func(tx Tx) error { return tx.QueryRow(ctx, "select count(*) from "+t.Name).Scan(&n) })
+	err = d.Read(ctx, func(tx Tx) error {
+		if tx.Dialect() == postgresDialect {
+			err := tx.QueryRow(ctx, "select cast(reltuples as bigint) from pg_class where oid = to_regclass($1)", t.Name).Scan(&n)
+			if err != nil || n > 100_000 {
+				return err
+			}
+		}
+		err := tx.QueryRow(ctx, "select count(*) from "+t.Name).Scan(&n)
+		if errors.Is(err, ErrBusy) {
+			n, err = 0, nil
+		}
+		return err
+	})
 	return n, err
 }
 
