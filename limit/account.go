@@ -52,8 +52,9 @@ type account struct {
 	// of its organization's quota.
 	lockedUntil     int64
 	refusals, share counter
-	// running is how many calls run here.
-	running int64
+	// running is how many calls run here, reading how many of them may return
+	// records.
+	running, reading int64
 	alerts  []Alert
 
 	// holds are what the other replicas hold of the account, mine is what this
@@ -85,6 +86,20 @@ func (a *account) inFlight() int64 {
 	return n
 }
 
+// elsewhere is what others need of a counter for calls that run: nobody gives
+// that back before they end.
+func (r *rule) elsewhere(a *account) (n int64) {
+	for _, h := range a.holds {
+		switch r.Unit {
+		case Calls:
+			n += h.Running
+		case Records:
+			n += page * h.Reading
+		}
+	}
+	return n
+}
+
 // hold is what one replica holds of an account.
 type hold struct {
 	// Seq is the number of its transaction that wrote this.
@@ -94,6 +109,9 @@ type hold struct {
 	// Running is how many of its calls ran, Slots how many may.
 	Running int64 `json:"running,omitempty"`
 	Slots   int64 `json:"slots,omitempty"`
+	// Reading is how many of its calls may have returned records that it has not
+	// told of.
+	Reading int64 `json:"reading,omitempty"`
 	// Told is the time up to which it has told what it took.
 	Told int64 `json:"told,omitempty"`
 	// Seen is the last question that it has answered.
@@ -225,8 +243,11 @@ func (t *table) decode(l level, text string, now int64, me string, alive func(st
 		case alive(replica):
 			t.each(l, a, func(name string, r *rule, c *counter) {
 				c.reserved += h.Parts[name]
-				if r.Unit == Calls && name != refusalsName {
+				switch {
+				case r.Unit == Calls && name != refusalsName:
 					c.reserved += h.Slots
+				case r.Unit == Records:
+					c.reserved += page * h.Reading
 				}
 			})
 		default:

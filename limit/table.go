@@ -160,7 +160,7 @@ func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Deci
 	}
 	if d.Violated == nil {
 		t.charge(a, k, c, key.at)
-		key.running++
+		key.begin(c)
 	}
 	for i := range k.uses {
 		t.read(a, &k.uses[i], &d.Statuses[i], d.Violated == nil, d.Violated != nil)
@@ -187,8 +187,10 @@ func (t *table) asks(a *account, u *use, counter *counter, r *rule, c *Charge, k
 	amount := r.amount(c)
 	need := r.least(amount, a.running, false)
 	ok = left >= need && (counter.reserved == 0 || left >= r.least(amount, a.running, true)+counter.reserved)
-	if r.Unit == Calls && known == told && counter.reserved == a.inFlight()-a.running {
-		known = final // what others hold of it is what runs there
+	if known == told && counter.reserved == r.elsewhere(a) {
+		// What others hold of it is what runs there. Those calls count; the
+		// records that they return do when they end.
+		ok, known = ok || r.Unit == Records && left >= need, final
 	}
 	if !ok && left >= need && known != final {
 		a.calm, open = a.at+calmTime, true
@@ -247,7 +249,7 @@ func (t *table) draw(a *accounts, c *Charge, now int64) (d Decision, ok bool) {
 	_, d = t.begin(c)
 	t.charge(a, k, c, key.at)
 	key.alerts = nil // who stores the account raises them
-	key.running++
+	key.begin(c)
 	for i := range k.uses {
 		u := &k.uses[i]
 		a[u.level].counters[u.slot].part -= u.rule.amount(c)
@@ -418,13 +420,27 @@ func (t *table) showLock(d *Decision, key *account) {
 	d.RetryAfter = (rest + time.Second - 1).Truncate(time.Second)
 }
 
+// begin counts a call as running.
+func (a *account) begin(c *Charge) {
+	a.running++
+	if c.Reads {
+		a.reading++
+	}
+}
+
+// end counts it no more.
+func (a *account) end(c *Charge) {
+	a.running = max(0, a.running-1)
+	if c.Reads {
+		a.reading = max(0, a.reading-1)
+	}
+}
+
 // done ends a call that passed.
 func (t *table) done(a *accounts, c *Charge, records int, now int64) {
 	key := a[byKey]
 	key.at = max(key.at, now)
-	if key.running > 0 {
-		key.running--
-	}
+	key.end(c)
 	key.dirty = true
 	t.returned(a, c, records, key.at)
 }

@@ -184,7 +184,7 @@ func (l *Ledger) doneHeld(c *Charge, records int, now int64) {
 		return // never: accounts whose calls run are kept
 	}
 	a := accounts{byKey: key}
-	key.running--
+	key.end(c)
 	key.touched = true
 	for i, p := range l.table.levels[byKey] {
 		switch r := &l.table.rules[p]; {
@@ -274,6 +274,7 @@ type job struct {
 // own is what this replica has of an account when a transaction begins.
 type own struct {
 	running int64
+	reading int64
 	parts   []int64
 	granted []int64 // by the transaction, besides
 	idle    bool
@@ -317,7 +318,8 @@ func (l *Ledger) prepare(o *tenant) *job {
 		if a == nil {
 			continue
 		}
-		mine.running, a.touched, mine.idle = a.running, false, now-a.used > idleTime
+		mine.running, mine.reading = a.running, a.reading
+		a.touched, mine.idle = false, now-a.used > idleTime
 		mine.frozen = j.full || mine.idle || a.calm > now
 		a.at = max(a.at, now) // what is drawn from now on is not before
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
@@ -363,7 +365,7 @@ func (l *Ledger) settle(tx db.Tx, j *job) error {
 	j.look(l.table)
 	l.table.tell(found, j.organization, j.drawn)
 	for name, a := range found {
-		a.running = j.own[name].running
+		a.running, a.reading = j.own[name].running, j.own[name].reading
 		i := 0
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
 			if i < len(j.own[name].parts) {
@@ -399,6 +401,9 @@ func (j *job) look(t *table) {
 			continue
 		}
 		mine.running = a.running
+		if j.full { // with the records that were returned
+			mine.reading = a.reading
+		}
 		i := 0
 		t.each(levelOfName(name), a, func(_ string, r *rule, c *counter) {
 			if r.Unit == Calls {
@@ -479,7 +484,7 @@ func (l *Ledger) store(ctx context.Context, tx db.Tx, j *job) error {
 	kept := j.kept
 	for _, name := range slices.Backward(j.names) { // the organization's own is the last
 		a, mine := j.found[name], j.own[name]
-		h := l.table.grant(levelOfName(name), a, hold{Seq: j.seq, Told: j.at, Running: a.running, Slots: a.running}, grants && !mine.idle)
+		h := l.table.grant(levelOfName(name), a, hold{Seq: j.seq, Told: j.at, Running: a.running, Slots: a.running, Reading: a.reading}, grants && !mine.idle)
 		mine.granted = mine.granted[:0]
 		i := 0
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
@@ -490,7 +495,7 @@ func (l *Ledger) store(ctx context.Context, tx db.Tx, j *job) error {
 			mine.granted = append(mine.granted, c.part-had)
 			i++
 		})
-		mine.held = len(h.Parts) > 0 || h.Slots > 0 || name == "" && kept
+		mine.held = len(h.Parts) > 0 || h.Slots > 0 || h.Reading > 0 || name == "" && kept
 		kept = kept || mine.held
 		if name == "" {
 			h.Seen = j.seen(org)
@@ -540,9 +545,9 @@ func (j *job) install(l *Ledger) {
 	for name, a := range j.found {
 		mine, old := j.own[name], j.accounts[name]
 		a.alerts = nil
-		a.running -= mine.running // what the transaction began
+		a.running, a.reading = a.running-mine.running, a.reading-mine.reading // what the transaction began
 		if old != nil {
-			a.running += old.running
+			a.running, a.reading = a.running+old.running, a.reading+old.reading
 			a.touched, a.used = old.touched, old.used
 		} else {
 			a.used = a.at

@@ -251,6 +251,28 @@ func TestToldLate(t *testing.T) {
 	}
 }
 
+// TestRecordsOfOthersParts: a call that may return more than its replica holds
+// does not pass at the cost of another's part.
+func TestRecordsOfOthersParts(t *testing.T) {
+	policies, err := limit.With(limit.Override{Name: "outflow", Quota: 2100, Capacity: 2100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replicas := launchReplicas(t, dbtest.Postgres(t), 2, clock.NewFake(begin), limit.Config{Policies: policies})
+	replicas[0].call(get) // holds 105
+	for n := range 21 {
+		if v := replicas[1].call(get, 99); v != nil {
+			t.Fatalf("call %d: %v", n, v)
+		}
+	}
+	if v := replicas[0].call(get, 100); v != nil { // 21 are left
+		t.Error(v)
+	}
+	if v := replicas[0].call(get, 100); !slices.Equal(v, []string{"outflow"}) {
+		t.Errorf("violated %v with nothing left", v)
+	}
+}
+
 // TestDecisionsOverReplicas: which calls three replicas let pass in turn, each
 // knowing what it knows, is what one process decides that counts in memory.
 func TestDecisionsOverReplicas(t *testing.T) {
