@@ -26,6 +26,9 @@ var ErrUnfinishedCopy = errors.New("the database is a copy that was not finished
 // copyPage is how many rows are read, and written in one transaction, at once.
 const copyPage = 1000
 
+// comparing is how many rows are read and hashed in the time in which one is copied.
+const comparing = 8
+
 // copyMark is the name of the setting in which the target keeps how far the
 // copy is. It is the last thing that goes.
 const copyMark = "copy"
@@ -53,7 +56,8 @@ type copying struct {
 // release's version, and proves at the end that they hold the same. It may be
 // repeated after it was broken off, and goes on where it was. Nobody may write
 // into either meanwhile. It holds some thousand rows in memory. tell, if not
-// nil, is called with how many rows are done, of those that were there.
+// nil, is called with how much is done, and of how much: in rows copied, beside
+// which those that are compared in the end count little.
 func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Copied, error) {
 	if tell == nil {
 		tell = func(int64, int64) {}
@@ -62,13 +66,13 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 	if err != nil {
 		return nil, err
 	}
-	var total, done int64
+	var total, done, read int64
 	for _, t := range tables {
 		n, err := countRows(ctx, from, &t)
 		if err != nil {
 			return nil, err
 		}
-		total += 3 * n // copied, and read twice to compare
+		total += n + 2*n/comparing
 	}
 	state, err := beginCopy(ctx, from, to, tables)
 	if err != nil {
@@ -97,7 +101,7 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 	for _, t := range tables {
 		var both [2]Copied
 		for i, d := range []DB{from, to} {
-			if both[i], err = sumTable(ctx, d, &t, func(n int64) { done += n; tell(min(done, total), total) }); err != nil {
+			if both[i], err = sumTable(ctx, d, &t, func(n int64) { read += n; tell(min(done+read/comparing, total), total) }); err != nil {
 				return nil, fmt.Errorf("db: compare %s: %w", t.Name, err)
 			}
 		}
