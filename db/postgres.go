@@ -48,6 +48,8 @@ type pgDB struct {
 	// simple_protocol): a transaction pooler is between, which has no sessions
 	// that could be set or keep prepared statements.
 	pooled bool
+	// spread is set where tables may be spread over several servers.
+	spread bool
 	lines  lines
 }
 
@@ -123,7 +125,9 @@ func (d *pgDB) check(ctx context.Context) error {
 		return fmt.Errorf("db: the database stores text as %s; it must be created with encoding UTF8", encoding)
 	}
 	var fsync, commit string
-	if err := conn.QueryRow(ctx, "select current_setting('fsync'), current_setting('synchronous_commit')").Scan(&fsync, &commit); err != nil {
+	err = conn.QueryRow(ctx, `select current_setting('fsync'), current_setting('synchronous_commit'),
+		exists (select 1 from pg_extension where extname = 'citus')`).Scan(&fsync, &commit, &d.spread)
+	if err != nil {
 		return mapError(err)
 	}
 	if fsync == "off" || commit == "off" {
@@ -166,7 +170,7 @@ func (d *pgDB) Read(ctx context.Context, f func(Tx) error) error {
 		// pgx watched its context.
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
 		defer cancel()
-		tx := &pgTx{conn: conn.Conn(), ctx: own, stated: d.opts.Stated}
+		tx := &pgTx{conn: conn.Conn(), ctx: own, stated: d.opts.Stated, spread: d.spread}
 		defer tx.end()
 		err = tx.settled(f(tx))
 		// f has seen nothing yet, so it does not notice that it runs again.

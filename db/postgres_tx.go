@@ -25,6 +25,7 @@ type pgTx struct {
 	write    bool
 	snapshot bool // of a read: all its statements see one moment
 	pooled   bool
+	spread   bool // see pgDB
 	begun    bool // begin was sent and the transaction is open
 	pending  []queued
 	// err is the first failure of a Write; nothing runs after it.
@@ -207,7 +208,8 @@ func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, erro
 		return nil, t.fail(err)
 	}
 	r := &pgRows{tx: t}
-	if e := t.expected; e != nil && !t.write && !t.snapshot {
+	// A cluster would have to bring both tables to one server.
+	if e := t.expected; e != nil && !t.write && !t.snapshot && !t.spread {
 		if together, can := e.within(query); can {
 			t.expected, r.expected, query = nil, e, together
 		}
