@@ -66,7 +66,7 @@ func TestReferenceInABrowser(t *testing.T) {
 		want  []string
 	}{
 		{"?lang=de", []string{"Eigene Angaben lesen", "Kontakte auflisten", "Kontakt löschen", "Beispielantworten", "Query-Parameter", "Größe der Seite."}},
-		{"?lang=en&version=2027-02-01", []string{"Kontakt anlegen", "Response samples", "query", "2027-02-01"}},
+		{"?lang=en&version=2027-02-01", []string{"Create a contact", "Response samples", "query", "2027-02-01"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.query, func(t *testing.T) {

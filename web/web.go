@@ -89,6 +89,8 @@ type handler struct {
 	// pages, in each language, by path.
 	pages map[fault.Language]map[string]*content
 	specs map[string]*content
+	// english are the documents from which the English reference is drawn.
+	english map[string]*content
 	// docs is the reference's page, by language and version, with room for
 	// the nonce.
 	docs map[fault.Language]map[string]string
@@ -101,13 +103,18 @@ func Handler(o Options) (http.Handler, error) {
 	if len(o.Versions) == 0 {
 		return nil, fmt.Errorf("web: no API version given")
 	}
-	h := &handler{options: o, specs: map[string]*content{}}
+	h := &handler{options: o, specs: map[string]*content{}, english: map[string]*content{}}
 	for _, version := range o.Versions {
 		spec, ok := o.Spec(version)
 		if !ok {
 			return nil, fmt.Errorf("web: version %s has no OpenAPI document", version)
 		}
 		h.specs[version] = newContent("application/json", cachePage, spec)
+		translated, _, err := english(spec)
+		if err != nil {
+			return nil, err
+		}
+		h.english[version] = newContent("application/json", cachePage, translated)
 	}
 	assets, err := loadAssets()
 	if err != nil {
@@ -210,10 +217,16 @@ func (h *handler) serveDocs(w http.ResponseWriter, r *http.Request, l fault.Lang
 	}
 }
 
+// serveSpec gives out a frozen document as it is; its English copy only to who
+// asks for that by name, as the reference does.
 func (h *handler) serveSpec(w http.ResponseWriter, r *http.Request, l fault.Language) {
 	version, ok := h.version(r)
 	if !ok {
 		h.page(w, r, l, pathMissing, http.StatusNotFound)
+		return
+	}
+	if r.URL.Query().Get("lang") == string(fault.English) {
+		h.english[version].serve(w, r, http.StatusOK)
 		return
 	}
 	h.specs[version].serve(w, r, http.StatusOK)

@@ -511,3 +511,19 @@ func TestGuide(t *testing.T) {
 		t.Errorf("who forgets /v1 is told:\n%s", text)
 	}
 }
+
+// TestEnglishReference leaves the document itself as it is published.
+func TestEnglishReference(t *testing.T) {
+	h := newHandler(t)
+	for target, want := range map[string]bool{"/docs/openapi.json": true, "/docs/openapi.json?lang=de": true, "/docs/openapi.json?lang=en": false} {
+		w := get(t, h, target, "Accept-Language", "en")
+		if w.Code != 200 || bytes.Equal(w.Body.Bytes(), spec(t)) != want {
+			t.Errorf("%s: %d, the published document: %t", target, w.Code, !want)
+		}
+	}
+	for _, l := range languages {
+		if page := get(t, h, "/docs?lang="+string(l)).Body.String(); !strings.Contains(page, `data-spec="/docs/openapi.json?version=2026-11-01&amp;lang=`+string(l)+`"`) {
+			t.Errorf("%s: the reference is drawn from another document", l)
+		}
+	}
+}
