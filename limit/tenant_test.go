@@ -239,14 +239,13 @@ func TestReplicasWhoseClocksDiffer(t *testing.T) {
 // TestToldLate: what a replica took a second before it told anybody comes back
 // as if all had known at once.
 func TestToldLate(t *testing.T) {
-	c := clock.NewFake(begin)
-	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{LockAfter: 1 << 40})
+	d := dbtest.Postgres(t)
+	early := launchReplicas(t, d, 1, clock.NewFake(begin), limit.Config{})[0]
+	later := launch(t, dbtest.Again(t, d), clock.NewFake(begin.Add(time.Second)), settings{replica: "later", config: limit.Config{LockAfter: 1 << 40}})
 	for range 6 { // the last five from its part
-		replicas[0].call(get)
+		early.call(get)
 	}
-	c.Await(2)
-	c.Advance(time.Second)
-	if n := replicas[1].passes(get); n != 599 {
+	if n := later.passes(get); n != 599 {
 		t.Errorf("%d points after a second, want 600 - 6 + 5", n)
 	}
 }
@@ -280,17 +279,18 @@ func TestDecisionsOverReplicas(t *testing.T) {
 	all := []limit.Override{{Name: "key", Quota: 40, Capacity: 60}, {Name: "writes", Quota: 8, Capacity: 8}, {Name: "principal", Quota: 90, Capacity: 90},
 		{Name: "organization", Quota: 120, Capacity: 120}, {Name: "deletes", Quota: 3, Capacity: 3}, {Name: "outflow", Quota: 290, Capacity: 290}}
 	wide := func(name string) limit.Override { return limit.Override{Name: name, Quota: 300, Capacity: 300} }
-	t.Run("all", func(t *testing.T) { decide(t, limit.Config{LockAfter: 20}, 2, all...) })
+	t.Run("all", func(t *testing.T) { decide(t, limit.Config{LockAfter: 20}, 2, 3, all...) })
 	t.Run("calls that hang", func(t *testing.T) {
-		decide(t, limit.Config{LockAfter: 1 << 40}, 12, limit.Override{Name: "concurrency", Quota: 4, Capacity: 4}, wide("principal"), wide("organization"))
+		decide(t, limit.Config{LockAfter: 1 << 40}, 12, 3, limit.Override{Name: "concurrency", Quota: 4, Capacity: 4}, wide("principal"), wide("organization"))
 	})
 	t.Run("lock", func(t *testing.T) {
-		decide(t, limit.Config{LockAfter: 4, LockTime: 20 * time.Second}, 1, wide("principal"), wide("organization"), limit.Override{Name: "deletes", Quota: 2, Capacity: 2})
+		decide(t, limit.Config{LockAfter: 4, LockTime: 20 * time.Second}, 1, 1, wide("principal"), wide("organization"), limit.Override{Name: "deletes", Quota: 2, Capacity: 2})
 	})
 }
 
-// decide sends random calls, of which some go on running, and compares.
-func decide(t *testing.T, config limit.Config, hang int, numbers ...limit.Override) {
+// decide sends random calls, of which some go on running, and compares. One of
+// so many writes deletes.
+func decide(t *testing.T, config limit.Config, hang, deletes int, numbers ...limit.Override) {
 	t.Helper()
 	var err error
 	if config.Policies, err = limit.With(numbers...); err != nil {
@@ -313,7 +313,7 @@ func decide(t *testing.T, config limit.Config, hang int, numbers ...limit.Overri
 		charge := limit.Charge{Organization: 7, Principal: "usr_a", Key: fmt.Sprint("key_", random.IntN(3)), Points: int64(1 + random.IntN(5))}
 		charge.Write = random.IntN(3) == 0
 		charge.Reads = !charge.Write
-		charge.Delete = charge.Write && random.IntN(3) == 0
+		charge.Delete = charge.Write && random.IntN(deletes) == 0
 		h := held{replica: replicas[random.IntN(3)], charge: charge}
 		if h.want, err = alone.Take(context.Background(), charge); err != nil {
 			t.Fatal(err)
