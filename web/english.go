@@ -25,6 +25,15 @@ import (
 //go:embed english.json
 var englishWords []byte
 
+// local returns a document with the address of this instance in the place of
+// the example's.
+func local(document []byte, baseURL string) []byte {
+	for _, example := range []string{"https://{host}", "https://kartei.example"} {
+		document = bytes.ReplaceAll(document, []byte(example), []byte(baseURL))
+	}
+	return document
+}
+
 // translation replaces the words of a document.
 type translation struct {
 	words   map[string]string

@@ -67,3 +67,14 @@ func same(t *testing.T, version, place string, a, b any) {
 		}
 	}
 }
+
+func TestShownWithItsOwnAddress(t *testing.T) {
+	document, _ := openapi.Document("2026-11-01")
+	shown := string(local(document, "https://office.example:8443"))
+	if strings.Contains(shown, "kartei.example/") || !strings.Contains(shown, `"url": "https://office.example:8443/v1"`) || !strings.Contains(shown, `"https://office.example:8443/guide"`) {
+		t.Error("the reference shows another address than the instance's")
+	}
+	if !json.Valid([]byte(shown)) {
+		t.Error("it is no JSON any more")
+	}
+}

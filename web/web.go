@@ -89,8 +89,9 @@ type handler struct {
 	// pages, in each language, by path.
 	pages map[fault.Language]map[string]*content
 	specs map[string]*content
-	// english are the documents from which the English reference is drawn.
-	english map[string]*content
+	// shown are the copies from which the reference is drawn, by language and
+	// version: in its language, and with the instance's own address.
+	shown map[fault.Language]map[string]*content
 	// docs is the reference's page, by language and version, with room for
 	// the nonce.
 	docs map[fault.Language]map[string]string
@@ -103,7 +104,7 @@ func Handler(o Options) (http.Handler, error) {
 	if len(o.Versions) == 0 {
 		return nil, fmt.Errorf("web: no API version given")
 	}
-	h := &handler{options: o, specs: map[string]*content{}, english: map[string]*content{}}
+	h := &handler{options: o, specs: map[string]*content{}, shown: map[fault.Language]map[string]*content{fault.German: {}, fault.English: {}}}
 	for _, version := range o.Versions {
 		spec, ok := o.Spec(version)
 		if !ok {
@@ -114,7 +115,9 @@ func Handler(o Options) (http.Handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		h.english[version] = newContent("application/json", cachePage, translated)
+		for l, document := range map[fault.Language][]byte{fault.German: spec, fault.English: translated} {
+			h.shown[l][version] = newContent("application/json", cachePage, local(document, o.BaseURL))
+		}
 	}
 	assets, err := loadAssets()
 	if err != nil {
@@ -217,16 +220,16 @@ func (h *handler) serveDocs(w http.ResponseWriter, r *http.Request, l fault.Lang
 	}
 }
 
-// serveSpec gives out a frozen document as it is; its English copy only to who
-// asks for that by name, as the reference does.
+// serveSpec gives out a frozen document as it is; a copy for people only to who
+// asks for a language by name, as the reference does.
 func (h *handler) serveSpec(w http.ResponseWriter, r *http.Request, l fault.Language) {
 	version, ok := h.version(r)
 	if !ok {
 		h.page(w, r, l, pathMissing, http.StatusNotFound)
 		return
 	}
-	if r.URL.Query().Get("lang") == string(fault.English) {
-		h.english[version].serve(w, r, http.StatusOK)
+	if shown := h.shown[fault.Language(r.URL.Query().Get("lang"))]; shown != nil {
+		shown[version].serve(w, r, http.StatusOK)
 		return
 	}
 	h.specs[version].serve(w, r, http.StatusOK)
