@@ -27,12 +27,23 @@ func apart(t *testing.T, url string) db.DB {
 	return dbtest.Open(t, url+joint+"application_name="+db.AloneName, db.Options{Readers: 2, Writers: 2})
 }
 
+// local returns the URL of a migrated data base that is no part of a cluster,
+// also where those of other tests are.
+func local(t *testing.T) string {
+	t.Helper()
+	url := dbtest.EmptyPostgresURL(t)
+	if _, err := db.Migrate(ctx, apart(t, url)); err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
 var placing = regexp.MustCompile(`^select create_distributed_table\('(\w+)', 'organization', colocate_with => '(\w+)'\)$`)
 
 // The statements are those of the schema: one for each table that is spread, in
 // the order of the foreign keys, and all go with the first.
 func TestDistributeFollowsTheSchema(t *testing.T) {
-	d := apart(t, dbtest.PostgresURL(t))
+	d := apart(t, local(t))
 	tables, err := db.Tables(ctx, d)
 	if err != nil {
 		t.Fatal(err)
@@ -63,9 +74,9 @@ func TestDistributeFollowsTheSchema(t *testing.T) {
 
 // What cannot be distributed is refused, with a word on what to do.
 func TestDistributeRefuses(t *testing.T) {
-	served := dbtest.PostgresURL(t)
+	served := local(t)
 	run(t, dbtest.Open(t, served, db.Options{}), "delete from generations") // the pool keeps its connection
-	plain := dbtest.PostgresURL(t)
+	plain := local(t)
 	for _, c := range []struct {
 		name, want string
 		d          db.DB

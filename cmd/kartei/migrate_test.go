@@ -12,7 +12,10 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 // What kartei migrate --distribute says where it cannot do anything yet.
 func TestDistributeCommand(t *testing.T) {
 	s := newShell(t)
-	url := dbtest.PostgresURL(t)
+	url := dbtest.EmptyPostgresURL(t)
+	if status, _, errs := s.try("migrate", "--database-url", url); status != 0 {
+		t.Fatal(errs)
+	}
 	for _, c := range []struct {
 		line, out, errs string
 		status          int
