@@ -71,7 +71,7 @@ func migrate(ctx context.Context, d DB, files fs.FS) (Schema, error) {
 	case *liteDB:
 		var schema Schema
 		err := d.alone(ctx, func() (err error) {
-			schema, err = withProvider(ctx, d.driver, goose.DialectSQLite3, files, up)
+			schema, err = withProvider(ctx, d.driver, goose.DialectSQLite3, false, files, up)
 			return err
 		})
 		return schema, err
@@ -80,7 +80,7 @@ func migrate(ctx context.Context, d DB, files fs.FS) (Schema, error) {
 		if d.pooled {
 			act = schemaOf
 		}
-		schema, err := withProvider(ctx, d.driver, goose.DialectPostgres, files, act)
+		schema, err := withProvider(ctx, d.driver, goose.DialectPostgres, !d.pooled, files, act)
 		if err == nil && schema.Current() {
 			return schema, d.distributeNew(ctx)
 		}
@@ -96,9 +96,9 @@ func migrate(ctx context.Context, d DB, files fs.FS) (Schema, error) {
 func status(ctx context.Context, d DB, files fs.FS) (Schema, error) {
 	switch d := d.(type) {
 	case *liteDB:
-		return withProvider(ctx, d.driver, goose.DialectSQLite3, files, schemaOf)
+		return withProvider(ctx, d.driver, goose.DialectSQLite3, false, files, schemaOf)
 	case *pgDB:
-		return withProvider(ctx, d.driver, goose.DialectPostgres, files, schemaOf)
+		return withProvider(ctx, d.driver, goose.DialectPostgres, !d.pooled, files, schemaOf)
 	}
 	return Schema{}, fmt.Errorf("db: %T cannot be migrated", d)
 }
@@ -128,7 +128,10 @@ func (d *liteDB) driver() (*sql.DB, error) {
 // the limits that a long migration would break.
 func (d *pgDB) driver() (*sql.DB, error) { return stdlib.OpenDB(*d.config.Copy()), nil }
 
-func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goose.Dialect, files fs.FS,
+// withProvider calls f with the migrations of an engine. locked is whether
+// others wait meanwhile; a lock is a session's, which a transaction pooler has
+// not.
+func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goose.Dialect, locked bool, files fs.FS,
 	f func(context.Context, *goose.Provider, fs.FS) (Schema, error)) (_ Schema, err error) {
 	driver, err := open()
 	if err != nil {
@@ -144,7 +147,7 @@ func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goo
 		goose.WithExcludeNames(others),
 		goose.WithLogger(goose.NopLogger()),
 	}
-	if dialect == goose.DialectPostgres {
+	if locked {
 		// One try a second, at most 5 minutes.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 		if err != nil {
