@@ -68,8 +68,9 @@ func until(t *testing.T, conn *pgx.Conn, what, query string) {
 	}
 }
 
-// waiting are the servers' statements that wait for a row.
-const waiting = "exists(select from pg_stat_activity where datname = current_database() and application_name = 'kartei' and wait_event_type = 'Lock')"
+// waiting are the servers' statements that wait for the clock, while a test holds
+// it. On a cluster the lock itself is another server's.
+const waiting = "exists(select from pg_stat_activity where datname = current_database() and application_name = 'kartei' and state = 'active' and query like 'update clocks %')"
 
 // TestKeyInUseOnAnotherReplica holds a creation in the middle. Its key is in
 // progress on every replica, until the one that was at it dies; then another
