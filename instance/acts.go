@@ -54,7 +54,17 @@ type calls interface {
 }
 
 // acts are those of a running instance.
-func (i *Instance) acts() admin.Acts { return acts(i.DB, i.Directory, i.Log, i.API.Pause) }
+func (i *Instance) acts() admin.Acts {
+	a := acts(i.DB, i.Directory, i.Log, i.API.Pause)
+	a["address"] = admin.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
+	return a
+}
+
+// Address is what the act address answers; only a running instance has it.
+type Address struct {
+	// BaseURL is where clients reach the instance, without /v1.
+	BaseURL string `json:"baseUrl"`
+}
 
 func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Acts {
 	a := admin.Directory(dir)

@@ -154,7 +154,11 @@ func With(overrides ...Override) ([]Policy, error) {
 	for _, o := range overrides {
 		i := slices.IndexFunc(policies, func(p Policy) bool { return p.Name == o.Name })
 		if i < 0 {
-			return nil, fmt.Errorf("limit: there is no policy %q", o.Name)
+			var names []string
+			for _, p := range policies {
+				names = append(names, p.Name)
+			}
+			return nil, fmt.Errorf("limit: there is no policy %q; accepted are %s", o.Name, strings.Join(names, ", "))
 		}
 		policies[i].Quota, policies[i].Capacity = o.Quota, o.Capacity
 		if err := policies[i].check(); err != nil {

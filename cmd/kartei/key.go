@@ -9,6 +9,7 @@ import (
 
 	"kartei/access"
 	"kartei/clock"
+	"kartei/instance"
 )
 
 type keyCmd struct {
@@ -139,13 +140,18 @@ func showSecret(ctx context.Context, g *Globals, j JSON, act string, in any) err
 This is key %s, valid until %s. Keep it now: it is not shown again.
 Try it at the address where the server serves:
   curl -H 'Authorization: Bearer %[1]s' %[4]s/v1/me
-`, k.Key, k.ID, k.ExpiresAt, g.address())
+`, k.Key, k.ID, k.ExpiresAt, g.address(ctx))
 	return err
 }
 
-// address is where a server with the same settings serves: base-url or listen
-// of the environment or the file, else the default.
-func (g *Globals) address() string {
+// address is where the server that runs on the data serves. Without one it is
+// where a server with the same settings would: base-url or listen of the
+// environment or the file, else the default.
+func (g *Globals) address(ctx context.Context) string {
+	var running instance.Address
+	if err := g.act(ctx, "address", instance.Nothing{}, &running); err == nil && running.BaseURL != "" {
+		return running.BaseURL
+	}
 	if base, _, found := g.settings.sources.Look("base-url"); found {
 		return strings.TrimSuffix(base, "/")
 	}

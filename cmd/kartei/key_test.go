@@ -126,6 +126,7 @@ func TestRefusedCommands(t *testing.T) {
 		{[]string{"user", "set", "usr_x", "--disable", "--enable"}, 2, "--disable and --enable can't be used together"},
 		{[]string{"key", "create", "--org", org, "--principal", "usr_x", "--env", "test", "--scopes", "a:b", "--expires-in", "0s"}, 2, "--expires-in"},
 		{[]string{"key", "rotate", "key_x", "--expires-in", "a month"}, 2, "accepted are numbers with a unit, such as 30d"},
+		{[]string{"org", "list", "--config", "/no/such/file.toml"}, 2, "kartei: the configuration file: open /no/such/file.toml"},
 		{[]string{"key", "pause", "aaaaaaaa"}, 1, "key pause: There is no key with this id"},
 		{[]string{"org", "set", org, "--level", "write"}, 1, "org set: --level: Allowed values: off, read, on"},
 		{[]string{"org", "show", "org_x"}, 1, "org show: There is no organization with this id"},

@@ -92,6 +92,9 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return 0
 	case errors.As(err, new(usageError)):
 		status = 2
+		if file := new(fileError); errors.As(err, file) {
+			err = *file
+		}
 	default:
 		status = 1
 	}
@@ -104,3 +107,6 @@ type left int
 
 // usageError is an error of who called, not of what was called.
 type usageError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e usageError) Unwrap() error { return e.error }

@@ -77,8 +77,15 @@ func (s *settings) open(ctx *kong.Context) error {
 			path = fmt.Sprint(ctx.FlagValue(p.Flag))
 		}
 	}
-	return s.sources.Open(path, s.names)
+	if err := s.sources.Open(path, s.names); err != nil {
+		return fileError{err}
+	}
+	return nil
 }
+
+// fileError is an error of the configuration file, and not of the flag for
+// which it was opened.
+type fileError struct{ error }
 
 // note remembers which settings were given on the command line.
 func (s *settings) note(ctx *kong.Context) {
