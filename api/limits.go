@@ -15,6 +15,13 @@ const searchCost = 5
 func limits(a *API, ctx context.Context, c *call) error {
 	var err error
 	c.charged = c.charge()
+	if c.recognized && c.charged.Delete && a.limiter.Metered() {
+		// A delete too many may pause its key, upon which what is remembered of
+		// the caller holds no more; its own answer is 429 all the same.
+		if err := a.confirm(ctx, c); err != nil {
+			return err
+		}
+	}
 	c.decision, err = a.limiter.Take(ctx, c.charged)
 	if err != nil {
 		return err
