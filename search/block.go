@@ -16,7 +16,10 @@ type entry struct {
 }
 
 func (e entry) compare(o entry) int {
-	return cmp.Or(strings.Compare(e.word, o.word), cmp.Compare(e.position, o.position))
+	if by := strings.Compare(e.word, o.word); by != 0 {
+		return by
+	}
+	return cmp.Compare(e.position, o.position)
 }
 
 // first returns the least entry that word can have.
