@@ -94,34 +94,18 @@ func fill(ctx context.Context, dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	d, err := db.Open(ctx, database(dir), db.Options{NoSync: true})
+	d, f, err := found(ctx, database(dir), db.Options{NoSync: true})
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if _, err := db.Migrate(ctx, d); err != nil {
-		return err
-	}
-	directory := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
-	made, err := sample.Ensure(ctx, directory)
-	if err != nil {
-		return err
-	}
-	key, err := memberKey(ctx, directory, made.OrganizationID, made.Users[1])
-	if err != nil {
-		return err
-	}
-	actor, err := directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
-	if err != nil {
-		return err
-	}
 	services := &app.Services{Families: []app.Family{contact.Contacts.Family}}
 	bar := progress.New(os.Stderr)
 	defer bar.End()
 	done := 0
-	for batch := range batches(newPeople(made.Users), n) {
+	for batch := range batches(newPeople(f.office.Users), n) {
 		err := d.Write(ctx, func(tx db.Tx) error {
-			call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
+			call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
 			for i := range batch {
 				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: batch[i]}); err != nil {
 					return err
@@ -143,6 +127,39 @@ func fill(ctx context.Context, dir string, n int) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "bench.json"), b, 0o600)
+}
+
+// founder is who fills an office, or asks what is in it.
+type founder struct {
+	directory *access.Directory
+	office    sample.Office
+	// key is a fresh one of a member, actor who it belongs to.
+	key   string
+	actor *access.Actor
+}
+
+// found opens a data base and makes the sample office in it, unless it is there.
+func found(ctx context.Context, url string, opts db.Options) (d db.DB, f founder, err error) {
+	if d, err = db.Open(ctx, url, opts); err != nil {
+		return nil, f, err
+	}
+	defer func() {
+		if err != nil {
+			d.Close()
+		}
+	}()
+	if _, err = db.Migrate(ctx, d); err != nil {
+		return d, f, err
+	}
+	f.directory = access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
+	if f.office, err = sample.Ensure(ctx, f.directory); err != nil {
+		return d, f, err
+	}
+	if f.key, err = memberKey(ctx, f.directory, f.office.OrganizationID, f.office.Users[1]); err != nil {
+		return d, f, err
+	}
+	f.actor, err = f.directory.Authenticate(ctx, f.key, netip.MustParseAddr("127.0.0.1"))
+	return d, f, err
 }
 
 // batches makes people beside the one who stores them.
@@ -171,31 +188,17 @@ func memberKey(ctx context.Context, d *access.Directory, organization, user stri
 
 // open makes a key for the office and picks contacts.
 func (o *office) open(ctx context.Context) error {
-	d, err := db.Open(ctx, o.url, db.Options{})
+	d, f, err := found(ctx, o.url, db.Options{})
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if _, err := db.Migrate(ctx, d); err != nil {
-		return err
-	}
-	directory := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
-	made, err := sample.Ensure(ctx, directory)
-	if err != nil {
-		return err
-	}
-	if o.key, err = memberKey(ctx, directory, made.OrganizationID, made.Users[1]); err != nil {
-		return err
-	}
-	actor, err := directory.Authenticate(ctx, o.key, netip.MustParseAddr("127.0.0.1"))
-	if err != nil {
-		return err
-	}
+	o.key = f.key
 	return d.Read(ctx, func(tx db.Tx) error {
 		// Identifiers sort by time, so every so manieth is from all over the table.
 		rows, err := tx.Query(ctx, `select id from (select id, row_number() over (order by id) as n from contacts
 			where organization = $1 and audience = '' and deleted = false) as all_contacts where n % $2 = 0`,
-			actor.Org(), max(1, o.records/20_000))
+			f.actor.Org(), max(1, o.records/20_000))
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func (b *bench) onOrganizations(ctx context.Context) (err error) {
 		address, pid = s.URL(), s.Pid()
 	}
 	defer b.end() // before its data base
-	tenants, err := b.found(ctx, address)
+	tenants, err := b.makeTenants(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ type tenant struct {
 	contact string
 }
 
-// found makes the organizations, by the acts of administration.
-func (b *bench) found(ctx context.Context, address string) (list []tenant, err error) {
+// makeTenants makes the organizations, by the acts of administration.
+func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant, err error) {
 	d, err := db.Open(ctx, address, db.Options{NoSync: true})
 	if err != nil {
 		return nil, err

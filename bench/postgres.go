@@ -22,7 +22,6 @@ import (
 	"kartei/dbtest"
 	"kartei/fault"
 	"kartei/id"
-	"kartei/sample"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -116,38 +115,22 @@ type onPostgres struct {
 
 // fill makes the office with its contacts and the others without any.
 func (p *onPostgres) fill(ctx context.Context) error {
-	d, err := db.Open(ctx, p.server.URL(), db.Options{})
+	d, f, err := found(ctx, p.server.URL(), db.Options{})
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if _, err := db.Migrate(ctx, d); err != nil {
-		return err
-	}
-	directory := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
-	made, err := sample.Ensure(ctx, directory)
-	if err != nil {
-		return err
-	}
-	key, err := memberKey(ctx, directory, made.OrganizationID, made.Users[1])
-	if err != nil {
-		return err
-	}
-	actor, err := directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
-	if err != nil {
-		return err
-	}
-	p.keys, p.numbers, p.member = []string{key}, []int64{actor.Org()}, actor.PrincipalID()
+	p.keys, p.numbers, p.member = []string{f.key}, []int64{f.actor.Org()}, f.actor.PrincipalID()
 	if p.contents, err = bodies(templates); err != nil {
 		return err
 	}
 	services := &app.Services{Families: api.Families}
-	if p.selects, err = selectsContact(ctx, p.server.URL(), &app.Call{Actor: actor, Services: services}); err != nil {
+	if p.selects, err = selectsContact(ctx, p.server.URL(), &app.Call{Actor: f.actor, Services: services}); err != nil {
 		return err
 	}
-	for batch := range batches(newPeople([]string{made.Users[1]}), templates) {
-		err := d.WriteIn(ctx, actor.Org(), func(tx db.Tx) error {
-			call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
+	for batch := range batches(newPeople([]string{f.office.Users[1]}), templates) {
+		err := d.WriteIn(ctx, f.actor.Org(), func(tx db.Tx) error {
+			call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
 			for i := range batch {
 				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: batch[i]}); err != nil {
 					return err
@@ -160,7 +143,7 @@ func (p *onPostgres) fill(ctx context.Context) error {
 		}
 	}
 	for i := range pgOffices {
-		if err := p.office(ctx, directory, i); err != nil {
+		if err := p.office(ctx, f.directory, i); err != nil {
 			return err
 		}
 	}
