@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"kartei/access"
@@ -16,6 +18,9 @@ func TestRoundTrips(t *testing.T) {
 	o := apitest.New(t, dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1}), apitest.Replicas(1))
 	c := o.As(access.Member)
 	id := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+	task := c.Do("POST", "/tasks", `{"title":"Anrufen"}`).Want(201).Text("id")
+	none := "/contacts/con_" + strings.Repeat("0", 26)
+	revision := 0
 	for _, call := range []struct {
 		name string
 		do   func()
@@ -24,6 +29,20 @@ func TestRoundTrips(t *testing.T) {
 		{"read", func() { c.Do("GET", "/contacts/"+id, nil).Want(200) }, 1},
 		{"create", func() { c.Do("POST", "/contacts", `{"lastName":"Tal"}`).Want(201) }, 1},
 		{"create with externalId", func() { c.Do("POST", "/contacts", `{"lastName":"Tal","externalId":"`+apitest.Fresh()+`"}`).Want(201) }, 1},
+		// A change reads the record first. Its words cost two more: what the index
+		// has of it, and where.
+		{"change", func() {
+			revision++
+			c.Do("PATCH", "/contacts/"+id, fmt.Sprintf(`{"birthday":"19%02d-01-01"}`, revision), "If-Match", fmt.Sprintf(`"r%d"`, revision)).Want(200)
+		}, 2},
+		{"complete", func() {
+			c.Do("POST", "/tasks/"+task+"/complete", nil).Want(200)
+			c.Do("PATCH", "/tasks/"+task, `{"status":"open"}`, "If-Match", "*").Want(200)
+		}, 4},
+		{"change of the words", func() {
+			c.Do("PATCH", "/tasks/"+task, `{"title":"`+apitest.Fresh()+`"}`, "If-Match", "*").Want(200)
+		}, 4},
+		{"change of nothing there", func() { c.Do("PATCH", none, `{"lastName":"Tal"}`, "If-Match", "*").Want(404) }, 2},
 		{"list", func() { c.Do("GET", "/contacts", nil).Want(200) }, 1},
 		{"me", func() { c.Do("GET", "/me", nil).Want(200) }, 1},
 		{"count", func() { c.Do("GET", "/contacts/count", nil).Want(200) }, 1},

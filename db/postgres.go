@@ -254,7 +254,7 @@ func (t *pgTx) again(err error) bool {
 	case errors.Is(err, ErrUnavailable):
 		return t.lost(err)
 	}
-	return errors.Is(err, ErrConflict) || t.supposed
+	return errors.Is(err, ErrConflict) || t.supposed || t.expecting
 }
 
 // release gives a connection back. Where a second try met a lost connection

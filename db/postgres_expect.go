@@ -77,7 +77,8 @@ func (t *pgTx) Expect(ctx context.Context, query string, want int64) error {
 			t.stated(query)
 		}
 		return nil
-	case t.Optimistic():
+	case t.optimistic:
+		t.expecting = true
 		t.Queue("select 1 / (case when ("+query+") = $1 then 1 else 0 end)", want)
 		return nil
 	}

@@ -193,7 +193,7 @@ func (d *pgDB) supposing(ctx context.Context, organization int64, group []*opera
 		waiting := len(tx.pending)
 		tx.supposed = false
 		op.err = op.call(tx)
-		if op.err != nil && (tx.err != nil || tx.supposed || len(tx.pending) != waiting) {
+		if op.err != nil && (tx.err != nil || tx.supposed || tx.expecting || len(tx.pending) != waiting) {
 			return tx.mayGoAlone(op.err), op.err
 		}
 	}

@@ -33,6 +33,8 @@ type pgTx struct {
 	// optimistic transactions suppose instead of asking; supposed is set once
 	// one did.
 	optimistic, supposed bool
+	// expecting is set while an expectation of a change waits to be sent.
+	expecting bool
 	// organization is that of WriteIn, tick the last one that is known of it.
 	organization int64
 	tick         clock.Micros
@@ -196,6 +198,7 @@ func (t *pgTx) send(query string, args []any) (pgx.Rows, pgx.BatchResults, error
 		results.Close()
 		return nil, nil, err
 	}
+	t.expecting = false
 	rows, err := results.Query()
 	if err != nil {
 		results.Close()
@@ -301,6 +304,7 @@ func (t *pgTx) flush() error {
 	if closed := results.Close(); err == nil {
 		err = closed
 	}
+	t.expecting = t.expecting && err != nil
 	return t.fail(err)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/clock"
 	"kartei/db"
 	"kartei/event"
 	"kartei/fault"
@@ -194,14 +195,18 @@ func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb stri
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Answer[T]{}, err
 	}
-	if err := k.changed(c.Tx.Exec(ctx, k.sql.update, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, next.updated, next.ownerID, next.audience, s.ExternalID, next.shape, string(next.content)}, after)...)); err != nil {
+	if err := k.replace(ctx, c, r, next.updated, k.sql.update, k.appendColumns([]any{next.ownerID, next.audience, s.ExternalID, next.shape, string(next.content)}, after)...); err != nil {
 		return Answer[T]{}, err
 	}
 	if err := k.resight(ctx, c, r, next); err != nil {
 		return Answer[T]{}, err
 	}
 	event.Append(c, k.event(next, verb))
-	return k.answer(next), search.Replace(ctx, c.Tx, old, k.subject(c, next), after.Words())
+	words, now := after.Words(), k.subject(c, next)
+	if r.shape == k.shape && now == old && words.Same(before.Words()) {
+		return k.answer(next), nil // nothing that the index has differs
+	}
+	return k.answer(next), search.Replace(ctx, c.Tx, old, now, words)
 }
 
 // Delete erases the record's content at once and leaves what sync needs for a
@@ -219,16 +224,26 @@ func (k *Kind[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.ByID) (a
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return app.Nothing{}, err
 	}
-	if err := k.changed(c.Tx.Exec(ctx, k.sql.erase, c.Actor.Org(), r.id, r.revision, next.updated)); err != nil {
+	if err := k.replace(ctx, c, r, next.updated, k.sql.erase); err != nil {
 		return app.Nothing{}, err
 	}
 	event.Append(c, k.event(&next, "deleted"))
 	return app.Nothing{}, search.Remove(ctx, c.Tx, subject)
 }
 
-// changed turns 'no row had the revision that was read' into a conflict, upon
-// which the whole operation is run again.
-func (k *Kind[T, F, P]) changed(rows int64, err error) error {
+// replace carries out a statement on the revision that was read, with further
+// arguments behind the tick. Where there is a newer one by now it returns a
+// conflict, upon which the whole operation is run again; or it supposes that
+// there is none, and a second statement finds no row of the tick, which only
+// this change has.
+func (k *Kind[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, tick clock.Micros, statement string, more ...any) error {
+	args := append([]any{c.Actor.Org(), r.id, r.revision, tick}, more...)
+	if c.Tx.Optimistic() {
+		c.Tx.Queue(statement, args...)
+		c.Tx.Queue(k.sql.changed, c.Actor.Org(), r.id, tick)
+		return nil
+	}
+	rows, err := c.Tx.Exec(ctx, statement, args...)
 	if err == nil && rows == 0 {
 		return db.ErrConflict
 	}

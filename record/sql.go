@@ -15,12 +15,12 @@ import (
 // ones (an admin's stream holds all), each live and, for sync, deleted, and
 // those that the actor no longer sees (see resight). So a page costs the same however many invisible or deleted rows lie between.
 type statements struct {
-	table                           string
-	references                      []reference
-	insert, update, erase, external string
-	get                             map[bool]string
-	list                            map[*db.Dialect]map[listing]string
-	count                           map[listing]string
+	table                                    string
+	references                               []reference
+	insert, update, erase, changed, external string
+	get                                      map[bool]string
+	list                                     map[*db.Dialect]map[listing]string
+	count                                    map[listing]string
 }
 
 // listing tells the list statements apart.
@@ -56,6 +56,7 @@ func statementsFor(table string, columns []column, references []reference) state
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
 		erase: `update {table} set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}'{clears}
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
+		changed:  `select 1 / count(*) from {table} where organization = $1 and id = $2 and updated_at = $3`,
 		external: `select id, audience from {table} where organization = $1 and external_id = $2 and external_id is not null`,
 		get: map[bool]string{
 			true: `select {shown}, ` + hidden(references, true, "$3") + `, owner_id, audience from {table} as r
@@ -67,7 +68,7 @@ func statementsFor(table string, columns []column, references []reference) state
 		count: map[listing]string{},
 	}
 	fill := strings.NewReplacer("{table}", table, "{shown}", shown, "{names}", names.String(), "{places}", places.String(), "{sets}", sets.String(), "{clears}", clears.String()).Replace
-	s.insert, s.update, s.erase, s.external = fill(s.insert), fill(s.update), fill(s.erase), fill(s.external)
+	s.insert, s.update, s.erase, s.changed, s.external = fill(s.insert), fill(s.update), fill(s.erase), fill(s.changed), fill(s.external)
 	for all, q := range s.get {
 		s.get[all] = fill(q)
 	}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -34,6 +35,9 @@ type Document struct {
 func (d *Document) Add(rank Rank, text string) {
 	split(fold(text), false, func(word string, _ bool) { d.add(rank, word) })
 }
+
+// Same reports whether two documents have the same words.
+func (d *Document) Same(o *Document) bool { return maps.Equal(d.words, o.words) }
 
 // AddAll takes the words of those texts that are set.
 func (d *Document) AddAll(rank Rank, texts ...*string) {
