@@ -2,125 +2,67 @@ package main
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"time"
-
-	_ "modernc.org/sqlite"
 )
 
-// answer is what the bare server says to everything.
-type answer struct {
-	Header http.Header
-	Body   []byte
-}
+// The names of the series of what the limits cost.
+const (
+	getFree  = "get, nothing counted"
+	getOne   = "get, counted"
+	getOther = "get, counted by another replica"
+	oneFree  = "get, one caller, nothing counted"
+	oneOne   = "get, one caller, counted"
+)
 
-// bare is the process of the limit for reads: net/http and nothing else, which
-// writes the same headers and bytes as the server that it is held against. It
-// prints its address and ends with its standard input.
-func bare(in io.Reader, out io.Writer) error {
-	var a answer
-	decoder := json.NewDecoder(in)
-	if err := decoder.Decode(&a); err != nil {
+// onLimits holds reads of which the limits of all levels are counted, by two
+// replicas on one PostgreSQL, against reads of which nothing is.
+func (p *onPostgres) onLimits(ctx context.Context) (err error) {
+	if p.load, err = p.helper(ctx, "load"); err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		h := w.Header()
-		for name, values := range a.Header {
-			h[name] = values
-		}
-		w.Write(a.Body)
-	}))
-	if err := json.NewEncoder(out).Encode(l.Addr().String()); err != nil {
-		return err
-	}
-	if err := decoder.Decode(&a); !errors.Is(err, io.EOF) {
-		return err
-	}
-	return nil
-}
-
-// loop is what the limit for writes is asked to do.
-type loop struct {
-	Dir  string
-	Time time.Duration
-	// Contents are stored in turn.
-	Contents []string
-}
-
-// insert is the process of the limit for writes: it inserts one row after the
-// other into a table of its own, each with its commit and its fsync.
-func insert(in io.Reader, out io.Writer) error {
-	jobs, results := json.NewDecoder(in), json.NewEncoder(out)
-	for {
-		var l loop
-		if err := jobs.Decode(&l); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
+	var at [3]*place
+	for i, flags := range [][]string{{"--no-metered"}, nil, nil} {
+		dir := filepath.Join(p.dir, fmt.Sprint("replica", i))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
-		r, err := l.run()
+		if i > 0 {
+			if err := copyKey(filepath.Join(p.dir, "replica0"), dir); err != nil {
+				return err
+			}
+		}
+		s, err := serve(ctx, p.options.program, dir, p.server.URL(), false, flags...)
 		if err != nil {
 			return err
 		}
-		if err := results.Encode(r); err != nil {
+		p.servers = append(p.servers, s)
+		at[i] = &place{&office{key: p.keys[0]}, s, p.server.Pid()}
+	}
+	for _, s := range []struct {
+		name    string
+		place   *place
+		clients int
+	}{{getFree, at[0], pgClients}, {getOne, at[1], pgClients}, {getOther, at[2], pgClients}, {oneFree, at[0], 1}, {oneOne, at[1], 1}} {
+		p.add(s.name, s.place.target(), s.clients, p.getsOf(s.place))
+	}
+	for i := range p.runs {
+		if err := p.round(ctx, i); err != nil {
 			return err
 		}
 	}
+	return p.write(os.Stdout, []figure{
+		p.against("GET /contacts/{id}, 16 connections, limits on", getOne, getFree, "limits off", 0.95),
+		p.against("the same, on the other replica", getOther, getFree, "limits off", 0.95),
+		p.against("the same, one connection", oneOne, oneFree, "limits off", 0.95),
+	})
 }
 
-func (l *loop) run() (result, error) {
-	ctx := context.Background()
-	path := filepath.Join(l.Dir, "loop.db")
-	defer func() {
-		for _, end := range []string{"", "-wal", "-shm"} {
-			os.Remove(path + end)
-		}
-	}()
-	pool, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
-	if err != nil {
-		return result{}, err
+// getsOf returns reads of contacts from all over the table.
+func (p *onPostgres) getsOf(at *place) (list []string) {
+	for i := range 20_000 {
+		list = append(list, at.get(fmt.Sprintf("/contacts/con_0%025d", 1+i*p.records/20_000)))
 	}
-	defer pool.Close()
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return result{}, err
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, `create table contacts (id text primary key, content text not null)`); err != nil {
-		return result{}, err
-	}
-	statement, err := conn.PrepareContext(ctx, `insert into contacts (id, content) values ($1, $2)`)
-	if err != nil {
-		return result{}, err
-	}
-	defer statement.Close()
-	begin := time.Now().Add(warmUp)
-	end := begin.Add(l.Time)
-	rows, i := 0, 0
-	for ; ; i++ {
-		now := time.Now()
-		if now.After(end) {
-			break
-		}
-		if _, err := statement.ExecContext(ctx, fmt.Sprintf("con_%026d", i), l.Contents[i%len(l.Contents)]); err != nil {
-			return result{}, err
-		}
-		if now.After(begin) {
-			rows++
-		}
-	}
-	return result{Answers: rows, PerSecond: float64(rows) / l.Time.Seconds(), Sent: i}, nil
+	return list
 }

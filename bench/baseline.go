@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite"
+)
+
+// answer is what the bare server says to everything.
+type answer struct {
+	Header http.Header
+	Body   []byte
+}
+
+// bare is the process of the limit for reads: net/http and nothing else, which
+// writes the same headers and bytes as the server that it is held against. It
+// prints its address and ends with its standard input.
+func bare(in io.Reader, out io.Writer) error {
+	var a answer
+	decoder := json.NewDecoder(in)
+	if err := decoder.Decode(&a); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := w.Header()
+		for name, values := range a.Header {
+			h[name] = values
+		}
+		w.Write(a.Body)
+	}))
+	if err := json.NewEncoder(out).Encode(l.Addr().String()); err != nil {
+		return err
+	}
+	if err := decoder.Decode(&a); !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// loop is what the limit for writes is asked to do.
+type loop struct {
+	Dir  string
+	Time time.Duration
+	// Contents are stored in turn.
+	Contents []string
+}
+
+// insert is the process of the limit for writes: it inserts one row after the
+// other into a table of its own, each with its commit and its fsync.
+func insert(in io.Reader, out io.Writer) error {
+	jobs, results := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var l loop
+		if err := jobs.Decode(&l); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r, err := l.run()
+		if err != nil {
+			return err
+		}
+		if err := results.Encode(r); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *loop) run() (result, error) {
+	ctx := context.Background()
+	path := filepath.Join(l.Dir, "loop.db")
+	defer func() {
+		for _, end := range []string{"", "-wal", "-shm"} {
+			os.Remove(path + end)
+		}
+	}()
+	pool, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
+	if err != nil {
+		return result{}, err
+	}
+	defer pool.Close()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, `create table contacts (id text primary key, content text not null)`); err != nil {
+		return result{}, err
+	}
+	statement, err := conn.PrepareContext(ctx, `insert into contacts (id, content) values ($1, $2)`)
+	if err != nil {
+		return result{}, err
+	}
+	defer statement.Close()
+	begin := time.Now().Add(warmUp)
+	end := begin.Add(l.Time)
+	rows, i := 0, 0
+	for ; ; i++ {
+		now := time.Now()
+		if now.After(end) {
+			break
+		}
+		if _, err := statement.ExecContext(ctx, fmt.Sprintf("con_%026d", i), l.Contents[i%len(l.Contents)]); err != nil {
+			return result{}, err
+		}
+		if now.After(begin) {
+			rows++
+		}
+	}
+	return result{Answers: rows, PerSecond: float64(rows) / l.Time.Seconds(), Sent: i}, nil
+}
