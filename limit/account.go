@@ -55,7 +55,7 @@ type account struct {
 	// running is how many calls run here, reading how many of them may return
 	// records.
 	running, reading int64
-	alerts  []Alert
+	alerts           []Alert
 
 	// holds are what the other replicas hold of the account, mine is what this
 	// one held when the account was read. Until calm nobody is given anything.

@@ -151,11 +151,18 @@ func (m *member) note(found map[string]bool) (died bool) {
 	return died
 }
 
-// run renews until ctx ends.
+// run renews until ctx ends. While it cannot, it says so once a minute.
 func (m *member) run(ctx context.Context) {
+	var said time.Time
 	for {
-		if err := m.renew(ctx); err != nil && ctx.Err() == nil {
+		switch err := m.renew(ctx); {
+		case ctx.Err() != nil:
+		case err == nil && !said.IsZero():
+			m.ledger.opts.Logger.Info("limits: in touch with the other replicas again")
+			said = time.Time{}
+		case err != nil && time.Since(said) > time.Minute:
 			m.ledger.opts.Logger.Warn("limits: out of touch with the other replicas", "error", err)
+			said = time.Now()
 		}
 		select {
 		case <-ctx.Done():
