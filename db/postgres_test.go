@@ -283,7 +283,7 @@ func TestListen(t *testing.T) {
 // the question. Either way it is one round trip, and no row, or rows that
 // nobody reads, do not pass for the answer.
 func TestExpectTravelsAlong(t *testing.T) {
-	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
+	address, trips := dbtest.Counted(t, dbtest.EmptyPostgresURL(t))
 	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})
 	for _, c := range []struct {
 		query string
