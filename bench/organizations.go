@@ -35,11 +35,12 @@ func (b *bench) onOrganizations(ctx context.Context) (err error) {
 	settings := []string{"max_connections=100", "shared_buffers=512MB", "max_wal_size=4GB"}
 	switch {
 	case b.citus:
-		var remove func()
-		if address, remove, err = dbtest.NewCitus(settings...); err != nil {
+		s, remove, err := dbtest.NewCitus(settings...)
+		if err != nil {
 			return err
 		}
 		defer remove()
+		address, pid = s.URL(), s.Pid() // the processor time is the coordinator's
 		if err := distribute(ctx, address); err != nil {
 			return err
 		}

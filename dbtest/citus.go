@@ -93,19 +93,19 @@ func mustCitus(t testing.TB) *server {
 }
 
 // NewCitus starts a cluster with a coordinator and two workers, each with the
-// given settings, for benchmarks. It returns the URL of an empty data base on
-// the coordinator, and how to remove the cluster.
-func NewCitus(settings ...string) (address string, remove func(), err error) {
+// given settings, for benchmarks. It returns the coordinator, whose first data
+// base is empty and knows the workers, and how to remove the cluster.
+func NewCitus(settings ...string) (coordinator *Server, remove func(), err error) {
 	if err := findCitus(); err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	s, err := startCitus(make([]string, 1+citusWorkers), append(slices.Clip(settings), citusNeeds...))
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	return s.url("postgres"), stopPostgres, s.join(ctx, "postgres")
+	return &Server{s.cluster}, stopPostgres, s.join(ctx, "postgres")
 }
 
 // newCitus makes a cluster of this machine's PostgreSQL, or takes the one that
