@@ -55,6 +55,7 @@ type Conn struct {
 	db         uintptr
 	statements map[string]*Stmt
 	out        uintptr // C memory: two words for results, then the count of WatchLog
+	mapping    mapping
 }
 
 // Open opens or creates the data base file at path.
@@ -93,6 +94,10 @@ func open(path string, flags int32) (*Conn, error) {
 		c.Close()
 		return nil, err
 	}
+	if err := c.keepMapping(); err != nil {
+		c.Close()
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -106,6 +111,7 @@ func (c *Conn) Close() error {
 	}
 	rc := lib.Xsqlite3_close_v2(c.tls, c.db)
 	libc.Xfree(c.tls, c.out)
+	libc.Xfree(c.tls, c.mapping.methods)
 	c.tls.Close()
 	c.tls, c.db = nil, 0
 	if rc != lib.SQLITE_OK {
