@@ -195,24 +195,29 @@ func (o *office) open(ctx context.Context) error {
 	defer d.Close()
 	o.key = f.key
 	return d.Read(ctx, func(tx db.Tx) error {
-		// Identifiers sort by time, so every so manieth is from all over the table.
-		rows, err := tx.Query(ctx, `select id from (select id, row_number() over (order by id) as n from contacts
-			where organization = $1 and audience = '' and deleted = false) as all_contacts where n % $2 = 0`,
-			f.actor.Org(), max(1, o.records/20_000))
-		if err != nil {
+		const shared = ` from contacts where organization = $1 and audience = '' and deleted = false`
+		var first, last int64
+		if err := tx.QueryRow(ctx, `select min(updated_at), max(updated_at)`+shared, f.actor.Org()).Scan(&first, &last); err != nil {
 			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
+		// One at each of so many times is from all over the table.
+		for i := range int64(picked) {
 			var id string
-			if err := rows.Scan(&id); err != nil {
+			at := first + (last-first)/picked*i
+			err := tx.QueryRow(ctx, `select id`+shared+` and updated_at >= $2 order by updated_at limit 1`, f.actor.Org(), at).Scan(&id)
+			if err != nil {
 				return err
 			}
-			o.ids = append(o.ids, id)
+			if i == 0 || id != o.ids[len(o.ids)-1] {
+				o.ids = append(o.ids, id)
+			}
 		}
-		return rows.Err()
+		return nil
 	})
 }
+
+// picked is how many contacts are read by their ids, at most.
+const picked = 20_000
 
 // warm reads the database once, so that no run pays for what the kernel has
 // not read yet.

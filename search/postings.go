@@ -25,29 +25,50 @@ type index struct {
 // document is a record's id and its words.
 type document struct{ id, words string }
 
+// newestAtOnce bounds how many records are read by one statement of openIndex.
+// The bound is there for PostgreSQL: it cannot know that behind the last segment
+// there are a hundred records and not a third of all, and without it reads the
+// whole table. There are more only after a migration.
+const newestAtOnce = 4096
+
+const selectNewest = `select created, audience, id, words from search_documents
+	where organization = $1 and family = $2 and created > (select coalesce(max(until), 0)
+		from search_segments where organization = $1 and family = $2) and created > $3
+	order by created limit $4`
+
 func openIndex(ctx context.Context, tx db.Tx, scope Scope) (*index, error) {
 	if err := tx.Snapshot(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(ctx, `select created, id, words from search_documents
-		where organization = $1 and family = $2 and created > (select coalesce(max(until), 0)
-			from search_segments where organization = $1 and family = $2)
-		and (audience = $3 or audience = $4 or $4 = '*')`,
-		scope.Organization, scope.Family, scope.Audiences[0], scope.Audiences[1])
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	x := &index{ctx: ctx, tx: tx, scope: scope, newest: map[int64]document{}}
-	for rows.Next() {
-		var created int64
-		var d document
-		if err := rows.Scan(&created, &d.id, &d.words); err != nil {
+	for last, n := int64(0), newestAtOnce; n == newestAtOnce; {
+		var err error
+		if last, n, err = x.readNewest(last); err != nil {
 			return nil, err
 		}
-		x.newest[-created] = d
 	}
-	return x, rows.Err()
+	return x, nil
+}
+
+// readNewest reads records in no segment behind a tick, and returns the last
+// one's and how many there were.
+func (x *index) readNewest(after int64) (last int64, n int, err error) {
+	rows, err := x.tx.Query(x.ctx, selectNewest, x.scope.Organization, x.scope.Family, after, newestAtOnce)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer rows.Close()
+	for ; rows.Next(); n++ {
+		var audience string
+		var d document
+		if err := rows.Scan(&last, &audience, &d.id, &d.words); err != nil {
+			return 0, 0, err
+		}
+		if mine := x.scope.Audiences[1]; audience == everyone || audience == mine || mine == admins {
+			x.newest[-last] = d
+		}
+	}
+	return last, n, rows.Err()
 }
 
 // postings are those that a word takes, of one rank or all. They lie in many
