@@ -71,7 +71,7 @@ func mapError(err error) error {
 			return wrap(ErrText, err)
 		case "55P03", "57014": // lock_not_available, query_canceled
 			return wrap(ErrBusy, err)
-		case "25006", "25P03": // read_only_sql_transaction (a standby), idle_in_transaction_session_timeout
+		case "25006", "25P03": // read_only_sql_transaction (see readOnly), idle_in_transaction_session_timeout
 			return wrap(ErrUnavailable, err)
 		}
 		switch pg.Code[:min(2, len(pg.Code))] {

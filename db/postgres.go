@@ -239,13 +239,21 @@ func (d *pgDB) begin(ctx context.Context, organization int64, optimistic bool, t
 		return nil, nil, err
 	}
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
-	tx = &pgTx{conn: conn.Conn(), ctx: own, stated: d.opts.Stated, write: true, pooled: d.pooled,
+	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: own, stated: d.opts.Stated, write: true, pooled: d.pooled,
 		optimistic: optimistic, organization: organization, tick: d.lines.last(organization)}
 	return tx, func() {
 		tx.end()
 		cancel()
 		d.release(conn, d.writers, try)
 	}, nil
+}
+
+// fresh reports whether a connection is taken for the first time.
+func fresh(conn *pgx.Conn) bool {
+	data := conn.PgConn().CustomData()
+	_, taken := data["taken"]
+	data["taken"] = true
+	return !taken
 }
 
 // again reports whether another attempt may end otherwise: who lost a race or

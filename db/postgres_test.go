@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
+	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
 )
@@ -152,6 +155,106 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 		t.Errorf("with the commit: %d calls, %v", calls, err)
 	}
 	run(t, d, "insert into things (n) values (4)")
+}
+
+// A data base that is made read-only refuses changes and answers reads, and the
+// first change after it was set back is carried out, though the sessions that
+// began meanwhile keep the setting: whichever way the change goes.
+func TestReadOnlySessionsAreGivenUp(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	d := dbtest.Open(t, url, db.Options{Readers: 4, Writers: 4})
+	changes(t, d)
+	run(t, d, "insert into clocks (organization, tick) values (1, 0)")
+	admin, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(ctx)
+	alter := func(words string) {
+		t.Helper()
+		for _, statement := range []string{"set default_transaction_read_only = off", "alter database " + admin.Config().Database + words} {
+			if _, err := admin.Exec(ctx, statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	n := 0
+	next := func() func(db.Tx) error { n++; return change(n, clock.Micros(n)) }
+	for name, write := range map[string]func() []error{
+		"Write":   func() []error { return []error{d.Write(ctx, next())} },
+		"WriteIn": func() []error { return []error{d.WriteIn(ctx, 1, next())} },
+		"a line":  func() []error { return inLine(t, d, next(), next(), next()) },
+		"a line of which one asks": func() []error {
+			f := next()
+			return inLine(t, d, next(), func(tx db.Tx) error {
+				if err := tx.QueryRow(ctx, "select 1").Scan(new(int)); err != nil {
+					return err
+				}
+				return f(tx)
+			}, next())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alter(" set default_transaction_read_only = on")
+			if _, err := admin.Exec(ctx, "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'kartei' and datname = current_database()"); err != nil {
+				t.Fatal(err)
+			}
+			before := changed(t, d) // reads go on
+			for range 2 {
+				for _, err := range write() {
+					if !errors.Is(err, db.ErrUnavailable) {
+						t.Errorf("read-only: %v", err)
+					}
+				}
+			}
+			// The pool fills with sessions that change nothing, so that none is refused.
+			var all, here sync.WaitGroup
+			here.Add(4)
+			for range 4 {
+				all.Go(func() {
+					err := d.Write(ctx, func(tx db.Tx) error {
+						here.Done()
+						here.Wait()
+						return tx.QueryRow(ctx, "select 1").Scan(new(int))
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			alter(" reset default_transaction_read_only")
+			errs := write()
+			for _, err := range errs {
+				if err != nil {
+					t.Errorf("the first after it: %v", err)
+				}
+			}
+			if found := changed(t, d); found != before+len(errs) {
+				t.Errorf("%d changes, %d before and %d acknowledged", found, before, len(errs))
+			}
+		})
+	}
+}
+
+// While a data base is read-only a change is refused at the first new
+// connection that says so.
+func TestReadOnlyIsNotTriedForEver(t *testing.T) {
+	d := dbtest.Open(t, dbtest.PostgresURL(t)+"&default_transaction_read_only=on", db.Options{Readers: 1, Writers: 1})
+	for name, write := range map[string]func(func(db.Tx) error) error{
+		"Write":   func(f func(db.Tx) error) error { return d.Write(ctx, f) },
+		"WriteIn": func(f func(db.Tx) error) error { return d.WriteIn(ctx, 1, f) },
+	} {
+		calls := 0
+		err := write(func(tx db.Tx) error {
+			calls++
+			tx.Queue("insert into settings (name, value) values ('a', 'b')")
+			return nil
+		})
+		if !errors.Is(err, db.ErrUnavailable) || calls != 1 {
+			t.Errorf("%s: %v after %d calls", name, err, calls)
+		}
+	}
 }
 
 // A waiting statement ends by itself: here one that waits for a locked row.

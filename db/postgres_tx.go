@@ -19,6 +19,7 @@ import (
 // or with the commit.
 type pgTx struct {
 	conn     *pgx.Conn
+	fresh    bool // of a write: nobody had this connection before
 	ctx      context.Context
 	write    bool
 	snapshot bool // of a read: all its statements see one moment
@@ -48,9 +49,10 @@ type pgTx struct {
 }
 
 // lost reports whether err came of a connection that broke while no commit
-// was on its way.
+// was on its way, or that was given up.
 func (t *pgTx) lost(err error) bool {
-	return errors.Is(err, ErrUnavailable) && t.conn.IsClosed() && !errors.Is(err, ErrUnknownOutcome)
+	return errors.Is(err, ErrUnavailable) && t.conn.IsClosed() && !errors.Is(err, ErrUnknownOutcome) &&
+		!(t.fresh && readOnly(err))
 }
 
 func (t *pgTx) Dialect() *Dialect { return postgresDialect }
@@ -73,11 +75,24 @@ func (t *pgTx) fail(err error) error {
 	if err == nil {
 		return nil
 	}
+	if t.write && readOnly(err) {
+		t.conn.Close(t.ctx)
+	}
 	err = mapError(err)
 	if t.write && t.err == nil {
 		t.err = err
 	}
 	return err
+}
+
+// readOnly reports whether a change was refused because its session may only
+// read. A session can be so from its beginning to its end (after alter database
+// set default_transaction_read_only, as hosts do where a disk is nearly full),
+// also when the reason has gone. So its connection is given up, and the change
+// tried on another, until a new one says the same.
+func readOnly(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && server.Code == "25006" // read_only_sql_transaction
 }
 
 func (t *pgTx) Queue(query string, args ...any) {
