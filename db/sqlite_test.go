@@ -269,15 +269,7 @@ func TestLogStaysBounded(t *testing.T) {
 // A full disk stores nothing of the group that met it, says so, and loses
 // nothing that was acknowledged before.
 func TestDiskFull(t *testing.T) {
-	dir := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=3m", "kartei-test", dir).CombinedOutput(); err != nil {
-		t.Skipf("needs the right to mount a small file system: %s", strings.TrimSpace(string(out)))
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
-			t.Errorf("umount: %s", out)
-		}
-	})
+	dir, resize := smallDisk(t, "3m")
 	d := dbtest.Open(t, "sqlite:"+filepath.Join(dir, "kartei.db"), db.Options{Readers: 2})
 	table(t, d)
 	text := strings.Repeat("x", 10_000)
@@ -313,8 +305,81 @@ func TestDiskFull(t *testing.T) {
 			t.Errorf("write %d: acknowledged %v, stored %v", n, acknowledged, !acknowledged)
 		}
 	}
-	if out, err := exec.Command("mount", "-o", "remount,size=30m", dir).CombinedOutput(); err != nil {
-		t.Fatalf("remount: %s", out)
-	}
+	resize("30m")
 	run(t, d, "insert into things (n, note) values (-1, $1)", text)
+}
+
+// A log that has filled the disk goes into the file with the first room that is
+// freed, and gives its own back: to a server that runs, and to one that starts.
+func TestLogGivesRoomBack(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprint("restart ", restarts), func(t *testing.T) {
+			dir, resize := smallDisk(t, "3m")
+			path := filepath.Join(dir, "kartei.db")
+			open := func() db.DB { return dbtest.Open(t, "sqlite:"+path, db.Options{Readers: 2}) }
+			d := open()
+			table(t, d)
+			// 20 rows are 240 KB; the log has them many times.
+			write := func(n int) error {
+				text := strings.Repeat(string(rune('a'+n%26)), 10_000) // the same again would not be written
+				return tryExec(d, "insert into things (n, note) values ($1, $2) on conflict (n) do update set note = excluded.note", n%20, text)
+			}
+			n := 0
+			for write(n) == nil {
+				if n++; n == 2000 {
+					t.Fatal("the disk never got full")
+				}
+			}
+			if err := write(0); !errors.Is(err, db.ErrUnavailable) {
+				t.Errorf("the full disk gave %v", err)
+			}
+			if restarts {
+				d.Close() // it has no room to empty the log
+			}
+			if size := logSize(t, path); size < 2<<20 {
+				t.Fatalf("full with a log of %d bytes", size)
+			}
+			resize("3500k")
+			if restarts {
+				d = open()
+				if size := logSize(t, path); size != 0 {
+					t.Errorf("started with a log of %d bytes", size)
+				}
+			}
+			for n := range 100 { // a megabyte and more, of which half was freed
+				if err := write(n); err != nil {
+					t.Fatalf("write %d after room was freed: %v", n, err)
+				}
+			}
+		})
+	}
+}
+
+func logSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// smallDisk mounts a file system of the given size, and returns what changes it.
+func smallDisk(t *testing.T, size string) (dir string, resize func(size string)) {
+	t.Helper()
+	dir = t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "kartei-test", dir).CombinedOutput(); err != nil {
+		t.Skipf("needs the right to mount a small file system: %s", strings.TrimSpace(string(out)))
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %s", out)
+		}
+	})
+	return dir, func(size string) {
+		t.Helper()
+		if out, err := exec.Command("mount", "-o", "remount,size="+size, dir).CombinedOutput(); err != nil {
+			t.Fatalf("remount: %s", out)
+		}
+	}
 }

@@ -49,6 +49,10 @@ type liteWriter struct {
 	refused []*operation // failed after others of the group had changed something
 	started time.Time
 	commits atomic.Int64
+	// reclaim is set while the log is to be emptied before the next write is
+	// tried: from the start, since a process that was killed or met a full disk
+	// has left it long, and again whenever the disk is full.
+	reclaim bool
 
 	checkpoints    *sqlite.Conn
 	checkpointNow  chan struct{}
@@ -68,8 +72,10 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options) *liteWriter {
 		ended:         make(chan struct{}),
 		checkpoints:   checkpoints,
 		checkpointNow: make(chan struct{}, 1),
+		reclaim:       true,
 	}
 	conn.WatchLog()
+	w.emptyLog()
 	w.checkpointDone.Add(1)
 	go w.checkpointLoop()
 	go w.loop()
@@ -187,8 +193,30 @@ func (w *liteWriter) begin() (joins bool, err error) {
 	if len(w.group) > 0 {
 		return true, w.statement("savepoint operation")
 	}
+	w.emptyLog()
 	w.started = time.Now()
 	return false, w.statement("begin immediate")
+}
+
+// emptyLog copies the log into the file and cuts it off, where that is due.
+// On a full disk the log may hold all the room that there was; tried first, it
+// takes the first megabyte that is freed, which a write would add to the log,
+// and gives back up to 64. Where a long read is in the way, most of the log is
+// in the file now and is written anew once the read has ended.
+func (w *liteWriter) emptyLog() {
+	if !w.reclaim {
+		return
+	}
+	_, _, err := w.conn.Checkpoint(sqlite.Truncate)
+	if w.reclaim = isFull(err); !w.reclaim {
+		w.checkpointed.Store(0)
+	}
+}
+
+// isFull reports whether SQLite found no room on the disk.
+func isFull(err error) bool {
+	var lite *sqlite.Error
+	return errors.As(err, &lite) && (lite.Primary() == sqlite.Full || lite.Code == sqlite.NoRoomForIndex)
 }
 
 // undo takes back what a failed operation did, and nothing else. Where others
@@ -196,6 +224,7 @@ func (w *liteWriter) begin() (joins bool, err error) {
 // record that one of them deleted), so it is told after their commit.
 func (w *liteWriter) undo(op *operation, cause error) {
 	op.err = cause
+	w.reclaim = w.reclaim || isFull(cause)
 	if len(w.group) == 0 {
 		defer op.finish(cause)
 	} else {
@@ -253,6 +282,7 @@ func (w *liteWriter) failGroup(cause error) {
 	if w.conn.InTransaction() {
 		w.statement("rollback")
 	}
+	w.reclaim = w.reclaim || isFull(cause)
 	cause = fmt.Errorf("db: nothing was stored, the commit failed: %w", cause)
 	w.log.Error("commit failed", "writes", len(w.group), "error", cause)
 	w.answer(func(*operation) error { return cause })
@@ -297,7 +327,7 @@ func (w *liteWriter) checkpointLoop() {
 			return
 		case <-w.checkpointNow:
 		}
-		log, done, err := w.checkpoints.Checkpoint(false)
+		log, done, err := w.checkpoints.Checkpoint(sqlite.Passive)
 		if err != nil {
 			w.log.Warn("checkpoint failed", "error", err)
 			continue
@@ -313,7 +343,7 @@ func (w *liteWriter) checkpointLoop() {
 // and the last readers of it finish.
 func (w *liteWriter) restartLog() {
 	err := w.doAlone(context.Background(), func(conn *sqlite.Conn) error {
-		_, _, err := conn.Checkpoint(true)
+		_, _, err := conn.Checkpoint(sqlite.Restart)
 		select {
 		case <-w.checkpointNow: // asked for before, and done now
 		default:

@@ -30,6 +30,8 @@ const (
 	ConstraintUnique = lib.SQLITE_CONSTRAINT_UNIQUE
 	ConstraintKey    = lib.SQLITE_CONSTRAINT_PRIMARYKEY
 	ConstraintRowID  = lib.SQLITE_CONSTRAINT_ROWID
+	// NoRoomForIndex is an extended code: the index of the log cannot grow.
+	NoRoomForIndex = lib.SQLITE_IOERR_SHMSIZE
 )
 
 // maxStatements bounds the prepared statements that a connection keeps.
@@ -155,15 +157,20 @@ func (c *Conn) InTransaction() bool { return lib.Xsqlite3_get_autocommit(c.tls, 
 // Changes returns how many rows the last statement inserted, updated or deleted.
 func (c *Conn) Changes() int64 { return lib.Xsqlite3_changes64(c.tls, c.db) }
 
+// How a Checkpoint goes about it.
+const (
+	// Passive copies as far as nobody has to wait for it.
+	Passive = lib.SQLITE_CHECKPOINT_PASSIVE
+	// Restart waits, up to the connection's busy timeout, until the log can be
+	// begun anew.
+	Restart = lib.SQLITE_CHECKPOINT_RESTART
+	// Truncate is Restart, and gives the log's room back to the disk.
+	Truncate = lib.SQLITE_CHECKPOINT_TRUNCATE
+)
+
 // Checkpoint copies the write-ahead log into the data base file. It returns the
-// pages in the log and how many of them are in the file now. With wait it
-// waits, up to the connection's busy timeout, until the log can be begun anew;
-// else it copies as far as nobody has to wait for it.
-func (c *Conn) Checkpoint(wait bool) (log, done int, err error) {
-	mode := int32(lib.SQLITE_CHECKPOINT_PASSIVE)
-	if wait {
-		mode = lib.SQLITE_CHECKPOINT_RESTART
-	}
+// pages in the log and how many of them are in the file now.
+func (c *Conn) Checkpoint(mode int32) (log, done int, err error) {
 	rc := lib.Xsqlite3_wal_checkpoint_v2(c.tls, c.db, 0, mode, c.out, c.out+4)
 	if rc != lib.SQLITE_OK {
 		return 0, 0, c.fail(rc)

@@ -43,7 +43,7 @@ func TestTheMappingIsKept(t *testing.T) {
 	}
 	checkpoint := func() {
 		t.Helper()
-		if _, _, err := writer.Checkpoint(true); err != nil {
+		if _, _, err := writer.Checkpoint(Restart); err != nil {
 			t.Fatal(err)
 		}
 	}
