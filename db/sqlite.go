@@ -18,9 +18,10 @@ import (
 //
 //   - synchronous=full: a commit is on the disk when it returns. It is set and
 //     not left to the library's default, which differs from build to build.
-//   - mmap_size: the most that the library was built for, 2 GiB. Without it all
-//     connections share one page cache and its mutex (half the reads a second
-//     at 8 readers, seven times the memory).
+//   - mmap_size: the most that the library was built for, 2 GiB; on Linux the
+//     whole file is mapped (sqlite.Conn). Without it all connections share one
+//     page cache and its mutex (half the reads a second at 8 readers, seven
+//     times the memory).
 //   - busy_timeout: only a checkpoint or a migration can be in the way, briefly.
 //   - secure_delete: what a delete or an update frees is overwritten, so that an
 //     erased record is not left lying in the file.

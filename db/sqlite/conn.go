@@ -113,7 +113,7 @@ func (c *Conn) Close() error {
 	}
 	rc := lib.Xsqlite3_close_v2(c.tls, c.db)
 	libc.Xfree(c.tls, c.out)
-	libc.Xfree(c.tls, c.mapping.methods)
+	c.dropMapping()
 	c.tls.Close()
 	c.tls, c.db = nil, 0
 	if rc != lib.SQLITE_OK {

@@ -1,6 +1,9 @@
 package sqlite
 
 import (
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -8,24 +11,72 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// mapping is what keepMapping needs as long as the connection is open.
+// mapping is what a connection reads the data base file through as long as it
+// is open.
 type mapping struct {
-	methods uintptr // C memory: the file's methods, with one of ours
-	usual   uintptr // the library's xUnfetch
-	own     *unfetch
+	file    *mappedFile
+	methods uintptr // C memory: the file's methods, with some of ours
+	usual   lib.Tsqlite3_io_methods
+	read    *read
+	fetch   *fetch
+	unfetch *unfetch
 }
 
-// keepMapping has the connection keep the data base file mapped while others
-// commit.
+type (
+	read    = func(tls *libc.TLS, file, to uintptr, size int32, offset int64) int32
+	fetch   = func(tls *libc.TLS, file uintptr, offset int64, size int32, page uintptr) int32
+	unfetch = func(tls *libc.TLS, file uintptr, offset int64, page uintptr) int32
+)
+
+// mappedFile is a data base file in memory, one for all connections to it.
 //
-// When SQLite begins to read after a commit of another connection it takes its
-// whole mapping of the file away, since the file may be shorter now, and maps it
-// anew with the next page. Every page that is used then has to be faulted in
-// again, by each connection, which is a seventh of what reading a record costs a
-// server that commits twice a second. The mapping is shared, so it always shows
-// what is in the file; and the file never becomes shorter while it is open,
-// since nothing here vacuums. So it is only mapped anew where it has grown.
-// See xUnfetch in https://www.sqlite.org/c3ref/io_methods.html.
+// The library maps a file for each connection by itself, at most 2 GiB of it,
+// and takes the mapping away when another connection has committed, since the
+// file may be shorter now. What lies beyond is read by a system call a page,
+// which made a read among 10,000,000 contacts half as dear again as among
+// 100,000; what was taken away has to be faulted in again, page by page and
+// connection by connection, which was a seventh of what reading a record costs
+// a server that commits twice a second. The mapping is shared, so it always shows what
+// is in the file; and the library asks for no page behind the end of the data
+// base, so it need not go where a file becomes shorter.
+type mappedFile struct {
+	key   fileKey
+	users int // under mappedFiles.mu
+
+	now     atomic.Pointer[region]
+	mu      sync.Mutex
+	regions [][]byte // all there are: pages of old ones may be in use
+}
+
+// region is a mapping of the file from its beginning. It reaches behind the
+// file's end, to grow without moving; size is what may be touched.
+type region struct {
+	base     uintptr
+	size     int64
+	reserved int64
+}
+
+type fileKey struct{ device, inode uint64 }
+
+var mappedFiles = struct {
+	mu   sync.Mutex
+	open map[fileKey]*mappedFile
+}{open: map[fileKey]*mappedFile{}}
+
+const (
+	// overread is how far the library may read behind a page of a damaged file;
+	// see unixFetch in https://sqlite.org/src/file/src/os_unix.c.
+	overread = 256
+	// reserve is the least that a region reaches behind the end of the file.
+	reserve = 64 << 20
+	// mostMapped is how much of a file is mapped: all of it where addresses have
+	// 64 bits.
+	mostMapped = 1 << (30 + 16*(^uintptr(0)>>63))
+)
+
+// keepMapping has the connection read the data base file through the mapping
+// that all connections to it share.
+// See xFetch in https://www.sqlite.org/c3ref/io_methods.html.
 func (c *Conn) keepMapping() error {
 	file, err := c.file()
 	if err != nil {
@@ -39,16 +90,28 @@ func (c *Conn) keepMapping() error {
 	if c.mapping.methods = libc.Xmalloc(c.tls, size); c.mapping.methods == 0 {
 		return c.fail(lib.SQLITE_NOMEM)
 	}
+	if c.mapping.file, err = openMapped(file); err != nil {
+		return err
+	}
+	c.mapping.usual = *(*lib.Tsqlite3_io_methods)(pointer(usual))
+	ownRead, ownFetch, ownUnfetch := c.read, c.fetch, c.unfetch
+	c.mapping.read, c.mapping.fetch, c.mapping.unfetch = &ownRead, &ownFetch, &ownUnfetch
 	methods := (*lib.Tsqlite3_io_methods)(pointer(c.mapping.methods))
-	*methods = *(*lib.Tsqlite3_io_methods)(pointer(usual))
-	own := c.unfetch
-	c.mapping.usual, c.mapping.own = methods.FxUnfetch, &own
-	methods.FxUnfetch = *(*uintptr)(unsafe.Pointer(c.mapping.own))
+	*methods = c.mapping.usual
+	methods.FxRead = *(*uintptr)(unsafe.Pointer(c.mapping.read))
+	methods.FxFetch = *(*uintptr)(unsafe.Pointer(c.mapping.fetch))
+	methods.FxUnfetch = *(*uintptr)(unsafe.Pointer(c.mapping.unfetch))
 	*word(file) = c.mapping.methods
 	return nil
 }
 
-type unfetch = func(tls *libc.TLS, file uintptr, offset int64, page uintptr) int32
+// dropMapping gives back what keepMapping took. The connection must be closed.
+func (c *Conn) dropMapping() {
+	libc.Xfree(c.tls, c.mapping.methods)
+	if c.mapping.file != nil {
+		c.mapping.file.release()
+	}
+}
 
 // file returns the library's data base file.
 func (c *Conn) file() (uintptr, error) {
@@ -59,15 +122,101 @@ func (c *Conn) file() (uintptr, error) {
 	return *word(c.out), nil
 }
 
-// unfetch is the file's xUnfetch: it gives one page back, or, where page is 0,
-// the mapping.
+// descriptor is that of the library's open file. No other may be opened: to
+// close it would drop the library's locks.
+func descriptor(file uintptr) int { return int((*lib.TunixFile)(pointer(file)).Fh) }
+
+// fetch is the file's xFetch: it stores where a page is in memory, 0 where the
+// library has to read it.
+func (c *Conn) fetch(_ *libc.TLS, file uintptr, offset int64, size int32, page uintptr) int32 {
+	*word(page) = c.mapping.file.at(file, offset, int64(size), overread)
+	return lib.SQLITE_OK
+}
+
+// unfetch is the file's xUnfetch: pages and mapping stay where they are. The
+// library has a mapping of its own only where it made the file longer.
 func (c *Conn) unfetch(tls *libc.TLS, file uintptr, offset int64, page uintptr) int32 {
-	if page == 0 {
-		f := (*lib.TunixFile)(pointer(file))
-		var now unix.Stat_t
-		if f.FmmapSize > 0 && unix.Fstat(int(f.Fh), &now) == nil && f.FmmapSize >= min(now.Size, f.FmmapSizeMax) {
-			return lib.SQLITE_OK
-		}
+	if page != 0 {
+		return lib.SQLITE_OK
 	}
-	return (*(*unfetch)(unsafe.Pointer(&struct{ uintptr }{c.mapping.usual})))(tls, file, offset, page)
+	return (*(*unfetch)(unsafe.Pointer(&struct{ uintptr }{c.mapping.usual.FxUnfetch})))(tls, file, offset, page)
+}
+
+// read is the file's xRead, by which the library reads what it does not fetch:
+// long values, and pages that are to be written.
+func (c *Conn) read(tls *libc.TLS, file, to uintptr, size int32, offset int64) int32 {
+	from := c.mapping.file.at(file, offset, int64(size), 0)
+	if from == 0 {
+		return (*(*read)(unsafe.Pointer(&struct{ uintptr }{c.mapping.usual.FxRead})))(tls, file, to, size, offset)
+	}
+	copy(unsafe.Slice((*byte)(pointer(to)), size), unsafe.Slice((*byte)(pointer(from)), size))
+	return lib.SQLITE_OK
+}
+
+// at returns where a part of the file is in memory, 0 where it is not, or not
+// with so many bytes behind it.
+func (m *mappedFile) at(file uintptr, offset, size, behind int64) uintptr {
+	r, end := m.now.Load(), offset+size
+	if end > r.size && end <= mostMapped {
+		r = m.grow(descriptor(file), end)
+	}
+	if end+behind > r.size {
+		return 0
+	}
+	return r.base + uintptr(offset)
+}
+
+// openMapped returns the mapping of a file, which may not be mapped yet.
+func openMapped(file uintptr) (*mappedFile, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(descriptor(file), &stat); err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	mappedFiles.mu.Lock()
+	defer mappedFiles.mu.Unlock()
+	key := fileKey{uint64(stat.Dev), stat.Ino}
+	m := mappedFiles.open[key]
+	if m == nil {
+		m = &mappedFile{key: key}
+		m.now.Store(&region{})
+		mappedFiles.open[key] = m
+	}
+	m.users++
+	return m, nil
+}
+
+func (m *mappedFile) release() {
+	mappedFiles.mu.Lock()
+	defer mappedFiles.mu.Unlock()
+	if m.users--; m.users > 0 {
+		return
+	}
+	delete(mappedFiles.open, m.key)
+	for _, r := range m.regions {
+		unix.Munmap(r)
+	}
+}
+
+// grow returns the region after it was made to hold the file up to an end. It
+// may hold less: the file may be shorter, or there may be no room for it.
+func (m *mappedFile) grow(file int, end int64) *region {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.now.Load()
+	var stat unix.Stat_t
+	if r.size >= end || unix.Fstat(file, &stat) != nil || stat.Size < end {
+		return r
+	}
+	next := &region{r.base, min(stat.Size, mostMapped), r.reserved}
+	if next.size > next.reserved {
+		next.reserved = min(next.size+max(next.size/4, reserve), mostMapped)
+		all, err := unix.Mmap(file, 0, int(next.reserved), unix.PROT_READ, unix.MAP_SHARED)
+		if err != nil {
+			return r
+		}
+		m.regions = append(m.regions, all)
+		next.base = uintptr(unsafe.Pointer(&all[0]))
+	}
+	m.now.Store(next)
+	return next
 }

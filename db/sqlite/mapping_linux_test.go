@@ -4,19 +4,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	lib "modernc.org/sqlite/lib"
 )
 
 // mapped returns where the file is mapped, and how much of it.
-func (c *Conn) mapped(t *testing.T) (at uintptr, size int64) {
-	t.Helper()
-	file, err := c.file()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := (*lib.TunixFile)(pointer(file))
-	return f.FpMapRegion, f.FmmapSize
+func (c *Conn) mapped() (at uintptr, size int64) {
+	r := c.mapping.file.now.Load()
+	return r.base, r.size
 }
 
 // Others' commits do not take the mapping away; what they wrote is seen all the
@@ -57,7 +50,7 @@ func TestTheMappingIsKept(t *testing.T) {
 		}
 	}
 	sees("a")
-	at, size := reader.mapped(t)
+	at, size := reader.mapped()
 	if at == 0 {
 		t.Fatal("the file is not mapped")
 	}
@@ -66,17 +59,112 @@ func TestTheMappingIsKept(t *testing.T) {
 		sees(v)
 		checkpoint()
 		sees(v)
-		if now, _ := reader.mapped(t); now != at {
+		if now, _ := reader.mapped(); now != at {
 			t.Errorf("after %s the file is mapped at %x, before at %x", v, now, at)
 		}
 	}
 	run("insert into t values (3, '" + strings.Repeat("y", 1_000_000) + "'); update t set v = 'e' where id = 1")
 	checkpoint()
 	sees("e")
-	if got, err := reader.Value("select length(v) from t where id = 3"); got != "1000000" || err != nil {
-		t.Errorf("what was appended reads as %q, %v", got, err)
+	if got, err := reader.Value("select v from t where id = 3"); got != strings.Repeat("y", 1_000_000) || err != nil {
+		t.Errorf("what was appended reads as %.20q, %v", got, err)
 	}
-	if _, now := reader.mapped(t); now < size+900_000 {
+	if _, now := reader.mapped(); now < size+900_000 {
 		t.Errorf("%d bytes are mapped of a file that grew from %d by a million", now, size)
+	}
+}
+
+// All connections to a file use one mapping, and the last one takes it along.
+func TestTheMappingIsShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	var all []*Conn
+	for i := range 3 {
+		c, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Script("pragma journal_mode = wal; pragma mmap_size = 1000000000"); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			if err := c.Script("create table t (v text); create table u (v text); insert into t values ('a'); pragma wal_checkpoint(truncate)"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := c.Value("select v from t"); got != "a" || err != nil {
+			t.Fatal(got, err)
+		}
+		all = append(all, c)
+	}
+	first := all[0].mapping.file
+	if len(first.regions) != 1 {
+		t.Errorf("the file is mapped %d times", len(first.regions))
+	}
+	for _, c := range all {
+		if c.mapping.file != first {
+			t.Error("a connection has a mapping of its own")
+		}
+		if got := mappedFiles.open[first.key]; got != first {
+			t.Error("the mapping went before the last connection")
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, left := mappedFiles.open[first.key]; left {
+		t.Error("the mapping stayed behind the last connection")
+	}
+}
+
+// A mapping that has to move leaves the pages alone that are being read.
+func TestTheMappingMoves(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	writer, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	run := func(text string) {
+		t.Helper()
+		if err := writer.Script(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("pragma journal_mode = wal; pragma mmap_size = 1000000000; create table t (id integer primary key, v text)")
+	run("insert into t values (1, 'a'), (2, '" + strings.Repeat("x", 100_000) + "'); pragma wal_checkpoint(truncate)")
+	reader, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if err := reader.Script("pragma mmap_size = 1000000000"); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := reader.Prepare("select id, v from t order by id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Reset()
+	if more, err := rows.Step(); !more || err != nil {
+		t.Fatal(more, err)
+	}
+	m := reader.mapping.file
+	m.mu.Lock()
+	m.now.Store(&region{}) // as if it were full
+	m.mu.Unlock()
+	if got, err := writer.Value("select substr(v, 99999) from t where id = 2"); got != "xx" || err != nil {
+		t.Fatal(got, err)
+	}
+	if len(m.regions) != 2 {
+		t.Errorf("the file is mapped %d times", len(m.regions))
+	}
+	if got := rows.Text(1); got != "a" {
+		t.Errorf("the row that was being read is now %q", got)
+	}
+	if more, err := rows.Step(); !more || err != nil || rows.Text(1) != strings.Repeat("x", 100_000) {
+		t.Error(more, err)
+	}
+	if more, err := rows.Step(); more || err != nil {
+		t.Error(more, err)
 	}
 }

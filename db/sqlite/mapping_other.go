@@ -2,7 +2,9 @@
 
 package sqlite
 
-type mapping struct{ methods uintptr }
+type mapping struct{}
 
-// keepMapping is for Linux.
+// keepMapping is for Linux; elsewhere the library maps what it maps by itself.
 func (c *Conn) keepMapping() error { return nil }
+
+func (c *Conn) dropMapping() {}
