@@ -148,7 +148,9 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	if f != nil {
 		e.Reason = f.Reason
 	}
-	a.log.Add(e)
+	if a.log != nil {
+		a.log.Add(e)
+	}
 	if a.observe != nil {
 		a.observe(Observation{Operation: e.Operation, Status: status, Code: code, Duration: e.Duration})
 	}

@@ -43,9 +43,11 @@ type Options struct {
 	DB      db.DB
 	Access  Authenticator
 	Limiter limit.Limiter
-	Log     *requestlog.Log
-	Clock   clock.Clock
-	Logger  *slog.Logger
+	// Log keeps the calls. An API that is pending for good needs none, nor DB and
+	// Access.
+	Log    *requestlog.Log
+	Clock  clock.Clock
+	Logger *slog.Logger
 	// Versions are those that are served, the oldest first; at least one is no
 	// candidate.
 	Versions []Version

@@ -2,17 +2,22 @@ package db_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/goleak"
 
 	"kartei/clock"
 	"kartei/db"
+	"kartei/db/sqlite"
 	"kartei/dbtest"
 )
 
@@ -860,4 +865,34 @@ func TestExpect(t *testing.T) {
 			t.Errorf("%v, then %d rows are there (%v)", stale, n, err)
 		}
 	})
+}
+
+// What goes by itself is told from what somebody has to mend.
+func TestAway(t *testing.T) {
+	server := func(code string) error { return fmt.Errorf("db: migrations: %w", &pgconn.PgError{Code: code}) }
+	for name, c := range map[string]struct {
+		err  error
+		away bool
+	}{
+		"the server is starting":      {server("57P03"), true},
+		"the server is shutting down": {server("57P01"), true},
+		"no connection is left":       {server("53300"), true},
+		"its disk is full":            {server("53100"), true},
+		"it may only read":            {server("25006"), true},
+		"the password is wrong":       {fmt.Errorf("%w: %w", db.ErrUnavailable, server("28P01")), false},
+		"there is no such data base":  {fmt.Errorf("%w: %w", db.ErrUnavailable, server("3D000")), false},
+		"a right is missing":          {server("42501"), false},
+		"another's certificate":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &tls.CertificateVerificationError{}), false},
+		"nobody listens":              {fmt.Errorf("%w: dial", db.ErrUnavailable), true},
+		"SQLite's disk is full":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.Full}), true},
+		"it cannot be opened":         {fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.CannotOpen}), false},
+		"no room for the lock":        {&fs.PathError{Op: "write", Err: syscall.ENOSPC}, true},
+		"another process has it":      {&db.InUse{}, false},
+		"a newer program's":           {&db.NewerError{}, false},
+		"nothing":                     {nil, false},
+	} {
+		if got := db.Away(c.err); got != c.away {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
 }

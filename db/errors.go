@@ -2,10 +2,12 @@ package db
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -100,6 +102,26 @@ func wrap(kind, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", kind, err)
+}
+
+// Away reports whether an error of Open, or of what a start does next, says that
+// the data base cannot be used now and may be later, with nothing changed in the
+// configuration: no server, one that is starting or has no room, a full disk.
+func Away(err error) bool {
+	var server *pgconn.PgError
+	var lite *sqlite.Error
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &server): // else a refused connection is all that is known of it
+		err = mapError(server)
+	case errors.As(err, &lite):
+		return lite.Primary() == sqlite.Full || lite.Primary() == sqlite.IOError || errors.Is(err, ErrBusy)
+	case errors.As(err, &certificate):
+		return false
+	case errors.Is(err, syscall.ENOSPC):
+		return true
+	}
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnknownOutcome)
 }
 
 // isConnectionLoss recognises what pgx reports in its own words.

@@ -119,8 +119,8 @@ func (d *pgDB) check(ctx context.Context) error {
 	conn, err := d.acquire(ctx, d.readers)
 	if err != nil {
 		if strings.Contains(err.Error(), "unsupported startup parameter") {
-			err = fmt.Errorf("db: a pooler is between that takes no session settings: "+
-				"add default_query_exec_mode=exec to the URL: %w", err)
+			err = fmt.Errorf("db: a pooler is between that takes no session settings: "+ // which is for the operator to mend, so not Away
+				"add default_query_exec_mode=exec to the URL: %v", err)
 		}
 		return err
 	}

@@ -212,8 +212,9 @@ func TestReadOnlySessionsAreGivenUp(t *testing.T) {
 			here.Add(4)
 			for range 4 {
 				all.Go(func() {
+					come := sync.OnceFunc(here.Done)
 					err := d.Write(ctx, func(tx db.Tx) error {
-						here.Done()
+						come()
 						here.Wait()
 						return tx.QueryRow(ctx, "select 1").Scan(new(int))
 					})

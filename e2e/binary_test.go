@@ -114,7 +114,8 @@ type server struct {
 	URL, Operator string
 	// First is the first line on standard output, for kartei demo --json.
 	First string
-	temp  string // TMPDIR of the demo
+	temp  string        // TMPDIR of the demo
+	ready chan struct{} // closed when it says so
 	ended chan struct{}
 	err   error // of the process, once ended is closed
 
@@ -144,10 +145,29 @@ func launch(args ...string) (*server, error) {
 	return launchCommand(command(append(args, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "info")...))
 }
 
-// launchCommand starts a serving command and waits for its words. There is no
-// polling: a server says on its log when it is ready, the demo on its output.
+// launchCommand starts a serving command and waits until it is ready.
 func launchCommand(c *exec.Cmd) (*server, error) {
-	s := &server{cmd: c, ended: make(chan struct{}), spoke: make(chan struct{})}
+	s, err := spawn(c)
+	if err != nil {
+		return nil, err
+	}
+	overdue := time.NewTimer(patience)
+	defer overdue.Stop()
+	select {
+	case <-s.ready:
+		return s, nil
+	case <-s.ended:
+		return nil, fmt.Errorf("kartei ended before it was ready: %v\n%s", s.err, s.Log())
+	case <-overdue.C:
+		s.kill()
+		return nil, fmt.Errorf("kartei was not ready within %s\n%s", patience, s.Log())
+	}
+}
+
+// spawn starts a serving command and listens to its words. There is no
+// polling: a server says on its log when it is ready, the demo on its output.
+func spawn(c *exec.Cmd) (*server, error) {
+	s := &server{cmd: c, ready: make(chan struct{}), ended: make(chan struct{}), spoke: make(chan struct{})}
 	out, err := c.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -159,8 +179,7 @@ func launchCommand(c *exec.Cmd) (*server, error) {
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
-	ready := make(chan struct{})
-	once := sync.OnceFunc(func() { close(ready) })
+	once := sync.OnceFunc(func() { close(s.ready) })
 	var readers sync.WaitGroup
 	readers.Go(func() { s.readLog(errs, once) })
 	readers.Go(func() { s.readOutput(out, once) })
@@ -169,17 +188,7 @@ func launchCommand(c *exec.Cmd) (*server, error) {
 		s.err = c.Wait()
 		close(s.ended)
 	}()
-	overdue := time.NewTimer(patience)
-	defer overdue.Stop()
-	select {
-	case <-ready:
-		return s, nil
-	case <-s.ended:
-		return nil, fmt.Errorf("kartei ended before it was ready: %v\n%s", s.err, s.Log())
-	case <-overdue.C:
-		s.kill()
-		return nil, fmt.Errorf("kartei was not ready within %s\n%s", patience, s.Log())
-	}
+	return s, nil
 }
 
 func (s *server) readLog(r io.Reader, ready func()) {

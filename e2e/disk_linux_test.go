@@ -91,6 +91,31 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestStartOnFullDisk starts a server whose disk has not a byte left. It waits,
+// answers as one that is starting, and serves when there is room.
+func TestStartOnFullDisk(t *testing.T) {
+	disk := smallDisk(t, 24<<20)
+	store := []string{"--data-dir", filepath.Join(disk, "kartei")}
+	h := newHouse(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), store...)
+	made := teller{t, h.servers[0], h.office.Key}.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
+	h.close()
+	ballast := filepath.Join(disk, "ballast")
+	fill(t, ballast)
+	s := startWaiting(t, h.office.Key, store...)
+	if text := get(t, s.Operator+"/readyz", 503); !strings.Contains(text, "full") && !strings.Contains(text, "no space") && !strings.Contains(text, "disk") {
+		t.Errorf("/readyz says %s", text)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	s.becomesReady()
+	if again := s.call("GET", "/contacts/"+made.Text("id"), "", 200, ""); string(again.Body) != string(made.Body) {
+		t.Errorf("there is %s, acknowledged was %s", again.Body, made.Body)
+	}
+	s.call("POST", "/contacts", `{"lastName":"Tal"}`, 201, "", "Idempotency-Key", "two")
+	s.stop(t)
+}
+
 // TestReadOnlyDisk starts a server whose data cannot be written. It says so and
 // ends, changes nothing, and starts once the data can be written again. (Linux
 // lets nobody make a disk read-only while a file on it is open for writing.)

@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"kartei/access"
 	"kartei/admin"
 	"kartei/api"
@@ -41,6 +43,9 @@ type Config struct {
 	// Clock is the system's when nil, Logger slog.Default().
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Wait has Start wait for a data base that is away (see db.Away) instead of
+	// failing.
+	Wait bool
 }
 
 // Instance is a running Kartei. Its exported parts are for those who run one
@@ -64,10 +69,13 @@ type Instance struct {
 	logger    *slog.Logger
 	key       *masterkey.Key
 	metrics   *telemetry.Metrics
+	groups    prometheus.Observer
 	limits    *limit.Ledger
 	notices   *notify.Center
 	readiness telemetry.Readiness
 	migrated  atomic.Bool
+	away      atomic.Pointer[error] // why the start waits for the data base
+	listens   bool
 	public    *serve.Server
 	operator  *serve.Server
 
@@ -96,7 +104,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 			err = errors.Join(err, i.Close(ctx))
 		}
 	}()
-	for _, step := range []func(context.Context) error{i.open, i.listen, i.wire, i.migrate} {
+	for _, step := range []func(context.Context) error{i.prepare, i.patient(i.open), i.listen, i.wire, i.patient(i.migrate)} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -107,8 +115,8 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	return i, nil
 }
 
-// open reads the master key and opens the data base, which locks it.
-func (i *Instance) open(ctx context.Context) (err error) {
+// prepare reads the master key.
+func (i *Instance) prepare(context.Context) (err error) {
 	if err := os.MkdirAll(string(i.config.Store.DataDir), 0o700); err != nil {
 		return fmt.Errorf("the data folder: %w", err)
 	}
@@ -117,16 +125,25 @@ func (i *Instance) open(ctx context.Context) (err error) {
 		return err
 	}
 	i.metrics = telemetry.NewMetrics(i.config.Version, i.config.Commit)
-	groups := i.metrics.GroupSizes()
+	i.groups = i.metrics.GroupSizes()
+	return nil
+}
+
+// open opens the data base, which locks it.
+func (i *Instance) open(ctx context.Context) (err error) {
 	i.DB, err = db.Open(ctx, i.config.Store.Database(), db.Options{
 		Clock: i.clock, Logger: i.logger,
-		Grouped: func(writes int) { groups.Observe(float64(writes)) },
+		Grouped: func(writes int) { i.groups.Observe(float64(writes)) },
 	})
 	return err
 }
 
-// listen opens the listeners. The operator's answers from now on.
+// listen opens the listeners, unless they are. The operator's answers from now on.
 func (i *Instance) listen(context.Context) error {
+	if i.listens {
+		return nil
+	}
+	i.listens = true
 	s := &i.config.Server
 	i.readiness.Add("migrations", func(context.Context) error {
 		if !i.migrated.Load() {
@@ -134,7 +151,12 @@ func (i *Instance) listen(context.Context) error {
 		}
 		return nil
 	})
-	i.readiness.Add("database", i.DB.Ping)
+	i.readiness.Add("database", func(ctx context.Context) error {
+		if reason := i.away.Load(); reason != nil {
+			return *reason
+		}
+		return i.DB.Ping(ctx)
+	})
 	if s.OperatorListen != "" {
 		var err error
 		i.operator, err = serve.Listen(string(s.OperatorListen), operatorBounds(i.logger))
@@ -182,19 +204,10 @@ func (i *Instance) wire(context.Context) error {
 			i.notices.Wake()
 		},
 	})
-	i.API, err = api.New(api.Options{
-		DB: i.DB, Access: i.Directory, Log: i.Log, Clock: i.clock, Logger: i.logger,
-		Limiter:   countedLimiter{i.limits, i.metrics},
-		MaxCalls:  i.config.Server.MaxCalls,
-		Versions:  api.VersionsIn(string(i.config.Server.Environment)),
-		CursorKey: i.key.Derive("cursors"),
-		DocsBase:  i.BaseURL,
-		Observe:   i.observe(),
-	})
+	i.API, err = i.newAPI(api.Options{DB: i.DB, Access: i.Directory, Log: i.Log, Limiter: countedLimiter{i.limits, i.metrics}})
 	if err != nil {
 		return err
 	}
-	i.API.Pending(true)
 	if i.Handler, err = i.doors(); err != nil {
 		return err
 	}
@@ -203,6 +216,21 @@ func (i *Instance) wire(context.Context) error {
 		i.public.Serve(i.Handler)
 	}
 	return nil
+}
+
+// newAPI makes an API of the given parts that tells calls to come back.
+func (i *Instance) newAPI(o api.Options) (*api.API, error) {
+	o.Clock, o.Logger = i.clock, i.logger
+	o.MaxCalls = i.config.Server.MaxCalls
+	o.Versions = api.VersionsIn(string(i.config.Server.Environment))
+	o.CursorKey = i.key.Derive("cursors")
+	o.DocsBase = i.BaseURL
+	o.Observe = i.observe()
+	a, err := api.New(o)
+	if err == nil {
+		a.Pending(true)
+	}
+	return a, err
 }
 
 // migrate brings the data base to this release's version and ends the waiting.

@@ -45,6 +45,7 @@ type Server struct {
 	listener net.Listener
 	secure   bool
 	draining atomic.Bool
+	handler  atomic.Pointer[http.Handler]
 	done     chan struct{} // closed when serving has ended
 	err      error
 }
@@ -89,13 +90,17 @@ func (s *Server) URL() string {
 	return scheme + a.String()
 }
 
-// Serve has h answer calls in the background until Shutdown.
+// Serve has h answer calls in the background until Shutdown, or until it is
+// called again with another one.
 func (s *Server) Serve(h http.Handler) {
+	if s.handler.Swap(&h) != nil {
+		return
+	}
 	s.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Load() {
 			w.Header().Set("Connection", "close") // HTTP/2: GOAWAY
 		}
-		h.ServeHTTP(w, r)
+		(*s.handler.Load()).ServeHTTP(w, r)
 	})
 	go func() {
 		defer close(s.done)

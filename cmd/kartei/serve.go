@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -20,8 +21,9 @@ type serveCmd struct {
 
 // Help says what the command does beyond its one line.
 func (*serveCmd) Help() string {
-	return `Runs until it is interrupted. It migrates the database first; until that is done,
-calls are answered 503 INSTANCE_PENDING. An interrupt lets calls in flight finish.`
+	return `Runs until it is interrupted. It waits for its database where that does not answer yet,
+and migrates it; until that is done, calls are answered 503 INSTANCE_PENDING. An
+interrupt lets calls in flight finish.`
 }
 
 // Run serves until ctx ends.
@@ -36,8 +38,12 @@ func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 	slog.SetDefault(logger)
 	instance.TuneCollector()
 	i, err := instance.Start(ctx, instance.Config{
-		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Logger: logger,
+		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Logger: logger, Wait: true,
 	})
+	if errors.Is(err, context.Canceled) {
+		logger.Info("stopped before it was ready")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
