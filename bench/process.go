@@ -271,6 +271,9 @@ func anonymous(pid int) float64 {
 // what the parent was told of.
 func usedWithChildren(pid int) time.Duration {
 	sum := used(pid)
+	if fields := stat(pid); len(fields) >= 15 {
+		sum += ticks(fields[13]) + ticks(fields[14])
+	}
 	found, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range found {
 		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
@@ -288,10 +291,13 @@ func used(pid int) time.Duration {
 	if len(fields) < 13 {
 		return 0
 	}
-	// Fields 14 and 15 of proc(5), in hundredths of a second.
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond
+	return ticks(fields[11]) + ticks(fields[12])
+}
+
+// ticks reads one of the fields 14 to 17 of proc(5), in hundredths of a second.
+func ticks(field string) time.Duration {
+	n, _ := strconv.Atoi(field)
+	return time.Duration(n) * 10 * time.Millisecond
 }
 
 // stat returns what the system says of a process, from the third field of
