@@ -272,8 +272,8 @@ func copyTable(ctx context.Context, from, to DB, t *Table, state *copying, tell 
 // insert stores rows: with COPY on PostgreSQL, which costs it half of what an
 // insert a row does.
 func (t *Table) insert(ctx context.Context, tx Tx, rows [][]any) error {
-	if p, is := tx.(*pgTx); is && !p.pooled {
-		return p.copyFrom(ctx, t.Name, t.columnNames(), rows)
+	if copied, err := CopyRows(ctx, tx, t.Name, t.columnNames(), rows); copied {
+		return err
 	}
 	marks := make([]string, len(t.Columns))
 	for i := range marks {

@@ -132,7 +132,7 @@ var (
 	claiming     = regexp.MustCompile(`\bskip locked\b`)
 	named        = regexp.MustCompile(`\b(?:\w+\.)?organization = (?:\$\d+|(?:\w+\.)?organization\b)`)
 	arms         = regexp.MustCompile(`\b(?:union all|union|except|intersect)\b`)
-	inserting    = regexp.MustCompile(`\binsert into (\w+) \(([^)]*)\)`)
+	inserting    = regexp.MustCompile(`\b(?:insert into|copy) (\w+) \(([^)]*)\)`)
 )
 
 // Unspread says why a statement cannot be carried out by the one server of a
@@ -171,7 +171,7 @@ func Unspread(query string, tables []string) string {
 
 // using matches where a statement names one of the tables.
 func using(tables []string) *regexp.Regexp {
-	return regexp.MustCompile(`(?:\bfrom |\bjoin |\bupdate |\binto |, )(` + strings.Join(tables, "|") + `)\b(?: |$|\))`)
+	return regexp.MustCompile(`(?:\bfrom |\bjoin |\bupdate |\binto |\bcopy |, )(` + strings.Join(tables, "|") + `)\b(?: |$|\))`)
 }
 
 // parts takes a statement apart into its selects, each without those within it.

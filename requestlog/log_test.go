@@ -160,6 +160,28 @@ func TestPages(t *testing.T) {
 	})
 }
 
+// TestWrittenTwice: entries that are there already, of a batch whose commit
+// was in doubt, are in the way of no other.
+func TestWrittenTwice(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		l := open(t, d, clock.NewFake(start))
+		var all []requestlog.Entry
+		for i := range 200 {
+			all = append(all, call(1, i, 200))
+		}
+		for _, entries := range [][]requestlog.Entry{all[:120], all} {
+			for _, e := range entries {
+				l.Add(e)
+			}
+			flush(t, l)
+		}
+		slices.Reverse(all)
+		if got := query(t, l, requestlog.Filter{Organization: 1, Limit: 1000}); !slices.Equal(got, all) || l.Dropped() != 0 {
+			t.Errorf("%d entries, want %d; %d dropped", len(got), len(all), l.Dropped())
+		}
+	})
+}
+
 func TestKeyByID(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		seed(t, d)
