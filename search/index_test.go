@@ -38,11 +38,11 @@ type record struct {
 
 // small packs two records and merges two segments, in blocks of a few postings
 // and in many steps.
-var small = layout{pending: 2, oneIn: 1, fanout: 2, haste: 1, block: 30}
+var small = layout{pending: 2, oneIn: 1, fanout: 2, haste: 100, block: 30}
 
 func drawLayout(t *rapid.T) layout {
 	n := rapid.IntRange(1, 4)
-	return layout{pending: n.Draw(t, "pending"), oneIn: n.Draw(t, "one in"), fanout: 1 + n.Draw(t, "fanout"), haste: n.Draw(t, "haste"), block: 20 * n.Draw(t, "block")}
+	return layout{pending: n.Draw(t, "pending"), oneIn: n.Draw(t, "one in"), fanout: 1 + n.Draw(t, "fanout"), haste: 50 * n.Draw(t, "haste"), block: 20 * n.Draw(t, "block")}
 }
 
 func newWorld(d db.DB) *world {
