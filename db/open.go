@@ -31,6 +31,10 @@ type Options struct {
 	// Wait is how long a call waits for a connection before it is refused with
 	// ErrBusy; 0 is 5 seconds.
 	Wait time.Duration
+	// Transaction bounds a whole transaction on PostgreSQL as seen from here: it
+	// holds where the server or the network fell silent. The server's own limits
+	// are shorter. 0 is 30 seconds.
+	Transaction time.Duration
 	// Grouped is told after each commit of SQLite's writer, and of a change in an
 	// organization on PostgreSQL, how many writes shared it. Nil is nobody.
 	Grouped func(writes int)
@@ -57,6 +61,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Wait == 0 {
 		o.Wait = 5 * time.Second
+	}
+	if o.Transaction == 0 {
+		o.Transaction = 30 * time.Second
 	}
 	return o
 }

@@ -6,15 +6,10 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
-
-// transactionTime bounds a whole transaction as seen from here: it holds where
-// the server or the network fell silent. The server's own limits are shorter.
-const transactionTime = 30 * time.Second
 
 // limits are the settings of each PostgreSQL connection: a statement ends
 // after 10 s, a wait for a lock after 5 s, a transaction whose client says
@@ -46,8 +41,9 @@ type pgDB struct {
 	gate    *gate
 	url     string
 	config  *pgx.ConnConfig // as the URL gives it, without the limits
-	readers *pgxpool.Pool
-	writers *pgxpool.Pool
+	readers *pool
+	writers *pool
+	watch   *watchdog
 	// pooled is set where the URL asks for default_query_exec_mode=exec (or
 	// simple_protocol): a transaction pooler is between, which has no sessions
 	// that could be set or keep prepared statements.
@@ -69,6 +65,7 @@ func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err erro
 		url:    url,
 		config: config.ConnConfig.Copy(),
 		pooled: mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol,
+		watch:  newWatchdog(opts.Transaction),
 	}
 	defer func() {
 		if err != nil {
@@ -98,9 +95,10 @@ func first(numbers ...int) int {
 	return 0
 }
 
-func (d *pgDB) pool(ctx context.Context, config *pgxpool.Config, size int, readOnly bool) (*pgxpool.Pool, error) {
+func (d *pgDB) pool(ctx context.Context, config *pgxpool.Config, size int, readOnly bool) (*pool, error) {
 	config.MaxConns = int32(size)
 	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, d.opts.Wait)
+	config.PingTimeout = d.opts.Wait
 	if !d.pooled {
 		for name, value := range limits {
 			if _, given := config.ConnConfig.RuntimeParams[name]; !given {
@@ -111,7 +109,11 @@ func (d *pgDB) pool(ctx context.Context, config *pgxpool.Config, size int, readO
 			config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 		}
 	}
-	return pgxpool.NewWithConfig(ctx, config)
+	p, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return &pool{p, make(chan struct{}, size)}, nil
 }
 
 // check fails where the server is away or stores text in another encoding.
@@ -124,7 +126,7 @@ func (d *pgDB) check(ctx context.Context) error {
 		}
 		return err
 	}
-	defer conn.Release()
+	defer d.release(conn, d.readers, 0)
 	if encoding := conn.Conn().PgConn().ParameterStatus("server_encoding"); encoding != "" && encoding != "UTF8" {
 		return fmt.Errorf("db: the database stores text as %s; it must be created with encoding UTF8", encoding)
 	}
@@ -143,20 +145,29 @@ func (d *pgDB) check(ctx context.Context) error {
 
 func (d *pgDB) Dialect() *Dialect { return postgresDialect }
 
-// acquire takes a connection, waiting for one at most Options.Wait.
-func (d *pgDB) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
-	wait, cancel := context.WithTimeout(ctx, d.opts.Wait)
-	defer cancel()
-	conn, err := pool.Acquire(wait)
+// acquire takes a connection, waiting for one at most Options.Wait; release
+// gives it back.
+func (d *pgDB) acquire(ctx context.Context, pool *pool) (*pgxpool.Conn, error) {
+	if !pool.take(ctx, d.opts.Wait) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: all connections are in use", ErrBusy)
+	}
+	conn, err := pool.Acquire(ctx) // connecting has its own limit of time
 	switch {
 	case err == nil:
+		d.watch.enter(conn.Conn())
 		return conn, nil
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		err = ctx.Err()
 	case isConnectionLoss(err):
-		return nil, wrap(ErrUnavailable, err)
+		err = wrap(ErrUnavailable, err)
+	default:
+		err = wrap(ErrBusy, err)
 	}
-	return nil, wrap(ErrBusy, err)
+	pool.leave()
+	return nil, err
 }
 
 func (d *pgDB) Read(ctx context.Context, f func(Tx) error) error {
@@ -172,9 +183,7 @@ func (d *pgDB) Read(ctx context.Context, f func(Tx) error) error {
 		defer d.release(conn, d.readers, try)
 		// A caller that goes away must not cost the connection, as it would if
 		// pgx watched its context.
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
-		defer cancel()
-		tx := &pgTx{conn: conn.Conn(), ctx: own, stated: d.opts.Stated, spread: d.spread}
+		tx := &pgTx{conn: conn.Conn(), ctx: context.Background(), stated: d.opts.Stated, spread: d.spread}
 		defer tx.end()
 		err = tx.settled(f(tx))
 		// f has seen nothing yet, so it does not notice that it runs again.
@@ -238,12 +247,10 @@ func (d *pgDB) begin(ctx context.Context, organization int64, optimistic bool, t
 	if err != nil {
 		return nil, nil, err
 	}
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
-	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: own, stated: d.opts.Stated, write: true, pooled: d.pooled,
+	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: context.Background(), stated: d.opts.Stated, write: true, pooled: d.pooled,
 		optimistic: optimistic, organization: organization, tick: d.lines.last(organization)}
 	return tx, func() {
 		tx.end()
-		cancel()
 		d.release(conn, d.writers, try)
 	}, nil
 }
@@ -271,9 +278,11 @@ func (t *pgTx) again(err error) bool {
 
 // release gives a connection back. Where a second try met a lost connection
 // too, the server was restarted, and all that are idle are lost.
-func (d *pgDB) release(conn *pgxpool.Conn, pool *pgxpool.Pool, try int) {
+func (d *pgDB) release(conn *pgxpool.Conn, pool *pool, try int) {
+	d.watch.leave(conn.Conn())
 	lost := conn.Conn().IsClosed()
 	conn.Release()
+	pool.leave()
 	if lost && try > 0 {
 		pool.Reset()
 	}
@@ -288,7 +297,7 @@ func (d *pgDB) Ping(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Release()
+	defer d.release(conn, d.readers, 0)
 	return mapError(conn.Ping(ctx))
 }
 
@@ -300,7 +309,8 @@ func (d *pgDB) Close() error {
 }
 
 func (d *pgDB) closeAll() {
-	for _, pool := range []*pgxpool.Pool{d.readers, d.writers} {
+	d.watch.end()
+	for _, pool := range []*pool{d.readers, d.writers} {
 		if pool != nil {
 			pool.Close()
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -450,5 +451,28 @@ func TestExpectTravelsAlong(t *testing.T) {
 	})
 	if !errors.Is(err, db.ErrStale) {
 		t.Errorf("rows that nobody reads: %v", err)
+	}
+}
+
+// TestSilenceEnds: a transaction whose server says nothing any more ends, and
+// with it its connection; the next one is served by another.
+func TestSilenceEnds(t *testing.T) {
+	d := dbtest.Open(t, dbtest.PostgresURL(t), db.Options{Transaction: 300 * time.Millisecond, Readers: 1, Writers: 1})
+	for name, run := range map[string]func(context.Context, func(db.Tx) error) error{"read": d.Read, "write": d.Write} {
+		began := time.Now()
+		err := run(t.Context(), func(tx db.Tx) error {
+			var nothing string
+			return tx.QueryRow(t.Context(), "select cast(pg_sleep(8) as text)").Scan(&nothing)
+		})
+		if !errors.Is(err, db.ErrUnavailable) || time.Since(began) > 6*time.Second {
+			t.Errorf("a %s without an answer: %v after %s", name, err, time.Since(began))
+		}
+		err = run(t.Context(), func(tx db.Tx) error {
+			var one int
+			return tx.QueryRow(t.Context(), "select 1").Scan(&one)
+		})
+		if err != nil {
+			t.Errorf("the %s after: %v", name, err)
+		}
 	}
 }

@@ -410,7 +410,7 @@ func (t *pgTx) end() {
 		return
 	}
 	if _, err := t.conn.Exec(t.ctx, "rollback"); err != nil {
-		t.conn.Close(t.ctx)
+		hangUp(t.conn)
 	}
 }
 

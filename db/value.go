@@ -114,6 +114,11 @@ func (v value) plain() any {
 func plainArgs(args []any) ([]any, error) {
 	plain := make([]any, len(args))
 	for i, arg := range args {
+		switch arg.(type) {
+		case string, int64, bool:
+			plain[i] = arg
+			continue
+		}
 		v, err := valueOf(arg)
 		if err != nil {
 			return nil, err
