@@ -93,7 +93,10 @@ type posting struct {
 }
 
 func (p posting) compare(o posting) int {
-	return cmp.Or(cmp.Compare(p.rank, o.rank), strings.Compare(p.word, o.word))
+	if p.rank != o.rank {
+		return cmp.Compare(p.rank, o.rank)
+	}
+	return strings.Compare(p.word, o.word)
 }
 
 // postings returns the words, those that weigh most first, then by bytes.

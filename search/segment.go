@@ -3,6 +3,9 @@ package search
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -105,6 +108,9 @@ func (s segments) list() ([]segment, error) {
 // settle packs the newest records into a segment once there are enough of
 // them, and goes on with the merging.
 func (s segments) settle() error {
+	if many, err := s.many(); err != nil || !many {
+		return err
+	}
 	list, err := s.list()
 	if err != nil {
 		return err
@@ -124,8 +130,19 @@ func (s segments) settle() error {
 	return s.merge(list, s.haste*int(highest(list)+1)*len(postings)/100)
 }
 
+// many reports whether enough records are in no segment: of those who look
+// three in four find that they are not, and then have read none of them.
+func (s segments) many() (bool, error) {
+	var waiting int
+	err := s.tx.QueryRow(s.ctx, `select count(*) from (select created from search_documents
+		where organization = $1 and family = $2 and created > (select coalesce(max(until), 0)
+			from search_segments where organization = $1 and family = $2) order by created limit $3) as waiting`,
+		s.organization, s.family, s.pending).Scan(&waiting)
+	return waiting >= s.pending, err
+}
+
 // newest reads the postings of the records created after a tick, and when the
-// last of them was created. It returns none where there are few.
+// last of them was created.
 func (s segments) newest(after int64) (until int64, list []place, err error) {
 	rows, err := s.tx.Query(s.ctx, `select created, audience, words from search_documents
 		where organization = $1 and family = $2 and created > $3 order by created limit $4`,
@@ -134,24 +151,57 @@ func (s segments) newest(after int64) (until int64, list []place, err error) {
 		return 0, nil, err
 	}
 	defer rows.Close()
-	records := 0
 	for rows.Next() {
 		var audience, words string
 		if err := rows.Scan(&until, &audience, &words); err != nil {
 			return 0, nil, err
 		}
-		records++
 		for _, p := range parse(words) {
 			for _, a := range audiences(audience) {
 				list = append(list, place{a, p.rank, entry{p.word, -until}})
 			}
 		}
 	}
-	if records < s.pending {
-		return 0, nil, rows.Err()
+	return until, inOrder(list), rows.Err()
+}
+
+// inOrder returns places in their order. It compares numbers made of their
+// beginnings, and whole places only where these are alike.
+func inOrder(list []place) []place {
+	type beginning struct {
+		number uint64
+		at     int
 	}
-	slices.SortFunc(list, place.compare)
-	return until, list, rows.Err()
+	order := make([]beginning, len(list))
+	for i := range list {
+		order[i] = beginning{list[i].beginning(), i}
+	}
+	slices.SortFunc(order, func(a, b beginning) int {
+		switch {
+		case a.number < b.number:
+			return -1
+		case a.number > b.number:
+			return 1
+		}
+		return list[a.at].compare(list[b.at])
+	})
+	sorted := make([]place, len(list))
+	for i := range order {
+		sorted[i] = list[order[i].at]
+	}
+	return sorted
+}
+
+// beginning returns a number that is not greater than that of any greater
+// place: of those for everyone the rank and seven bytes of the word, behind
+// which come those of all other audiences.
+func (p *place) beginning() uint64 {
+	if p.audience != everyone {
+		return math.MaxUint64
+	}
+	var word [8]byte
+	copy(word[1:], p.word)
+	return uint64(p.rank)<<56 | binary.BigEndian.Uint64(word[:])
 }
 
 // merge moves at most about so many postings. Lower levels come first: their
@@ -345,23 +395,52 @@ func (s segments) insertSegment(g segment) {
 
 // insertBlocks packs postings, which are in order, into blocks of a segment.
 func (s segments) insertBlocks(number int64, list []place) {
+	var rows []any
 	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[n].rank == list[0].rank && list[n].audience == list[0].audience {
 			n++
 		}
 		for _, block := range pack(entriesOf(list[:n]), s.block) {
-			s.insertBlock(number, list[0].audience, list[0].rank, block)
+			rows = appendBlock(rows, list[0].audience, list[0].rank, block)
 		}
 		list = list[n:]
+	}
+	for n := blockRows; len(rows) > 0; {
+		if len(rows) < n*blockWidth {
+			n = 1
+		}
+		s.tx.Queue(insertBlock[n], append([]any{s.organization, s.family, number}, rows[:n*blockWidth]...)...)
+		rows = rows[n*blockWidth:]
 	}
 }
 
 func (s segments) insertBlock(number int64, audience string, rank Rank, block []entry) {
+	s.tx.Queue(insertBlock[1], appendBlock([]any{s.organization, s.family, number}, audience, rank, block)...)
+}
+
+func appendBlock(row []any, audience string, rank Rank, block []entry) []any {
 	last := block[len(block)-1]
-	s.tx.Queue(`insert into search_blocks (organization, family, segment, audience, rank, word, position, postings)
-		values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		s.organization, s.family, number, audience, int64(rank), last.word, last.position, encode(block))
+	return append(row, audience, int64(rank), last.word, last.position, encode(block))
+}
+
+const (
+	// blockWidth is how many values a block has of its own.
+	blockWidth = 5
+	// blockRows is how many blocks one statement inserts while there are so many.
+	blockRows = 8
+)
+
+// insertBlock are the statements that insert so many blocks.
+var insertBlock = map[int]string{1: insertsBlocks(1), blockRows: insertsBlocks(blockRows)}
+
+func insertsBlocks(rows int) string {
+	var values []string
+	for i := range rows {
+		n := 4 + blockWidth*i
+		values = append(values, fmt.Sprintf("($1, $2, $3, $%d, $%d, $%d, $%d, $%d)", n, n+1, n+2, n+3, n+4))
+	}
+	return `insert into search_blocks (organization, family, segment, audience, rank, word, position, postings) values ` + strings.Join(values, ", ")
 }
 
 // updateBlock replaces the entries of a block of which the last one stays.

@@ -1,0 +1,51 @@
+package search
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// places are those of so many records, as words are: many begin alike, some
+// are one the beginning of another, one holds a zero byte.
+func places(records int) (list []place) {
+	r := rand.New(rand.NewPCG(1, 2))
+	words := []string{"", "a", "a\x00", "ab", "anna", "anna-lena", "annabell", "annabella", "berg", "bergmann", "bergmanns", "@anna@kanzlei.example", "ü", "übersee", "\xff\xff\xff\xff\xff\xff\xff\xff"}
+	for i := range records {
+		for range 15 {
+			word := words[r.IntN(len(words))]
+			if r.IntN(3) > 0 {
+				word = string(rune('a'+r.IntN(26))) + string(rune('a'+r.IntN(26))) + word
+			}
+			p := place{everyone, Rank(r.IntN(ranks)), entry{word, -int64(i)}}
+			if r.IntN(10) == 0 {
+				p.audience = []string{admins, "usr_a", "usr_b"}[r.IntN(3)]
+			}
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func TestInOrder(t *testing.T) {
+	list := places(500)
+	want := slices.Clone(list)
+	slices.SortFunc(want, place.compare)
+	if got := inOrder(list); !slices.Equal(got, want) {
+		t.Error("not in order")
+	}
+}
+
+func BenchmarkInOrder(b *testing.B) {
+	list := places(160)
+	b.Run("beginnings", func(b *testing.B) {
+		for b.Loop() {
+			inOrder(list)
+		}
+	})
+	b.Run("places", func(b *testing.B) {
+		for b.Loop() {
+			slices.SortFunc(slices.Clone(list), place.compare)
+		}
+	})
+}
