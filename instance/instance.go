@@ -30,6 +30,7 @@ import (
 	"kartei/notify"
 	"kartei/requestlog"
 	"kartei/retention"
+	"kartei/search"
 	"kartei/serve"
 	"kartei/telemetry"
 )
@@ -278,6 +279,7 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() { i.limits.Run(ctx) })
 	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { retention.New(i.DB, i.clock, retention.Rules).Run(ctx) })
+	i.ground.Go(func() { search.NewMerger(i.DB, i.clock).Run(ctx) })
 	if i.DB.Dialect().Name != "sqlite" {
 		i.ground.Go(func() { i.follow(ctx) })
 	}

@@ -1,0 +1,138 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+)
+
+// Merger ends the merging that writers began, where none has come for some
+// time to go on with it. So after a large import a search opens as few
+// segments as it can, and not those of a merge that was left half done.
+type Merger struct {
+	db     db.DB
+	clock  clock.Clock
+	layout layout
+}
+
+const (
+	// Rest is how long nobody has written before Run merges, and how often it
+	// looks.
+	Rest = 10 * time.Minute
+	// piece is how many postings are merged in one transaction: on SQLite, some
+	// ten milliseconds of the one writer.
+	piece = 20_000
+	// pause is the time between two pieces, which leaves the writer to others.
+	pause = 50 * time.Millisecond
+)
+
+// NewMerger returns a merger of all organizations.
+func NewMerger(d db.DB, c clock.Clock) *Merger { return &Merger{d, c, usualLayout} }
+
+// Run merges after every Rest where nobody wrote meanwhile, until ctx ends. A
+// failed round is logged; the next one makes up for it.
+func (m *Merger) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.clock.After(Rest):
+		}
+		if err := m.Once(ctx, clock.Now(m.clock).Add(-Rest)); err != nil && ctx.Err() == nil {
+			slog.Error("search: merging failed", "error", err)
+		}
+	}
+}
+
+// Once ends all merging in every organization and family whose newest segment
+// ends before a point in time. What fails does not keep the others from it.
+func (m *Merger) Once(ctx context.Context, before clock.Micros) error {
+	numbers, err := column[int64](ctx, m.db, `select number from organizations order by number`)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, organization := range numbers {
+		families, err := column[string](ctx, m.db, `select family from search_segments
+			where organization = $1 group by family having max(until) < $2 order by family`, organization, int64(before))
+		if err != nil {
+			errs = append(errs, err)
+		}
+		for _, family := range families {
+			if err := m.merge(ctx, organization, family); err != nil {
+				errs = append(errs, fmt.Errorf("search: %s: %w", family, err))
+			}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// merge ends the merging of one family, piece by piece.
+func (m *Merger) merge(ctx context.Context, organization int64, family string) error {
+	var list []segment
+	err := m.db.Read(ctx, func(tx db.Tx) (err error) {
+		list, err = segments{ctx, tx, organization, family, m.layout}.list()
+		return err
+	})
+	for err == nil && mergeable(list, m.layout.fanout) {
+		err = m.db.Write(ctx, func(tx db.Tx) (err error) {
+			if _, err = db.Tick(ctx, tx, organization, clock.Now(m.clock)); err != nil {
+				return err
+			}
+			s := segments{ctx, tx, organization, family, m.layout}
+			if list, err = s.list(); err != nil {
+				return err
+			}
+			if err = s.merge(list, piece); err != nil {
+				return err
+			}
+			list, err = s.list()
+			return err
+		})
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-m.clock.After(pause):
+		}
+	}
+	return err
+}
+
+// mergeable reports whether segments of some level are to become one.
+func mergeable(list []segment, fanout int) bool {
+	for level := range highest(list) + 1 {
+		if _, sources := merging(list, level, fanout); sources != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// column reads the only column of all rows.
+func column[T any](ctx context.Context, d db.DB, query string, args ...any) (list []T, err error) {
+	err = d.Read(ctx, func(tx db.Tx) error {
+		list = nil
+		rows, err := tx.Query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var v T
+			if err := rows.Scan(&v); err != nil {
+				return err
+			}
+			list = append(list, v)
+		}
+		return rows.Err()
+	})
+	return list, err
+}
