@@ -274,16 +274,17 @@ func takeConnections(t *testing.T, address string) (giveBack func()) {
 		t.Fatal(err)
 	}
 	var taken []*pgx.Conn
-	for ours := true; ours; {
+	for all, end := false, time.Now().Add(patience); !all; {
 		conn, err := pgx.Connect(t.Context(), u.String())
 		if err == nil {
 			taken = append(taken, conn)
-			continue
 		}
-		if len(taken) == 0 {
-			t.Fatal(err)
+		if len(taken) == 0 || time.Now().After(end) {
+			t.Fatal("no connection: ", err)
 		}
-		err = taken[0].QueryRow(t.Context(), "select count(pg_terminate_backend(pid)) > 0 from pg_stat_activity where application_name = 'kartei'").Scan(&ours)
+		// One that is beginning has no state yet, and does not say whose it is.
+		err = taken[0].QueryRow(t.Context(), `select count(*) filter (where state is not null and application_name <> 'kartei') >= cast(current_setting('max_connections') as int),
+			count(pg_terminate_backend(pid)) filter (where application_name = 'kartei') from pg_stat_activity where backend_type = 'client backend'`).Scan(&all, new(int))
 		if err != nil {
 			t.Fatal(err)
 		}
