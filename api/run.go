@@ -120,6 +120,12 @@ func encode(op *Operation, answer any) (r result, err error) {
 	return r, err
 }
 
+// notStored is told where the data base can be read and takes no change.
+var notStored = fault.Text{
+	DE: "Zurzeit lässt sich nichts speichern. Geändert wurde nichts; Lesen ist weiterhin möglich. Versuchen Sie es etwas später noch einmal.",
+	EN: "Nothing can be stored at the moment. Nothing was changed; reading is still possible. Please try again a little later.",
+}
+
 // explain turns the data base's own errors into faults: one that has no time
 // is 429 OVERLOADED, one that is away or has no room is 503 INSTANCE_PENDING.
 // Where a commit's outcome is unknown, the client sends the call again: its
@@ -128,6 +134,8 @@ func explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, db.ErrRefused):
+		return &fault.Fault{Code: fault.InstancePending, Detail: &notStored, RetryAfter: 5 * time.Second, Cause: err}
 	case errors.Is(err, db.ErrUnavailable), errors.Is(err, db.ErrUnknownOutcome):
 		return &fault.Fault{Code: fault.InstancePending, RetryAfter: 5 * time.Second, Cause: err}
 	case errors.Is(err, db.ErrBusy), errors.Is(err, db.ErrConflict),

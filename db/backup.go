@@ -98,6 +98,9 @@ func (d *liteDB) backup(path string) error {
 		return ErrClosed
 	}
 	defer d.gate.leave()
+	if err := d.watch.check(); err != nil {
+		return err
+	}
 	conn, err := openConn(d.path, d.opts)
 	if err != nil {
 		return err

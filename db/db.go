@@ -4,6 +4,7 @@ package db
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // ErrNoRows is what Row.Scan returns when the query found nothing.
@@ -24,6 +25,12 @@ var ErrBusy = errors.New("db: busy")
 // ErrUnavailable is returned, wrapped, when the data base cannot be reached,
 // or has no room to store anything more. Nothing was changed.
 var ErrUnavailable = errors.New("db: unavailable")
+
+// ErrRefused is returned, wrapped, by a Write that the data base does not take
+// although it may be read: its disk is full or broken, or it is read-only. It
+// is an ErrUnavailable. DB.Writes tells the operator of it, so who meets it
+// needs no line of its own in the log.
+var ErrRefused = fmt.Errorf("%w for writes", ErrUnavailable)
 
 // ErrStale is returned where Tx.Expect was disappointed.
 var ErrStale = errors.New("db: what was expected has changed")
@@ -52,6 +59,8 @@ type DB interface {
 	Dialect() *Dialect
 	// Ping fails when the data base cannot be reached.
 	Ping(ctx context.Context) error
+	// Writes knows whether the data base takes writes.
+	Writes() *Writes
 	// Close waits for running calls and closes.
 	Close() error
 }

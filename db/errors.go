@@ -58,7 +58,12 @@ func mapError(err error) error {
 		switch lite.Primary() {
 		case sqlite.Busy, sqlite.Locked, sqlite.Interrupt:
 			return wrap(ErrBusy, err)
-		case sqlite.Full, sqlite.IOError, sqlite.ReadOnly, sqlite.CannotOpen: // the disk, not the statement
+		case sqlite.Full, sqlite.ReadOnly: // the disk, not the statement
+			return wrap(ErrRefused, err)
+		case sqlite.IOError, sqlite.CannotOpen:
+			if lite.Writing() {
+				return wrap(ErrRefused, err)
+			}
 			return wrap(ErrUnavailable, err)
 		}
 		return err
@@ -73,7 +78,9 @@ func mapError(err error) error {
 			return wrap(ErrText, err)
 		case "55P03", "57014": // lock_not_available, query_canceled
 			return wrap(ErrBusy, err)
-		case "25006", "25P03": // read_only_sql_transaction (see readOnly), idle_in_transaction_session_timeout
+		case "25006", "53100", "58030": // read_only_sql_transaction (see readOnly), disk_full, io_error
+			return wrap(ErrRefused, err)
+		case "25P03": // idle_in_transaction_session_timeout
 			return wrap(ErrUnavailable, err)
 		}
 		switch pg.Code[:min(2, len(pg.Code))] {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -51,6 +52,8 @@ type pgDB struct {
 	// spread is set where tables may be spread over several servers.
 	spread bool
 	lines  lines
+	// writes is told what becomes of each.
+	writes *Writes
 }
 
 func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err error) {
@@ -67,6 +70,7 @@ func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err erro
 		pooled: mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol,
 		watch:  newWatchdog(opts.Transaction),
 	}
+	d.writes = newWrites(opts, whyRefused, func() error { return nil })
 	defer func() {
 		if err != nil {
 			d.closeAll()
@@ -196,7 +200,25 @@ func (d *pgDB) Write(ctx context.Context, f func(Tx) error) error {
 		return ErrClosed
 	}
 	defer d.gate.leave()
-	return d.write(ctx, 0, false, f)
+	return d.writes.note(d.write(ctx, 0, false, f))
+}
+
+// Writes knows whether the data base takes writes.
+func (d *pgDB) Writes() *Writes { return d.writes }
+
+// whyRefused says first what the server does not: that it is its disk.
+func whyRefused(err error) string {
+	var server *pgconn.PgError
+	if !errors.As(err, &server) {
+		return "the database server does not answer: " + err.Error()
+	}
+	switch server.Code {
+	case "53100":
+		return "the disk of the database server is full: " + server.Error()
+	case "25006":
+		return "the database is read-only: " + server.Error()
+	}
+	return "the database server takes no writes: " + server.Error()
 }
 
 // write runs f until it is committed, or fails for good.
@@ -247,7 +269,7 @@ func (d *pgDB) begin(ctx context.Context, organization int64, optimistic bool, t
 	if err != nil {
 		return nil, nil, err
 	}
-	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: context.Background(), stated: d.opts.Stated, write: true, pooled: d.pooled,
+	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: context.Background(), stated: d.opts.Stated, write: true, took: d.writes.took, pooled: d.pooled,
 		optimistic: optimistic, organization: organization, tick: d.lines.last(organization)}
 	return tx, func() {
 		tx.end()

@@ -85,6 +85,11 @@ func (d *pgDB) WriteIn(ctx context.Context, organization int64, f func(Tx) error
 		return ErrClosed
 	}
 	defer d.gate.leave()
+	return d.writes.note(d.inLine(ctx, organization, f))
+}
+
+// inLine carries out a change alone, or together with those that wait.
+func (d *pgDB) inLine(ctx context.Context, organization int64, f func(Tx) error) error {
 	op := &operation{f: f, done: make(chan struct{})}
 	free, err := d.lines.enter(organization, op, d.opts.Line)
 	switch {

@@ -46,6 +46,9 @@ type pgTx struct {
 	// answered is set once a statement's answer has come.
 	answered bool
 	stated   func(string) // Options.Stated
+	// changed is set once a statement changed something; a commit then calls took.
+	changed bool
+	took    func()
 }
 
 // lost reports whether err came of a connection that broke while no commit
@@ -205,7 +208,7 @@ func (t *pgTx) send(query string, args []any) (pgx.Rows, pgx.BatchResults, error
 	}
 	b.Queue(query, args...)
 	results := t.conn.SendBatch(t.ctx, b)
-	err := skip(results, waiting)
+	err := t.skip(results, waiting)
 	if err == nil && expected != nil {
 		err = t.met(expected, results.QueryRow())
 	}
@@ -253,13 +256,20 @@ func (t *pgTx) copyFrom(ctx context.Context, table string, columns []string, row
 }
 
 // skip reads the answers of n statements of which only the failure counts.
-func skip(results pgx.BatchResults, n int) error {
+func (t *pgTx) skip(results pgx.BatchResults, n int) error {
 	for range n {
-		if _, err := results.Exec(); err != nil {
+		tag, err := results.Exec()
+		if err != nil {
 			return err
 		}
+		t.did(tag)
 	}
 	return nil
+}
+
+// did notes what a statement was.
+func (t *pgTx) did(tag pgconn.CommandTag) {
+	t.changed = t.changed || tag.RowsAffected() > 0 && !tag.Select()
 }
 
 func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
@@ -330,7 +340,7 @@ func (t *pgTx) flush() error {
 	}
 	b, waiting := t.batch()
 	results := t.conn.SendBatch(t.ctx, b)
-	err := skip(results, waiting)
+	err := t.skip(results, waiting)
 	if closed := results.Close(); err == nil {
 		err = closed
 	}
@@ -367,7 +377,7 @@ func (t *pgTx) commit() error {
 	b, waiting := t.batch()
 	b.Queue("commit")
 	results := t.conn.SendBatch(t.ctx, b)
-	err := skip(results, waiting)
+	err := t.skip(results, waiting)
 	var tag pgconn.CommandTag
 	committing := err == nil
 	if committing {
@@ -381,6 +391,9 @@ func (t *pgTx) commit() error {
 		return t.fail(fmt.Errorf("%w: %w", ErrUnknownOutcome, err))
 	case err == nil && tag.String() == "COMMIT":
 		t.begun = false
+		if t.changed {
+			t.took()
+		}
 		return nil
 	case err == nil:
 		t.begun = false
@@ -481,6 +494,7 @@ func (r *pgRows) Close() {
 	}
 	if err == nil {
 		r.tx.answered = true
+		r.tx.did(r.rows.CommandTag())
 	}
 	if r.err == nil && err != nil {
 		r.err = r.tx.fail(err)

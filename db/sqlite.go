@@ -45,9 +45,11 @@ const maxTries = 5
 type liteDB struct {
 	path  string
 	opts  Options
-	lock  *fileLock
 	gate  *gate
 	write *liteWriter
+	watch *fileWatch
+	// writes is told what becomes of each.
+	writes *Writes
 
 	slots chan struct{} // one per reader in use
 	mu    sync.Mutex
@@ -62,7 +64,9 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 	if err != nil {
 		return nil, err
 	}
-	d := &liteDB{path: path, opts: opts, lock: lock, gate: newGate(), slots: make(chan struct{}, opts.Readers)}
+	d := &liteDB{path: path, opts: opts, gate: newGate(), slots: make(chan struct{}, opts.Readers)}
+	d.watch = &fileWatch{path: path, lock: lock, clock: opts.Clock, gate: d.gate}
+	d.writes = newWrites(opts, d.whyRefused, d.watch.look)
 	defer func() {
 		if err != nil {
 			d.closeAll()
@@ -81,7 +85,10 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 		conn.Close()
 		return nil, err
 	}
-	d.write = newLiteWriter(conn, checkpoints, opts)
+	d.write = newLiteWriter(conn, checkpoints, opts, d.writes.took)
+	if err := d.watch.begin(); err != nil {
+		return nil, err
+	}
 	for range opts.Readers {
 		reader, err := openConn(path, opts)
 		if err != nil {
@@ -238,6 +245,13 @@ func (d *liteDB) Write(ctx context.Context, f func(Tx) error) error {
 		return ErrClosed
 	}
 	defer d.gate.leave()
+	return d.writes.note(d.tries(ctx, f))
+}
+
+func (d *liteDB) tries(ctx context.Context, f func(Tx) error) error {
+	if err := d.watch.look(); err != nil {
+		return err
+	}
 	var err error
 	for try := range maxTries {
 		if err = pause(ctx, d.opts.Clock, try); err != nil {
@@ -254,6 +268,9 @@ func (d *liteDB) Write(ctx context.Context, f func(Tx) error) error {
 func (d *liteDB) WriteIn(ctx context.Context, _ int64, f func(Tx) error) error {
 	return d.Write(ctx, f)
 }
+
+// Writes knows whether the data base takes writes.
+func (d *liteDB) Writes() *Writes { return d.writes }
 
 // Listen waits for nothing: no other process changes the data.
 func (d *liteDB) Listen(ctx context.Context, _ string, _ func(string)) { <-ctx.Done() }
@@ -282,7 +299,7 @@ func (d *liteDB) closeAll() error {
 	if d.write != nil {
 		errs = append(errs, d.write.close())
 	}
-	errs = append(errs, d.lock.release())
+	errs = append(errs, d.watch.release())
 	return errors.Join(errs...)
 }
 

@@ -37,6 +37,7 @@ type liteWriter struct {
 	conn *sqlite.Conn
 	log  *slog.Logger
 	told func(writes int)
+	took func() // is called after each commit that changed something
 	// stated is Options.Stated.
 	stated func(query string)
 	line   chan *operation
@@ -48,6 +49,7 @@ type liteWriter struct {
 	group   []*operation
 	refused []*operation // failed after others of the group had changed something
 	started time.Time
+	changes int64 // of the connection before the group
 	commits atomic.Int64
 	// reclaim is set while the log is to be emptied before the next write is
 	// tried: from the start, since a process that was killed or met a full disk
@@ -60,12 +62,13 @@ type liteWriter struct {
 	checkpointDone sync.WaitGroup
 }
 
-func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options) *liteWriter {
+func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func()) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
 		log:           opts.Logger,
 		stated:        opts.Stated,
 		told:          opts.Grouped,
+		took:          took,
 		line:          make(chan *operation, opts.Line),
 		alone:         make(chan *operation),
 		stop:          make(chan struct{}),
@@ -195,6 +198,7 @@ func (w *liteWriter) begin() (joins bool, err error) {
 	}
 	w.emptyLog()
 	w.started = time.Now()
+	w.changes = w.conn.TotalChanges()
 	return false, w.statement("begin immediate")
 }
 
@@ -261,6 +265,9 @@ func (w *liteWriter) commit() {
 	}
 	w.commits.Add(1)
 	w.told(len(w.group))
+	if w.conn.TotalChanges() != w.changes {
+		w.took()
+	}
 	w.answer(func(op *operation) error { return op.err })
 	w.watchLog()
 }
@@ -284,7 +291,9 @@ func (w *liteWriter) failGroup(cause error) {
 	}
 	w.reclaim = w.reclaim || isFull(cause)
 	cause = fmt.Errorf("db: nothing was stored, the commit failed: %w", cause)
-	w.log.Error("commit failed", "writes", len(w.group), "error", cause)
+	if !errors.Is(cause, ErrUnavailable) { // of that Writes tells
+		w.log.Error("commit failed", "writes", len(w.group), "error", cause)
+	}
 	w.answer(func(*operation) error { return cause })
 }
 
@@ -329,7 +338,9 @@ func (w *liteWriter) checkpointLoop() {
 		}
 		log, done, err := w.checkpoints.Checkpoint(sqlite.Passive)
 		if err != nil {
-			w.log.Warn("checkpoint failed", "error", err)
+			if !isFull(err) { // of that Writes tells
+				w.log.Warn("checkpoint failed", "error", err)
+			}
 			continue
 		}
 		w.checkpointed.Store(int64(done))

@@ -364,7 +364,7 @@ var catalog = []Entry{
 		Title:  Text{"Instanz noch nicht bereit", "Instance not ready"},
 		Detail: Text{"Die Instanz ist gerade nicht bereit: Sie startet, oder ihre Datenbank antwortet nicht. Versuchen Sie es gleich noch einmal.", "The instance is not ready at the moment: it is starting, or its database does not answer. Please try again in a moment."},
 		What:   Text{"Der Server läuft, kann Aufrufe aber gerade nicht beantworten.", "The server is running but cannot answer calls at the moment."},
-		Why:    Text{"Er ist gerade gestartet, bringt die Datenbank auf den neuesten Stand, oder die Datenbank ist nicht erreichbar oder voll. Ob eine Änderung noch gespeichert wurde, ist in seltenen Fällen offen.", "It has just started, is bringing the database up to date, or the database cannot be reached or is full. In rare cases it is open whether a change was still stored."},
+		Why:    Text{"Er ist gerade gestartet, bringt die Datenbank auf den neuesten Stand, oder die Datenbank ist nicht erreichbar, voll oder schreibgeschützt. Ob eine Änderung noch gespeichert wurde, ist in seltenen Fällen offen.", "It has just started, is bringing the database up to date, or the database cannot be reached, is full or is read-only. In rare cases it is open whether a change was still stored."},
 		Do:     Text{"Wiederholen Sie die Anfrage nach der Zeit aus `Retry-After`, eine Änderung mit demselben `Idempotency-Key` oder `If-Match`. Dauert es länger als einige Minuten, wenden Sie sich an den Betreiber.", "Repeat the request after the time in `Retry-After`, a change with the same `Idempotency-Key` or `If-Match`. If it takes longer than some minutes, contact the operator."},
 		Example: Example{
 			Request: "GET /v1/me\n" + exampleKey, Instance: "/v1/me",

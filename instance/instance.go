@@ -274,9 +274,14 @@ func (i *Instance) run(ctx context.Context) error {
 		i.ground.Go(func() { i.report(admin.ServeOn(ctx, l, i.acts())) })
 	}
 	i.ground.Go(func() {
-		i.Directory.Run(ctx, func(err error) { i.logger.Error("last uses not written", "error", err) })
+		i.Directory.Run(ctx, func(err error) {
+			if !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+				i.logger.Error("last uses not written", "error", err)
+			}
+		})
 	})
 	i.ground.Go(func() { i.limits.Run(ctx) })
+	i.ground.Go(func() { i.tryWrites(ctx) })
 	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { retention.New(i.DB, i.clock, retention.Rules).Run(ctx) })
 	i.ground.Go(func() { search.NewMerger(i.DB, i.clock).Run(ctx) })

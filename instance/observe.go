@@ -18,8 +18,9 @@ func (i *Instance) observe() func(api.Observation) {
 	return func(o api.Observation) { operations[o.Operation].Count(o.Status, o.Code, o.Duration) }
 }
 
-// measure shows the numbers that the parts keep themselves.
+// measure shows what the parts know themselves.
 func (i *Instance) measure() {
+	i.readiness.Warn("writes", func(context.Context) error { return i.DB.Writes().Refused() })
 	i.metrics.Counter("kartei_request_log_dropped_total", "Entries of the request log that were not written.",
 		func() float64 { return float64(i.Log.Dropped()) })
 	i.metrics.Counter("kartei_request_log_thinned_total", "Entries of refused, uncharged calls that were left out because too many came.",
@@ -28,6 +29,15 @@ func (i *Instance) measure() {
 		func() float64 { return float64(i.Log.Waits()) })
 	i.metrics.Counter("kartei_limit_incidents_total", "Calls charged in this process's memory alone because the database could not be asked.",
 		func() float64 { return float64(i.limits.Incidents()) })
+	i.metrics.Gauge("kartei_db_writable", "1 while the database takes writes, 0 from a refused write until the next one that is stored.",
+		func() float64 {
+			if i.DB.Writes().Refused() != nil {
+				return 0
+			}
+			return 1
+		})
+	i.metrics.Counter("kartei_db_refused_writes_total", "Writes that were not stored because the database was full, read-only, broken or away.",
+		func() float64 { return float64(i.DB.Writes().Total()) })
 	i.metrics.Counter("kartei_last_uses_dropped_total", "Marks of a key's last use that were not written.",
 		func() float64 { return float64(i.Directory.UsesDropped()) })
 }

@@ -160,7 +160,7 @@ func (m *member) run(ctx context.Context) {
 		case err == nil && !said.IsZero():
 			m.ledger.opts.Logger.Info("limits: in touch with the other replicas again")
 			said = time.Time{}
-		case err != nil && time.Since(said) > time.Minute:
+		case err != nil && !errors.Is(err, db.ErrRefused) && time.Since(said) > time.Minute:
 			m.ledger.opts.Logger.Warn("limits: out of touch with the other replicas", "error", err)
 			said = time.Now()
 		}

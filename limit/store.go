@@ -105,7 +105,7 @@ func (l *Ledger) Run(ctx context.Context) {
 		case <-l.memory.urgent:
 		case <-l.clock.After(saveEvery):
 		}
-		if err := l.save(ctx, false); err != nil && ctx.Err() == nil {
+		if err := l.save(ctx, false); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
 			l.opts.Logger.Warn("limits not saved", "error", err)
 		}
 	}

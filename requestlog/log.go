@@ -204,6 +204,9 @@ func (l *Log) store(rows []Entry, args []any) []any {
 	}
 	if err != nil {
 		l.dropped.Add(uint64(len(rows)))
+		if errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+			return args
+		}
 		slog.Error("request log: entries dropped", "count", len(rows), "error", err)
 	}
 	return args

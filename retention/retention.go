@@ -80,7 +80,7 @@ func New(d db.DB, c clock.Clock, rules []Rule) *Runner { return &Runner{d, c, ru
 // round is logged; the next one makes up for it.
 func (r *Runner) Run(ctx context.Context) {
 	for {
-		if err := r.Once(ctx); err != nil && ctx.Err() == nil {
+		if err := r.Once(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
 			slog.Error("retention: round failed", "error", err)
 		}
 		select {

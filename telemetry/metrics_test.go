@@ -93,9 +93,14 @@ func TestHealth(t *testing.T) {
 	ready(503, Result{"running", true, ""}, Result{"migrations", false, "3 of 4 migrations are done"}, Result{"database", true, ""})
 	migrations = nil
 	ready(200, Result{"running", true, ""}, Result{"migrations", true, ""}, Result{"database", true, ""})
+	var writes error
+	r.Warn("writes", func(context.Context) error { return writes })
+	ready(200, Result{"running", true, ""}, Result{"migrations", true, ""}, Result{"database", true, ""}, Result{"writes", true, ""})
+	writes = errors.New("the disk is full")
+	ready(200, Result{"running", true, ""}, Result{"migrations", true, ""}, Result{"database", true, ""}, Result{"writes", false, "the disk is full"})
 	database = errors.New("no connection")
 	r.Stop()
-	ready(503, Result{"running", false, "the instance is shutting down"}, Result{"migrations", true, ""}, Result{"database", false, "no connection"})
+	ready(503, Result{"running", false, "the instance is shutting down"}, Result{"migrations", true, ""}, Result{"database", false, "no connection"}, Result{"writes", false, "the disk is full"})
 	if code, body := get(t, h, "/healthz"); code != 200 || body != "{\"alive\":true}\n" {
 		t.Errorf("%d %s", code, body)
 	}

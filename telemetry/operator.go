@@ -25,6 +25,8 @@ type Readiness struct {
 type check struct {
 	name string
 	ask  func(context.Context) error
+	// only warns: the instance is ready all the same.
+	warns bool
 }
 
 // Add adds a check, for example migrations or database. The error's text is
@@ -32,7 +34,16 @@ type check struct {
 func (r *Readiness) Add(name string, ask func(context.Context) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.checks = append(r.checks, check{name, ask})
+	r.checks = append(r.checks, check{name: name, ask: ask})
+}
+
+// Warn adds a check of something whose absence is told and leaves the instance
+// ready: what still works would be lost with it, where a load balancer takes
+// away every replica that has the same trouble.
+func (r *Readiness) Warn(name string, ask func(context.Context) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.checks = append(r.checks, check{name: name, ask: ask, warns: true})
 }
 
 // Stop makes the instance unready for good: it is shutting down, and load
@@ -61,7 +72,8 @@ func (r *Readiness) Ask(ctx context.Context) (ready bool, results []Result) {
 	for _, c := range checks {
 		result := Result{Name: c.name, OK: true}
 		if err := c.ask(ctx); err != nil {
-			result.OK, result.Reason, ready = false, err.Error(), false
+			result.OK, result.Reason = false, err.Error()
+			ready = ready && c.warns
 		}
 		results = append(results, result)
 	}

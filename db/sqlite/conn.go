@@ -9,6 +9,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"syscall"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -44,9 +45,25 @@ type Error struct {
 	// Code is the extended result code; its low byte is the primary one.
 	Code int
 	text string
+	// cause is what the operating system said, 0 where it was not asked.
+	cause syscall.Errno
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("sqlite: %s (%d)", e.text, e.Code) }
+func (e *Error) Error() string {
+	if e.cause != 0 {
+		return fmt.Sprintf("sqlite: %s (%d): %s", e.text, e.Code, e.cause)
+	}
+	return fmt.Sprintf("sqlite: %s (%d)", e.text, e.Code)
+}
+
+// Writing reports whether the code is that of an attempt to change a file.
+func (e *Error) Writing() bool {
+	switch e.Code {
+	case lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC, lib.SQLITE_IOERR_TRUNCATE, NoRoomForIndex:
+		return true
+	}
+	return false
+}
 
 // Primary returns the primary result code.
 func (e *Error) Primary() int { return e.Code & 0xff }
@@ -157,6 +174,10 @@ func (c *Conn) InTransaction() bool { return lib.Xsqlite3_get_autocommit(c.tls, 
 // Changes returns how many rows the last statement inserted, updated or deleted.
 func (c *Conn) Changes() int64 { return lib.Xsqlite3_changes64(c.tls, c.db) }
 
+// TotalChanges returns how many rows were inserted, updated or deleted since
+// the connection was opened.
+func (c *Conn) TotalChanges() int64 { return lib.Xsqlite3_total_changes64(c.tls, c.db) }
+
 // How a Checkpoint goes about it.
 const (
 	// Passive copies as far as nobody has to wait for it.
@@ -183,7 +204,11 @@ func (c *Conn) fail(rc int32) error {
 	if c.db == 0 {
 		return &Error{Code: int(rc), text: libc.GoString(lib.Xsqlite3_errstr(c.tls, rc))}
 	}
-	return &Error{Code: int(rc), text: libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db))}
+	e := &Error{Code: int(rc), text: libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db))}
+	if primary := e.Primary(); primary == IOError || primary == CannotOpen {
+		e.cause = syscall.Errno(lib.Xsqlite3_system_errno(c.tls, c.db))
+	}
+	return e
 }
 
 // pointer turns an address of the library's memory, which lies outside the Go

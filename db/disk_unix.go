@@ -1,0 +1,14 @@
+//go:build unix
+
+package db
+
+import "golang.org/x/sys/unix"
+
+// freeBytes returns how much room the disk of a folder has for this process.
+func freeBytes(dir string) (uint64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return uint64(s.Bavail) * uint64(s.Bsize), nil
+}
