@@ -298,6 +298,7 @@ func (j *job) seen(org *account) int64 {
 
 // install makes what was stored what calls are charged to.
 func (j *job) install(l *Ledger) {
+	j.alone, j.told = len(j.found[""].holds) == 0, j.at
 	if cap(j.drawn) <= 2*mostDrawn {
 		j.spare = j.drawn[:0]
 	}
@@ -358,6 +359,7 @@ func (j *job) install(l *Ledger) {
 // failed keeps what was not told, perhaps, for the next transaction.
 func (j *job) failed(l *Ledger, err error) {
 	j.tenant.drawn = append(j.drawn, j.tenant.drawn...)
+	j.alone = false
 	for _, name := range j.names {
 		if j.accounts[name] == nil { // it may be held all the same
 			j.accounts[name] = l.table.newAccount(levelOfName(name), l.now(time.Time{}))

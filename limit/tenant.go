@@ -24,6 +24,11 @@ import (
 const (
 	// tellEvery is how long what was taken may stay untold.
 	tellEvery = 250 * time.Millisecond
+	// tellAlone is the same where no other replica holds anything of the
+	// organization, in microseconds: then nobody is the wiser for it. With 64
+	// organizations that all write, telling of them every quarter of a second
+	// took 5 % of what their writes took server and data base together.
+	tellAlone = 750_000
 	// mostDrawn is how much of it there may be; more is told at once.
 	mostDrawn = 4096
 	// idleTime is how long a replica keeps parts of an account that it does not
@@ -55,8 +60,12 @@ type tenant struct {
 	// due asks for a transaction, full for one that tells everything and gives
 	// back what is wanted elsewhere.
 	due, full bool
-	serving   bool
-	gone      bool // it was dropped: whoever found it looks again
+	// alone is set where no other replica held anything at the time told, when
+	// the last transaction was.
+	alone   bool
+	told    int64
+	serving bool
+	gone    bool // it was dropped: whoever found it looks again
 }
 
 // drawn is one thing that happened to a part: a call was charged, or returned
@@ -299,6 +308,9 @@ func (l *Ledger) heard(o *tenant, asked bool) {
 func (l *Ledger) tellAll(everything bool) {
 	now := l.now(time.Time{})
 	l.tenants.each(func(o *tenant) {
+		if !everything && o.alone && len(o.contested) == 0 && now-o.told < tellAlone {
+			return
+		}
 		due := everything || len(o.drawn)+len(o.contested) > 0
 		for name, a := range o.accounts {
 			idle := now-a.used > idleTime
