@@ -6,7 +6,7 @@ GO ?= go
 # One static program, and one build cache for it and the tests.
 export CGO_ENABLED = 0
 
-.PHONY: demo test build bench lint fmt openapi
+.PHONY: demo test build bench lint fmt openapi retract
 
 # Serves the sample office on http://127.0.0.1:8080 until Ctrl-C. ARGS are the
 # flags of `kartei demo`, for example ARGS='--listen 127.0.0.1:9000 --data demo'.
@@ -30,12 +30,19 @@ lint:
 	@ci/lint.sh
 
 # Writes the OpenAPI documents anew from the table and the types, with their
-# checksums. Look at the difference: a published version may only grow.
+# checksums. A published version may only grow: what one promises in addition
+# is written down, and where one takes something back this fails and says what.
 openapi:
 	@for document in api/openapi/*.json; do \
 		$(GO) run ./cmd/kartei openapi draft "$$(basename "$$document" .json)" >"$$document.new" && mv "$$document.new" "$$document" || exit 1; \
 	done
 	@ci/frozen.sh --write
+	@$(GO) test ./api/draft -run 'TestPublished$$' -grow
+
+# Writes down that the documents promise what they promise now, also where that
+# is less than before: see CONTRIBUTING.md before.
+retract:
+	@$(GO) test ./api/draft -run 'TestPublished$$' -retract
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A published OpenAPI document never changes but by additions. Its checksum
-# stands beside it, so that no change happens by accident: who adds something
-# runs `ci/frozen.sh --write` and says in CHANGELOG.md what was added.
+# No OpenAPI document changes by accident: its checksum stands beside it. Who
+# adds something runs `make openapi`, which calls this with --write, and says in
+# CHANGELOG.md what was added. That a published document is changed by additions
+# only is held by TestPublished in api/draft.
 set -euo pipefail
 cd "$(dirname "$0")/../api/openapi"
 
@@ -10,7 +11,7 @@ if [ "${1:-}" = --write ]; then
 	exit
 fi
 if ! sha256sum --check --strict --quiet SHA256SUMS; then
-	echo "a frozen document is not the one that was published; see ci/frozen.sh"
+	echo "a frozen document is not the one that its checksum is of; see ci/frozen.sh"
 	exit 1
 fi
 for document in *.json; do

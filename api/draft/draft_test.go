@@ -2,7 +2,9 @@ package draft
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,12 +15,15 @@ import (
 	"kartei/api/pattern"
 )
 
-// TestFrozen holds table, types and documents together. A frozen document may
-// only grow: where this fails for a version that was released, the change
-// belongs into the next one.
+// TestFrozen holds table, types, documents and checksums together. What may
+// change of a document that was published is TestPublished's.
 func TestFrozen(t *testing.T) {
 	if len(openapi.Versions()) == 0 {
 		t.Fatal("there is no frozen document")
+	}
+	sums, err := os.ReadFile("../openapi/SHA256SUMS")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, version := range openapi.Versions() {
 		frozen, _ := openapi.Document(version)
@@ -27,9 +32,10 @@ func TestFrozen(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(frozen, now) {
-			t.Errorf("table and types no longer make the frozen document: %s\n"+
-				"If the change is additive, run\n\tgo run ./cmd/kartei openapi draft %s > draft.json && mv draft.json api/openapi/%[2]s.json",
-				difference(frozen, now), version)
+			t.Errorf("table and types no longer make the frozen document of %s: %s\nIf that is meant, run make openapi", version, difference(frozen, now))
+		}
+		if line := fmt.Sprintf("%x  %s.json\n", sha256.Sum256(frozen), version); !strings.Contains(string(sums), line) {
+			t.Errorf("the document of %s has another checksum than SHA256SUMS says: run make openapi", version)
 		}
 	}
 }

@@ -1,0 +1,472 @@
+package draft
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"kartei/api"
+	"kartei/api/openapi"
+
+	"github.com/go-json-experiment/json"
+)
+
+// What the frozen document of a version promises stands in
+// testdata/published-VERSION.txt, a line for each place:
+//
+//	sent ContactCreate.title: maxLength 200; minLength 1; pattern ^...; type null string
+//
+// `call` is an operation, `sent` what a client may send, `answered` what it
+// may rely on, `problem` what all problems of a status carry. Names of schemas
+// are promised, as clients are generated from them; names of other components
+// are not. Lengths and sizes of answers are not promised: they follow what may
+// be sent.
+var (
+	grow    = flag.Bool("grow", false, "write what documents promise in addition; what they took back fails (make openapi)")
+	retract = flag.Bool("retract", false, "write what documents promise, also where less than before (make retract)")
+)
+
+// TestPublished holds the document of each version that is no candidate to
+// what it has promised once: within a version everything is added and nothing
+// is taken away (contract, 'Versioning' 5).
+func TestPublished(t *testing.T) {
+	for _, version := range api.Versions {
+		if version.Candidate {
+			continue
+		}
+		document, _ := openapi.Document(version.Name)
+		is := promisesOf(t, document)
+		file := "testdata/published-" + version.Name + ".txt"
+		read, err := os.ReadFile(file)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		broken := takenBack(readPromises(string(read)), is)
+		switch {
+		case *retract || *grow && len(broken) == 0:
+			if err := os.WriteFile(file, []byte(is.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		case len(broken) > 0:
+			t.Errorf("%s takes back what it promised:\n\t%s\nWithin a version things are only added (contract, 'Versioning'). "+
+				"Put it back, or see 'To take back what was published' in CONTRIBUTING.md.", version.Name, strings.Join(broken, "\n\t"))
+		case is.String() != string(read):
+			t.Errorf("%s promises more than %s says: run make openapi", version.Name, file)
+		}
+	}
+}
+
+// TestTakenBack changes the document in ways that break a client, each of
+// which is named, and in ways that do not.
+func TestTakenBack(t *testing.T) {
+	document, _ := openapi.Document("2026-11-01")
+	type object = map[string]any
+	for _, test := range []struct {
+		path   string // of the object that changes
+		change func(object)
+		broken string // "" where the change is one that may be made
+	}{
+		// What a client may send.
+		{"components/schemas/ContactCreate/properties/title", func(o object) { o["maxLength"] = 60 }, "sent ContactCreate.title: maxLength was 200 and is 60"},
+		{"components/schemas/ContactCreate/properties/title", func(o object) { o["maxLength"] = 300 }, ""},
+		{"components/schemas/ContactCreate/properties/title", func(o object) { delete(o, "maxLength") }, ""},
+		{"components/schemas/ContactCreate/properties/title", func(o object) { o["minLength"] = 2 }, "sent ContactCreate.title: minLength was 1 and is 2"},
+		{"components/schemas/ContactCreate/properties/title", func(o object) { o["pattern"] = "^[a-z]+$" }, "sent ContactCreate.title: pattern has gained ^[a-z]+$"},
+		{"components/schemas/ContactCreate/properties/title", func(o object) { o["type"] = "string" }, "sent ContactCreate.title: type has lost null"},
+		{"components/schemas/ContactCreate/properties/title", func(o object) { o["enum"] = []any{"Dr."} }, "sent ContactCreate.title: enum is new and allows only Dr."},
+		{"components/schemas/ContactCreate/properties/tags", func(o object) { o["maxItems"] = 5 }, "sent ContactCreate.tags: maxItems was 20 and is 5"},
+		{"components/schemas/ContactCreate/properties/visibility", func(o object) { o["default"] = "private" }, "sent ContactCreate.visibility: default has lost organization"},
+		{"components/schemas/ContactPatch/properties/salutation", func(o object) { o["enum"] = []any{"mr", "ms", nil} }, "sent ContactPatch.salutation: enum has lost mx"},
+		{"components/schemas/ContactPatch/properties/salutation", func(o object) { o["enum"] = []any{"mr", "ms", "mx", "dr", nil} }, ""},
+		{"components/schemas/CompanyCreate", func(o object) { o["required"] = []any{"name", "email"} }, "sent CompanyCreate: required has gained email"},
+		{"components/schemas/CompanyCreate", func(o object) { delete(o, "required") }, ""},
+		{"components/schemas/ContactCreate/properties", func(o object) { delete(o, "mobile") }, "sent ContactCreate: members has lost mobile"},
+		{"components/schemas/ContactCreate/properties", func(o object) { o["nickname"] = object{"type": "string", "maxLength": 5.0} }, ""},
+		{"components/schemas/ContactCreate", func(o object) { o["anyOf"] = o["anyOf"].([]any)[:2] }, "sent ContactCreate: oneOf has lost mit\\x20email"},
+		{"components/parameters/Limit/schema", func(o object) { o["maximum"] = 50 }, "sent GET /contacts query:limit: maximum was 100 and is 50"},
+		{"components/parameters/Sort", func(o object) { o["required"] = true }, "call GET /contacts: required has gained query:sort"},
+		{"components/parameters/IdempotencyKeyRequired", func(o object) { o["required"] = false }, ""},
+		// What it is answered.
+		{"components/schemas/Contact/properties", func(o object) { delete(o, "note") }, "answered Contact.note is gone"},
+		{"components/schemas/Contact/properties", func(o object) { o["nickname"] = object{"type": []any{"string", "null"}} }, ""},
+		{"components/schemas/Contact", func(o object) { o["required"] = o["required"].([]any)[1:] }, "answered Contact: required has lost object"},
+		{"components/schemas/Contact/properties/createdAt", func(o object) { o["type"] = []any{"string", "null"} }, "answered Contact.createdAt: type has gained null"},
+		{"components/schemas/Contact/properties/createdAt", func(o object) { delete(o, "format") }, "answered Contact.createdAt: format has lost date-time"},
+		{"components/schemas/Contact/properties/salutation", func(o object) { o["x-extensible-enum"] = []any{"mr", "ms"} }, "answered Contact.salutation: enum has lost mx"},
+		{"components/schemas/Contact/properties/salutation", func(o object) { o["x-extensible-enum"] = []any{"mr", "ms", "mx", "dr"} }, ""},
+		{"components/headers/ETag/schema", func(o object) { o["pattern"] = "^x$" }, `answered header ETag: pattern has lost ^\"[0-9a-z]+\"$`},
+		{"paths/~contacts/get/responses/200/headers", func(o object) { delete(o, "Link") }, "answered GET /contacts 200: headers has lost Link"},
+		{"components/responses/NotAcceptable/headers", func(o object) { delete(o, "Link") }, "problem 406: headers has lost Link"},
+		{"components/responses/Unauthenticated", func(o object) { o["x-kartei-codes"] = []any{"FORBIDDEN"} }, "call GET /me problems: 401 has lost UNAUTHENTICATED"},
+		{"components/responses/Unauthenticated", func(o object) { o["x-kartei-codes"] = []any{"UNAUTHENTICATED", "KEY_EXPIRED"} }, ""},
+		// The call itself.
+		{"paths", func(o object) { delete(o, "/tasks/{id}/complete") }, "call POST /tasks/{id}/complete is gone"},
+		{"paths/~contacts~{id}", func(o object) { o["put"] = o["patch"] }, ""},
+		{"paths/~contacts~{id}/get/responses", func(o object) { delete(o, "304") }, "call GET /contacts/{id}: answers has lost 304"},
+		{"paths/~contacts~{id}/get/responses", func(o object) { delete(o, "404") }, "call GET /contacts/{id} problems: 404 has lost NOT_FOUND"},
+		{"paths/~contacts/get", func(o object) { o["x-kartei-cost"] = 5 }, "call GET /contacts: cost was 2 and is 5"},
+		{"paths/~contacts/get", func(o object) { o["x-kartei-scope"] = "companies:read" }, "call GET /contacts: scope has lost contacts:read"},
+		{"paths/~contacts/get", func(o object) { o["x-kartei-channel"] = "preview" }, "call GET /contacts: channel has lost stable"},
+		{"paths/~contacts/post", func(o object) { o["x-kartei-channel"] = "stable" }, ""},
+		{"paths/~contacts/get", func(o object) { o["operationId"] = "contacts.all" }, "call GET /contacts: id has lost contacts.list"},
+	} {
+		var root object
+		if err := json.Unmarshal(document, &root); err != nil {
+			t.Fatal(err)
+		}
+		o := root
+		for name := range strings.SplitSeq(test.path, "/") {
+			o = o[strings.ReplaceAll(name, "~", "/")].(object)
+		}
+		test.change(o)
+		changed, err := json.Marshal(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := takenBack(promisesOf(t, document), promisesOf(t, changed))
+		switch {
+		case test.broken == "" && broken != nil:
+			t.Errorf("%s: told to break clients: %s", test.path, broken)
+		case test.broken != "" && !slices.Contains(broken, test.broken):
+			t.Errorf("%s: %s is not among %s", test.path, test.broken, broken)
+		}
+	}
+	if is := promisesOf(t, document); readPromises(is.String()).String() != is.String() {
+		t.Error("what is written is not what is read")
+	}
+}
+
+// promises are words by place and keyword.
+type promises map[string]map[string][]string
+
+// add adds words to what a keyword says of a place.
+func (p promises) add(place, keyword string, words ...string) {
+	if p[place] == nil {
+		p[place] = map[string][]string{}
+	}
+	for _, w := range words {
+		// A word is written so that it has no space in it.
+		w = strings.ReplaceAll(strings.Trim(strconv.QuoteToASCII(w), `"`), " ", `\x20`)
+		if !slices.Contains(p[place][keyword], w) {
+			p[place][keyword] = append(p[place][keyword], w)
+		}
+	}
+	slices.Sort(p[place][keyword])
+}
+
+// String writes a line for each place.
+func (p promises) String() string {
+	var b strings.Builder
+	for _, place := range slices.Sorted(maps.Keys(p)) {
+		var said []string
+		for _, keyword := range slices.Sorted(maps.Keys(p[place])) {
+			said = append(said, strings.Join(append([]string{keyword}, p[place][keyword]...), " "))
+		}
+		fmt.Fprintf(&b, "%s: %s\n", place, strings.Join(said, "; "))
+	}
+	return b.String()
+}
+
+// readPromises reads what String has written.
+func readPromises(text string) promises {
+	p := promises{}
+	for line := range strings.Lines(text) {
+		place, said, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		p[place] = map[string][]string{}
+		for words := range strings.SplitSeq(said, "; ") {
+			f := strings.Fields(words)
+			p[place][f[0]] = f[1:]
+		}
+	}
+	return p
+}
+
+// takenBack says in sentences which promises do not hold any more.
+func takenBack(was, is promises) []string {
+	var broken []string
+	gone := "-"
+	for _, place := range slices.Sorted(maps.Keys(was)) {
+		if part, is := strings.CutPrefix(place, gone); is && strings.ContainsAny(part[:1], " .([") {
+			continue // its whole was told
+		}
+		if is[place] == nil {
+			gone = place
+			broken = append(broken, place+" is gone")
+			continue
+		}
+		keywords := maps.Clone(was[place])
+		maps.Copy(keywords, is[place])
+		side, _, _ := strings.Cut(place, " ")
+		for _, keyword := range slices.Sorted(maps.Keys(keywords)) {
+			if why := rules[side][keyword](was[place][keyword], is[place][keyword]); why != "" {
+				broken = append(broken, place+": "+keyword+" "+why)
+			}
+		}
+	}
+	return broken
+}
+
+// rule says why the words of a keyword must not change from was to is, or "".
+// nil are those of a keyword that is not there.
+type rule func(was, is []string) string
+
+// rules are what may happen to each keyword. What a client may send can only
+// become more; what it is answered can have more in it, but no value of a type
+// that never came.
+var rules = map[string]map[string]rule{
+	"call": {
+		"answers": keeps, "body": keeps, "channel": keeps, "cost": bounded(-1), "events": keeps, "id": fixed, "links": keeps,
+		"required": gainsNone, "scope": fixed, "security": keeps, "takes": keeps,
+		"400": keeps, "401": keeps, "403": keeps, "404": keeps, "405": keeps, "406": keeps, "409": keeps, "410": keeps, "412": keeps, "413": keeps,
+		"415": keeps, "422": keeps, "428": keeps, "429": keeps, "500": keeps, "502": keeps, "503": keeps,
+	},
+	"sent": {
+		"closed": gainsNone, "default": fixed, "enum": widens, "format": gainsNone, "is": fixed, "members": keeps, "oneOf": widens,
+		"maxItems": bounded(1), "maxLength": bounded(1), "maximum": bounded(1), "minItems": bounded(-1), "minLength": bounded(-1), "minimum": bounded(-1),
+		"pattern": gainsNone, "required": gainsNone, "type": keeps,
+	},
+	"answered": {
+		"enum": keeps, "format": keeps, "headers": keeps, "is": fixed, "members": keeps, "oneOf": fixed, "pattern": keeps, "required": keeps, "type": gainsNone,
+	},
+	"problem": {"content": keeps, "headers": keeps},
+	"servers": {"url": keeps},
+}
+
+func keeps(was, is []string) string {
+	if lost := without(was, is); lost != "" {
+		return "has lost " + lost
+	}
+	return ""
+}
+
+func gainsNone(was, is []string) string {
+	if more := without(is, was); more != "" {
+		return "has gained " + more
+	}
+	return ""
+}
+
+func fixed(was, is []string) string { return cmp.Or(keeps(was, is), gainsNone(was, is)) }
+
+// widens takes more words, and the end of the keyword, which is no limit.
+func widens(was, is []string) string {
+	switch {
+	case is == nil:
+		return ""
+	case was == nil:
+		return "is new and allows only " + strings.Join(is, " ")
+	}
+	return keeps(was, is)
+}
+
+// bounded returns the rule of a number that may only rise (1), or only fall
+// (-1). It may go away, which is no limit, and not come.
+func bounded(way int) rule {
+	return func(was, is []string) string {
+		switch {
+		case is == nil:
+			return ""
+		case was == nil:
+			return "is new: " + is[0]
+		}
+		before, _ := strconv.ParseFloat(was[0], 64)
+		now, _ := strconv.ParseFloat(is[0], 64)
+		if (now-before)*float64(way) < 0 {
+			return fmt.Sprintf("was %s and is %s", was[0], is[0])
+		}
+		return ""
+	}
+}
+
+// without returns those of a that are not in b.
+func without(a, b []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(a), func(w string) bool { return slices.Contains(b, w) }), " ")
+}
+
+// promiser collects the promises of a document.
+type promiser struct {
+	testing.TB
+	root map[string]any
+	promises
+}
+
+func promisesOf(t testing.TB, document []byte) promises {
+	p := &promiser{t, map[string]any{}, promises{}}
+	if err := json.Unmarshal(document, &p.root); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.root["servers"].([]any) {
+		p.add("servers", "url", s.(map[string]any)["url"].(string))
+	}
+	problems := map[string][]string{} // the headers that all problems of a status have
+	for path, item := range p.root["paths"].(map[string]any) {
+		for method, op := range item.(map[string]any) {
+			p.operation(strings.ToUpper(method)+" "+path, op.(map[string]any), problems)
+		}
+	}
+	for status, headers := range problems {
+		p.add("problem "+status, "headers", headers...)
+	}
+	return p.promises
+}
+
+// follow returns what v refers to, or v.
+func (p *promiser) follow(v any) map[string]any {
+	m := v.(map[string]any)
+	if ref, is := m["$ref"].(string); is {
+		v = p.root
+		for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+			v = v.(map[string]any)[name]
+		}
+		return v.(map[string]any)
+	}
+	return m
+}
+
+func (p *promiser) operation(name string, op map[string]any, problems map[string][]string) {
+	call := "call " + name
+	p.add(call, "id", op["operationId"].(string))
+	p.add(call, "cost", fmt.Sprint(op["x-kartei-cost"]))
+	if op["x-kartei-channel"] == "stable" {
+		p.add(call, "channel", "stable")
+	}
+	if scope, is := op["x-kartei-scope"].(string); is {
+		p.add(call, "scope", scope)
+	}
+	p.add(call, "events", texts(op["x-kartei-events"])...)
+	for _, alternative := range op["security"].([]any) {
+		p.add(call, "security", slices.Collect(maps.Keys(alternative.(map[string]any)))...)
+	}
+	for _, v := range op["parameters"].([]any) {
+		parameter := p.follow(v)
+		where := fmt.Sprintf("%s:%s", parameter["in"], parameter["name"])
+		p.add(call, "takes", where)
+		if parameter["required"] == true {
+			p.add(call, "required", where)
+		}
+		p.schema("sent", name+" "+where, parameter["schema"])
+	}
+	if v, is := op["requestBody"]; is {
+		body := p.follow(v)
+		if body["required"] == true {
+			p.add(call, "required", "body")
+		}
+		for media, content := range body["content"].(map[string]any) {
+			p.add(call, "body", media)
+			p.schema("sent", name+" "+media, content.(map[string]any)["schema"])
+		}
+	}
+	for status, v := range op["responses"].(map[string]any) {
+		response := p.follow(v)
+		headers, _ := response["headers"].(map[string]any)
+		names := slices.Sorted(maps.Keys(headers))
+		for _, h := range names {
+			header := p.follow(headers[h])
+			if header["required"] == true {
+				p.add("answered header "+h, "required", "always")
+			}
+			p.schema("answered", "header "+h, header["schema"])
+		}
+		content, _ := response["content"].(map[string]any)
+		for media, c := range content {
+			if schema := c.(map[string]any)["schema"]; status < "400" {
+				p.schema("answered", name+" "+status+" "+media, schema)
+			} else {
+				p.add("problem "+status, "content", media)
+				p.schema("answered", "problem "+media, schema)
+			}
+		}
+		links, _ := response["links"].(map[string]any)
+		p.add(call, "links", slices.Collect(maps.Keys(links))...)
+		if status < "400" {
+			p.add(call, "answers", status)
+			p.add("answered "+name+" "+status, "headers", names...)
+			continue
+		}
+		p.add(call+" problems", status, texts(response["x-kartei-codes"])...)
+		if others, is := problems[status]; is {
+			names = slices.DeleteFunc(names, func(h string) bool { return !slices.Contains(others, h) })
+		}
+		problems[status] = names
+	}
+}
+
+// schema adds what a schema promises at a place; schemas with a name have
+// places of their own.
+func (p *promiser) schema(side, name string, v any) {
+	place := side + " " + name
+	for keyword, v := range v.(map[string]any) {
+		switch keyword {
+		case "$ref":
+			named := v.(string)[strings.LastIndexByte(v.(string), '/')+1:]
+			p.add(place, "is", named)
+			if p.promises[side+" "+named] == nil {
+				p.schema(side, named, p.follow(map[string]any{"$ref": v}))
+			}
+		case "properties":
+			for member, schema := range v.(map[string]any) {
+				p.add(place, "members", member)
+				p.schema(side, name+"."+member, schema)
+			}
+		case "items":
+			p.schema(side, name+"[]", v)
+		case "anyOf":
+			for _, branch := range v.([]any) {
+				b := branch.(map[string]any)
+				title, _ := b["title"].(string)
+				if ref, is := b["$ref"].(string); is {
+					title = ref[strings.LastIndexByte(ref, '/')+1:]
+				}
+				p.add(place, "oneOf", title)
+				p.schema(side, name+"("+strings.ReplaceAll(title, " ", "_")+")", branch)
+			}
+		case "additionalProperties":
+			if v == false {
+				p.add(place, "closed", "true")
+			}
+		case "type", "required":
+			p.add(place, keyword, texts(v)...)
+		case "enum", "x-extensible-enum":
+			p.add(place, "enum", texts(v)...)
+		case "pattern", "format", "default", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum":
+			if rules[side][keyword] != nil {
+				p.add(place, keyword, word(v))
+			}
+		case "description", "examples", "title":
+		default:
+			p.Fatalf("%s: what a change of %s means is not said in this test", place, keyword)
+		}
+	}
+}
+
+// texts returns a value, or the values of an array, as words.
+func texts(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		words := []string{}
+		for _, w := range v {
+			words = append(words, word(w))
+		}
+		return words
+	}
+	return []string{word(v)}
+}
+
+// word writes a value, large numbers without an exponent.
+func word(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
