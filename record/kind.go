@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"sync"
 
 	"kartei/access"
 	"kartei/app"
@@ -35,8 +36,9 @@ type fields[F any] interface {
 type Kind[T, F any, P fields[F]] struct {
 	app.Family
 	texts texts
-	// shape is that of the contents that this release writes.
-	shape int64
+	// members and words are the halves of the shape of what this release writes.
+	members int64
+	words   func() int64
 	// filters are what lists can be narrowed by; references are the members that
 	// name other records; columns are those that both take.
 	filters    []filter
@@ -51,7 +53,8 @@ type Kind[T, F any, P fields[F]] struct {
 // lists can be narrowed by.
 func NewKind[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Kind[T, F, P] {
 	members := reflect.TypeFor[F]()
-	k := &Kind[T, F, P]{Family: f, texts: textsIn(members), shape: shapeOf(members), references: referencesOf(members)}
+	k := &Kind[T, F, P]{Family: f, texts: textsIn(members), members: membersOf(members), references: referencesOf(members)}
+	k.words = sync.OnceValue(wordsOf[F, P])
 	for _, filters := range by {
 		k.filters = append(k.filters, filtersOf(filters, members)...)
 	}
@@ -66,12 +69,7 @@ func NewKind[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Kind[T, F
 // are the members that a change begins with, nil for a new record.
 func (k *Kind[T, F, P]) Prepare(f, before P) error {
 	k.texts.normalize(f)
-	s := f.Shared()
-	s.Tags = unique(s.Tags)
-	if s.Visibility == "" {
-		s.Visibility = Organization
-	}
-	wrong := f.Normalize()
+	wrong := k.complete(f)
 	if t, has := any(f).(interface{ Follow(before *F) []fault.Field }); has {
 		wrong = append(wrong, t.Follow(before)...)
 	}
@@ -79,6 +77,16 @@ func (k *Kind[T, F, P]) Prepare(f, before P) error {
 		return fault.Invalid(wrong...)
 	}
 	return nil
+}
+
+// complete gives members that name nothing what they have then.
+func (k *Kind[T, F, P]) complete(f P) []fault.Field {
+	s := f.Shared()
+	s.Tags = unique(s.Tags)
+	if s.Visibility == "" {
+		s.Visibility = Organization
+	}
+	return f.Normalize()
 }
 
 // Get returns the record, or NOT_FOUND where there is none that the actor sees.
@@ -106,7 +114,7 @@ func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T
 	if err != nil {
 		return Created[T]{}, err
 	}
-	r := &row{id: id.New(k.Prefix), revision: 1, ownerID: s.OwnerID, audience: s.audience(), shape: k.shape, content: content}
+	r := &row{id: id.New(k.Prefix), revision: 1, ownerID: s.OwnerID, audience: s.audience(), shape: k.shape(), content: content}
 	if r.created, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Created[T]{}, err
 	}
@@ -154,59 +162,89 @@ func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb stri
 	if err := precondition(r.revision); err != nil {
 		return Answer[T]{}, err
 	}
-	// The change begins with what the actor sees: what it says of a hidden
-	// reference is judged as if the reference were null.
-	shown := k.withoutHidden(r)
-	before, err := k.decode(shown)
+	before, after, same, err := k.altered(r, alter)
 	if err != nil {
 		return Answer[T]{}, err
 	}
-	after, err := k.decode(shown)
-	if err != nil {
-		return Answer[T]{}, err
-	}
-	if err := alter(before, after); err != nil {
-		return Answer[T]{}, err
-	}
-	content, err := json.Marshal(after)
-	if err != nil {
-		return Answer[T]{}, err
-	}
-	if bytes.Equal(content, shown) {
+	if same {
 		return k.answer(r), nil
 	}
 	if err := k.check(ctx, c, after, before); err != nil {
 		return Answer[T]{}, err
 	}
-	stillHidden := int64(0)
-	if r.hidden != 0 {
-		if stillHidden, err = k.keepHidden(r, after); err != nil {
-			return Answer[T]{}, err
-		}
-		if content, err = json.Marshal(after); err != nil {
-			return Answer[T]{}, err
-		}
-	}
-	s, old := after.Shared(), k.subject(c, r)
-	next := &row{
-		id: r.id, revision: r.revision + 1, created: r.created, ownerID: s.OwnerID, audience: s.audience(),
-		shape: k.shape, content: content, hidden: stillHidden,
+	next, stored, err := k.next(r, after)
+	if err != nil {
+		return Answer[T]{}, err
 	}
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Answer[T]{}, err
 	}
-	if err := k.replace(ctx, c, r, next.updated, k.sql.update, k.appendColumns([]any{next.ownerID, next.audience, s.ExternalID, next.shape, string(next.content)}, after)...); err != nil {
+	values := k.appendColumns([]any{next.ownerID, next.audience, after.Shared().ExternalID, next.shape, string(stored)}, after)
+	if err := k.replace(ctx, c, r, next.updated, k.sql.update, values...); err != nil {
 		return Answer[T]{}, err
 	}
 	if err := k.resight(ctx, c, r, next); err != nil {
 		return Answer[T]{}, err
 	}
 	event.Append(c, k.event(next, verb))
-	words, now := after.Words(), k.subject(c, next)
-	if r.shape == k.shape && now == old && words.Same(before.Words()) {
-		return k.answer(next), nil // nothing that the index has differs
+	return k.answer(next), k.reindex(ctx, c, r, next, before, after)
+}
+
+// altered returns the members of r before and after a change, which begins with
+// what the actor sees: what it says of a hidden reference is judged as if the
+// reference were null.
+func (k *Kind[T, F, P]) altered(r *row, alter func(before, after P) error) (before, after P, same bool, err error) {
+	shown := k.withoutHidden(r)
+	if before, err = k.decode(shown); err != nil {
+		return nil, nil, false, err
 	}
-	return k.answer(next), search.Replace(ctx, c.Tx, old, now, words)
+	if after, err = k.decode(shown); err != nil {
+		return nil, nil, false, err
+	}
+	if err := alter(before, after); err != nil {
+		return nil, nil, false, err
+	}
+	content, err := json.Marshal(after)
+	return before, after, bytes.Equal(content, shown), err
+}
+
+// next returns the revision that follows r, without its tick, and the content
+// that the data base gets: with the references that the actor does not see and
+// the members that this release does not know.
+func (k *Kind[T, F, P]) next(r *row, after P) (next *row, stored []byte, err error) {
+	next = &row{id: r.id, revision: r.revision + 1, created: r.created, ownerID: after.Shared().OwnerID, audience: after.Shared().audience()}
+	if r.hidden != 0 {
+		if next.hidden, err = k.keepHidden(r, after); err != nil {
+			return nil, nil, err
+		}
+	}
+	if next.content, err = json.Marshal(after); err != nil {
+		return nil, nil, err
+	}
+	stored, next.shape = next.content, k.shape()
+	if r.foreign != nil {
+		merged, more, err := over(r.foreign, r.content, next.content)
+		if err != nil {
+			return nil, nil, err
+		}
+		if more {
+			stored, next.shape = merged, mixed
+		}
+	}
+	return next, stored, nil
+}
+
+// reindex brings the index up to the change of r to next, where it has anything
+// of it. A record that was indexed by another release is indexed anew; but one
+// with members that this release does not know keeps the words that a newer
+// release found in them, as long as none of the others change.
+func (k *Kind[T, F, P]) reindex(ctx context.Context, c *app.Call, r, next *row, before, after P) error {
+	words, was, is := after.Words(), k.subject(c, r), k.subject(c, next)
+	current := r.shape == k.shape() || next.shape == mixed
+	if current && is == was && words.Same(before.Words()) {
+		return nil
+	}
+	return search.Replace(ctx, c.Tx, was, is, words)
 }
 
 // Delete erases the record's content at once and leaves what sync needs for a

@@ -3,9 +3,6 @@ package record
 import (
 	"context"
 	"errors"
-	"fmt"
-	"hash/fnv"
-	"reflect"
 	"strconv"
 
 	"kartei/app"
@@ -29,10 +26,13 @@ type row struct {
 	// audience is who sees the record: empty for the whole organization, else
 	// the owner's principal id.
 	audience string
-	// shape is that of the release which wrote the content (see shapeOf).
+	// shape is that of the release which wrote the content (see shape.go).
 	shape int64
 	// content is the JSON object of the members besides the envelope.
 	content []byte
+	// foreign is the content as another release wrote it, where that has other
+	// members than this one's.
+	foreign []byte
 	// hidden has a bit for each reference that the actor does not see.
 	hidden int64
 }
@@ -45,19 +45,21 @@ func (s *Sharing) audience() string {
 	return ""
 }
 
-// scan reads the columns that are shown, and those in more. A content that an
-// older release wrote gets the members that have come since, as their zero values.
+// scan reads the columns that are shown, and those in more. A content of
+// another release is shown as this one would write it: with the members that
+// have come since, and without those that it does not know.
 func (k *Kind[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...any) error {
 	var room [10]any
 	err := s.Scan(append(append(room[:0], &r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.shape, &r.content, &r.hidden), more...)...)
-	if err != nil || r.shape == k.shape || r.deleted {
+	if err != nil || r.shape>>wordsBits == k.members || r.deleted {
 		return err
 	}
 	f, err := k.decode(r.content)
 	if err != nil {
 		return err
 	}
-	f.Shared().Tags = unique(f.Shared().Tags)
+	k.complete(f) // its rules held when it was written
+	r.foreign = r.content
 	r.content, err = json.Marshal(f)
 	return err
 }
@@ -66,26 +68,6 @@ func (k *Kind[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...
 func (k *Kind[T, F, P]) decode(content []byte) (P, error) {
 	f := P(new(F))
 	return f, json.Unmarshal(content, f)
-}
-
-// shapeOf returns a number for the members of t, their names and their order.
-// Rows keep it, so a release that adds a member needs no migration.
-func shapeOf(t reflect.Type) int64 {
-	h := fnv.New64a()
-	var walk func(reflect.Type)
-	walk = func(t reflect.Type) {
-		for _, f := range reflect.VisibleFields(t) {
-			if f.Anonymous {
-				continue
-			}
-			fmt.Fprintf(h, "%s;", f.Tag.Get("json"))
-			if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
-				walk(f.Type.Elem())
-			}
-		}
-	}
-	walk(t)
-	return int64(h.Sum64() >> 1)
 }
 
 // find reads the one row, or fails with NOT_FOUND, alike for unknown,

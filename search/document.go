@@ -39,6 +39,9 @@ func (d *Document) Add(rank Rank, text string) {
 // Same reports whether two documents have the same words.
 func (d *Document) Same(o *Document) bool { return maps.Equal(d.words, o.words) }
 
+// String returns the words, each behind its rank.
+func (d *Document) String() string { return join(d.postings()) }
+
 // AddAll takes the words of those texts that are set.
 func (d *Document) AddAll(rank Rank, texts ...*string) {
 	for _, text := range texts {

@@ -1,0 +1,143 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A row's shape tells whether this release would have written its content and
+// its search entry just so. The upper half stands for the members: a content
+// of other members is decoded at every read. The lower half stands for what
+// the family is found by: only a change looks at it. So neither a new member
+// nor a new searchable one needs a migration, and the latter slows no read.
+const (
+	wordsBits = 32
+	// mixed is the shape of a content with members of this release and others
+	// that it does not know. No release writes it for a content of its own.
+	mixed int64 = -1
+)
+
+// shape returns the shape of what this release writes.
+func (k *Kind[T, F, P]) shape() int64 { return k.members<<wordsBits | k.words() }
+
+// membersOf returns a number of 31 bits for the members of t, their names and
+// their order.
+func membersOf(t reflect.Type) int64 {
+	h := fnv.New64a()
+	var walk func(reflect.Type)
+	walk = func(t reflect.Type) {
+		for _, f := range reflect.VisibleFields(t) {
+			if f.Anonymous {
+				continue
+			}
+			fmt.Fprintf(h, "%s;", f.Tag.Get("json"))
+			if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
+				walk(f.Type.Elem())
+			}
+		}
+	}
+	walk(t)
+	return int64(h.Sum64() >> (wordsBits + 1))
+}
+
+// probes are texts of each form in which package search and the families know
+// to find words.
+var probes = []string{"Grüße", "+49 221 4710815", "https://probe.example/pfad", "probe@firma.example"}
+
+// wordsOf returns a number of 32 bits for what a family is found by: the words
+// of a record in which one member is set, for each member and each probe, and
+// those of a record that has them all.
+func wordsOf[F any, P fields[F]]() int64 {
+	h := fnv.New32a()
+	found := func(text func(member int) string) (members int) {
+		f := P(new(F))
+		fill(reflect.ValueOf(f).Elem(), &members, text)
+		fmt.Fprintln(h, f.Words())
+		return members
+	}
+	members := found(func(n int) string { return fmt.Sprint("wort", n) })
+	for i := range members {
+		for _, probe := range probes {
+			found(func(n int) string {
+				if n == i {
+					return probe
+				}
+				return ""
+			})
+		}
+	}
+	return int64(h.Sum32())
+}
+
+// fill sets the members of v, and those of the structs in it, to what text
+// returns for their number. It counts them in n.
+func fill(v reflect.Value, n *int, text func(member int) string) {
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		m := v.FieldByIndex(f.Index)
+		switch {
+		case f.Anonymous:
+		case m.Kind() == reflect.Pointer && m.Type().Elem().Kind() == reflect.Struct:
+			m.Set(reflect.New(m.Type().Elem()))
+			fill(m.Elem(), n, text)
+		default:
+			if s := text(*n); s != "" {
+				set(m, s)
+			}
+			*n++
+		}
+	}
+}
+
+// set gives a member of any type that textsIn knows the value s, or its like.
+func set(m reflect.Value, s string) {
+	switch m.Kind() {
+	case reflect.Pointer:
+		m.Set(reflect.New(m.Type().Elem()))
+		set(m.Elem(), s)
+	case reflect.Slice:
+		m.Set(reflect.MakeSlice(m.Type(), 1, 1))
+		set(m.Index(0), s)
+	case reflect.String:
+		m.SetString(s)
+	default:
+		m.SetInt(1_793_523_600_000_000) // a time in microseconds
+	}
+}
+
+// over returns content with the members that foreign has besides, and whether
+// there are any: those that another release knows. shown is what this release
+// makes of foreign. A struct that the change clears goes as a whole; one that
+// was shown as null, because this release knows no member that is set, stays.
+func over(foreign, shown, content []byte) (merged []byte, more bool, err error) {
+	var had, saw, has map[string]jsontext.Value
+	if err := errors.Join(json.Unmarshal(foreign, &had), json.Unmarshal(shown, &saw), json.Unmarshal(content, &has)); err != nil {
+		return nil, false, err
+	}
+	for name, old := range had {
+		now, known := has[name]
+		switch {
+		case !known:
+			has[name], more = old, true
+		case old.Kind() != '{':
+		case now.Kind() == '{':
+			inner := saw[name]
+			if inner.Kind() != '{' {
+				inner = jsontext.Value(`{}`)
+			}
+			value, within, err := over(old, inner, now)
+			if err != nil {
+				return nil, false, err
+			}
+			has[name], more = value, more || within
+		case saw[name].Kind() != '{':
+			has[name], more = old, true
+		}
+	}
+	merged, err = json.Marshal(has, json.Deterministic(true))
+	return merged, more, err
+}

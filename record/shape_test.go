@@ -1,0 +1,338 @@
+package record_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/search"
+
+	"github.com/go-json-experiment/json"
+)
+
+// kept is a record of a family whose row a test reaches into.
+type kept struct {
+	*apitest.Client
+	family, object, id string
+	// body is what it was made with, made the answer.
+	body, made map[string]any
+}
+
+// eachKept makes a record of each family on each engine.
+func eachKept(t *testing.T, f func(*testing.T, *kept)) {
+	t.Helper()
+	address := map[string]any{"street": "Lindenstraße 7", "city": "Köln"}
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		c := apitest.New(t, d).As(access.Member)
+		for _, k := range []*kept{
+			{family: "contacts", object: "contact", body: map[string]any{"lastName": "Berg", "note": "Salzfass", "address": address}},
+			{family: "companies", object: "company", body: map[string]any{"name": "Berg", "note": "Salzfass", "address": address}},
+			{family: "tasks", object: "task", body: map[string]any{"title": "Berg", "description": "Salzfass", "tags": []string{"eilt"}}},
+		} {
+			t.Run(k.family, func(t *testing.T) {
+				k.Client = &apitest.Client{Office: c.Office, Principal: c.Principal, Key: c.Key}
+				k.made = k.Do("POST", "/"+k.family, k.body).Want(201).JSON()
+				k.id = k.made["id"].(string)
+				f(t, k)
+			})
+		}
+	})
+}
+
+// row returns the members of the content and the shape.
+func (k *kept) row() (content map[string]any, shape int64) {
+	k.Helper()
+	err := k.DB.Write(context.Background(), func(tx db.Tx) error {
+		var text []byte
+		if err := tx.QueryRow(context.Background(), "select content, shape from "+k.family+" where id = $1", k.id).Scan(&text, &shape); err != nil {
+			return err
+		}
+		return json.Unmarshal(text, &content)
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return content, shape
+}
+
+// written has another release have written the row.
+func (k *kept) written(content map[string]any, shape int64) {
+	k.Helper()
+	text, err := json.Marshal(content)
+	if err == nil {
+		err = k.set("content", string(text))
+	}
+	if err == nil {
+		err = k.set("shape", shape)
+	}
+	if err != nil {
+		k.Fatal(err)
+	}
+}
+
+// set writes a column of the row.
+func (k *kept) set(column string, value any) error {
+	return k.DB.Write(context.Background(), func(tx db.Tx) error {
+		_, err := tx.Exec(context.Background(), "update "+k.family+" set "+column+" = $1 where id = $2", value, k.id)
+		return err
+	})
+}
+
+// indexed has another release find the record by these words only.
+func (k *kept) indexed(words string) {
+	k.Helper()
+	ctx := context.Background()
+	err := k.DB.Write(ctx, func(tx db.Tx) error {
+		s := search.Subject{Family: k.object, ID: k.id, Owner: k.Principal}
+		if err := tx.QueryRow(ctx, "select organization, created_at from "+k.family+" where id = $1", k.id).Scan(&s.Organization, &s.Created); err != nil {
+			return err
+		}
+		if _, err := db.Tick(ctx, tx, s.Organization, clock.Now(k.Clock)); err != nil {
+			return err
+		}
+		d := new(search.Document)
+		d.Add(search.Name, words)
+		return search.Replace(ctx, tx, s, s, d)
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+}
+
+func (k *kept) path() string { return "/" + k.family + "/" + k.id }
+
+// patch changes the record, which gets the revision.
+func (k *kept) patch(body string, revision int) map[string]any {
+	k.Helper()
+	a := k.Do("PATCH", k.path(), body, "If-Match", "*").Want(200)
+	if want := fmt.Sprintf(`"r%d"`, revision); a.Header.Get("ETag") != want {
+		k.Errorf("PATCH %s: %s, want %s", body, a.Header.Get("ETag"), want)
+	}
+	return a.JSON()
+}
+
+// shows holds each way of reading the record to what it must be.
+func (k *kept) shows(want map[string]any) {
+	k.Helper()
+	reads := map[string]map[string]any{"read": k.Do("GET", k.path(), nil).Want(200).JSON()}
+	for name, query := range map[string]string{"list": "", "sync": "?updatedSince=2026-01-01T00:00:00Z&includeDeleted=true", "search": "?q=Berg"} {
+		data := k.Do("GET", "/"+k.family+query, nil).Want(200).Data()
+		if len(data) != 1 {
+			k.Fatalf("%s: %d records", name, len(data))
+		}
+		reads[name] = data[0]
+	}
+	for name, got := range reads {
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			k.Errorf("%s\n%v, want\n%v", name, got, want)
+		}
+	}
+}
+
+// found counts the records with a word.
+func (k *kept) found(word string) int {
+	k.Helper()
+	return len(k.Do("GET", "/"+k.family+"?q="+word, nil).Want(200).Data())
+}
+
+func (k *kept) events() (types []string) {
+	k.Helper()
+	for _, e := range k.Do("GET", "/events?sort=createdAt", nil).Want(200).Data() {
+		if e["data"].(map[string]any)["id"] == k.id {
+			types = append(types, strings.TrimPrefix(e["type"].(string), k.object+"."))
+		}
+	}
+	return types
+}
+
+// with returns a copy of a record with further members.
+func with(record, more map[string]any) map[string]any {
+	record = maps.Clone(record)
+	maps.Copy(record, more)
+	return record
+}
+
+// TestOlderRow: a row that was written before a member came is read as if it
+// had the member as null, changes nothing when nothing changes, and gets the
+// member with its next change.
+func TestOlderRow(t *testing.T) {
+	missing := map[string]string{"contacts": "birthday", "companies": "vatId", "tasks": "dueAt"}
+	eachKept(t, func(t *testing.T, k *kept) {
+		content, shape := k.row()
+		delete(content, missing[k.family])
+		delete(content, "tags")
+		k.made["tags"] = []any{}
+		if address, has := content["address"].(map[string]any); has {
+			delete(address, "region")
+		}
+		const older = 7
+		k.written(content, older)
+		k.shows(k.made)
+		if got := k.patch(`{}`, 1); fmt.Sprint(got) != fmt.Sprint(k.made) {
+			t.Errorf("a change of nothing answers\n%v, want\n%v", got, k.made)
+		}
+		if now, is := k.row(); is != older || fmt.Sprint(now) != fmt.Sprint(content) {
+			t.Errorf("a change of nothing wrote shape %d, %v", is, now)
+		}
+		if got := k.events(); !slices.Equal(got, []string{"created"}) {
+			t.Errorf("after a change of nothing: events %v", got)
+		}
+
+		changed := k.patch(`{"tags":["neu"]}`, 2)
+		want := with(k.made, map[string]any{"tags": []any{"neu"}, "revision": 2, "updatedAt": changed["updatedAt"]})
+		if fmt.Sprint(changed) != fmt.Sprint(want) {
+			t.Errorf("changed to\n%v, want\n%v", changed, want)
+		}
+		k.shows(want)
+		if now, is := k.row(); is != shape || len(now) != len(content)+2 {
+			t.Errorf("the change wrote shape %d, want %d; %v", is, shape, now)
+		}
+		if k.found("neu") != 1 || k.found("Salzfass") != 1 {
+			t.Error("the changed record is not found")
+		}
+		if got := k.events(); !slices.Equal(got, []string{"created", "updated"}) {
+			t.Errorf("events %v", got)
+		}
+	})
+}
+
+// TestNewerRow: while a release is rolled out, the older one neither shows
+// members that it does not know nor loses them with a change of its own.
+func TestNewerRow(t *testing.T) {
+	eachKept(t, func(t *testing.T, k *kept) {
+		content, shape := k.row()
+		content["nickname"] = "Bergi \"B\""
+		content["badge"] = map[string]any{"number": 12.0, "companyId": "x"}
+		address, has := content["address"].(map[string]any)
+		if has {
+			address["floor"] = "4"
+		}
+		const newer = 7
+		k.written(content, newer)
+		k.indexed("Berg Salzfass Bergi")
+		k.shows(k.made)
+		k.patch(`{}`, 1)
+		if now, is := k.row(); is != newer || fmt.Sprint(now) != fmt.Sprint(content) {
+			t.Errorf("a change of nothing wrote shape %d, %v", is, now)
+		}
+
+		// Nothing that the index has of this release's members differs.
+		k.patch(map[string]string{"contacts": `{"birthday":"2001-02-03"}`, "companies": `{"address":{"street":"Am Hof 1"}}`, "tasks": `{"priority":"high"}`}[k.family], 2)
+		if k.found("Bergi") != 1 {
+			t.Error("a change of something else lost the word of a member that is unknown")
+		}
+		changed := k.patch(`{"tags":["neu"]}`, 3)
+		k.shows(changed)
+		now, is := k.row()
+		if is == shape || is == newer {
+			t.Errorf("what two releases wrote has the shape %d of one", is)
+		}
+		for name, value := range changed {
+			if _, envelope := content[name]; envelope && name != "address" && fmt.Sprint(now[name]) != fmt.Sprint(value) {
+				t.Errorf("%s is kept as %v and shown as %v", name, now[name], value)
+			}
+		}
+		if fmt.Sprint(now["nickname"], now["badge"]) != fmt.Sprint(content["nickname"], content["badge"]) || len(now) != len(content) {
+			t.Errorf("kept %v", now)
+		}
+		if k.found("neu") != 1 {
+			t.Error("the changed record is not found")
+		}
+		if has {
+			if kept := now["address"].(map[string]any); kept["floor"] != "4" || kept["city"] != "Köln" {
+				t.Errorf("address %v", kept)
+			}
+			k.patch(`{"address":null}`, 4)
+			if now, _ := k.row(); now["address"] != nil || now["nickname"] == nil {
+				t.Errorf("address is cleared: kept %v", now)
+			}
+		}
+
+		// An address of which only the newer release knows a member.
+		if has {
+			content["address"] = map[string]any{"floor": "4"}
+			k.written(content, newer)
+			k.made["address"] = nil
+			revision := with(k.Do("GET", k.path(), nil).Want(200).JSON(), nil)["revision"].(float64)
+			k.patch(`{}`, int(revision))
+			k.patch(`{"note":"Pfeffer"}`, int(revision)+1)
+			if now, _ := k.row(); fmt.Sprint(now["address"]) != "map[floor:4]" {
+				t.Errorf("address %v", now["address"])
+			}
+			k.patch(`{"address":{"city":"Bonn"}}`, int(revision)+2)
+			if now, _ := k.row(); now["address"].(map[string]any)["floor"] != "4" {
+				t.Errorf("address %v", now["address"])
+			}
+		}
+
+		k.Do("DELETE", k.path(), nil, "If-Match", "*").Want(204)
+		if now, _ := k.row(); len(now) != 0 {
+			t.Errorf("deleted and kept %v", now)
+		}
+		if k.found("Berg")+k.found("Bergi")+k.found("neu") != 0 {
+			t.Error("deleted and found")
+		}
+	})
+}
+
+// TestNewerRowWithHiddenReference: both what the actor does not see and what
+// the release does not know stay.
+func TestNewerRowWithHiddenReference(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		owner, other := o.As(access.Member), o.As(access.Member)
+		company := owner.Do("POST", "/companies", `{"name":"Geheim","visibility":"private"}`).Want(201).Text("id")
+		body := map[string]any{"lastName": "Berg", "companyId": company}
+		made := owner.Do("POST", "/contacts", body).Want(201)
+		k := &kept{Client: other, family: "contacts", object: "contact", id: made.Text("id")}
+		content, _ := k.row()
+		content["nickname"] = "Bergi"
+		k.written(content, 7)
+		if changed := k.patch(`{"note":"neu"}`, 2); changed["companyId"] != nil {
+			t.Errorf("the other sees %v", changed["companyId"])
+		}
+		if now, _ := k.row(); now["companyId"] != company || now["nickname"] != "Bergi" || now["note"] != "neu" {
+			t.Errorf("kept %v", now)
+		}
+		if got := owner.Do("GET", k.path(), nil).Want(200).Text("companyId"); got != company {
+			t.Errorf("the owner sees %q", got)
+		}
+	})
+}
+
+// TestOtherWords: what another release indexed is indexed anew with the next
+// change, whatever that changes; what this one indexed is not looked at.
+func TestOtherWords(t *testing.T) {
+	unindexed := map[string][2]string{
+		"contacts":  {`{"birthday":"2001-02-03"}`, `{"birthday":"2002-03-04"}`},
+		"companies": {`{"address":{"street":"Am Hof 1"}}`, `{"address":{"street":"Am Hof 2"}}`},
+		"tasks":     {`{"priority":"high"}`, `{"priority":"low"}`},
+	}
+	eachKept(t, func(t *testing.T, k *kept) {
+		_, shape := k.row()
+		k.indexed("Berg")
+		k.patch(unindexed[k.family][0], 2)
+		if k.found("Salzfass") != 0 {
+			t.Error("a change of nothing that the index has indexes the record anew")
+		}
+		if err := k.set("shape", shape^1); err != nil {
+			t.Fatal(err)
+		}
+		k.patch(`{}`, 2)
+		k.patch(unindexed[k.family][1], 3)
+		if k.found("Salzfass") != 1 {
+			t.Error("a change of what another release indexed does not index the record anew")
+		}
+		if _, is := k.row(); is != shape {
+			t.Errorf("shape %d, want %d", is, shape)
+		}
+	})
+}
