@@ -364,7 +364,8 @@ func (s teller) call(method, path, body string, status int, code string, headers
 }
 
 // get reads an address outside the API.
-func get(t testing.TB, url string, status int) string {
+// get asks an address of the operator's, whose answer must hold the words.
+func get(t testing.TB, url string, status int, words ...string) string {
 	t.Helper()
 	a, err := newClient("").call(url, "GET", "", "")
 	if err != nil {
@@ -372,6 +373,11 @@ func get(t testing.TB, url string, status int) string {
 	}
 	if a.Status != status {
 		t.Fatalf("GET %s: %d, want %d\n%.500s", url, a.Status, status, a.Body)
+	}
+	for _, w := range words {
+		if !strings.Contains(string(a.Body), w) {
+			t.Errorf("GET %s does not say %q\n%.2000s", url, w, a.Body)
+		}
 	}
 	return string(a.Body)
 }

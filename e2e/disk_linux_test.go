@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,6 +45,7 @@ func TestFullDisk(t *testing.T) {
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
 
+	get(t, s.Operator+"/metrics", 200, "kartei_db_writable 1\n")
 	// The log still has room in it, so some writes may succeed yet.
 	refusals := 0
 	for i := 0; refusals < 5; i++ {
@@ -55,7 +57,8 @@ func TestFullDisk(t *testing.T) {
 			continue
 		}
 		refusals++
-		if a.Status != 503 && a.Status != 429 || a.Header.Get("Retry-After") == "" {
+		if a.Status != 503 && a.Status != 429 || a.Header.Get("Retry-After") == "" ||
+			a.Status == 503 && !strings.HasPrefix(a.Text("detail"), "Zurzeit lässt sich nichts speichern.") {
 			t.Fatalf("on a full disk: %d %s", a.Status, a.Body)
 		}
 		// Reads go on, and what was refused is not there.
@@ -70,7 +73,14 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	get(t, s.Operator+"/healthz", 200)
-	s.says(t, "disk is full") // to the operator
+	// The operator is told, once; reads go on, so the replica stays ready.
+	s.says(t, "writes are refused")
+	s.says(t, "the disk of "+filepath.Join(disk, "kartei")+" is full")
+	get(t, s.Operator+"/readyz", 200, `"name":"writes","ok":false,"reason":"the disk of `)
+	get(t, s.Operator+"/metrics", 200, "kartei_db_writable 0\n", "kartei_db_refused_writes_total")
+	if n := strings.Count(s.server.Log(), "disk"); n > 1 {
+		t.Errorf("%d lines about one full disk\n%s", n, s.server.Log())
+	}
 
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
@@ -78,6 +88,15 @@ func TestFullDisk(t *testing.T) {
 	if a := post("after"); a.Status != 201 {
 		t.Fatalf("with room again: %d %s", a.Status, a.Body)
 	}
+	// The next write that comes a second later is the end of it: here, calls being
+	// entered into the request log.
+	for end := time.Now().Add(patience); !strings.Contains(s.server.Log(), "writes are accepted again"); {
+		if _, err := as.call(s.URL+"/v1", "GET", "/me", ""); err != nil || time.Now().After(end) {
+			t.Fatal("not told that it is over", err)
+		}
+	}
+	get(t, s.Operator+"/readyz", 200, `"name":"writes","ok":true`)
+	get(t, s.Operator+"/metrics", 200, "kartei_db_writable 1\n")
 	h.close()
 	data := h.settle()
 	if len(data.contacts) != len(acknowledged) {

@@ -117,19 +117,20 @@ func TestPostgresInTrouble(t *testing.T) {
 	}
 	for _, trouble := range []struct {
 		name  string
-		reads bool // go on
+		reads bool   // go on
+		told  string // at /readyz
 		make  func(t *testing.T) (end func())
 	}{
-		{"stopped", false, func(t *testing.T) func() {
+		{"stopped", false, "", func(t *testing.T) func() {
 			own.Stop()
 			return func() { restart(t, own) }
 		}},
-		{"crashed", false, func(t *testing.T) func() {
+		{"crashed", false, "", func(t *testing.T) func() {
 			own.Kill()
 			return func() { restart(t, own) }
 		}},
-		{"row locked", true, h.holdClock},
-		{"table locked", false, func(t *testing.T) func() {
+		{"row locked", true, "", h.holdClock},
+		{"table locked", false, "", func(t *testing.T) func() {
 			tx, err := h.connect(t).Begin(t.Context())
 			if err == nil {
 				_, err = tx.Exec(t.Context(), "lock table contacts in access exclusive mode")
@@ -139,19 +140,19 @@ func TestPostgresInTrouble(t *testing.T) {
 			}
 			return func() { tx.Rollback(t.Context()) }
 		}},
-		{"slow statements", true, func(t *testing.T) func() {
+		{"slow statements", true, "", func(t *testing.T) func() {
 			sql(t, "create function slow() returns trigger language plpgsql as 'begin perform pg_sleep(60); return new; end'",
 				"create trigger slow before insert on contacts for each row execute function slow()")
 			return func() { sql(t, "drop trigger slow on contacts", "drop function slow") }
 		}},
-		{"out of connections", false, func(t *testing.T) func() { return takeConnections(t, address) }},
-		{"read-only", true, func(t *testing.T) func() {
+		{"out of connections", false, "", func(t *testing.T) func() { return takeConnections(t, address) }},
+		{"read-only", true, "the database is read-only", func(t *testing.T) func() {
 			sql(t, "alter system set default_transaction_read_only = on", "select pg_reload_conf()")
 			return func() {
 				sql(t, "set default_transaction_read_only = off", "alter system reset default_transaction_read_only", "select pg_reload_conf()")
 			}
 		}},
-		{"disk full", true, func(t *testing.T) func() {
+		{"disk full", true, "the disk of the database server is full", func(t *testing.T) func() {
 			disk := smallDisk(t, 8<<20)
 			data, err := os.Stat(filepath.Join(own.Dir(), "data"))
 			if err != nil {
@@ -195,11 +196,14 @@ func TestPostgresInTrouble(t *testing.T) {
 				t.Errorf("reads must go on: %t", trouble.reads)
 			}
 			get(t, operator+"/healthz", 200)
+			if trouble.told != "" {
+				get(t, operator+"/readyz", 200, `"name":"writes","ok":false,"reason":"`+trouble.told)
+			}
 			end()
 			l.over(l.read)
 			l.over(l.post)
 			l.verify()
-			get(t, operator+"/readyz", 200)
+			l.over(func() bool { return l.post() && !strings.Contains(get(t, operator+"/readyz", 200), `"ok":false`) })
 		})
 	}
 	h.close()
