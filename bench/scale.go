@@ -8,9 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"kartei/clock"
 	"kartei/db"
-	"kartei/search"
 )
 
 // kinds are the reads that are held against each other, by name, each with the
@@ -95,23 +93,17 @@ func keptOffice(ctx context.Context, root string, n int) (*office, error) {
 	return o, o.open(ctx)
 }
 
-// tidy takes out what the calls of earlier runs left behind, and ends the
-// merging of the search index, as a server does by itself after a time without
-// writes: it must not do so while reads are measured.
+// tidy takes out what the calls of earlier runs left behind.
 func (o *office) tidy(ctx context.Context) error {
 	d, err := db.Open(ctx, o.url, db.Options{})
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	err = d.Write(ctx, func(tx db.Tx) error {
+	return d.Write(ctx, func(tx db.Tx) error {
 		tx.Queue("delete from request_log")
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return search.NewMerger(d, clock.System).Once(ctx, clock.Now(clock.System))
 }
 
 // ofSmall is the name of the small office's series of a kind; the large one's
