@@ -23,7 +23,8 @@ type Operation struct {
 	Cost int64
 	// Batch says whether the call may be a part of POST /batch.
 	Batch Batch
-	// Events are the types that the operation may emit, space separated.
+	// Events are the types of which a call that succeeds emits one each, space
+	// separated; one that changes nothing emits none.
 	Events string
 	// Run is the operation itself; the zero handler is one not built yet.
 	Run handler
@@ -87,8 +88,8 @@ func (o *Operation) Idempotent() bool { return o.Method == "POST" && o.ID != "ba
 func (o *Operation) Conditional() bool { return o.Method == "PATCH" || o.Method == "DELETE" }
 
 // Preconditional reports whether the operation honours If-Match: where it must
-// be sent, and where it may.
-func (o *Operation) Preconditional() bool { return o.Conditional() || o.ID == "tasks.complete" }
+// be sent, and where it may, which is with each act on a record.
+func (o *Operation) Preconditional() bool { return o.Conditional() || o.ShowsRecord() }
 
 // Named reports whether the operation is about one named record.
 func (o *Operation) Named() bool { return strings.Contains(o.Path, "{id}") }

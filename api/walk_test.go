@@ -189,10 +189,16 @@ func path(t testing.TB, c *apitest.Client, op *api.Operation) string {
 // call calls a row so that it succeeds, unless headers say otherwise.
 func call(t testing.TB, c *apitest.Client, op *api.Operation, headers ...string) *apitest.Answer {
 	t.Helper()
+	return callAt(t, c, op, path(t, c, op), headers...)
+}
+
+// callAt is like call, at a path that the test has made.
+func callAt(t testing.TB, c *apitest.Client, op *api.Operation, at string, headers ...string) *apitest.Answer {
+	t.Helper()
 	if op.Conditional() {
 		headers = append([]string{"If-Match", "*"}, headers...)
 	}
-	return c.Do(op.Method, path(t, c, op), example(t, op), headers...)
+	return c.Do(op.Method, at, example(t, op), headers...)
 }
 
 // bare returns an answer without what is its own: the path and the request id.

@@ -145,12 +145,10 @@ func (k *Kind[T, F, P]) Update(ctx context.Context, c *app.Call, in UpdateInput[
 }
 
 // Act changes the record in a way of the family's own, with an event of its
-// own. It honours If-Match. Where nothing changes, the record stays as it is.
-func (k *Kind[T, F, P]) Act(ctx context.Context, c *app.Call, name, verb string, act func(P)) (Answer[T], error) {
-	return k.change(ctx, c, name, verb, c.IfMatch.Check, func(_, after P) error {
-		act(after)
-		return nil
-	})
+// own. It honours If-Match. Where nothing changes, the record stays as it is;
+// where act returns a fault, so does everything that the operation did.
+func (k *Kind[T, F, P]) Act(ctx context.Context, c *app.Call, name, verb string, act func(P) error) (Answer[T], error) {
+	return k.change(ctx, c, name, verb, c.IfMatch.Check, func(_, after P) error { return act(after) })
 }
 
 // change makes the next revision of a record, if anything differs.

@@ -100,12 +100,12 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Ta
 // Complete marks a task as done, by the caller and now. One that is done
 // already stays as it is. It honours If-Match.
 func Complete(ctx context.Context, c *app.Call, in app.ByID) (record.Answer[Task], error) {
-	return Tasks.Act(ctx, c, in.ID, "completed", func(f *Fields) {
-		if f.Status == Completed {
-			return
+	return Tasks.Act(ctx, c, in.ID, "completed", func(f *Fields) error {
+		if f.Status != Completed {
+			by, at := c.Actor.PrincipalID(), c.Now
+			f.Status, f.CompletedBy, f.CompletedAt = Completed, &by, &at
 		}
-		by, at := c.Actor.PrincipalID(), c.Now
-		f.Status, f.CompletedBy, f.CompletedAt = Completed, &by, &at
+		return nil
 	})
 }
 

@@ -1,0 +1,40 @@
+package api_test
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/apitest"
+)
+
+// TestWalkEvents: a call emits the events of its row, once each and of the
+// record that it is about, and no others.
+func TestWalkEvents(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201) // so that there is a last event
+		for op := range built() {
+			at := path(t, c, op)
+			last := c.Do("GET", "/events?limit=1", nil).Want(200).Data()[0]
+			answer := callAt(t, c, op, at).Want(op.Run.Status())
+			about := strings.Split(at, "/")
+			if op.Creates() {
+				about = []string{answer.Text("id")}
+			}
+			var types []string
+			for _, e := range c.Do("GET", "/events?createdSince="+url.QueryEscape(last["createdAt"].(string)), nil).Want(200).Data() {
+				types = append(types, e["type"].(string))
+				if id := e["data"].(map[string]any)["id"].(string); !slices.Contains(about, id) {
+					t.Errorf("%s: event %s is about %s", op.ID, e["type"], id)
+				}
+			}
+			slices.Sort(types)
+			if want := slices.Sorted(strings.FieldsSeq(op.Events)); !slices.Equal(types, want) {
+				t.Errorf("%s emits %v, its row says %v", op.ID, types, want)
+			}
+		}
+	})
+}
