@@ -22,7 +22,8 @@ func Backup(ctx context.Context, d DB, path string) error {
 	if err := mustNotExist(path); err != nil {
 		return err
 	}
-	draft, err := os.CreateTemp(filepath.Dir(path), ".kartei-backup-*")
+	removeOldDrafts(filepath.Dir(path))
+	draft, err := os.CreateTemp(filepath.Dir(path), backupDraft+"*")
 	if err != nil {
 		return fmt.Errorf("db: backup: %w", err)
 	}
@@ -43,6 +44,35 @@ func Backup(ctx context.Context, d DB, path string) error {
 		return fmt.Errorf("db: backup: %w", err)
 	}
 	return nil
+}
+
+// A draft is a file that a Backup or Restore has not finished.
+const (
+	// SQLite's journal of a draft begins like the draft itself.
+	backupDraft  = ".kartei-backup-"
+	restoreDraft = ".kartei-restore-"
+	// draftTime is how long nothing was written to the draft of one that was
+	// killed: half a day, so that a nightly run removes what the last one left.
+	// One that runs writes all the time.
+	draftTime = 12 * time.Hour
+)
+
+// removeOldDrafts removes what killed runs have left in dir, which can be as
+// large as the data base. Whatever cannot be removed stays: it is in nobody's way
+// but the disk's.
+func removeOldDrafts(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // whoever wants to write there will say it
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), backupDraft) && !strings.HasPrefix(e.Name(), restoreDraft) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > draftTime {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // ErrExists is returned, wrapped, by a Restore without force where a data base
@@ -226,7 +256,8 @@ func copyFile(from, dir string) (string, error) {
 		return "", err
 	}
 	defer source.Close()
-	draft, err := os.CreateTemp(dir, ".kartei-restore-*")
+	removeOldDrafts(dir)
+	draft, err := os.CreateTemp(dir, restoreDraft+"*")
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kartei/db"
 	"kartei/dbtest"
@@ -204,4 +205,53 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), good+" is a copy of an SQLite database") || !strings.Contains(err.Error(), "kartei copy") {
 		t.Errorf("a copy of SQLite into PostgreSQL: %v", err)
 	}
+}
+
+// A backup and a restore remove what killed ones left in the folder that they
+// write to, and nothing that may still be written or is not theirs.
+func TestOldDraftsAreRemoved(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	backups := t.TempDir()
+	dir := backups
+	leave := func(name string, age time.Duration) {
+		t.Helper()
+		path, at := filepath.Join(dir, name), time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(path, []byte("half"), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lay := func() {
+		t.Helper()
+		leave(".kartei-backup-1", 20*time.Hour)
+		leave(".kartei-backup-1-journal", 20*time.Hour)
+		leave(".kartei-restore-2", 20*time.Hour)
+		leave(".kartei-backup-3", time.Hour)
+		leave("kartei-backup-4", 20*time.Hour)
+	}
+	stay := func(also ...string) {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		if want := append([]string{".kartei-backup-3", "kartei-backup-4"}, also...); !slices.Equal(names, want) {
+			t.Errorf("there are %q, want %q", names, want)
+		}
+	}
+	lay()
+	if err := db.Backup(ctx, d, filepath.Join(backups, "made")); err != nil {
+		t.Fatal(err)
+	}
+	stay("made")
+	dir = t.TempDir()
+	lay()
+	if _, err := db.Restore(ctx, filepath.Join(backups, "made"), "sqlite:"+filepath.Join(dir, "kartei.db"), false); err != nil {
+		t.Fatal(err)
+	}
+	stay("kartei.db", "kartei.db.lock")
 }
