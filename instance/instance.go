@@ -237,6 +237,9 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 // migrate brings the data base to this release's version and ends the waiting.
 func (i *Instance) migrate(ctx context.Context) error {
 	began := i.clock.Now()
+	if err := i.checkLost(ctx); err != nil {
+		return err
+	}
 	schema, err := db.Migrate(ctx, i.DB)
 	if err != nil {
 		return err

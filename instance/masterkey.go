@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"kartei/access"
 	"kartei/db"
@@ -61,6 +62,24 @@ func (i *Instance) checkMasterKey(ctx context.Context) error {
 	}
 	return fmt.Errorf("%w %s. Name the file that its servers use with --master-key-file, or copy it there: every replica needs the same one. "+
 		"If that key is lost for good, run 'kartei master-key forget' once: the next server to start decides on the key, and clients that are in the midst of paging begin again. Nothing else is lost", err, found)
+}
+
+// checkLost warns where the data folder has a master key from before and a data
+// base file that is new: what this instance served may have been deleted. Where
+// the key's file was named, or the data base is PostgreSQL, somebody may just
+// have provided a key for a first start, or another replica have made it.
+func (i *Instance) checkLost(ctx context.Context) error {
+	path, isFile := strings.CutPrefix(i.config.Store.Database(), "sqlite:")
+	if !isFile || i.MasterKeyCreated || i.config.Server.MasterKeyFile != "" {
+		return nil
+	}
+	err := begun(ctx, i.DB)
+	if !errors.Is(err, ErrNoData) {
+		return err
+	}
+	i.logger.Warn("the master key was there before, but the database is new and empty: if this instance has served before, its database was deleted or is elsewhere; stop the server, then put the file back or restore a backup",
+		"database", path)
+	return nil
 }
 
 // forgetMasterKey lets the next server that starts bring any master key.

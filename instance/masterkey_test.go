@@ -1,8 +1,10 @@
 package instance
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +66,28 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 			t.Errorf("with the key that was given up: %v", err)
 		}
 	})
+}
+
+// A start that finds a master key and no data base says that one is missing. The
+// first start does not, nor one that finds its data base.
+func TestALostDatabaseIsTold(t *testing.T) {
+	c := configOf(t.TempDir())
+	for _, step := range []struct {
+		name string
+		lost bool
+	}{{"first", false}, {"again", false}, {"lost", true}, {"after it", false}} {
+		if step.lost {
+			if err := os.Remove(filepath.Join(string(c.Store.DataDir), "kartei.db")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var log bytes.Buffer
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		end(t, begin(t, c))
+		if strings.Contains(log.String(), "the database is new and empty") != step.lost {
+			t.Errorf("%s: the log says\n%s", step.name, log.String())
+		}
+	}
 }
 
 // Of five that come at once to a new data base with keys of their own, one stays.
