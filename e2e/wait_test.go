@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,22 +87,6 @@ func TestServeWaitsForPostgres(t *testing.T) {
 			return func() { restart(t, own) }
 		}},
 		{"out of connections", "too many clients", func(t *testing.T) func() { return takeConnections(t, own.URL()) }},
-		{"read-only", "read-only", func(t *testing.T) func() {
-			set := func(statement string) {
-				conn, err := pgx.Connect(t.Context(), own.URL())
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer conn.Close(t.Context())
-				for _, s := range []string{"set default_transaction_read_only = off", statement} {
-					if _, err := conn.Exec(t.Context(), s); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			set("alter database postgres set default_transaction_read_only = on")
-			return func() { set("alter database postgres reset default_transaction_read_only") }
-		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			back := c.away(t)
@@ -125,6 +110,47 @@ func TestServeWaitsForPostgres(t *testing.T) {
 			t.Errorf("it said\n%s", s.server.Log())
 		}
 	})
+}
+
+// TestServeOnReadOnlyPostgres starts a server whose PostgreSQL may only be read,
+// as a managed one whose disk is nearly full. It serves what can be read, and
+// writes as soon as they are taken again.
+func TestServeOnReadOnlyPostgres(t *testing.T) {
+	own := dbtest.OwnServer(t, "shared_buffers=16MB")
+	store := []string{"--data-dir", t.TempDir(), "--database-url", own.URL()}
+	h := newHouse(t, 1, own.URL(), store...)
+	l := &ledger{house: h, t: t, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(5, 5)), acknowledged: map[string]string{}}
+	if !l.post() {
+		t.Fatal("refused before")
+	}
+	h.close()
+	set := func(words string) {
+		t.Helper()
+		conn, err := pgx.Connect(t.Context(), own.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(t.Context())
+		for _, s := range []string{"set default_transaction_read_only = off", "alter database postgres " + words} {
+			if _, err := conn.Exec(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	set("set default_transaction_read_only = on")
+	h.open()
+	for range 3 {
+		if l.post() {
+			t.Error("a creation was acknowledged")
+		}
+	}
+	l.verify()
+	set("reset default_transaction_read_only")
+	if !l.post() {
+		t.Error("refused afterwards")
+	}
+	l.verify()
+	h.close()
 }
 
 // TestServeDoesNotWaitForWhatIsWrong starts servers whose configuration has to

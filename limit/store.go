@@ -81,12 +81,19 @@ func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64,
 }
 
 // Start makes the limiter ready to count: on PostgreSQL the other replicas can
-// see this one afterwards.
+// see this one afterwards. Where the data base takes no writes for now, Run does
+// that once it does; until then calls are charged as by a replica that is out of
+// touch.
 func (l *Ledger) Start(ctx context.Context) error {
 	if l.member == nil {
 		return nil
 	}
-	return l.member.renew(ctx)
+	err := l.member.renew(ctx)
+	if errors.Is(err, db.ErrRefused) {
+		l.member.beat.Store(-lapse.Microseconds())
+		return nil
+	}
+	return err
 }
 
 // Run saves accounts, or tells the other replicas, until ctx ends, then saves
