@@ -10,13 +10,18 @@ import (
 // are one the beginning of another, one holds a zero byte.
 func places(records int) (list []place) {
 	r := rand.New(rand.NewPCG(1, 2))
-	words := []string{"", "a", "a\x00", "ab", "anna", "anna-lena", "annabell", "annabella", "berg", "bergmann", "bergmanns", "@anna@kanzlei.example", "ü", "übersee", "\xff\xff\xff\xff\xff\xff\xff\xff"}
+	words := []string{"a", "a\x00", "ab", "anna", "anna-lena", "annabell", "annabella", "berg", "bergmann", "bergmanns", "@anna@kanzlei.example", "ü", "übersee", "abschlusspruefer", "abschlusspruefe", "abschlusspruef", "abschlusspruef\x00", "abschlussprue", "\xff\xff\xff\xff\xff\xff\xff\xff"}
 	for i := range records {
+		seen := map[string]bool{}
 		for range 15 {
 			word := words[r.IntN(len(words))]
 			if r.IntN(3) > 0 {
 				word = string(rune('a'+r.IntN(26))) + string(rune('a'+r.IntN(26))) + word
 			}
+			if seen[word] {
+				continue
+			}
+			seen[word] = true
 			p := place{everyone, Rank(r.IntN(ranks)), entry{word, -int64(i)}}
 			if r.IntN(10) == 0 {
 				p.audience = []string{admins, "usr_a", "usr_b"}[r.IntN(3)]

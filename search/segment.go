@@ -165,23 +165,22 @@ func (s segments) newest(after int64) (until int64, list []place, err error) {
 	return until, inOrder(list), rows.Err()
 }
 
-// inOrder returns places in their order. It compares numbers made of their
-// beginnings, and whole places only where these are alike.
+// inOrder returns places in their order; of those with the same word and the
+// same audience a later one must stand before an earlier one. It compares numbers
+// made of their beginnings, and whole places only where these do not tell.
 func inOrder(list []place) []place {
-	type beginning struct {
-		number uint64
-		at     int
-	}
 	order := make([]beginning, len(list))
 	for i := range list {
-		order[i] = beginning{list[i].beginning(), i}
+		order[i] = list[i].beginning(i)
 	}
 	slices.SortFunc(order, func(a, b beginning) int {
 		switch {
-		case a.number < b.number:
+		case a.front < b.front || a.front == b.front && a.rest < b.rest:
 			return -1
-		case a.number > b.number:
+		case a.front != b.front || a.rest != b.rest:
 			return 1
+		case a.rest&0xff < longWord:
+			return int(b.at) - int(a.at)
 		}
 		return list[a.at].compare(list[b.at])
 	})
@@ -192,16 +191,26 @@ func inOrder(list []place) []place {
 	return sorted
 }
 
-// beginning returns a number that is not greater than that of any greater
-// place: of those for everyone the rank and seven bytes of the word, behind
-// which come those of all other audiences.
-func (p *place) beginning() uint64 {
+// beginning is where a place stands among others as numbers: front is made of
+// its rank and seven bytes of its word, rest of the next seven and of how long
+// it is, up to longWord. Places that are for less than everyone come behind the
+// others, all with the same numbers.
+type beginning struct {
+	front, rest uint64
+	at          int32
+}
+
+// longWord is the length of words that a beginning does not hold whole.
+const longWord = 15
+
+func (p *place) beginning(at int) beginning {
 	if p.audience != everyone {
-		return math.MaxUint64
+		return beginning{math.MaxUint64, longWord, int32(at)}
 	}
-	var word [8]byte
-	copy(word[1:], p.word)
-	return uint64(p.rank)<<56 | binary.BigEndian.Uint64(word[:])
+	var b [16]byte
+	b[0], b[15] = byte(p.rank), byte(min(len(p.word), longWord))
+	copy(b[1:15], p.word)
+	return beginning{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), int32(at)}
 }
 
 // merge moves at most about so many postings. Lower levels come first: their
