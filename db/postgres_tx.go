@@ -461,7 +461,10 @@ func (r *pgRows) Scan(dest ...any) error {
 		r.dest = append(append(r.dest[:0], &r.number), dest...)
 		dest = r.dest
 	}
-	err := r.rows.Scan(dest...)
+	var err error
+	if !scanPlain(r.rows.FieldDescriptions(), r.rows.RawValues(), dest) {
+		err = r.rows.Scan(dest...)
+	}
 	switch {
 	case err != nil:
 		r.err = fmt.Errorf("db: %w", err)
