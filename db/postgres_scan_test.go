@@ -14,7 +14,7 @@ import (
 func TestScanPlain(t *testing.T) {
 	types := pgtype.NewMap()
 	field := func(oid uint32, format int16, value any) (pgconn.FieldDescription, []byte) {
-		b, err := types.Encode(oid, format, value, nil)
+		b, err := types.Encode(oid, format, value, []byte{})
 		if err != nil {
 			t.Fatal(err)
 		}
