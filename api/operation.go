@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kartei/app"
+	"kartei/fault"
 )
 
 // Operation is one row of the table: everything that the product knows about
@@ -103,6 +104,8 @@ type handler struct {
 	// Input and Output are the function's types.
 	Input, Output reflect.Type
 	call          func(ctx context.Context, c *app.Call, in any) (any, error)
+	// faults are the codes that the function raises of its own.
+	faults []fault.Code
 	// status is the HTTP status of success.
 	status int
 	// bind makes the input from path, query and body; prepared once a row.
@@ -117,12 +120,16 @@ type handler struct {
 // they are enforced from the frozen OpenAPI document, not from the tags.
 //
 // The output decides the status: app.Located 201, app.Nothing 204, else 200.
-func do[I, O any](f func(context.Context, *app.Call, I) (O, error)) handler {
+//
+// faults are the codes that the function answers with beyond those that every
+// operation of its form has; the document names them.
+func do[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fault.Code) handler {
 	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
 	return handler{
 		Input:  in,
 		Output: out,
 		bind:   bindingFor(in),
+		faults: faults,
 		status: statusOf(out),
 		call: func(ctx context.Context, c *app.Call, v any) (any, error) {
 			return f(ctx, c, *v.(*I))
@@ -146,6 +153,9 @@ func (h handler) Takes(parameter string) bool {
 	_, takes := h.bind.query[parameter]
 	return takes
 }
+
+// Faults returns the codes that the operation has of its own.
+func (h handler) Faults() []fault.Code { return h.faults }
 
 // Status returns the HTTP status of success.
 func (h handler) Status() int { return h.status }

@@ -5,6 +5,7 @@ import (
 	"kartei/company"
 	"kartei/contact"
 	"kartei/event"
+	"kartei/fault"
 	"kartei/task"
 )
 
@@ -18,7 +19,7 @@ var Operations = []Operation{
 		"Eigene Zugangsdaten anzeigen", "Sagt, wer mit diesen Zugangsdaten anfragt: Person oder Dienstkonto, Organisation, Schlüssel, wirksame Rechte und die Version der API."},
 	{"GET", "/rate_limit", "rateLimit.get", stable, "", 1, inBatch, "", do(rateLimitGet),
 		"Stand der Limits anzeigen", "Nennt für jede geltende Regel Kontingent, Rest und die Zeit, bis es wieder voll ist. Solange metered false ist, wird nichts gezählt."},
-	{"GET", "/openapi.json", "openapi.get", stable, "", 1, notBatch, "", do(openapiGet),
+	{"GET", "/openapi.json", "openapi.get", stable, "", 1, notBatch, "", do(openapiGet, fault.NotFound),
 		"OpenAPI-Beschreibung abrufen", "Liefert die eingefrorene OpenAPI-3.1-Beschreibung einer Version, Byte für Byte unverändert; ohne version die der Anfrage."},
 
 	{"GET", "/contacts", "contacts.list", stable, "contacts:read", 2, inBatch, "", do(contact.List),

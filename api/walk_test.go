@@ -37,9 +37,6 @@ var unbuilt = strings.Fields(`
 	webhookEndpoints.test webhookEndpoints.rotateSecret webhookEndpoints.deliveries`)
 
 func TestTable(t *testing.T) {
-	if len(api.Operations) != 42 {
-		t.Errorf("%d rows, the contract has 42", len(api.Operations))
-	}
 	var missing []string
 	ids, places := map[string]bool{}, map[string]bool{}
 	for op := range rows() {

@@ -26,7 +26,6 @@ var later = map[fault.Code]string{
 	fault.BatchFamilyNotAllowed:  "batches come later",
 	fault.WebhookURLInvalid:      "webhooks come later",
 	fault.WebhookEndpointLimit:   "webhooks come later",
-	fault.QuotaExhausted:         "the quotas of a day and an hour come later",
 	fault.Upstream:               "no operation depends on another service yet",
 	fault.Internal:               "it is a defect wherever it shows",
 }
@@ -35,6 +34,7 @@ var later = map[fault.Code]string{
 var elsewhere = map[fault.Code]string{
 	fault.InstancePending: "TestPending",
 	fault.Overloaded:      "TestOverloaded",
+	fault.QuotaExhausted:  "TestQuotaOverAKill",
 }
 
 // TestEveryProblem provokes each problem code as a client would, and opens the

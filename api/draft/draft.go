@@ -324,9 +324,10 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 		add(fault.CursorMismatch)
 	}
 	add(fault.Unauthenticated, fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled)
-	if op.Named() || op.ID == "openapi.get" {
+	if op.Named() {
 		add(fault.NotFound)
 	}
+	add(op.Run.Faults()...)
 	if preview {
 		add(fault.OperationNotInVersion)
 	}

@@ -4,10 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"kartei/api/openapi"
+	"kartei/docs"
+	"kartei/fault"
 )
 
 // kartei carries out a command line in this process.
@@ -50,6 +56,40 @@ func TestWrongCommandLines(t *testing.T) {
 		if strings.Contains(errs, "geheim") {
 			t.Errorf("%v tells a secret: %s", c.args, errs)
 		}
+	}
+}
+
+// TestCommandsThatAreNamed looks for each command that a page names.
+func TestCommandsThatAreNamed(t *testing.T) {
+	pages := map[string]string{"guide.md": string(docs.Guide)}
+	for _, code := range fault.Codes() {
+		pages[string(code)] = fmt.Sprintf("%+v", code.Entry())
+	}
+	for _, version := range openapi.Versions() {
+		document, _ := openapi.Document(version)
+		pages[version] = string(document)
+	}
+	for _, name := range []string{"README.md", "docs/operating.md", "docs/citus.md"} {
+		b, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[name] = string(b)
+	}
+	named := 0
+	command := regexp.MustCompile("(?m)(?:^ *|[$`/] *)kartei ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
+	for page, text := range pages {
+		for _, words := range command.FindAllStringSubmatch(text, -1) {
+			named++
+			if status, _, _ := kartei(nil, words[1], "--help"); status != 0 {
+				t.Errorf("%s names kartei %s, which is no command", page, words[1])
+			} else if status, _, _ := kartei(nil, words[1], words[2], "--help"); words[2] != "" && status != 0 {
+				t.Errorf("%s names kartei %s %s, which is no command", page, words[1], words[2])
+			}
+		}
+	}
+	if named < 50 {
+		t.Errorf("%d commands are named", named)
 	}
 }
 

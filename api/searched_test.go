@@ -1,0 +1,120 @@
+package api_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/api"
+	"kartei/company"
+	"kartei/contact"
+	"kartei/docs"
+	"kartei/search"
+	"kartei/task"
+)
+
+// searched are the words for what q searches, German and English, by member.
+var searched = map[string][2]string{
+	"firstName": {"Namen", "names"}, "lastName": {"Namen", "names"}, "name": {"Name", "name"}, "email": {"E-Mail-Adresse", "email address"},
+	"mobile": {"Telefonnummern", "telephone numbers"}, "phone": {"Telefon", "telephone number"}, "jobTitle": {"Funktion", "job title"},
+	"title": {"Titel", "title"}, "address.postalCode": {"Postleitzahl", "postal code"}, "address.city": {"Ort", "place"},
+	"tags": {"Schlagwörtern", "tags"}, "externalId": {"externalId", "externalId"}, "note": {"Notiz", "note"}, "legalForm": {"Rechtsform", "legal form"},
+	"website": {"Website", "website"}, "vatId": {"Umsatzsteuer-", "tax"}, "registerNumber": {"Registernummer", "register numbers"},
+	"description": {"Beschreibung", "description"},
+}
+
+// TestWhatIsSearched holds what the descriptions of the lists and the guide
+// say of q to what the families index.
+func TestWhatIsSearched(t *testing.T) {
+	file, err := os.ReadFile("../web/english.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var english map[string]string
+	if err := json.Unmarshal(file, &english); err != nil {
+		t.Fatal(err)
+	}
+	guide := strings.ReplaceAll(strings.Join(strings.Fields(string(docs.Guide)), " "), "`", "")
+	and := regexp.MustCompile(", | und | and ")
+	for id, fields := range map[string]func() (any, func() *search.Document){
+		"contacts.list":  func() (any, func() *search.Document) { f := new(contact.Fields); return f, f.Words },
+		"companies.list": func() (any, func() *search.Document) { f := new(company.Fields); return f, f.Words },
+		"tasks.list":     func() (any, func() *search.Document) { f := new(task.Fields); return f, f.Words },
+	} {
+		i := slices.IndexFunc(api.Operations, func(op api.Operation) bool { return op.ID == id })
+		_, german, _ := strings.Cut(strings.TrimSuffix(api.Operations[i].Description, "."), "mit q sucht er in ")
+		_, said, _ := strings.Cut(strings.TrimSuffix(english[api.Operations[i].Description], "."), "with q it searches ")
+		if german == "" || said == "" {
+			t.Errorf("%s does not say what q searches: %q, %q", id, german, said)
+		}
+		if !strings.Contains(guide, said) {
+			t.Errorf("the guide does not say of %s that q searches %s", id, said)
+		}
+		var words [2]map[string]bool
+		words[0], words[1] = map[string]bool{}, map[string]bool{}
+		for member := range indexed(fields) {
+			if member == "phone" && id == "contacts.list" {
+				member = "mobile" // told together
+			}
+			w, known := searched[member]
+			if !known {
+				t.Errorf("%s: q searches %s; the words for it belong into this test", id, member)
+			}
+			words[0][w[0]], words[1][w[1]] = true, true
+		}
+		for i, text := range []string{german, said} {
+			if is, want := slices.Sorted(slices.Values(and.Split(text, -1))), slices.Sorted(maps.Keys(words[i])); !slices.Equal(is, want) {
+				t.Errorf("%s says that q searches\n%q, and it searches\n%q", id, is, want)
+			}
+		}
+	}
+}
+
+// indexed returns the members of a family that give words to search for.
+func indexed(fields func() (any, func() *search.Document)) map[string]bool {
+	found := map[string]bool{}
+	var try func(path []int, name string, typ reflect.Type)
+	try = func(path []int, name string, typ reflect.Type) {
+		if typ.Kind() == reflect.Pointer {
+			typ = typ.Elem()
+		}
+		if typ.Kind() == reflect.Struct {
+			for i := range typ.NumField() {
+				f := typ.Field(i)
+				member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+				try(append(slices.Clone(path), i), strings.Trim(name+"."+member, "."), f.Type)
+			}
+			return
+		}
+		for _, value := range []string{"02215550100", "https://wort.example"} {
+			f, words := fields()
+			v := reflect.ValueOf(f).Elem()
+			for _, i := range path {
+				if v.Kind() == reflect.Pointer {
+					v.Set(reflect.New(v.Type().Elem()))
+					v = v.Elem()
+				}
+				v = v.Field(i)
+			}
+			switch v.Interface().(type) {
+			case string:
+				v.SetString(value)
+			case *string:
+				v.Set(reflect.ValueOf(&value))
+			case []string:
+				v.Set(reflect.ValueOf([]string{value}))
+			}
+			if !words().Same(new(search.Document)) {
+				found[name] = true
+			}
+		}
+	}
+	f, _ := fields()
+	try(nil, "", reflect.TypeOf(f))
+	return found
+}
