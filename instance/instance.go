@@ -148,7 +148,7 @@ func (i *Instance) listen(context.Context) error {
 	s := &i.config.Server
 	i.readiness.Add("migrations", func(context.Context) error {
 		if !i.migrated.Load() {
-			return errors.New("the database is being migrated")
+			return errors.New("the database has not been migrated yet")
 		}
 		return nil
 	})
