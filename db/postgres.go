@@ -210,7 +210,7 @@ func (d *pgDB) Writes() *Writes { return d.writes }
 func whyRefused(err error) string {
 	var server *pgconn.PgError
 	if !errors.As(err, &server) {
-		return "the database server does not answer: " + err.Error()
+		return "the database server does not answer: " + inPlain(err)
 	}
 	switch server.Code {
 	case "53100":

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -69,15 +70,35 @@ func (w *fileWatch) look() error {
 // check fails where a name leads to another file than the one that is open.
 func (w *fileWatch) check() error {
 	for name, opened := range w.files {
-		there, err := os.Stat(name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return wrap(ErrRefused, fmt.Errorf("%s was deleted while it was open: what is written would be lost. Stop the server and restore a backup", name))
-		case err == nil && !os.SameFile(opened, there):
-			return wrap(ErrRefused, fmt.Errorf("%s was replaced while it was open: what is written would be lost. Stop the server before its database is replaced, with kartei restore", name))
+		switch changed(name, opened) {
+		case deleted:
+			return wrap(ErrRefused, fmt.Errorf("%s was deleted while it was open: what is written would be lost. Put it back, or stop the server and restore a backup", name))
+		case replaced:
+			return wrap(ErrRefused, fmt.Errorf("%s was replaced while it was open: what is written would be lost. Put it back, or stop the server and restore a backup", name))
 		}
 	}
 	return nil
+}
+
+// What changed finds.
+type change int
+
+const (
+	unchanged change = iota // as far as can be seen
+	deleted
+	replaced
+)
+
+// changed tells what became of the file that was opened under a name.
+func changed(name string, opened fs.FileInfo) change {
+	there, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return deleted
+	case err == nil && !os.SameFile(opened, there):
+		return replaced
+	}
+	return unchanged
 }
 
 // checkLock takes the lock anew where its file was deleted, which lets a second
@@ -85,15 +106,14 @@ func (w *fileWatch) check() error {
 func (w *fileWatch) checkLock() error {
 	held, err := w.lock.file.Stat()
 	if err != nil {
-		return nil // nothing can be said of it
+		return wrap(ErrRefused, err)
 	}
-	there, err := os.Stat(w.path + ".lock")
-	if err == nil && os.SameFile(held, there) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if changed(w.path+".lock", held) == unchanged {
 		return nil
 	}
 	lock, err := lockFile(w.path)
 	if err != nil {
-		return wrap(ErrRefused, fmt.Errorf("the lock file was deleted while the server ran: %w", err))
+		return wrap(ErrRefused, fmt.Errorf("the lock file was deleted while the server ran: %s", strings.TrimPrefix(err.Error(), "db: ")))
 	}
 	w.lock.release()
 	w.lock = lock
@@ -122,5 +142,5 @@ func (d *liteDB) whyRefused(err error) string {
 	case errors.As(err, &lite):
 		return fmt.Sprintf("%s or its log beside it cannot be written: %v", d.path, lite)
 	}
-	return err.Error()
+	return inPlain(err)
 }

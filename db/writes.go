@@ -3,6 +3,7 @@ package db
 import (
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +60,15 @@ func (w *Writes) Refused() error {
 		return nil
 	}
 	return errors.New(w.reason(err))
+}
+
+// inPlain leaves out what callers ask an error for.
+func inPlain(err error) string {
+	text := err.Error()
+	for _, kind := range []error{ErrRefused, ErrUnavailable} {
+		text = strings.TrimPrefix(text, kind.Error()+": ")
+	}
+	return text
 }
 
 // Total returns how many writes were refused since the start, each call counted once.

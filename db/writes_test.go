@@ -36,6 +36,9 @@ func refused(t *testing.T, d db.DB, words ...string) {
 		t.Error("writes are not refused")
 		return
 	}
+	if strings.Contains(err.Error(), "db: ") {
+		t.Errorf("the operator is told %q", err)
+	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("refused because %q, which does not say %q", err, w)
