@@ -54,6 +54,7 @@ type region struct {
 	base     uintptr
 	size     int64
 	reserved int64
+	most     int64 // what it can grow to; size where there was no room for more
 }
 
 type fileKey struct{ device, inode uint64 }
@@ -157,7 +158,7 @@ func (c *Conn) read(tls *libc.TLS, file, to uintptr, size int32, offset int64) i
 // with so many bytes behind it.
 func (m *mappedFile) at(file uintptr, offset, size, behind int64) uintptr {
 	r, end := m.now.Load(), offset+size
-	if end > r.size && end <= mostMapped {
+	if end > r.size && end <= r.most {
 		r = m.grow(descriptor(file), end)
 	}
 	if end+behind > r.size {
@@ -178,7 +179,7 @@ func openMapped(file uintptr) (*mappedFile, error) {
 	m := mappedFiles.open[key]
 	if m == nil {
 		m = &mappedFile{key: key}
-		m.now.Store(&region{})
+		m.now.Store(&region{most: mostMapped})
 		mappedFiles.open[key] = m
 	}
 	m.users++
@@ -207,16 +208,19 @@ func (m *mappedFile) grow(file int, end int64) *region {
 	if r.size >= end || unix.Fstat(file, &stat) != nil || stat.Size < end {
 		return r
 	}
-	next := &region{r.base, min(stat.Size, mostMapped), r.reserved}
+	next := *r
+	next.size = min(stat.Size, mostMapped)
 	if next.size > next.reserved {
 		next.reserved = min(next.size+max(next.size/4, reserve), mostMapped)
 		all, err := unix.Mmap(file, 0, int(next.reserved), unix.PROT_READ, unix.MAP_SHARED)
 		if err != nil {
-			return r
+			next = *r
+			next.most = next.size
+		} else {
+			m.regions = append(m.regions, all)
+			next.base = uintptr(unsafe.Pointer(&all[0]))
 		}
-		m.regions = append(m.regions, all)
-		next.base = uintptr(unsafe.Pointer(&all[0]))
 	}
-	m.now.Store(next)
-	return next
+	m.now.Store(&next)
+	return &next
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -150,7 +151,7 @@ func TestTheMappingMoves(t *testing.T) {
 	}
 	m := reader.mapping.file
 	m.mu.Lock()
-	m.now.Store(&region{}) // as if it were full
+	m.now.Store(&region{most: mostMapped}) // as if it were full
 	m.mu.Unlock()
 	if got, err := writer.Value("select substr(v, 99999) from t where id = 2"); got != "xx" || err != nil {
 		t.Fatal(got, err)
@@ -166,5 +167,19 @@ func TestTheMappingMoves(t *testing.T) {
 	}
 	if more, err := rows.Step(); more || err != nil {
 		t.Error(more, err)
+	}
+}
+
+// Where there is no room to map a file it is read, and no more is tried.
+func TestNoRoomToMap(t *testing.T) {
+	folder, err := os.Open(t.TempDir()) // which cannot be mapped
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	m := &mappedFile{}
+	m.now.Store(&region{most: mostMapped})
+	if r := m.grow(int(folder.Fd()), 1); r.size != 0 || r.most != 0 || m.now.Load() != r {
+		t.Errorf("got %+v", *r)
 	}
 }
