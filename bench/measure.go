@@ -257,6 +257,11 @@ func (b *bench) round(ctx context.Context, n int) error {
 	return nil
 }
 
+// exiting is what pgbench's connections get to end before the processor time of
+// their server is taken: one that ends meanwhile would be counted as the next
+// series'.
+const exiting = 300 * time.Millisecond
+
 func (b *bench) measure(s series, n int) (r result, err error) {
 	if b.profile != "" && s.of.place != nil {
 		file := fmt.Sprintf("%s-%d.pprof", strings.NewReplacer(", ", "-", " ", "-").Replace(s.name), n+1)
@@ -267,6 +272,7 @@ func (b *bench) measure(s series, n int) (r result, err error) {
 	}
 	server, database := used(s.of.pid), time.Duration(0)
 	if s.of.database != 0 {
+		time.Sleep(exiting)
 		database = usedWithChildren(s.of.database)
 	}
 	r, err = s.run()
