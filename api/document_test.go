@@ -68,103 +68,116 @@ func frozen(t *testing.T, version string) (*rules, *jsonschema.Compiler) {
 	return r, compiler
 }
 
+// eachDocument runs f on the document of each version.
+func eachDocument(t *testing.T, f func(t *testing.T, r *rules, compiler *jsonschema.Compiler)) {
+	for _, version := range openapi.Versions() {
+		t.Run(version, func(t *testing.T) {
+			r, compiler := frozen(t, version)
+			f(t, r, compiler)
+		})
+	}
+}
+
 // TestRowsInDocument finds every built row in the document, in its place.
 func TestRowsInDocument(t *testing.T) {
-	r, _ := frozen(t, "2026-11-01")
-	var built int
-	for i := range Operations {
-		op := &Operations[i]
-		item := r.object(r.object(r.document["paths"])[op.Path])
-		o := r.object(item[strings.ToLower(op.Method)])
-		if !op.Built() {
-			if len(o) > 0 {
-				t.Errorf("%s is not built but described", op.ID)
+	eachDocument(t, func(t *testing.T, r *rules, _ *jsonschema.Compiler) {
+		var built int
+		for i := range Operations {
+			op := &Operations[i]
+			item := r.object(r.object(r.document["paths"])[op.Path])
+			o := r.object(item[strings.ToLower(op.Method)])
+			if !op.Built() {
+				if len(o) > 0 {
+					t.Errorf("%s is not built but described", op.ID)
+				}
+				continue
 			}
-			continue
-		}
-		built++
-		if o["operationId"] != op.ID || o["summary"] != op.Summary || !strings.HasPrefix(fmt.Sprint(o["description"]), op.Description+"\n\n") ||
-			fmt.Sprint(o["x-kartei-cost"]) != fmt.Sprint(op.Cost) || fmt.Sprint(o["tags"]) != "["+op.Tag()+"]" {
-			t.Errorf("%s is described as %v", op.ID, o["operationId"])
-		}
-		responses := r.object(o["responses"])
-		for _, status := range []string{"400", "401", "403", "410", "429", "500", "503", fmt.Sprint(op.Run.Status())} {
-			if responses[status] == nil {
-				t.Errorf("%s does not have %s", op.ID, status)
+			built++
+			if o["operationId"] != op.ID || o["summary"] != op.Summary || !strings.HasPrefix(fmt.Sprint(o["description"]), op.Description+"\n\n") ||
+				fmt.Sprint(o["x-kartei-cost"]) != fmt.Sprint(op.Cost) || fmt.Sprint(o["tags"]) != "["+op.Tag()+"]" {
+				t.Errorf("%s is described as %v", op.ID, o["operationId"])
+			}
+			responses := r.object(o["responses"])
+			for _, status := range []string{"400", "401", "403", "410", "429", "500", "503", fmt.Sprint(op.Run.Status())} {
+				if responses[status] == nil {
+					t.Errorf("%s does not have %s", op.ID, status)
+				}
+			}
+			for _, status := range []string{"404", "409", "422"} {
+				if (op.Named() || op.HasBody()) && responses[status] == nil {
+					t.Errorf("%s does not have %s", op.ID, status)
+				}
+			}
+			if item["head"] != nil {
+				t.Errorf("%s declares HEAD", op.Path)
 			}
 		}
-		for _, status := range []string{"404", "409", "422"} {
-			if (op.Named() || op.HasBody()) && responses[status] == nil {
-				t.Errorf("%s does not have %s", op.ID, status)
-			}
+		if built != len(r.operations) {
+			t.Errorf("the document has %d operations, the table %d", len(r.operations), built)
 		}
-		if item["head"] != nil {
-			t.Errorf("%s declares HEAD", op.Path)
-		}
-	}
-	if built != len(r.operations) {
-		t.Errorf("the document has %d operations, the table %d", len(r.operations), built)
-	}
+	})
 }
 
 // TestExamples validates every example of the document against its schema.
 func TestExamples(t *testing.T) {
-	r, compiler := frozen(t, "2026-11-01")
-	checked := 0
-	check := func(place string, example any) {
-		schema, err := compiler.Compile(documentURL + "#" + strings.NewReplacer("{", "%7B", "}", "%7D", "+", "%2B").Replace(place))
-		if err != nil {
-			t.Fatalf("%s: %v", place, err)
-		}
-		if err := schema.Validate(example); err != nil {
-			t.Errorf("%s: %v", place, err)
-		}
-		checked++
-	}
-	walk(r.document, "", func(place string, o map[string]any) {
-		if schema := o["schema"]; schema != nil { // media type, parameter or header
-			if example, has := o["example"]; has {
-				check(place+"/schema", example)
+	eachDocument(t, func(t *testing.T, r *rules, compiler *jsonschema.Compiler) {
+		checked := 0
+		check := func(place string, example any) {
+			schema, err := compiler.Compile(documentURL + "#" + strings.NewReplacer("{", "%7B", "}", "%7D", "+", "%2B").Replace(place))
+			if err != nil {
+				t.Fatalf("%s: %v", place, err)
 			}
-			for _, e := range r.object(o["examples"]) {
-				check(place+"/schema", r.object(e)["value"])
+			if err := schema.Validate(example); err != nil {
+				t.Errorf("%s: %v", place, err)
 			}
+			checked++
 		}
-		if examples, is := o["examples"].([]any); is && (o["type"] != nil || o["$ref"] != nil) {
-			for _, e := range examples {
-				check(place, e)
+		walk(r.document, "", func(place string, o map[string]any) {
+			if schema := o["schema"]; schema != nil { // media type, parameter or header
+				if example, has := o["example"]; has {
+					check(place+"/schema", example)
+				}
+				for _, e := range r.object(o["examples"]) {
+					check(place+"/schema", r.object(e)["value"])
+				}
 			}
+			if examples, is := o["examples"].([]any); is && (o["type"] != nil || o["$ref"] != nil) {
+				for _, e := range examples {
+					check(place, e)
+				}
+			}
+		})
+		if checked < 200 {
+			t.Errorf("only %d examples were found", checked)
 		}
 	})
-	if checked < 200 {
-		t.Errorf("only %d examples were found", checked)
-	}
 }
 
 // TestBodyExamples sends every example of a body through the rules.
 func TestBodyExamples(t *testing.T) {
-	r, _ := frozen(t, "2026-11-01")
-	for i := range Operations {
-		op := &Operations[i]
-		if !op.Built() || !op.HasBody() {
-			continue
-		}
-		o := r.object(r.object(r.object(r.document["paths"])[op.Path])[strings.ToLower(op.Method)])
-		content := r.object(r.object(o["requestBody"])["content"])
-		if _, patch := content["application/merge-patch+json"]; patch != (op.Method == "PATCH") {
-			t.Errorf("%s takes %v", op.ID, slices.Sorted(maps.Keys(content)))
-		}
-		for _, e := range r.object(r.object(content[jsonMediaType])["examples"]) {
-			raw, err := json.Marshal(r.object(e)["value"])
-			if err != nil {
-				t.Fatal(err)
+	eachDocument(t, func(t *testing.T, r *rules, _ *jsonschema.Compiler) {
+		for i := range Operations {
+			op := &Operations[i]
+			if !op.Built() || !op.HasBody() {
+				continue
 			}
-			target := op.Run.bind.fill("", nil).Elem().Field(op.Run.bind.body).Addr().Interface()
-			if err := r.body(op.ID, raw, target); err != nil {
-				t.Errorf("%s: %v: %s", op.ID, fault.From(err).Fields, raw)
+			o := r.object(r.object(r.object(r.document["paths"])[op.Path])[strings.ToLower(op.Method)])
+			content := r.object(r.object(o["requestBody"])["content"])
+			if _, patch := content["application/merge-patch+json"]; patch != (op.Method == "PATCH") {
+				t.Errorf("%s takes %v", op.ID, slices.Sorted(maps.Keys(content)))
+			}
+			for _, e := range r.object(r.object(content[jsonMediaType])["examples"]) {
+				raw, err := json.Marshal(r.object(e)["value"])
+				if err != nil {
+					t.Fatal(err)
+				}
+				target := op.Run.bind.fill("", nil).Elem().Field(op.Run.bind.body).Addr().Interface()
+				if err := r.body(op.ID, raw, target); err != nil {
+					t.Errorf("%s: %v: %s", op.ID, fault.From(err).Fields, raw)
+				}
 			}
 		}
-	}
+	})
 }
 
 // walk visits every object of a JSON tree.
@@ -187,85 +200,88 @@ func walk(v any, place string, visit func(place string, o map[string]any)) {
 // TestClosedAndOpen: what a client sends is closed, so that typing errors are
 // found; what it gets is open, so that a version can grow.
 func TestClosedAndOpen(t *testing.T) {
-	r, _ := frozen(t, "2026-11-01")
-	inputs := map[string]bool{}
-	for path, item := range r.object(r.document["paths"]) {
-		for method, o := range r.object(item) {
-			body := r.object(o)["requestBody"]
-			walk(body, path+" "+method, func(_ string, v map[string]any) {
-				if ref, is := v["$ref"].(string); is {
-					inputs[ref[strings.LastIndexByte(ref, '/')+1:]] = true
-				}
-			})
+	eachDocument(t, func(t *testing.T, r *rules, _ *jsonschema.Compiler) {
+		inputs := map[string]bool{}
+		for path, item := range r.object(r.document["paths"]) {
+			for method, o := range r.object(item) {
+				body := r.object(o)["requestBody"]
+				walk(body, path+" "+method, func(_ string, v map[string]any) {
+					if ref, is := v["$ref"].(string); is {
+						inputs[ref[strings.LastIndexByte(ref, '/')+1:]] = true
+					}
+				})
+			}
 		}
-	}
-	schemas := r.object(r.object(r.document["components"])["schemas"])
-	for range 3 { // inputs of inputs
-		for name := range maps.Clone(inputs) {
-			walk(schemas[name], "", func(_ string, v map[string]any) {
-				if ref, is := v["$ref"].(string); is {
-					inputs[ref[strings.LastIndexByte(ref, '/')+1:]] = true
-				}
-			})
+		schemas := r.object(r.object(r.document["components"])["schemas"])
+		for range 3 { // inputs of inputs
+			for name := range maps.Clone(inputs) {
+				walk(schemas[name], "", func(_ string, v map[string]any) {
+					if ref, is := v["$ref"].(string); is {
+						inputs[ref[strings.LastIndexByte(ref, '/')+1:]] = true
+					}
+				})
+			}
 		}
-	}
-	if !inputs["ContactCreate"] || !inputs["ContactPatch"] || !inputs["AddressInput"] {
-		t.Errorf("inputs are %v", inputs)
-	}
-	for name, schema := range schemas {
-		closed := r.object(schema)["additionalProperties"] == false
-		if closed != inputs[name] {
-			t.Errorf("%s: closed is %v", name, closed)
+		if !inputs["ContactCreate"] || !inputs["ContactPatch"] || !inputs["AddressInput"] {
+			t.Errorf("inputs are %v", inputs)
 		}
-	}
+		for name, schema := range schemas {
+			closed := r.object(schema)["additionalProperties"] == false
+			if closed != inputs[name] {
+				t.Errorf("%s: closed is %v", name, closed)
+			}
+		}
+	})
 }
 
 // TestPatterns: what a pattern says must be the same to RE2, ECMA 262 and
 // Python, so it may hold nothing that one of them reads differently: classes
 // such as \s and \d, Unicode escapes, look-around, possessive or lazy ones.
 func TestPatterns(t *testing.T) {
-	r, _ := frozen(t, "2026-11-01")
-	foreign := regexp.MustCompile(`\\[sSdDwWbBAzZpPuUkQE]|\(\?|[*+?}][+?]|\[:|&&|--|~~`)
-	n := 0
-	walk(r.document, "", func(place string, o map[string]any) {
-		pattern, is := o["pattern"].(string)
-		if !is {
-			return
-		}
-		n++
-		if _, err := regexp.Compile(pattern); err != nil {
-			t.Errorf("%s: %v", place, err)
-		}
-		if !strings.HasPrefix(pattern, "^") || foreign.MatchString(pattern) {
-			t.Errorf("%s: %s", place, pattern)
+	eachDocument(t, func(t *testing.T, r *rules, _ *jsonschema.Compiler) {
+		foreign := regexp.MustCompile(`\\[sSdDwWbBAzZpPuUkQE]|\(\?|[*+?}][+?]|\[:|&&|--|~~`)
+		n := 0
+		walk(r.document, "", func(place string, o map[string]any) {
+			pattern, is := o["pattern"].(string)
+			if !is {
+				return
+			}
+			n++
+			if _, err := regexp.Compile(pattern); err != nil {
+				t.Errorf("%s: %v", place, err)
+			}
+			if !strings.HasPrefix(pattern, "^") || foreign.MatchString(pattern) {
+				t.Errorf("%s: %s", place, pattern)
+			}
+		})
+		if n < 50 {
+			t.Errorf("only %d patterns were found", n)
 		}
 	})
-	if n < 50 {
-		t.Errorf("only %d patterns were found", n)
-	}
 }
 
 // TestLogsHideMembers: what a person, a company or a task says of itself is
 // removed from the log should anybody write it there under its name.
 func TestLogsHideMembers(t *testing.T) {
-	r, _ := frozen(t, "2026-11-01")
-	harmless := strings.Fields("address object id revision createdAt updatedAt companyId contactId documentId assigneeId ownerId visibility language externalId " +
-		"status priority dueAt completedAt completedBy")
-	var b bytes.Buffer
-	log, err := telemetry.NewLogger(&b, "text", slog.LevelInfo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	schemas := r.document["components"].(map[string]any)["schemas"].(map[string]any)
-	for _, family := range []string{"Contact", "Company", "Task"} {
-		for name := range schemas[family].(map[string]any)["properties"].(map[string]any) {
-			b.Reset()
-			log.Info("said", name, "Geheimes")
-			if hidden := !strings.Contains(b.String(), "Geheimes"); hidden == slices.Contains(harmless, name) {
-				t.Errorf("%s.%s: hidden in logs is %v", family, name, hidden)
+	eachDocument(t, func(t *testing.T, r *rules, _ *jsonschema.Compiler) {
+		harmless := strings.Fields("address object id revision createdAt updatedAt companyId contactId documentId assigneeId ownerId visibility language externalId " +
+			"status priority dueAt completedAt completedBy")
+		var b bytes.Buffer
+		log, err := telemetry.NewLogger(&b, "text", slog.LevelInfo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		schemas := r.document["components"].(map[string]any)["schemas"].(map[string]any)
+		for _, family := range []string{"Contact", "Company", "Task"} {
+			for name := range schemas[family].(map[string]any)["properties"].(map[string]any) {
+				b.Reset()
+				log.Info("said", name, "Geheimes")
+				if hidden := !strings.Contains(b.String(), "Geheimes"); hidden == slices.Contains(harmless, name) {
+					t.Errorf("%s.%s: hidden in logs is %v", family, name, hidden)
+				}
 			}
 		}
-	}
+	})
 }
 
 // TestPatchesHaveNoDefaults keeps clients that fill defaults in from opening a

@@ -140,7 +140,7 @@ func TestRefusedIsNotStored(t *testing.T) {
 		post(`{`).Want(400)
 		post(`{"nosuch":1}`).Want(422)
 		post(`{"lastName":"A","externalId":"taken"}`).Want(422, "VALIDATION_FAILED")
-		post(`{"lastName":"A"}`, "Svc-Preview", "").Want(404)
+		post(`{"lastName":"A"}`, "Svc-Version", old, "Svc-Preview", "").Want(404)
 		post(`{"lastName":"A"}`, "Content-Type", "text/plain").Want(415)
 		post(`{"lastName":"A"}`, "Authorization", "").Want(401)
 		first := post(`{"lastName":"B"}`).Want(201)

@@ -12,30 +12,31 @@ import (
 )
 
 // contractRows are the rows of the contract's operation table: method, path,
-// channel, scope and cost.
+// channel, scope and cost. A channel that is a version is that from which on
+// the operation is stable.
 const contractRows = `
 GET /me stable none 1
 GET /rate_limit stable none 1
 GET /openapi.json stable none 1
 GET /contacts stable contacts:read 2
-POST /contacts preview contacts:write 5
+POST /contacts 2027-02-01 contacts:write 5
 GET /contacts/count stable contacts:read 2
 GET /contacts/{id} stable contacts:read 1
-PATCH /contacts/{id} preview contacts:write 5
-DELETE /contacts/{id} preview contacts:write 10
+PATCH /contacts/{id} 2027-02-01 contacts:write 5
+DELETE /contacts/{id} 2027-02-01 contacts:write 10
 GET /companies stable companies:read 2
-POST /companies preview companies:write 5
+POST /companies 2027-02-01 companies:write 5
 GET /companies/count stable companies:read 2
 GET /companies/{id} stable companies:read 1
-PATCH /companies/{id} preview companies:write 5
-DELETE /companies/{id} preview companies:write 10
+PATCH /companies/{id} 2027-02-01 companies:write 5
+DELETE /companies/{id} 2027-02-01 companies:write 10
 GET /tasks stable tasks:read 2
-POST /tasks preview tasks:write 5
+POST /tasks 2027-02-01 tasks:write 5
 GET /tasks/count stable tasks:read 2
 GET /tasks/{id} stable tasks:read 1
-PATCH /tasks/{id} preview tasks:write 5
-DELETE /tasks/{id} preview tasks:write 10
-POST /tasks/{id}/complete preview tasks:write 5
+PATCH /tasks/{id} 2027-02-01 tasks:write 5
+DELETE /tasks/{id} 2027-02-01 tasks:write 10
+POST /tasks/{id}/complete 2027-02-01 tasks:write 5
 GET /documents stable documents:read 2
 POST /documents preview documents:write 10
 GET /documents/count stable documents:read 2
@@ -65,9 +66,14 @@ func TestTableIsTheContracts(t *testing.T) {
 	}
 	for i := range Operations {
 		op := &Operations[i]
-		channel, scope := "stable", "none"
-		if op.Channel.Preview("2026-11-01") {
-			channel = "preview"
+		channel, scope := "preview", "none"
+		for _, v := range slices.Backward(Versions) {
+			if !op.Channel.Preview(v.Name) {
+				channel = v.Name
+			}
+		}
+		if channel == Versions[0].Name {
+			channel = "stable"
 		}
 		if op.Scope != "" {
 			scope = op.Scope

@@ -29,7 +29,7 @@ func keyID(c *apitest.Client) string {
 func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))
-	elsewhere := access.NewDirectory(dbtest.Again(t, d), o.Clock, access.Options{Versions: []string{"2026-11-01"}})
+	elsewhere := access.NewDirectory(dbtest.Again(t, d), o.Clock, access.Options{Versions: []string{apitest.Current()}})
 	do := func(_ any, err error) {
 		t.Helper()
 		if err != nil {
@@ -92,7 +92,7 @@ func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 func TestWhoLostTheRightStoresNothing(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))
-	elsewhere := access.NewDirectory(dbtest.Again(t, d), o.Clock, access.Options{Versions: []string{"2026-11-01"}})
+	elsewhere := access.NewDirectory(dbtest.Again(t, d), o.Clock, access.Options{Versions: []string{apitest.Current()}})
 	c, other := o.As(access.Member), o.As(access.Member)
 	for _, client := range []*apitest.Client{c, other} {
 		client.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)

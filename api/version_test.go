@@ -16,15 +16,20 @@ import (
 	"kartei/requestlog"
 )
 
+// In old, writes are of the preview channel, and lists are not narrowed; in
+// next they are stable, and lists are. Which of them is current is nothing to
+// tests that name them.
+const old, next = "2026-11-01", "2027-02-01"
+
 func TestVersionOfTheRequest(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
-	current := "2026-11-01"
+	current := apitest.Current()
 	if key := c.Do("GET", "/me", nil).Want(200).JSON()["key"].(map[string]any); key["versionPin"] != current {
 		t.Errorf("the key pins %v", key["versionPin"])
 	}
 	for op := range rows() {
-		for _, asked := range []string{"2000-01-01", "2026-11-02", "2026-11", "2026-11-01 ", "latest", "../2026-11-01", "2026-11-01.json", "9999-12-31", "2027-02-01" /* a candidate */} {
+		for _, asked := range append(candidates(), "2000-01-01", "2026-11-02", "2026-11", current+" ", "latest", "../"+current, current+".json", "9999-12-31") {
 			a := c.Do(op.Method, somePath(op), nil, "Svc-Version", asked).Want(400, "INVALID_REQUEST")
 			wantFields(t, a, "Svc-Version NOT_IN_ENUM")
 			checkHeaders(t, op.ID, a) // in the current version
@@ -47,6 +52,16 @@ func TestVersionOfTheRequest(t *testing.T) {
 	if got := c.Do("GET", "/me", nil, "Svc-Version", current).Text("apiVersion"); got != current {
 		t.Errorf("apiVersion %q", got)
 	}
+}
+
+// candidates are the versions that production does not serve.
+func candidates() (names []string) {
+	for _, v := range api.Versions {
+		if v.Candidate {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // TestDocument: the frozen file of every version that is served is served
@@ -87,11 +102,19 @@ func TestDeclaredVersions(t *testing.T) {
 	if !slices.Equal(names, openapi.Versions()) {
 		t.Errorf("declared are %v, frozen %v", names, openapi.Versions())
 	}
-	for environment, want := range map[string][]string{
-		"production": {"2026-11-01"}, "": {"2026-11-01"}, "rc": {"2026-11-01", "2027-02-01"},
-	} {
-		if got := api.Names(api.VersionsIn(environment)); !slices.Equal(got, want) {
-			t.Errorf("%q serves %v, want %v", environment, got, want)
+	// The contract's, 'Versioning' 1. Nothing else in these tests names it.
+	if got := apitest.Current(); got != "2026-11-01" {
+		t.Errorf("the current version is %s", got)
+	}
+	for environment, hidden := range map[string][]string{"production": candidates(), "": candidates(), "rc": nil} {
+		served := api.Names(api.VersionsIn(environment))
+		if served[0] != apitest.Current() || len(served)+len(hidden) != len(names) {
+			t.Errorf("%q serves %v", environment, served)
+		}
+		for _, candidate := range hidden {
+			if slices.Contains(served, candidate) {
+				t.Errorf("%q serves %s", environment, candidate)
+			}
 		}
 	}
 	four := []api.Version{{Name: "1"}, {Name: "2"}, {Name: "3", Candidate: true}, {Name: "4", Candidate: true}}
@@ -138,14 +161,16 @@ func rc(t testing.TB) *apitest.Office {
 	return office(t, apitest.Versions(api.VersionsIn("rc")...))
 }
 
-// TestCandidate: in the environment rc, the next version is selected by header
-// or by the key's pin; who does neither gets the current one.
+// TestCandidate: in the environment rc, a version is selected by header or by
+// the key's pin, also one that is not released yet; who does neither gets the
+// current one.
 func TestCandidate(t *testing.T) {
 	o := rc(t)
+	first, last, current := api.Versions[0].Name, api.Versions[len(api.Versions)-1].Name, apitest.Current()
 	c := o.As(access.Member)
 	pinned := *c
 	made, err := o.Directory.CreateKey(t.Context(), access.NewKey{
-		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"}, VersionPin: "2027-02-01",
+		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"}, VersionPin: last,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -155,65 +180,71 @@ func TestCandidate(t *testing.T) {
 		for _, test := range []struct {
 			*apitest.Client
 			asked, want string
-		}{{c, "", "2026-11-01"}, {c, "2027-02-01", "2027-02-01"}, {&pinned, "", "2027-02-01"}, {&pinned, "2026-11-01", "2026-11-01"}} {
+		}{{c, "", current}, {c, last, last}, {&pinned, "", last}, {&pinned, first, first}} {
 			a := call(t, test.Client, op, "Svc-Version", test.asked).Want(op.Run.Status())
 			if got := a.Header["Svc-Version"]; !slices.Equal(got, []string{test.want}) {
 				t.Errorf("%s, asked %q: Svc-Version %q, want %s", op.ID, test.asked, got, test.want)
 			}
-			want := map[string]string{
-				"2026-11-01": `</v1/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json", ` +
-					`</v1/openapi.json?version=2027-02-01>; rel="successor-version"; type="application/json"`,
-				"2027-02-01": `</v1/openapi.json?version=2027-02-01>; rel="service-desc"; type="application/json"`,
-			}[test.want]
+			want := `</v1/openapi.json?version=` + test.want + `>; rel="service-desc"; type="application/json"` + successor(test.want, api.Versions)
 			if got := a.Header["Link"]; !slices.Equal(got, []string{want}) {
 				t.Errorf("%s in %s: Link %q", op.ID, test.want, got)
 			}
 			// Stable there, a preview here.
 			a = call(t, test.Client, op, "Svc-Version", test.asked, "Svc-Preview", "")
-			preview := op.Writes() && (test.want == "2026-11-01" || !slices.Contains([]string{"contacts", "companies", "tasks"}, op.Tag()))
-			if preview {
+			if op.Channel.Preview(test.want) {
 				a.Want(404, "OPERATION_NOT_IN_VERSION")
 			} else {
 				a.Want(op.Run.Status())
 			}
 		}
 	}
-	if got := c.Do("GET", "/me", nil, "Svc-Version", "2027-02-01").Text("apiVersion"); got != "2027-02-01" {
+	if got := c.Do("GET", "/me", nil, "Svc-Version", last).Text("apiVersion"); got != last {
 		t.Errorf("apiVersion %q", got)
 	}
 	wantFields(t, c.Do("GET", "/me", nil, "Svc-Version", "2027-02-02").Want(400, "INVALID_REQUEST"), "Svc-Version NOT_IN_ENUM")
 }
 
+// successor is what the header Link of a version has where versions are served
+// and one of them comes after it.
+func successor(version string, served []api.Version) string {
+	for _, v := range served {
+		if v.Name > version {
+			return `, </v1/openapi.json?version=` + v.Name + `>; rel="successor-version"; type="application/json"`
+		}
+	}
+	return ""
+}
+
 // TestPinOfProduction: a key cannot pin what is not served; one that did, in an
 // environment of other days, is told so.
 func TestPinOfProduction(t *testing.T) {
+	const unserved = "2099-01-01"
 	o := office(t)
 	c := o.As(access.Member)
 	in := access.NewKey{
-		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: []string{"contacts:read"}, VersionPin: "2027-02-01",
+		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: []string{"contacts:read"}, VersionPin: unserved,
 	}
 	if _, err := o.Directory.CreateKey(t.Context(), in); !fault.Is(err, fault.ValidationFailed) {
 		t.Errorf("a key pins a version that is not served: %v", err)
 	}
-	made, err := access.NewDirectory(o.DB, o.Clock, access.Options{Versions: []string{"2027-02-01"}}).CreateKey(t.Context(), in)
+	made, err := access.NewDirectory(o.DB, o.Clock, access.Options{Versions: []string{unserved}}).CreateKey(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Key = made.Key
 	wantFields(t, c.Do("GET", "/me", nil).Want(400, "INVALID_REQUEST"), "Svc-Version NOT_IN_ENUM")
-	c.Do("GET", "/me", nil, "Svc-Version", "2026-11-01").Want(200)
+	c.Do("GET", "/me", nil, "Svc-Version", apitest.Current()).Want(200)
 }
 
 // TestRetirement follows a version from the announcement of its end to the
 // end, beside its successor.
 func TestRetirement(t *testing.T) {
 	versions := []api.Version{
-		{Name: "2026-11-01", Deprecated: apitest.Begin.Add(-24 * time.Hour), Sunset: apitest.Begin.Add(time.Hour)},
-		{Name: "2027-02-01"},
+		{Name: old, Deprecated: apitest.Begin.Add(-24 * time.Hour), Sunset: apitest.Begin.Add(time.Hour)},
+		{Name: next},
 	}
 	o := office(t, apitest.Versions(versions...))
 	c := o.As(access.Member)
-	const old, next = "2026-11-01", "2027-02-01"
 	if a := c.Do("GET", "/me", nil).Want(200); a.Header.Get("Svc-Version") != next || a.Header.Get("Deprecation") != "" || a.Header.Get("Sunset") != "" {
 		t.Errorf("%v", a.Header)
 	}

@@ -113,7 +113,7 @@ var document = func() (d struct {
 		Schemas    map[string]ref
 	}
 }) {
-	b, _ := openapi.Document(openapi.Versions()[0])
+	b, _ := openapi.Document(apitest.Current())
 	if err := json.Unmarshal(b, &d); err != nil {
 		panic(err)
 	}
@@ -334,7 +334,7 @@ func TestWalkScope(t *testing.T) {
 
 func TestWalkPreview(t *testing.T) {
 	c := office(t).As(access.Member)
-	version := openapi.Versions()[0]
+	version := apitest.Current()
 	for op := range built() {
 		for value, want := range map[string]struct {
 			status int
@@ -514,7 +514,7 @@ var (
 func checkHeaders(t testing.TB, name string, a *apitest.Answer) {
 	t.Helper()
 	for header, want := range map[string]string{
-		"Svc-Version": openapi.Versions()[0], "Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff",
+		"Svc-Version": apitest.Current(), "Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff",
 		"Vary": "Authorization, Accept-Language, Svc-Version",
 	} {
 		if got := a.Header[header]; len(got) != 1 || got[0] != want {
@@ -742,7 +742,7 @@ func TestBlockedFamilies(t *testing.T) {
 		}
 	}
 	c.Do("GET", "/invoicesx", nil).Want(404, "NOT_FOUND")
-	b, _ := openapi.Document(openapi.Versions()[0])
+	b, _ := openapi.Document(apitest.Current())
 	if strings.Contains(string(b), `"/invoices`) {
 		t.Error("the document has a blocked family")
 	}
@@ -806,7 +806,7 @@ func TestOrder(t *testing.T) {
 		{"gate", 403, "API_MODULE_DISABLED", func(r *request) { r.gate = true }},
 		{"organization", 403, "ORGANIZATION_MISMATCH", func(r *request) { r.headers = append(r.headers, "Svc-Organization", closed) }},
 		{"version", 400, "INVALID_REQUEST", func(r *request) { r.headers = append(r.headers, "Svc-Version", "2000-01-01") }},
-		{"channel", 404, "OPERATION_NOT_IN_VERSION", func(r *request) { r.headers = append(r.headers, "Svc-Preview", "") }},
+		{"channel", 404, "OPERATION_NOT_IN_VERSION", func(r *request) { r.headers = append(r.headers, "Svc-Version", old, "Svc-Preview", "") }},
 		{"scope", 403, "FORBIDDEN", func(r *request) { r.scope = true }},
 		{"limits", 429, "RATE_LIMITED", func(r *request) { r.exhausted = true }},
 		{"query", 400, "UNKNOWN_PARAMETER", func(r *request) { r.path += "?nosuch=1" }},

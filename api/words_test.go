@@ -140,7 +140,7 @@ func TestFieldsSayWhatToDo(t *testing.T) {
 	}
 	says(t, inBoth(c, "POST", "/companies", map[string]any{"name": "A", "website": "foo"}, 422), "website INVALID_FORMAT", "Expected: an address with http:// or https://")
 	says(t, inBoth(c, "POST", "/tasks", "{\n  \"title\": \"Ä\",\n}", 400), "Zeile 2, Zeichen 15", "line 2, column 15")
-	says(t, inBoth(c, "GET", "/tasks?companyId="+id.New(id.Company), nil, 400), "gibt es ab Version 2027-02-01", "comes with version 2027-02-01")
+	says(t, inBoth(c, "GET", "/tasks?companyId="+id.New(id.Company), nil, 400, "Svc-Version", old), "gibt es ab Version 2027-02-01", "comes with version 2027-02-01")
 	if text := inBoth(c, "GET", "/tasks?color=red", nil, 400); strings.Contains(text, "2027") {
 		t.Errorf("of a parameter that no version has:\n%s", text)
 	}

@@ -33,6 +33,9 @@ import (
 // the current version was released.
 var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
+// Current returns the name of the current version of the API.
+func Current() string { return api.Names(api.VersionsIn("production"))[0] }
+
 // AllScopes are those of every family.
 var AllScopes = strings.Fields("companies:read companies:write contacts:read contacts:write documents:read documents:write " +
 	"tasks:read tasks:write webhook_endpoints:read webhook_endpoints:write")
