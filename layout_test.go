@@ -191,6 +191,46 @@ func TestFloorsStandForFolders(t *testing.T) {
 	}
 }
 
+// TestReadmeShowsEveryFolder holds the tree in README.md to the folders that
+// there are.
+func TestReadmeShowsEveryFolder(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tree, _ := strings.Cut(string(readme), "## The tree\n\n```\n")
+	tree, _, _ = strings.Cut(tree, "```")
+	shown := map[string]bool{}
+	for line := range strings.Lines(tree) {
+		if strings.HasPrefix(line, " ") {
+			continue // within the folder above
+		}
+		for _, word := range strings.Fields(line) {
+			if folder, is := strings.CutSuffix(word, "/"); is {
+				shown[strings.Split(folder, "/")[0]] = true
+			}
+		}
+	}
+	there := map[string]bool{}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != "bin" && !strings.HasPrefix(e.Name(), ".") {
+			there[e.Name()] = true
+			if !shown[e.Name()] {
+				t.Errorf("the tree in README.md does not show %s/", e.Name())
+			}
+		}
+	}
+	for folder := range shown {
+		if !there[folder] {
+			t.Errorf("the tree in README.md shows %s/, which there is not", folder)
+		}
+	}
+}
+
 // What a package's tests make the product say to the data base is looked at
 // when they have ended, by dbtest.Main.
 func TestStatementsAreLookedAt(t *testing.T) {

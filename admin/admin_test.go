@@ -61,7 +61,7 @@ func serve(t *testing.T, dir string, acts admin.Acts) {
 	}
 	serving, stop := context.WithCancel(ctx)
 	done := make(chan error)
-	go func() { done <- admin.ServeOn(serving, l, acts) }()
+	go func() { done <- admin.Serve(serving, l, acts) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
@@ -161,7 +161,7 @@ func TestWhoIsInTheWay(t *testing.T) {
 	t.Run("a living server", func(t *testing.T) {
 		dir := folder(t)
 		serve(t, dir, acts)
-		if err := admin.Serve(ctx, dir, acts); !errors.Is(err, admin.ErrServed) {
+		if _, err := admin.Listen(dir); !errors.Is(err, admin.ErrServed) {
 			t.Errorf("a second server: %v", err)
 		}
 		if err := must(admin.Dial(dir)).Call(ctx, "greet", input{}, nil); err != nil {
@@ -174,7 +174,7 @@ func TestWhoIsInTheWay(t *testing.T) {
 		if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := admin.Serve(ctx, dir, acts); err == nil {
+		if _, err := admin.Listen(dir); err == nil {
 			t.Error("served over a file")
 		}
 		if b, _ := os.ReadFile(path); string(b) != "precious" {
@@ -183,7 +183,7 @@ func TestWhoIsInTheWay(t *testing.T) {
 	})
 	t.Run("no folder", func(t *testing.T) {
 		dir := filepath.Join(folder(t), "missing")
-		if err := admin.Serve(ctx, dir, acts); err == nil {
+		if _, err := admin.Listen(dir); err == nil {
 			t.Error("served in a folder that does not exist")
 		}
 		if _, err := admin.Dial(dir); !errors.Is(err, admin.ErrNoServer) {
@@ -195,7 +195,7 @@ func TestWhoIsInTheWay(t *testing.T) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := admin.Serve(ctx, dir, acts); !errors.Is(err, admin.ErrPathTooLong) || !strings.Contains(err.Error(), dir) {
+		if _, err := admin.Listen(dir); !errors.Is(err, admin.ErrPathTooLong) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("serve: %v", err)
 		}
 		if _, err := admin.Dial(dir); !errors.Is(err, admin.ErrNoServer) {
@@ -217,7 +217,7 @@ func TestEnd(t *testing.T) {
 	serving, stop := context.WithCancel(ctx)
 	l := must(admin.Listen(dir))
 	ended := make(chan error)
-	go func() { ended <- admin.ServeOn(serving, l, slow) }()
+	go func() { ended <- admin.Serve(serving, l, slow) }()
 	client := must(admin.Dial(dir))
 	answered := make(chan error)
 	var out output

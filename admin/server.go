@@ -107,18 +107,9 @@ func (l ownersOnly) Accept() (net.Conn, error) {
 	}
 }
 
-// Serve opens the socket in the data folder and serves acts on it until ctx
-// ends; then it waits for running ones, and removes the socket.
-func Serve(ctx context.Context, dataDir string, acts Acts) error {
-	l, err := Listen(dataDir)
-	if err != nil {
-		return err
-	}
-	return ServeOn(ctx, l, acts)
-}
-
-// ServeOn is Serve on a listener that Listen opened.
-func ServeOn(ctx context.Context, l net.Listener, acts Acts) error {
+// Serve serves acts on a listener that Listen opened, until ctx ends; then it
+// waits for running ones, and removes the socket.
+func Serve(ctx context.Context, l net.Listener, acts Acts) error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /acts/{name}", handler(acts))
 	server := &http.Server{

@@ -209,7 +209,9 @@ func TestModuleOff(t *testing.T) {
 				return err
 			})
 			c.Inside(func(ctx context.Context, call *app.Call) error {
-				_, err := contact.Contacts.Update(ctx, call, record.UpdateInput[contact.Fields]{ID: changed, Patch: app.NewPatch[contact.Fields]([]byte(`{"note":"` + off.module + `"}`))})
+				in := record.UpdateInput[contact.Fields]{ID: changed}
+				in.Patch.SetRaw([]byte(`{"note":"` + off.module + `"}`))
+				_, err := contact.Contacts.Update(ctx, call, in)
 				return err
 			})
 			if off.module == "off" {

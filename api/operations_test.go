@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kartei/access"
+	"kartei/event"
+	"kartei/retention"
 )
 
 // contractRows are the rows of the contract's operation table: method, path,
@@ -84,6 +87,21 @@ func TestTableIsTheContracts(t *testing.T) {
 	}
 }
 
+// TestKeptAsLongAsUsed: what is looked up for so long is not erased before, and
+// not kept longer.
+func TestKeptAsLongAsUsed(t *testing.T) {
+	ages := map[string]time.Duration{"idempotency": idempotencyLifetime.Sub(0), "events": event.Retention.Sub(0)}
+	for _, rule := range retention.Rules {
+		if age, is := ages[rule.Name]; is && age != rule.Age {
+			t.Errorf("%s is kept for %v and used for %v", rule.Name, rule.Age, age)
+		}
+		delete(ages, rule.Name)
+	}
+	if len(ages) > 0 {
+		t.Errorf("nothing erases %v", ages)
+	}
+}
+
 func TestRows(t *testing.T) {
 	ids := regexp.MustCompile(`^[a-z][A-Za-z]+\.[a-z][A-Za-z]+$`)
 	events := regexp.MustCompile(`^[a-z]+\.[a-z]+$`)
@@ -105,6 +123,10 @@ func TestRows(t *testing.T) {
 			if !events.MatchString(e) || op.Method == http.MethodGet {
 				t.Errorf("%s emits %q", op.ID, e)
 			}
+		}
+		outside := []string{"openapi.get", "documents.content", "uploads.create", "batch.run"} // open points, 'Batch'
+		if in := op.Tag() != "webhook_endpoints" && !slices.Contains(outside, op.ID); in != bool(op.Batch) {
+			t.Errorf("%s: may be a part of a batch is %v", op.ID, op.Batch)
 		}
 		if op.Summary == "" || !strings.HasSuffix(op.Description, ".") || strings.HasSuffix(op.Summary, ".") {
 			t.Errorf("%s: summary %q, description %q", op.ID, op.Summary, op.Description)

@@ -21,7 +21,7 @@ func (c *call) inWords(f *fault.Fault) *fault.Fault {
 	if f.Code != fault.NotFound || f.Detail != nil || c.op == nil || !c.op.Named() {
 		return f
 	}
-	prefix := c.op.prefix()
+	prefix := c.op.Prefix()
 	if prefix == "" {
 		return f
 	}
@@ -34,17 +34,14 @@ func (c *call) inWords(f *fault.Fault) *fault.Fault {
 	return &more
 }
 
-// prefix returns that of the records which the operation names.
-func (o *Operation) prefix() string {
+// Prefix returns that of the ids of the records which the operation names.
+func (o *Operation) Prefix() string {
 	for _, f := range Families {
 		if f.Plural == o.Tag() {
 			return f.Prefix
 		}
 	}
-	if o.Tag() == "events" {
-		return id.Event
-	}
-	return ""
+	return map[string]string{"events": id.Event, "operations": id.Operation, "webhook_endpoints": id.WebhookEndpoint}[o.Tag()]
 }
 
 // forbidden says why an actor may not call an operation.

@@ -369,7 +369,11 @@ func (a *Answer) JSON() map[string]any {
 // Text returns a member that is a text, empty where it is missing or null.
 func (a *Answer) Text(name string) string {
 	a.Helper()
-	s, _ := a.JSON()[name].(string)
+	v := a.JSON()[name]
+	s, is := v.(string)
+	if v != nil && !is {
+		a.Fatalf("%s is no text: %v", name, v)
+	}
 	return s
 }
 

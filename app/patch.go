@@ -11,9 +11,6 @@ import (
 // checked it against the frozen schema before an operation sees it.
 type Patch[T any] struct{ raw []byte }
 
-// NewPatch wraps the JSON text of a merge patch.
-func NewPatch[T any](raw []byte) Patch[T] { return Patch[T]{raw} }
-
 // SetRaw takes the JSON text; the path calls it.
 func (p *Patch[T]) SetRaw(raw []byte) { p.raw = raw }
 

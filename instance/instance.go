@@ -274,7 +274,7 @@ func (i *Instance) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	default:
-		i.ground.Go(func() { i.report(admin.ServeOn(ctx, l, i.acts())) })
+		i.ground.Go(func() { i.report(admin.Serve(ctx, l, i.acts())) })
 	}
 	i.ground.Go(func() {
 		i.Directory.Run(ctx, func(err error) {

@@ -66,10 +66,6 @@ type Ledger struct {
 	incidents atomic.Uint64
 }
 
-// New returns a limiter that counts in this process's memory and saves
-// nothing. It panics where config.Check finds an error.
-func New(config Config, c clock.Clock) *Ledger { return Open(config, c, Options{}) }
-
 // Open returns a limiter. It panics where config.Check finds an error. Where
 // opts names a data base, Start must be called before the first charge and
 // Run until Close.

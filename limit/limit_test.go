@@ -15,6 +15,9 @@ import (
 
 var start = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 
+// New returns a limiter that counts in this process's memory and saves nothing.
+func New(config Config, c clock.Clock) *Ledger { return Open(config, c, Options{}) }
+
 // only returns the contract's policies of these names.
 func only(names ...string) (list []Policy) {
 	for _, p := range Policies() {

@@ -13,7 +13,6 @@ import (
 	"kartei/api/pattern"
 	"kartei/app"
 	"kartei/fault"
-	"kartei/id"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -41,7 +40,15 @@ func Document(version string) ([]byte, error) { return document(version, api.Ope
 //	read          true: in answers only; in a body it is READ_ONLY
 //	anyRequired   on a body: at least one of these members must be there
 //
-// A pointer may be null. In answers every member is present.
+// A pointer may be null. In answers every member is present. What the document
+// does not say, package record reads from further tags:
+//
+//	ref           family of the record that the field names, in the plural, or
+//	              principals
+//	unserved      true: no record of that family can be named yet
+//	few           on a filter: true where few records share a value
+//	with          on a filter: one that it is often used together with
+//	fold          on a filter: true where the case of ASCII letters does not count
 
 // document writes the document of version from a table.
 func document(version string, ops []api.Operation) ([]byte, error) {
@@ -294,16 +301,6 @@ func answerName(op *api.Operation) string {
 		name += "Page"
 	}
 	return name
-}
-
-// idPrefix returns the prefix of the records that an operation names.
-func idPrefix(op *api.Operation) string {
-	for _, f := range api.Families {
-		if f.Plural == op.Tag() {
-			return f.Prefix
-		}
-	}
-	return map[string]string{"events": id.Event, "operations": id.Operation, "webhook_endpoints": id.WebhookEndpoint}[op.Tag()]
 }
 
 // exampleSuffix makes an example id of a prefix.

@@ -102,7 +102,7 @@ func (d *drafter) parameters(op *api.Operation, preview bool) ([]object, error) 
 }
 
 func (d *drafter) pathParameter(op *api.Operation, f reflect.StructField) object {
-	prefix := idPrefix(op)
+	prefix := op.Prefix()
 	singular := strings.TrimSuffix(op.Tag(), "s")
 	for _, f := range api.Families {
 		if f.Prefix == prefix {
@@ -292,6 +292,8 @@ func (d *drafter) answerExample(op *api.Operation) (object, error) {
 			members.set(m.name, m.value)
 		}
 		name += "After" + title(op.ID[strings.IndexByte(op.ID, '.')+1:])
+	} else if op.Method == http.MethodPost && op.Named() && revised(op) {
+		return nil, fmt.Errorf("what it makes of the record is not said in afterwards")
 	}
 	if page {
 		value = object{{"data", []any{value}}, {"hasMore", true}, {"nextCursor", "AX3k9bQ"}}
