@@ -175,7 +175,7 @@ func openMapped(file uintptr) (*mappedFile, error) {
 	}
 	mappedFiles.mu.Lock()
 	defer mappedFiles.mu.Unlock()
-	key := fileKey{uint64(stat.Dev), stat.Ino}
+	key := fileKey{stat.Dev, stat.Ino}
 	m := mappedFiles.open[key]
 	if m == nil {
 		m = &mappedFile{key: key}
