@@ -1,0 +1,115 @@
+package record_test
+
+import (
+	"context"
+	"testing"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/app"
+	contacts "kartei/contact"
+	"kartei/db"
+	"kartei/dbtest"
+	records "kartei/record"
+	"kartei/search"
+
+	"github.com/go-json-experiment/json"
+)
+
+// laterFields are those of contacts in a release to come, which has one member
+// more and finds contacts by it.
+type laterFields struct {
+	contacts.Fields
+	Nickname *string `json:"nickname"`
+}
+
+func (f *laterFields) Words() *search.Document {
+	d := f.Fields.Words()
+	d.AddAll(search.Name, f.Nickname)
+	return d
+}
+
+var laterContacts = records.NewKind[contacts.Contact, laterFields](contacts.Contacts.Family, records.By[contacts.Filters]())
+
+type appender interface{ AppendJSON([]byte) []byte }
+
+// TestTwoReleases has this release and one to come change the same contacts,
+// as while replicas are replaced one after the other.
+func TestTwoReleases(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		c := apitest.New(t, d).As(access.Member)
+		// later runs something in the release to come and returns its answer.
+		later := func(f func(context.Context, *app.Call) (appender, error)) map[string]any {
+			t.Helper()
+			var record map[string]any
+			c.Inside(func(ctx context.Context, call *app.Call) error {
+				answer, err := f(ctx, call)
+				if err != nil {
+					return err
+				}
+				return json.Unmarshal(answer.AppendJSON(nil), &record)
+			})
+			return record
+		}
+		read := func(id string) map[string]any {
+			t.Helper()
+			return later(func(ctx context.Context, call *app.Call) (appender, error) {
+				return laterContacts.Get(ctx, call, app.ByID{ID: id})
+			})
+		}
+		change := func(id, patch string) map[string]any {
+			t.Helper()
+			return later(func(ctx context.Context, call *app.Call) (appender, error) {
+				in := records.UpdateInput[laterFields]{ID: id}
+				in.Patch.SetRaw([]byte(patch))
+				return laterContacts.Update(ctx, call, in)
+			})
+		}
+		found := func(word string, want int) {
+			t.Helper()
+			if got := len(c.Do("GET", "/contacts?q="+word, nil).Want(200).Data()); got != want {
+				t.Errorf("%s finds %d, want %d", word, got, want)
+			}
+		}
+
+		name, nickname := "Berg", "Bergi"
+		made := later(func(ctx context.Context, call *app.Call) (appender, error) {
+			return laterContacts.Create(ctx, call, &laterFields{Fields: contacts.Fields{LastName: &name}, Nickname: &nickname})
+		})
+		id := made["id"].(string)
+		found("Bergi", 1)
+		for _, patch := range []string{`{"birthday":"2001-02-03"}`, `{"birthday":"2002-03-04"}`} {
+			shown := c.Do("PATCH", "/contacts/"+id, patch, "If-Match", "*").Want(200).JSON()
+			if _, has := shown["nickname"]; has {
+				t.Errorf("this release shows %v", shown)
+			}
+			if got := read(id); got["nickname"] != nickname || got["birthday"] != shown["birthday"] || got["revision"] != shown["revision"] || len(got) != len(shown)+1 {
+				t.Errorf("the release to come shows\n%v, this one\n%v", got, shown)
+			}
+		}
+		found("Bergi", 1)
+		if got := change(id, `{}`); got["revision"] != 3.0 {
+			t.Errorf("a change of nothing made %v", got)
+		}
+		if got := change(id, `{"nickname":"Bergl"}`); got["nickname"] != "Bergl" || got["birthday"] != "2002-03-04" {
+			t.Errorf("changed to %v", got)
+		}
+		found("Bergl", 1)
+		found("Bergi", 0)
+
+		// What this release made gets the member, and the words, with a change.
+		id = c.Do("POST", "/contacts", `{"lastName":"Thal"}`).Want(201).Text("id")
+		if got, has := read(id)["nickname"]; got != nil || !has {
+			t.Errorf("the release to come shows the nickname %v", got)
+		}
+		change(id, `{"nickname":"Thali"}`)
+		c.Do("PATCH", "/contacts/"+id, `{"note":"neu"}`, "If-Match", "*").Want(200)
+		if got := read(id); got["nickname"] != "Thali" || got["note"] != "neu" {
+			t.Errorf("the release to come shows %v", got)
+		}
+		found("Thali", 0) // until the release to come changes the contact
+		change(id, `{"birthday":"2001-02-03"}`)
+		found("Thali", 1)
+		found("neu", 1)
+	})
+}
