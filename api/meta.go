@@ -21,7 +21,7 @@ type Me struct {
 	PrincipalName string   `json:"principalName" doc:"Name der Person oder des Dienstkontos" example:"Petra Morgenstern"`
 	Organization  MeOrg    `json:"organization" doc:"Organisation, an die die Zugangsdaten gebunden sind"`
 	Key           *MeKey   `json:"key" doc:"Der API-Schlüssel, nie sein Geheimnis; null bei OAuth"`
-	Grant         *MeGrant `json:"grant" doc:"Die OAuth-Freigabe; null bei API-Schlüsseln"`
+	Grant         *MeGrant `json:"grant" doc:"Die OAuth-Freigabe; null bei API-Schlüsseln" example:"null"`
 	Scopes        []string `json:"scopes" doc:"Wirksame Rechte, sortiert" example:"[\"contacts:read\",\"contacts:write\"]"`
 	OpenFamilies  []string `json:"openFamilies" doc:"Familien, die mit diesen Zugangsdaten überhaupt aufgerufen werden können, sortiert" example:"[\"contacts\",\"events\",\"meta\"]"`
 	APIVersion    string   `json:"apiVersion" format:"date" doc:"Version, in der diese Antwort steht" example:"2026-11-01"`

@@ -23,12 +23,12 @@ type Fields struct {
 	Email       *string         `json:"email" format:"email" max:"254" doc:"E-Mail-Adresse" example:"anna.berg@example.com"`
 	Phone       *string         `json:"phone" max:"50" doc:"Telefon" example:"+49 221 9876543"`
 	Mobile      *string         `json:"mobile" max:"50" doc:"Mobiltelefon" example:"+49 171 1234567"`
-	JobTitle    *string         `json:"jobTitle" max:"200" doc:"Funktion im Unternehmen" example:"Steuerberaterin"`
+	JobTitle    *string         `json:"jobTitle" max:"200" doc:"Funktion im Unternehmen" example:"Steuerberaterin" patch:"set"`
 	CompanyID   *string         `json:"companyId" prefix:"cmp_" ref:"companies" doc:"Firma, zu der der Kontakt gehört; sie muss sichtbar sein. null auch, solange sie für Sie nicht sichtbar ist"`
 	Address     *record.Address `json:"address" doc:"Postanschrift"`
 	Language    *string         `json:"language" format:"language" max:"35" doc:"Sprache für den Schriftverkehr, BCP 47" example:"de-DE"`
 	Birthday    *string         `json:"birthday" format:"date" doc:"Geburtstag" example:"1984-05-17"`
-	Note        *string         `json:"note" max:"10000" multiline:"true" doc:"Notiz; darf Zeilenumbrüche enthalten" example:"Bevorzugt Post an die Kanzlei."`
+	Note        *string         `json:"note" max:"10000" multiline:"true" doc:"Notiz; darf Zeilenumbrüche enthalten" example:"Bevorzugt Post an die Kanzlei." patch:"clear"`
 	record.Sharing
 }
 

@@ -26,7 +26,8 @@ func Document(version string) ([]byte, error) { return document(version, api.Ope
 // Schema tags on the fields of inputs, bodies and answers:
 //
 //	doc           German description
-//	example       value for examples; JSON for arrays, else the text itself
+//	example       value for examples; JSON for arrays, null, else the text itself
+//	patch         set or clear: what the example of a merge patch does with it
 //	min, max      of numbers the bounds; of texts the length in characters;
 //	              of arrays the length of their items
 //	maxItems      length of an array

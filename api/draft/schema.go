@@ -250,7 +250,7 @@ func (d *drafter) value(parent reflect.Type, f reflect.StructField, mode schemaM
 			return nil, err
 		}
 		example, err := valueExample(t)
-		if t.Name() == "MeGrant" {
+		if f.Tag.Get("example") == "null" {
 			example = nil
 		}
 		return append(append(out, ref...), field{"examples", []any{example}}), err
@@ -534,10 +534,11 @@ func fieldExample(parent reflect.Type, f reflect.StructField) (any, error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if text := f.Tag.Get("example"); text != "" {
+	switch text := f.Tag.Get("example"); {
+	case text == "null":
+		return nil, nil
+	case text != "":
 		return literal(t, text)
-	}
-	switch {
 	case f.Name == "Object" && recordObject(parent) != "":
 		return recordObject(parent), nil
 	case f.Name == "Object":
@@ -568,7 +569,7 @@ func valueExample(t reflect.Type) (any, error) {
 		case err != nil:
 			return nil, err
 		case example != nil && !(f.Type.Kind() == reflect.Pointer && f.Tag.Get("prefix") != ""):
-		case inner.Kind() == reflect.Struct && inner.Name() != "MeGrant":
+		case inner.Kind() == reflect.Struct && f.Tag.Get("example") != "null":
 			example, err = valueExample(inner)
 		case inner.Kind() == reflect.Slice && inner.Elem().Kind() == reflect.Struct:
 			example, err = valueExample(inner.Elem())
@@ -598,16 +599,11 @@ func bodyExample(t reflect.Type, mode schemaMode) (any, error) {
 			continue
 		}
 		out.set(name, full.(object).get(name))
-		if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.String {
-			switch {
-			case name == "jobTitle", name == "phone" && patch == nil:
-				patch = object{{name, full.(object).get(name)}}
-			case name == "note", name == "description":
-				patch.set(name, nil)
-			}
-		}
-		if name == "dueAt" {
+		switch f.Tag.Get("patch") {
+		case "set":
 			patch.set(name, full.(object).get(name))
+		case "clear":
+			patch.set(name, nil)
 		}
 	}
 	if mode == patching && patch != nil {
