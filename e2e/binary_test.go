@@ -367,7 +367,9 @@ func (s teller) call(method, path, body string, status int, code string, headers
 // get asks an address of the operator's, whose answer must hold the words.
 func get(t testing.TB, url string, status int, words ...string) string {
 	t.Helper()
-	a, err := newClient("").call(url, "GET", "", "")
+	c := newClient("")
+	defer c.http.CloseIdleConnections() // the operator's listener has room for few
+	a, err := c.call(url, "GET", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
