@@ -153,7 +153,7 @@ func TestPostgresInTrouble(t *testing.T) {
 			}
 		}},
 		{"disk full", true, "the disk of the database server is full", func(t *testing.T) func() {
-			disk := smallDisk(t, 8<<20)
+			disk := smallDisk(t, 64<<20)
 			data, err := os.Stat(filepath.Join(own.Dir(), "data"))
 			if err != nil {
 				t.Fatal(err)
