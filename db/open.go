@@ -23,7 +23,8 @@ type Options struct {
 	// pool_max_conns, else 4 times the processors, at least 8).
 	Readers int
 	// Writers is the size of the pool of writing connections on PostgreSQL;
-	// 0 is like Readers. SQLite always has one.
+	// 0 is like Readers, at least 16 where neither they nor the URL say how many.
+	// SQLite always has one.
 	Writers int
 	// Line is how many writes may wait for SQLite's writer before a further
 	// one is refused with ErrBusy; 0 is 1024.
