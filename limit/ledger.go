@@ -62,6 +62,8 @@ type Ledger struct {
 	// else member is nil.
 	tenants tenants
 	member  *member
+	// hears is set once others' notifications come through.
+	hears atomic.Bool
 
 	incidents atomic.Uint64
 }

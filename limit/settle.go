@@ -65,7 +65,7 @@ func (l *Ledger) prepare(o *tenant) *job {
 		}
 	}
 	for name, a := range o.accounts {
-		if j.full || a.touched || a.parts() && (a.calm > now || now-a.used > idleTime) {
+		if j.full || a.touched || a.parts() && (a.calm > now || l.idle(o, a, now)) {
 			names[name] = true
 		}
 		j.kept = j.kept || a.held && !names[name]
@@ -79,7 +79,7 @@ func (l *Ledger) prepare(o *tenant) *job {
 			continue
 		}
 		mine.running, mine.reading = a.running, a.reading
-		a.touched, mine.idle = false, now-a.used > idleTime
+		a.touched, mine.idle = false, l.idle(o, a, now)
 		mine.frozen = j.full || mine.idle || a.calm > now
 		a.at = max(a.at, now) // what is drawn from now on is not before
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
