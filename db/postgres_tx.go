@@ -36,6 +36,8 @@ type pgTx struct {
 	optimistic, supposed bool
 	// expecting is set while an expectation of a change waits to be sent.
 	expecting bool
+	// supposing is the condition that the last of pending supposes, alone.
+	supposing string
 	// organization is that of WriteIn, tick the last one that is known of it.
 	organization int64
 	tick         clock.Micros
@@ -99,6 +101,7 @@ func readOnly(err error) bool {
 }
 
 func (t *pgTx) Queue(query string, args ...any) {
+	t.supposing = ""
 	switch {
 	case t.ended || t.err != nil:
 		return
@@ -133,7 +136,7 @@ func (t *pgTx) batch() (*pgx.Batch, int) {
 	for _, q := range t.pending {
 		b.Queue(q.query, q.args...)
 	}
-	t.pending = nil
+	t.pending, t.supposing = nil, ""
 	return b, b.Len()
 }
 
@@ -309,7 +312,7 @@ func (t *pgTx) noteTick(organization int64, tick clock.Micros) {
 // QueueLock divides by zero where another has the lock.
 func (t *pgTx) QueueLock(key string) {
 	t.supposed = true
-	t.Queue("select 1 / (case when pg_try_advisory_xact_lock($1) then 1 else 0 end)", lockNumber(key))
+	t.suppose("pg_try_advisory_xact_lock($1)", lockNumber(key))
 }
 
 // lockNumber tells keys apart by 64 bits of their hash, so that the number is
@@ -355,7 +358,7 @@ func (t *pgTx) undo() error {
 		t.open.Close()
 	}
 	sent := len(t.pending) == 0 || t.pending[0].query != savepoint
-	t.err, t.pending = nil, nil
+	t.err, t.pending, t.supposing = nil, nil, ""
 	if !sent {
 		return nil
 	}
