@@ -109,8 +109,9 @@ type onPostgres struct {
 	keys    []string
 	numbers []int64
 	member  string // the large one's, whose key is first
-	// selects is the statement of GET /contacts/{id}.
-	selects string
+	// selects is the statement of GET /contacts/{id}; expects is that with which
+	// each call asks whether keys and rights have changed.
+	selects, expects string
 }
 
 // fill makes the office with its contacts and the others without any.
@@ -125,7 +126,7 @@ func (p *onPostgres) fill(ctx context.Context) error {
 		return err
 	}
 	services := &app.Services{Families: api.Families}
-	if p.selects, err = selectsContact(ctx, p.server.URL(), &app.Call{Actor: f.actor, Services: services}); err != nil {
+	if err = p.record(ctx, f.directory, &app.Call{Actor: f.actor, Services: services}); err != nil {
 		return err
 	}
 	for batch := range batches(newPeople([]string{f.office.Users[1]}), templates) {
@@ -150,22 +151,34 @@ func (p *onPostgres) fill(ctx context.Context) error {
 	return p.copies(ctx)
 }
 
-// selectsContact returns the statement by which a contact is read.
-func selectsContact(ctx context.Context, url string, call *app.Call) (statement string, err error) {
-	d, err := db.Open(ctx, url, db.Options{Stated: func(query string) { statement = query }})
+// record finds out with which statements a contact is read.
+func (p *onPostgres) record(ctx context.Context, directory *access.Directory, call *app.Call) error {
+	var stated []string
+	d, err := db.Open(ctx, p.server.URL(), db.Options{Stated: func(query string) { stated = append(stated, query) }})
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer d.Close()
 	err = d.Read(ctx, func(tx db.Tx) error {
-		call.Tx = tx
+		call.Tx, stated = tx, nil
+		if err := directory.Expect(ctx, tx, call.Actor); err != nil {
+			return err
+		}
 		_, err := contact.Contacts.Get(ctx, call, app.ByID{ID: id.New(id.Contact)})
 		if fault.From(err).Code == fault.NotFound {
 			return nil
 		}
 		return err
 	})
-	return statement, err
+	if err != nil {
+		return err
+	}
+	if len(stated) != 2 {
+		return fmt.Errorf("a contact is read by %q, not by two statements", stated)
+	}
+	p.expects = stated[0]
+	p.selects = "select (" + p.expects + "), " + strings.TrimPrefix(stated[1], "select ") // as db sends both
+	return nil
 }
 
 // office makes one more organization.
@@ -274,9 +287,13 @@ func (p *onPostgres) writeScript(ctx context.Context, conn *pgx.Conn, file, orga
 	const now = `cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)`
 	const tick = `(select tick from clocks where organization = :org)`
 	const fresh = `lpad(cast(` + now + ` as text), 17, '0') || lpad(cast(:r as text), 9, '0')`
+	var known int64
+	if err := conn.QueryRow(ctx, p.expects).Scan(&known); err != nil {
+		return err
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\\set org %s\n\\set r random(0, 999999999)\n\\startpipeline\nbegin;\n", organization)
-	b.WriteString("select 1 / (case when pg_try_advisory_xact_lock(:r) then 1 else 0 end);\n")
+	fmt.Fprintf(&b, "select 1 / (case when (%s) = %d and pg_try_advisory_xact_lock(:r) then 1 else 0 end);\n", p.expects, known)
 	b.WriteString("update clocks set tick = case when " + now + " > tick then " + now + " else tick + 1 end where organization = :org;\n")
 	for _, t := range []struct {
 		table string
