@@ -18,10 +18,7 @@ import (
 // whose client died ends within a second (PostgreSQL 14 or later), so that
 // the locks of a replica that was killed go with it also where it waited for
 // another's; where a whole machine vanished, keep-alives find it within 25 s.
-// Compiling plans pays for none of our statements. Nor does planning them anew
-// for each call's values, which the server does where it takes that for cheaper:
-// they are written so that one plan is right for all values, and among ten
-// million records planning takes three times as long as a list.
+// Compiling plans pays for none of our statements.
 var limits = map[string]string{
 	"statement_timeout":                   "10s",
 	"lock_timeout":                        "5s",
@@ -31,9 +28,16 @@ var limits = map[string]string{
 	"tcp_keepalives_interval":             "5",
 	"tcp_keepalives_count":                "3",
 	"jit":                                 "off",
-	"plan_cache_mode":                     "force_generic_plan",
 	"application_name":                    "kartei",
 }
+
+// planOnce keeps the server from planning a statement anew for each call's
+// values, which it does where it takes that for cheaper: ours are written so
+// that one plan is right for all values, and among ten million records planning
+// takes three times as long as a list. Citus needs the values to find the
+// server that has the rows.
+const planOnce = `select set_config('plan_cache_mode', 'force_generic_plan', false)
+	where not exists (select 1 from pg_extension where extname = 'citus')`
 
 // pgDB is the PostgreSQL engine: one pool of connections that cannot write and
 // one of connections that can.
@@ -116,6 +120,10 @@ func (d *pgDB) pool(ctx context.Context, config *pgxpool.Config, size int, readO
 		}
 		if readOnly {
 			config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+		}
+		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, planOnce)
+			return err
 		}
 	}
 	p, err := pgxpool.NewWithConfig(ctx, config)
