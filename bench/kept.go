@@ -127,7 +127,12 @@ func copyOffice(ctx context.Context, source, target string) error {
 	if err != nil {
 		return err
 	}
-	conn, err := pgx.Connect(ctx, target)
+	return settle(ctx, target)
+}
+
+// settle does what PostgreSQL would do by itself some time after it was filled.
+func settle(ctx context.Context, address string) error {
+	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
 		return err
 	}

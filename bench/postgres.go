@@ -212,18 +212,13 @@ func (p *onPostgres) copies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, statement := range []string{
-		// Its seldom words sort before those of real contacts.
-		fmt.Sprintf(`insert into contacts (%s) select %s from (select c.*, row_number() over () as place from contacts c where audience = '') as c,
-			generate_series(1, %d) as n where place = 1 + n %% (select count(*) from contacts where audience = '')`, names, values, p.records),
-		"vacuum analyze",
-		"checkpoint",
-	} {
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			return err
-		}
+	// Its seldom words sort before those of real contacts.
+	_, err = conn.Exec(ctx, fmt.Sprintf(`insert into contacts (%s) select %s from (select c.*, row_number() over () as place from contacts c where audience = '') as c,
+		generate_series(1, %d) as n where place = 1 + n %% (select count(*) from contacts where audience = '')`, names, values, p.records))
+	if err != nil {
+		return err
 	}
-	return nil
+	return settle(ctx, p.server.URL())
 }
 
 // columns returns the columns of a table and what is put into each: the value
