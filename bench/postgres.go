@@ -39,7 +39,9 @@ const (
 const (
 	// pgClients is how many connections every load has, pgbench's too.
 	pgClients = 16
-	// pgOffices is over how many organizations writes are spread.
+	// pgOffices is over how many organizations writes are spread. pgbench has as
+	// many of its own: it puts documents into the search index and packs none,
+	// which in one organization would be left to the product.
 	pgOffices = 64
 	// templates is how many contacts are made by the product; the others are
 	// copies with ids that pgbench can reckon.
@@ -104,8 +106,9 @@ type onPostgres struct {
 	dir    string
 	// program is pgbench.
 	program string
-	// keys are those of a member of each organization, the large one's first;
-	// numbers are the organizations'.
+	// keys are those of a member of each organization, the large one's first,
+	// then those that the product writes to, then pgbench's; numbers are the
+	// organizations'.
 	keys    []string
 	numbers []int64
 	member  string // the large one's, whose key is first
@@ -143,7 +146,7 @@ func (p *onPostgres) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	for i := range pgOffices {
+	for i := range 2 * pgOffices {
 		if err := p.office(ctx, f.directory, i); err != nil {
 			return err
 		}
@@ -262,9 +265,9 @@ func (p *onPostgres) scripts(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(p.dir, "select.sql"), []byte(read), 0o644); err != nil {
 		return err
 	}
-	first, last := p.numbers[1], p.numbers[len(p.numbers)-1]
-	step := (last - first) / int64(len(p.numbers)-2)
-	for i, n := range p.numbers[1:] {
+	own := p.numbers[1+pgOffices:]
+	first, step := own[0], own[1]-own[0]
+	for i, n := range own {
 		if n != first+step*int64(i) {
 			return errors.New("the organizations are not numbered evenly")
 		}
