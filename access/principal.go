@@ -270,17 +270,5 @@ func PrincipalExists(ctx context.Context, tx db.Tx, organization int64, id strin
 // PrincipalIDs returns all users and service accounts of an organization, as
 // PrincipalExists has them.
 func PrincipalIDs(ctx context.Context, tx db.Tx, organization int64) (ids []string, err error) {
-	rows, err := tx.Query(ctx, selectPrincipalIDs, organization)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+	return db.Values[string](ctx, tx, selectPrincipalIDs, organization)
 }

@@ -164,21 +164,9 @@ func (r *Runner) due(ctx context.Context, rule Rule, organization int64, before 
 }
 
 func (r *Runner) organizations(ctx context.Context) (numbers []int64, err error) {
-	err = r.db.Read(ctx, func(tx db.Tx) error {
-		numbers = []int64{requestlog.Nobody}
-		rows, err := tx.Query(ctx, `select number from organizations order by number`)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var n int64
-			if err := rows.Scan(&n); err != nil {
-				return err
-			}
-			numbers = append(numbers, n)
-		}
-		return rows.Err()
+	err = r.db.Read(ctx, func(tx db.Tx) (err error) {
+		numbers, err = db.Values[int64](ctx, tx, `select number from organizations order by number`)
+		return err
 	})
-	return numbers, err
+	return append([]int64{requestlog.Nobody}, numbers...), err
 }

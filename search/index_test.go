@@ -82,21 +82,9 @@ func (w *world) remove(t testing.TB, r *record) {
 // rows returns the first column of all rows.
 func (w *world) rows(t testing.TB, query string) (list []string) {
 	t.Helper()
-	err := w.d.Read(w.ctx, func(tx db.Tx) error {
-		list = nil
-		rows, err := tx.Query(w.ctx, query, w.organization)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var s string
-			if err := rows.Scan(&s); err != nil {
-				return err
-			}
-			list = append(list, s)
-		}
-		return rows.Err()
+	err := w.d.Read(w.ctx, func(tx db.Tx) (err error) {
+		list, err = db.Values[string](w.ctx, tx, query, w.organization)
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -52,14 +52,22 @@ func (m *Merger) Run(ctx context.Context) {
 // Once ends all merging in every organization and family whose newest segment
 // ends before a point in time. What fails does not keep the others from it.
 func (m *Merger) Once(ctx context.Context, before clock.Micros) error {
-	numbers, err := column[int64](ctx, m.db, `select number from organizations order by number`)
+	var numbers []int64
+	err := m.db.Read(ctx, func(tx db.Tx) (err error) {
+		numbers, err = db.Values[int64](ctx, tx, `select number from organizations order by number`)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, organization := range numbers {
-		families, err := column[string](ctx, m.db, `select family from search_segments
-			where organization = $1 group by family having max(until) < $2 order by family`, organization, int64(before))
+		var families []string
+		err := m.db.Read(ctx, func(tx db.Tx) (err error) {
+			families, err = db.Values[string](ctx, tx, `select family from search_segments
+				where organization = $1 group by family having max(until) < $2 order by family`, organization, int64(before))
+			return err
+		})
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -114,25 +122,4 @@ func mergeable(list []segment, fanout int) bool {
 		}
 	}
 	return false
-}
-
-// column reads the only column of all rows.
-func column[T any](ctx context.Context, d db.DB, query string, args ...any) (list []T, err error) {
-	err = d.Read(ctx, func(tx db.Tx) error {
-		list = nil
-		rows, err := tx.Query(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var v T
-			if err := rows.Scan(&v); err != nil {
-				return err
-			}
-			list = append(list, v)
-		}
-		return rows.Err()
-	})
-	return list, err
 }
