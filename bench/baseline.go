@@ -63,22 +63,7 @@ type loop struct {
 // insert is the process of the limit for writes: it inserts one row after the
 // other into a table of its own, each with its commit and its fsync.
 func insert(in io.Reader, out io.Writer) error {
-	jobs, results := json.NewDecoder(in), json.NewEncoder(out)
-	for {
-		var l loop
-		if err := jobs.Decode(&l); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		r, err := l.run()
-		if err != nil {
-			return err
-		}
-		if err := results.Encode(r); err != nil {
-			return err
-		}
-	}
+	return eachJob(in, out, (*loop).run)
 }
 
 func (l *loop) run() (result, error) {

@@ -3,8 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -56,18 +54,7 @@ type result struct {
 // in, one after the other, and answers with its result. It speaks just enough
 // HTTP that it costs the machine little of what it measures.
 func generate(in io.Reader, out io.Writer) error {
-	jobs, results := json.NewDecoder(in), json.NewEncoder(out)
-	for {
-		var l load
-		if err := jobs.Decode(&l); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if err := results.Encode(l.run()); err != nil {
-			return err
-		}
-	}
+	return eachJob(in, out, func(l *load) (result, error) { return l.run(), nil })
 }
 
 func (l *load) run() result {

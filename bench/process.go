@@ -67,6 +67,27 @@ func (h *helper) end() error {
 	return h.command.Wait()
 }
 
+// eachJob is the helper's side: it does each job that comes in, one after the
+// other, and answers with its result, until nothing more comes.
+func eachJob[J any](in io.Reader, out io.Writer, do func(*J) (result, error)) error {
+	jobs, results := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var job J
+		if err := jobs.Decode(&job); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r, err := do(&job)
+		if err != nil {
+			return err
+		}
+		if err := results.Encode(r); err != nil {
+			return err
+		}
+	}
+}
+
 // server is a running Kartei in a process of its own.
 type server struct {
 	command *exec.Cmd
