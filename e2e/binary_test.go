@@ -132,13 +132,18 @@ func start(t testing.TB, args ...string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.endsWith(t)
+	return s
+}
+
+// endsWith ends the server with the test, and shows its log where that failed.
+func (s *server) endsWith(t testing.TB) {
 	t.Cleanup(func() {
 		s.kill()
 		if t.Failed() {
 			t.Logf("log of process %d:\n%s", s.cmd.Process.Pid, tail(s.Log()))
 		}
 	})
-	return s
 }
 
 func launch(args ...string) (*server, error) {

@@ -25,12 +25,7 @@ func startWaiting(t *testing.T, key string, store ...string) teller {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		s.kill()
-		if t.Failed() {
-			t.Logf("log of process %d:\n%s", s.cmd.Process.Pid, tail(s.Log()))
-		}
-	})
+	s.endsWith(t)
 	s.URL, s.Operator = "http://"+public, "http://"+operator
 	s.says(t, "the database cannot be used yet")
 	w := teller{t, s, key}
