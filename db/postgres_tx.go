@@ -231,7 +231,7 @@ func (t *pgTx) send(query string, args []any) (pgx.Rows, pgx.BatchResults, error
 // CopyRows stores rows with COPY, which takes PostgreSQL and this process a
 // half of what inserts take them, and is another round trip or two. It reports
 // whether it can: not on SQLite, nor behind a pooler. A row that is there
-// already fails it with ErrDuplicate.
+// already fails it with ErrDuplicate, on a cluster with an error without a name.
 func CopyRows(ctx context.Context, tx Tx, table string, columns []string, rows [][]any) (can bool, err error) {
 	p, is := tx.(*pgTx)
 	if !is || p.pooled {

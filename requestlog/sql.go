@@ -52,22 +52,24 @@ const fewest = 50
 // insert writes the rows in one transaction, through args as a buffer. Many are
 // copied where the engine can, which takes PostgreSQL 4 µs of processor time a
 // row and this process one, in place of 8 and 4. Where some are there already,
-// of a batch whose commit was in doubt, all are inserted.
+// of a batch whose commit was in doubt, all are inserted. A cluster says of such
+// a row only that one of its servers failed, so any failure to copy counts as one.
 func (l *Log) insert(ctx context.Context, rows []Entry, args []any) ([]any, error) {
 	args = args[:0]
 	for i := range rows {
 		args = rows[i].appendTo(args)
 	}
-	err := l.db.Write(ctx, func(tx db.Tx) error {
+	copied := false
+	err := l.db.Write(ctx, func(tx db.Tx) (err error) {
 		if len(rows) >= fewest {
-			if can, err := db.CopyRows(ctx, tx, "request_log", names, slices.Collect(slices.Chunk(args, width))); can {
+			if copied, err = db.CopyRows(ctx, tx, "request_log", names, slices.Collect(slices.Chunk(args, width))); copied {
 				return err
 			}
 		}
 		queue(tx, args)
 		return nil
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	if copied && err != nil && !errors.Is(err, db.ErrBusy) && !errors.Is(err, db.ErrUnavailable) {
 		err = l.db.Write(ctx, func(tx db.Tx) error {
 			queue(tx, args)
 			return nil
