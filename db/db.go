@@ -53,7 +53,8 @@ type DB interface {
 	// notified topic, with the word that it said, and with an empty one whenever
 	// a notification may have been missed, until ctx ends. It is a fast way to learn of a change and never a certain one:
 	// what must be known is read. On SQLite, which has no replicas, and behind
-	// a transaction pooler, which loses notifications, f is never called.
+	// a transaction pooler, which loses notifications, f is called for what this
+	// process was told with Tell only. It must return at once.
 	Listen(ctx context.Context, topic string, f func(word string))
 	// Dialect returns the words in which the two engines differ.
 	Dialect() *Dialect
@@ -82,6 +83,9 @@ type Tx interface {
 	// Notify wakes who listens to topic, on every replica, after the commit. The
 	// word, of some hundred bytes at most, tells them what it is about.
 	Notify(topic, word string)
+	// Tell wakes who listens to topic in this process, after the commit. Unlike
+	// Notify it costs the server nothing; commits that notify take turns there.
+	Tell(topic string)
 	// Lock takes an exclusive lock named key for the rest of the transaction
 	// without waiting, and reports whether it got it. The lock ends with the
 	// transaction, also when the process dies.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -895,4 +896,52 @@ func TestAway(t *testing.T) {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
+}
+
+// What was told is heard in this process after the commit, and not without it,
+// alone or in a group.
+func TestTell(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		ctx, end := context.WithCancel(context.Background())
+		heard := make(chan string, 100)
+		var listening sync.WaitGroup
+		listening.Go(func() { d.Listen(ctx, "topic", func(word string) { heard <- word }) })
+		defer listening.Wait()
+		defer end()
+		<-heard // it listens
+		stop := errors.New("stop")
+		tell := func(topic string, end error) {
+			t.Helper()
+			var committing bool
+			err := d.WriteIn(ctx, 1, func(tx db.Tx) error {
+				tx.Queue(`insert into clocks (organization, tick) values ($1, 1) on conflict (organization) do nothing`, int64(1))
+				tx.Tell(topic)
+				committing = len(heard) == 0
+				return end
+			})
+			if !errors.Is(err, end) || !committing {
+				t.Fatalf("%v, heard before the commit: %v", err, !committing)
+			}
+		}
+		tell("topic", stop)
+		tell("other", nil)
+		tell("topic", nil)
+		<-heard
+		var together sync.WaitGroup
+		for i := range 20 {
+			together.Go(func() {
+				d.WriteIn(ctx, 1, func(tx db.Tx) error {
+					tx.Tell("topic")
+					if i%2 == 0 {
+						return stop
+					}
+					return nil
+				})
+			})
+		}
+		together.Wait()
+		if n := len(heard); n != 10 {
+			t.Errorf("heard %d of 10", n)
+		}
+	})
 }

@@ -195,11 +195,14 @@ func (d *pgDB) supposing(ctx context.Context, organization int64, group []*opera
 	}
 	defer end()
 	for _, op := range group {
-		waiting := len(tx.pending)
+		waiting, told := len(tx.pending), len(tx.told)
 		tx.supposed = false
 		op.err = op.call(tx)
 		if op.err != nil && (tx.err != nil || tx.supposed || tx.expecting || len(tx.pending) != waiting) {
 			return tx.mayGoAlone(op.err), op.err
+		}
+		if op.err != nil {
+			tx.told = tx.told[:told]
 		}
 	}
 	if err := tx.commit(); err != nil {
@@ -235,7 +238,7 @@ func (d *pgDB) asking(ctx context.Context, organization int64, group []*operatio
 	}
 	defer end()
 	for _, op := range group {
-		tick := tx.tick
+		tick, told := tx.tick, len(tx.told)
 		tx.Queue(savepoint)
 		if op.err = op.call(tx); op.err == nil {
 			tx.Queue(releaseSavepoint)
@@ -250,7 +253,7 @@ func (d *pgDB) asking(ctx context.Context, organization int64, group []*operatio
 		if err := tx.undo(); err != nil {
 			return tx.mayGoAlone(err), err
 		}
-		tx.tick = tick
+		tx.tick, tx.told = tick, tx.told[:told]
 	}
 	if err := tx.commit(); err != nil {
 		return tx.mayGoAlone(err), err

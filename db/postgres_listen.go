@@ -18,6 +18,7 @@ const (
 // Listen keeps one connection of its own. What was notified while there was
 // none may have been missed, so f is called after each connecting.
 func (d *pgDB) Listen(ctx context.Context, topic string, f func(word string)) {
+	defer d.hub.add(topic, f)()
 	if d.pooled {
 		<-ctx.Done()
 		return

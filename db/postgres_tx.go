@@ -51,6 +51,9 @@ type pgTx struct {
 	// changed is set once a statement changed something; a commit then calls took.
 	changed bool
 	took    func()
+	// told are the topics of Tell, which tell wakes after the commit.
+	told []string
+	tell func(topics []string)
 }
 
 // lost reports whether err came of a connection that broke while no commit
@@ -283,6 +286,9 @@ func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
 // when it commits.
 func (t *pgTx) Notify(topic, word string) { t.Queue("select pg_notify($1, $2)", topic, word) }
 
+// Tell remembers the topic for the commit.
+func (t *pgTx) Tell(topic string) { t.told = append(t.told, topic) }
+
 // Optimistic is true for the first try of a change. Who asks is taken to
 // suppose something, so that its failure is not believed.
 func (t *pgTx) Optimistic() bool {
@@ -375,6 +381,7 @@ func (t *pgTx) commit() error {
 		return t.err
 	}
 	if !t.begun && len(t.pending) == 0 {
+		t.tell(t.told)
 		return nil
 	}
 	b, waiting := t.batch()
@@ -397,6 +404,7 @@ func (t *pgTx) commit() error {
 		if t.changed {
 			t.took()
 		}
+		t.tell(t.told)
 		return nil
 	case err == nil:
 		t.begun = false

@@ -48,6 +48,7 @@ type liteDB struct {
 	gate  *gate
 	write *liteWriter
 	watch *fileWatch
+	hub   hub
 	// writes is told what becomes of each.
 	writes *Writes
 
@@ -85,7 +86,7 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 		conn.Close()
 		return nil, err
 	}
-	d.write = newLiteWriter(conn, checkpoints, opts, d.writes.took)
+	d.write = newLiteWriter(conn, checkpoints, opts, d.writes.took, d.hub.tell)
 	if err := d.watch.begin(); err != nil {
 		return nil, err
 	}
@@ -272,8 +273,12 @@ func (d *liteDB) WriteIn(ctx context.Context, _ int64, f func(Tx) error) error {
 // Writes knows whether the data base takes writes.
 func (d *liteDB) Writes() *Writes { return d.writes }
 
-// Listen waits for nothing: no other process changes the data.
-func (d *liteDB) Listen(ctx context.Context, _ string, _ func(string)) { <-ctx.Done() }
+// Listen hears this process only: no other one changes the data.
+func (d *liteDB) Listen(ctx context.Context, topic string, f func(string)) {
+	defer d.hub.add(topic, f)()
+	f("")
+	<-ctx.Done()
+}
 
 func (d *liteDB) Ping(ctx context.Context) error {
 	return d.Read(ctx, func(tx Tx) error {

@@ -25,6 +25,7 @@ type liteTx struct {
 	open    *liteRows
 	pending []queued
 	ended   bool
+	told    []string     // with Tell
 	stated  func(string) // Options.Stated
 }
 
@@ -193,6 +194,9 @@ func (t *liteTx) finish() error {
 
 // Notify does nothing: there is no other process to wake.
 func (t *liteTx) Notify(_, _ string) {}
+
+// Tell remembers the topic for the commit.
+func (t *liteTx) Tell(topic string) { t.told = append(t.told, topic) }
 
 // Expect asks at once.
 func (t *liteTx) Expect(ctx context.Context, query string, want int64) error {

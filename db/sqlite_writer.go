@@ -38,6 +38,7 @@ type liteWriter struct {
 	log  *slog.Logger
 	told func(writes int)
 	took func() // is called after each commit that changed something
+	tell func(topics []string)
 	// stated is Options.Stated.
 	stated func(query string)
 	line   chan *operation
@@ -62,13 +63,14 @@ type liteWriter struct {
 	checkpointDone sync.WaitGroup
 }
 
-func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func()) *liteWriter {
+func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), tell func([]string)) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
 		log:           opts.Logger,
 		stated:        opts.Stated,
 		told:          opts.Grouped,
 		took:          took,
+		tell:          tell,
 		line:          make(chan *operation, opts.Line),
 		alone:         make(chan *operation),
 		stop:          make(chan struct{}),
@@ -187,6 +189,7 @@ func (w *liteWriter) run(op *operation) {
 		w.undo(op, err)
 		return
 	}
+	op.told = tx.told
 	w.group = append(w.group, op)
 }
 
@@ -267,6 +270,9 @@ func (w *liteWriter) commit() {
 	w.told(len(w.group))
 	if w.conn.TotalChanges() != w.changes {
 		w.took()
+	}
+	for _, op := range w.group {
+		w.tell(op.told)
 	}
 	w.answer(func(op *operation) error { return op.err })
 	w.watchLog()
