@@ -131,6 +131,10 @@ func (r *rule) amount(c *Charge) int64 {
 		return min(max(c.Points, 0), r.Capacity)
 	case Records: // known only after the call
 		return 0
+	case Calls:
+		if c.Part {
+			return 0
+		}
 	}
 	return 1
 }

@@ -201,6 +201,42 @@ func TestConcurrencyOverReplicas(t *testing.T) {
 	}
 }
 
+// TestPartsOverReplicas: wherever the call runs that they are part of, parts
+// take no place from others, and those of others none from them.
+func TestPartsOverReplicas(t *testing.T) {
+	replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
+	around := get
+	around.Points, around.Reads = 0, false
+	take := func(r int, c limit.Charge) limit.Decision {
+		t.Helper()
+		d, err := replicas[r].Take(context.Background(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	var running []limit.Decision
+	for i := range 6 {
+		running = append(running, take(i%3, around))
+	}
+	part := get
+	part.Part = true
+	for i := range 30 {
+		d := take(i%3, part)
+		if d.Violated != nil {
+			t.Fatalf("part %d is refused by %v", i, d.Violated)
+		}
+		replicas[i%3].Done(part, &d, 1)
+	}
+	if d := take(1, around); len(d.Violated) == 0 {
+		t.Error("parts made room for a seventh call")
+	}
+	replicas[0].Done(around, &running[0], 0)
+	if d := take(2, around); len(d.Violated) > 0 {
+		t.Errorf("one of six calls ended, and the next is refused by %v", d.Violated)
+	}
+}
+
 // TestLockOverReplicas: refusals count wherever they are given, the 51st locks
 // the key everywhere.
 func TestLockOverReplicas(t *testing.T) {

@@ -58,6 +58,9 @@ type Charge struct {
 	// Reads is set for calls that return records: lists, reads, search and
 	// documents' content. The policy outflow applies to them.
 	Reads bool
+	// Part is set for a call that runs within another one of the same key, which
+	// was charged and is not done: the two count as one that runs.
+	Part bool
 	// At is when the call was taken, by the limiter's clock. Zero reads the
 	// clock, which is a third of what Take costs.
 	At time.Time

@@ -240,6 +240,55 @@ func TestConcurrency(t *testing.T) {
 
 // TestLock: 50 refusals within 60 s are borne, one more locks the key for five
 // minutes, which further calls do not prolong.
+// TestParts: a call that costs nothing passes with no points left, takes one
+// place, and those within it take none; everything else counts for them.
+func TestParts(t *testing.T) {
+	l := New(Config{Metered: true}, clock.NewFake(start))
+	key := Charge{Key: "key_a"}
+	around := begin(t, l, key)
+	for range 5 {
+		begin(t, l, key)
+	}
+	part := Charge{Key: "key_a", Points: 5, Write: true, Part: true}
+	var parts []Decision
+	for range 20 {
+		d := begin(t, l, part)
+		if d.Violated != nil {
+			t.Fatalf("a part is refused by %v", d.Violated)
+		}
+		parts = append(parts, d)
+	}
+	if d := begin(t, l, key); !slices.Equal(d.Violated, []string{"concurrency"}) {
+		t.Errorf("a seventh call: %v", d.Violated)
+	}
+	for i := range parts {
+		l.Done(part, &parts[i], 0)
+	}
+	if d := begin(t, l, key); d.Violated == nil {
+		t.Error("the end of parts made room for a seventh call")
+	}
+	l.Done(key, &around, 0)
+	if d := begin(t, l, key); d.Violated != nil {
+		t.Errorf("the end of the call around the parts made no room: %v", d.Violated)
+	}
+	if s := status(t, l, key, "writes"); s.Remaining != 40 {
+		t.Errorf("%d writes are left after 20 parts", s.Remaining)
+	}
+
+	l = New(Config{Metered: true}, clock.NewFake(start))
+	take(t, l, Charge{Key: "key_a", Points: 600})
+	if d := take(t, l, key); d.Violated != nil {
+		t.Errorf("a call that costs nothing is refused by %v", d.Violated)
+	}
+	around = begin(t, l, key)
+	for range 51 { // each refused part counts
+		take(t, l, part)
+	}
+	if d := take(t, l, key); !d.Locked {
+		t.Error("51 refused parts do not lock the key")
+	}
+}
+
 func TestLock(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true}, c)

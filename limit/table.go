@@ -185,8 +185,8 @@ func (t *table) asks(a *account, u *use, counter *counter, r *rule, c *Charge, k
 		left = r.Quota - a.running
 	}
 	amount := r.amount(c)
-	need := r.least(amount, a.running, false)
-	ok = left >= need && (counter.reserved == 0 || left >= r.least(amount, a.running, true)+counter.reserved)
+	need := r.least(amount, a.beside(), false)
+	ok = need == 0 || left >= need && (counter.reserved == 0 || left >= r.least(amount, a.beside(), true)+counter.reserved)
 	if known == told && counter.reserved == r.elsewhere(a) {
 		// What others hold of it is what runs there. Those calls count; the
 		// records that they return do when they end.
@@ -239,7 +239,7 @@ func (t *table) draw(a *accounts, c *Charge, now int64) (d Decision, ok bool) {
 	}
 	for i := range k.uses {
 		u := &k.uses[i]
-		if a[u.level].counters[u.slot].part < u.rule.least(u.rule.amount(c), key.running, true) {
+		if a[u.level].counters[u.slot].part < u.rule.least(u.rule.amount(c), key.beside(), true) {
 			return d, false
 		}
 		if u.level == byOrganization && key.share.part < t.share.amount(c) {
@@ -326,7 +326,7 @@ func (t *table) read(a *accounts, u *use, s *Status, over, refused bool) {
 	if u.rule.Unit == Calls {
 		n := key.inFlight()
 		if over {
-			n--
+			n = max(0, n-1)
 		}
 		s.Remaining = max(0, u.rule.Quota-n)
 		if s.Reset = 0; n > 0 {
@@ -420,9 +420,14 @@ func (t *table) showLock(d *Decision, key *account) {
 	d.RetryAfter = (rest + time.Second - 1).Truncate(time.Second)
 }
 
+// beside is how many calls may still return records, parts of others too.
+func (a *account) beside() int64 { return max(a.running, a.reading) }
+
 // begin counts a call as running.
 func (a *account) begin(c *Charge) {
-	a.running++
+	if !c.Part {
+		a.running++
+	}
 	if c.Reads {
 		a.reading++
 	}
@@ -430,7 +435,9 @@ func (a *account) begin(c *Charge) {
 
 // end counts it no more.
 func (a *account) end(c *Charge) {
-	a.running = max(0, a.running-1)
+	if !c.Part {
+		a.running = max(0, a.running-1)
+	}
 	if c.Reads {
 		a.reading = max(0, a.reading-1)
 	}

@@ -194,7 +194,7 @@ func (l *Ledger) doneHeld(c *Charge, records int, now int64) {
 	o := l.tenants.tenant(c.Organization)
 	defer o.mu.Unlock()
 	key := o.accounts[c.Key]
-	if key == nil || key.running == 0 {
+	if key == nil || key.running == 0 && !c.Part {
 		return // never: accounts whose calls run are kept
 	}
 	a := accounts{byKey: key}
@@ -203,7 +203,7 @@ func (l *Ledger) doneHeld(c *Charge, records int, now int64) {
 	for i, p := range l.table.levels[byKey] {
 		switch r := &l.table.rules[p]; {
 		case r.Unit == Calls:
-			key.counters[i].part++
+			key.counters[i].part += r.amount(c)
 		case r.Unit == Records && c.Reads:
 			key.counters[i].part -= int64(records)
 		}
