@@ -14,7 +14,7 @@ import (
 
 // QueryInput is what the act log.query takes. Empty members do not restrict.
 type QueryInput struct {
-	// Request is the Request-Id of one call.
+	// Request is the Request-Id of one call, or of a batch and its parts.
 	Request string `json:"requestId,omitempty"`
 	// Organization is an org_... id.
 	Organization string `json:"organizationId,omitempty"`
@@ -52,6 +52,8 @@ type Line struct {
 	Address        string       `json:"address"`
 	Reason         string       `json:"reason"`
 	Version        string       `json:"version"`
+	// Batch is the Request-Id of the batch that the call was a part of.
+	Batch string `json:"batch"`
 }
 
 // QueryAct is Query for administration; it writes what waits first, so that a
@@ -108,5 +110,5 @@ func (e *Entry) line(ids map[int64]string) Line {
 		address = e.Address.String()
 	}
 	return Line{e.At, e.RequestID, ids[e.Organization], e.KeyID, e.KidShort, e.PrincipalID, e.Operation, e.Method,
-		e.Status, e.Code, int64(e.Duration / time.Microsecond), address, e.Reason, e.Version}
+		e.Status, e.Code, int64(e.Duration / time.Microsecond), address, e.Reason, e.Version, e.Batch}
 }

@@ -44,6 +44,9 @@ type Entry struct {
 	// Version is that of the API in which the call was answered, empty where
 	// the call did not get so far.
 	Version string
+	// Batch is the Request-Id of the batch that the call was a part of, empty
+	// for others.
+	Batch string
 	// Unpaid says that the call was refused before it was charged. Of such
 	// calls only so many are kept; the mark itself is not.
 	Unpaid bool

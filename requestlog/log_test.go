@@ -269,8 +269,17 @@ func TestQueryAct(t *testing.T) {
 		if got := ask(requestlog.QueryInput{Request: id.New(id.Request)}); got != nil {
 			t.Errorf("by a request that never was: %q", got)
 		}
-		for limit, more := range map[int]bool{1: true, 2: true, 4: false, 5: false} {
-			if out, err := l.QueryAct(ctx, requestlog.QueryInput{Limit: limit}); err != nil || out.HasMore != more || len(out.Data) != min(limit, 4) {
+		part := call(2, 4, 200)
+		part.At, part.Batch = one.At+7, one.RequestID
+		l.Add(part)
+		if got := ask(requestlog.QueryInput{Request: one.RequestID}); !slices.Equal(got, []string{"org_two", "org_one"}) {
+			t.Errorf("by a batch: %q", got)
+		}
+		if out, err := l.QueryAct(ctx, requestlog.QueryInput{Request: part.RequestID}); err != nil || len(out.Data) != 1 || out.Data[0].Batch != one.RequestID {
+			t.Errorf("by a part: %+v, %v", out.Data, err)
+		}
+		for limit, more := range map[int]bool{1: true, 2: true, 5: false, 6: false} {
+			if out, err := l.QueryAct(ctx, requestlog.QueryInput{Limit: limit}); err != nil || out.HasMore != more || len(out.Data) != min(limit, 5) {
 				t.Errorf("limit %d: %d lines, more is %t, %v", limit, len(out.Data), out.HasMore, err)
 			}
 		}

@@ -24,8 +24,8 @@ const skew = time.Minute
 // Filter chooses entries of one organization. Zero members do not restrict.
 type Filter struct {
 	Organization int64
-	// Request is the Request-Id of one call. It holds the time of the call,
-	// which bounds the search.
+	// Request is the Request-Id of one call; that of a batch leads to its parts
+	// too. It holds the time of the call, which bounds the search.
 	Request string
 	// Key is a key's id (key_...) or the first 8 characters of its kid.
 	Key      string

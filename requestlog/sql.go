@@ -15,10 +15,10 @@ import (
 )
 
 // columns of request_log, in the order of Entry.
-const columns = `organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason, version`
+const columns = `organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason, version, batch`
 
 // width is the number of columns.
-const width = 14
+const width = 15
 
 var names = strings.Split(columns, ", ")
 
@@ -93,7 +93,7 @@ func (e *Entry) appendTo(args []any) []any {
 		address = e.Address.Unmap().String()
 	}
 	return append(args, e.Organization, int64(e.At), e.RequestID, e.KeyID, e.KidShort, e.PrincipalID, e.Operation,
-		e.Method, int64(e.Status), e.Code, e.Duration.Microseconds(), address, e.Reason, e.Version)
+		e.Method, int64(e.Status), e.Code, e.Duration.Microseconds(), address, e.Reason, e.Version, e.Batch)
 }
 
 func scan(rows db.Rows) (Entry, error) {
@@ -101,7 +101,7 @@ func scan(rows db.Rows) (Entry, error) {
 	var at, duration int64
 	var address string
 	err := rows.Scan(&e.Organization, &at, &e.RequestID, &e.KeyID, &e.KidShort, &e.PrincipalID, &e.Operation,
-		&e.Method, &e.Status, &e.Code, &duration, &address, &e.Reason, &e.Version)
+		&e.Method, &e.Status, &e.Code, &duration, &address, &e.Reason, &e.Version, &e.Batch)
 	e.At, e.Duration = clock.Micros(at), time.Duration(duration)*time.Microsecond
 	e.Address, _ = netip.ParseAddr(address)
 	return e, err
@@ -123,7 +123,7 @@ func (f *Filter) statement(limit int) (string, []any) {
 	if f.Request != "" {
 		at := clock.FromTime(id.Time(f.Request))
 		and("at between ? and ?", int64(at.Add(-skew)), int64(at.Add(skew)))
-		and("request_id = ?", f.Request)
+		and("(request_id = ? or batch = ?)", f.Request, f.Request)
 	}
 	if f.Since != 0 {
 		and("at >= ?", int64(f.Since))
