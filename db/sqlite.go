@@ -117,6 +117,9 @@ func realPath(path string) (string, error) {
 		return "", fmt.Errorf("db: %w", err)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("db: there is no folder %s for the database", filepath.Dir(path))
+	}
 	if err != nil {
 		return "", fmt.Errorf("db: %w", err)
 	}

@@ -200,17 +200,18 @@ func TestAFailedStartLeavesNothingBehind(t *testing.T) {
 	}
 	defer taken.Close()
 	dir := t.TempDir()
-	for flag, spoil := range map[string]func(*Config){
-		"--listen":          func(c *Config) { c.Server.Listen = config.Address(taken.Addr().String()) },
-		"--operator-listen": func(c *Config) { c.Server.OperatorListen = config.Address(taken.Addr().String()) },
-		"certificate":       func(c *Config) { c.Server.TLSCert, c.Server.TLSKey = "none", "none" },
-		"masterkey":         func(c *Config) { c.Server.MasterKeyFile = config.File(filepath.Join(dir, "no", "such", "file")) },
-		"sqlite":            func(c *Config) { c.Store.DatabaseURL = "mysql://x" },
+	listens := "another program listens on " + taken.Addr().String()
+	for says, spoil := range map[string]func(*Config){
+		"--listen: " + listens:          func(c *Config) { c.Server.Listen = config.Address(taken.Addr().String()) },
+		"--operator-listen: " + listens: func(c *Config) { c.Server.OperatorListen = config.Address(taken.Addr().String()) },
+		"certificate":                   func(c *Config) { c.Server.TLSCert, c.Server.TLSKey = "none", "none" },
+		"masterkey":                     func(c *Config) { c.Server.MasterKeyFile = config.File(filepath.Join(dir, "no", "such", "file")) },
+		"sqlite":                        func(c *Config) { c.Store.DatabaseURL = "mysql://x" },
 	} {
 		c := configOf(dir)
 		spoil(&c)
-		if _, err := Start(context.Background(), c); err == nil || !strings.Contains(err.Error(), flag) {
-			t.Errorf("%s: %v", flag, err)
+		if _, err := Start(context.Background(), c); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
 		}
 	}
 	end(t, begin(t, configOf(dir)))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log"
 	"log/slog"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -53,6 +55,9 @@ type Server struct {
 // Listen binds address. Who connects waits until Serve is called.
 func Listen(address string, o Options) (*Server, error) {
 	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("another program listens on %s already: name another port, or end that program", address)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"kartei/admin"
@@ -77,6 +78,8 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	switch {
 	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
 	case len(args) == 1 && args[0] == "--version":
 		args = []string{"version"}
 	}

@@ -159,6 +159,19 @@ func TestHelpNamesTheEnvironment(t *testing.T) {
 	}
 }
 
+func TestHelpIsACommandToo(t *testing.T) {
+	for _, about := range [][]string{nil, {"serve"}, {"key", "create"}} {
+		_, want, _ := kartei(nil, append(about, "--help")...)
+		status, out, errs := kartei(nil, append([]string{"help"}, about...)...)
+		if status != 0 || out != want || errs != "" {
+			t.Errorf("help %v: status %d, %s%s", about, status, out, errs)
+		}
+	}
+	if status, _, errs := kartei(nil, "help", "srve"); status != 2 || !strings.Contains(errs, "srve") {
+		t.Errorf("help for what is not there: status %d, %s", status, errs)
+	}
+}
+
 func TestVersion(t *testing.T) {
 	status, out, _ := kartei(nil, "version", "--json")
 	var v struct{ Version, Commit, Go string }
