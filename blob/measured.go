@@ -1,0 +1,59 @@
+package blob
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+)
+
+// measured passes on what it reads, counts and hashes it, and ends with an
+// error where that is not what is wanted or the context has ended.
+type measured struct {
+	ctx  context.Context
+	from io.Reader
+	want Expected
+	hash hash.Hash
+	size int64
+	err  error
+}
+
+func newMeasured(ctx context.Context, from io.Reader, want Expected) *measured {
+	return &measured{ctx: ctx, from: from, want: want, hash: sha256.New()}
+}
+
+func (m *measured) Read(p []byte) (int, error) {
+	if m.err == nil {
+		m.err = m.ctx.Err()
+	}
+	if m.err != nil {
+		return 0, m.err
+	}
+	n, err := m.from.Read(p)
+	m.hash.Write(p[:n])
+	m.size += int64(n)
+	switch {
+	case m.want.Size != AnySize && m.size > m.want.Size:
+		m.err = ErrTooLong // the rest is not read
+		return 0, m.err
+	case err == io.EOF:
+		m.err = m.end()
+	case err != nil:
+		m.err = &SourceError{err}
+	}
+	return n, m.err
+}
+
+// end returns io.EOF where everything is as wanted.
+func (m *measured) end() error {
+	switch {
+	case m.want.Size != AnySize && m.size < m.want.Size:
+		return ErrTooShort
+	case m.want.SHA256 != "" && m.sum() != m.want.SHA256:
+		return ErrChecksum
+	}
+	return io.EOF
+}
+
+func (m *measured) sum() string { return hex.EncodeToString(m.hash.Sum(nil)) }

@@ -1,0 +1,390 @@
+package blob
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+)
+
+// The bytes of a file are encrypted with AES-GCM-HKDF as Google's Tink defines
+// it (https://developers.google.com/tink/streaming-aead/aes_gcm_hkdf_streaming),
+// an instance of STREAM (Hoang, Reyhanitabar, Rogaway, Vizár: Online
+// Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance, CRYPTO 2015;
+// the analysis of Tink's form is Hoang, Shen: Security of Streaming Encryption
+// in Google's Tink Library, CCS 2020). A test holds it to Tink's own code.
+//
+// The plain bytes are cut into segments. Each is sealed with AES-256-GCM under
+// the nonce
+//
+//	prefix of the file (7 bytes) | number of the segment (4) | 1 for the last, else 0
+//
+// so a segment that was changed, exchanged, repeated, left out or added does not
+// open, and neither does a file that was cut. A part is read by opening the
+// segments that it touches.
+const (
+	// segmentSize is that of a sealed segment: what a reader or writer holds in
+	// memory, and what is read for a single byte.
+	segmentSize = 64 << 10
+	tagSize     = 16
+	prefixSize  = 7
+	saltSize    = 32
+	// streamHead is what precedes the first segment: its own length, the salt, the
+	// prefix.
+	streamHead = 1 + saltSize + prefixSize
+	// streamStart is where the stream begins in a file: behind the envelope.
+	// The first segment is shorter by both, so that all others begin at multiples
+	// of segmentSize.
+	streamStart  = envelopeSize
+	firstSegment = segmentSize - streamStart - streamHead // sealed
+	firstPlain   = firstSegment - tagSize
+	restPlain    = segmentSize - tagSize
+
+	maxSegments = math.MaxUint32
+)
+
+// purpose is the associated data of every stream.
+const purpose = "kartei blob"
+
+// stream is the key and the nonces of one file.
+type stream struct {
+	aead   cipher.AEAD
+	prefix [prefixSize]byte
+}
+
+// newStream draws the head of a stream under a key that seals nothing else.
+func newStream(key []byte) (*stream, []byte) {
+	head := make([]byte, streamHead)
+	head[0] = streamHead
+	rand.Read(head[1:])
+	s, err := openStream(key, head)
+	if err != nil {
+		panic(err) // the head is the one above
+	}
+	return s, head
+}
+
+// openStream reads the head of a stream.
+func openStream(key, head []byte) (*stream, error) {
+	if len(head) != streamHead || head[0] != streamHead {
+		return nil, fmt.Errorf("%w: no stream begins like this", ErrDamaged)
+	}
+	derived, err := hkdf.Key(sha256.New, key, head[1:1+saltSize], purpose, 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(derived)
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{prefix: [prefixSize]byte(head[1+saltSize:])}
+	s.aead, err = cipher.NewGCM(block)
+	return s, err
+}
+
+func (s *stream) nonce(segment int64, last bool) []byte {
+	nonce := make([]byte, 12)
+	copy(nonce, s.prefix[:])
+	binary.BigEndian.PutUint32(nonce[prefixSize:], uint32(segment))
+	if last {
+		nonce[11] = 1
+	}
+	return nonce
+}
+
+// layout is where the segments of a file lie.
+type layout struct {
+	size     int64 // of the plain bytes
+	segments int64 // at least 1
+}
+
+// layoutOf returns the layout of a file of so many bytes, envelope and head
+// among them; false where no file has this size.
+func layoutOf(stored int64) (layout, bool) {
+	segments := (stored + segmentSize - 1) / segmentSize
+	l := layout{stored - streamStart - streamHead - segments*tagSize, segments}
+	if l.size < 0 || segments > maxSegments {
+		return layout{}, false
+	}
+	// Only the one segment of an empty file is empty.
+	if start, _ := l.plain(segments - 1); segments > 1 && l.size <= start {
+		return layout{}, false
+	}
+	return l, true
+}
+
+// storedSize is the reverse: how many bytes a file of so many plain bytes has.
+func storedSize(size int64) int64 {
+	segments := int64(1)
+	if size > firstPlain {
+		segments += (size - firstPlain + restPlain - 1) / restPlain
+	}
+	return streamStart + streamHead + size + segments*tagSize
+}
+
+// plain returns which plain bytes a segment holds.
+func (l layout) plain(segment int64) (start, end int64) {
+	if segment > 0 {
+		start = firstPlain + (segment-1)*restPlain
+	}
+	return start, min(firstPlain+segment*restPlain, l.size)
+}
+
+// segment returns in which segment a plain byte is.
+func (l layout) segment(offset int64) int64 {
+	if offset < firstPlain {
+		return 0
+	}
+	return 1 + (offset-firstPlain)/restPlain
+}
+
+// buffers hold one sealed segment each.
+var buffers = sync.Pool{New: func() any { return new([segmentSize]byte) }}
+
+// sealing reads plain bytes and gives the head of the stream and the sealed
+// segments. It reads one byte ahead, to know which segment is the last.
+type sealing struct {
+	stream *stream
+	from   io.Reader
+	plain  *[segmentSize]byte
+	have   int // bytes in plain that were read ahead: 0 or 1
+	out    []byte
+	sealed *[segmentSize]byte
+	next   int64 // segment
+	err    error
+}
+
+// newSealing must be closed, to give its buffers back.
+func newSealing(s *stream, head []byte, from io.Reader) *sealing {
+	return &sealing{
+		stream: s, from: from, out: head,
+		plain: buffers.Get().(*[segmentSize]byte), sealed: buffers.Get().(*[segmentSize]byte),
+	}
+}
+
+func (s *sealing) close() {
+	if s.plain == nil {
+		return
+	}
+	clear(s.plain[:])
+	buffers.Put(s.plain)
+	buffers.Put(s.sealed)
+	s.plain, s.sealed, s.out, s.err = nil, nil, nil, io.ErrClosedPipe
+}
+
+func (s *sealing) Read(p []byte) (int, error) {
+	if len(s.out) == 0 {
+		s.fill()
+	}
+	if len(s.out) == 0 {
+		return 0, s.err
+	}
+	n := copy(p, s.out)
+	s.out = s.out[n:]
+	return n, nil
+}
+
+// WriteTo spares io.Copy a buffer.
+func (s *sealing) WriteTo(w io.Writer) (total int64, err error) {
+	for {
+		n, err := w.Write(s.out)
+		total += int64(n)
+		if err != nil {
+			return total, err
+		}
+		if s.out = nil; s.err != nil {
+			break
+		}
+		s.fill()
+	}
+	if s.err == io.EOF {
+		return total, nil
+	}
+	return total, s.err
+}
+
+// fill seals the next segment, and sets err with or after the last one.
+func (s *sealing) fill() {
+	if s.err != nil {
+		return
+	}
+	size := restPlain
+	if s.next == 0 {
+		size = firstPlain
+	}
+	n, err := io.ReadFull(s.from, s.plain[s.have:size+1])
+	n += s.have
+	switch {
+	case err == nil: // there is more
+		n--
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		s.err = io.EOF
+	default:
+		s.err = err
+		return
+	}
+	if s.next == maxSegments {
+		s.out, s.err = nil, ErrTooLong
+		return
+	}
+	s.out = s.stream.aead.Seal(s.sealed[:0], s.stream.nonce(s.next, s.err == io.EOF), s.plain[:n], nil)
+	s.next++
+	if s.have = 0; s.err == nil {
+		s.plain[0], s.have = s.plain[n], 1
+	}
+}
+
+// source is the stored bytes under a reader.
+type source interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// opened reads the plain bytes of a stream.
+type opened struct {
+	stream *stream
+	layout layout
+	from   source
+
+	// What follows is for Read and Seek, which are called one at a time.
+	at      int64
+	buffer  *[segmentSize]byte // of the segment read last
+	current int64              // its number
+	text    []byte             // its plain bytes, nil before the first
+}
+
+// newOpened opens the last segment, so that a file that was cut is found out
+// before any byte of it is believed.
+func newOpened(s *stream, l layout, from source) (*opened, error) {
+	o := &opened{stream: s, layout: l, from: from, buffer: buffers.Get().(*[segmentSize]byte)}
+	if err := o.load(l.segments - 1); err != nil {
+		o.release()
+		return nil, err
+	}
+	return o, nil
+}
+
+// load opens a segment into the buffer, unless it is there.
+func (o *opened) load(segment int64) (err error) {
+	if o.text != nil && o.current == segment {
+		return nil
+	}
+	o.text, err = o.open(o.buffer, segment)
+	o.current = segment
+	return err
+}
+
+// open reads and opens a segment in place. Its text is never nil.
+func (o *opened) open(into *[segmentSize]byte, segment int64) ([]byte, error) {
+	start, end := o.layout.plain(segment)
+	offset, size := segment*segmentSize, int(end-start)+tagSize
+	if segment == 0 {
+		offset = streamStart + streamHead
+	}
+	sealed := into[:size]
+	if n, err := o.from.ReadAt(sealed, offset); n < size {
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = fmt.Errorf("%w: segment %d is cut", ErrDamaged, segment)
+		}
+		return nil, err
+	}
+	text, err := o.stream.aead.Open(sealed[:0], o.stream.nonce(segment, segment == o.layout.segments-1), sealed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: segment %d does not open", ErrDamaged, segment)
+	}
+	return text, nil
+}
+
+// Size is that of the plain bytes.
+func (o *opened) Size() int64 { return o.layout.size }
+
+func (o *opened) Read(p []byte) (int, error) {
+	if o.buffer == nil {
+		return 0, errClosed
+	}
+	if o.at >= o.layout.size {
+		return 0, io.EOF
+	}
+	segment := o.layout.segment(o.at)
+	if err := o.load(segment); err != nil {
+		return 0, err
+	}
+	start, _ := o.layout.plain(segment)
+	n := copy(p, o.text[o.at-start:])
+	o.at += int64(n)
+	return n, nil
+}
+
+// ReadAt opens the segments that the part touches.
+func (o *opened) ReadAt(p []byte, offset int64) (n int, err error) {
+	if offset < 0 {
+		return 0, errOffset
+	}
+	buffer := buffers.Get().(*[segmentSize]byte)
+	defer giveBack(buffer)
+	for n < len(p) && offset < o.layout.size {
+		segment := o.layout.segment(offset)
+		text, err := o.open(buffer, segment)
+		if err != nil {
+			return n, err
+		}
+		start, _ := o.layout.plain(segment)
+		m := copy(p[n:], text[offset-start:])
+		n, offset = n+m, offset+int64(m)
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (o *opened) Seek(offset int64, whence int) (int64, error) {
+	at, err := seek(o.at, o.layout.size, offset, whence)
+	if err == nil {
+		o.at = at
+	}
+	return at, err
+}
+
+// Close closes what is read from.
+func (o *opened) Close() error {
+	if o.buffer == nil {
+		return nil
+	}
+	o.release()
+	return o.from.Close()
+}
+
+func (o *opened) release() {
+	giveBack(o.buffer)
+	o.buffer, o.text = nil, nil
+}
+
+// giveBack clears a buffer before somebody else gets it.
+func giveBack(b *[segmentSize]byte) {
+	clear(b[:])
+	buffers.Put(b)
+}
+
+// seek is what io.Seeker asks of bytes that stand still.
+func seek(at, size, offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekStart:
+	case io.SeekCurrent:
+		offset += at
+	case io.SeekEnd:
+		offset += size
+	default:
+		return 0, fmt.Errorf("blob: there is no way %d to seek", whence)
+	}
+	if offset < 0 {
+		return 0, errOffset
+	}
+	return offset, nil
+}
