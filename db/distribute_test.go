@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -210,24 +211,58 @@ func TestDistributeGoesOn(t *testing.T) {
 	}
 }
 
+// migrations returns those up to a version.
+func migrations(t *testing.T, last int) fstest.MapFS {
+	t.Helper()
+	set := fstest.MapFS{}
+	names, err := fs.Glob(db.Migrations(), "*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		number, err := strconv.Atoi(name[:4])
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := fs.ReadFile(db.Migrations(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if number <= last {
+			set[name] = &fstest.MapFile{Data: text}
+		}
+	}
+	return set
+}
+
+// A data base that was spread at the first version that could be comes to this
+// one: each migration since then is one that a cluster takes.
+func TestMigrateSinceDistributed(t *testing.T) {
+	const first = 18
+	d := apart(t, dbtest.EmptyCitus(t))
+	older := migrations(t, first)
+	if _, err := db.MigrateFiles(ctx, d, older); err != nil {
+		t.Fatal(err)
+	}
+	run(t, d, "select create_distributed_table('clocks', 'organization', colocate_with => 'none')")
+	if _, err := db.MigrateFiles(ctx, d, older); err != nil { // it spreads the other tables
+		t.Fatal(err)
+	}
+	if schema, err := db.Migrate(ctx, d); err != nil || !schema.Current() {
+		t.Fatalf("%+v, %v", schema, err)
+	}
+	if left, err := db.Distribute(ctx, d, true, nil); err != nil || len(left.Statements) != 0 || left.Spread == 0 {
+		t.Errorf("still to do: %+v, %v", left, err)
+	}
+}
+
 // Later migrations change the shards, fill new tables from old ones, and
 // spread them; several servers may start together.
 func TestMigrateDistributed(t *testing.T) {
 	url := dbtest.Citus(t)
 	d := apart(t, url)
 	fill(t, d, 100)
-	set := fstest.MapFS{}
-	err := fs.WalkDir(db.Migrations(), ".", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(db.Migrations(), path)
-		set[path] = &fstest.MapFile{Data: text}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := migrations(t, 9000)
 	set["9000_more.postgres.sql"] = &fstest.MapFile{Data: []byte(`-- +goose Up
 		create table aliases (organization bigint not null, id text not null, name text not null, primary key (organization, id));
 		create index aliases_name on aliases (organization, name);
