@@ -334,7 +334,7 @@ func tampered(b []byte) map[string][]byte {
 		flip(at)
 	}
 	for i := range segments {
-		flip(edge(i) + envelopeSize + streamHead)
+		flip(min(edge(i)+envelopeSize+streamHead, len(b)-1))
 		flip(edge(i+1) - 1)
 	}
 	return cases

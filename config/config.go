@@ -16,6 +16,15 @@ import (
 type Store struct {
 	DataDir     Dir         `name:"data-dir" default:"kartei-data" placeholder:"DIR" help:"Folder for the database, the master key and the administration socket."`
 	DatabaseURL DatabaseURL `name:"database-url" placeholder:"URL" secret:"url" help:"sqlite:PATH or postgres://USER@HOST/NAME; without it kartei.db in the data folder."`
+	BlobURL     BlobURL     `name:"blob-url" placeholder:"URL" help:"Where the files of documents are stored, file:PATH; without it the folder files in the data folder."`
+}
+
+// Blobs returns the location of the files of documents that is in force.
+func (s *Store) Blobs() string {
+	if s.BlobURL != "" {
+		return string(s.BlobURL)
+	}
+	return "file:" + filepath.Join(string(s.DataDir), "files")
 }
 
 // Database returns the URL that is in force.
@@ -28,13 +37,15 @@ func (s *Store) Database() string {
 
 // Server holds the settings of a running server.
 type Server struct {
-	Listen         Address        `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the API is served; port 0 takes a free one."`
-	OperatorListen Address        `name:"operator-listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /healthz, /readyz and /metrics are served; never make it public."`
-	BaseURL        BaseURL        `name:"base-url" placeholder:"URL" help:"The address under which clients reach the instance, without /v1; without it that of --listen."`
-	TrustedProxies []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR,..." help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
-	TLSCert        File           `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; read again when the file changes."`
-	TLSKey         File           `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM."`
-	MasterKeyFile  File           `name:"master-key-file" placeholder:"FILE" help:"File with the 32 random bytes of the master key, which seals paging cursors; without it master.key in the data folder, made on the first start."`
+	Listen                 Address        `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the API is served; port 0 takes a free one."`
+	OperatorListen         Address        `name:"operator-listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /healthz, /readyz and /metrics are served; never make it public."`
+	BaseURL                BaseURL        `name:"base-url" placeholder:"URL" help:"The address under which clients reach the instance, without /v1; without it that of --listen."`
+	TrustedProxies         []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR,..." help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
+	TLSCert                File           `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; read again when the file changes."`
+	TLSKey                 File           `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM."`
+	MasterKeyFile          File           `name:"master-key-file" placeholder:"FILE" help:"File with the 32 random bytes of the master key, which seals paging cursors; without it master.key in the data folder, made on the first start."`
+	PreviousMasterKeyFiles []File         `name:"previous-master-key-files" placeholder:"FILE,..." help:"Files with the master keys before the one in force, for as long as something is sealed under them."`
+	BlobEncryption         Encryption     `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Where the files of documents are encrypted before they are stored; auto encrypts those in a folder."`
 
 	Environment Environment `name:"environment" default:"production" placeholder:"production|rc" help:"What the instance is: rc, a release candidate, also serves the versions of the API that are not released yet."`
 

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"kartei/blob"
 )
 
 // Dir is the path of a folder.
@@ -78,6 +80,26 @@ func (u DatabaseURL) Redacted() string {
 		parsed.RawQuery = "..."
 	}
 	return parsed.Redacted()
+}
+
+// BlobURL is where the files of documents are stored.
+type BlobURL string
+
+// UnmarshalText refuses what is no such place. It never repeats the value.
+func (u *BlobURL) UnmarshalText(b []byte) error {
+	if _, err := blob.ParseLocation(string(b)); err != nil {
+		return err
+	}
+	*u = BlobURL(b)
+	return nil
+}
+
+// Encryption is auto, on or off.
+type Encryption string
+
+// UnmarshalText refuses other words.
+func (e *Encryption) UnmarshalText(b []byte) error {
+	return setWord((*string)(e), b, string(blob.Auto), string(blob.Always), string(blob.Never))
 }
 
 // SMTPURL is the address of a server that takes emails.

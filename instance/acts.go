@@ -57,6 +57,7 @@ type calls interface {
 func (i *Instance) acts() admin.Acts {
 	a := acts(i.DB, i.Directory, i.Log, i.API.Pause)
 	a["address"] = admin.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
+	a["blobs.rotate"] = admin.Do(rotateBlobs(i.Blobs))
 	return a
 }
 

@@ -22,6 +22,7 @@ import (
 	"kartei/access"
 	"kartei/admin"
 	"kartei/api"
+	"kartei/blob"
 	"kartei/clock"
 	"kartei/config"
 	"kartei/db"
@@ -58,6 +59,8 @@ type Instance struct {
 	DB        db.DB
 	Directory *access.Directory
 	Log       *requestlog.Log
+	// Blobs are the bytes of documents.
+	Blobs blob.Store
 	// BaseURL is the address under which clients reach the instance, without /v1.
 	BaseURL string
 	// OperatorURL is that of the operator's listener, empty where there is none.
@@ -68,7 +71,7 @@ type Instance struct {
 	config    Config
 	clock     clock.Clock
 	logger    *slog.Logger
-	key       *masterkey.Key
+	keys      masterkey.Ring
 	metrics   *telemetry.Metrics
 	groups    prometheus.Observer
 	limits    *limit.Ledger
@@ -105,7 +108,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 			err = errors.Join(err, i.Close(ctx))
 		}
 	}()
-	for _, step := range []func(context.Context) error{i.prepare, i.patient(i.open), i.listen, i.wire, i.patient(i.migrate)} {
+	for _, step := range []func(context.Context) error{i.prepare, i.patient(i.open), i.listen, i.patient(i.openBlobs), i.wire, i.patient(i.migrate)} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -116,13 +119,16 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	return i, nil
 }
 
-// prepare reads the master key.
+// prepare reads the master keys.
 func (i *Instance) prepare(context.Context) (err error) {
 	if err := os.MkdirAll(string(i.config.Store.DataDir), 0o700); err != nil {
 		return fmt.Errorf("the data folder: %w", err)
 	}
-	i.key, i.MasterKeyCreated, err = masterkey.LoadOrCreate(i.config.Server.MasterKey(&i.config.Store))
+	i.keys.Current, i.MasterKeyCreated, err = masterkey.LoadOrCreate(i.config.Server.MasterKey(&i.config.Store))
 	if err != nil {
+		return err
+	}
+	if i.keys.Previous, err = previousKeys(i.config.Server.PreviousMasterKeyFiles); err != nil {
 		return err
 	}
 	i.metrics = telemetry.NewMetrics(i.config.Version, i.config.Commit)
@@ -224,7 +230,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Clock, o.Logger = i.clock, i.logger
 	o.MaxCalls = i.config.Server.MaxCalls
 	o.Versions = api.VersionsIn(string(i.config.Server.Environment))
-	o.CursorKey = i.key.Derive("cursors")
+	o.CursorKey = i.keys.Current.Derive("cursors")
 	o.DocsBase = i.BaseURL
 	o.Observe = i.observe()
 	a, err := api.New(o)
@@ -285,6 +291,7 @@ func (i *Instance) run(ctx context.Context) error {
 	})
 	i.ground.Go(func() { i.limits.Run(ctx) })
 	i.ground.Go(func() { i.tryWrites(ctx) })
+	i.ground.Go(func() { i.sweepBlobs(ctx) })
 	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { retention.New(i.DB, i.clock, retention.Rules).Run(ctx) })
 	i.ground.Go(func() { search.NewMerger(i.DB, i.clock).Run(ctx) })
@@ -383,6 +390,9 @@ func (i *Instance) close(ctx context.Context) error {
 	}
 	if i.operator != nil {
 		add("operator's listener", i.operator.Shutdown(last))
+	}
+	if i.Blobs != nil {
+		add("files of documents", i.Blobs.Close())
 	}
 	if i.DB != nil {
 		add("database", i.DB.Close())

@@ -104,7 +104,7 @@ func TestFirstStartMakesTheKeyAndNextOneFindsIt(t *testing.T) {
 	first := begin(t, configOf(dir))
 	end(t, first)
 	second := begin(t, configOf(dir))
-	if !first.MasterKeyCreated || second.MasterKeyCreated || *first.key != *second.key {
+	if !first.MasterKeyCreated || second.MasterKeyCreated || *first.keys.Current != *second.keys.Current {
 		t.Error("the master key must be made once")
 	}
 }

@@ -25,8 +25,10 @@ var ErrOtherMasterKey = errors.New("the database was used with another master ke
 // server, and returns ErrOtherMasterKey to those that come with another:
 // replicas that differ would refuse each other's cursors. Of several that start
 // at once on a new data base the first decides.
-func CheckMasterKey(ctx context.Context, d db.DB, key *masterkey.Key) error {
-	mine := hex.EncodeToString(key.Derive("fingerprint")[:16])
+// Where it remembers a key before the one in force, it remembers the one in force
+// from then on.
+func CheckMasterKey(ctx context.Context, d db.DB, keys masterkey.Ring) error {
+	mine := fingerprint(keys.Current)
 	var known string
 	err := d.Read(ctx, func(tx db.Tx) (err error) {
 		known, err = access.Setting(ctx, tx, keySetting)
@@ -38,17 +40,25 @@ func CheckMasterKey(ctx context.Context, d db.DB, key *masterkey.Key) error {
 			return err
 		})
 	}
-	if err == nil && known != mine {
-		err = ErrOtherMasterKey
+	if err != nil || known == mine {
+		return err
 	}
-	return err
+	for _, k := range keys.Previous {
+		if known == fingerprint(k) {
+			return d.Write(ctx, func(tx db.Tx) error { return access.PutSetting(ctx, tx, keySetting, mine) })
+		}
+	}
+	return ErrOtherMasterKey
 }
+
+// fingerprint tells keys apart.
+func fingerprint(k *masterkey.Key) string { return hex.EncodeToString(k.Derive("fingerprint")[:16]) }
 
 // checkMasterKey is CheckMasterKey for a start, and says what to do. A key that
 // this start made goes again: it was never used, and stands in the place of the
 // right one.
 func (i *Instance) checkMasterKey(ctx context.Context) error {
-	err := CheckMasterKey(ctx, i.DB, i.key)
+	err := CheckMasterKey(ctx, i.DB, i.keys)
 	if !errors.Is(err, ErrOtherMasterKey) {
 		return err
 	}

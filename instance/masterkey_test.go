@@ -97,7 +97,7 @@ func TestOneMasterKeyWins(t *testing.T) {
 		var ground sync.WaitGroup
 		for i := range keys {
 			keys[i] = masterkey.New()
-			ground.Go(func() { errs[i] = CheckMasterKey(t.Context(), d, keys[i]) })
+			ground.Go(func() { errs[i] = CheckMasterKey(t.Context(), d, masterkey.Ring{Current: keys[i]}) })
 		}
 		ground.Wait()
 		won := -1
@@ -114,8 +114,26 @@ func TestOneMasterKeyWins(t *testing.T) {
 		if won < 0 {
 			t.Fatal("nobody was accepted")
 		}
-		if err := CheckMasterKey(t.Context(), d, keys[won]); err != nil {
+		if err := CheckMasterKey(t.Context(), d, masterkey.Ring{Current: keys[won]}); err != nil {
 			t.Errorf("later: %v", err)
+		}
+	})
+}
+
+// A data base follows from one master key to the next, and not back.
+func TestMasterKeyIsChanged(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		before, after := masterkey.New(), masterkey.New()
+		check := func(k *masterkey.Key, previous ...*masterkey.Key) error {
+			return CheckMasterKey(t.Context(), d, masterkey.Ring{Current: k, Previous: previous})
+		}
+		for i, err := range []error{check(before), check(before, after), check(after, masterkey.New(), before), check(after)} {
+			if err != nil {
+				t.Errorf("step %d: %v", i, err)
+			}
+		}
+		if err := check(before); !errors.Is(err, ErrOtherMasterKey) {
+			t.Errorf("with the old key only: %v", err)
 		}
 	})
 }

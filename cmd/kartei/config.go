@@ -63,6 +63,8 @@ func (c *configCmd) derived(g *Globals, name string) string {
 	switch name {
 	case "database-url":
 		return g.Store.Database()
+	case "blob-url":
+		return g.Store.Blobs()
 	case "master-key-file":
 		return c.Server.MasterKey(&g.Store)
 	case "base-url":

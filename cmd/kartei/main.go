@@ -34,6 +34,7 @@ type commands struct {
 	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database while it is served."`
 	Restore        restoreCmd        `cmd:"" name:"restore" help:"Make the database from a copy."`
 	Copy           copyCmd           `cmd:"" name:"copy" help:"Move an instance to another database: from SQLite to PostgreSQL, or back."`
+	Blobs          blobsCmd          `cmd:"" name:"blobs" help:"The files of documents."`
 	MasterKey      masterKeyCmd      `cmd:"" name:"master-key" help:"What the database remembers of the master key."`
 	Migrate        migrateCmd        `cmd:"" name:"migrate" help:"Bring the database to this release's version."`
 	Conf           configCmd         `cmd:"" name:"config" help:"Print what flags, environment and file give each setting, and where each value came from."`

@@ -1,0 +1,125 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"kartei/admin"
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/config"
+	"kartei/masterkey"
+)
+
+const (
+	// sweepEvery is how often the store is looked through for what uploads of
+	// processes that were killed have left behind.
+	sweepEvery = 6 * time.Hour
+	// sweepAfter is how long nobody must have written to it.
+	sweepAfter = 24 * time.Hour
+)
+
+// openBlobs opens where the bytes of documents are.
+func (i *Instance) openBlobs(ctx context.Context) (err error) {
+	i.Blobs, err = blob.Open(ctx, i.config.Store.Blobs(), blob.Options{
+		Keys: i.keys, Encryption: blob.Encryption(i.config.Server.BlobEncryption), BaseURL: i.BaseURL,
+	})
+	if err != nil {
+		return fmt.Errorf("--blob-url: %w", err)
+	}
+	return nil
+}
+
+// previousKeys reads the master keys before the one in force.
+func previousKeys(paths []config.File) ([]*masterkey.Key, error) {
+	var keys []*masterkey.Key
+	for _, path := range paths {
+		k, err := masterkey.Load(string(path))
+		if err != nil {
+			return nil, fmt.Errorf("--previous-master-key-files: %w", err)
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+// sweepBlobs removes what killed uploads have left behind, until ctx ends.
+func (i *Instance) sweepBlobs(ctx context.Context) {
+	for {
+		removed, err := i.Blobs.Sweep(ctx, i.clock.Now().Add(-sweepAfter))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			i.logger.Error("what killed uploads left behind was not removed", "error", err)
+		case removed > 0:
+			i.logger.Info("removed what killed uploads left behind", "files", removed)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-i.clock.After(sweepEvery):
+		}
+	}
+}
+
+// RotateOutput is what the act blobs.rotate answers.
+type RotateOutput struct {
+	// Looked counts all files, Changed those that were sealed anew.
+	Looked  int `json:"looked"`
+	Changed int `json:"changed"`
+	// Failed counts those that could not be, Errors says why of the first few.
+	Failed int      `json:"failed"`
+	Errors []string `json:"errors"`
+}
+
+// maxErrors bounds what a run tells of.
+const maxErrors = 20
+
+// rotateBlobs seals everything in a store under the master key in force. It may
+// be interrupted at any time: the next run goes on where this one ended.
+func rotateBlobs(s blob.Store) func(context.Context, Nothing) (RotateOutput, error) {
+	return func(ctx context.Context, _ Nothing) (RotateOutput, error) {
+		out := RotateOutput{Errors: []string{}}
+		for info, err := range s.List(ctx, "") {
+			if err != nil {
+				return out, err
+			}
+			out.Looked++
+			changed, err := s.Rotate(ctx, info.Name)
+			switch {
+			case ctx.Err() != nil:
+				return out, ctx.Err()
+			case errors.Is(err, blob.ErrFull), errors.Is(err, blob.ErrUnavailable):
+				return out, err
+			case err != nil:
+				if out.Failed++; len(out.Errors) < maxErrors {
+					out.Errors = append(out.Errors, err.Error())
+				}
+			case changed:
+				out.Changed++
+			}
+		}
+		return out, nil
+	}
+}
+
+// OpenBlobActs opens where the bytes of documents are, without the data base,
+// and returns the acts on it, and how to close it.
+func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server) (admin.Acts, func(), error) {
+	current, err := masterkey.Load(s.MasterKey(store))
+	if err != nil {
+		return nil, nil, err
+	}
+	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
+	if i.keys.Previous, err = previousKeys(s.PreviousMasterKeyFiles); err != nil {
+		return nil, nil, err
+	}
+	i.keys.Current = current
+	if err := i.openBlobs(ctx); err != nil {
+		return nil, nil, err
+	}
+	return admin.Acts{"blobs.rotate": admin.Do(rotateBlobs(i.Blobs))}, func() { i.Blobs.Close() }, nil
+}

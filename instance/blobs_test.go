@@ -1,0 +1,107 @@
+package instance
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/config"
+	"kartei/masterkey"
+)
+
+// The master key of an instance is replaced: its files are sealed under the new
+// one while it runs, and from then on it does without the old one.
+func TestRotateBlobs(t *testing.T) {
+	dir := t.TempDir()
+	first := begin(t, configOf(dir))
+	const name, text = "files/1/doc_a", "Sehr geehrte Frau Morgenstern"
+	put := func(i *Instance, name string) {
+		t.Helper()
+		if _, err := i.Blobs.Put(context.Background(), name, strings.NewReader(text), blob.Expected{Size: int64(len(text))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(first, name)
+	put(first, "uploads/1/upl_a")
+	end(t, first)
+	if b, err := os.ReadFile(filepath.Join(dir, "files", name+".sealed")); err != nil || bytes.Contains(b, []byte("Morgenstern")) {
+		t.Errorf("not encrypted: %v", err)
+	}
+
+	renewed := configOf(dir)
+	renewed.Server.MasterKeyFile = config.File(filepath.Join(dir, "new.key"))
+	if _, _, err := masterkey.LoadOrCreate(string(renewed.Server.MasterKeyFile)); err != nil {
+		t.Fatal(err)
+	}
+	renewed.Server.PreviousMasterKeyFiles = []config.File{config.File(filepath.Join(dir, "master.key"))}
+	second := begin(t, renewed)
+	for i, want := range []RotateOutput{{Looked: 2, Changed: 2, Errors: []string{}}, {Looked: 2, Errors: []string{}}} {
+		var out RotateOutput
+		if err := second.acts().Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil || out.Looked != want.Looked || out.Changed != want.Changed || out.Failed != 0 {
+			t.Errorf("time %d: %+v, %v", i, out, err)
+		}
+	}
+	end(t, second)
+
+	renewed.Server.PreviousMasterKeyFiles = nil
+	third := begin(t, renewed)
+	r, err := third.Blobs.Open(context.Background(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if b, err := io.ReadAll(r); err != nil || string(b) != text {
+		t.Errorf("%q, %v", b, err)
+	}
+	end(t, third)
+
+	// Where no server runs, with a key that opens nothing.
+	acts, done, err := OpenBlobActs(context.Background(), &renewed.Store, &config.Server{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	var out RotateOutput
+	if err := acts.Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil || out.Failed != 2 || len(out.Errors) != 2 || !strings.Contains(out.Errors[0], "another master key") {
+		t.Errorf("with the old key: %+v, %v", out, err)
+	}
+}
+
+func TestSweepBlobs(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	left := filepath.Join(dir, "files", "unfinished", "left")
+	if err := os.MkdirAll(filepath.Dir(left), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i := &Instance{config: configOf(dir), clock: clock.NewFake(now.Add(23 * time.Hour)), logger: configOf(dir).Logger, keys: masterkey.Ring{Current: masterkey.New()}}
+	if err := i.openBlobs(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	defer i.Blobs.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	swept := make(chan struct{})
+	go func() { i.sweepBlobs(ctx); close(swept) }()
+	fake := i.clock.(*clock.Fake)
+	fake.Await(1)
+	if _, err := os.Stat(left); err != nil {
+		t.Errorf("after 23 hours: %v", err)
+	}
+	fake.Advance(sweepEvery)
+	fake.Await(1)
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("after 29 hours: %v", err)
+	}
+	cancel()
+	<-swept
+}
