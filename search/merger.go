@@ -43,7 +43,7 @@ func (m *Merger) Run(ctx context.Context) {
 			return
 		case <-m.clock.After(Rest):
 		}
-		if err := m.Once(ctx, clock.Now(m.clock).Add(-Rest)); err != nil && ctx.Err() == nil {
+		if err := m.Once(ctx, clock.Now(m.clock).Add(-Rest)); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
 			slog.Error("search: merging failed", "error", err)
 		}
 	}
