@@ -35,7 +35,7 @@ var floors = [][]string{
 	// What all records have in common.
 	{"record"},
 	// The records. They refer to each other by name and do not know each other.
-	{"contact", "company", "task"},
+	{"contact", "company", "task", "batch"},
 	// The contract: the table and the path.
 	{"api"},
 	// The doors, and what drafts the next frozen document.

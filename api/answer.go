@@ -148,6 +148,9 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	if f != nil {
 		e.Reason = f.Reason
 	}
+	if c.of != nil {
+		e.Batch = c.of.id
+	}
 	if a.log != nil {
 		a.log.Add(e)
 	}

@@ -51,7 +51,8 @@ func (c *call) charge() limit.Charge {
 	}
 	return limit.Charge{
 		Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Key: c.actor.Key().ID,
-		Points: points, Write: c.op.Writes(), Delete: c.op.Method == "DELETE", Reads: c.op.Scope != "" && !c.op.Writes(),
+		// What a batch changes its parts are charged for.
+		Points: points, Write: c.op.Writes() && c.op.Cost > 0, Part: c.of != nil, Delete: c.op.Method == "DELETE", Reads: c.op.Scope != "" && !c.op.Writes(),
 		Into: c.statuses[:0], At: c.begun,
 	}
 }

@@ -71,7 +71,7 @@ func (o *Operation) Tag() string {
 }
 
 // Built reports whether the operation can be called in this release.
-func (o *Operation) Built() bool { return o.Run.call != nil }
+func (o *Operation) Built() bool { return o.Run.bind != nil }
 
 // Writes reports whether the operation changes anything.
 func (o *Operation) Writes() bool { return o.Method != "GET" }
@@ -104,6 +104,8 @@ type handler struct {
 	// Input and Output are the function's types.
 	Input, Output reflect.Type
 	call          func(ctx context.Context, c *app.Call, in any) (any, error)
+	// apart is set in the place of call by doApart.
+	apart stage
 	// faults are the codes that the function raises of its own.
 	faults []fault.Code
 	// status is the HTTP status of success.
@@ -135,6 +137,20 @@ func do[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fa
 			return f(ctx, c, *v.(*I))
 		},
 	}
+}
+
+// doApart is do for a function of the path itself, which runs outside of any
+// transaction.
+func doApart[I, O any](f func(*API, context.Context, *call, I) (O, error), faults ...fault.Code) handler {
+	h := do[I, O](nil, faults...)
+	h.call, h.apart = nil, func(a *API, ctx context.Context, c *call) error {
+		answer, err := f(a, ctx, c, *c.input.Interface().(*I))
+		if err == nil {
+			c.result, err = encode(c.op, answer)
+		}
+		return err
+	}
+	return h
 }
 
 // Body returns the type of the input's body, or nil.

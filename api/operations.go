@@ -80,8 +80,8 @@ var Operations = []Operation{
 	{"POST", "/uploads", "uploads.create", preview, "documents:write", 5, notBatch, "", handler{},
 		"Upload beginnen", "Eröffnet einen Upload und nennt Methode, Adresse und Header, mit denen die Datei gesendet wird."},
 
-	{"POST", "/batch", "batch.run", preview, "", 0, notBatch, "", handler{},
-		"Aufrufe bündeln", "Führt bis zu 20 voneinander unabhängige Aufrufe aus, jeden mit eigener Antwort."},
+	{"POST", "/batch", "batch.run", preview, "", 0, notBatch, "", doApart(runBatch, fault.BatchTooLarge, fault.BatchFamilyNotAllowed),
+		"Aufrufe bündeln", "Führt bis zu 20 voneinander unabhängige Aufrufe aus, jeden so, als wäre er allein gekommen: mit eigener Prüfung der Rechte, eigenen Kosten, eigenem Idempotency-Key und eigener Antwort. Zugangsdaten, Svc-Version, Svc-Preview, Svc-Organization und Accept-Language gelten für alle. Scheitert ein Teil, berührt das die anderen nicht. Der Batch selbst kostet nichts und zählt als ein laufender Aufruf."},
 	{"GET", "/operations/{id}", "operations.get", stable, "", 1, inBatch, "", handler{},
 		"Vorgang abfragen", "Liefert Stand und Ergebnis eines lang laufenden Vorgangs."},
 

@@ -61,6 +61,8 @@ type Request struct {
 	// Refusal, if set, is what the door found wrong already: the call is
 	// answered with it at once.
 	Refusal error
+	// of is the batch that the call is a part of, nil for others.
+	of *call
 }
 
 // MaxBody is how many bytes a JSON body may have.
@@ -119,12 +121,18 @@ type call struct {
 // document where a stage refused it. It never panics. header is filled with
 // the answer's headers; nil makes a new map.
 func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *Response {
+	response, _ := a.do(ctx, r, header)
+	return response
+}
+
+// do is Do, and returns the call as well.
+func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*Response, *call) {
 	c := a.begin(r, header)
 	a.inFlight.Add(1)
 	defer a.inFlight.Add(-1)
 	response := a.answer(c, a.walk(ctx, c))
 	a.settle(c)
-	return response
+	return response, c
 }
 
 func (a *API) begin(r *Request, header map[string][]string) *call {

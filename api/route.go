@@ -57,41 +57,75 @@ func (r routes) setAllow(nodes map[string]*node) {
 	}
 }
 
-// route finds the row: an unknown path is 404, a known one with another
-// method 405. A path of a blocked family goes on, to be refused in its turn.
-func route(a *API, _ context.Context, c *call) error {
-	rest, ok := strings.CutPrefix(c.Path, "/")
+// location is where a path leads. A path that does not exist has neither node nor
+// family.
+type location struct {
+	node   *node
+	record string // the {id} segment
+	family string // the blocked family, if the path is of one
+}
+
+// find follows an escaped path.
+func (r routes) find(path string) location {
+	rest, ok := strings.CutPrefix(path, "/")
 	if !ok {
-		return fault.New(fault.NotFound)
+		return location{}
 	}
 	word, rest, deeper := strings.Cut(rest, "/")
 	if slices.Contains(blockedFamilies, word) {
-		c.family = word
-		return nil
+		return location{family: word}
 	}
-	n := a.routes[word]
-	for n != nil && deeper {
+	at := location{node: r[word]}
+	for at.node != nil && deeper {
 		word, rest, deeper = strings.Cut(rest, "/")
-		next := n.children[word]
+		next := at.node.children[word]
 		if next == nil {
-			if next = n.children["{id}"]; next != nil {
+			if next = at.node.children["{id}"]; next != nil {
 				name, err := url.PathUnescape(word)
 				if err != nil || name == "" {
-					return fault.New(fault.NotFound)
+					return location{}
 				}
-				c.record = name
+				at.record = name
 			}
 		}
-		n = next
+		at.node = next
 	}
-	if n == nil || n.rows == nil {
+	if at.node == nil || at.node.rows == nil {
+		return location{}
+	}
+	return at
+}
+
+// inBatch reports whether a call of a method may be a part of a batch. Of a
+// method that the path does not have it is the part's own affair, unless the
+// path has none that may.
+func (n *node) inBatch(method string) bool {
+	some := false
+	for _, op := range n.rows {
+		if op.Method == method {
+			return op.Batch == inBatch
+		}
+		some = some || op.Batch == inBatch
+	}
+	return some
+}
+
+// route finds the row: an unknown path is 404, a known one with another
+// method 405. A path of a blocked family goes on, to be refused in its turn.
+func route(a *API, _ context.Context, c *call) error {
+	at := a.routes.find(c.Path)
+	c.record, c.family = at.record, at.family
+	switch {
+	case at.family != "":
+		return nil
+	case at.node == nil:
 		return fault.New(fault.NotFound)
 	}
-	for _, op := range n.rows {
+	for _, op := range at.node.rows {
 		if op.Method == c.Method {
 			c.op = op
 			return nil
 		}
 	}
-	return &fault.Fault{Code: fault.MethodNotAllowed, Header: map[string]string{"Allow": n.allow}}
+	return &fault.Fault{Code: fault.MethodNotAllowed, Header: map[string]string{"Allow": at.node.allow}}
 }

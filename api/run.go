@@ -26,6 +26,9 @@ type result struct {
 // transaction together with its event, its search entry and its idempotency
 // record. An operation that lost a race is run again from its input.
 func run(a *API, ctx context.Context, c *call) (err error) {
+	if c.op.Run.apart != nil {
+		return c.op.Run.apart(a, ctx, c)
+	}
 	if !c.op.Writes() {
 		err = a.db.Read(ctx, func(tx db.Tx) (err error) {
 			if err := a.expect(ctx, c, tx); err != nil {

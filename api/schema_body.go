@@ -35,6 +35,12 @@ const (
 // rawTaker is a body that is kept as it came: a merge patch.
 type rawTaker interface{ SetRaw(raw []byte) }
 
+// bounded is a body that has a fault of its own for being too large, of which
+// is told before anything else.
+type bounded interface {
+	Bound(body map[string]any) error
+}
+
 // body checks a JSON body for the operation op and decodes it into target, a
 // pointer to the body's struct or to an app.Patch; the latter keeps raw. The
 // fault is INVALID_REQUEST where raw is not one JSON object, else
@@ -48,6 +54,11 @@ func (r *rules) body(op string, raw []byte, target any) error {
 	value, err := parseBody(raw)
 	if err != nil {
 		return err
+	}
+	if b, is := target.(bounded); is {
+		if err := b.Bound(value); err != nil {
+			return err
+		}
 	}
 	if err := o.body.Validate(value); err != nil {
 		var invalid *jsonschema.ValidationError

@@ -32,7 +32,7 @@ import (
 // may only shrink.
 var unbuilt = strings.Fields(`
 	documents.list documents.create documents.count documents.get documents.update documents.delete documents.content
-	uploads.create batch.run operations.get
+	uploads.create operations.get
 	webhookEndpoints.list webhookEndpoints.create webhookEndpoints.get webhookEndpoints.update webhookEndpoints.delete
 	webhookEndpoints.test webhookEndpoints.rotateSecret webhookEndpoints.deliveries`)
 
@@ -144,6 +144,9 @@ func example(t testing.TB, op *api.Operation) any {
 	t.Helper()
 	if !op.HasBody() {
 		return nil
+	}
+	if op.ID == "batch.run" { // by itself: nothing of its part is charged, nor counted
+		return map[string]any{"calls": []any{map[string]any{"method": "GET", "path": "/nothing"}}}
 	}
 	media := document.Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"]
 	found := []json.RawMessage{media.Example}

@@ -70,6 +70,7 @@ type options struct {
 	replicas int
 	versions []api.Version
 	maxCalls int
+	batched  bool
 }
 
 // Replicas says how many replicas answer the calls of an office on PostgreSQL
@@ -103,6 +104,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	if n, err := strconv.Atoi(os.Getenv("KARTEI_TEST_REPLICAS")); err == nil {
 		o.replicas = n
 	}
+	o.batched = os.Getenv("KARTEI_TEST_DOOR") == "batch"
 	for _, f := range with {
 		f(&o)
 	}
@@ -293,11 +295,12 @@ func (c *Client) Do(method, path string, body any, headers ...string) *Answer {
 // Send sends a request that Request made and the test changed.
 func (c *Client) Send(r *http.Request) *Answer {
 	c.Helper()
-	w := httptest.NewRecorder()
-	c.Handler.ServeHTTP(w, r)
-	answer := &Answer{c.TB, w.Code, w.Result().Header, w.Body.Bytes()}
-	Conform(c.TB, answer.Header.Get("Svc-Version"), r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"), answer.Status, answer.Header, answer.Body)
-	return answer
+	if c.options.batched {
+		if answer := c.throughBatch(r); answer != nil {
+			return answer
+		}
+	}
+	return c.send(r)
 }
 
 // Request makes the request that Do sends.

@@ -492,6 +492,22 @@ func (d *Decision) Returned(records int) {
 	}
 }
 
+// Least lowers the statuses of a decision to the least that one of the others
+// shows of the same policy.
+func (d *Decision) Least(others ...*Decision) {
+	for i := range d.Statuses {
+		s := &d.Statuses[i]
+		for _, other := range others {
+			for _, o := range other.Statuses {
+				if o.Name == s.Name && (o.Remaining < s.Remaining || o.Remaining == s.Remaining && o.Reset > s.Reset) {
+					*s = o
+				}
+			}
+		}
+	}
+	tightestFirst(d.Statuses)
+}
+
 // status tells every declared policy. The call that asks is over when its
 // caller reads the answer.
 func (t *table) status(a *accounts, now int64, out []Status) []Status {

@@ -30,6 +30,7 @@ func Document(version string) ([]byte, error) { return document(version, api.Ope
 //	patch         set or clear: what the example of a merge patch does with it
 //	min, max      of numbers the bounds; of texts the length in characters;
 //	              of arrays the length of their items
+//	minItems      least length of an array
 //	maxItems      length of an array
 //	format        email, date, date-time, uri, or language (BCP 47)
 //	pattern       that means the same to RE2, ECMA 262 and Python
@@ -196,7 +197,10 @@ func (d *drafter) components() object {
 // costs, which scope it takes and whether it is a preview.
 func terms(op *api.Operation, channel string) string {
 	words := fmt.Sprintf("Kosten: %d Punkte", op.Cost)
-	if op.Cost == 1 {
+	switch op.Cost {
+	case 0:
+		words = "Kosten: die Summe seiner Teile"
+	case 1:
 		words = "Kosten: 1 Punkt"
 	}
 	if op.Scope != "" {
@@ -260,6 +264,10 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 		t, mode = p.Type(), patching
 	}
 	name := answerName(op) + mode.suffix()
+	description := "Die Angaben zum neuen Datensatz. Unbekannte Felder werden abgelehnt."
+	if !op.Creates() && mode == creating {
+		name, description = schemaName(t), in.Tag.Get("doc")+" Unbekannte Felder werden abgelehnt."
+	}
 	schema, err := d.bodySchema(name, t, mode, in.Tag.Get("anyRequired"))
 	if err != nil {
 		return nil, err
@@ -273,7 +281,6 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 		{"examples", object{{"beispiel", object{{"summary", op.Summary}, {"value", example}}}}},
 	}
 	content := object{{"application/json", media}}
-	description := "Die Angaben zum neuen Datensatz. Unbekannte Felder werden abgelehnt."
 	if mode == patching {
 		content.set("application/merge-patch+json", media)
 		description = "JSON Merge Patch (RFC 7396): Fehlende Felder bleiben, null leert. Unbekannte Felder werden abgelehnt."

@@ -593,6 +593,11 @@ var familyWords = map[string]string{
 
 var structWords = map[string]string{
 	"Address":        "Postanschrift",
+	"BatchCall":      "Ein Aufruf eines Batch",
+	"BatchCalls":     "Ein Batch",
+	"BatchHeaders":   "Die Header, die ein Teil eines Batch selbst haben kann",
+	"BatchResult":    "Die Antwort auf einen Teil eines Batch: was der Aufruf allein bekommen hätte",
+	"BatchResults":   "Die Antworten auf die Teile eines Batch",
 	"Company":        "Eine Firma oder andere Organisation",
 	"Contact":        "Ein Kontakt: eine Person",
 	"Count":          "Ergebnis einer Zählung",

@@ -37,6 +37,7 @@ type schemaKey struct {
 
 var (
 	microsType   = reflect.TypeFor[clock.Micros]()
+	jsonType     = reflect.TypeFor[jsontext.Value]()
 	envelopeType = reflect.TypeFor[record.Envelope]()
 )
 
@@ -62,7 +63,8 @@ func schemaName(t reflect.Type) string {
 		return "OpenAPIDocument"
 	}
 	name := t.Name()
-	if name == "Page" || name == "Subject" { // names that say little without their package
+	switch name {
+	case "Page", "Subject", "Calls", "Call", "Headers", "Results", "Result": // say little without their package
 		pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 		return strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
@@ -257,6 +259,11 @@ func (d *drafter) value(parent reflect.Type, f reflect.StructField, mode schemaM
 	}
 	var err error
 	switch {
+	case t == jsonType && mode == answering:
+		out = append(out, typed("object", true), field{"additionalProperties", true})
+	case t == jsonType: // any, and what is wrong with it is not this document's to say
+	case t.Kind() == reflect.Map:
+		out = append(out, typed("object", null), field{"additionalProperties", object{{"type", "string"}, {"maxLength", 2000}, {"pattern", pattern.Parameter}}})
 	case t == microsType:
 		out = append(out, typed("string", null), field{"format", "date-time"}, field{"maxLength", 64})
 	case t.Kind() == reflect.String:
@@ -314,15 +321,27 @@ func (d *drafter) array(out object, parent reflect.Type, f reflect.StructField, 
 		most = n
 	}
 	// In a merge patch null empties a list.
-	out = append(out, typed("array", mode == patching), field{"maxItems", most})
+	out = append(out, typed("array", mode == patching))
+	if text := f.Tag.Get("minItems"); text != "" {
+		least, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, err
+		}
+		out.set("minItems", least)
+	}
+	out.set("maxItems", most)
 	element := f.Type.Elem()
 	if element.Kind() == reflect.Struct {
 		ref, err := d.structSchema(element, mode, false)
 		if err != nil {
 			return nil, err
 		}
-		example, err := valueExample(element)
 		out.set("items", ref)
+		if example, err := fieldExample(parent, f); example != nil {
+			out.set("examples", []any{example})
+			return out, err
+		}
+		example, err := valueExample(element)
 		out.set("examples", []any{[]any{example}})
 		return out, err
 	}
@@ -518,7 +537,7 @@ func literal(t reflect.Type, text string) (any, error) {
 			return text, nil
 		}
 		return strconv.ParseInt(text, 10, 64)
-	case reflect.Slice:
+	case reflect.Slice, reflect.Map:
 		v := jsontext.Value(text)
 		if !v.IsValid() {
 			return nil, fmt.Errorf("example %s is no JSON", text)

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"kartei/batch"
+	"kartei/fault"
+	"kartei/limit"
+)
+
+const (
+	// atOnce is how many parts of a batch run at the same time. Writes that do
+	// share a commit; more at once would let six batches of one key take every
+	// connection from everybody else (decisions, 23).
+	atOnce = 10
+	// mostAnswered is how many bytes the answers of a batch may hold before
+	// parts that have not begun are refused. Twenty full pages of ordinary
+	// records are 4 MB; of the largest there may be, 90.
+	mostAnswered = 16 << 20
+)
+
+// runBatch makes a call of each part and sends it along the path, as if it had
+// come alone. It adds no rule of its own and skips none. That the caller may
+// call at all is certain before the first part runs: afterwards the batch
+// cannot begin again.
+func runBatch(a *API, ctx context.Context, c *call, in batch.Input) (batch.Results, error) {
+	calls := in.Calls.Calls
+	if wrong := in.Calls.Check(); len(wrong) > 0 {
+		return batch.Results{}, fault.Invalid(wrong...)
+	}
+	if wrong := a.notInBatch(calls); len(wrong) > 0 {
+		return batch.Results{}, &fault.Fault{Code: fault.BatchFamilyNotAllowed, Fields: wrong}
+	}
+	if c.recognized {
+		if err := a.confirm(ctx, c); err != nil {
+			return batch.Results{}, err
+		}
+	}
+	names := in.Calls.Names()
+	parts, results := make([]*call, len(calls)), make([]batch.Result, len(calls))
+	var next, answered atomic.Int64
+	var running sync.WaitGroup
+	for range min(atOnce, len(calls)) {
+		running.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(calls)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				request := c.part(&calls[i])
+				if answered.Load() > mostAnswered {
+					request.Refusal = &fault.Fault{Code: fault.Overloaded, RetryAfter: fullRetry, Detail: &tooMuch}
+				}
+				var r *Response
+				r, parts[i] = a.do(ctx, request, nil)
+				answered.Add(int64(len(r.Body)))
+				results[i] = batch.ResultOf(names[i], r.Status, r.Header, r.Body)
+			}
+		})
+	}
+	running.Wait()
+	a.showLimits(c, parts)
+	return batch.Results{Results: results}, ctx.Err()
+}
+
+var tooMuch = fault.Text{
+	DE: "Die Antworten der Teile davor füllen die Antwort des Batch bereits. Senden Sie diesen Teil in einem neuen.",
+	EN: "The answers of the parts before fill the answer of the batch already. Send this part in a new one.",
+}
+
+// notInBatch names the calls whose place of the table is not open to a batch.
+// A path that does not exist is its part's own affair.
+func (a *API) notInBatch(calls []batch.Call) (wrong []fault.Field) {
+	for i := range calls {
+		path, _, _ := calls[i].Target()
+		if at := a.routes.find(path); at.family != "" || at.node != nil && !at.node.inBatch(calls[i].Method) {
+			wrong = append(wrong, fault.Field{Name: fmt.Sprintf("calls[%d].path", i), Code: fault.NotInEnum, Text: &outOfBatch})
+		}
+	}
+	return wrong
+}
+
+var outOfBatch = fault.Text{DE: "Diese Operation ist im Batch nicht erlaubt.", EN: "This operation is not allowed in a batch."}
+
+// inherited are the headers that hold for all parts of a batch.
+var inherited = [...]string{"Authorization", "Svc-Version", "Svc-Preview", "Svc-Organization", "Accept-Language"}
+
+// part makes the request of one part of a batch.
+func (c *call) part(p *batch.Call) *Request {
+	r := &Request{Method: p.Method, Header: make(map[string][]string, 8), HasBody: p.HasBody(), Address: c.Address, of: c}
+	r.Path, r.Query, _ = p.Target()
+	for _, name := range inherited {
+		if values, sent := c.Header[name]; sent {
+			r.Header[name] = values
+		}
+	}
+	r.Header["Content-Type"] = jsonType // a body can be nothing else
+	p.Header(r.Header)
+	if r.HasBody {
+		r.Body = func() ([]byte, error) { return p.Body, nil }
+	}
+	return r
+}
+
+// showLimits has the answer of a batch tell what is left after its parts, of
+// all limits that one of them has met.
+func (a *API) showLimits(c *call, parts []*call) {
+	var all limit.Charge
+	decisions := []*limit.Decision{&c.decision}
+	for _, p := range parts {
+		if p == nil || p.decision.Statuses == nil {
+			continue
+		}
+		decisions = append(decisions, &p.decision)
+		all.Write, all.Delete, all.Reads = all.Write || p.charged.Write, all.Delete || p.charged.Delete, all.Reads || p.charged.Reads
+	}
+	least := a.limiter.Declared(all)
+	least.Least(decisions...)
+	c.decision.Statuses, c.decision.PolicyHeader = least.Statuses, least.PolicyHeader
+}

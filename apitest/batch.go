@@ -1,0 +1,168 @@
+package apitest
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// InBatch has the calls of an office's clients travel as parts of a batch
+// where they can, between two others. The answer that a test sees is put
+// together from the part's and the batch's, so any test may be run this way.
+func InBatch() Option { return func(o *options) { o.batched = true } }
+
+// Part is a call as a part of a batch.
+type Part struct {
+	ID      string            `json:"id,omitempty"`
+	Method  string            `json:"method"`
+	Path    string            `json:"path"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    jsontext.Value    `json:"body,omitzero"`
+}
+
+// Result is a part's answer.
+type Result struct {
+	ID      string            `json:"id"`
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers"`
+	Body    jsontext.Value    `json:"body"`
+}
+
+// Batch sends calls in one batch, and returns the whole answer with the
+// results, none where the batch was refused.
+func (c *Client) Batch(parts []Part, headers ...string) (*Answer, []Result) {
+	c.Helper()
+	a := c.send(c.Request("POST", "/batch", map[string]any{"calls": parts}, headers...))
+	var body struct {
+		Results []Result `json:"results"`
+	}
+	if a.Status != http.StatusOK {
+		return a, nil
+	}
+	if err := json.Unmarshal(a.Body, &body); err != nil {
+		c.Fatalf("%v: %s", err, a.Body)
+	}
+	if len(body.Results) != len(parts) {
+		c.Fatalf("%d results of %d parts: %s", len(body.Results), len(parts), a.Body)
+	}
+	return a, body.Results
+}
+
+// nothing is a part that is answered 404 and charged nothing.
+var nothing = Part{Method: "GET", Path: "/nothing"}
+
+// throughBatch sends a request as a part of a batch. It returns nil where the
+// request is none that a batch can hold, or where the whole batch is refused;
+// then the test sends it alone.
+func (c *Client) throughBatch(r *http.Request) *Answer {
+	c.Helper()
+	part, headers, fits := partOf(r)
+	if !fits {
+		return nil
+	}
+	batch, results := c.Batch([]Part{nothing, part, nothing}, headers...)
+	if results == nil {
+		return nil
+	}
+	for _, i := range []int{0, 2} {
+		if results[i].Status != http.StatusNotFound && results[i].Status != http.StatusServiceUnavailable {
+			c.Errorf("a part beside: %+v", results[i])
+		}
+	}
+	result := results[1]
+	a := &Answer{TB: c.TB, Status: result.Status, Header: batch.Header.Clone()}
+	for _, name := range []string{"Content-Type", "RateLimit", "RateLimit-Policy", "Request-Id", "Content-Length"} {
+		a.Header.Del(name)
+	}
+	for name, value := range result.Headers {
+		a.Header.Set(name, value)
+	}
+	if a.Header.Get("Request-Id") == batch.Header.Get("Request-Id") {
+		c.Errorf("a part has the Request-Id of its batch")
+	}
+	if string(result.Body) != "null" {
+		a.Body = result.Body
+		a.Header.Set("Content-Length", strconv.Itoa(len(a.Body)))
+	}
+	Conform(c.TB, a.Header.Get("Svc-Version"), r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"), a.Status, a.Header, a.Body)
+	return a
+}
+
+var (
+	partPath = regexp.MustCompile(`^/[^\x00-\x20\x7f#]*$`)
+	outside  = regexp.MustCompile(`^/(openapi[.]json|uploads|batch|webhook_endpoints|invoices|secrets|users|api_keys)([/?]|$)|^/documents/[^/]*/content`)
+)
+
+// partOf makes a part of a request and returns the headers of its batch.
+func partOf(r *http.Request) (p Part, headers []string, fits bool) {
+	p = Part{Method: r.Method, Path: strings.TrimPrefix(r.URL.RequestURI(), "/v1"), Headers: map[string]string{}}
+	if !slices.Contains([]string{"GET", "POST", "PATCH", "DELETE"}, r.Method) || !partPath.MatchString(p.Path) || outside.MatchString(p.Path) {
+		return p, nil, false
+	}
+	if preview := r.Header["Svc-Preview"]; !slices.Equal(preview, []string{"true"}) && (r.Method != "GET" || preview != nil) {
+		return p, nil, false
+	}
+	headers = []string{"Svc-Preview", "true", "Authorization", ""}
+	for name, values := range r.Header {
+		if len(values) != 1 {
+			return p, nil, false
+		}
+		value := values[0]
+		switch name {
+		case "If-Match", "If-None-Match", "Idempotency-Key":
+			if strings.TrimSpace(value) == "" || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' }) {
+				return p, nil, false
+			}
+			p.Headers[name] = value
+		case "Authorization", "Svc-Version", "Svc-Organization", "Accept-Language":
+			if value == "" {
+				return p, nil, false
+			}
+			headers = append(headers, name, value)
+		case "Svc-Preview":
+		case "Content-Type":
+			if value != "application/json" {
+				return p, nil, false
+			}
+		default:
+			return p, nil, false
+		}
+	}
+	return p, headers, p.takeBody(r)
+}
+
+// takeBody leaves the request's body in its place, and reports whether a part
+// can hold it.
+func (p *Part) takeBody(r *http.Request) bool {
+	if r.Body == nil || r.Body == http.NoBody {
+		return true
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil || len(body) > 1<<20-1000 || bytes.Count(body, []byte("[{")) > 50 || strings.Count(string(body), "[") > 90 || strings.Count(string(body), "{") > 90 {
+		return false
+	}
+	if len(body) == 0 {
+		return true
+	}
+	p.Body = body
+	return p.Body.IsValid() && p.Body.Kind() != 'n'
+}
+
+// send sends a request as it is.
+func (c *Client) send(r *http.Request) *Answer {
+	c.Helper()
+	w := httptest.NewRecorder()
+	c.Handler.ServeHTTP(w, r)
+	answer := &Answer{c.TB, w.Code, w.Result().Header, w.Body.Bytes()}
+	Conform(c.TB, answer.Header.Get("Svc-Version"), r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"), answer.Status, answer.Header, answer.Body)
+	return answer
+}

@@ -1,0 +1,202 @@
+// Package batch owns what many calls in one look like: the body of POST /batch, what no schema says of it, and its answer.
+package batch
+
+import (
+	"fmt"
+	"net/textproto"
+	"net/url"
+	"strconv"
+
+	"kartei/fault"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Most is how many calls a batch may hold (contract, 'Other constants').
+const Most = 20
+
+// Input is the input of batch.run.
+type Input struct {
+	Calls Calls `body:"batch" doc:"Die Aufrufe, höchstens 20."`
+}
+
+// Calls is the body of a batch.
+type Calls struct {
+	Calls []Call `json:"calls" required:"true" minItems:"1" maxItems:"20" doc:"Die Aufrufe. Sie sind voneinander unabhängig und laufen gleichzeitig, in keiner bestimmten Reihenfolge" example:"[{\"id\":\"neu\",\"method\":\"POST\",\"path\":\"/contacts\",\"headers\":{\"Idempotency-Key\":\"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\"},\"body\":{\"lastName\":\"Berg\"}},{\"method\":\"GET\",\"path\":\"/tasks?limit=5\"}]"`
+}
+
+// Call is one part of a batch, as the client sends it.
+type Call struct {
+	ID      *string        `json:"id" max:"100" doc:"Kennung des Teils in der Antwort, im Batch eindeutig; ohne Angabe seine Stelle, ab 0 gezählt" example:"neu"`
+	Method  string         `json:"method" required:"true" enum:"GET,POST,PATCH,DELETE" doc:"Methode" example:"POST"`
+	Path    string         `json:"path" required:"true" max:"8192" pattern:"^/[^\\x00-\\x20\\x7f#]*$" doc:"Pfad ohne /v1, mit den Query-Parametern, geschrieben wie in einer URL. Erlaubt sind me, rate_limit, contacts, companies, tasks, documents ohne content, operations und events" example:"/contacts"`
+	Headers *Headers       `json:"headers" doc:"Header dieses Teils. Alle anderen gelten für den ganzen Batch"`
+	Body    jsontext.Value `json:"body" doc:"Body des Teils als JSON; null ist keiner" example:"{\"lastName\":\"Berg\"}"`
+}
+
+// Headers are those that a part may have of its own.
+type Headers struct {
+	IfMatch        *string `json:"If-Match" max:"8192" doc:"ETag der Revision, auf der die Änderung beruht" example:"null"`
+	IfNoneMatch    *string `json:"If-None-Match" max:"8192" doc:"ETag, den der Client schon hat" example:"null"`
+	IdempotencyKey *string `json:"Idempotency-Key" max:"8192" doc:"Schlüssel, mit dem der Teil gefahrlos wiederholt werden kann; Pflicht bei Teilen, die etwas anlegen" example:"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11"`
+}
+
+// Results is the answer, in the order of the calls.
+type Results struct {
+	Results []Result `json:"results" maxItems:"20" doc:"Die Antworten der Teile, in der Reihenfolge der Aufrufe" example:"[{\"id\":\"neu\",\"status\":201,\"headers\":{\"Content-Type\":\"application/json\",\"ETag\":\"\\\"r1\\\"\",\"Location\":\"/v1/contacts/con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y3\"},\"body\":{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}},{\"id\":\"1\",\"status\":403,\"headers\":{\"Content-Type\":\"application/problem+json\",\"Content-Language\":\"de\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y4\"},\"body\":{\"code\":\"FORBIDDEN\",\"status\":403}}]"`
+}
+
+// Result is the answer to one part: what the call alone would have got.
+type Result struct {
+	ID      string            `json:"id" max:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" doc:"Kennung des Teils" example:"neu"`
+	Status  int               `json:"status" min:"200" max:"599" doc:"HTTP-Status des Teils" example:"201"`
+	Headers map[string]string `json:"headers" doc:"Header, die dem Teil gehören: Content-Type, Content-Language, Location, ETag, Idempotent-Replayed, Retry-After, Allow, WWW-Authenticate, RateLimit, RateLimit-Policy und Request-Id, soweit die Antwort sie hat. Alle anderen stehen an der Antwort des Batch" example:"{\"Content-Type\":\"application/json\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y3\"}"`
+	Body    jsontext.Value    `json:"body" doc:"Body des Teils: was die Operation antwortet, oder ein Problem; null, wo sie keinen hat" example:"{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}"`
+}
+
+// shown are the headers of an answer that are a part's own.
+var shown = [...]string{
+	"Content-Type", "Content-Language", "Location", "ETag", "Idempotent-Replayed", "Retry-After", "Allow",
+	"WWW-Authenticate", "RateLimit", "RateLimit-Policy", "Request-Id",
+}
+
+// canonical are the same as answers have them.
+var canonical = func() (names [len(shown)]string) {
+	for i, name := range shown {
+		names[i] = textproto.CanonicalMIMEHeaderKey(name)
+	}
+	return names
+}()
+
+// Bound refuses a body of more calls than Most, whatever else is wrong with it.
+func (*Calls) Bound(body map[string]any) error {
+	if calls, _ := body["calls"].([]any); len(calls) > Most {
+		return fault.New(fault.BatchTooLarge)
+	}
+	return nil
+}
+
+// Check returns what is wrong with the calls besides what the schema says:
+// two of one id, and paths that no URL has.
+func (c *Calls) Check() []fault.Field {
+	var wrong []fault.Field
+	names := c.Names()
+	first := map[string]int{}
+	for i, name := range names {
+		j, twice := first[name]
+		switch {
+		case !twice:
+			first[name] = i
+		case c.Calls[i].ID != nil:
+			wrong = append(wrong, fault.Field{Name: fmt.Sprintf("calls[%d].id", i), Code: fault.Duplicate})
+		default: // the other has the place of this one for a name
+			wrong = append(wrong, fault.Field{Name: fmt.Sprintf("calls[%d].id", j), Code: fault.Duplicate})
+		}
+		if _, _, err := c.Calls[i].Target(); err != nil {
+			wrong = append(wrong, fault.Field{Name: fmt.Sprintf("calls[%d].path", i), Code: fault.InvalidFormat, Limit: escaped})
+		}
+	}
+	return wrong
+}
+
+var escaped = fault.Text{DE: "ein Pfad, in dem hinter % zwei Hexadezimalziffern stehen", EN: "a path with two hexadecimal digits behind each %"}
+
+// Names returns the ids of the calls: the place of one that has none.
+func (c *Calls) Names() []string {
+	names := make([]string, len(c.Calls))
+	for i := range c.Calls {
+		if names[i] = strconv.Itoa(i); c.Calls[i].ID != nil {
+			names[i] = *c.Calls[i].ID
+		}
+	}
+	return names
+}
+
+// Target returns the escaped path below /v1 and the raw query, cut as a server
+// cuts those of a request.
+func (c *Call) Target() (path, query string, err error) {
+	const prefix = "/v1"
+	u, err := url.ParseRequestURI(prefix + c.Path)
+	if err != nil {
+		return "", "", err
+	}
+	return u.EscapedPath()[len(prefix):], u.RawQuery, nil
+}
+
+// HasBody reports whether the call has a body.
+func (c *Call) HasBody() bool { return len(c.Body) > 0 && c.Body.Kind() != 'n' }
+
+// Header adds the call's own headers to h, under their canonical names.
+func (c *Call) Header(h map[string][]string) {
+	if c.Headers == nil {
+		return
+	}
+	for name, value := range map[string]*string{
+		"If-Match": c.Headers.IfMatch, "If-None-Match": c.Headers.IfNoneMatch, "Idempotency-Key": c.Headers.IdempotencyKey,
+	} {
+		if value != nil {
+			h[name] = []string{textproto.TrimString(*value)}
+		}
+	}
+}
+
+// ResultOf makes the result of a part from its answer.
+func ResultOf(id string, status int, header map[string][]string, body []byte) Result {
+	r := Result{ID: id, Status: status, Headers: make(map[string]string, len(shown)), Body: body}
+	for i, name := range canonical {
+		if values := header[name]; len(values) > 0 {
+			r.Headers[shown[i]] = values[0]
+		}
+	}
+	return r
+}
+
+// AppendJSON appends the answer. The bodies are JSON already.
+func (r Results) AppendJSON(b []byte) []byte {
+	size := len(b) + 16
+	for i := range r.Results {
+		size += len(r.Results[i].Body) + 1000
+	}
+	if cap(b) < size {
+		b = append(make([]byte, 0, size), b...)
+	}
+	b = append(b, `{"results":[`...)
+	for i := range r.Results {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = r.Results[i].appendJSON(b)
+	}
+	return append(b, `]}`...)
+}
+
+func (r *Result) appendJSON(b []byte) []byte {
+	b = append(b, `{"id":`...)
+	b = appendText(b, r.ID)
+	b = append(b, `,"status":`...)
+	b = strconv.AppendInt(b, int64(r.Status), 10)
+	b = append(b, `,"headers":{`...)
+	open := len(b)
+	for _, name := range shown {
+		if value, has := r.Headers[name]; has {
+			if len(b) > open {
+				b = append(b, ',')
+			}
+			b = append(appendText(b, name), ':')
+			b = appendText(b, value)
+		}
+	}
+	b = append(b, `},"body":`...)
+	if len(r.Body) == 0 {
+		b = append(b, `null`...)
+	} else {
+		b = append(b, r.Body...)
+	}
+	return append(b, '}')
+}
+
+// appendText quotes s; what is no UTF-8, which nothing here is, is replaced.
+func appendText(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
+}
