@@ -24,8 +24,8 @@ var floors = [][]string{
 	{"clock", "id", "fault", "masterkey", "telemetry", "progress", "docs", "api/openapi", "api/pattern", "db/sqlite"},
 	// The two engines, the bytes of documents, the listeners.
 	{"db", "blob", "serve"},
-	// The points.
-	{"limit"},
+	// The points, the queue.
+	{"limit", "job"},
 	// Who is calling, finding words, who called when, settings.
 	{"access", "search", "requestlog", "config"},
 	// What an operation is handed; who is told what; administration.

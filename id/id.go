@@ -28,6 +28,7 @@ const (
 	Client          = "cli_"
 	Grant           = "gra_"
 	Notice          = "ntc_"
+	Job             = "job_"
 )
 
 // alphabet is Crockford's base32 in lower case: no i, l, o, u.

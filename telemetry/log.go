@@ -59,17 +59,17 @@ func redact(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:
 		if s := a.Value.String(); suspect(s) {
-			return slog.String(a.Key, clean(s))
+			return slog.String(a.Key, Clean(s))
 		}
 	case slog.KindAny:
 		switch v := a.Value.Any().(type) {
 		case *slog.Source:
 		case error:
-			return slog.String(a.Key, clean(v.Error()))
+			return slog.String(a.Key, Clean(v.Error()))
 		case fmt.Stringer:
-			return slog.String(a.Key, clean(v.String()))
+			return slog.String(a.Key, Clean(v.String()))
 		default:
-			return slog.String(a.Key, clean(fmt.Sprint(v)))
+			return slog.String(a.Key, Clean(fmt.Sprint(v)))
 		}
 	}
 	return a
@@ -85,7 +85,8 @@ func suspect(s string) bool {
 	return false
 }
 
-func clean(s string) string {
+// Clean removes from a text what has the form of a secret or an e-mail address.
+func Clean(s string) string {
 	if !suspect(s) {
 		return s
 	}

@@ -1,0 +1,41 @@
+package job
+
+// Whoever changes jobs of an organization holds its turn until the commit, and
+// takes it before the jobs, and those before the organization's clock: so no two
+// wait for each other, and no job is added unseen while the turn is set.
+const (
+	// keepTurn has a turn come no later than $2, and holds it in any case.
+	keepTurn = `insert into job_turns (organization, due_at) values ($1, $2)
+		on conflict (organization) do update set due_at = excluded.due_at where job_turns.due_at > excluded.due_at`
+	// setTurn has a turn come when the first job is due, but behind all whose
+	// turn is due by $2 already; at $3 where there is none.
+	setTurn = `update job_turns set due_at = coalesce((select case when due_at > $2 then due_at else $2 end from jobs
+			where organization = $1 and state <> 'failed' order by due_at limit 1), $3)
+		where organization = $1`
+	insertJob = `insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
+		values ($1, $2, $3, $4, $5, 'waiting', 0, 0, $6, '', $7, 0)
+		on conflict (organization, kind, key) where key <> '' and state <> 'failed' do nothing`
+	// selectTurns is the look for work: the turns that are due, and the next one.
+	selectTurns = `select organization, due_at from job_turns order by due_at limit $1`
+	// claimJobs takes up to $4 jobs that are due until $3. What it found is
+	// asked once more of the row itself: no lock is passed over, and no two
+	// take the same.
+	claimJobs = `update jobs set state = 'running', claim = claim + 1, attempt = attempt + 1, due_at = $3, started_at = $2
+		where organization = $1 and state <> 'failed' and due_at <= $2 and id in (select id from jobs
+			where organization = $1 and state <> 'failed' and due_at <= $2 order by due_at limit $4)
+		returning id, kind, key, payload, claim, attempt, error, created_at`
+	renewJob = `update jobs set due_at = $4 where organization = $1 and id = $2 and claim = $3 and state = 'running'`
+	// putBack ends a taking: with another try, or as failed.
+	putBack = `update jobs set state = $4, attempt = $5, due_at = $6, error = $7
+		where organization = $1 and id = $2 and claim = $3 and state = 'running'`
+	deleteJob = `delete from jobs where organization = $1 and id = $2 and claim = $3 and state = 'running'`
+	// retryJob gives a failed job all its attempts again.
+	retryJob = `update jobs set state = 'waiting', attempt = 0, due_at = $3 where organization = $1 and id = $2 and state = 'failed'`
+
+	// The operator's questions, over all organizations.
+	countJobs = `select kind, state, count(*), min(case when state = 'running' then started_at else due_at end) from jobs
+		group by kind, state order by kind, state`
+	selectFailed = `select organization, id, kind, attempt, error, created_at, due_at from jobs
+		where state = 'failed' order by due_at desc limit $1`
+	findFailed = `select organization from jobs where state = 'failed' and id = $1`
+)
