@@ -22,8 +22,8 @@ import (
 var floors = [][]string{
 	// Words that everyone uses; they know nothing of the product.
 	{"clock", "id", "fault", "masterkey", "telemetry", "progress", "docs", "api/openapi", "api/pattern", "db/sqlite"},
-	// The two engines, the bytes of documents, the listeners.
-	{"db", "blob", "serve"},
+	// The two engines, the bytes of documents, what they say, the listeners.
+	{"db", "blob", "extract", "serve"},
 	// The points, the queue.
 	{"limit", "job"},
 	// Who is calling, finding words, who called when, settings.

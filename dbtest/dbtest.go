@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"kartei/db"
+	"kartei/extract"
 )
 
 // Each runs f on a fresh SQLite data base and on a fresh PostgreSQL one. Where
@@ -151,7 +152,11 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 // the server still ends with the process (on Linux), but its folder stays until
 // the next run. after runs before the process ends. Then the statements that were
 // sent are held against the rule by which data spread over many servers: see Unspread.
+//
+// The program of the tests is also the one that reads the text of a file for
+// them: see extract.Child.
 func Main(m *testing.M, after ...func()) {
+	extract.Child(os.Args)
 	code := m.Run()
 	stopPostgres()
 	for _, f := range after {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"kartei/admin"
+	"kartei/extract"
 
 	"github.com/alecthomas/kong"
 )
@@ -43,6 +44,7 @@ type commands struct {
 }
 
 func main() {
+	extract.Child(os.Args)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))

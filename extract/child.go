@@ -1,0 +1,126 @@
+package extract
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+)
+
+// command is the argument by which a program is told to be a child.
+const command = "extract"
+
+// warming is named in place of a type to have the cache filled.
+const warming = "warm"
+
+// How a child ends. 1 and 2 are how Go ends a program.
+const (
+	exitDone      = 0
+	exitCut       = 20
+	exitEncrypted = 21
+	exitBroken    = 22
+	exitInflated  = 23
+	exitUsage     = 24
+	exitTime      = 25
+	exitMemory    = 26
+	exitCrash     = 27
+)
+
+var reasons = map[int]Reason{
+	exitDone: Complete, exitCut: Complete, exitEncrypted: Encrypted, exitBroken: Broken, exitInflated: Inflated,
+	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed,
+}
+
+// Child carries out a command line that an Extractor made, and does not return
+// then. Every program that has an Extractor calls it before all else. It reads
+// the file from standard input and writes the text to standard output.
+func Child(args []string) {
+	if len(args) < 2 || args[1] != command {
+		return
+	}
+	os.Exit(child(args[2:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// order is what a child is told to do.
+type order struct {
+	name   string
+	read   reader
+	limits Limits
+	cache  string
+}
+
+func parseOrder(args []string) (o order, err error) {
+	if len(args) != 5 {
+		return o, errors.New("this is for the server's own use: it reads the text of a file")
+	}
+	text, err1 := strconv.Atoi(args[1])
+	memory, err2 := strconv.ParseInt(args[2], 10, 64)
+	seconds, err3 := strconv.Atoi(args[3])
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return o, err
+	}
+	o = order{name: args[0], limits: Limits{Text: text, Memory: memory, Time: time.Duration(seconds) * time.Second}, cache: args[4]}
+	if o.name == warming {
+		o.read = warm
+		return o, nil
+	}
+	k := find(o.name)
+	if k == nil || k.text == nil {
+		return o, fmt.Errorf("no text is read of %q", o.name)
+	}
+	o.read = k.text
+	return o, nil
+}
+
+func child(args []string, in io.Reader, out, errs io.Writer) int {
+	o, err := parseOrder(args)
+	if err == nil {
+		err = confine(o)
+	}
+	if err != nil {
+		fmt.Fprintln(errs, "kartei extract:", err)
+		return exitUsage
+	}
+	// The collector works harder long before the kernel says no.
+	debug.SetMemoryLimit(o.limits.Memory / 2)
+	runtime.GOMAXPROCS(1)
+	s := newSink(out, o.limits.Text)
+	err = o.read(&input{Reader: in, limits: o.limits, cache: o.cache}, s)
+	if s.close() != nil {
+		return exitCrash
+	}
+	return exit(s, err)
+}
+
+func exit(s *sink, err error) int {
+	switch {
+	case s.err == errFull:
+		return exitCut
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errEncrypted):
+		return exitEncrypted
+	case errors.Is(err, errInflated):
+		return exitInflated
+	case errors.Is(err, errBroken):
+		return exitBroken
+	}
+	return exitCrash
+}
+
+// ended returns how a child ended that was not stopped. Go says on standard
+// error that there was no memory; where the kernel ran short, it just kills.
+func ended(state *os.ProcessState, errs []byte) int {
+	switch {
+	case state.Exited() && reasons[state.ExitCode()] != "" || state.ExitCode() == exitDone || state.ExitCode() == exitCut:
+		return state.ExitCode()
+	case bytes.Contains(errs, []byte("out of memory")), bytes.Contains(errs, []byte("cannot allocate memory")):
+		return exitMemory
+	}
+	return signalled(state)
+}

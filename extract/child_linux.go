@@ -1,0 +1,72 @@
+package extract
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	"golang.org/x/sys/unix"
+)
+
+// root is a child's working directory.
+const root = "/"
+
+// attributes have a child die with this process, and give it a process group of
+// its own, whose signals are not ours.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}
+
+// confine takes from this process what reading text does not need, before it
+// reads a byte. Memory is bounded by RLIMIT_DATA, which counts what can be
+// written: RLIMIT_AS would count what Go only reserves.
+func confine(o order) error {
+	// First to go where memory is short, last to run where processors are.
+	// Neither is worth failing for.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+	_ = unix.Setpriority(unix.PRIO_PGRP, 0, 10)
+	seconds := uint64(o.limits.Time.Seconds()) + 1
+	limits := map[int]uint64{
+		unix.RLIMIT_DATA:   uint64(o.limits.Memory),
+		unix.RLIMIT_CPU:    seconds,
+		unix.RLIMIT_NOFILE: 32,
+		unix.RLIMIT_CORE:   0,
+	}
+	allowed := []landlock.Rule{}
+	if o.name == warming {
+		if err := os.MkdirAll(o.cache, 0o700); err != nil {
+			return err
+		}
+		allowed = append(allowed, landlock.RWDirs(o.cache))
+	} else {
+		limits[unix.RLIMIT_FSIZE] = 0
+		signal.Ignore(syscall.SIGXFSZ) // writing fails instead
+		if o.cache != "" {
+			allowed = append(allowed, landlock.RODirs(o.cache).IgnoreIfMissing())
+		}
+	}
+	for what, most := range limits {
+		if err := unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
+			return fmt.Errorf("limit %d: %w", what, err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no new privileges: %w", err)
+	}
+	// No file but those of the cache, and no network, where the kernel can.
+	return landlock.V6.BestEffort().Restrict(allowed...)
+}
+
+// signalled returns how a child ended that a signal ended.
+func signalled(state *os.ProcessState) int {
+	status, is := state.Sys().(syscall.WaitStatus)
+	switch {
+	case is && status.Signaled() && status.Signal() == syscall.SIGXCPU:
+		return exitTime
+	case is && status.Signaled() && status.Signal() == syscall.SIGKILL:
+		return exitMemory // the kernel's, since nobody else does
+	}
+	return exitCrash
+}

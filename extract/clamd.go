@@ -1,0 +1,184 @@
+package extract
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// ClamdURL is where a clamd listens: unix:PATH or tcp://HOST:PORT.
+type ClamdURL string
+
+// UnmarshalText refuses other addresses.
+func (u *ClamdURL) UnmarshalText(b []byte) error {
+	if _, _, err := ClamdURL(b).address(); err != nil {
+		return err
+	}
+	*u = ClamdURL(b)
+	return nil
+}
+
+func (u ClamdURL) address() (network, address string, err error) {
+	if path, is := strings.CutPrefix(string(u), "unix:"); is && strings.HasPrefix(path, "/") {
+		return "unix", path, nil
+	}
+	parsed, err := url.Parse(string(u))
+	if err == nil && parsed.Scheme == "tcp" && parsed.Port() != "" && parsed.Path == "" && parsed.RawQuery == "" && parsed.User == nil {
+		return "tcp", parsed.Host, nil
+	}
+	return "", "", fmt.Errorf("%q is not the address of a clamd; accepted are unix:/PATH and tcp://HOST:PORT", string(u))
+}
+
+// ErrScanSize says that clamd does not take files of this size (its
+// StreamMaxLength). Trying again does not help.
+var ErrScanSize = errors.New("extract: clamd does not take files of this size")
+
+// Scanner asks a clamd whether files are malware. It may be used by several
+// goroutines; each file has a connection of its own.
+type Scanner struct {
+	network, address string
+	dialer           net.Dialer
+	patience         time.Duration // for each step
+}
+
+// NewScanner returns a scanner. It does not connect yet.
+func NewScanner(u ClamdURL) (*Scanner, error) {
+	network, address, err := u.address()
+	if err != nil {
+		return nil, fmt.Errorf("extract: %w", err)
+	}
+	return &Scanner{network: network, address: address, patience: 2 * time.Minute}, nil
+}
+
+// Ping asks whether clamd is there.
+func (s *Scanner) Ping(ctx context.Context) error {
+	c, err := s.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	answer, err := c.ask("PING")
+	if err == nil && answer != "PONG" {
+		err = fmt.Errorf("extract: clamd answered %.80q to PING", answer)
+	}
+	return err
+}
+
+// Scan streams a file to clamd and returns the name of what was found in it,
+// "" for nothing. Who gets an error knows nothing of the file: unless it is
+// ErrScanSize, clamd is away or has a trouble that goes by.
+func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err error) {
+	c, err := s.dial(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer c.close()
+	if err := c.stream(r); err != nil {
+		return "", err
+	}
+	answer, err := c.answer()
+	if err != nil {
+		return "", err
+	}
+	return verdict(answer)
+}
+
+// verdict reads the answer to INSTREAM.
+func verdict(answer string) (found string, err error) {
+	result, is := strings.CutPrefix(answer, "stream: ")
+	switch {
+	case is && result == "OK":
+		return "", nil
+	case is && strings.HasSuffix(result, " FOUND"):
+		if found = strings.TrimSuffix(result, " FOUND"); found != "" {
+			return found, nil
+		}
+	case strings.HasPrefix(answer, "INSTREAM size limit exceeded"):
+		return "", ErrScanSize
+	}
+	return "", fmt.Errorf("extract: clamd answered %.80q", answer)
+}
+
+// session is one connection.
+type session struct {
+	net.Conn
+	patience time.Duration
+	stop     func() bool
+}
+
+func (s *Scanner) dial(ctx context.Context) (*session, error) {
+	limited, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	conn, err := s.dialer.DialContext(limited, s.network, s.address)
+	if err != nil {
+		return nil, fmt.Errorf("extract: clamd: %w", err)
+	}
+	c := &session{Conn: conn, patience: s.patience}
+	c.stop = context.AfterFunc(ctx, func() { conn.Close() })
+	return c, nil
+}
+
+func (c *session) close() {
+	c.stop()
+	c.Conn.Close()
+}
+
+// write hands over bytes within the time for one step.
+func (c *session) write(b []byte) error {
+	c.SetWriteDeadline(time.Now().Add(c.patience))
+	if _, err := c.Write(b); err != nil {
+		return fmt.Errorf("extract: clamd: %w", err)
+	}
+	return nil
+}
+
+func (c *session) ask(command string) (string, error) {
+	if err := c.write([]byte("z" + command + "\x00")); err != nil {
+		return "", err
+	}
+	return c.answer()
+}
+
+// answer reads up to the zero byte.
+func (c *session) answer() (string, error) {
+	c.SetReadDeadline(time.Now().Add(c.patience))
+	answer, err := bufio.NewReader(io.LimitReader(c, 4096)).ReadString(0)
+	if err != nil {
+		return "", fmt.Errorf("extract: clamd: %w", err)
+	}
+	return strings.TrimSpace(strings.TrimSuffix(answer, "\x00")), nil
+}
+
+// stream sends a file in chunks, each after its length. Where clamd stops
+// taking it, the answer says why.
+func (c *session) stream(r io.Reader) error {
+	if err := c.write([]byte("zINSTREAM\x00")); err != nil {
+		return err
+	}
+	chunk := make([]byte, 4+64<<10)
+	for {
+		n, err := io.ReadFull(r, chunk[4:])
+		if n > 0 {
+			binary.BigEndian.PutUint32(chunk, uint32(n))
+			if c.write(chunk[:4+n]) != nil {
+				return nil // the answer says why
+			}
+		}
+		switch {
+		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
+			if c.write(make([]byte, 4)) != nil {
+				return nil
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}

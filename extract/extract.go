@@ -1,0 +1,222 @@
+// Package extract owns what a file is, whether it may become a document, whether it is malware, and its text, which is read in a child process under hard limits.
+package extract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Text is what was read of a file.
+type Text struct {
+	Body   string // valid UTF-8 without control characters but tab and line feed; what was read until Reason
+	Cut    bool   // there is more than the limit
+	Reason Reason // why there is less than the file has; "" where it was read to its end or to the limit
+}
+
+// Reason says why a file's text was not read, or not to its end. The file
+// becomes a document all the same; it is found by its name only.
+type Reason string
+
+// The reasons.
+const (
+	Complete    Reason = ""
+	Unsupported Reason = "unsupported" // no text is read of files of this type
+	Encrypted   Reason = "encrypted"   // it asks for a password
+	Broken      Reason = "broken"      // it is not whole, or not as its format says
+	Inflated    Reason = "inflated"    // it unfolds into more than is read
+	OutOfTime   Reason = "time"
+	OutOfMemory Reason = "memory"
+	Crashed     Reason = "crashed" // the child ended in another way
+)
+
+// Limits bound the reading of one file.
+type Limits struct {
+	Text   int           // bytes of Text.Body; 1 MiB where it is 0
+	Memory int64         // bytes of the child's data; 768 MiB where it is 0, 256 MiB at least
+	Time   time.Duration // by the clock on the wall; 60 s where it is 0
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Text == 0 {
+		l.Text = 1 << 20
+	}
+	if l.Memory == 0 {
+		l.Memory = 768 << 20
+	}
+	l.Memory = max(l.Memory, 256<<20)
+	if l.Time == 0 {
+		l.Time = time.Minute
+	}
+	return l
+}
+
+// Options say how texts are read.
+type Options struct {
+	Limits
+	// Program is what calls Child when its first argument is "extract"; this
+	// program where it is "".
+	Program string
+	// Cache is a folder in which the reader of PDF is kept as machine code; it
+	// is made when it is needed. Without one, each PDF costs about two seconds
+	// of a processor in addition.
+	Cache string
+	// Parallel is how many children there are at once; as many as processors
+	// where it is 0.
+	Parallel int
+}
+
+// Extractor reads the text of files, each in a process of its own. It may be
+// used by several goroutines.
+type Extractor struct {
+	options Options
+	slots   chan struct{}
+	warming sync.Once
+	warm    bool
+}
+
+// New returns an extractor. It starts nothing yet.
+func New(o Options) (*Extractor, error) {
+	o.Limits = o.withDefaults()
+	if o.Parallel <= 0 {
+		o.Parallel = runtime.GOMAXPROCS(0)
+	}
+	if o.Program == "" {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("extract: %w", err)
+		}
+		o.Program = program
+	}
+	return &Extractor{options: o, slots: make(chan struct{}, o.Parallel)}, nil
+}
+
+// Extract reads the text of a file of one of the types of Verdict.Type. Where
+// as many children run as may, it waits. Whatever the file does to its reader
+// ends in Text.Reason; an error is one of ctx, of reading r, or of starting a
+// process, and tells nothing of the file.
+func (x *Extractor) Extract(ctx context.Context, r io.Reader, contentType string) (Text, error) {
+	k := find(contentType)
+	if k == nil || k.text == nil {
+		return Text{Reason: Unsupported}, nil
+	}
+	select {
+	case x.slots <- struct{}{}:
+		defer func() { <-x.slots }()
+	case <-ctx.Done():
+		return Text{}, ctx.Err()
+	}
+	cache := ""
+	if k.name == "application/pdf" && x.options.Cache != "" {
+		x.warming.Do(func() { x.warm = x.fill(ctx) })
+		if x.warm {
+			cache = x.options.Cache
+		}
+	}
+	in := &source{Reader: r}
+	body, code, err := x.run(ctx, in, k.name, cache)
+	switch {
+	case in.err != nil:
+		return Text{}, in.err
+	case ctx.Err() != nil:
+		return Text{}, ctx.Err()
+	case err != nil:
+		return Text{}, err
+	}
+	return tidied(body, x.options.Text, code), nil
+}
+
+// fill has a child write the reader of PDF into the cache, once for each run of
+// the program. Where that fails, PDFs are read without.
+func (x *Extractor) fill(ctx context.Context) bool {
+	_, code, err := x.run(context.WithoutCancel(ctx), strings.NewReader(""), warming, x.options.Cache)
+	return err == nil && code == exitDone
+}
+
+// source remembers that the file itself could not be read.
+type source struct {
+	io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// errOutput ends a child that writes more than it was told to.
+var errOutput = errors.New("extract: too much output")
+
+// capped keeps the first bytes of what is written to it.
+type capped struct {
+	bytes.Buffer
+	most   int
+	strict bool // more is an error, which ends the pipe
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	if c.Len()+len(p) <= c.most {
+		return c.Buffer.Write(p)
+	}
+	c.Buffer.Write(p[:c.most-c.Len()])
+	if c.strict {
+		return 0, errOutput
+	}
+	return len(p), nil
+}
+
+// run has a child read a file and returns what it wrote and how it ended.
+func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) ([]byte, int, error) {
+	l := x.options.Limits
+	limited, cancel := context.WithTimeout(ctx, l.Time)
+	defer cancel()
+	cmd := exec.CommandContext(limited, x.options.Program, command, name,
+		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(l.Time/time.Second)+1), cache)
+	cmd.Env = []string{}
+	cmd.Dir = root
+	cmd.Stdin = in
+	out, errs := &capped{most: l.Text + 1, strict: true}, &capped{most: 16 << 10}
+	cmd.Stdout, cmd.Stderr = out, errs
+	cmd.WaitDelay = 10 * time.Second
+	cmd.SysProcAttr = attributes()
+	// The signal at this process's death comes when the thread ends that
+	// started the child.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		return nil, 0, fmt.Errorf("extract: %w", err)
+	}
+	cmd.Wait()
+	if limited.Err() != nil {
+		return out.Bytes(), exitTime, nil
+	}
+	return out.Bytes(), ended(cmd.ProcessState, errs.Bytes()), nil
+}
+
+// tidied returns what a child wrote as a text. The child tidies too, but it is
+// not believed.
+func tidied(body []byte, most, code int) Text {
+	var tidy bytes.Buffer
+	s := newSink(&tidy, most)
+	s.text(string(body))
+	s.close()
+	t := Text{Body: tidy.String(), Cut: code == exitCut || s.full()}
+	if reason, known := reasons[code]; known {
+		t.Reason = reason
+	} else {
+		t.Reason = Crashed
+	}
+	return t
+}

@@ -1,0 +1,231 @@
+package extract
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+)
+
+// cacheOf is the reader of PDF, translated once for all tests.
+var cacheOf = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "kartei-extract-")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
+
+func extractor(t testing.TB, l Limits) *Extractor {
+	t.Helper()
+	x, err := New(Options{Limits: l, Cache: cacheOf()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func textOf(t testing.TB, l Limits, content, contentType string) Text {
+	t.Helper()
+	text, err := extractor(t, l).Extract(t.Context(), strings.NewReader(content), contentType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestExtract(t *testing.T) {
+	const (
+		w    = "<w:p><w:r><w:t>"
+		endW = "</w:t></w:r></w:p>"
+		p    = "<text:p>"
+		endP = "</text:p>"
+	)
+	shared := entry{"xl/sharedStrings.xml", `<sst><si><t>Name</t></si><si><r><t>Mül</t></r><r><t>ler</t></r></si><si><t>ミュラー</t><rPh><t>kana</t></rPh></si></sst>`}
+	sheet := entry{"xl/worksheets/sheet1.xml", `<worksheet><sheetData><row><c t="s"><v>0</v></c><c t="inlineStr"><is><t>Betrag</t></is></c></row>` +
+		`<row><c t="s"><v>1</v></c><c><f>1+2</f><v>3</v></c><c t="s"><v>99</v></c></row><row><c t="s"><v>2</v></c></row></sheetData></worksheet>`}
+	slide := func(n, text string) entry {
+		return entry{"ppt/slides/slide" + n + ".xml", "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>" + text + "</a:t></a:r></a:p></p:sld>"}
+	}
+	for _, c := range []struct{ name, contentType, content, want string }{
+		{"UTF-8", "text/plain", "\ufeffGuten  Tag,\r\n\r\n\r\n\r\nFrau Mül\u00adler\x00 \n", "Guten Tag,\n\nFrau Müller"},
+		{"Windows-1252", "text/plain", "M\xfcller \x80 12,50", "Müller € 12,50"},
+		{"UTF-16", "text/plain", utf16Of("Guten Tag\r\nHallo"), "Guten Tag\nHallo"},
+		{"UTF-16 with the other order", "text/plain", "\xfe\xff\x00G\x00u\x00t", "Gut"},
+		{"UTF-8 that is cut where it is looked at", "text/plain", strings.Repeat("x", 64<<10-1) + "ü", strings.Repeat("x", 64<<10-1) + "ü"},
+		{"CSV", "text/csv", "Name;Betrag\nMüller;12,50\n", "Name;Betrag\nMüller;12,50"},
+		{"nothing", "text/plain", "", ""},
+
+		{"JSON", "application/json", `{"name":"M\u00fcller","tags":["a",{"b":"c"}],"n":12.5,"x":null,"y":true}`, "Müller\na\nc\n12.5"},
+		{"XML", "application/xml", `<?xml version="1.0" encoding="ISO-8859-1"?><r nr="7" xmlns:a="urn:a"><name>M` + "\xfc" + `ller &amp; Co</name><![CDATA[<b>]]></r>`, "7\nMüller & Co\n<b>"},
+		{"RTF", "application/rtf", `{\rtf1\ansi{\fonttbl{\f0 Arial;}}{\*\generator X;}\uc1 M\'fcller \u8364?\par Stra\'dfe\tab 1 \u-10179?\u-8704? \{a\}{\pict 00ff}}`,
+			"Müller €\nStraße\t1 😀 {a}"},
+		{"a page", "text/html", "<title>Vertrag</title><style>p{}</style><p>Guten <b>Tag</b>,<br>Frau&nbsp;M&uuml;ller<script>alert('x')</script><table><tr><td>a<td>b</table>",
+			"Vertrag\nGuten Tag,\nFrau Müller\na\tb"},
+
+		{"Word", docx, string(word(t, w+"Miet</w:t></w:r><w:r><w:t>vertrag"+endW+
+			"<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p><w:p><w:del><w:delText>weg</w:delText></w:del></w:p>"+
+			"<mc:AlternateContent><mc:Choice>"+w+"Rahmen"+endW+"</mc:Choice><mc:Fallback>"+w+"Rahmen"+endW+"</mc:Fallback></mc:AlternateContent>",
+			entry{"docProps/core.xml", "<c><dc:title>Titel</dc:title><dc:creator>Niemand</dc:creator></c>"},
+			entry{"word/footnotes.xml", "<x>" + w + "Fußnote" + endW + "</x>"})), "Titel\n\nMietvertrag\na\tb\nc\nRahmen\n\nFußnote"},
+		{"Excel", xlsx, string(zipped(t, entry{"xl/workbook.xml", `<workbook><sheets><sheet name="Mieten"/></sheets></workbook>`}, shared, sheet)),
+			"Mieten\n\nName\tBetrag\nMüller\t3\nミュラー"},
+		{"PowerPoint", pptx, string(zipped(t, slide("10", "zehn"), slide("2", "zwei"), slide("1", "eins"))), "eins\n\nzwei\n\nzehn"},
+		{"OpenDocument text", odt, string(openDocument(t, "text",
+			"<text:tracked-changes>"+p+"gelöscht"+endP+"</text:tracked-changes><text:h>Kündi<text:span>gung</text:span></text:h>"+
+				p+"a<text:tab/>b<text:s/>c<text:line-break/>d<text:note>"+p+"Fußnote"+endP+"</text:note>"+endP, entry{"meta.xml", "<m><dc:title>Titel</dc:title></m>"})),
+			"Titel\n\nKündigung\na\tb c\nd\nFußnote"},
+		{"OpenDocument sheet", ods, string(openDocument(t, "spreadsheet", `<table:table table:name="Mieten"><table:table-row><table:table-cell>`+p+"a"+endP+
+			"</table:table-cell><table:table-cell>"+p+"b"+endP+"</table:table-cell></table:table-row><table:table-row><table:table-cell>"+p+"c"+endP+
+			"</table:table-cell></table:table-row></table:table>")), "Mieten\na\tb\nc"},
+		{"ZIP", "application/zip", string(zipped(t, entry{"Akten/Bescheid.pdf", ""}, entry{"M\x81ller.txt", ""})), "Akten/Bescheid.pdf\nMüller.txt"},
+
+		{"PDF", "application/pdf", string(pdfOf(`M\374ller, 12,50 \200`, "Seite zwei")), "Müller, 12,50 €\n\nSeite zwei"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := textOf(t, Limits{}, c.content, c.contentType); got != (Text{Body: c.want}) {
+				t.Errorf("%+v\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+const multipart = "From: =?ISO-8859-1?Q?J=FCrgen_Wei=DF?= <weiss@example.com>\r\nTo: Anna Berg <anna@example.com>, b@example.com\r\n" +
+	"Subject: =?UTF-8?B?S8O8bmRpZ3VuZw==?=\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=A\r\n\r\nVorspann\r\n" +
+	"--A\r\nContent-Type: multipart/alternative; boundary=B\r\n\r\n" +
+	"--B\r\nContent-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nSch=F6ne Gr=FC=DFe\r\n" +
+	"--B\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>Schöne Grüße</p>\r\n--B--\r\n" +
+	"--A\r\nContent-Type: application/pdf; name=\"=?UTF-8?Q?Bescheid_M=C3=BCller.pdf?=\"\r\nContent-Disposition: attachment\r\nContent-Transfer-Encoding: base64\r\n\r\nJVBERg==\r\n" +
+	"--A\r\nContent-Type: message/rfc822\r\n\r\nSubject: Anlage\r\nContent-Type: text/html\r\n\r\n<b>inne</b>rhalb\r\n" +
+	"--A\r\nContent-Type: text/plain; charset=x-unheard-of\r\n\r\nsp\xc3\xa4ter\r\n--A--\r\n"
+
+func TestExtractMail(t *testing.T) {
+	for _, c := range []struct{ name, content, want string }{
+		{"one part", letter, "Termin\nAnna Berg anna.berg@example.com\nb@example.com\nMon, 02 Nov 2026 10:00:00 +0100\n\nGuten Tag"},
+		{"many parts", multipart, "Kündigung\nJürgen Weiß weiss@example.com\nAnna Berg anna@example.com\tb@example.com\n\n" +
+			"Schöne Grüße\nBescheid Müller.pdf\n\nAnlage\n\ninnerhalb\n\nspäter"},
+		{"no charset", "From: a@b.de\r\nSubject: M\xfcller\r\n\r\nM\xfcller", "Müller\na@b.de\n\nMüller"},
+		{"broken addresses", "From: <<a\r\nSubject: x\r\n\r\ny", "x\n<<a\n\ny"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := textOf(t, Limits{}, c.content, "message/rfc822"); got != (Text{Body: c.want}) {
+				t.Errorf("%+v\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestExtractReasons(t *testing.T) {
+	for _, c := range []struct {
+		name, contentType, content string
+		want                       Text
+	}{
+		{"a picture", "image/png", png, Text{Reason: Unsupported}},
+		{"a type that nobody knows", "application/x-unheard-of", "x", Text{Reason: Unsupported}},
+		{"PDF that is cut", "application/pdf", string(pdfOf("a"))[:60], Text{Reason: Broken}},
+		{"PDF that is none", "application/pdf", "%PDF-1.7\n", Text{Reason: Broken}},
+		{"nothing as PDF", "application/pdf", "", Text{Reason: Broken}},
+		{"Word that is cut", docx, string(word(t, "<w:p/>"))[:100], Text{Reason: Broken}},
+		{"Word without text", docx, string(zipped(t, entry{"a", ""})), Text{Reason: Broken}},
+		{"Word whose XML is cut", docx, string(zipped(t, entry{"word/document.xml", "<w:p><w:t>a</w:t></w:p><w:p"})), Text{Body: "a", Reason: Broken}},
+		{"Word under a password", docx, string(compoundOf("EncryptedPackage")), Text{Reason: Encrypted}},
+		{"OpenDocument under a password", odt, string(zipped(t, entry{"mimetype", odt}, entry{"META-INF/manifest.xml",
+			"<m:manifest xmlns:m='m'><m:file-entry><m:encryption-data/></m:file-entry></m:manifest>"}, entry{"content.xml", "\x00\x01"})), Text{Reason: Encrypted}},
+		{"JSON that breaks off", "application/json", `["a",`, Text{Body: "a", Reason: Broken}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := textOf(t, Limits{}, c.content, c.contentType); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestExtractCuts(t *testing.T) {
+	for _, c := range []struct {
+		name, content, want string
+		most                int
+		cut                 bool
+	}{
+		{"below", "abc", "abc", 4, false},
+		{"at the limit", "abcd", "abcd", 4, false},
+		{"at the limit with blanks behind", "abcd \n\n", "abcd", 4, false},
+		{"beyond", "abcde", "abcd", 4, true},
+		{"within a character", "abcü", "abc", 4, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := textOf(t, Limits{Text: c.most}, c.content, "text/plain"); got.Body != c.want || got.Cut != c.cut || got.Reason != Complete {
+				t.Errorf("%+v, want %q, %t", got, c.want, c.cut)
+			}
+		})
+	}
+	// Who has enough does not read on: this file has no end.
+	endless := io.MultiReader(strings.NewReader("a "), repeat("b "))
+	text, err := extractor(t, Limits{Text: 1000}).Extract(t.Context(), endless, "text/plain")
+	if err != nil || !text.Cut || text.Reason != Complete || !strings.HasPrefix(text.Body, "a b b b") || len(text.Body) > 1000 {
+		t.Errorf("a file without end: %d bytes, %v, %v", len(text.Body), text.Reason, err)
+	}
+}
+
+// repeat is a file without end.
+type repeat string
+
+func (r repeat) Read(p []byte) (int, error) {
+	n := 0
+	for n+len(r) <= len(p) {
+		n += copy(p[n:], r)
+	}
+	return n, nil
+}
+
+// What is wrong with the reading is told; what is wrong with the file is not an
+// error.
+func TestExtractErrors(t *testing.T) {
+	x := extractor(t, Limits{})
+	if _, err := x.Extract(t.Context(), io.MultiReader(strings.NewReader("a"), iotest.ErrReader(iotest.ErrTimeout)), "text/plain"); err != iotest.ErrTimeout {
+		t.Errorf("a file that cannot be read: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := x.Extract(ctx, repeat("b"), "text/plain"); err != context.Canceled {
+		t.Errorf("a call that was given up: %v", err)
+	}
+	missing, err := New(Options{Program: "/nowhere/kartei"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := missing.Extract(t.Context(), strings.NewReader("a"), "text/plain"); err == nil {
+		t.Errorf("a program that is not there: %+v", text)
+	}
+}
+
+// As many children run at once as may; who waits longer than he wants does not.
+func TestExtractWaitsItsTurn(t *testing.T) {
+	x, err := New(Options{Parallel: 1, Limits: Limits{Time: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, feed := io.Pipe()
+	done := make(chan Text)
+	go func() {
+		text, _ := x.Extract(context.Background(), in, "text/plain")
+		done <- text
+	}()
+	feed.Write([]byte("erster")) // is taken when the child runs
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := x.Extract(ctx, strings.NewReader("zweiter"), "text/plain"); err != context.DeadlineExceeded {
+		t.Errorf("the second while the first runs: %v", err)
+	}
+	feed.Close()
+	if text := <-done; text.Body != "erster" {
+		t.Errorf("the first: %+v", text)
+	}
+	if text, err := x.Extract(t.Context(), strings.NewReader("zweiter"), "text/plain"); err != nil || text.Body != "zweiter" {
+		t.Errorf("the second afterwards: %+v, %v", text, err)
+	}
+}

@@ -1,0 +1,159 @@
+package extract
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/emersion/go-message"
+	"github.com/emersion/go-message/mail"
+	"golang.org/x/text/encoding/charmap"
+)
+
+// Bounds of reading a message.
+const (
+	maxDepth = 20    // of parts within parts
+	maxParts = 1_000 // of all
+)
+
+func init() { message.CharsetReader = named }
+
+// readMail reads a message (RFC 5322, MIME): its subject, who wrote to whom,
+// its texts, and the names of what is attached.
+func readMail(in *input, out *sink) error {
+	m := mailReader{out: out, parts: maxParts}
+	e, err := message.Read(in)
+	if e == nil || err != nil && !tolerable(err) {
+		return errBroken
+	}
+	m.head(&mail.Header{Header: e.Header})
+	out.paragraph()
+	return m.entity(e, 0)
+}
+
+// tolerable reports whether a part can be read all the same: its text is in
+// an encoding that nobody knows.
+func tolerable(err error) bool {
+	return message.IsUnknownCharset(err) || message.IsUnknownEncoding(err)
+}
+
+type mailReader struct {
+	out   *sink
+	parts int // that may still come
+}
+
+// head writes the fields that people know.
+func (m *mailReader) head(h *mail.Header) {
+	subject, err := h.Subject()
+	if err != nil {
+		subject = h.Get("Subject")
+	}
+	m.out.line()
+	m.out.text(oneLine(subject))
+	for _, field := range []string{"From", "To", "Cc"} {
+		m.out.line()
+		list, err := h.AddressList(field)
+		if err != nil {
+			m.out.text(oneLine(h.Get(field)))
+		}
+		for _, a := range list {
+			m.out.text(oneLine(a.Name) + " " + a.Address + "\t")
+		}
+	}
+	m.out.line()
+	m.out.text(h.Get("Date"))
+}
+
+// oneLine returns the text of a field, also of one that should have been
+// encoded and was not.
+func oneLine(s string) string {
+	if !utf8.ValidString(s) {
+		s, _ = charmap.Windows1252.NewDecoder().String(s)
+	}
+	return strings.ReplaceAll(s, "\n", " ")
+}
+
+// entity writes a message or one of its parts.
+func (m *mailReader) entity(e *message.Entity, depth int) error {
+	if m.parts--; m.parts < 0 || depth > maxDepth {
+		return errInflated
+	}
+	if parts := e.MultipartReader(); parts != nil {
+		return m.multipart(e, parts, depth)
+	}
+	kind, params, _ := e.Header.ContentType()
+	if name := attachedName(e, params); name != "" {
+		m.out.line()
+		if err := m.out.text(oneLine(name) + "\n"); err != nil {
+			return err
+		}
+		return nil
+	}
+	m.out.paragraph()
+	switch {
+	case kind == "text/html":
+		return copyPage(utf8Of(e, params), m.out)
+	case kind == "" || strings.HasPrefix(kind, "text/"):
+		return copyText(utf8Of(e, params), m.out)
+	case kind == "message/rfc822":
+		return m.forwarded(e, depth)
+	}
+	return nil
+}
+
+// utf8Of returns a part's text. One without a charset, which the standard
+// takes for ASCII, is taken for what it looks like.
+func utf8Of(e *message.Entity, params map[string]string) io.Reader {
+	if params["charset"] == "" {
+		return decoded(e.Body)
+	}
+	return e.Body
+}
+
+// attachedName returns the name of an attached file, "" for what is shown.
+func attachedName(e *message.Entity, params map[string]string) string {
+	disposition, more, _ := e.Header.ContentDisposition()
+	name := more["filename"]
+	if name == "" {
+		name = params["name"]
+	}
+	if name == "" && disposition == "attachment" {
+		name = "attachment"
+	}
+	if decoded, err := new(mime.WordDecoder).DecodeHeader(name); err == nil {
+		name = decoded
+	}
+	return name
+}
+
+func (m *mailReader) forwarded(e *message.Entity, depth int) error {
+	inner, err := message.Read(e.Body)
+	if inner == nil || err != nil && !tolerable(err) {
+		return errBroken
+	}
+	m.head(&mail.Header{Header: inner.Header})
+	return m.entity(inner, depth+1)
+}
+
+// multipart writes the parts. Of alternatives it takes the first that has
+// text: they say the same.
+func (m *mailReader) multipart(e *message.Entity, parts message.MultipartReader, depth int) error {
+	kind, _, _ := e.Header.ContentType()
+	written := m.out.left
+	for {
+		part, err := parts.NextPart()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case part == nil || err != nil && !tolerable(err):
+			return errBroken
+		case kind == "multipart/alternative" && m.out.left < written:
+			continue
+		}
+		if err := m.entity(part, depth+1); err != nil {
+			return err
+		}
+	}
+}

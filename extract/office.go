@@ -1,0 +1,444 @@
+package extract
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"encoding/xml"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// Bounds of reading an archive.
+const (
+	maxEntries  = 20_000
+	maxInflated = 256 << 20 // of all that is read of one archive
+	maxRatio    = 250       // of one entry once freeRatio bytes are out; deflate's own limit is 1032
+	freeRatio   = 1 << 20
+	maxShared   = 32 << 20 // of the texts that the cells of a workbook share
+)
+
+// archive is an archive that is read under bounds.
+type archive struct {
+	*zip.Reader
+	left int64 // bytes that may still be inflated
+}
+
+func openArchive(in *input) (*archive, error) {
+	whole, err := in.hold()
+	if err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(whole.parts[0], []byte(compoundFile)) {
+		return nil, errEncrypted // what an office document under a password is packed in
+	}
+	z, err := zip.NewReader(whole, whole.size)
+	switch {
+	case err != nil:
+		return nil, errBroken
+	case len(z.File) > maxEntries:
+		return nil, errInflated
+	}
+	return &archive{z, maxInflated}, nil
+}
+
+// part returns the entry of that name; nil if there is none.
+func (a *archive) part(name string) *zip.File {
+	for _, f := range a.File {
+		if strings.EqualFold(f.Name, name) {
+			return f
+		}
+	}
+	return nil
+}
+
+// parts returns the entries that match a pattern, in the order of the number
+// that their names hold.
+func (a *archive) parts(pattern string) []*zip.File {
+	var found []*zip.File
+	for _, f := range a.File {
+		if is, _ := path.Match(pattern, strings.ToLower(f.Name)); is {
+			found = append(found, f)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *zip.File) int { return cmp.Compare(number(a.Name), number(b.Name)) })
+	return found
+}
+
+// number returns the digits before a name's ending as a number.
+func number(name string) int {
+	name = strings.TrimSuffix(name, path.Ext(name))
+	n, _ := strconv.Atoi(name[len(strings.TrimRight(name, "0123456789")):])
+	return n
+}
+
+// inflating is an entry that is read within the archive's bounds.
+type inflating struct {
+	io.ReadCloser
+	a    *archive
+	out  int64
+	most int64
+}
+
+func (i *inflating) Read(p []byte) (int, error) {
+	n, err := i.ReadCloser.Read(p)
+	i.out += int64(n)
+	if i.a.left -= int64(n); i.a.left < 0 || i.out > i.most {
+		return n, errInflated
+	}
+	return n, err
+}
+
+// each hands the XML tokens of an entry to f until it returns an error.
+func (a *archive) each(file *zip.File, f func(xml.Token) error) error {
+	if file == nil {
+		return nil
+	}
+	r, err := file.Open()
+	if err != nil {
+		return errBroken
+	}
+	defer r.Close()
+	bounded := &inflating{r, a, 0, max(freeRatio, maxRatio*int64(min(file.CompressedSize64, 1<<40)))}
+	d := newXML(bounded)
+	for {
+		token, err := d.RawToken()
+		switch {
+		case err == io.EOF:
+			return nil
+		case bounded.out > bounded.most || a.left < 0:
+			return errInflated
+		case err != nil:
+			return errBroken
+		}
+		if err := f(token); err != nil {
+			return err
+		}
+	}
+}
+
+// attribute returns the value of an attribute; "" if there is none.
+func attribute(e xml.StartElement, local string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == local {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// skipper leaves out elements with all that is within them.
+type skipper struct {
+	names []string // local names
+	depth int
+}
+
+// skip reports whether the token is left out.
+func (s *skipper) skip(token xml.Token) bool {
+	switch t := token.(type) {
+	case xml.StartElement:
+		if s.depth > 0 || slices.Contains(s.names, t.Name.Local) {
+			s.depth++
+			return true
+		}
+	case xml.EndElement:
+		if s.depth > 0 {
+			s.depth--
+			return true
+		}
+	}
+	return s.depth > 0
+}
+
+// readAll reads parts one after the other, as a document's title is read
+// first: it is what the document is looked for by.
+func (a *archive) readAll(out *sink, read func(*zip.File) error, files ...*zip.File) error {
+	for _, f := range files {
+		out.paragraph()
+		if err := read(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// properties reads title, subject and keywords of OOXML and ODF.
+func (a *archive) properties(name string, out *sink) error {
+	within := false
+	return a.each(a.part(name), func(token xml.Token) error {
+		switch t := token.(type) {
+		case xml.StartElement:
+			switch t.Name.Local {
+			case "title", "subject", "keywords", "keyword", "description":
+				within = true
+			}
+		case xml.EndElement:
+			within = false
+			return out.line()
+		case xml.CharData:
+			if within {
+				return out.text(string(t))
+			}
+		}
+		return nil
+	})
+}
+
+// runs reads text of Office Open XML (ECMA-376): the elements t hold the
+// characters, p is a paragraph. What another program would show in place of a
+// drawing comes a second time as Fallback, and is left out.
+func (a *archive) runs(out *sink) func(*zip.File) error {
+	return func(f *zip.File) error {
+		s, within := skipper{names: []string{"Fallback"}}, false
+		return a.each(f, func(token xml.Token) error {
+			if s.skip(token) {
+				return out.err
+			}
+			switch t := token.(type) {
+			case xml.StartElement:
+				switch t.Name.Local {
+				case "t":
+					within = true
+				case "tab":
+					return out.text("\t")
+				case "br", "cr":
+					return out.line()
+				}
+			case xml.EndElement:
+				switch t.Name.Local {
+				case "t":
+					within = false
+				case "tc":
+					return out.text("\t")
+				case "p", "tr":
+					return out.line()
+				}
+			case xml.CharData:
+				if within {
+					return out.text(string(t))
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// readWord reads a text document, with its notes, comments, headers and
+// footers.
+func readWord(in *input, out *sink) error {
+	a, err := openArchive(in)
+	if err != nil {
+		return err
+	}
+	if err := a.properties("docProps/core.xml", out); err != nil {
+		return err
+	}
+	main := a.part("word/document.xml")
+	if main == nil {
+		return errBroken
+	}
+	files := []*zip.File{main}
+	for _, pattern := range []string{"word/footnotes.xml", "word/endnotes.xml", "word/comments.xml", "word/header*.xml", "word/footer*.xml"} {
+		files = append(files, a.parts(pattern)...)
+	}
+	return a.readAll(out, a.runs(out), files...)
+}
+
+// readSlides reads a presentation, with its notes.
+func readSlides(in *input, out *sink) error {
+	a, err := openArchive(in)
+	if err != nil {
+		return err
+	}
+	if err := a.properties("docProps/core.xml", out); err != nil {
+		return err
+	}
+	return a.readAll(out, a.runs(out), append(a.parts("ppt/slides/slide*.xml"), a.parts("ppt/notesslides/notesslide*.xml")...)...)
+}
+
+// readSheets reads a workbook: the names of its sheets, then each row as a
+// line. Dates are the numbers that the cells hold.
+func readSheets(in *input, out *sink) error {
+	a, err := openArchive(in)
+	if err != nil {
+		return err
+	}
+	if err := a.properties("docProps/core.xml", out); err != nil {
+		return err
+	}
+	err = a.each(a.part("xl/workbook.xml"), func(token xml.Token) error {
+		if t, is := token.(xml.StartElement); is && t.Name.Local == "sheet" {
+			out.line()
+			return out.text(attribute(t, "name"))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	shared, err := a.shared()
+	if err != nil {
+		return err
+	}
+	return a.readAll(out, func(f *zip.File) error { return a.sheet(f, shared, out) }, a.parts("xl/worksheets/sheet*.xml")...)
+}
+
+// shared returns the texts that cells name by number.
+func (a *archive) shared() ([]string, error) {
+	var texts []string
+	var item strings.Builder
+	within, size := false, 0
+	s := skipper{names: []string{"rPh"}} // how to read the characters of Japanese
+	err := a.each(a.part("xl/sharedStrings.xml"), func(token xml.Token) error {
+		if s.skip(token) {
+			return nil
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			within = t.Name.Local == "t"
+		case xml.EndElement:
+			within = false
+			if t.Name.Local == "si" {
+				texts = append(texts, item.String())
+				item.Reset()
+			}
+		case xml.CharData:
+			if within {
+				item.Write(t)
+				if size += len(t); size > maxShared {
+					return errInflated
+				}
+			}
+		}
+		return nil
+	})
+	return texts, err
+}
+
+// sheet reads the cells of a sheet.
+func (a *archive) sheet(f *zip.File, shared []string, out *sink) error {
+	kind, within := "", ""
+	return a.each(f, func(token xml.Token) error {
+		switch t := token.(type) {
+		case xml.StartElement:
+			switch within = t.Name.Local; within {
+			case "c":
+				kind = attribute(t, "t")
+			case "row":
+				return out.line()
+			}
+		case xml.EndElement:
+			within = ""
+			if t.Name.Local == "c" {
+				return out.text("\t")
+			}
+		case xml.CharData:
+			switch {
+			case within == "v" && kind == "s":
+				if n, err := strconv.Atoi(string(t)); err == nil && n >= 0 && n < len(shared) {
+					return out.text(strings.ReplaceAll(shared[n], "\n", " "))
+				}
+			case within == "v" || within == "t":
+				return out.text(string(t))
+			}
+		}
+		return nil
+	})
+}
+
+// readODF reads an OpenDocument file (ISO/IEC 26300): its paragraphs and
+// headings, without what was deleted while changes were recorded.
+func readODF(in *input, out *sink) error {
+	a, err := openArchive(in)
+	if err != nil {
+		return err
+	}
+	sealed := false
+	err = a.each(a.part("META-INF/manifest.xml"), func(token xml.Token) error {
+		t, is := token.(xml.StartElement)
+		sealed = sealed || is && (t.Name.Local == "encryption-data" || t.Name.Local == "encrypted-key")
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case sealed:
+		return errEncrypted
+	}
+	if err := a.properties("meta.xml", out); err != nil {
+		return err
+	}
+	out.paragraph()
+	content := a.part("content.xml")
+	if content == nil {
+		return errBroken
+	}
+	s, depth := skipper{names: []string{"tracked-changes", "forms"}}, 0 // of paragraphs: a note stands within one
+	return a.each(content, func(token xml.Token) error {
+		if s.skip(token) {
+			return out.err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			switch t.Name.Local {
+			case "p", "h":
+				depth++
+				if depth > 1 {
+					return out.line()
+				}
+			case "tab":
+				return out.text("\t")
+			case "s":
+				return out.text(" ")
+			case "line-break":
+				return out.line()
+			case "page":
+				return out.paragraph()
+			case "table":
+				out.paragraph()
+				return out.text(attribute(t, "name") + "\n")
+			}
+		case xml.EndElement:
+			switch t.Name.Local {
+			case "p", "h":
+				depth--
+				return out.line()
+			case "table-cell":
+				out.lines = 0
+				return out.text("\t")
+			case "table-row":
+				return out.line()
+			}
+		case xml.CharData:
+			if depth > 0 {
+				return out.text(string(t))
+			}
+		}
+		return nil
+	})
+}
+
+// readNames reads the names of an archive's entries.
+func readNames(in *input, out *sink) error {
+	a, err := openArchive(in)
+	if err != nil {
+		return err
+	}
+	for _, f := range a.File {
+		name := f.Name
+		if !utf8.ValidString(name) {
+			name, _ = charmap.CodePage437.NewDecoder().String(name) // what the format says; Windows agrees in German
+		}
+		out.line()
+		if err := out.text(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package extract
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// rtfHidden are the destinations whose text is not the document's.
+var rtfHidden = map[string]bool{"fonttbl": true, "colortbl": true, "stylesheet": true, "info": true, "pict": true, "object": true, "objdata": true,
+	"themedata": true, "colorschememapping": true, "latentstyles": true, "datastore": true, "listtable": true, "listoverridetable": true,
+	"revtbl": true, "rsidtbl": true, "generator": true, "xmlnstbl": true, "fldinst": true, "filetbl": true, "mmathPr": true}
+
+// rtfGroup is what holds between two braces.
+type rtfGroup struct {
+	hidden bool
+	skip   int // characters that stand for a Unicode one in old readers
+}
+
+// rtfReader reads Rich Text Format 1.9.
+type rtfReader struct {
+	r     *bufio.Reader
+	out   *sink
+	stack []rtfGroup
+	rtfGroup
+	passing int      // characters still to be left out
+	pending []uint16 // the first half of a character beyond the basic plane
+}
+
+// maxGroups is how deep groups may lie within each other.
+const maxGroups = 10_000
+
+// readRTF reads the text of RTF. Its characters beyond ASCII are Windows-1252
+// or Unicode.
+func readRTF(in *input, out *sink) error {
+	p := rtfReader{r: bufio.NewReader(in), out: out, rtfGroup: rtfGroup{skip: 1}}
+	for !out.full() {
+		b, err := p.r.ReadByte()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return errBroken
+		}
+		switch b {
+		case '{':
+			if len(p.stack) == maxGroups {
+				return errInflated
+			}
+			p.stack = append(p.stack, p.rtfGroup)
+		case '}':
+			if len(p.stack) > 0 {
+				p.rtfGroup = p.stack[len(p.stack)-1]
+				p.stack = p.stack[:len(p.stack)-1]
+			}
+			p.passing = 0
+		case '\\':
+			if err := p.control(); err != nil {
+				return errBroken
+			}
+		case '\r', '\n', 0:
+		default:
+			p.char(charmap.Windows1252.DecodeByte(b))
+		}
+	}
+	return errFull
+}
+
+// char writes a character unless it is hidden or stands for one that was
+// written.
+func (p *rtfReader) char(r rune) {
+	if p.passing > 0 {
+		p.passing--
+		return
+	}
+	if !p.hidden {
+		p.out.text(string(r))
+	}
+}
+
+// control reads what follows a backslash.
+func (p *rtfReader) control() error {
+	b, err := p.r.ReadByte()
+	if err != nil {
+		return err
+	}
+	switch {
+	case b == '\'':
+		hex := make([]byte, 2)
+		if _, err := io.ReadFull(p.r, hex); err != nil {
+			return err
+		}
+		n, _ := strconv.ParseUint(string(hex), 16, 8)
+		p.char(charmap.Windows1252.DecodeByte(byte(n)))
+	case b == '*':
+		p.hidden = true
+	case b == '~':
+		p.char(' ')
+	case b == '_':
+		p.char('-')
+	case b == '\n' || b == '\r':
+		p.char('\n')
+	case b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z':
+		return p.word(b)
+	case b == '\\' || b == '{' || b == '}':
+		p.char(rune(b))
+	}
+	return nil
+}
+
+// word reads a control word, its number, and the blank after it.
+func (p *rtfReader) word(first byte) error {
+	word, digits := []byte{first}, []byte(nil)
+	for {
+		b, err := p.r.ReadByte()
+		switch {
+		case err != nil:
+			return err
+		case len(digits) == 0 && (b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z') && len(word) < 32:
+			word = append(word, b)
+			continue
+		case (b >= '0' && b <= '9' || b == '-' && len(digits) == 0) && len(digits) < 11:
+			digits = append(digits, b)
+			continue
+		case b != ' ':
+			p.r.UnreadByte()
+		}
+		number, _ := strconv.Atoi(string(digits))
+		return p.act(string(word), number)
+	}
+}
+
+// rtfChars are the control words that stand for characters.
+var rtfChars = map[string]rune{"par": '\n', "line": '\n', "page": '\n', "sect": '\n', "row": '\n', "tab": '\t', "cell": '\t',
+	"emdash": '—', "endash": '–', "lquote": '‘', "rquote": '’', "ldblquote": '“', "rdblquote": '”', "bullet": '•'}
+
+func (p *rtfReader) act(word string, number int) error {
+	switch {
+	case rtfHidden[word] || strings.HasPrefix(word, "header") || strings.HasPrefix(word, "footer"):
+		p.hidden = true
+	case rtfChars[word] != 0:
+		p.passing = 0
+		p.char(rtfChars[word])
+	case word == "uc":
+		p.skip = min(max(number, 0), 16)
+	case word == "u":
+		p.unicode(uint16(number))
+	case word == "bin":
+		_, err := io.CopyN(io.Discard, p.r, int64(max(number, 0)))
+		return err
+	}
+	return nil
+}
+
+// unicode writes a character that is given as a signed 16-bit number.
+func (p *rtfReader) unicode(unit uint16) {
+	p.passing = 0
+	switch {
+	case unit >= 0xd800 && unit < 0xdc00:
+		p.pending = []uint16{unit}
+	case unit >= 0xdc00 && unit < 0xe000:
+		if len(p.pending) == 1 {
+			p.char((rune(p.pending[0])-0xd800)<<10 + rune(unit) - 0xdc00 + 0x10000)
+		}
+		p.pending = nil
+	default:
+		p.char(rune(unit))
+	}
+	p.passing = p.skip
+}

@@ -1,0 +1,254 @@
+package extract
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/gabriel-vasile/mimetype"
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/net/html/atom"
+)
+
+// Refusal says why a file may not become a document.
+type Refusal string
+
+// The two refusals. Either is UPLOAD_REJECTED.
+const (
+	Allowed    Refusal = ""
+	NotAllowed Refusal = "type_not_allowed" // files of the declared type are not taken
+	NotAsSaid  Refusal = "type_mismatch"    // the bytes are not of the declared type, or of another one as well
+)
+
+// Verdict is what Sniff found out.
+type Verdict struct {
+	Type    string // media type under which the file is kept; "" where the declared one is not known
+	Found   string // what the bytes look like; a word for the log, not for deciding
+	Refusal Refusal
+}
+
+// headSize is how much of a file's beginning is looked at. Readers of PDF
+// accept its header within the first 1024 bytes.
+const headSize = 4096
+
+// compoundFile begins the files of legacy office formats (MS-CFB).
+const compoundFile = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+// Sniff says whether a file's bytes are of the type that was declared, and
+// whether that type is allowed. What it reads and keeps is bounded, whatever
+// the bytes are: the head, the tail and 4 MiB of an archive's directory at
+// most. An error is one of reading.
+func (t Types) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, error) {
+	k := find(declared)
+	if k == nil {
+		return Verdict{Refusal: NotAllowed}, nil
+	}
+	v := Verdict{Type: k.name}
+	if !t[k.name] {
+		v.Refusal = NotAllowed
+		return v, nil
+	}
+	in := &content{r: r, size: size}
+	v.Found = in.look(k)
+	if in.err != nil {
+		return Verdict{}, in.err
+	}
+	if !slices.Contains(k.looks, v.Found) && !(slices.Contains(k.looks, "package") && isPackage(v.Found)) {
+		v.Refusal = NotAsSaid
+	}
+	return v, nil
+}
+
+// isPackage reports whether the word is of a format that is a ZIP archive and
+// a document.
+func isPackage(found string) bool {
+	return strings.HasPrefix(found, ooxml) || strings.HasPrefix(found, odf) || strings.Contains(found, ".macroenabled.")
+}
+
+// content is a file that is looked at.
+type content struct {
+	r    io.ReadSeeker
+	size int64
+	err  error // the first of reading
+}
+
+// ReadAt reads through Seek where the file has no ReadAt of its own.
+func (c *content) ReadAt(p []byte, off int64) (n int, err error) {
+	if at, is := c.r.(io.ReaderAt); is {
+		n, err = at.ReadAt(p, off)
+	} else if _, err = c.r.Seek(off, io.SeekStart); err == nil {
+		if n, err = io.ReadFull(c.r, p); errors.Is(err, io.ErrUnexpectedEOF) {
+			err = io.EOF
+		}
+	}
+	if err != nil && err != io.EOF && c.err == nil {
+		c.err = err
+	}
+	return n, err
+}
+
+// part returns up to n bytes from an offset on.
+func (c *content) part(off, n int64) []byte {
+	if off < 0 || off >= c.size {
+		return nil
+	}
+	b := make([]byte, min(n, c.size-off))
+	n2, _ := c.ReadAt(b, off)
+	return b[:n2]
+}
+
+// look returns what the bytes are, in the words of the kinds.
+func (c *content) look(declared *kind) string {
+	if c.size == 0 {
+		return empty
+	}
+	head := c.part(0, headSize)
+	found := recognise(head)
+	if found == "application/zip" {
+		return c.archive(head)
+	}
+	switch _, ends := c.directory(); {
+	case ends:
+		return polyglot // an archive follows what the head says
+	case found == "application/x-ole-storage":
+		return c.compound(head)
+	case found == "application/pdf":
+		return found
+	case found != "message/rfc822" && hidesPDF(head):
+		return polyglot
+	}
+	return asText(found, head, declared)
+}
+
+// recognise returns what the head alone says.
+func recognise(head []byte) string {
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return "application/zip"
+	case bytes.HasPrefix(head, []byte(compoundFile)):
+		return "application/x-ole-storage"
+	}
+	m := mimetype.Detect(wide(head))
+	if m.Is("application/pdf") && !bytes.HasPrefix(head, []byte("%PDF-")) {
+		return polyglot // the library takes a line before it, too
+	}
+	for p := m; p != nil; p = p.Parent() {
+		if p.Is("text/xml") && !m.Is("application/xhtml+xml") {
+			return "text/xml"
+		}
+	}
+	if m.Is("application/json") && m.Extension() == ".har" {
+		return "application/json; har"
+	}
+	if m.Is("application/vnd.microsoft.portable-executable") && !bytes.ContainsFunc(head, isBinary) {
+		return "text/plain" // text that begins with MZ; programs have zeros right after it
+	}
+	name, _, _ := strings.Cut(m.String(), ";")
+	return name
+}
+
+// isBinary reports whether a character does not come in text.
+func isBinary(r rune) bool { return r < '\t' || r == '\v' || r > '\r' && r < ' ' && r != 0x1b }
+
+// hidesPDF reports whether readers of PDF would take a file that does not
+// begin as one.
+func hidesPDF(head []byte) bool {
+	i := bytes.Index(head[:min(len(head), 1024+8)], []byte("%PDF-"))
+	return i >= 0 && i+5 < len(head) && (head[i+5] == '1' || head[i+5] == '2')
+}
+
+// asText looks again at what may be text: the library tells pages, drawings
+// and JSON by their first bytes only, XML by its declaration, and e-mail by
+// the usual spelling of its fields.
+func asText(found string, head []byte, declared *kind) string {
+	if !strings.HasPrefix(found, "text/") && found != "image/svg+xml" && found != "application/xhtml+xml" && found != "application/json" {
+		return found
+	}
+	decoded := wide(head)
+	if trimmed := bytes.TrimLeft(bytes.TrimPrefix(decoded, []byte("\xef\xbb\xbf")), " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '<' {
+		return markup(found, trimmed)
+	}
+	switch {
+	case found != "text/plain":
+	case declared.name == "application/json" && startsJSON(decoded):
+		return "application/json"
+	case declared.name == "message/rfc822" && startsMail(decoded):
+		return "message/rfc822"
+	}
+	return found
+}
+
+// markup tells XML from pages and drawings by its root.
+func markup(found string, text []byte) string {
+	switch root := rootOf(text); {
+	case strings.EqualFold(root, "svg"):
+		return "image/svg+xml"
+	case strings.EqualFold(root, "html"), found == "application/xhtml+xml":
+		return "text/html"
+	case found == "text/html" && root != "" && atom.Lookup([]byte(strings.ToLower(root))) == 0:
+		return "text/xml" // it begins with a comment
+	case found == "text/plain" && root != "":
+		return "text/xml"
+	}
+	return found
+}
+
+// rootOf returns the local name of the first element, "" if there is none or
+// the text is not XML.
+func rootOf(text []byte) string {
+	d := xml.NewDecoder(bytes.NewReader(text))
+	d.Strict = false
+	d.CharsetReader = asIs
+	for {
+		token, err := d.RawToken()
+		if err != nil {
+			return ""
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			return t.Name.Local
+		case xml.CharData:
+			if len(bytes.TrimSpace(t)) > 0 {
+				return ""
+			}
+		}
+	}
+}
+
+// startsJSON reports whether the text is JSON as far as it goes.
+func startsJSON(text []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))), jsontext.AllowDuplicateNames(true))
+	for n := 0; ; n++ {
+		if _, err := d.ReadToken(); err != nil {
+			return n > 0 && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF))
+		}
+	}
+}
+
+// startsMail reports whether the text begins with the head of a message:
+// fields by RFC 5322, one of which every message has.
+func startsMail(text []byte) bool {
+	known := false
+	for n := 0; ; n++ {
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		line = bytes.TrimRight(line, "\r")
+		if len(line) == 0 || !whole {
+			return known
+		}
+		text = rest
+		if n > 0 && (line[0] == ' ' || line[0] == '\t') || n == 0 && bytes.HasPrefix(line, []byte("From ")) {
+			continue
+		}
+		name, _, is := bytes.Cut(line, []byte(":"))
+		if !is || len(name) == 0 || bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return false
+		}
+		switch strings.ToLower(string(name)) {
+		case "from", "date", "received", "return-path", "message-id", "mime-version", "delivered-to":
+			known = true
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package extract
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+const (
+	docx = ooxml + "wordprocessingml.document"
+	xlsx = ooxml + "spreadsheetml.sheet"
+	pptx = ooxml + "presentationml.presentation"
+	odt  = odf + "text"
+	ods  = odf + "spreadsheet"
+)
+
+// Signatures of files that need no more to be recognised.
+const (
+	png    = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00"
+	gif    = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x00\x00\x00\x00\x00,"
+	jpeg   = "\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"
+	exe    = "MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00\xb8\x00\x00\x00"
+	elf    = "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00>\x00"
+	letter = "From: Anna Berg <anna.berg@example.com>\r\nTo: b@example.com\r\nSubject: Termin\r\nDate: Mon, 02 Nov 2026 10:00:00 +0100\r\n\r\nGuten Tag\r\n"
+)
+
+func sniff(t testing.TB, types Types, content []byte, declared string) Verdict {
+	t.Helper()
+	v, err := types.Sniff(bytes.NewReader(content), int64(len(content)), declared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestSniffTakes(t *testing.T) {
+	workbook := zipped(t, partList(ooxml+"spreadsheetml.sheet.main+xml"), entry{"xl/workbook.xml", "<workbook/>"})
+	slides := zipped(t, partList(ooxml+"presentationml.presentation.main+xml"), entry{"ppt/presentation.xml", "<p/>"})
+	for _, c := range []struct {
+		name, declared, content string
+		want                    string // "" for the declared type
+	}{
+		{"PDF", "application/pdf", string(pdfOf("Hallo")), ""},
+		{"with parameters and capitals", "Application/PDF; version=1.7", string(pdfOf("Hallo")), "application/pdf"},
+		{"Word", docx, string(word(t, "<w:p/>")), ""},
+		{"Word under a password", docx, string(compoundOf("EncryptionInfo", "EncryptedPackage")), ""},
+		{"Excel", xlsx, string(workbook), ""},
+		{"PowerPoint", pptx, string(slides), ""},
+		{"OpenDocument text", odt, string(openDocument(t, "text", "")), ""},
+		{"OpenDocument sheet", ods, string(openDocument(t, "spreadsheet", "")), ""},
+		{"Word 97", "application/msword", string(compoundOf("1Table", "WordDocument", "Data")), ""},
+		{"Excel 97", "application/vnd.ms-excel", string(compoundOf("Workbook")), ""},
+		{"PowerPoint 97", "application/vnd.ms-powerpoint", string(compoundOf("Current User", "PowerPoint Document")), ""},
+		{"Outlook", "application/vnd.ms-outlook", string(compoundOf("__nameid_version1.0", "__properties_version1.0")), ""},
+		{"text", "text/plain", "Guten Tag, Frau Müller.\n", ""},
+		{"text in Windows-1252", "text/plain", "Guten Tag, Frau M\xfcller.\n", ""},
+		{"text in UTF-16", "text/plain", utf16Of("Guten Tag\r\n"), ""},
+		{"text with a charset", "text/plain; charset=utf-8", "Guten Tag", "text/plain"},
+		{"empty text", "text/plain", "", ""},
+		{"text that is JSON", "text/plain", `{"a":1}`, ""},
+		{"text that is XML", "text/plain", `<?xml version="1.0"?><a/>`, ""},
+		{"text that begins like a bitmap", "text/plain", "BMW, Bescheid vom 2. November", ""},
+		{"text that begins like a program", "text/plain", "MZ: Mietzins, siehe unten", ""},
+		{"CSV", "text/csv", "Name;Betrag\nMüller;12,50\n", ""},
+		{"CSV of one column", "application/csv", "Name\nMüller\n", "text/csv"},
+		{"RTF", "text/rtf", `{\rtf1\ansi Hallo}`, "application/rtf"},
+		{"XML", "text/xml", `<?xml version="1.0" encoding="UTF-8"?><rechnung/>`, "application/xml"},
+		{"XML without a declaration", "application/xml", "<!-- Kopf --><rechnung><a/></rechnung>", ""},
+		{"XML in UTF-16", "application/xml", utf16Of(`<?xml version="1.0" encoding="UTF-16"?><rechnung/>`), ""},
+		{"a feed", "application/xml", `<?xml version="1.0"?><rss version="2.0"><channel/></rss>`, ""},
+		{"JSON", "application/json", `{"a":[1,2,{"b":null}]}`, ""},
+		{"JSON longer than what is looked at", "application/json", `["` + strings.Repeat("x", 3*headSize) + `"]`, ""},
+		{"JSON that is a number", "application/json", "12", ""},
+		{"e-mail", "message/rfc822", letter, ""},
+		{"e-mail with unusual fields", "message/rfc822", "X-Spam: no\r\nreceived: from a\r\n\tby b\r\n\r\nHallo", ""},
+		{"PNG", "image/png", png, ""},
+		{"JPEG", "image/jpg", jpeg, "image/jpeg"},
+		{"GIF", "image/gif", gif, ""},
+		{"WebP", "image/webp", "RIFF\x24\x00\x00\x00WEBPVP8 \x18\x00\x00\x00", ""},
+		{"TIFF", "image/tiff", "II*\x00\x08\x00\x00\x00\x00\x00", ""},
+		{"HEIC", "image/heic", "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic", ""},
+		{"BMP", "image/bmp", "BM\x46\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00", ""},
+		{"ZIP", "application/x-zip-compressed", string(zipped(t, entry{"a.txt", "a"})), "application/zip"},
+		{"an empty ZIP", "application/zip", string(zipped(t)), ""},
+		{"a document as what it is packed in", "application/zip", string(word(t, "<w:p/>")), ""},
+		{"a ZIP with a PDF as it is", "application/zip", string(zipped(t, entry{"mimetype", string(pdfOf("a"))})), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.want == "" {
+				c.want = c.declared
+			}
+			if v := sniff(t, Allow(), []byte(c.content), c.declared); v.Refusal != Allowed || v.Type != c.want {
+				t.Errorf("%+v, want %s", v, c.want)
+			}
+		})
+	}
+}
+
+func TestSniffRefuses(t *testing.T) {
+	archive := string(zipped(t, entry{"a.txt", "a"}))
+	noManifest := string(zipped(t, entry{"mimetype", odt}, entry{"content.xml", "<a/>"}))
+	macros := string(word(t, "", entry{"word/vbaProject.bin", "x"}))
+	two := zipped(t, entry{"[Content_Types].xml", `<Types><Override ContentType="` + ooxml + `wordprocessingml.document.main+xml"/>` +
+		`<Override ContentType="` + ooxml + `spreadsheetml.sheet.main+xml"/></Types>`})
+	for _, c := range []struct {
+		name, declared, content string
+		want                    Refusal
+	}{
+		{"a type that nobody knows", "application/x-unheard-of", "x", NotAllowed},
+		{"no type", "", "x", NotAllowed},
+		{"a type with a line feed", "text/plain\n", "x", Allowed},
+		{"any bytes", "application/octet-stream", "x", NotAllowed},
+		{"a page", "text/html", "<!doctype html><p>Hallo", NotAllowed},
+		{"a drawing", "image/svg+xml", "<svg/>", NotAllowed},
+		{"macros", "application/vnd.ms-word.document.macroEnabled.12", macros, NotAllowed},
+
+		{"an empty PDF", "application/pdf", "", NotAsSaid},
+		{"an empty picture", "image/png", "", NotAsSaid},
+		{"empty JSON", "application/json", " ", NotAsSaid},
+		{"a page as text", "text/plain", "<!DOCTYPE html><html><script>alert(1)</script></html>", NotAsSaid},
+		{"a page in UTF-16 as text", "text/plain", utf16Of("<html><script>alert(1)</script></html>"), NotAsSaid},
+		{"a page as CSV", "text/csv", " \n<script>alert(1)</script>", NotAsSaid},
+		{"a page as XML", "application/xml", `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>`, NotAsSaid},
+		{"a drawing as text", "text/plain", `<svg xmlns="http://www.w3.org/2000/svg"/>`, NotAsSaid},
+		{"a drawing as XML", "application/xml", `<?xml version="1.0"?><!-- a --><s:svg xmlns:s="http://www.w3.org/2000/svg"/>`, NotAsSaid},
+		{"a drawing as a picture", "image/png", `<svg xmlns="http://www.w3.org/2000/svg"/>`, NotAsSaid},
+		{"a program as text", "text/plain", exe, NotAsSaid},
+		{"a program as PDF", "application/pdf", exe, NotAsSaid},
+		{"a program as Word", docx, elf, NotAsSaid},
+		{"a script as text", "text/plain", "#!/bin/sh\nrm -rf /\n", NotAsSaid},
+		{"bytes as text", "text/plain", "a\x00b", NotAsSaid},
+		{"RTF as text", "text/plain", `{\rtf1 Hallo}`, NotAsSaid},
+		{"text as JSON", "application/json", "{guten Tag}", NotAsSaid},
+		{"text as XML", "application/xml", "Guten Tag", NotAsSaid},
+		{"text as e-mail", "message/rfc822", "Guten Tag,\nwie besprochen:\n", NotAsSaid},
+		{"text as PDF", "application/pdf", "Guten Tag", NotAsSaid},
+		{"PDF as Word", docx, string(pdfOf("a")), NotAsSaid},
+		{"PNG as JPEG", "image/jpeg", png, NotAsSaid},
+		{"a ZIP as Word", docx, archive, NotAsSaid},
+		{"a ZIP as OpenDocument", odt, archive, NotAsSaid},
+		{"Word as Excel", xlsx, string(word(t, "")), NotAsSaid},
+		{"OpenDocument as Word", docx, string(openDocument(t, "text", "")), NotAsSaid},
+		{"OpenDocument without its manifest", odt, noManifest, NotAsSaid},
+		{"Word with macros", docx, macros, NotAsSaid},
+		{"Word and Excel at once", docx, string(two), NotAsSaid},
+		{"Java as ZIP", "application/zip", string(zipped(t, entry{"META-INF/MANIFEST.MF", "Main-Class: A"}, entry{"A.class", ""})), NotAsSaid},
+		{"Word 97 as Excel 97", "application/vnd.ms-excel", string(compoundOf("WordDocument")), NotAsSaid},
+		{"Word 97 and Excel 97 at once", "application/msword", string(compoundOf("WordDocument", "Workbook")), NotAsSaid},
+		{"a compound file of another kind", "application/msword", string(compoundOf("VisioDocument")), NotAsSaid},
+		{"Word 97 as the new Word", docx, string(compoundOf("WordDocument")), NotAsSaid},
+
+		{"PDF that does not begin as one", "application/pdf", "\n" + string(pdfOf("a")), NotAsSaid},
+		{"PDF behind text", "text/plain", "Hallo\n" + string(pdfOf("a")), NotAsSaid},
+		{"PDF in a picture", "image/gif", gif + string(pdfOf("a")), NotAsSaid},
+		{"PDF with a ZIP", "application/pdf", string(pdfOf("a")) + archive, NotAsSaid},
+		{"PDF with a ZIP whose comment is the end of the PDF", "application/pdf", commented(string(pdfOf("a")), archive, "\n%%EOF\n"), NotAsSaid},
+		{"GIF with a ZIP", "image/gif", gif + archive, NotAsSaid},
+		{"JPEG with a ZIP", "image/jpeg", jpeg + archive, NotAsSaid},
+		{"text with a ZIP", "text/plain", "Hallo\n" + archive, NotAsSaid},
+		{"two archives", "application/zip", archive + string(zipped(t, entry{"b.txt", "b"})), NotAsSaid},
+		{"Word before another archive", docx, string(word(t, "")) + archive, NotAsSaid},
+		{"a program before an archive", "application/zip", exe + archive, NotAsSaid},
+		{"a ZIP that is cut", "application/zip", archive[:len(archive)-4], NotAsSaid},
+		{"a ZIP with something behind it", "application/zip", archive + "x", NotAsSaid},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if v := sniff(t, Allow(), []byte(c.content), c.declared); v.Refusal != c.want {
+				t.Errorf("%+v, want %q", v, c.want)
+			}
+		})
+	}
+}
+
+// commented returns a and the archive with a comment at its end.
+func commented(a, archive, comment string) string {
+	return a + archive[:len(archive)-2] + string([]byte{byte(len(comment)), 0}) + comment
+}
+
+func TestAllow(t *testing.T) {
+	var n Name
+	if err := n.UnmarshalText([]byte("text/XML")); err != nil || n != "application/xml" {
+		t.Errorf("%q, %v", n, err)
+	}
+	if err := n.UnmarshalText([]byte("video/mp4")); err == nil || !strings.Contains(err.Error(), "application/pdf") {
+		t.Errorf("a type that is not recognised: %v", err)
+	}
+	types := Allow("text/html", "application/pdf")
+	if v := sniff(t, types, []byte("<!doctype html><p>Hallo"), "text/html"); v.Refusal != Allowed {
+		t.Errorf("a page where pages are allowed: %+v", v)
+	}
+	if v := sniff(t, types, []byte("Hallo"), "text/plain"); v.Refusal != NotAllowed {
+		t.Errorf("text where it is not allowed: %+v", v)
+	}
+	if name, allowed := types.Declared("APPLICATION/X-PDF"); name != "application/pdf" || !allowed {
+		t.Errorf("Declared: %q, %t", name, allowed)
+	}
+	macros := zipped(t, partList("application/vnd.ms-word.document.macroEnabled.main+xml"), entry{"word/vbaProject.bin", "x"})
+	if v := sniff(t, Allow("application/vnd.ms-word.document.macroEnabled.12"), macros, "application/vnd.ms-word.document.macroEnabled.12"); v.Refusal != Allowed {
+		t.Errorf("macros where they are allowed: %+v", v)
+	}
+}
+
+// What an archive's directory is made of costs no more than its bound.
+func TestSniffIsBounded(t *testing.T) {
+	var many []entry
+	for range 60_000 {
+		many = append(many, entry{strings.Repeat("n", 60), ""})
+	}
+	large := zipped(t, many...)
+	counted := &counter{ReadSeeker: bytes.NewReader(large)}
+	v, err := Allow().Sniff(counted, int64(len(large)), "application/zip")
+	if err != nil || v.Refusal != Allowed {
+		t.Errorf("an archive with many entries: %+v, %v", v, err)
+	}
+	if counted.n > directorySize+1<<20 {
+		t.Errorf("%d bytes were read", counted.n)
+	}
+	if v := sniff(t, Allow(), large, docx); v.Refusal != NotAsSaid {
+		t.Errorf("the same as Word: %+v", v)
+	}
+	bomb := zipped(t, entry{"[Content_Types].xml", "<Types>" + strings.Repeat(" ", 64<<20)})
+	if v := sniff(t, Allow(), bomb, docx); v.Refusal != NotAsSaid {
+		t.Errorf("a list of parts without end: %+v", v)
+	}
+	// A directory whose sectors follow each other in a circle.
+	loop := compoundOf("a", "b", "c", "d")
+	loop[512+4] = 1
+	loop[512+5], loop[512+6], loop[512+7] = 0, 0, 0
+	if v := sniff(t, Allow(), loop, "application/msword"); v.Refusal != NotAsSaid {
+		t.Errorf("a directory without end: %+v", v)
+	}
+}
+
+type counter struct {
+	io.ReadSeeker
+	n int
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.ReadSeeker.Read(p)
+	c.n += n
+	return n, err
+}
+
+// failing cannot be read from an offset on.
+type failing struct {
+	*bytes.Reader
+	from int64
+	err  error
+}
+
+func (f failing) ReadAt(p []byte, off int64) (int, error) {
+	if off >= f.from {
+		return 0, f.err
+	}
+	return f.Reader.ReadAt(p, off)
+}
+
+// A file that cannot be read is no file of another type.
+func TestSniffTellsOfReading(t *testing.T) {
+	content := word(t, "<w:p/>")
+	for _, from := range []int64{0, 100} {
+		v, err := Allow().Sniff(failing{bytes.NewReader(content), from, iotest.ErrTimeout}, int64(len(content)), docx)
+		if !errors.Is(err, iotest.ErrTimeout) {
+			t.Errorf("from %d on: %+v, %v", from, v, err)
+		}
+	}
+}

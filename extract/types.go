@@ -1,0 +1,154 @@
+package extract
+
+import (
+	"fmt"
+	"mime"
+	"slices"
+	"strings"
+)
+
+// kind is one kind of file.
+type kind struct {
+	name     string   // its media type, as it is answered
+	also     []string // other names under which clients declare it
+	standard bool     // allowed unless configured otherwise
+	looks    []string // what its content may be recognised as, in the words of look
+	text     reader   // nil: it has no text that is read
+}
+
+// Prefixes of media types that are long and come often.
+const (
+	ooxml = "application/vnd.openxmlformats-officedocument."
+	odf   = "application/vnd.oasis.opendocument."
+)
+
+// What content is recognised as where the word is not a media type of its own.
+const (
+	unknown   = "application/octet-stream"
+	empty     = "empty"     // no bytes
+	polyglot  = "polyglot"  // another format as well
+	encrypted = "encrypted" // an office document under a password: OLE around a sealed package
+)
+
+// texts are what plain text may look like: notes that happen to be JSON are
+// plain text too. Pages, drawings and programs are not: they act when opened.
+var texts = []string{
+	empty, "text/plain", "text/csv", "text/tab-separated-values", "text/xml", "application/json", "application/x-ndjson",
+	"application/geo+json", "application/json; har", "text/vcard", "text/calendar", "application/x-subrip", "text/vtt",
+	"text/vnd.familysearch.gedcom", "message/rfc822",
+}
+
+// kinds are all kinds of files that can be allowed. That an office document
+// holds macros makes it a kind of its own, which an operator has to allow.
+var kinds = []kind{
+	{"application/pdf", []string{"application/x-pdf"}, true, []string{"application/pdf"}, readPDF},
+
+	{ooxml + "wordprocessingml.document", nil, true, []string{ooxml + "wordprocessingml.document", encrypted}, readWord},
+	{ooxml + "wordprocessingml.template", nil, true, []string{ooxml + "wordprocessingml.template", encrypted}, readWord},
+	{ooxml + "spreadsheetml.sheet", nil, true, []string{ooxml + "spreadsheetml.sheet", encrypted}, readSheets},
+	{ooxml + "spreadsheetml.template", nil, true, []string{ooxml + "spreadsheetml.template", encrypted}, readSheets},
+	{ooxml + "presentationml.presentation", nil, true, []string{ooxml + "presentationml.presentation", encrypted}, readSlides},
+	{ooxml + "presentationml.template", nil, true, []string{ooxml + "presentationml.template", encrypted}, readSlides},
+	{ooxml + "presentationml.slideshow", nil, true, []string{ooxml + "presentationml.slideshow", encrypted}, readSlides},
+	{"application/vnd.ms-word.document.macroenabled.12", nil, false, []string{"application/vnd.ms-word.document.macroenabled.12", encrypted}, readWord},
+	{"application/vnd.ms-excel.sheet.macroenabled.12", nil, false, []string{"application/vnd.ms-excel.sheet.macroenabled.12", encrypted}, readSheets},
+	{"application/vnd.ms-powerpoint.presentation.macroenabled.12", nil, false, []string{"application/vnd.ms-powerpoint.presentation.macroenabled.12", encrypted}, readSlides},
+
+	{odf + "text", nil, true, []string{odf + "text"}, readODF},
+	{odf + "text-template", nil, true, []string{odf + "text-template"}, readODF},
+	{odf + "spreadsheet", nil, true, []string{odf + "spreadsheet"}, readODF},
+	{odf + "spreadsheet-template", nil, true, []string{odf + "spreadsheet-template"}, readODF},
+	{odf + "presentation", nil, true, []string{odf + "presentation"}, readODF},
+	{odf + "presentation-template", nil, true, []string{odf + "presentation-template"}, readODF},
+	{odf + "graphics", nil, true, []string{odf + "graphics"}, readODF},
+
+	{"application/msword", []string{"application/vnd.ms-word"}, true, []string{"application/msword"}, nil},
+	{"application/vnd.ms-excel", []string{"application/msexcel"}, true, []string{"application/vnd.ms-excel"}, nil},
+	{"application/vnd.ms-powerpoint", []string{"application/mspowerpoint"}, true, []string{"application/vnd.ms-powerpoint"}, nil},
+	{"application/vnd.ms-outlook", nil, true, []string{"application/vnd.ms-outlook"}, nil},
+
+	{"text/plain", nil, true, texts, readPlain},
+	{"text/csv", []string{"application/csv", "text/x-csv", "text/comma-separated-values"}, true, texts, readPlain},
+	{"text/tab-separated-values", nil, false, texts, readPlain},
+	{"text/markdown", nil, false, texts, readPlain},
+	{"text/html", []string{"application/xhtml+xml"}, false, []string{"text/html"}, readHTML},
+	{"application/rtf", []string{"text/rtf", "text/richtext"}, true, []string{"text/rtf"}, readRTF},
+	{"application/xml", []string{"text/xml"}, true, []string{"text/xml"}, readXML},
+	{"application/json", []string{"text/json"}, true, []string{"application/json", "application/geo+json", "application/json; har"}, readJSON},
+	{"message/rfc822", nil, true, []string{"message/rfc822"}, readMail},
+
+	{"image/png", []string{"image/x-png"}, true, []string{"image/png", "image/vnd.mozilla.apng"}, nil},
+	{"image/jpeg", []string{"image/jpg", "image/pjpeg"}, true, []string{"image/jpeg"}, nil},
+	{"image/gif", nil, true, []string{"image/gif"}, nil},
+	{"image/webp", nil, true, []string{"image/webp"}, nil},
+	{"image/tiff", []string{"image/tif"}, true, []string{"image/tiff"}, nil},
+	{"image/heic", []string{"image/heif", "image/heic-sequence", "image/heif-sequence"}, true,
+		[]string{"image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence"}, nil},
+	{"image/bmp", []string{"image/x-ms-bmp", "image/x-bmp"}, true, []string{"image/bmp"}, nil},
+
+	{"application/zip", []string{"application/x-zip-compressed", "application/x-zip"}, true, []string{"application/zip", "package"}, readNames},
+}
+
+// find returns the kind that a declared media type names, in whatever case
+// and with whatever parameters; nil if there is none.
+func find(declared string) *kind {
+	name, _, err := mime.ParseMediaType(declared)
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name || slices.Contains(k.also, name) })
+	if i < 0 {
+		return nil
+	}
+	return &kinds[i]
+}
+
+// Name is the media type of a kind of file that Kartei knows.
+type Name string
+
+// UnmarshalText refuses types that Kartei cannot tell from others.
+func (n *Name) UnmarshalText(b []byte) error {
+	k := find(string(b))
+	if k == nil {
+		var known []string
+		for _, k := range kinds {
+			known = append(known, k.name)
+		}
+		return fmt.Errorf("%q is not a type of files that is recognised; accepted are %s", b, strings.Join(known, ", "))
+	}
+	*n = Name(k.name)
+	return nil
+}
+
+// Types are the kinds of files that are allowed.
+type Types map[string]bool
+
+// Allow returns the types of the given names; without any, the standard ones:
+// PDF, office formats without macros and the legacy ones, plain text, CSV, RTF,
+// images, e-mail, XML, JSON and ZIP.
+func Allow(names ...Name) Types {
+	t := Types{}
+	for _, n := range names {
+		if k := find(string(n)); k != nil {
+			t[k.name] = true
+		}
+	}
+	if len(names) == 0 {
+		for _, k := range kinds {
+			if k.standard {
+				t[k.name] = true
+			}
+		}
+	}
+	return t
+}
+
+// Declared returns the media type under which a file that is declared as such
+// is kept, and whether it is allowed.
+func (t Types) Declared(declared string) (name string, allowed bool) {
+	k := find(declared)
+	if k == nil {
+		return "", false
+	}
+	return k.name, t[k.name]
+}

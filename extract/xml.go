@@ -1,0 +1,61 @@
+package extract
+
+import (
+	"bufio"
+	"encoding/xml"
+	"io"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// newXML returns a decoder of hostile XML. It knows no entities but the five
+// of XML, whatever a document declares, and opens nothing. Who reads raw tokens
+// of it has no stack either, so depth costs nothing.
+func newXML(r io.Reader) *xml.Decoder {
+	buffered := bufio.NewReader(r)
+	head, _ := buffered.Peek(2)
+	wide := isUTF16(head)
+	if wide {
+		r = transform.NewReader(buffered, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
+	} else {
+		r = buffered
+	}
+	d := xml.NewDecoder(r)
+	d.Strict = false // an unknown entity is text, and nothing stands for it
+	d.CharsetReader = named
+	if wide {
+		d.CharsetReader = asIs // it is UTF-8 by now, whatever it says
+	}
+	return d
+}
+
+func asIs(_ string, r io.Reader) (io.Reader, error) { return r, nil }
+
+// readXML reads the text of elements and the values of attributes.
+func readXML(in *input, out *sink) error {
+	d := newXML(in)
+	for !out.full() {
+		token, err := d.RawToken()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return errBroken
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			out.line()
+			for _, a := range t.Attr {
+				if a.Name.Space != "xmlns" && a.Name.Local != "xmlns" {
+					out.text(a.Value + " ")
+				}
+			}
+		case xml.EndElement:
+			out.line()
+		case xml.CharData:
+			out.text(string(t))
+		}
+	}
+	return errFull
+}
