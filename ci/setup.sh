@@ -8,6 +8,7 @@ has() {
 	case $1 in
 	postgresql) command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ;;
 	pgbouncer) command -v pgbouncer || [ -x /usr/sbin/pgbouncer ] ;;
+	clamd) command -v clamd || [ -x /usr/sbin/clamd ] ;;
 	chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
 	venv) python3 -c 'import venv, ensurepip' ;;
 	*) command -v "$1" ;;
@@ -17,6 +18,7 @@ has() {
 package() {
 	case $1 in
 	venv) echo python3-venv ;;
+	clamd) echo clamav-daemon ;; # without freshclam's download: the tests bring the one signature that they need
 	*) echo "$1" ;;
 	esac
 }
@@ -25,6 +27,7 @@ loss() {
 	case $1 in
 	postgresql) echo "the tests run on SQLite only" ;;
 	pgbouncer) echo "nothing is tried through a pooler" ;;
+	clamd) echo "nothing is scanned for malware" ;;
 	chromium) echo "the pages are not looked at in a browser" ;;
 	*) echo "what needs it is left out" ;;
 	esac

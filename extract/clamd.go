@@ -80,14 +80,26 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 		return "", err
 	}
 	defer c.close()
+	// clamd may answer in the middle and hang up, and what is sent into that
+	// takes the answer away. So it is read at the same time.
+	type said struct {
+		answer string
+		err    error
+	}
+	heard := make(chan said, 1)
+	go func() {
+		answer, err := c.answer()
+		heard <- said{answer, err}
+	}()
 	if err := c.stream(r); err != nil {
 		return "", err
 	}
-	answer, err := c.answer()
-	if err != nil {
-		return "", err
+	c.SetReadDeadline(time.Now().Add(c.patience))
+	got := <-heard
+	if got.err != nil {
+		return "", got.err
 	}
-	return verdict(answer)
+	return verdict(got.answer)
 }
 
 // verdict reads the answer to INSTREAM.
@@ -143,12 +155,12 @@ func (c *session) ask(command string) (string, error) {
 	if err := c.write([]byte("z" + command + "\x00")); err != nil {
 		return "", err
 	}
+	c.SetReadDeadline(time.Now().Add(c.patience))
 	return c.answer()
 }
 
 // answer reads up to the zero byte.
 func (c *session) answer() (string, error) {
-	c.SetReadDeadline(time.Now().Add(c.patience))
 	answer, err := bufio.NewReader(io.LimitReader(c, 4096)).ReadString(0)
 	if err != nil {
 		return "", fmt.Errorf("extract: clamd: %w", err)
@@ -173,9 +185,7 @@ func (c *session) stream(r io.Reader) error {
 		}
 		switch {
 		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
-			if c.write(make([]byte, 4)) != nil {
-				return nil
-			}
+			c.write(make([]byte, 4)) // as above
 			return nil
 		case err != nil:
 			return err

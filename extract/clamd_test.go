@@ -1,0 +1,222 @@
+package extract_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+
+	"kartei/extract"
+	"kartei/extract/clamdtest"
+)
+
+func scanner(t *testing.T, u extract.ClamdURL) *extract.Scanner {
+	t.Helper()
+	s, err := extract.NewScanner(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestScan(t *testing.T) {
+	s := scanner(t, clamdtest.Start(t).URL)
+	if err := s.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	w, _ := z.Create("rechnung.exe")
+	io.WriteString(w, clamdtest.EICAR)
+	z.Close()
+	for _, c := range []struct{ name, content, found string }{
+		{"nothing", "", ""},
+		{"a letter", "Guten Tag", ""},
+		{"more than one chunk", strings.Repeat("Guten Tag. ", 20_000), ""},
+		{"a virus", clamdtest.EICAR, clamdtest.Found},
+		{"a virus in an archive", packed.String(), clamdtest.Found},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if found, err := s.Scan(t.Context(), iotest.HalfReader(strings.NewReader(c.content))); found != c.found || err != nil {
+				t.Errorf("%q, %v; want %q", found, err, c.found)
+			}
+		})
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if found, err := s.Scan(t.Context(), strings.NewReader(clamdtest.EICAR)); found != clamdtest.Found || err != nil {
+				t.Errorf("several at once: %q, %v", found, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// overTCP starts a clamd that listens there, too.
+func overTCP(t *testing.T, settings ...string) extract.ClamdURL {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	l.Close()
+	clamdtest.Start(t, append(settings, "TCPAddr 127.0.0.1", "TCPSocket "+port)...)
+	return extract.ClamdURL("tcp://127.0.0.1:" + port)
+}
+
+func TestScanOverTCP(t *testing.T) {
+	s := scanner(t, overTCP(t))
+	if found, err := s.Scan(t.Context(), strings.NewReader(clamdtest.EICAR)); found != clamdtest.Found || err != nil {
+		t.Errorf("%q, %v", found, err)
+	}
+}
+
+// A file that clamd does not take is never clean.
+func TestScanSize(t *testing.T) {
+	t.Run("unix", func(t *testing.T) { testScanSize(t, scanner(t, clamdtest.Start(t, "StreamMaxLength 1M").URL)) })
+	t.Run("tcp", func(t *testing.T) { testScanSize(t, scanner(t, overTCP(t, "StreamMaxLength 1M"))) })
+}
+
+func testScanSize(t *testing.T, s *extract.Scanner) {
+	if found, err := s.Scan(t.Context(), io.LimitReader(zeros{}, 1<<20)); found != "" || err != nil {
+		t.Errorf("as many bytes as it takes: %q, %v", found, err)
+	}
+	for _, size := range []int64{1<<20 + 1, 64 << 20} {
+		if found, err := s.Scan(t.Context(), io.LimitReader(zeros{}, size)); !errors.Is(err, extract.ErrScanSize) || found != "" {
+			t.Errorf("%d bytes: %q, %v", size, found, err)
+		}
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// While clamd is away, a file is neither clean nor infected; when it is back,
+// the same scanner works.
+func TestScanWhileAway(t *testing.T) {
+	d := clamdtest.Start(t)
+	s := scanner(t, d.URL)
+	d.Stop()
+	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); err == nil || errors.Is(err, extract.ErrScanSize) {
+		t.Errorf("without clamd: %q, %v", found, err)
+	}
+	if err := s.Ping(t.Context()); err == nil {
+		t.Error("clamd is there and was stopped")
+	}
+	d.Start(t)
+	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); found != "" || err != nil {
+		t.Errorf("with clamd again: %q, %v", found, err)
+	}
+	// It dies while it is being told.
+	dying := io.MultiReader(strings.NewReader("Guten Tag"), stops{d}, io.LimitReader(zeros{}, 8<<20))
+	if found, err := s.Scan(t.Context(), dying); err == nil {
+		t.Errorf("clamd died in between: %q", found)
+	}
+}
+
+// stops is a place in a file at which clamd dies.
+type stops struct{ d *clamdtest.Daemon }
+
+func (s stops) Read([]byte) (int, error) {
+	s.d.Stop()
+	return 0, io.EOF
+}
+
+func TestScanTellsOfReading(t *testing.T) {
+	s := scanner(t, clamdtest.Start(t).URL)
+	if found, err := s.Scan(t.Context(), io.MultiReader(strings.NewReader("a"), iotest.ErrReader(iotest.ErrTimeout))); !errors.Is(err, iotest.ErrTimeout) {
+		t.Errorf("%q, %v", found, err)
+	}
+}
+
+// What listens there may be anything: only the words of clamd make a file
+// clean.
+func TestScanBelievesClamdOnly(t *testing.T) {
+	for _, answer := range []string{"", "\x00", "OK\x00", "stream: \x00", "stream: OK", "stream: OK and more\x00", "stream:  FOUND\x00", "stream: FOUND\x00",
+		"stream: Can't allocate memory ERROR\x00", "HTTP/1.1 200 OK\r\n\r\n\x00", strings.Repeat("x", 10_000) + "\x00"} {
+		s := scanner(t, answering(t, answer))
+		if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); err == nil || found != "" {
+			t.Errorf("%.40q: %q, %v", answer, found, err)
+		}
+		if err := s.Ping(t.Context()); err == nil {
+			t.Errorf("%.40q: that is no clamd", answer)
+		}
+	}
+}
+
+// answering listens and says the same to everyone.
+func answering(t *testing.T, answer string) extract.ClamdURL {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				head := make([]byte, 6)
+				io.ReadFull(c, head)
+				io.WriteString(c, answer)
+			}()
+		}
+	}()
+	return extract.ClamdURL("unix:" + path)
+}
+
+// Who gives up waits no longer, although clamd says nothing.
+func TestScanIsGivenUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		io.ReadFull(c, make([]byte, len("zINSTREAM\x00")+4+len("Guten Tag")+4))
+		cancel()
+		<-t.Context().Done()
+	}()
+	if found, err := scanner(t, extract.ClamdURL("unix:"+path)).Scan(ctx, strings.NewReader("Guten Tag")); err == nil {
+		t.Errorf("%q of a clamd that says nothing", found)
+	}
+}
+
+func TestClamdURL(t *testing.T) {
+	for text, good := range map[string]bool{
+		"unix:/run/clamav/clamd.ctl": true, "tcp://127.0.0.1:3310": true, "tcp://[::1]:3310": true, "tcp://clamav:3310": true,
+		"": false, "unix:": false, "unix:clamd.ctl": false, "tcp://clamav": false, "tcp://clamav:3310/x": false, "http://clamav:3310": false,
+		"tcp://user@clamav:3310": false, "/run/clamav/clamd.ctl": false,
+	} {
+		var u extract.ClamdURL
+		if err := u.UnmarshalText([]byte(text)); (err == nil) != good || good && string(u) != text {
+			t.Errorf("%q: %q, %v", text, u, err)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+// Package clamdtest owns the clamd of tests: one of its own for each test, which knows a single virus and asks nobody.
+package clamdtest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"kartei/extract"
+)
+
+// EICAR is the file that every scanner takes for a virus and that does no
+// harm (eicar.org). It is put together here, so that no scanner takes this
+// program for one.
+var EICAR = `X5O!P%@AP[4\PZX54(P^)7CC)7}` + `$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*`
+
+// Found is what the scanner says of it.
+const Found = "Eicar-Test-Signature.UNOFFICIAL"
+
+// signature is the checksum of the file, its length and its name, in the form
+// of an .hdb database.
+const signature = "44d88612fea8a8f36de82e1278abb02f:68:Eicar-Test-Signature\n"
+
+// Daemon is a clamd.
+type Daemon struct {
+	URL   extract.ClamdURL
+	dir   string
+	bin   string
+	lines string
+	end   chan struct{} // closed when it is to end
+	ended chan struct{}
+}
+
+// Start starts a clamd that ends with the test. settings are lines of its
+// configuration, such as "StreamMaxLength 1M". Where clamd is not installed the
+// test is skipped, with CI=true it fails.
+func Start(t testing.TB, settings ...string) *Daemon {
+	t.Helper()
+	bin := find()
+	if bin == "" {
+		const missing = "no clamd for this test: install it (on Debian: apt-get install clamav-daemon)"
+		if os.Getenv("CI") == "true" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	// A socket's path may have 107 bytes, which the folder of a test can use up.
+	dir, err := os.MkdirTemp("", "kartei-clamd-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &Daemon{URL: extract.ClamdURL("unix:" + dir + "/socket"), dir: dir, bin: bin, lines: strings.Join(settings, "\n")}
+	t.Cleanup(func() {
+		d.Stop()
+		os.RemoveAll(dir)
+	})
+	d.Start(t)
+	return d
+}
+
+// find returns the path of clamd; "" where it is not installed.
+func find() string {
+	for _, name := range []string{"clamd", "/usr/sbin/clamd", "/usr/local/sbin/clamd", "/opt/homebrew/sbin/clamd"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// Start starts it again after Stop.
+func (d *Daemon) Start(t testing.TB) {
+	t.Helper()
+	config := filepath.Join(d.dir, "clamd.conf")
+	text := fmt.Sprintf("Foreground yes\nDatabaseDirectory %s\nTemporaryDirectory %s\nLocalSocket %s/socket\n%s\n", d.dir, d.dir, d.dir, d.lines)
+	for name, content := range map[string]string{config: text, filepath.Join(d.dir, "eicar.hdb"): signature} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(d.bin, "--config-file", config)
+	cmd.Stdout, cmd.Stderr = write, write
+	cmd.SysProcAttr = attributes()
+	d.end, d.ended = make(chan struct{}), make(chan struct{})
+	started := make(chan error)
+	go d.keep(cmd, started)
+	err = <-started
+	write.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, up := follow(log); !up {
+		t.Fatalf("clamd did not start:\n%s", said)
+	}
+}
+
+// keep starts the process and waits for it. The signal at this process's death
+// comes when the thread ends that started it, so that thread is kept.
+func (d *Daemon) keep(cmd *exec.Cmd, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(d.ended)
+	err := cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	gone := make(chan struct{})
+	go func() {
+		select {
+		case <-d.end:
+			cmd.Process.Kill()
+		case <-gone:
+		}
+	}()
+	cmd.Wait()
+	close(gone)
+}
+
+// follow reads the log until clamd takes connections; the rest is thrown away.
+func follow(log *os.File) (said string, up bool) {
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		said += lines.Text() + "\n"
+		// The line before it listens; from then on connections wait for it.
+		if strings.HasPrefix(lines.Text(), "Self checking every") {
+			go func() {
+				io.Copy(io.Discard, log)
+				log.Close()
+			}()
+			return said, true
+		}
+	}
+	log.Close()
+	return said, false
+}
+
+// Stop ends it at once, as if it had died.
+func (d *Daemon) Stop() {
+	if d.end == nil {
+		return
+	}
+	close(d.end)
+	<-d.ended
+	d.end = nil
+	os.Remove(filepath.Join(d.dir, "socket"))
+}
