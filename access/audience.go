@@ -38,6 +38,16 @@ func OrganizationIn(ctx context.Context, tx db.Tx, id string) (info Organization
 	return info, info.live, err
 }
 
+// OrganizationID returns the id of the organization with a number, empty where
+// there is none.
+func OrganizationID(ctx context.Context, tx db.Tx, number int64) (id string, err error) {
+	err = tx.QueryRow(ctx, selectOrganizationID, number).Scan(&id)
+	if err == db.ErrNoRows {
+		err = nil
+	}
+	return id, err
+}
+
 // KeyLabel is by what a person knows a key.
 type KeyLabel struct {
 	KidShort, Name, Organization string

@@ -58,8 +58,9 @@ const (
 		from organizations o
 		left join organizations sandbox on sandbox.sandbox_of = o.number
 		left join organizations live on live.number = o.sandbox_of`
-	selectOrganization  = organizationColumns + ` where o.id = $1`
-	selectOrganizations = organizationColumns + ` where o.id > $2 order by o.id limit $1`
+	selectOrganization   = organizationColumns + ` where o.id = $1`
+	selectOrganizationID = `select id from organizations where number = $1`
+	selectOrganizations  = organizationColumns + ` where o.id > $2 order by o.id limit $1`
 
 	updateOrganization = `update organizations
 		set name = $2, module_on = $3, secrecy_declared = $4, level = $5, state = $6 where number = $1`

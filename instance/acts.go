@@ -71,6 +71,8 @@ func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Act
 	a := admin.Directory(dir)
 	a["log.query"] = admin.Do(log.QueryAct)
 	a["bell.list"] = admin.Do(notify.New(notify.Options{DB: d}).Bell)
+	a["job.list"] = admin.Do(listJobs(d))
+	a["job.retry"] = admin.Do(retryJob(d, func() clock.Micros { return clock.Now(clock.System) }))
 	a["log.versions"] = admin.Do(log.VersionsAct)
 	a["pause"] = admin.Do(pauseAct(d, pause, true))
 	a["resume"] = admin.Do(pauseAct(d, pause, false))

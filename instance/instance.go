@@ -26,11 +26,11 @@ import (
 	"kartei/clock"
 	"kartei/config"
 	"kartei/db"
+	"kartei/job"
 	"kartei/limit"
 	"kartei/masterkey"
 	"kartei/notify"
 	"kartei/requestlog"
-	"kartei/retention"
 	"kartei/search"
 	"kartei/serve"
 	"kartei/telemetry"
@@ -76,6 +76,7 @@ type Instance struct {
 	groups    prometheus.Observer
 	limits    *limit.Ledger
 	notices   *notify.Center
+	jobs      *job.Runner
 	readiness telemetry.Readiness
 	migrated  atomic.Bool
 	away      atomic.Pointer[error] // why the start waits for the data base
@@ -218,6 +219,7 @@ func (i *Instance) wire(context.Context) error {
 	if i.Handler, err = i.doors(); err != nil {
 		return err
 	}
+	i.jobs = i.runner()
 	i.measure()
 	if i.public != nil {
 		i.public.Serve(i.Handler)
@@ -293,7 +295,7 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() { i.tryWrites(ctx) })
 	i.ground.Go(func() { i.sweepBlobs(ctx) })
 	i.ground.Go(func() { i.notices.Run(ctx) })
-	i.ground.Go(func() { retention.New(i.DB, i.clock, retention.Rules).Run(ctx) })
+	i.ground.Go(func() { i.jobs.Run(ctx) })
 	i.ground.Go(func() { search.NewMerger(i.DB, i.clock).Run(ctx) })
 	if i.DB.Dialect().Name != "sqlite" {
 		i.ground.Go(func() { i.follow(ctx) })

@@ -2,8 +2,12 @@ package instance
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"kartei/api"
+	"kartei/clock"
+	"kartei/job"
 	"kartei/limit"
 	"kartei/telemetry"
 )
@@ -38,8 +42,48 @@ func (i *Instance) measure() {
 		})
 	i.metrics.Counter("kartei_db_refused_writes_total", "Writes that were not stored because the database was full, read-only, broken or away.",
 		func() float64 { return float64(i.DB.Writes().Total()) })
+	i.measureJobs()
 	i.metrics.Counter("kartei_last_uses_dropped_total", "Marks of a key's last use that were not written.",
 		func() float64 { return float64(i.Directory.UsesDropped()) })
+}
+
+// depthAge is how long the numbers of waiting jobs are shown before they are
+// counted again: that reads all jobs.
+const depthAge = 10 * time.Second
+
+// measureJobs shows what waits, runs and has failed, in the whole data base.
+func (i *Instance) measureJobs() {
+	var mu sync.Mutex
+	var counts []job.Count
+	var at time.Time
+	look := func() []job.Count {
+		mu.Lock()
+		defer mu.Unlock()
+		now := i.clock.Now()
+		if now.Sub(at) < depthAge || !i.migrated.Load() {
+			return counts
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), depthAge)
+		defer cancel()
+		if found, err := job.Counts(ctx, i.DB); err == nil { // else /readyz tells
+			counts, at = found, now
+		}
+		return counts
+	}
+	i.metrics.Gauges("kartei_jobs", "Jobs by kind and state (waiting, running, failed), of all replicas.", []string{"kind", "state"},
+		func(set func(value float64, labels ...string)) {
+			for _, c := range look() {
+				set(float64(c.Count), c.Kind, c.State)
+			}
+		})
+	i.metrics.Gauges("kartei_jobs_overdue_seconds", "How long the first of the waiting jobs of a kind has been due; 0 where none is.", []string{"kind"},
+		func(set func(value float64, labels ...string)) {
+			for _, c := range look() {
+				if c.State == "waiting" {
+					set(max(0, clock.Now(i.clock).Sub(c.Oldest).Seconds()), c.Kind)
+				}
+			}
+		})
 }
 
 // countedLimiter counts what each policy refuses.

@@ -456,7 +456,11 @@ func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stop
 		}
 		log.Error("job could not be given up", "error", failure)
 	default:
-		log.Warn("job to be tried again", "error", err)
+		level := slog.LevelWarn
+		if errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+			level = slog.LevelDebug
+		}
+		log.Log(ctx, level, "job to be tried again", "error", err)
 	}
 	return Again, r.put(ctx, j, "waiting", j.Attempt, r.pause(h, j.Attempt), reason(err), nil)
 }

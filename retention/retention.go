@@ -1,4 +1,4 @@
-// Package retention owns what is kept how long: one table of rules, and the runner that deletes what is older in small pieces.
+// Package retention owns what is kept how long: one table of rules, and the jobs that delete what is older in small pieces.
 package retention
 
 import (
@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"kartei/clock"
 	"kartei/db"
+	"kartei/job"
 	"kartei/notify"
 	"kartei/requestlog"
 )
@@ -36,12 +38,15 @@ var Rules = []Rule{
 	rule("limits", 48*time.Hour, "updated_at", "subject"), // twice the longest window
 	rule("notices", notify.Age, "created_at", "principal, id"),
 	rule("idempotency", 24*time.Hour, "created_at", "principal, key"),
+	rule("jobs", 30*24*time.Hour, "due_at", "id", "state = 'failed'").nobody(),
 }
 
 // rule writes the statements for a table: time is the column that holds the
-// row's time, key the columns that with the organization are the primary key.
-func rule(table string, age time.Duration, time, key string) Rule {
-	due := fmt.Sprintf("from %s where organization = $1 and %s < $2 order by %s limit ", table, time, time)
+// row's time, key the columns that with the organization are the primary key;
+// only rows that meet all of the conditions are deleted.
+func rule(table string, age time.Duration, time, key string, only ...string) Rule {
+	conditions := strings.Join(append([]string{"organization = $1"}, only...), " and ")
+	due := fmt.Sprintf("from %s where %s and %s < $2 order by %s limit ", table, conditions, time, time)
 	return Rule{
 		Name:   table,
 		Age:    age,
@@ -56,7 +61,7 @@ func (r Rule) nobody() Rule {
 }
 
 const (
-	// Interval is how often the rules are applied.
+	// Interval is how often it is looked for what is too old.
 	Interval = time.Hour
 	// Piece is the most rows of one transaction, so that on SQLite nobody
 	// waits for the one writer longer than some milliseconds.
@@ -66,71 +71,103 @@ const (
 	Pause = 50 * time.Millisecond
 )
 
-// Runner applies rules to all organizations.
-type Runner struct {
+// Keeper applies rules to all organizations, as jobs: one of the instance looks
+// each Interval who has rows that are too old, and enqueues one for each of
+// those. So of several replicas one deletes, and one organization's many rows
+// keep no other's waiting.
+type Keeper struct {
 	db    db.DB
 	clock clock.Clock
 	rules []Rule
 }
 
-// New returns a runner of the given rules, usually Rules.
-func New(d db.DB, c clock.Clock, rules []Rule) *Runner { return &Runner{d, c, rules} }
+// New returns a keeper of the given rules, usually Rules.
+func New(d db.DB, c clock.Clock, rules []Rule) *Keeper { return &Keeper{d, c, rules} }
 
-// Run applies the rules now and then every Interval, until ctx ends. A failed
-// round is logged; the next one makes up for it.
-func (r *Runner) Run(ctx context.Context) {
-	for {
-		if err := r.Once(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
-			slog.Error("retention: round failed", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.clock.After(Interval):
-		}
+// tidy is the kind of the job of one organization.
+const tidy = "retention.tidy"
+
+// Handlers are those of the keeper's jobs.
+func (k *Keeper) Handlers() []job.Handler {
+	return []job.Handler{
+		{Kind: "retention.look", Every: Interval, Run: func(ctx context.Context, _ *job.Job) error { return k.look(ctx) }},
+		{Kind: tidy, Run: func(ctx context.Context, j *job.Job) error { return k.Tidy(ctx, j.Organization) }},
 	}
 }
 
-// Once applies every rule to every organization until nothing is left that is
-// too old. What fails does not keep the others from being applied.
-func (r *Runner) Once(ctx context.Context) error {
-	numbers, err := r.organizations(ctx)
+// look enqueues a job for each organization that has rows that are too old. What
+// fails for one does not keep the others from it. The jobs are spread over the
+// first half of the interval: of very many organizations nobody's work waits
+// behind all of these.
+func (k *Keeper) look(ctx context.Context) error {
+	numbers, err := k.organizations(ctx)
 	if err != nil {
 		return err
 	}
+	now := clock.Now(k.clock)
 	var errs []error
-	now := clock.Now(r.clock)
-	for _, rule := range r.rules {
-		deleted := int64(0)
-		for _, organization := range numbers {
-			if organization == requestlog.Nobody && !rule.Nobody {
-				continue
-			}
-			n, err := r.apply(ctx, rule, organization, now.Add(-rule.Age))
-			deleted += n
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", rule.Name, err))
-			}
-			if ctx.Err() != nil {
-				return errors.Join(errs...)
-			}
+	for n, organization := range numbers {
+		due, err := k.due(ctx, organization, now)
+		if err == nil && due {
+			spread := Interval / 2 / time.Duration(len(numbers)) * time.Duration(n)
+			err = k.db.WriteIn(ctx, organization, func(tx db.Tx) error {
+				return job.Enqueue(ctx, tx, organization, now, job.Spec{Kind: tidy, Key: tidy, Due: now.Add(spread)})
+			})
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// due reports whether an organization has rows that are too old.
+func (k *Keeper) due(ctx context.Context, organization int64, now clock.Micros) (due bool, err error) {
+	for _, rule := range k.rules {
+		if organization == requestlog.Nobody && !rule.Nobody {
+			continue
+		}
+		due, err = k.anyDue(ctx, rule, organization, now.Add(-rule.Age))
+		if due || err != nil {
+			break
+		}
+	}
+	return due, err
+}
+
+// Tidy applies every rule to an organization until nothing is left that is too
+// old. What fails does not keep the others from being applied.
+func (k *Keeper) Tidy(ctx context.Context, organization int64) error {
+	now := clock.Now(k.clock)
+	var errs []error
+	for _, rule := range k.rules {
+		if organization == requestlog.Nobody && !rule.Nobody {
+			continue
+		}
+		deleted, err := k.apply(ctx, rule, organization, now.Add(-rule.Age))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", rule.Name, err))
 		}
 		if deleted > 0 {
-			slog.Info("retention: deleted", "table", rule.Name, "count", deleted)
+			slog.Debug("retention: deleted", "table", rule.Name, "count", deleted)
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // apply deletes piece by piece what is older than before; what becomes too old
-// meanwhile is left to the next round.
-func (r *Runner) apply(ctx context.Context, rule Rule, organization int64, before clock.Micros) (deleted int64, err error) {
-	if due, err := r.due(ctx, rule, organization, before); err != nil || !due {
+// meanwhile is left to the next job.
+func (k *Keeper) apply(ctx context.Context, rule Rule, organization int64, before clock.Micros) (deleted int64, err error) {
+	if due, err := k.anyDue(ctx, rule, organization, before); err != nil || !due {
 		return 0, err
 	}
 	for {
 		var n int64
-		err := r.db.Write(ctx, func(tx db.Tx) error {
+		err := k.db.Write(ctx, func(tx db.Tx) error {
 			var err error
 			n, err = tx.Exec(ctx, rule.Delete, organization, int64(before), int64(Piece))
 			return err
@@ -145,13 +182,13 @@ func (r *Runner) apply(ctx context.Context, rule Rule, organization int64, befor
 		select {
 		case <-ctx.Done():
 			return deleted, ctx.Err()
-		case <-r.clock.After(Pause):
+		case <-k.clock.After(Pause):
 		}
 	}
 }
 
-func (r *Runner) due(ctx context.Context, rule Rule, organization int64, before clock.Micros) (due bool, err error) {
-	err = r.db.Read(ctx, func(tx db.Tx) error {
+func (k *Keeper) anyDue(ctx context.Context, rule Rule, organization int64, before clock.Micros) (due bool, err error) {
+	err = k.db.Read(ctx, func(tx db.Tx) error {
 		var one int64
 		err := tx.QueryRow(ctx, rule.Due, organization, int64(before)).Scan(&one)
 		due = err == nil
@@ -163,8 +200,8 @@ func (r *Runner) due(ctx context.Context, rule Rule, organization int64, before 
 	return due, err
 }
 
-func (r *Runner) organizations(ctx context.Context) (numbers []int64, err error) {
-	err = r.db.Read(ctx, func(tx db.Tx) (err error) {
+func (k *Keeper) organizations(ctx context.Context) (numbers []int64, err error) {
+	err = k.db.Read(ctx, func(tx db.Tx) (err error) {
 		numbers, err = db.Values[int64](ctx, tx, `select number from organizations order by number`)
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
+	"kartei/job"
 	"kartei/notify"
 	"kartei/retention"
 )
@@ -44,6 +46,8 @@ var tables = map[string]struct {
 	"notices":     {`insert into notices (organization, principal, id, created_at, kind, data, read_at, mail_due, mail_tries, mailed_at) values ($1, 'usr_a', $2, $3, '', '{}', 0, 0, 0, 0)`, notify.Age, false},
 	"events":      {`insert into events (organization, tick, id, type, object, record_id) values ($1, $3, $2, 'contact.created', 'contact', 'con_a')`, 30 * 24 * time.Hour, false},
 	"idempotency": {`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body) values ($1, 'usr_a', $2, $3, '', 201, '', '', '{}')`, 24 * time.Hour, false},
+	"jobs": {`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
+		values ($1, $2, 'a', '', 'null', 'failed', 1, 1, $3, '', 1, 1)`, 30 * 24 * time.Hour, true},
 }
 
 func seed(t *testing.T, d db.DB, organizations int) {
@@ -103,14 +107,23 @@ func TestRules(t *testing.T) {
 			fill(t, d, name, 2, limit, 3)
 			fill(t, d, name, 0, limit-4, 4)
 		}
-		if err := retention.New(d, hasty{clock.NewFake(start)}, retention.Rules).Once(ctx); err != nil {
-			t.Fatal(err)
+		write(t, d, func(tx db.Tx) error { // however old: it has not failed
+			return job.Enqueue(ctx, tx, 2, 1, job.Spec{Kind: "a"})
+		})
+		for organization := range int64(3) {
+			if err := retention.New(d, hasty{clock.NewFake(start)}, retention.Rules).Tidy(ctx, organization); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for name, table := range tables {
 			if n := count(t, d, name, 1); n != after {
 				t.Errorf("%s: %d of organization 1 are left, want %d", name, n, after)
 			}
-			if n := count(t, d, name, 2); n != 3 {
+			want := 3
+			if name == "jobs" {
+				want++
+			}
+			if n := count(t, d, name, 2); n != want {
 				t.Errorf("%s: %d of organization 2 are left", name, n)
 			}
 			if n := count(t, d, name, 0); (n == 0) != table.nobody {
@@ -158,9 +171,9 @@ func TestPieces(t *testing.T) {
 	d := &watched{DB: dbtest.SQLite(t)}
 	seed(t, d.DB, 2)
 	fill(t, d.DB, "events", 1, 1, 3*retention.Piece)
-	r := retention.New(d, hasty{clock.NewFake(start)}, retention.Rules)
+	k := retention.New(d, hasty{clock.NewFake(start)}, retention.Rules)
 	for range 2 {
-		if err := r.Once(ctx); err != nil {
+		if err := k.Tidy(ctx, 1); err != nil {
 			t.Fatal(err)
 		}
 		if d.writes != 4 || d.most != retention.Piece { // three full pieces and the empty one that ends it
@@ -175,7 +188,7 @@ func TestFailureOfOneRule(t *testing.T) {
 	seed(t, d, 1)
 	fill(t, d, "events", 1, 1, 3)
 	broken := retention.Rule{Name: "broken", Due: "select 1 from no_such_table where organization = $1 and at < $2", Delete: ""}
-	err := retention.New(d, hasty{clock.NewFake(start)}, append([]retention.Rule{broken}, retention.Rules...)).Once(ctx)
+	err := retention.New(d, hasty{clock.NewFake(start)}, append([]retention.Rule{broken}, retention.Rules...)).Tidy(ctx, 1)
 	if err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("error is %v", err)
 	}
@@ -184,52 +197,84 @@ func TestFailureOfOneRule(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	fill(t, d, "events", 1, 1, 3)
-	if err := retention.New(&watched{DB: d, fail: refused}, clock.NewFake(start), retention.Rules).Once(ctx); !errors.Is(err, refused) {
+	if err := retention.New(&watched{DB: d, fail: refused}, clock.NewFake(start), retention.Rules).Tidy(ctx, 1); !errors.Is(err, refused) {
 		t.Errorf("error is %v", err)
 	}
 }
 
-// TestRun moves the clock by hours and sees each round delete what has become
-// too old; it ends with its context, in the middle of a round too.
-func TestRun(t *testing.T) {
-	d := dbtest.SQLite(t)
-	seed(t, d, 1)
-	c := clock.NewFake(start)
-	now := clock.FromTime(start)
-	fill(t, d, "idempotency", 1, now-clock.Day-1, 1)             // old at the start
-	fill(t, d, "idempotency", 1, now-clock.Day+clock.Hour-1, 1)  // old after an hour
-	fill(t, d, "idempotency", 1, now-clock.Day+30*clock.Hour, 1) // old after thirty
-	fill(t, d, "events", 1, now-40*clock.Day, retention.Piece*2) // more than a piece: the round pauses
-	running, stop := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		retention.New(d, c, retention.Rules).Run(running)
-	}()
-	// left moves the clock until so many rows are left, each time only when the
-	// round that runs waits again.
-	left := func(table string, want int, step time.Duration) {
-		t.Helper()
-		for c.Await(1); count(t, d, table, 1) != want; c.Await(1) {
-			c.Advance(step)
+// TestJobs has two runners look after two organizations, one of which has
+// something old at the start, after an hour and after thirty: it is deleted in the
+// hour after that, and nothing is enqueued where nothing is old.
+func TestJobs(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		seed(t, d, 2)
+		c := clock.NewFake(start)
+		now := clock.FromTime(start)
+		ages := []clock.Micros{-1, clock.Hour - 1, 30 * clock.Hour}
+		for _, age := range ages {
+			fill(t, d, "idempotency", 1, now-clock.Day+age, 1)
 		}
-	}
-	left("events", 0, retention.Pause)
-	left("idempotency", 2, retention.Pause)
-	left("idempotency", 1, retention.Interval/4)
-	left("idempotency", 0, retention.Interval)
-	stop()
-	<-ended
+		fill(t, d, "events", 1, now-40*clock.Day, retention.Piece*2) // more than a piece: it pauses
+		ends := make(chan string, 100)
+		for range 2 {
+			running, stop := context.WithCancel(ctx)
+			ended := make(chan struct{})
+			r := job.NewRunner(d, c, retention.New(d, hasty{c}, retention.Rules).Handlers(), job.Options{
+				Logger: slog.New(slog.DiscardHandler), Observe: func(kind, outcome string, _ time.Duration) { ends <- kind + " " + outcome },
+			})
+			go func() {
+				defer close(ended)
+				r.Run(running)
+			}()
+			defer func() { stop(); <-ended }()
+		}
+		looks, tidied := 0, 0
+		for tidied < len(ages) {
+			select {
+			case end := <-ends:
+				switch end {
+				case "retention.look finished":
+					looks++
+				case "retention.tidy finished":
+					if n := count(t, d, "idempotency", 1); n != len(ages)-1-tidied {
+						t.Errorf("%d rows are left", n)
+					}
+					if after := clock.Now(c) - now; after < ages[tidied] || after > max(ages[tidied], 0)+2*clock.Hour {
+						t.Errorf("deleted after %v", time.Duration(after)*time.Microsecond)
+					}
+					tidied++
+				default:
+					t.Fatal(end)
+				}
+			default: // while nothing runs, the clock goes to where something is due
+				var next int64
+				if err := d.Read(ctx, func(tx db.Tx) error {
+					return tx.QueryRow(ctx, `select case when exists (select 1 from jobs where state = 'running') then 0 else coalesce(min(due_at), 0) end from job_turns`).Scan(&next)
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if wait := clock.Micros(next).Sub(clock.Now(c)); wait > 0 && wait < 2*time.Hour {
+					c.Advance(wait)
+				}
+			}
+		}
+		if looks < 31 || looks > 33 {
+			t.Errorf("%d looks in thirty hours", looks)
+		}
+		if n := count(t, d, "events", 1); n != 0 {
+			t.Errorf("%d events are left", n)
+		}
+	})
 }
 
-func TestRunEndsInTheMiddle(t *testing.T) {
+func TestEndsInTheMiddle(t *testing.T) {
 	d := dbtest.SQLite(t)
 	seed(t, d, 1)
 	fill(t, d, "events", 1, 1, retention.Piece*3)
 	running, stop := context.WithCancel(ctx)
 	w := &watched{DB: d}
 	c := stopping{clock.NewFake(start), stop}
-	retention.New(w, c, retention.Rules).Run(running) // its clock stands still, so only the end of ctx lets it return
+	_ = retention.New(w, c, retention.Rules).Tidy(running, 1) // its clock stands still, so only the end of ctx lets it return
 	if n := count(t, d, "events", 1); n != retention.Piece*2 || w.writes != 1 {
 		t.Errorf("%d events are left after %d writes", n, w.writes)
 	}

@@ -73,6 +73,46 @@ func (m *Metrics) Gauge(name, help string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
+// Gauges shows numbers that someone else keeps, one for each combination of
+// labels that collect sets; it is called for each scrape.
+func (m *Metrics) Gauges(name, help string, labels []string, collect func(set func(value float64, labels ...string))) {
+	m.Registry.MustRegister(&gauges{prometheus.NewDesc(name, help, labels, nil), collect})
+}
+
+type gauges struct {
+	desc    *prometheus.Desc
+	collect func(set func(value float64, labels ...string))
+}
+
+// Describe says what there is to collect.
+func (g *gauges) Describe(c chan<- *prometheus.Desc) { c <- g.desc }
+
+// Collect sends what there is now.
+func (g *gauges) Collect(c chan<- prometheus.Metric) {
+	g.collect(func(value float64, labels ...string) {
+		c <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, value, labels...)
+	})
+}
+
+// Jobs returns what counts the ends of jobs that this process took: how they
+// ended, and after how long.
+func (m *Metrics) Jobs() func(kind, outcome string, took time.Duration) {
+	ends := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kartei_job_runs_total",
+		Help: "Runs of jobs by kind and outcome: finished; again and later (to be run again); failed (given up); lost (taken over by another replica); returned (the process stopped).",
+	}, []string{"kind", "outcome"})
+	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "kartei_job_duration_seconds",
+		Help:    "Time of a run of a job, by kind.",
+		Buckets: []float64{.001, .005, .025, .1, .5, 1, 5, 10, 60, 300, 1800},
+	}, []string{"kind"})
+	m.Registry.MustRegister(ends, duration)
+	return func(kind, outcome string, took time.Duration) {
+		ends.WithLabelValues(kind, outcome).Inc()
+		duration.WithLabelValues(kind).Observe(took.Seconds())
+	}
+}
+
 // GroupSizes returns a histogram of how many changes one commit of the data
 // base holds.
 func (m *Metrics) GroupSizes() prometheus.Observer {

@@ -29,6 +29,8 @@ func TestMetrics(t *testing.T) {
 	m.Counter("kartei_request_log_dropped_total", "Entries that were not written.", func() float64 { return 3 })
 	m.GroupSizes().Observe(5)
 	m.Rejected("key")
+	m.Gauges("kartei_jobs", "Jobs.", []string{"kind", "state"}, func(set func(float64, ...string)) { set(4, "a", "waiting"); set(1, "a", "failed") })
+	m.Jobs()("a", "finished", 2*time.Second)
 	list, none := m.Operation("contacts.list"), m.Operation("")
 	for range 3 {
 		list.Start()
@@ -52,6 +54,10 @@ func TestMetrics(t *testing.T) {
 		`kartei_db_writers_waiting 7`,
 		`kartei_request_log_dropped_total 3`,
 		`kartei_db_group_size_sum 5`,
+		`kartei_jobs{kind="a",state="waiting"} 4`,
+		`kartei_jobs{kind="a",state="failed"} 1`,
+		`kartei_job_runs_total{kind="a",outcome="finished"} 1`,
+		`kartei_job_duration_seconds_sum{kind="a"} 2`,
 	} {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("missing %s", line)

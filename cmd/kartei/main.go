@@ -30,6 +30,7 @@ type commands struct {
 	Log            logCmd            `cmd:"" name:"log" help:"Read the request log: who called what, and why a key was refused."`
 	Versions       versionsCmd       `cmd:"" name:"versions" help:"Which keys use which version of the API."`
 	Bell           bellCmd           `cmd:"" name:"bell" help:"Read what the users of an organization were told."`
+	Jobs           jobsCmd           `cmd:"" name:"jobs" help:"What runs beside the calls, waits for that, and has failed."`
 	Pause          pauseCmd          `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`
 	Resume         resumeCmd         `cmd:"" name:"resume" help:"End a pause."`
 	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database while it is served."`

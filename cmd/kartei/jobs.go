@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"kartei/instance"
+)
+
+type jobsCmd struct {
+	List  jobsListCmd  `cmd:"" name:"list" default:"withargs" help:"Count jobs, and list those that were given up (the default)."`
+	Retry jobsRetryCmd `cmd:"" name:"retry" help:"Have a job that was given up tried again."`
+}
+
+type jobsListCmd struct {
+	Limit int `name:"limit" default:"100" placeholder:"N" help:"At most so many jobs that were given up, up to 1000."`
+	JSON
+}
+
+// Help says what the command does beyond its one line.
+func (*jobsListCmd) Help() string {
+	return `Jobs are what goes on beside the calls: documents that are made of uploads, what was kept long
+enough and is deleted. SINCE is when the first of them was due (waiting; a time to come where
+none is due yet), begun (running) or given up (failed). A job that is given up stays for 30 days.`
+}
+
+// Run prints how many jobs there are, and those that failed, the last one first.
+func (c *jobsListCmd) Run(ctx context.Context, g *Globals) error {
+	var out instance.JobsOutput
+	if err := g.act(ctx, "job.list", instance.JobsInput{Limit: c.Limit}, &out); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(out)
+	}
+	rows := make([][]string, len(out.Counts))
+	for i, n := range out.Counts {
+		rows[i] = []string{n.Kind, n.State, strconv.FormatInt(n.Count, 10), n.Oldest.String()}
+	}
+	if err := table(g, []string{"KIND", "STATE", "COUNT", "SINCE"}, rows); err != nil || len(out.Failed) == 0 {
+		return err
+	}
+	rows = make([][]string, len(out.Failed))
+	for i, f := range out.Failed {
+		rows[i] = []string{f.ID, f.Organization, f.Kind, f.FailedAt.String(), strconv.Itoa(f.Attempts), f.Error}
+	}
+	fmt.Fprintln(g.Out)
+	return table(g, []string{"FAILED", "ORGANIZATION", "KIND", "TIME", "ATTEMPTS", "ERROR"}, rows)
+}
+
+type jobsRetryCmd struct {
+	ID string `arg:"" help:"The job, job_..., as kartei jobs shows it."`
+	JSON
+}
+
+// Run has a job tried again.
+func (c *jobsRetryCmd) Run(ctx context.Context, g *Globals) error {
+	if err := g.act(ctx, "job.retry", instance.RetryInput{ID: c.ID}, nil); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(instance.Nothing{})
+	}
+	fmt.Fprintf(g.Out, "%s is tried again as soon as a server runs.\n", c.ID)
+	return nil
+}
