@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kartei/extract"
 	"kartei/limit"
 )
 
@@ -59,6 +60,11 @@ type Server struct {
 	PauseExhausted bool             `name:"pause-exhausted-keys" negatable:"" help:"Pause a key that has used up deletes-day, until it is resumed by hand."`
 	MaxCalls       int              `name:"max-calls" default:"1024" placeholder:"N" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
 
+	UploadTypes []extract.Name   `name:"upload-types" placeholder:"TYPE,..." help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
+	TextSize    int              `name:"text-size" default:"1048576" placeholder:"BYTES" help:"How much of the text of a file is kept and found."`
+	Clamd       extract.ClamdURL `name:"clamd" placeholder:"URL" help:"Where clamd listens, which is asked whether files are malware: unix:/PATH or tcp://HOST:PORT; without it nobody is asked."`
+	ClamdAway   ClamdAway        `name:"clamd-away" default:"wait" placeholder:"wait|refuse" help:"What becomes of files while clamd is away: they wait until it is back, or are refused."`
+
 	SMTPURL  SMTPURL `name:"smtp-url" placeholder:"URL" secret:"url" help:"Server that takes emails, smtp://USER:PASSWORD@HOST:PORT or smtps://...; without it they are written as files into the folder mail of the data folder."`
 	MailFrom Email   `name:"mail-from" placeholder:"ADDRESS" help:"Sender of emails; without it kartei@ and the host of --base-url."`
 
@@ -94,6 +100,8 @@ func (s *Server) Check() error {
 		return fmt.Errorf("--alert-at: %d is not a share; accepted is 1 to 100", s.AlertAt)
 	case s.MaxCalls < 1:
 		return fmt.Errorf("--max-calls: %d is too small; accepted is 1 or more", s.MaxCalls)
+	case s.TextSize < 0 || s.TextSize > maxTextSize:
+		return fmt.Errorf("--text-size: %d is not accepted; accepted is 0 to %d", s.TextSize, maxTextSize)
 	case s.Guesses < 1:
 		return fmt.Errorf("--guesses: %d is too small; accepted is 1 or more", s.Guesses)
 	case s.MaxConnections < 1:
@@ -107,6 +115,16 @@ func (s *Server) Check() error {
 		return fmt.Errorf("--limits: %s", strings.TrimPrefix(err.Error(), "limit: "))
 	}
 	return nil
+}
+
+// maxTextSize is how much of a file's text may be kept: it stands in a row of
+// the database and is cut into words within one transaction.
+const maxTextSize = 16 << 20
+
+// Texts says how the texts of files are read. What PDF needs is kept in the
+// folder cache of the data folder.
+func (s *Server) Texts(store *Store) extract.Options {
+	return extract.Options{Limits: extract.Limits{Text: s.TextSize}, Cache: filepath.Join(string(store.DataDir), "cache")}
 }
 
 // Limits returns the limits that are in force.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"kartei/extract"
 	"kartei/limit"
 )
 
@@ -104,6 +105,12 @@ func TestParse(t *testing.T) {
 		{text: "10.0.0.0/8, 2001:db8::/32", want: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}},
 		{text: "10.0.0.0", want: []netip.Prefix(nil), bad: "10.0.0.0"},
 		{text: "key=3/6,writes=9", want: []limit.Override{{Name: "key", Quota: 3, Capacity: 6}, {Name: "writes", Quota: 9, Capacity: 9}}},
+		{text: "application/pdf, text/XML", want: []extract.Name{"application/pdf", "application/xml"}},
+		{text: "video/mp4", want: []extract.Name(nil), bad: "accepted are application/pdf"},
+		{text: "unix:/run/clamav/clamd.ctl", want: extract.ClamdURL("unix:/run/clamav/clamd.ctl")},
+		{text: "http://clamav", want: extract.ClamdURL(""), bad: "unix:/PATH"},
+		{text: "refuse", want: ClamdAway("refuse")},
+		{text: "ignore", want: ClamdAway(""), bad: "wait, refuse"},
 		{text: "true", want: true},
 		{text: "yes", want: false, bad: "true and false"},
 		{text: "12", want: 12},
@@ -143,6 +150,7 @@ func TestCheck(t *testing.T) {
 	for flag, spoil := range map[string]func(*Server){
 		"--tls-cert":                    func(s *Server) { s.TLSCert = "x" },
 		"--write-timeout":               func(s *Server) { s.BodyTimeout = 2 },
+		"--text-size":                   func(s *Server) { s.TextSize = -1 },
 		"--guesses":                     func(s *Server) { s.Guesses = 0 },
 		"--lock-after":                  func(s *Server) { s.LockAfter = 0 },
 		"--key-share":                   func(s *Server) { s.KeyShare = 101 },

@@ -162,6 +162,12 @@ func (e *Environment) UnmarshalText(b []byte) error {
 	return setWord((*string)(e), b, "production", "rc")
 }
 
+// ClamdAway is wait or refuse.
+type ClamdAway string
+
+// UnmarshalText refuses other words.
+func (a *ClamdAway) UnmarshalText(b []byte) error { return setWord((*string)(a), b, "wait", "refuse") }
+
 // LogFormat is text or json.
 type LogFormat string
 
