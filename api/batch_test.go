@@ -1,14 +1,27 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"kartei/access"
 	"kartei/apitest"
 	"kartei/batch"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/id"
+	"kartei/limit"
+	"kartei/requestlog"
 )
 
 // TestBatch: every part has its own answer, in the order of the calls, with
@@ -123,4 +136,494 @@ func TestBatchBody(t *testing.T) {
 	if n := c.Do("GET", "/contacts/count", nil).JSON()["count"]; n != 0.0 {
 		t.Errorf("%v contacts are there", n)
 	}
+}
+
+// TestWalkSameAnswer calls each row that a batch may hold alone and as a part,
+// on records that are alike: but for what each answer has of its own, they
+// are the same.
+func TestWalkSameAnswer(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		rows := 0
+		for op := range built() {
+			if op.Batch == false {
+				c.Batch([]apitest.Part{{Method: op.Method, Path: somePath(op)}})
+				continue
+			}
+			rows++
+			for _, query := range []string{"", "?nosuch=1"} {
+				headers := []string{"If-Match", "*"}
+				if !op.Writes() {
+					headers = nil
+				}
+				body := example(t, op)
+				alone := c.Do(op.Method, path(t, c, op)+query, body, headers...)
+				part := apitest.Part{Method: op.Method, Path: path(t, c, op) + query, Headers: map[string]string{}}
+				if op.Writes() {
+					part.Headers["If-Match"] = "*"
+				}
+				if op.Method == "POST" {
+					part.Headers["Idempotency-Key"] = apitest.Fresh()
+				}
+				if body != nil {
+					part.Body, _ = json.Marshal(body)
+				}
+				_, results := c.Batch([]apitest.Part{part})
+				got := results[0]
+				if string(got.Body) == "null" {
+					got.Body = nil
+				}
+				if got.Status != alone.Status || nameless(string(got.Body)) != nameless(string(alone.Body)) {
+					t.Errorf("%s%s in a batch: %d %s\nalone: %d %s", op.ID, query, got.Status, got.Body, alone.Status, alone.Body)
+				}
+				if query == "" && got.Status != op.Run.Status() {
+					t.Errorf("%s: %d %s", op.ID, got.Status, got.Body)
+				}
+				for name, values := range alone.Header {
+					if value, has := got.Headers[spelled(name)]; has != ownHeaders[name] || has && nameless(value) != nameless(values[0]) {
+						t.Errorf("%s%s: the header %s is %q in a batch and %q alone", op.ID, query, name, value, values[0])
+					}
+				}
+				if len(got.Headers) > len(alone.Header) {
+					t.Errorf("%s%s: headers %v in a batch, %v alone", op.ID, query, got.Headers, alone.Header)
+				}
+			}
+		}
+		if rows < 20 {
+			t.Errorf("a batch may hold %d rows only", rows)
+		}
+	})
+}
+
+// ownHeaders are those that a part's answer shows; the others stand at the batch.
+var ownHeaders = map[string]bool{
+	"Content-Type": true, "Content-Language": true, "Location": true, "Etag": true, "Idempotent-Replayed": true, "Retry-After": true, "Allow": true,
+	"Www-Authenticate": true, "Ratelimit": true, "Ratelimit-Policy": true, "Request-Id": true,
+}
+
+// spelled is a header's name as results have it.
+func spelled(name string) string {
+	for _, own := range []string{"ETag", "RateLimit", "RateLimit-Policy", "WWW-Authenticate"} {
+		if strings.EqualFold(own, name) {
+			return own
+		}
+	}
+	return name
+}
+
+var ownIDs = regexp.MustCompile(`[a-z]{3}_[0-7][0-9a-z]{25}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|"(nextCursor)":"[^"]*"`)
+
+// nameless takes ids, times and cursors out of a text.
+func nameless(text string) string { return ownIDs.ReplaceAllString(text, "…") }
+
+// TestWalksInBatch runs the walks of the table, and what else tells one call
+// from another, with the calls as parts of batches.
+func TestWalksInBatch(t *testing.T) {
+	t.Setenv("KARTEI_TEST_DOOR", "batch")
+	for name, walk := range map[string]func(*testing.T){
+		"scope": TestWalkScope, "preview": TestWalkPreview, "parameters": TestWalkUnknownParameter, "language": TestWalkLanguage,
+		"headers": TestWalkHeaders, "keys": TestWalkIdempotencyKey, "preconditions": TestWalkPreconditions, "order": TestOrder,
+		"not modified": TestNotModified, "paused": TestPausedAndPending, "times": TestTimestamps, "unknown paths": TestUnknownPaths,
+		"events": TestWalkEvents, "costs": TestWalkCost, "levels": TestWalkLevels, "lock": TestLockOfAKey, "quota": TestQuotaExhausted,
+		"replay": TestReplay, "key scope": TestKeyScope, "stored": TestRefusedIsNotStored, "in progress": TestInProgress,
+		"crash": TestCrashLeavesNeither, "module off": TestModuleOff, "gate": TestGate, "sight": TestInvisibleIsUnknown, "rights": TestRights,
+		"confirmed": TestWhatIsRememberedIsConfirmed, "bodies": TestBadBodies, "queries": TestBadQueries, "ids": TestBadIds,
+		"versions": TestVersionOfTheRequest, "candidate": TestCandidate, "retirement": TestRetirement,
+	} {
+		before := apitest.SentInBatch()
+		if t.Run(name, walk); apitest.SentInBatch() == before {
+			t.Errorf("%s: no call travelled in a batch", name)
+		}
+	}
+}
+
+// TestBatchCosts: a batch costs what its parts cost, on every level, and its
+// own headers tell what is left afterwards.
+func TestBatchCosts(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		o = apitest.New(t, o.DB, apitest.Metered())
+		c := o.As(access.Member)
+		at := "/contacts/" + c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		o.Clock.Advance(10 * time.Minute)
+		before := allLeft(t, c)
+		a, results := c.Batch([]apitest.Part{
+			{Method: "POST", Path: "/contacts", Headers: map[string]string{"Idempotency-Key": "k"}, Body: []byte(`{"lastName":"Thal"}`)}, // 5
+			{Method: "GET", Path: "/tasks"},       // 2
+			{Method: "GET", Path: "/tasks?q=x"},   // 7
+			{Method: "GET", Path: at},             // 1
+			{Method: "GET", Path: "/me"},          // 1
+			{Method: "GET", Path: "/me?nosuch=1"}, // 1
+			{Method: "GET", Path: "/nothing"},
+			{Method: "DELETE", Path: "/contacts/con_x", Headers: map[string]string{"If-Match": "*"}}, // 10
+		})
+		a.Want(200)
+		after := allLeft(t, c)
+		want := map[string]int{"key": 28, "principal": 28, "organization": 28, "writes": 2, "deletes": 1, "deletes-day": 1, "outflow": 1}
+		for name, n := range before {
+			if took := n - after[name]; took != want[name] {
+				t.Errorf("took %d of %s, want %d", took, name, want[name])
+			}
+		}
+		if got := a.Header.Get("RateLimit"); !strings.HasPrefix(got, `"deletes";r=9;t=`) {
+			t.Errorf("RateLimit of the batch: %q", got)
+		}
+		if got := a.Header.Get("RateLimit-Policy"); strings.Count(got, ";q=") != 8 {
+			t.Errorf("RateLimit-Policy of the batch: %q", got)
+		}
+		if got := results[6].Headers["RateLimit"]; !strings.HasPrefix(got, `"key";r=600`) {
+			t.Errorf("RateLimit of an unknown path: %q", got)
+		}
+	})
+}
+
+// parts are n times the same call.
+func parts(n int, p apitest.Part) (list []apitest.Part) {
+	for range n {
+		list = append(list, p)
+	}
+	return list
+}
+
+var me = apitest.Part{Method: "GET", Path: "/me"}
+
+// TestBatchOverTheLimit: parts over a limit are refused each for itself, and
+// their refusals count for the lock; the batch is refused once the key is locked.
+func TestBatchOverTheLimit(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		o = apitest.New(t, o.DB, apitest.Metered())
+		c := o.As(access.Member)
+		for i := range 31 {
+			a, results := c.Batch(parts(20, me))
+			a.Want(200)
+			for _, r := range results {
+				if want := map[bool]int{true: 200, false: 429}[i < 30]; r.Status != want {
+					t.Fatalf("batch %d: %d %s", i, r.Status, r.Body)
+				} else if want == 429 && (r.Headers["Retry-After"] != "120" || !strings.Contains(string(r.Body), `"violated-policies":["key"]`)) {
+					t.Fatalf("batch %d: %v %s", i, r.Headers, r.Body)
+				}
+			}
+			if i == 30 && !strings.HasPrefix(a.Header.Get("RateLimit"), `"key";r=0;`) {
+				t.Errorf("RateLimit %q", a.Header.Get("RateLimit"))
+			}
+		}
+		c.Batch(parts(20, me)) // 40 refusals
+		a, results := c.Batch(parts(20, me))
+		a.Want(200)
+		locked := 0
+		for _, r := range results {
+			if r.Status != 429 {
+				t.Errorf("%d %s", r.Status, r.Body)
+			}
+			if r.Headers["Retry-After"] == "300" {
+				locked++
+			}
+		}
+		if locked != 10 { // the 51st refusal locks
+			t.Errorf("%d parts are told of the lock", locked)
+		}
+		if a, _ := c.Batch([]apitest.Part{me}); a.Status != 429 || a.Header.Get("Retry-After") != "300" {
+			t.Errorf("a batch of a locked key: %d %s", a.Status, a.Body)
+		}
+		o.Clock.Advance(10 * time.Minute)
+		// 60 writes a minute, whatever they come in.
+		create := apitest.Part{Method: "POST", Path: "/contacts", Body: []byte(`{"lastName":"Berg"}`)}
+		made := 0
+		for range 4 {
+			list := parts(20, create)
+			for i := range list {
+				list[i].Headers = map[string]string{"Idempotency-Key": apitest.Fresh()}
+			}
+			_, results := c.Batch(list)
+			for _, r := range results {
+				if r.Status == 201 {
+					made++
+				} else if !strings.Contains(string(r.Body), `"violated-policies":["writes"]`) {
+					t.Errorf("%d %s", r.Status, r.Body)
+				}
+			}
+		}
+		if made != 60 {
+			t.Errorf("%d were made", made)
+		}
+	})
+}
+
+// TestBatchIsOneCall: a batch is one of the six calls that may run, and its
+// parts are none.
+func TestBatchIsOneCall(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		o = apitest.New(t, o.DB, apitest.Metered())
+		c := o.As(access.Member)
+		var ends []func()
+		for range 5 {
+			ends = append(ends, hang(t, c))
+		}
+		_, results := c.Batch(parts(20, me))
+		for i, r := range results {
+			if r.Status != 200 {
+				t.Errorf("part %d beside five calls: %d %s", i, r.Status, r.Body)
+			}
+		}
+		ends = append(ends, hang(t, c))
+		a, _ := c.Batch([]apitest.Part{me})
+		if a.Want(429, "RATE_LIMITED"); fmt.Sprint(a.JSON()["violated-policies"]) != "[concurrency]" {
+			t.Errorf("%s", a.Body)
+		}
+		for _, end := range ends {
+			end()
+		}
+		if n := allLeft(t, c)["concurrency"]; n != 6 {
+			t.Errorf("%d may run when none does", n)
+		}
+	})
+}
+
+// readHook calls what stands in the context before a read.
+type readHook struct{ db.DB }
+
+func (d readHook) Read(ctx context.Context, f func(db.Tx) error) error {
+	if hook, is := ctx.Value(hookKey{}).(func()); is {
+		hook()
+	}
+	return d.DB.Read(ctx, f)
+}
+
+// TestBatchOfARevokedKey: who loses the key while a batch runs is refused the
+// parts that have not begun.
+func TestBatchOfARevokedKey(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, readHook{d})
+		c := o.As(access.Member)
+		key := keyID(c)
+		revoke := sync.OnceFunc(func() {
+			if _, err := o.Directory.RevokeKey(context.Background(), access.ByID{ID: key}); err != nil {
+				t.Error(err)
+			}
+		})
+		r := c.Request("POST", "/batch", map[string]any{"calls": parts(20, apitest.Part{Method: "GET", Path: "/contacts"})})
+		a := c.Send(r.WithContext(context.WithValue(r.Context(), hookKey{}, revoke)))
+		if a.Status == 401 { // on PostgreSQL it is asked for before the first part
+			return
+		}
+		var body struct{ Results []struct{ Status int } }
+		json.Unmarshal(a.Want(200).Body, &body)
+		for i, part := range body.Results {
+			if part.Status != 401 && (i >= 10 || part.Status != 200) {
+				t.Errorf("part %d of a revoked key: %d", i, part.Status)
+			}
+		}
+		c.Do("GET", "/me", nil).Want(401)
+	})
+}
+
+// TestBatchIsLogged: the request log has a line for the batch and one for each
+// part, which names the batch.
+func TestBatchIsLogged(t *testing.T) {
+	o := office(t)
+	c := o.As(access.Member)
+	a, results := c.Batch([]apitest.Part{me, {Method: "GET", Path: "/contacts"}, {Method: "GET", Path: "/nothing"}})
+	id := a.Want(200).Header.Get("Request-Id")
+	lines := map[string]string{}
+	out, err := o.Log.QueryAct(t.Context(), requestlog.QueryInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range out.Data {
+		lines[l.RequestID] = fmt.Sprint(l.Operation, " ", l.Status, " ", l.Batch)
+	}
+	want := map[string]string{
+		id: "batch.run 200 ", results[0].Headers["Request-Id"]: "me.get 200 " + id,
+		results[1].Headers["Request-Id"]: "contacts.list 200 " + id, results[2].Headers["Request-Id"]: " 404 " + id,
+	}
+	if !maps.Equal(lines, want) {
+		t.Errorf("%v\nwant %v", lines, want)
+	}
+}
+
+// TestBatchOnOneRecord: of parts that change the same revision one wins, and
+// one key makes one record, in whatever order they ran.
+func TestBatchOnOneRecord(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		at := "/contacts/" + c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		var list []apitest.Part
+		for i := range 10 {
+			list = append(list,
+				apitest.Part{Method: "PATCH", Path: at, Headers: map[string]string{"If-Match": `"r1"`}, Body: fmt.Appendf(nil, `{"note":"%d"}`, i)},
+				apitest.Part{Method: "POST", Path: "/contacts", Headers: map[string]string{"Idempotency-Key": "same"}, Body: []byte(`{"lastName":"Thal"}`)})
+		}
+		_, results := c.Batch(list)
+		count := map[string]int{}
+		for i, r := range results {
+			count[list[i].Method+" "+strconv.Itoa(r.Status)+r.Headers["Idempotent-Replayed"]]++
+		}
+		if count["PATCH 200"] != 1 || count["PATCH 412"] != 9 || count["POST 201"] != 1 || count["POST 201true"]+count["POST 409"] != 9 {
+			t.Errorf("%v", count)
+		}
+		if n := c.Do("GET", "/contacts/count", nil).JSON()["count"]; n != 2.0 {
+			t.Errorf("%v contacts", n)
+		}
+	})
+}
+
+// TestBatchPaths: no way of writing a path leads where the same path alone
+// does not lead, least of all into a batch, past /v1, or to another host.
+func TestBatchPaths(t *testing.T) {
+	o := office(t)
+	c := o.As(access.Member)
+	for _, at := range []string{
+		"/", "//", "//me", "/me/", "/me//", "/./me", "/contacts/../batch", "/contacts/../me", "/contacts/%2e%2e/batch", "/%2e%2e/batch", "/%2e%2e/healthz", "/../healthz",
+		"/batch/", "/%62atch", "/BATCH", "/batch;x=1", "/batch%3fx", "/v1/me", "/v1/batch", "/%2Fme", "/me%00", "/m%65", "//kartei.example/v1/me", "/http://kartei.example/v1/me",
+		"/contacts/%2fme", "/contacts/ä", "/tasks/x/complete/", "/users%2fx", "/%75sers", "/contacts/con_x/batch", `/\me`, "/me\\", "/*", "/@me", "/me?", "/contacts?limit=%31&q=M%C3%BCller", "/contacts?q=Müller",
+		"/contacts?q=a+b", "/contacts?limit=1?limit=2", "/contacts?q=%zz", "/contacts?%71=a", "/contacts?limit=1;limit=2", "/rate_limit?q=%00",
+	} {
+		u, err := url.ParseRequestURI("/v1" + at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := c.Request("GET", "/me", nil)
+		r.URL, r.RequestURI = u, "/v1"+at
+		w := httptest.NewRecorder()
+		o.Handler.ServeHTTP(w, r)
+		a, results := c.Batch([]apitest.Part{{Method: "GET", Path: at}})
+		if results == nil {
+			t.Errorf("%s: the batch is refused: %s", at, a.Body)
+			continue
+		}
+		got := results[0]
+		if got.Status != w.Code || nameless(string(got.Body)) != nameless(w.Body.String()) {
+			t.Errorf("%s in a batch: %d %s\nalone: %d %s", at, got.Status, got.Body, w.Code, w.Body)
+		}
+	}
+}
+
+// TestBatchForeign: another organization's record is as unknown in a part as
+// one that never was.
+func TestBatchForeign(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		away, _ := o.Organization("Kanzlei Abendroth")
+		other := o.User(access.Admin, away)
+		stranger := &apitest.Client{Office: o, Principal: other, Key: o.Key(other)}
+		theirs, none := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id"), id.New(id.Contact)
+		var list []apitest.Part
+		for _, record := range []string{theirs, none} {
+			any := map[string]string{"If-Match": "*"}
+			list = append(list, apitest.Part{Method: "GET", Path: "/contacts/" + record}, apitest.Part{Method: "DELETE", Path: "/contacts/" + record, Headers: any},
+				apitest.Part{Method: "PATCH", Path: "/contacts/" + record, Headers: any, Body: []byte(`{"note":"x"}`)},
+				apitest.Part{Method: "POST", Path: "/tasks", Headers: map[string]string{"Idempotency-Key": apitest.Fresh()}, Body: []byte(`{"title":"a","contactId":"` + record + `"}`)})
+		}
+		_, results := stranger.Batch(list)
+		for i := range 4 {
+			if a, b := results[i], results[i+4]; a.Status != b.Status || a.Status < 400 || nameless(string(a.Body)) != nameless(string(b.Body)) {
+				t.Errorf("part %d: %d %s\n%d %s", i, a.Status, a.Body, b.Status, b.Body)
+			}
+		}
+		c.Do("GET", "/contacts/"+theirs, nil).Want(200)
+	})
+}
+
+// TestBatchOfLargeAnswers: what a batch keeps in memory is bounded. Parts that
+// would go beyond are refused before they run, and cost nothing.
+func TestBatchOfLargeAnswers(t *testing.T) {
+	o := office(t, apitest.Metered(limit.Override{Name: "writes", Quota: 1000, Capacity: 1000}, limit.Override{Name: "key", Quota: 10_000, Capacity: 10_000}))
+	c := o.As(access.Member)
+	note := strings.Repeat("\U0001F4C1", 10_000)
+	for range 100 { // a page of 4 MB
+		c.Do("POST", "/contacts", `{"lastName":"Berg","note":"`+note+`"}`).Want(201)
+	}
+	before := allLeft(t, c)["key"]
+	a, results := c.Batch(parts(20, apitest.Part{Method: "GET", Path: "/contacts?limit=100"}))
+	full := 0
+	for i, r := range results {
+		switch {
+		case r.Status == 200:
+			full++
+		case i < 4 || r.Status != 429 || !strings.Contains(string(r.Body), "OVERLOADED") || r.Headers["Retry-After"] != "1":
+			t.Errorf("part %d: %d %.200s", i, r.Status, r.Body)
+		}
+	}
+	if full < 4 || full == 20 || len(a.Body) > 70<<20 {
+		t.Errorf("%d parts were answered, with %d bytes", full, len(a.Body))
+	}
+	if took := before - allLeft(t, c)["key"]; took != 2*full+1 {
+		t.Errorf("%d parts that were answered took %d points", full, took)
+	}
+	// Twenty large bodies fit into a megabyte only together.
+	body, _ := json.Marshal(map[string]string{"lastName": "Berg", "note": strings.Repeat("x", 10_000)})
+	list := parts(20, apitest.Part{Method: "POST", Path: "/contacts", Body: body})
+	for i := range list {
+		list[i].Headers = map[string]string{"Idempotency-Key": apitest.Fresh()}
+	}
+	_, results = c.Batch(list)
+	for i, r := range results {
+		if r.Status != 201 {
+			t.Errorf("part %d: %d %s", i, r.Status, r.Body)
+		}
+	}
+	body, _ = json.Marshal(map[string]string{"lastName": "Berg", "note": strings.Repeat("x", 60_000)})
+	for i := range list {
+		list[i].Body = body
+	}
+	a, _ = c.Batch(list)
+	a.Want(413, "PAYLOAD_TOO_LARGE")
+}
+
+// FuzzBatch sends whole bodies: each is answered, never by a 5xx, and each
+// part as the document has it for its operation.
+func FuzzBatch(f *testing.F) {
+	for _, seed := range []string{
+		`{"calls":[{"method":"GET","path":"/me"}]}`, `{"calls":[]}`, `{"calls":[{"id":"a","method":"POST","path":"/contacts","headers":{"Idempotency-Key":"k"},"body":{"lastName":"x"}}]}`,
+		`{"calls":[{"method":"PATCH","path":"/contacts/con_x","headers":{"If-Match":"*","If-None-Match":null},"body":null},{"method":"GET","path":"/contacts?q=%zz"}]}`,
+		`{"calls":[{"method":"GET","path":"/batch"}]}`, `{"calls":[{"method":"GET","path":"//x?#"}]}`, `{"calls":[{"method":"POST","path":"/tasks","body":[1e999,"\ud800"]}]}`, `{"calls":null}`, `[]`, `{"calls":[1]}`,
+		`{"calls":[{"id":"1","method":"GET","path":"/%00"},{"method":"DELETE","path":"/events/%2f"}]}`,
+	} {
+		f.Add(seed)
+	}
+	o := office(f)
+	c := o.As(access.Member)
+	f.Fuzz(func(t *testing.T, body string) {
+		c := *c
+		c.Office = &apitest.Office{}
+		*c.Office = *o
+		c.Office.TB = t
+		a := c.Do("POST", "/batch", body)
+		if a.Status >= 500 || o.Logged.Len() > 0 {
+			t.Fatalf("%d %s, the operator is told %q", a.Status, a.Body, o.Logged)
+		}
+		if a.Status != 200 {
+			return
+		}
+		var sent struct {
+			Calls []struct{ Method, Path string }
+		}
+		var got struct{ Results []apitest.Result }
+		if err := json.Unmarshal([]byte(body), &sent); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(a.Body, &got); err != nil || len(got.Results) != len(sent.Calls) {
+			t.Fatalf("%d calls, %d results, %v", len(sent.Calls), len(got.Results), err)
+		}
+		for i, r := range got.Results {
+			header := a.Header.Clone()
+			for name := range ownHeaders {
+				header.Del(name)
+			}
+			for name, value := range r.Headers {
+				header.Set(name, value)
+			}
+			part := []byte(r.Body)
+			if string(part) == "null" {
+				part = nil
+			}
+			at, err := url.ParseRequestURI("/v1" + sent.Calls[i].Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Status >= 500 {
+				t.Fatalf("part %d: %d %s", i, r.Status, r.Body)
+			}
+			apitest.Conform(t, apitest.Current(), sent.Calls[i].Method, at.EscapedPath()[len("/v1"):], r.Status, header, part)
+		}
+	})
 }

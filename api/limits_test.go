@@ -265,6 +265,7 @@ func TestConcurrencyOfCallsThatHang(t *testing.T) {
 // TestOverloaded: a full instance answers at once, whoever asks, and is open
 // again when a call ends.
 func TestOverloaded(t *testing.T) {
+	apitest.Alone(t)
 	o := office(t, apitest.Metered(), apitest.MaxCalls(3), apitest.Replicas(1))
 	c := o.As(access.Member)
 	ends := []func(){hang(t, c), hang(t, c), hang(t, c)}
@@ -460,6 +461,7 @@ func TestRateLimitTells(t *testing.T) {
 // Calls that are refused before they are charged do not fill the log; those
 // that are charged are all there.
 func TestWhoDoesNotPayIsLoggedLess(t *testing.T) {
+	apitest.Alone(t)
 	o := apitest.New(t, dbtest.SQLite(t))
 	stranger := &apitest.Client{Office: o}
 	for range 700 {

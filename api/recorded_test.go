@@ -142,6 +142,7 @@ func (n *names) play(t testing.TB, c *apitest.Client, r *recorded, version strin
 // cursors and limits; those of the next version differ where that is declared
 // and nowhere else.
 func TestRecordedCalls(t *testing.T) {
+	apitest.Alone(t)
 	const file = "testdata/recorded-2026-11-01.json"
 	read, err := os.ReadFile(file)
 	if err != nil {

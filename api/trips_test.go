@@ -14,6 +14,7 @@ import (
 // TestRoundTrips counts what calls cost PostgreSQL: one round trip for a read
 // or a create, which brings along whether a key was revoked.
 func TestRoundTrips(t *testing.T) {
+	apitest.Alone(t)
 	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
 	o := apitest.New(t, dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1}), apitest.Replicas(1))
 	c := o.As(access.Member)

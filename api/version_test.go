@@ -287,6 +287,7 @@ func TestRetirement(t *testing.T) {
 // TestVersionsInUse: the log knows which key used which version, also one that
 // has ended, and nothing of calls that named none that there is.
 func TestVersionsInUse(t *testing.T) {
+	apitest.Alone(t)
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Versions(
 			api.Version{Name: "2026-11-01", Sunset: apitest.Begin.Add(time.Hour)}, api.Version{Name: "2027-02-01"}))

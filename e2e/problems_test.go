@@ -22,8 +22,6 @@ var later = map[fault.Code]string{
 	fault.UploadIncomplete:       "documents come later",
 	fault.UploadChecksumMismatch: "documents come later",
 	fault.UploadRejected:         "documents come later",
-	fault.BatchTooLarge:          "batches come later",
-	fault.BatchFamilyNotAllowed:  "batches come later",
 	fault.WebhookURLInvalid:      "webhooks come later",
 	fault.WebhookEndpointLimit:   "webhooks come later",
 	fault.Upstream:               "no operation depends on another service yet",
@@ -57,6 +55,12 @@ func TestEveryProblem(t *testing.T) {
 		fault.CursorMismatch:   func(code string) *answer { return s.call("GET", "/contacts?cursor=abc", "", 400, code) },
 		fault.ValidationFailed: func(code string) *answer {
 			return s.call("POST", "/contacts", `{"email":"nein"}`, 422, code, "Idempotency-Key", "wrong")
+		},
+		fault.BatchTooLarge: func(code string) *answer {
+			return s.call("POST", "/batch", `{"calls":[`+strings.Repeat(`{"method":"GET","path":"/me"},`, 20)+`{"method":"GET","path":"/me"}]}`, 400, code)
+		},
+		fault.BatchFamilyNotAllowed: func(code string) *answer {
+			return s.call("POST", "/batch", `{"calls":[{"method":"POST","path":"/batch","body":{"calls":[]}}]}`, 422, code)
 		},
 		fault.Unauthenticated: func(code string) *answer { return teller{t, served, ""}.call("GET", "/me", "", 401, code) },
 		fault.Forbidden: func(code string) *answer {
