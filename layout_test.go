@@ -34,8 +34,10 @@ var floors = [][]string{
 	{"event", "retention"},
 	// What all records have in common.
 	{"record"},
+	// How files come, and what goes on after its answer.
+	{"upload", "operation"},
 	// The records. They refer to each other by name and do not know each other.
-	{"contact", "company", "task", "batch"},
+	{"contact", "company", "task", "document", "batch"},
 	// The contract: the table and the path.
 	{"api"},
 	// The doors, and what drafts the next frozen document.

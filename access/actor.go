@@ -2,10 +2,14 @@
 package access
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"net/netip"
 	"slices"
 
 	"kartei/clock"
+	"kartei/db"
 )
 
 // Role is what a principal is in its organization.
@@ -126,3 +130,23 @@ func (a *Actor) OnlyReads() bool { return a.organization.Level == Read }
 
 // SeesAll reports whether private records of others are visible to the actor.
 func (a *Actor) SeesAll() bool { return a.role == Admin }
+
+// ActorFor returns a principal as the actor of what it has begun and what goes
+// on without it: it has no credential, and what its role and its rights allow
+// now. It fails with db.ErrNoRows where the organization has no such principal.
+func ActorFor(ctx context.Context, tx db.Tx, organization int64, principal string) (*Actor, error) {
+	a := &Actor{principalID: principal}
+	var text string
+	err := tx.QueryRow(ctx, selectActor, organization, principal).Scan(&a.principalType, &a.principalName, &a.role, &text,
+		&a.organization.Number, &a.organization.ID, &a.organization.Name, &a.organization.Sandbox,
+		&a.organization.ModuleOn, &a.organization.SecrecyDeclared, &a.organization.Level, &a.organization.State)
+	if err != nil {
+		return nil, err
+	}
+	var rights Rights
+	if err := json.Unmarshal([]byte(text), &rights); err != nil {
+		return nil, fmt.Errorf("access: principal %s: rights: %w", principal, err)
+	}
+	a.scopes = effectiveScopes(grantedScopes(allScopes, a.role, rights), a.organization.Level)
+	return a, nil
+}

@@ -15,6 +15,7 @@ import (
 // Headers that never differ are shared by all answers; nobody changes them.
 var (
 	noCache      = []string{"private, no-cache"}
+	noStore      = []string{"no-store"}
 	nosniff      = []string{"nosniff"}
 	vary         = []string{"Authorization, Accept-Language, Svc-Version"}
 	jsonType     = []string{"application/json"}
@@ -50,16 +51,28 @@ func (a *API) answer(c *call, err error) *Response {
 		f = c.inWords(fault.From(err))
 		code = string(f.Code)
 		r.Status = f.Code.Status()
-		r.Body = f.AppendProblem(make([]byte, 0, 512), fault.Problem{
-			TypeBase: a.docsBase, Instance: "/v1" + c.Path[:min(len(c.Path), maxInstance)], RequestID: c.id, Language: c.language,
-		})
+		r.Body = a.problem(c, f)
 		if f.Code == fault.Internal {
 			a.logger.Error("internal error", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
 		}
 	}
 	a.setHeaders(c, f)
+	if c.file != nil {
+		if err == nil {
+			r.File = c.file // Sent records it
+			return r
+		}
+		c.file.Close()
+	}
 	a.record(c, r.Status, code, f)
 	return r
+}
+
+// problem writes the problem document.
+func (a *API) problem(c *call, f *fault.Fault) []byte {
+	return f.AppendProblem(make([]byte, 0, 512), fault.Problem{
+		TypeBase: a.docsBase, Instance: "/v1" + c.Path[:min(len(c.Path), maxInstance)], RequestID: c.id, Language: c.language,
+	})
 }
 
 // setHeaders writes the headers of the contract, on every answer alike.
@@ -87,6 +100,15 @@ func (a *API) setHeaders(c *call, f *fault.Fault) {
 	}
 	if c.result.body != nil {
 		h["Content-Type"] = jsonType
+	}
+	if c.result.secret {
+		h["Cache-Control"] = noStore
+	}
+	if c.result.wait > 0 {
+		set("Retry-After", seconds(c.result.wait))
+	}
+	if c.result.file != nil {
+		c.setFileHeaders(c.result.file, set)
 	}
 	if c.result.etag != "" {
 		set("Etag", `"`+c.result.etag+`"`)
@@ -122,11 +144,16 @@ func setFaultHeaders(c *call, f *fault.Fault, set func(name, value string)) {
 		h["Www-Authenticate"] = bearerScheme
 	}
 	if wait := f.Wait(); wait > 0 {
-		set("Retry-After", strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10))
+		set("Retry-After", seconds(wait))
 	}
 	for name, value := range f.Header {
 		set(name, value)
 	}
+}
+
+// seconds writes a duration as Retry-After has it, rounded up.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
 // record gives the call to the request log and to the metrics.

@@ -16,13 +16,14 @@ import (
 	"kartei/company"
 	"kartei/contact"
 	"kartei/db"
+	"kartei/document"
 	"kartei/limit"
 	"kartei/requestlog"
 	"kartei/task"
 )
 
 // Families are the kinds of record that this release serves.
-var Families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family}
+var Families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
 
 // table is Operations, for functions that stand in it themselves.
 var table []Operation
@@ -53,6 +54,11 @@ type Options struct {
 	Versions []Version
 	// CursorKey is 32 secret bytes, the same on all replicas.
 	CursorKey []byte
+	// AnswerKeys are 32 secret bytes each, the same on all replicas: stored
+	// answers that hold a secret are encrypted with the first, and opened with any.
+	AnswerKeys [][]byte
+	// Files is where files lie, and which are taken.
+	Files app.Files
 	// DocsBase is the address below which /problems/{CODE} is found.
 	DocsBase string
 	// MaxCalls is how many calls may be answered at the same time; one more is
@@ -83,6 +89,7 @@ type API struct {
 	docsBase string
 	observe  func(Observation)
 	services *app.Services
+	vault    vault
 	routes   routes
 	versions map[string]*served
 	// names are those of the versions, the oldest first; current is the newest
@@ -104,10 +111,14 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
+	vault, err := newVault(o.AnswerKeys)
+	if err != nil {
+		return nil, err
+	}
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
-		docsBase: o.DocsBase, observe: o.Observe, routes: routesOf(Operations), versions: map[string]*served{},
-		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families},
+		docsBase: o.DocsBase, observe: o.Observe, routes: routesOf(Operations), versions: map[string]*served{}, vault: vault,
+		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files},
 	}
 	if err := a.serve(o.Versions); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func (c *call) decodeHeaders() error {
 	fail := func(name string, code fault.FieldCode, text *fault.Text) {
 		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: text})
 	}
-	if !acceptsJSON(c.Header["Accept"]) {
+	if !c.op.AnswersFile() && !acceptsJSON(c.Header["Accept"]) {
 		return fault.New(fault.NotAcceptable)
 	}
 	if c.op.Writes() {

@@ -57,7 +57,7 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	if tx.Optimistic() { // the key is new: else the insert fails, and this runs again
 		tx.QueueLock(c.idempotencyScope())
 		if c.result, err = a.operate(ctx, c, tx); err == nil {
-			c.store(tx, "")
+			a.store(c, tx, "")
 		}
 		return err
 	}
@@ -66,7 +66,7 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	} else if !free {
 		return inProgress()
 	}
-	stored, err := c.stored(ctx, tx)
+	stored, err := a.stored(ctx, c, tx)
 	switch {
 	case errors.Is(err, db.ErrNoRows):
 	case err != nil:
@@ -83,7 +83,7 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 		return err
 	}
 	// A record that has outlived its time, but was not swept yet, is replaced.
-	c.store(tx, ` on conflict (organization, principal, key) do update set created_at = excluded.created_at, fingerprint = excluded.fingerprint,
+	a.store(c, tx, ` on conflict (organization, principal, key) do update set created_at = excluded.created_at, fingerprint = excluded.fingerprint,
 		status = excluded.status, etag = excluded.etag, location = excluded.location, body = excluded.body`)
 	return nil
 }
@@ -102,11 +102,15 @@ func (a *API) mayRepeat(ctx context.Context, c *call, tx db.Tx) error {
 }
 
 // store remembers the answer in the transaction of the change.
-func (c *call) store(tx db.Tx, onConflict string) {
+func (a *API) store(c *call, tx db.Tx, onConflict string) {
+	body := string(c.result.body)
+	if c.result.secret {
+		body = a.vault.seal(c.result.body, c.idempotencyScope())
+	}
 	tx.Queue(`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`+onConflict,
 		c.actor.Org(), c.actor.PrincipalID(), c.idempotency, c.now, c.fingerprint,
-		c.result.status, c.result.etag, c.result.location, string(c.result.body))
+		c.result.status, c.result.etag, c.result.location, body)
 }
 
 type storedResult struct {
@@ -114,11 +118,17 @@ type storedResult struct {
 	result      result
 }
 
-func (c *call) stored(ctx context.Context, tx db.Tx) (s storedResult, err error) {
+func (a *API) stored(ctx context.Context, c *call, tx db.Tx) (s storedResult, err error) {
 	err = tx.QueryRow(ctx, `select fingerprint, status, etag, location, body from idempotency
 		where organization = $1 and principal = $2 and key = $3 and created_at > $4`,
 		c.actor.Org(), c.actor.PrincipalID(), c.idempotency, c.now-idempotencyLifetime).
 		Scan(&s.fingerprint, &s.result.status, &s.result.etag, &s.result.location, &s.result.body)
+	if err != nil {
+		return s, err
+	}
+	sealed := s.result.body
+	s.result.body, err = a.vault.open(sealed, c.idempotencyScope())
+	s.result.secret = len(s.result.body) != len(sealed)
 	return s, err
 }
 

@@ -104,11 +104,10 @@ func TestMirrorsOfSight(t *testing.T) {
 					case record == "" || what < 3:
 						body := maps.Clone(example(t, op).(map[string]any))
 						body["visibility"], body["externalId"] = []string{"organization", visibility}[random.IntN(2)], nil
-						if a = c.Do("POST", op.Path, body); a.Status == 201 {
-							lock.Lock()
-							known = append(known, a.Text("id"))
-							lock.Unlock()
-						}
+						a = create(t, c, op, body)
+						lock.Lock()
+						known = append(known, a.Text("id"))
+						lock.Unlock()
 					case what < 5:
 						a = c.Do("PATCH", at, map[string]any{"visibility": visibility}, "If-Match", "*")
 					case what < 7:

@@ -106,6 +106,8 @@ type handler struct {
 	call          func(ctx context.Context, c *app.Call, in any) (any, error)
 	// apart is set in the place of call by doApart.
 	apart stage
+	// look, if set, is called before the transaction; see looking.
+	look func(ctx context.Context, c *app.Call, in any) (any, error)
 	// faults are the codes that the function raises of its own.
 	faults []fault.Code
 	// status is the HTTP status of success.
@@ -121,7 +123,7 @@ type handler struct {
 // app.Patch of one. Rules stand in further tags (listed in api/draft);
 // they are enforced from the frozen OpenAPI document, not from the tags.
 //
-// The output decides the status: app.Located 201, app.Nothing 204, else 200.
+// The output decides the status: app.Accepted 202, app.Located 201, app.Nothing 204, else 200.
 //
 // faults are the codes that the function answers with beyond those that every
 // operation of its form has; the document names them.
@@ -153,6 +155,15 @@ func doApart[I, O any](f func(*API, context.Context, *call, I) (O, error), fault
 	return h
 }
 
+// looking is do for a function that takes what look saw outside the data base,
+// which is asked before the transaction begins: while it is open others wait.
+// look is called with a Call without a transaction.
+func looking[I, L, O any](look func(context.Context, *app.Call, I) (L, error), f func(context.Context, *app.Call, I, L) (O, error), faults ...fault.Code) handler {
+	h := do(func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, c.Looked.(L)) }, faults...)
+	h.look = func(ctx context.Context, c *app.Call, in any) (any, error) { return look(ctx, c, *in.(*I)) }
+	return h
+}
+
 // Body returns the type of the input's body, or nil.
 func (h handler) Body() reflect.Type {
 	if h.bind == nil || h.bind.body < 0 {
@@ -180,6 +191,8 @@ func statusOf(output reflect.Type) int {
 	switch {
 	case output == reflect.TypeFor[app.Nothing]():
 		return 204
+	case output.Implements(reflect.TypeFor[app.Accepted]()):
+		return 202
 	case output.Implements(reflect.TypeFor[app.Located]()):
 		return 201
 	}

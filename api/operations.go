@@ -4,9 +4,12 @@ package api
 import (
 	"kartei/company"
 	"kartei/contact"
+	"kartei/document"
 	"kartei/event"
 	"kartei/fault"
+	"kartei/operation"
 	"kartei/task"
+	"kartei/upload"
 )
 
 // Operations is the table: one row per operation of the contract, in its
@@ -63,26 +66,26 @@ var Operations = []Operation{
 	{"POST", "/tasks/{id}/complete", "tasks.complete", stableFrom2027, "tasks:write", 5, inBatch, "task.completed", do(task.Complete),
 		"Aufgabe abschließen", "Schließt eine Aufgabe ab, ohne Body; eine abgeschlossene bleibt, wie sie ist. If-Match und Idempotency-Key sind nicht nötig, werden aber beachtet."},
 
-	{"GET", "/documents", "documents.list", stable, "documents:read", 2, inBatch, "", handler{},
+	{"GET", "/documents", "documents.list", stable, "documents:read", 2, inBatch, "", do(document.List),
 		"Dokumente auflisten", "Liefert sichtbare Dokumente seitenweise, die jüngste Änderung zuerst."},
-	{"POST", "/documents", "documents.create", preview, "documents:write", 10, inBatch, "document.created operation.completed", handler{},
+	{"POST", "/documents", "documents.create", preview, "documents:write", 10, inBatch, "document.created operation.completed", looking(document.Look, document.Create, fault.UploadIncomplete, fault.UploadChecksumMismatch, fault.Upstream),
 		"Dokument aus einem Upload anlegen", "Macht aus einem fertigen Upload ein Dokument. Antwortet 202 mit einem Vorgang."},
-	{"GET", "/documents/count", "documents.count", stable, "documents:read", 2, inBatch, "", handler{},
+	{"GET", "/documents/count", "documents.count", stable, "documents:read", 2, inBatch, "", do(document.Count),
 		"Dokumente zählen", "Zählt die sichtbaren Dokumente, höchstens bis 10 000."},
-	{"GET", "/documents/{id}", "documents.get", stable, "documents:read", 1, inBatch, "", handler{},
+	{"GET", "/documents/{id}", "documents.get", stable, "documents:read", 1, inBatch, "", do(document.Documents.Get),
 		"Dokument lesen", "Liefert die Angaben zu einem Dokument."},
-	{"PATCH", "/documents/{id}", "documents.update", preview, "documents:write", 5, inBatch, "", handler{},
+	{"PATCH", "/documents/{id}", "documents.update", preview, "documents:write", 5, inBatch, "", do(document.Documents.Update),
 		"Dokument umbenennen", "Ändert Name und Verweise eines Dokuments. Verlangt If-Match."},
-	{"DELETE", "/documents/{id}", "documents.delete", preview, "documents:write", 10, inBatch, "document.deleted", handler{},
+	{"DELETE", "/documents/{id}", "documents.delete", preview, "documents:write", 10, inBatch, "document.deleted", do(document.Delete),
 		"Dokument löschen", "Löscht das Dokument und seine Datei sofort. Verlangt If-Match."},
-	{"GET", "/documents/{id}/content", "documents.content", stable, "documents:read", 1, notBatch, "", handler{},
+	{"GET", "/documents/{id}/content", "documents.content", stable, "documents:read", 1, notBatch, "", do(document.Download, fault.RangeNotSatisfiable, fault.Upstream),
 		"Datei herunterladen", "Liefert die Datei eines Dokuments, auf Wunsch nur einen Teil."},
-	{"POST", "/uploads", "uploads.create", preview, "documents:write", 5, notBatch, "", handler{},
+	{"POST", "/uploads", "uploads.create", preview, "documents:write", 5, notBatch, "", do(upload.Create, fault.Upstream),
 		"Upload beginnen", "Eröffnet einen Upload und nennt Methode, Adresse und Header, mit denen die Datei gesendet wird."},
 
 	{"POST", "/batch", "batch.run", preview, "", 0, notBatch, "", doApart(runBatch, fault.BatchTooLarge, fault.BatchFamilyNotAllowed),
 		"Aufrufe bündeln", "Führt bis zu 20 voneinander unabhängige Aufrufe aus, jeden so, als wäre er allein gekommen: mit eigener Prüfung der Rechte, eigenen Kosten, eigenem Idempotency-Key und eigener Antwort. Zugangsdaten, Svc-Version, Svc-Preview, Svc-Organization und Accept-Language gelten für alle. Scheitert ein Teil, berührt das die anderen nicht. Der Batch selbst kostet nichts und zählt als ein laufender Aufruf."},
-	{"GET", "/operations/{id}", "operations.get", stable, "", 1, inBatch, "", handler{},
+	{"GET", "/operations/{id}", "operations.get", stable, "", 1, inBatch, "", do(operation.Get),
 		"Vorgang abfragen", "Liefert Stand und Ergebnis eines lang laufenden Vorgangs."},
 
 	{"GET", "/webhook_endpoints", "webhookEndpoints.list", stable, "webhook_endpoints:read", 2, notBatch, "", handler{},

@@ -74,6 +74,8 @@ type Response struct {
 	// Header holds the headers of the contract under their canonical names.
 	Header map[string][]string
 	Body   []byte
+	// File, if set, is sent in place of Body; the door calls its Sent.
+	File *File
 }
 
 // call is one request on its way along the path. The stages fill it.
@@ -110,7 +112,9 @@ type call struct {
 	idempotency    string
 	fingerprint    string // run: of the content, where there is an idempotency key
 
+	looked   any    // run
 	result   result // run
+	file     *File  // run
 	replayed bool
 
 	header map[string][]string
@@ -129,9 +133,16 @@ func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *R
 func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*Response, *call) {
 	c := a.begin(r, header)
 	a.inFlight.Add(1)
-	defer a.inFlight.Add(-1)
+	ends := true
+	defer func() {
+		if ends {
+			a.inFlight.Add(-1)
+		}
+	}()
 	response := a.answer(c, a.walk(ctx, c))
-	a.settle(c)
+	if ends = response.File == nil; ends { // else with the file
+		a.settle(c)
+	}
 	return response, c
 }
 

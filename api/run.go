@@ -20,6 +20,11 @@ type result struct {
 	etag     string // without quotes
 	location string
 	records  int
+	// wait is after how long it is worth asking again.
+	wait time.Duration
+	// secret says that the body holds one.
+	secret bool
+	file   *app.File
 }
 
 // run runs the operation: a read on a reader's connection, a write in one
@@ -37,6 +42,9 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 			c.result, err = a.operate(ctx, c, tx)
 			return err
 		})
+		if err == nil {
+			err = a.openFile(ctx, c)
+		}
 	} else {
 		if c.idempotency != "" {
 			if !a.busy.enter(c) {
@@ -45,7 +53,12 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 			defer a.busy.leave(c)
 			c.fingerprint = fingerprintOf(c) // not in the transaction, where others wait
 		}
-		err = a.change(ctx, c)
+		if c.op.Run.look != nil {
+			c.looked, err = c.op.Run.look(ctx, a.callOf(c, nil), c.input.Interface())
+		}
+		if err == nil {
+			err = a.change(ctx, c)
+		}
 	}
 	if _, refused := errors.AsType[*fault.Fault](err); c.recognized && (err == nil || refused) {
 		a.confirmed(c)
@@ -99,7 +112,10 @@ func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
 
 // callOf is what an operation is told of the call that it runs for.
 func (a *API) callOf(c *call, tx db.Tx) *app.Call {
-	return &app.Call{Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, IfMatch: c.ifMatch, Services: a.services}
+	return &app.Call{
+		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id,
+		IfMatch: c.ifMatch, Looked: c.looked, Services: a.services,
+	}
 }
 
 func encode(op *Operation, answer any) (r result, err error) {
@@ -113,8 +129,14 @@ func encode(op *Operation, answer any) (r result, err error) {
 	if v, ok := answer.(app.Counted); ok {
 		r.records = v.Records()
 	}
+	if v, ok := answer.(app.Waiting); ok {
+		r.wait = v.RetryAfter()
+	}
+	_, r.secret = answer.(app.Secret)
 	switch v := answer.(type) {
 	case app.Nothing:
+	case app.File:
+		r.file = &v
 	case app.Encoder:
 		r.body = v.AppendJSON(nil)
 	default:

@@ -19,6 +19,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/blob"
 	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
@@ -55,6 +56,10 @@ type Office struct {
 	// Logged is what the API wrote into the operator's log.
 	Logged *bytes.Buffer
 
+	// Store is where the office's files lie.
+	Store *blob.Local
+
+	worked   *signal // when a job has ended
 	versions []api.Version
 	// Limits counts the calls of this replica.
 	Limits *limit.Ledger
@@ -114,6 +119,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	office.Log = requestlog.New(d, c)
 	t.Cleanup(func() { office.Log.Close(context.Background()) })
 	office.options = o
+	office.files()
 	office.open()
 	office.inTurn(o.replicas)
 	office.ID, office.SandboxID = office.Organization("Kanzlei Morgenstern")
@@ -150,18 +156,21 @@ func (o *Office) open() {
 	a, err := api.New(api.Options{
 		DB: o.DB, Access: o.Directory, Log: o.Log, Clock: o.Clock,
 		Limiter: o.Limits, MaxCalls: o.options.maxCalls,
-		Logger:    slog.New(slog.NewTextHandler(o.Logged, nil)),
-		Versions:  o.versions,
-		CursorKey: bytes.Repeat([]byte{7}, 32),
-		DocsBase:  "https://kartei.example",
+		Logger:     slog.New(slog.NewTextHandler(o.Logged, nil)),
+		Versions:   o.versions,
+		CursorKey:  bytes.Repeat([]byte{7}, 32),
+		AnswerKeys: [][]byte{bytes.Repeat([]byte{8}, 32)},
+		DocsBase:   baseURL,
+		Files:      o.fileOptions(),
 	})
 	if err != nil {
 		o.Fatal(err)
 	}
 	o.API = a
-	o.Handler = rest.Handler(a, func(r *http.Request) netip.Addr {
+	o.Handler = o.withUploads(rest.Handler(a, func(r *http.Request) netip.Addr {
 		return netip.MustParseAddrPort(r.RemoteAddr).Addr()
-	})
+	}))
+	o.work()
 }
 
 // count makes the limiter, which on PostgreSQL shares its counts with the

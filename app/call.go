@@ -3,6 +3,7 @@ package app
 
 import (
 	"kartei/access"
+	"kartei/blob"
 	"kartei/clock"
 	"kartei/db"
 	"kartei/fault"
@@ -19,6 +20,13 @@ type Call struct {
 	Now clock.Micros
 	// Version is the resolved version of the API.
 	Version string
+	// Language is that of the answer, where it holds words for people.
+	Language fault.Language
+	// RequestID is the call's, req_....
+	RequestID string
+	// Looked is what the operation saw outside the data base before its
+	// transaction began, where it looks (see api.looking).
+	Looked any
 	// IfMatch is the precondition that the client sent.
 	IfMatch Precondition
 	// Services holds what the operations need that outlives a call.
@@ -36,6 +44,19 @@ type Services struct {
 	OpenAPI func(version string) ([]byte, bool)
 	// Families are the kinds of record that this release serves.
 	Families []Family
+	// DocsBase is the address below which /problems/{CODE} is found.
+	DocsBase string
+	// Files is where files lie, and which are taken.
+	Files Files
+}
+
+// Files is what operations on files need.
+type Files struct {
+	Store blob.Store
+	// MaxSize is how many bytes a file may have.
+	MaxSize int64
+	// Taken reports whether files of a media type are taken.
+	Taken func(contentType string) bool
 }
 
 // Precondition is a parsed If-Match header. The zero value is 'not sent'.

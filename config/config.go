@@ -58,6 +58,7 @@ type Server struct {
 	KeyShare       int              `name:"key-share" default:"50" placeholder:"PERCENT" help:"How much of the organization's points one key may take."`
 	AlertAt        int              `name:"alert-at" default:"80" placeholder:"PERCENT" help:"How much of a day or hour quota may be used before its owner and the admins are told."`
 	PauseExhausted bool             `name:"pause-exhausted-keys" negatable:"" help:"Pause a key that has used up deletes-day, until it is resumed by hand."`
+	MaxFileSize    Size             `name:"max-file-size" default:"100MiB" placeholder:"SIZE" help:"How large a file may be that becomes a document."`
 	MaxCalls       int              `name:"max-calls" default:"1024" placeholder:"N" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
 
 	UploadTypes []extract.Name   `name:"upload-types" placeholder:"TYPE,..." help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`

@@ -31,6 +31,37 @@ func setPath(to *string, b []byte, what string) error {
 	return nil
 }
 
+// Size is a number of bytes.
+type Size int64
+
+// sizes are the units of a Size, the longest name first.
+var sizes = []struct {
+	name  string
+	bytes int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}, {"", 1}}
+
+// UnmarshalText takes a whole number of bytes, KiB, MiB or GiB.
+func (s *Size) UnmarshalText(b []byte) error {
+	for _, unit := range sizes {
+		digits, is := strings.CutSuffix(string(b), unit.name)
+		if n, err := strconv.ParseInt(digits, 10, 32); is && err == nil && n > 0 {
+			*s = Size(n * unit.bytes)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not a size; accepted is a number with B, KiB, MiB or GiB, such as 100MiB", b)
+}
+
+// MarshalText writes the size in its largest unit that leaves it whole.
+func (s Size) MarshalText() ([]byte, error) {
+	for _, unit := range []int{2, 1, 0} {
+		if int64(s)%sizes[unit].bytes == 0 {
+			return fmt.Appendf(nil, "%d%s", int64(s)/sizes[unit].bytes, sizes[unit].name), nil
+		}
+	}
+	return fmt.Appendf(nil, "%dB", int64(s)), nil
+}
+
 // Address is a host and a port to listen on.
 type Address string
 

@@ -16,8 +16,8 @@ func scan(s interface{ Scan(...any) error }) (Event, error) {
 }
 
 // visible returns a condition on events under alias e: the caller may read the
-// family, and sees the record as it stands now or stood when it was deleted.
-// So a change of rights or of visibility holds for events of the past too.
+// family, and sees the record as it stands now or stood when it was deleted;
+// of operations the caller sees those that it began. So a change of rights or of visibility holds for events of the past too.
 func visible(c *app.Call) string {
 	var families []string
 	for _, f := range c.Services.Families {
@@ -27,9 +27,8 @@ func visible(c *app.Call) string {
 		families = append(families, `(e.object = '`+f.Object+`' and exists (select 1 from `+f.Plural+
 			` as r where r.organization = $1 and r.id = e.record_id and `+app.Visible("r", c.Actor, "$2")+`))`)
 	}
-	if families == nil {
-		return "$2 <> $2"
-	}
+	families = append(families, `(e.object = 'operation' and exists (select 1 from operations as o
+		where o.organization = $1 and o.id = e.record_id and o.principal = $2))`)
 	return strings.Join(families, " or ")
 }
 

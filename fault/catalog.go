@@ -427,6 +427,17 @@ var catalog = []Entry{
 			Request: "POST /v1/contacts\n" + exampleKey + "\nSvc-Preview: true\nIdempotency-Key: 5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\nContent-Type: application/x-www-form-urlencoded\n\nfirstName=Karla", Instance: "/v1/contacts",
 		},
 	},
+	{
+		Code: RangeNotSatisfiable, Status: 416,
+		Title:  Text{"Bereich nicht vorhanden", "Range not satisfiable"},
+		Detail: Text{"Die Datei hat keinen solchen Bereich. Ihre Größe steht im Header Content-Range.", "The file has no such range. The header Content-Range tells its size."},
+		What:   Text{"Der Header `Range` nennt einen Teil der Datei, den es nicht gibt.", "The header `Range` names a part of the file that does not exist."},
+		Why:    Text{"Der Bereich beginnt hinter dem Ende der Datei, oder er ist nicht richtig geschrieben.", "The range begins behind the end of the file, or it is not written correctly."},
+		Do:     Text{"Fragen Sie die Größe ab (`size` im Dokument oder `Content-Range` dieser Antwort) und verlangen Sie einen Bereich darin, zum Beispiel `Range: bytes=0-1023`.", "Ask for the size (`size` of the document, or `Content-Range` of this answer) and demand a range within it, for example `Range: bytes=0-1023`."},
+		Example: Example{
+			Request: "GET /v1/documents/doc_01m7q5p4xmf3s9a4d8p5v7w2ce/content\nAuthorization: Bearer ...\nRange: bytes=900000-", Instance: "/v1/documents/doc_01m7q5p4xmf3s9a4d8p5v7w2ce/content",
+		},
+	},
 }
 
 var byCode = func() map[Code]*Entry {

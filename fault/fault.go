@@ -47,6 +47,7 @@ const (
 	NotAcceptable        Code = "NOT_ACCEPTABLE"
 	PayloadTooLarge      Code = "PAYLOAD_TOO_LARGE"
 	UnsupportedMediaType Code = "UNSUPPORTED_MEDIA_TYPE"
+	RangeNotSatisfiable  Code = "RANGE_NOT_SATISFIABLE"
 )
 
 // FieldCode says what is wrong with one field, parameter or header.

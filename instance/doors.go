@@ -25,7 +25,12 @@ func (i *Instance) doors() (http.Handler, error) {
 		return nil, err
 	}
 	calls := rest.Handler(i.API, serve.ClientAddress(i.config.Server.TrustedProxies))
+	uploads := i.uploads()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if uploads != nil && strings.HasPrefix(r.URL.Path, rest.UploadPrefix) {
+			uploads.ServeHTTP(w, r)
+			return
+		}
 		if path, ok := strings.CutPrefix(r.URL.Path, rest.Prefix); !ok || path != "" && path[0] != '/' {
 			pages.ServeHTTP(w, r)
 			return

@@ -22,6 +22,7 @@ import (
 	"kartei/access"
 	"kartei/admin"
 	"kartei/api"
+	"kartei/app"
 	"kartei/blob"
 	"kartei/clock"
 	"kartei/config"
@@ -34,6 +35,7 @@ import (
 	"kartei/search"
 	"kartei/serve"
 	"kartei/telemetry"
+	"kartei/upload"
 )
 
 // Config says what an instance is made of.
@@ -75,6 +77,8 @@ type Instance struct {
 	metrics   *telemetry.Metrics
 	groups    prometheus.Observer
 	limits    *limit.Ledger
+	files     app.Files
+	receiver  *upload.Receiver
 	notices   *notify.Center
 	jobs      *job.Runner
 	readiness telemetry.Readiness
@@ -200,6 +204,7 @@ func (i *Instance) wire(context.Context) error {
 	if err != nil {
 		return err
 	}
+	i.takeFiles()
 	i.Directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Server))
 	i.Log = requestlog.New(i.DB, i.clock)
 	if i.notices, err = i.center(); err != nil {
@@ -233,6 +238,10 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.MaxCalls = i.config.Server.MaxCalls
 	o.Versions = api.VersionsIn(string(i.config.Server.Environment))
 	o.CursorKey = i.keys.Current.Derive("cursors")
+	for _, k := range i.keys.All() {
+		o.AnswerKeys = append(o.AnswerKeys, k.Derive("answers"))
+	}
+	o.Files = i.files
 	o.DocsBase = i.BaseURL
 	o.Observe = i.observe()
 	a, err := api.New(o)
@@ -294,6 +303,7 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() { i.limits.Run(ctx) })
 	i.ground.Go(func() { i.tryWrites(ctx) })
 	i.ground.Go(func() { i.sweepBlobs(ctx) })
+	i.ground.Go(func() { i.work(ctx) })
 	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { i.jobs.Run(ctx) })
 	i.ground.Go(func() { search.NewMerger(i.DB, i.clock).Run(ctx) })

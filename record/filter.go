@@ -139,9 +139,7 @@ func columnsOf(filters []filter, references []reference) (list []column) {
 		add(x.column)
 	}
 	for _, r := range references {
-		if !r.unserved {
-			add(r.column)
-		}
+		add(r.column)
 	}
 	return list
 }
@@ -221,7 +219,7 @@ var notWithFilters = fault.Text{
 func (k *Kind[T, F, P]) matchesNothing(ctx context.Context, c *app.Call, n narrowing) (bool, error) {
 	for i, x := range n.filters {
 		for _, r := range k.references {
-			if r.field != x.parameter || r.family == principals || r.unserved {
+			if r.field != x.parameter || r.family == principals {
 				continue
 			}
 			if found, err := Seen(ctx, c, r.family, n.values[i].(string)); err != nil || !found {

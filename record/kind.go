@@ -45,6 +45,22 @@ type Kind[T, F any, P fields[F]] struct {
 	references []reference
 	columns    []column
 	sql        statements
+	// further are the words of a record that are not in its members; nil where
+	// there are none.
+	further Further
+	// silent says that updates have no event.
+	silent bool
+}
+
+// Further returns the words by which a record is found beside those of its
+// members: of a document, those of its content.
+type Further func(ctx context.Context, tx db.Tx, organization int64, id string) (*search.Document, error)
+
+// Found says where the words of records are that are not in their members. It
+// returns the kind.
+func (k *Kind[T, F, P]) Found(by Further) *Kind[T, F, P] {
+	k.further = by
+	return k
 }
 
 // NewKind makes a family. F's members must be known to package record: text,
@@ -60,6 +76,13 @@ func NewKind[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Kind[T, F
 	}
 	k.columns = columnsOf(k.filters, k.references)
 	k.sql = statementsFor(f.Plural, k.columns, k.references)
+	return k
+}
+
+// Silent says that updates have no event: the catalogue has none for each
+// family. Sync tells of them all the same. It returns the kind.
+func (k *Kind[T, F, P]) Silent() *Kind[T, F, P] {
+	k.silent = true
 	return k
 }
 
@@ -98,30 +121,58 @@ func (k *Kind[T, F, P]) Get(ctx context.Context, c *app.Call, in app.ByID) (Answ
 	return k.answer(r), nil
 }
 
+// Members returns the members of a record, and when it was made, or NOT_FOUND
+// where there is none that the actor sees.
+func (k *Kind[T, F, P]) Members(ctx context.Context, c *app.Call, name string) (f P, created clock.Micros, err error) {
+	r, err := k.find(ctx, c, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err = k.decode(k.withoutHidden(r))
+	return f, r.created, err
+}
+
 // Create makes a record with its event and its search entry.
 func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T], error) {
-	s := f.Shared()
-	if s.OwnerID == "" {
+	if err := k.Check(ctx, c, f); err != nil {
+		return Created[T]{}, err
+	}
+	return k.Insert(ctx, c, id.New(k.Prefix), f, nil)
+}
+
+// Check completes the members of a new record and reports what is wrong with
+// them.
+func (k *Kind[T, F, P]) Check(ctx context.Context, c *app.Call, f P) error {
+	if s := f.Shared(); s.OwnerID == "" {
 		s.OwnerID = c.Actor.PrincipalID()
 	}
 	if err := k.Prepare(f, nil); err != nil {
-		return Created[T]{}, err
+		return err
 	}
-	if err := k.check(ctx, c, f, nil); err != nil {
-		return Created[T]{}, err
-	}
+	return k.check(ctx, c, f, nil)
+}
+
+// Insert makes a record of checked members, which is found by further words
+// too, unless they are nil. An external id that is used already fails the
+// commit with db.ErrDuplicate.
+func (k *Kind[T, F, P]) Insert(ctx context.Context, c *app.Call, name string, f P, further *search.Document) (Created[T], error) {
+	s := f.Shared()
 	content, err := json.Marshal(f)
 	if err != nil {
 		return Created[T]{}, err
 	}
-	r := &row{id: id.New(k.Prefix), revision: 1, ownerID: s.OwnerID, audience: s.audience(), shape: k.shape(), content: content}
+	r := &row{id: name, revision: 1, ownerID: s.OwnerID, audience: s.audience(), shape: k.shape(), content: content}
 	if r.created, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Created[T]{}, err
 	}
 	r.updated = r.created
 	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.shape, string(r.content)}, f)...)
 	event.Append(c, k.event(r, "created"))
-	if err := search.Put(ctx, c.Tx, k.subject(c, r), f.Words()); err != nil {
+	words := f.Words()
+	if further != nil {
+		words.AddDocument(further)
+	}
+	if err := search.Put(ctx, c.Tx, k.subject(c, r), words); err != nil {
 		return Created[T]{}, err
 	}
 	return Created[T]{k.answer(r), "/" + k.Plural + "/" + r.id}, nil
@@ -184,7 +235,9 @@ func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb stri
 	if err := k.resight(ctx, c, r, next); err != nil {
 		return Answer[T]{}, err
 	}
-	event.Append(c, k.event(next, verb))
+	if verb != "updated" || !k.silent {
+		event.Append(c, k.event(next, verb))
+	}
 	return k.answer(next), k.reindex(ctx, c, r, next, before, after)
 }
 
@@ -241,6 +294,13 @@ func (k *Kind[T, F, P]) reindex(ctx context.Context, c *app.Call, r, next *row, 
 	current := r.shape == k.shape() || next.shape == mixed
 	if current && is == was && words.Same(before.Words()) {
 		return nil
+	}
+	if k.further != nil {
+		further, err := k.further(ctx, c.Tx, c.Actor.Org(), r.id)
+		if err != nil {
+			return err
+		}
+		words.AddDocument(further)
 	}
 	return search.Replace(ctx, c.Tx, was, is, words)
 }

@@ -26,8 +26,6 @@ type reference struct {
 	field string
 	// family is the plural of the family that it names.
 	family string
-	// unserved says that this release has no records of the family yet.
-	unserved bool
 	column
 	// key is how the member begins in a content.
 	key []byte
@@ -41,7 +39,7 @@ func referencesOf(members reflect.Type) (list []reference) {
 		if family := f.Tag.Get("ref"); family != "" {
 			field := f.Tag.Get("json")
 			list = append(list, reference{
-				field: field, family: family, unserved: f.Tag.Get("unserved") == "true",
+				field: field, family: family,
 				column: column{name: columnName(field), member: f.Index},
 				key:    []byte(`"` + field + `":"`),
 			})
@@ -60,7 +58,7 @@ func hidden(references []reference, all bool, me string) string {
 	}
 	sum := []string{"0"}
 	for i, r := range references {
-		if r.family == principals || r.unserved {
+		if r.family == principals {
 			continue
 		}
 		sum = append(sum, fmt.Sprintf(`case when r.%s is null or exists (select 1 from %s as x
@@ -134,7 +132,7 @@ func visible(ctx context.Context, c *app.Call, r reference, name string) (found 
 	}
 	i := slices.IndexFunc(c.Services.Families, func(f app.Family) bool { return f.Plural == r.family })
 	if i < 0 {
-		return false, &notServed, nil
+		return false, nil, nil
 	}
 	f := c.Services.Families[i]
 	if scope := f.ReadScope(); !c.Actor.May(scope) {
@@ -154,10 +152,6 @@ var (
 	noPrincipal = fault.Text{
 		DE: "Eine solche Person oder ein solches Dienstkonto gibt es in der Organisation nicht. Die Kennungen nennt der Betreiber; die eigene steht in GET /me.",
 		EN: "There is no such person or service account in the organization. Whoever runs the instance knows the ids; one's own is in GET /me.",
-	}
-	notServed = fault.Text{
-		DE: "Diese Ausgabe kennt noch keine solchen Datensätze; lassen Sie die Angabe weg.",
-		EN: "This release has no such records yet; leave the member out.",
 	}
 )
 

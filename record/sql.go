@@ -99,9 +99,7 @@ func (s *statements) page(d *db.Dialect, l listing, n narrowing) string {
 	}
 	inside := shown
 	for _, r := range s.references {
-		if !r.unserved {
-			inside += `, ` + r.name
-		}
+		inside += `, ` + r.name
 	}
 	arms := s.streams(d, l, inside, n)
 	for i := range arms {

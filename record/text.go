@@ -47,7 +47,7 @@ func textsIn(t reflect.Type) texts {
 			found = append(found, text{index: f.Index, kind: nullable})
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
 			found = append(found, text{index: f.Index, kind: list})
-		case f.Type == reflect.TypeFor[*clock.Micros]():
+		case f.Type == reflect.TypeFor[*clock.Micros](), f.Type.Kind() == reflect.Int64:
 		case f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct:
 			found = append(found, text{index: f.Index, kind: nested, inner: textsIn(f.Type.Elem())})
 		default:

@@ -61,6 +61,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		request.Refusal = fault.BadRequest(fault.Field{Name: "header", Code: fault.TooLong, Limit: maxHeaderBytes})
 	}
 	response := h.api.Do(r.Context(), request, w.Header())
+	if response.File != nil {
+		sendFile(w, r, response.File)
+		return
+	}
 	if response.Body != nil {
 		w.Header()["Content-Length"] = []string{strconv.Itoa(len(response.Body))}
 	}

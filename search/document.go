@@ -36,6 +36,23 @@ func (d *Document) Add(rank Rank, text string) {
 	split(fold(text), false, func(word string, _ bool) { d.add(rank, word) })
 }
 
+// AddDocument takes the words of another document, at the ranks that they have
+// there.
+func (d *Document) AddDocument(o *Document) {
+	for _, p := range o.postings() { // in order, so that the bound cuts the same words each time
+		d.add(p.rank, p.word)
+	}
+}
+
+// ParseDocument reads what String wrote.
+func ParseDocument(text string) *Document {
+	d := new(Document)
+	for _, p := range parse(text) {
+		d.add(p.rank, p.word)
+	}
+	return d
+}
+
 // Same reports whether two documents have the same words.
 func (d *Document) Same(o *Document) bool { return maps.Equal(d.words, o.words) }
 

@@ -37,7 +37,7 @@ type Fields struct {
 	AssigneeID  *string       `json:"assigneeId" prefix:"usr_,svc_" ref:"principals" doc:"Wer die Aufgabe erledigen soll; eine private Aufgabe eines anderen sieht er dadurch nicht. Kennungen von Personen und Dienstkonten nennt der Betreiber, die eigene GET /me"`
 	ContactID   *string       `json:"contactId" prefix:"con_" ref:"contacts" doc:"Kontakt, um den es geht; er muss sichtbar sein. null auch, solange er für Sie nicht sichtbar ist"`
 	CompanyID   *string       `json:"companyId" prefix:"cmp_" ref:"companies" doc:"Firma, um die es geht; sie muss sichtbar sein. null auch, solange sie für Sie nicht sichtbar ist"`
-	DocumentID  *string       `json:"documentId" prefix:"doc_" ref:"documents" unserved:"true" doc:"Dokument, um das es geht; Dokumente kommen mit einer späteren Ausgabe, bis dahin ist nur null möglich"`
+	DocumentID  *string       `json:"documentId" prefix:"doc_" ref:"documents" doc:"Dokument, um das es geht; es muss sichtbar sein. null auch, solange es für Sie nicht sichtbar ist"`
 	CompletedAt *clock.Micros `json:"completedAt" read:"true" doc:"Wann die Aufgabe abgeschlossen wurde; null, solange sie offen ist"`
 	CompletedBy *string       `json:"completedBy" read:"true" prefix:"usr_,svc_" doc:"Wer die Aufgabe abgeschlossen hat; null, solange sie offen ist"`
 	record.Sharing

@@ -40,6 +40,9 @@ func Document(version string) ([]byte, error) { return document(version, api.Ope
 //	multiline     true: newline and tab are allowed
 //	required      true: a body must have it
 //	read          true: in answers only; in a body it is READ_ONLY
+//	problem       true: the member is a problem document or null
+//	named         on a body: what its schema is called, where that is not the
+//	              answer's name
 //	anyRequired   on a body: at least one of these members must be there
 //
 // A pointer may be null. In answers every member is present. What the document
@@ -47,7 +50,6 @@ func Document(version string) ([]byte, error) { return document(version, api.Ope
 //
 //	ref           family of the record that the field names, in the plural, or
 //	              principals
-//	unserved      true: no record of that family can be named yet
 //	few           on a filter: true where few records share a value
 //	with          on a filter: one that it is often used together with
 //	fold          on a filter: true where the case of ASCII letters does not count
@@ -267,6 +269,9 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 	description := "Die Angaben zum neuen Datensatz. Unbekannte Felder werden abgelehnt."
 	if !op.Creates() && mode == creating {
 		name, description = schemaName(t), in.Tag.Get("doc")+" Unbekannte Felder werden abgelehnt."
+	}
+	if named := in.Tag.Get("named"); named != "" {
+		name = named
 	}
 	schema, err := d.bodySchema(name, t, mode, in.Tag.Get("anyRequired"))
 	if err != nil {

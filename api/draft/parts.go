@@ -11,6 +11,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/pattern"
+	"kartei/app"
 	"kartei/fault"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -214,6 +215,9 @@ func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
 			"ETag der Revision, auf der die Änderung beruht; * passt auf jede. Passt er nicht mehr, antwortet die API 412."+tags, `"r3"`,
 			object{{"type", "string"}, {"maxLength", 1000}, {"pattern", entityTagsPattern}}))
 	}
+	if op.AnswersFile() {
+		out = append(out, d.fileParameters()...)
+	}
 	if op.Method == http.MethodGet && revised(op) {
 		out = append(out, header("IfNoneMatch", "If-None-Match", false,
 			"ETag, den der Client schon hat; ist er noch aktuell, antwortet die API 304 ohne Inhalt."+tags, `"r3"`,
@@ -234,7 +238,11 @@ const (
 func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 	status := op.Run.Status()
 	success := object{{"description", successWords[status]}, {"headers", d.successHeaders(op, status)}}
-	if status != http.StatusNoContent {
+	var part object
+	switch {
+	case op.AnswersFile():
+		success, part = d.file()
+	case status != http.StatusNoContent:
 		schema, err := d.answerSchema(op)
 		if err != nil {
 			return nil, err
@@ -252,6 +260,9 @@ func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 		success.set("links", links)
 	}
 	out := object{{fmt.Sprint(status), success}}
+	if part != nil {
+		out.set(fmt.Sprint(http.StatusPartialContent), part)
+	}
 	if op.ShowsRecord() {
 		out.set("204", object{
 			{"description", "Geändert. Der Datensatz steht nicht dabei, weil den Zugangsdaten das Recht `" + op.ReadScope() + "` fehlt."},
@@ -328,6 +339,9 @@ func (d *drafter) successHeaders(op *api.Operation, status int) object {
 	if op.Idempotent() {
 		names = append(names, "Idempotent-Replayed")
 	}
+	if op.Run.Output.Implements(reflect.TypeFor[app.Waiting]()) {
+		names = append(names, "Retry-After")
+	}
 	return d.headers(names...)
 }
 
@@ -369,6 +383,10 @@ var responseHeaders = map[string]responseHeader{
 	"ETag":                   {"Kennzeichen des Standes für If-Match und If-None-Match", true, `"r3"`, matching(`^"[0-9a-z]+"$`, 100)},
 	"Location":               {"Pfad des neuen Datensatzes, mit /v1", true, "/v1/contacts/con_" + exampleSuffix, matching("^/v1/", 500)},
 	"Idempotent-Replayed":    {"true: die gespeicherte Antwort eines früheren Aufrufs mit demselben Idempotency-Key; fehlt sonst", false, "true", object{{"type", "string"}, {"enum", []string{"true"}}}},
+	"Accept-Ranges":          {"Teile der Datei lassen sich verlangen", false, "bytes", object{{"type", "string"}, {"enum", []string{"bytes"}}}},
+	"Content-Range":          {"Welcher Teil der Datei es ist; fehlt, wenn es mehrere sind", false, "bytes 0-1023/48213", matching("^bytes ", 100)},
+	"Content-Disposition":    {"Der Name der Datei, auch mit Umlauten und anderen Schriften (RFC 8187)", true, "attachment; filename=\"Klage_.pdf\"; filename*=UTF-8''Klage%C3%BC.pdf", matching("^attachment; ", 4000)},
+	"Repr-Digest":            {"SHA-256 der ganzen Datei (RFC 9530)", true, "sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:", matching("^sha-256=:[0-9A-Za-z+/]{43}=:$", 60)},
 	"Content-Language":       {"Sprache von title und detail", true, "de", object{{"type", "string"}, {"enum", []string{"de", "en"}}}},
 	"Retry-After":            {"Nach wie vielen Sekunden sich ein neuer Versuch lohnt", false, "1", matching("^[0-9]+$", 10)},
 	"WWW-Authenticate":       {"Wie sich ein Aufrufer ausweist (RFC 6750)", true, "Bearer", matching("^Bearer", 500)},
@@ -545,10 +563,14 @@ func (d *drafter) links(op *api.Operation) object {
 		return nil
 	}
 	family, _, _ := strings.Cut(op.ID, ".")
+	path := op.Path
+	if op.Run.Status() == http.StatusAccepted {
+		family, path = "operations", "/operations"
+	}
 	var out object
 	for i := range api.Operations {
 		o := &api.Operations[i]
-		if !o.Built() || o.Path != op.Path+"/{id}" {
+		if !o.Built() || o.Path != path+"/{id}" {
 			continue
 		}
 		parameters := object{{"path.id", "$response.body#/id"}}
@@ -592,27 +614,31 @@ var familyWords = map[string]string{
 }
 
 var structWords = map[string]string{
-	"Address":        "Postanschrift",
-	"BatchCall":      "Ein Aufruf eines Batch",
-	"BatchCalls":     "Ein Batch",
-	"BatchHeaders":   "Die Header, die ein Teil eines Batch selbst haben kann",
-	"BatchResult":    "Die Antwort auf einen Teil eines Batch: was der Aufruf allein bekommen hätte",
-	"BatchResults":   "Die Antworten auf die Teile eines Batch",
-	"Company":        "Eine Firma oder andere Organisation",
-	"Contact":        "Ein Kontakt: eine Person",
-	"Count":          "Ergebnis einer Zählung",
-	"DeletionMarker": "Steht beim Abgleich für einen gelöschten Datensatz",
-	"Event":          "Ein Ereignis: was sich geändert hat, ohne Inhalte",
-	"EventPage":      "Eine Seite von Ereignissen",
-	"EventSubject":   "Worum es in einem Ereignis geht",
-	"Fields":         "Die Felder, die sich setzen lassen",
-	"LimitPolicy":    "Ein Limit und was davon übrig ist",
-	"Me":             "Wer mit diesen Zugangsdaten anfragt",
-	"MeGrant":        "Eine OAuth-Freigabe",
-	"MeKey":          "Ein API-Schlüssel ohne sein Geheimnis",
-	"MeOrg":          "Eine Organisation",
-	"RateLimit":      "Stand der Limits",
-	"Task":           "Eine Aufgabe: was zu tun ist, von wem und bis wann",
+	"Address":         "Postanschrift",
+	"BatchCall":       "Ein Aufruf eines Batch",
+	"BatchCalls":      "Ein Batch",
+	"BatchHeaders":    "Die Header, die ein Teil eines Batch selbst haben kann",
+	"BatchResult":     "Die Antwort auf einen Teil eines Batch: was der Aufruf allein bekommen hätte",
+	"BatchResults":    "Die Antworten auf die Teile eines Batch",
+	"Company":         "Eine Firma oder andere Organisation",
+	"Contact":         "Ein Kontakt: eine Person",
+	"Count":           "Ergebnis einer Zählung",
+	"DeletionMarker":  "Steht beim Abgleich für einen gelöschten Datensatz",
+	"Document":        "Ein Dokument: was über eine Datei bekannt ist",
+	"Event":           "Ein Ereignis: was sich geändert hat, ohne Inhalte",
+	"EventPage":       "Eine Seite von Ereignissen",
+	"EventSubject":    "Worum es in einem Ereignis geht",
+	"Fields":          "Die Felder, die sich setzen lassen",
+	"LimitPolicy":     "Ein Limit und was davon übrig ist",
+	"Me":              "Wer mit diesen Zugangsdaten anfragt",
+	"MeGrant":         "Eine OAuth-Freigabe",
+	"MeKey":           "Ein API-Schlüssel ohne sein Geheimnis",
+	"MeOrg":           "Eine Organisation",
+	"Operation":       "Ein lang laufender Vorgang",
+	"OperationResult": "Was ein Vorgang hervorgebracht hat",
+	"RateLimit":       "Stand der Limits",
+	"Upload":          "Ein Upload: wohin eine Datei gesendet wird",
+	"Task":            "Eine Aufgabe: was zu tun ist, von wem und bis wann",
 }
 
 // infoWords introduce the document. One of a version that is not released yet

@@ -428,6 +428,9 @@ func (p *promiser) schema(side, name string, v any) {
 				if ref, is := b["$ref"].(string); is {
 					title = ref[strings.LastIndexByte(ref, '/')+1:]
 				}
+				if title == "" {
+					title = fmt.Sprint(b["type"]) // null
+				}
 				p.add(place, "oneOf", title)
 				p.schema(side, name+"("+strings.ReplaceAll(title, " ", "_")+")", branch)
 			}

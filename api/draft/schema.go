@@ -259,6 +259,8 @@ func (d *drafter) value(parent reflect.Type, f reflect.StructField, mode schemaM
 	}
 	var err error
 	switch {
+	case t == jsonType && f.Tag.Get("problem") == "true":
+		out.set("anyOf", []object{d.share("schemas", "Problem", d.problemSchema()), {{"type", "null"}}})
 	case t == jsonType && mode == answering:
 		out = append(out, typed("object", true), field{"additionalProperties", true})
 	case t == jsonType: // any, and what is wrong with it is not this document's to say
@@ -614,7 +616,7 @@ func bodyExample(t reflect.Type, mode schemaMode) (any, error) {
 	var out, patch object
 	for _, f := range fieldsOf(t) {
 		name := jsonName(f)
-		if f.Tag.Get("read") == "true" || f.Tag.Get("prefix") != "" {
+		if f.Tag.Get("read") == "true" || f.Tag.Get("prefix") != "" && f.Tag.Get("required") == "" {
 			continue
 		}
 		out.set(name, full.(object).get(name))

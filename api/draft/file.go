@@ -1,0 +1,31 @@
+package draft
+
+import (
+	"slices"
+)
+
+// file describes the answers of an operation that answers with a file: whole,
+// or the part that the client asks for.
+func (d *drafter) file() (whole, part object) {
+	content := object{{"*/*", object{{"schema", object{{"type", "string"}, {"format", "binary"}}}}}}
+	names := append(slices.Clone(always), "ETag", "Accept-Ranges", "Content-Disposition", "Repr-Digest")
+	whole = object{{"description", "Die Datei"}, {"headers", d.headers(names...)}, {"content", content}}
+	part = object{{"description", "Der verlangte Teil der Datei"}, {"headers", d.headers(append(names, "Content-Range")...)}, {"content", content}}
+	return whole, part
+}
+
+// fileParameters are the headers with which a client asks for a part of a file.
+func (d *drafter) fileParameters() []object {
+	return []object{
+		d.share("parameters", "Range", object{
+			{"name", "Range"}, {"in", "header"}, {"required", false},
+			{"description", "Welcher Teil der Datei verlangt wird (RFC 9110, Abschnitt 14.2); mehrere Teile kommen als multipart/byteranges."},
+			{"schema", object{{"type", "string"}, {"maxLength", 1000}, {"pattern", `^[\x20-\x7e]*$`}}}, {"example", "bytes=0-1023"},
+		}),
+		d.share("parameters", "IfRange", object{
+			{"name", "If-Range"}, {"in", "header"}, {"required", false},
+			{"description", "ETag der Datei, von der der Client schon einen Teil hat; stimmt er nicht mehr, kommt die ganze."},
+			{"schema", object{{"type", "string"}, {"maxLength", 1000}, {"pattern", `^[\x20-\x7e]*$`}}}, {"example", `"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`},
+		}),
+	}
+}

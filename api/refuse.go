@@ -1,0 +1,24 @@
+package api
+
+import (
+	"log/slog"
+
+	"kartei/fault"
+)
+
+// Refuse returns the problem document of an error for a call that is none of
+// the table's, and sets the headers that belong to it.
+func (a *API) Refuse(err error, instance string, acceptLanguage []string, header map[string][]string) *Response {
+	c := a.begin(&Request{Header: map[string][]string{"Accept-Language": acceptLanguage}}, header)
+	f := fault.From(explain(err))
+	if f.Code == fault.Internal {
+		a.logger.Error("internal error", slog.String("request", c.id), slog.String("operation", instance), slog.Any("error", f.Cause))
+	}
+	set := func(name, value string) { c.header[name] = []string{value} }
+	set("Request-Id", c.id)
+	c.header["Cache-Control"], c.header["X-Content-Type-Options"] = noStore, nosniff
+	setFaultHeaders(c, f, set)
+	return &Response{Status: f.Code.Status(), Header: c.header, Body: f.AppendProblem(nil, fault.Problem{
+		TypeBase: a.docsBase, Instance: instance, RequestID: c.id, Language: c.language,
+	})}
+}

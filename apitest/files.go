@@ -1,0 +1,180 @@
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+
+	"kartei/api"
+	"kartei/app"
+	"kartei/blob"
+	"kartei/document"
+	"kartei/job"
+	"kartei/masterkey"
+	"kartei/rest"
+	"kartei/upload"
+)
+
+// MaxFile is how many bytes a file may have in an office, unless MaxSize says
+// otherwise.
+const MaxFile = 1 << 20
+
+// baseURL is the address of every office.
+const baseURL = "https://kartei.example"
+
+// depot is where the files of a data base lie, and who is told of its jobs:
+// offices that share a data base share its queue, and so the rest.
+type depot struct {
+	store  *blob.Local
+	worked *signal
+}
+
+var depots sync.Map // by db.DB
+
+// files makes where the office's files lie.
+func (o *Office) files() {
+	o.Helper()
+	if p, known := depots.Load(o.DB); known {
+		o.Store, o.worked = p.(*depot).store, p.(*depot).worked
+		return
+	}
+	key, _, err := masterkey.LoadOrCreate(o.TempDir() + "/master.key")
+	if err != nil {
+		o.Fatal(err)
+	}
+	store, err := blob.NewLocal(o.TempDir(), blob.LocalOptions{Keys: masterkey.Ring{Current: key}, BaseURL: baseURL})
+	if err != nil {
+		o.Fatal(err)
+	}
+	o.Store, o.worked = store, newSignal()
+	d := o.DB
+	depots.Store(d, &depot{o.Store, o.worked})
+	o.Cleanup(func() {
+		depots.Delete(d)
+		store.Close()
+	})
+}
+
+// fileOptions are those of the API.
+func (o *Office) fileOptions() app.Files {
+	return app.Files{Store: o.Store, MaxSize: MaxFile, Taken: func(string) bool { return true }}
+}
+
+// work runs the office's jobs until the test ends.
+func (o *Office) work() {
+	o.Helper()
+	maker := &document.Maker{Clock: o.Clock, Store: o.Store, Families: api.Families}
+	runner := job.NewRunner(o.DB, o.Clock, append(maker.Handlers(), o.receiver().Handlers()...), job.Options{
+		Logger:  slog.New(slog.NewTextHandler(o.Logged, nil)),
+		Observe: func(string, string, time.Duration) { o.worked.tell() },
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		runner.Run(ctx)
+	}()
+	o.Cleanup(func() {
+		stop()
+		<-ended
+	})
+}
+
+func (o *Office) receiver() *upload.Receiver {
+	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.Store}
+}
+
+// withUploads adds the target of uploads to the door.
+func (o *Office) withUploads(calls http.Handler) http.Handler {
+	verify := func(token string) (blob.Upload, error) { return o.Store.Verify(token, o.Clock.Now()) }
+	uploads := &rest.Uploads{Verify: verify, Receive: o.receiver().Receive, API: o.API}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, rest.UploadPrefix) {
+			uploads.ServeHTTP(w, r)
+			return
+		}
+		calls.ServeHTTP(w, r)
+	})
+}
+
+// Put sends a file to where an upload session says.
+func (c *Client) Put(session *Answer, file []byte) *Answer {
+	c.Helper()
+	s := session.JSON()
+	r := httptest.NewRequest(s["method"].(string), s["url"].(string), bytes.NewReader(file))
+	for name, value := range s["headers"].(map[string]any) {
+		r.Header.Set(name, value.(string))
+	}
+	w := httptest.NewRecorder()
+	c.Handler.ServeHTTP(w, r)
+	return &Answer{c.TB, w.Code, w.Result().Header, w.Body.Bytes()}
+}
+
+// Upload opens a session for a file and sends it. It returns the session's id.
+func (c *Client) Upload(name, contentType string, file []byte) string {
+	c.Helper()
+	session := c.Do("POST", "/uploads", map[string]any{"fileName": name, "contentType": contentType, "size": len(file)}).Want(201)
+	c.Put(session, file).Want(204)
+	return session.Text("id")
+}
+
+// Await returns the operation that a call began, once it has ended.
+func (c *Client) Await(accepted *Answer) *Answer {
+	c.Helper()
+	for {
+		ended := c.worked.wait()
+		a := c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200)
+		if s := a.Text("status"); s == "succeeded" || s == "failed" {
+			return a
+		}
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+			c.Fatalf("the operation does not end: %s", a.Body)
+		}
+	}
+}
+
+// Document uploads a file and makes a document of it, of which further members
+// may be given. It returns the document's id.
+func (c *Client) Document(name, contentType string, file []byte, members ...map[string]any) string {
+	c.Helper()
+	body := map[string]any{"uploadId": c.Upload(name, contentType, file)}
+	for _, more := range members {
+		for k, v := range more {
+			body[k] = v
+		}
+	}
+	ended := c.Await(c.Do("POST", "/documents", body).Want(202))
+	result, made := ended.JSON()["result"].(map[string]any)
+	if !made {
+		c.Fatalf("no document: %s", ended.Body)
+	}
+	return result["id"].(string)
+}
+
+// signal wakes all who wait for something to happen.
+type signal struct{ next chan chan struct{} }
+
+func newSignal() *signal {
+	s := &signal{make(chan chan struct{}, 1)}
+	s.next <- make(chan struct{})
+	return s
+}
+
+// wait returns what is closed when it happens next.
+func (s *signal) wait() <-chan struct{} {
+	c := <-s.next
+	s.next <- c
+	return c
+}
+
+func (s *signal) tell() {
+	close(<-s.next)
+	s.next <- make(chan struct{})
+}

@@ -1,0 +1,21 @@
+package document
+
+import (
+	"context"
+
+	"kartei/app"
+	"kartei/blob"
+)
+
+// Download returns the file of a document that the actor sees.
+func Download(ctx context.Context, c *app.Call, in app.ByID) (app.File, error) {
+	f, created, err := Documents.Members(ctx, c, in.ID)
+	if err != nil {
+		return app.File{}, err
+	}
+	store, name := c.Services.Files.Store, Kept(c.Actor.Org(), in.ID)
+	return app.File{
+		Name: f.Name, ContentType: f.ContentType, Size: f.Size, SHA256: f.SHA256, Created: created,
+		Open: func(ctx context.Context) (blob.Reader, error) { return store.Open(ctx, name) },
+	}, nil
+}

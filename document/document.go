@@ -1,0 +1,220 @@
+// Package document owns documents: what a document is, how it is made of an upload, and how its file is read.
+package document
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"kartei/app"
+	"kartei/blob"
+	"kartei/db"
+	"kartei/fault"
+	"kartei/id"
+	"kartei/job"
+	"kartei/operation"
+	"kartei/record"
+	"kartei/search"
+	"kartei/upload"
+)
+
+// Fields are the members of a document besides the envelope.
+type Fields struct {
+	Name        string  `json:"name" required:"true" min:"1" max:"200" doc:"Dateiname, ohne Pfad" example:"Klageschrift.pdf"`
+	ContentType string  `json:"contentType" read:"true" doc:"Medientyp der Datei" example:"application/pdf"`
+	Size        int64   `json:"size" read:"true" min:"1" doc:"Größe der Datei in Bytes" example:"48213"`
+	SHA256      string  `json:"sha256" read:"true" doc:"SHA-256 der Datei, hexadezimal" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+	ContactID   *string `json:"contactId" prefix:"con_" ref:"contacts" doc:"Kontakt, zu dem das Dokument gehört; er muss sichtbar sein. null auch, solange er für Sie nicht sichtbar ist"`
+	CompanyID   *string `json:"companyId" prefix:"cmp_" ref:"companies" doc:"Firma, zu der das Dokument gehört; sie muss sichtbar sein. null auch, solange sie für Sie nicht sichtbar ist"`
+	TaskID      *string `json:"taskId" prefix:"tsk_" ref:"tasks" doc:"Aufgabe, zu der das Dokument gehört; sie muss sichtbar sein. null auch, solange sie für Sie nicht sichtbar ist"`
+	UploadID    string  `json:"uploadId" read:"true" prefix:"upl_" doc:"Upload, aus dem das Dokument entstand" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	record.Sharing
+}
+
+// Document is a document as the API gives it.
+type Document struct {
+	record.Envelope
+	Fields
+}
+
+// New is the body of documents.create.
+type New struct {
+	UploadID  string  `json:"uploadId" required:"true" prefix:"upl_" doc:"Upload mit der fertig gesendeten Datei" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Name      *string `json:"name" min:"1" max:"200" doc:"Dateiname, ohne Pfad; ohne Angabe der des Uploads" example:"Klageschrift.pdf"`
+	ContactID *string `json:"contactId" prefix:"con_" ref:"contacts" doc:"Kontakt, zu dem das Dokument gehört; er muss sichtbar sein"`
+	CompanyID *string `json:"companyId" prefix:"cmp_" ref:"companies" doc:"Firma, zu der das Dokument gehört; sie muss sichtbar sein"`
+	TaskID    *string `json:"taskId" prefix:"tsk_" ref:"tasks" doc:"Aufgabe, zu der das Dokument gehört; sie muss sichtbar sein"`
+	record.Sharing
+}
+
+// CreateInput is the input of documents.create.
+type CreateInput struct {
+	Fields New `body:"create" named:"DocumentCreate"`
+}
+
+// Filters are what lists and counts can be narrowed by.
+type Filters struct {
+	ContactID string `query:"contactId" prefix:"con_" few:"true" doc:"Nur Dokumente zu diesem Kontakt; nicht zusammen mit q oder includeDeleted" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	TaskID    string `query:"taskId" prefix:"tsk_" few:"true" doc:"Nur Dokumente zu dieser Aufgabe; nicht zusammen mit q oder includeDeleted" example:"tsk_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	CompanyID string `query:"companyId" prefix:"cmp_" doc:"Nur Dokumente zu dieser Firma; nicht zusammen mit q oder includeDeleted" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+}
+
+// ListInput is the input of documents.list.
+type ListInput struct {
+	record.ListInput
+	Filters
+}
+
+// CountInput is the input of documents.count.
+type CountInput struct {
+	record.CountInput
+	Filters
+}
+
+// Documents is the family.
+var Documents = record.NewKind[Document, Fields](app.Family{
+	Object: "document",
+	Prefix: id.Document,
+	Plural: "documents",
+}, record.By[Filters]()).Found(contentWords).Silent()
+
+// List returns a page of the visible documents, or of those that match a search.
+func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Document], error) {
+	return Documents.List(ctx, c, in.ListInput, &in.Filters)
+}
+
+// Count counts the visible documents up to the cap.
+func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+	return Documents.Count(ctx, c, in.CountInput, &in.Filters)
+}
+
+// Look asks the store for the bytes of the upload, which may be on another
+// machine: before the transaction, so that nobody waits for it but the caller.
+// Zero bytes are none.
+func Look(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Info, err error) {
+	if !id.Valid(id.Upload, in.Fields.UploadID) {
+		return blob.Info{}, nil
+	}
+	staged, err = c.Services.Files.Store.Stat(ctx, upload.Staged(c.Actor.Org(), in.Fields.UploadID))
+	switch {
+	case errors.Is(err, blob.ErrNotExist):
+		return blob.Info{}, nil
+	case err != nil:
+		return blob.Info{}, upload.Away(err)
+	}
+	return staged, nil
+}
+
+// Create begins to make a document of an upload. What can be told at once is:
+// that the members are right, and that the file is there as it was announced.
+func Create(ctx context.Context, c *app.Call, in CreateInput, staged blob.Info) (operation.Accepted, error) {
+	f, err := accept(ctx, c, &in.Fields, staged)
+	if err != nil {
+		return operation.Accepted{}, err
+	}
+	o, err := operation.Begin(c, "documents.create", making{Document: id.New(id.Document), Fields: *f})
+	if err != nil {
+		return operation.Accepted{}, err
+	}
+	if err := upload.Consume(ctx, c, f.UploadID, o.ID); err != nil {
+		return operation.Accepted{}, err
+	}
+	return o, job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: MakeKind, Key: o.ID, Payload: begun{o.ID}})
+}
+
+// accept returns the members of the document that is to be.
+func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields, error) {
+	s, found, err := upload.Find(ctx, c, n.UploadID)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fields{
+		Name: s.FileName, ContentType: s.ContentType, Size: s.Size, SHA256: s.SHA256, UploadID: n.UploadID,
+		ContactID: n.ContactID, CompanyID: n.CompanyID, TaskID: n.TaskID, Sharing: n.Sharing,
+	}
+	if n.Name != nil {
+		f.Name = *n.Name
+	}
+	var wrong []fault.Field
+	switch {
+	case !found:
+		f.Name = "x" // there is none to complain about
+		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.FieldNotFound, Text: &noUpload})
+	case s.Operation != "":
+		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.Duplicate, Text: &consumed})
+	}
+	if err := Documents.Check(ctx, c, f); fault.Is(err, fault.ValidationFailed) {
+		wrong = append(wrong, fault.From(err).Fields...)
+	} else if err != nil {
+		return nil, err
+	}
+	if len(wrong) > 0 {
+		return nil, fault.Invalid(wrong...)
+	}
+	switch {
+	case staged.Size == s.Size:
+		return f, nil
+	case s.Refused != "" && staged.Size == 0:
+		return nil, fault.New(s.Refused)
+	case staged.Size < s.Size:
+		return nil, fault.New(fault.UploadIncomplete)
+	}
+	return nil, fault.New(fault.UploadChecksumMismatch)
+}
+
+var (
+	noUpload = fault.Text{
+		DE: "Einen solchen Upload haben Sie nicht begonnen, oder seine Zeit ist abgelaufen.",
+		EN: "You have begun no such upload, or its time is over.",
+	}
+	consumed = fault.Text{
+		DE: "Aus diesem Upload ist schon ein Dokument entstanden, oder es entsteht gerade.",
+		EN: "A document was made of this upload already, or is being made.",
+	}
+)
+
+// Delete erases the document and its file.
+func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
+	if err := erase(ctx, c.Tx, c.Actor.Org(), c.Now, in.ID); err != nil { // before the tick, see job.Enqueue
+		return app.Nothing{}, err
+	}
+	c.Tx.Queue(`delete from document_words where organization = $1 and id = $2`, c.Actor.Org(), in.ID)
+	return Documents.Delete(ctx, c, in)
+}
+
+// Shared returns the members that all families have in common.
+func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+
+// Normalize checks the name.
+func (f *Fields) Normalize() []fault.Field {
+	switch why := upload.NameFault(f.Name); {
+	case f.Name == "":
+		return []fault.Field{{Name: "name", Code: fault.Required}}
+	case why != nil:
+		return []fault.Field{{Name: "name", Code: fault.InvalidFormat, Text: why}}
+	}
+	return nil
+}
+
+// Words returns what a document is found by besides its content: its name
+// weighs most, in one piece and without what separates words in file names.
+func (f *Fields) Words() *search.Document {
+	d := new(search.Document)
+	d.Add(search.Name, f.Name)
+	d.Add(search.Name, strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(f.Name))
+	d.AddAll(search.Detail, f.ExternalID)
+	for _, tag := range f.Tags {
+		d.Add(search.Detail, tag)
+	}
+	return d
+}
+
+// contentWords reads the words of a document's content.
+func contentWords(ctx context.Context, tx db.Tx, organization int64, name string) (*search.Document, error) {
+	var words string
+	err := tx.QueryRow(ctx, `select words from document_words where organization = $1 and id = $2`, organization, name).Scan(&words)
+	if errors.Is(err, db.ErrNoRows) {
+		return new(search.Document), nil
+	}
+	return search.ParseDocument(words), err
+}

@@ -1,0 +1,247 @@
+package document
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/fault"
+	"kartei/job"
+	"kartei/operation"
+	"kartei/search"
+	"kartei/upload"
+)
+
+// The kinds of job.
+const (
+	// MakeKind makes a document of an upload.
+	MakeKind = "documents.create"
+	// EraseKind removes the bytes of a document that is no more, or never was.
+	EraseKind = "documents.erase"
+)
+
+// begun is what the job of an operation is told; the rest stands in the
+// operation, which ends with it.
+type begun struct {
+	Operation string `json:"operation"`
+}
+
+// making is the input of the operation.
+type making struct {
+	// Document is the id that the document will have, which names its bytes.
+	Document string `json:"document"`
+	Fields   Fields `json:"fields"`
+}
+
+// erasing is what the job is told that removes bytes.
+type erasing struct {
+	Document string `json:"document"`
+}
+
+// Kept is the name of a document's bytes in the blob store.
+func Kept(organization int64, document string) string {
+	return "files/" + strconv.FormatInt(organization, 10) + "/" + document
+}
+
+// erase has the bytes of a document removed once the transaction is committed.
+func erase(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, document string) error {
+	return job.Enqueue(ctx, tx, organization, now, job.Spec{Kind: EraseKind, Key: document, Payload: erasing{document}})
+}
+
+// Scanner looks for malware.
+type Scanner interface {
+	// Scan returns the name of what it found, empty for nothing.
+	Scan(ctx context.Context, file io.Reader) (found string, err error)
+}
+
+// Maker makes documents of uploads, and removes the bytes of those that are
+// no more.
+type Maker struct {
+	Clock clock.Clock
+	Store blob.Store
+	// Scanner is nil where none is configured.
+	Scanner  Scanner
+	Families []app.Family
+}
+
+// Make carries out one operation. Each step can be done again: after a crash
+// the next attempt begins anew and finds what the one before has left.
+//
+// The bytes come first to where they stay. Whatever is then found to be wrong
+// with them, the operation ends with it, and in the same transaction the job
+// is made that removes them. So there are no bytes without a row that names
+// them.
+func (m *Maker) Make(ctx context.Context, j *job.Job) error {
+	var b begun
+	if err := j.Decode(&b); err != nil {
+		return err
+	}
+	w := work{Maker: m, job: j}
+	if err := w.begin(ctx, b.Operation); err != nil || w.operation.Ended() {
+		return err
+	}
+	words, err := w.examine(ctx)
+	var refused *fault.Fault
+	switch {
+	case errors.As(err, &refused):
+		return w.fail(ctx, refused)
+	case err != nil:
+		return err
+	}
+	if err := w.succeed(ctx, words); errors.Is(err, db.ErrDuplicate) {
+		return w.fail(ctx, fault.Invalid(fault.Field{Name: "externalId", Code: fault.Duplicate}))
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// GaveUp ends an operation that failed again and again for reasons of the
+// instance.
+func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, _ error) error {
+	var b begun
+	if err := j.Decode(&b); err != nil {
+		return err
+	}
+	w := work{Maker: m, job: j}
+	if err := w.read(ctx, tx, b.Operation); err != nil || w.operation.Ended() {
+		return err
+	}
+	return w.failIn(ctx, tx, fault.New(fault.Internal))
+}
+
+// Erase removes the bytes of a document.
+func (m *Maker) Erase(ctx context.Context, j *job.Job) error {
+	var e erasing
+	if err := j.Decode(&e); err != nil {
+		return err
+	}
+	return m.Store.Delete(ctx, Kept(j.Organization, e.Document))
+}
+
+// work is one attempt at an operation.
+type work struct {
+	*Maker
+	job       *job.Job
+	operation operation.Work
+	making
+}
+
+func (w *work) read(ctx context.Context, tx db.Tx, name string) (err error) {
+	w.operation, err = operation.Read(ctx, tx, w.job.Organization, name, &w.making)
+	return err
+}
+
+// begin reads the operation and brings the bytes to where they stay.
+func (w *work) begin(ctx context.Context, name string) error {
+	err := w.job.Update(ctx, func(tx db.Tx) error {
+		if err := w.read(ctx, tx, name); err != nil || w.operation.Ended() {
+			return err
+		}
+		operation.Progress(tx, w.job.Organization, name, clock.Now(w.Clock), 10)
+		return nil
+	})
+	if errors.Is(err, db.ErrNoRows) {
+		return job.Permanent(err)
+	}
+	if err != nil || w.operation.Ended() {
+		return err
+	}
+	return w.Store.Keep(ctx, upload.Staged(w.job.Organization, w.Fields.UploadID), w.name())
+}
+
+func (w *work) name() string { return Kept(w.job.Organization, w.Document) }
+
+// progress tells those who wait how far the work is.
+func (w *work) progress(ctx context.Context, percent int64) error {
+	return w.job.Update(ctx, func(tx db.Tx) error {
+		operation.Progress(tx, w.job.Organization, w.operation.ID, clock.Now(w.Clock), percent)
+		return nil
+	})
+}
+
+// examine looks at the bytes and returns the words of their content. It fails
+// with a fault where no document is to be made of them.
+func (w *work) examine(ctx context.Context) (*search.Document, error) {
+	file, err := w.Store.Open(ctx, w.name())
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if err := w.progress(ctx, 30); err != nil {
+		return nil, err
+	}
+	if err := w.measure(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.scan(ctx, file); err != nil {
+		return nil, err
+	}
+	if err := w.progress(ctx, 60); err != nil {
+		return nil, err
+	}
+	return new(search.Document), nil
+}
+
+// succeed makes the document and ends the operation.
+func (w *work) succeed(ctx context.Context, words *search.Document) error {
+	return w.job.Finish(ctx, func(tx db.Tx) error {
+		c, err := w.call(ctx, tx)
+		if err != nil {
+			return err
+		}
+		f := w.Fields // the function may run again
+		if _, err := Documents.Insert(ctx, c, w.Document, &f, words); err != nil {
+			return err
+		}
+		tx.Queue(`insert into document_words (organization, id, words) values ($1, $2, $3)`, w.job.Organization, w.Document, words.String())
+		return operation.Succeed(ctx, c, w.operation.ID, operation.Result{Object: Documents.Object, ID: w.Document})
+	})
+}
+
+// fail ends the operation without a document.
+func (w *work) fail(ctx context.Context, why *fault.Fault) error {
+	return w.job.Finish(ctx, func(tx db.Tx) error { return w.failIn(ctx, tx, why) })
+}
+
+func (w *work) failIn(ctx context.Context, tx db.Tx, why *fault.Fault) error {
+	c, err := w.call(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if err := erase(ctx, tx, w.job.Organization, c.Now, w.Document); err != nil {
+		return err
+	}
+	return operation.Fail(ctx, c, w.operation.ID, why)
+}
+
+// call is what the records are told of who the document is made for.
+func (w *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
+	actor, err := access.ActorFor(ctx, tx, w.job.Organization, w.operation.Principal)
+	if err != nil {
+		return nil, err
+	}
+	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(w.Clock), Services: &app.Services{Families: w.Families}}, nil
+}
+
+// patience is after how long a scanner that is away is asked again.
+const patience = 30 * time.Second
+
+// Handlers returns what carries out the jobs of documents.
+func (m *Maker) Handlers() []job.Handler {
+	return []job.Handler{
+		{Kind: MakeKind, Attempts: attempts, Run: m.Make, GaveUp: m.GaveUp},
+		{Kind: EraseKind, Run: m.Erase},
+	}
+}
+
+// attempts is how often an operation is tried before it ends with an error of
+// the instance: over more than an hour.
+const attempts = 12

@@ -1,0 +1,188 @@
+// Package operation owns calls that go on after their answer: what an operation is, who reads it, and how it ends.
+package operation
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"kartei/app"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/event"
+	"kartei/fault"
+	"kartei/id"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Status says how far an operation is.
+type Status string
+
+// The statuses, in the order in which an operation goes through them; it ends
+// in one of the last two.
+const (
+	Queued    Status = "queued"
+	Running   Status = "running"
+	Succeeded Status = "succeeded"
+	Failed    Status = "failed"
+)
+
+// Operation is an operation as the API gives it.
+type Operation struct {
+	Object     string         `json:"object" enum:"operation" doc:"Immer operation" example:"operation"`
+	ID         string         `json:"id" doc:"Kennung des Vorgangs" example:"opr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Type       string         `json:"type" doc:"Der Aufruf, der ihn begonnen hat" example:"documents.create"`
+	Status     Status         `json:"status" enum:"queued,running,succeeded,failed" doc:"queued und running gehen weiter, succeeded und failed sind das Ende" example:"succeeded"`
+	Progress   int64          `json:"progress" min:"0" max:"100" doc:"Fortschritt in Prozent; 100 am Ende" example:"100"`
+	Result     *Result        `json:"result" doc:"Was entstanden ist; null, solange der Vorgang läuft oder wenn er gescheitert ist"`
+	Error      jsontext.Value `json:"error" problem:"true" doc:"Woran er gescheitert ist, als Problem-Dokument; sonst null"`
+	CreatedAt  clock.Micros   `json:"createdAt" doc:"Wann er begonnen wurde" example:"2026-11-01T09:30:00.000000Z"`
+	StartedAt  *clock.Micros  `json:"startedAt" doc:"Wann die Arbeit daran anfing; null, solange er wartet" example:"2026-11-01T09:30:00.200000Z"`
+	FinishedAt *clock.Micros  `json:"finishedAt" doc:"Wann er endete; null, solange er läuft" example:"2026-11-01T09:30:01.500000Z"`
+}
+
+// Result names what an operation has made.
+type Result struct {
+	Object string `json:"object" doc:"Art des Datensatzes" example:"document"`
+	ID     string `json:"id" doc:"Kennung des Datensatzes" example:"doc_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+}
+
+// poll is after how long it is worth asking again for an operation that goes
+// on.
+const poll = time.Second
+
+// RetryAfter returns when to ask again; zero where the operation has ended.
+func (o Operation) RetryAfter() time.Duration {
+	if o.Status == Succeeded || o.Status == Failed {
+		return 0
+	}
+	return poll
+}
+
+// Accepted is the answer to a call that began an operation: 202.
+type Accepted struct{ Operation }
+
+// Location returns the operation's path below /v1.
+func (a Accepted) Location() string { return "/operations/" + a.ID }
+
+// Type returns what the answer shows.
+func (Accepted) Type() reflect.Type { return reflect.TypeFor[Operation]() }
+
+// Accepted says that the call goes on after this answer.
+func (Accepted) Accepted() {}
+
+// Begin makes an operation of the caller's in the transaction of the call that
+// is going on. input, encoded as JSON, is what Read gives back.
+func Begin(c *app.Call, kind string, input any) (Accepted, error) {
+	encoded, err := json.Marshal(input)
+	if err != nil {
+		return Accepted{}, err
+	}
+	o := Operation{Object: "operation", ID: id.New(id.Operation), Type: kind, Status: Queued, CreatedAt: c.Now, Error: null}
+	c.Tx.Queue(`insert into operations (organization, id, principal, type, status, progress, input, result_object, result_id, error, request, created_at, started_at, finished_at)
+		values ($1, $2, $3, $4, $5, 0, $6, '', '', '', $7, $8, 0, 0)`,
+		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), o.Type, string(o.Status), string(encoded), c.RequestID, c.Now)
+	return Accepted{o}, nil
+}
+
+var null = jsontext.Value("null")
+
+// Get returns an operation to the principal that began it.
+func Get(ctx context.Context, c *app.Call, in app.ByID) (Operation, error) {
+	if !id.Valid(id.Operation, in.ID) {
+		return Operation{}, fault.New(fault.NotFound)
+	}
+	o := Operation{Object: "operation", ID: in.ID, Error: null}
+	var object, name, failure, request string
+	var started, finished clock.Micros
+	err := c.Tx.QueryRow(ctx, `select type, status, progress, result_object, result_id, error, request, created_at, started_at, finished_at
+		from operations where organization = $1 and id = $2 and principal = $3`, c.Actor.Org(), in.ID, c.Actor.PrincipalID()).
+		Scan(&o.Type, &o.Status, &o.Progress, &object, &name, &failure, &request, &o.CreatedAt, &started, &finished)
+	if errors.Is(err, db.ErrNoRows) {
+		return Operation{}, fault.New(fault.NotFound)
+	}
+	if err != nil {
+		return Operation{}, err
+	}
+	if object != "" {
+		o.Result = &Result{object, name}
+	}
+	if started > 0 {
+		o.StartedAt = &started
+	}
+	if finished > 0 {
+		o.FinishedAt = &finished
+	}
+	if failure != "" {
+		f, err := parse(failure)
+		if err != nil {
+			return Operation{}, err
+		}
+		o.Error = f.AppendProblem(nil, fault.Problem{
+			TypeBase: c.Services.DocsBase, Instance: "/v1/operations/" + o.ID, RequestID: request, Language: c.Language,
+		})
+	}
+	return o, nil
+}
+
+// Work is an operation as who carries it out sees it.
+type Work struct {
+	ID string
+	// Principal is who began it.
+	Principal string
+	Status    Status
+	input     string
+}
+
+// Read reads an operation that is to be carried out, and its input.
+func Read(ctx context.Context, tx db.Tx, organization int64, name string, input any) (w Work, err error) {
+	w.ID = name
+	err = tx.QueryRow(ctx, `select principal, status, input from operations where organization = $1 and id = $2`, organization, name).
+		Scan(&w.Principal, &w.Status, &w.input)
+	if err != nil || w.Ended() {
+		return w, err
+	}
+	return w, json.Unmarshal([]byte(w.input), input)
+}
+
+// Ended reports whether there is nothing left to do.
+func (w *Work) Ended() bool { return w.Status == Succeeded || w.Status == Failed }
+
+// Progress says that an operation has come so far, in percent below 100. It
+// never goes back: an attempt that begins anew is not a step back for those
+// who wait.
+func Progress(tx db.Tx, organization int64, name string, now clock.Micros, percent int64) {
+	tx.Queue(`update operations set status = 'running', progress = case when progress > $3 then progress else $3 end,
+		started_at = case when started_at > 0 then started_at else $4 end
+		where organization = $1 and id = $2 and finished_at = 0`, organization, name, percent, now)
+}
+
+// Succeed ends an operation with what it has made, and with its event.
+func Succeed(ctx context.Context, c *app.Call, name string, made Result) error {
+	return end(ctx, c, name, Succeeded, made, "")
+}
+
+// Fail ends an operation with what went wrong, and with its event.
+func Fail(ctx context.Context, c *app.Call, name string, why *fault.Fault) error {
+	failure, err := encode(why)
+	if err != nil {
+		return err
+	}
+	return end(ctx, c, name, Failed, Result{}, failure)
+}
+
+// end needs a tick of its own, since no two events share one.
+func end(ctx context.Context, c *app.Call, name string, status Status, made Result, failure string) error {
+	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
+	if err != nil {
+		return err
+	}
+	c.Tx.Queue(`update operations set status = $3, progress = 100, input = '', result_object = $4, result_id = $5, error = $6, finished_at = $7,
+		started_at = case when started_at > 0 then started_at else $7 end
+		where organization = $1 and id = $2 and finished_at = 0`, c.Actor.Org(), name, string(status), made.Object, made.ID, failure, c.Now)
+	event.Append(c, event.Event{Type: "operation.completed", CreatedAt: tick, Data: event.Subject{Object: "operation", ID: name}})
+	return nil
+}

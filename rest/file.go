@@ -1,0 +1,66 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"kartei/api"
+)
+
+// Time to send or to take a file: as long as it takes at the slowest rate that
+// is waited for, and some more. So a slow line gets through, and who only
+// holds the connection does not.
+const (
+	slowest  = 16 << 10 // bytes a second
+	patience = 30 * time.Second
+)
+
+func timeFor(size int64) time.Time {
+	return time.Now().Add(patience + time.Duration(size/slowest)*time.Second)
+}
+
+// sendFile streams a file, or the parts of it that the client asks for (RFC
+// 9110, section 14).
+func sendFile(w http.ResponseWriter, r *http.Request, f *api.File) {
+	answer := &fileAnswer{ResponseWriter: w, status: http.StatusOK}
+	defer func() { f.Sent(answer.status) }()
+	http.NewResponseController(w).SetWriteDeadline(timeFor(f.Size())) // a writer that has none needs none
+	// The other preconditions are the API's business, which has looked at them.
+	asked := &http.Request{Method: r.Method, Header: http.Header{}}
+	for _, name := range []string{"Range", "If-Range"} {
+		if values := r.Header[name]; values != nil {
+			asked.Header[name] = values
+		}
+	}
+	http.ServeContent(answer, asked, "", f.Created, f)
+	if answer.status == http.StatusRequestedRangeNotSatisfiable {
+		refused := f.Refuse()
+		w.Header().Set("Content-Length", strconv.Itoa(len(refused.Body)))
+		w.WriteHeader(refused.Status)
+		if r.Method != http.MethodHead {
+			w.Write(refused.Body)
+		}
+	}
+}
+
+// fileAnswer notes the status, and keeps back net/http's own words for a range
+// that is not there.
+type fileAnswer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *fileAnswer) WriteHeader(status int) {
+	a.status = status
+	if status != http.StatusRequestedRangeNotSatisfiable {
+		a.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (a *fileAnswer) Write(p []byte) (int, error) {
+	if a.status == http.StatusRequestedRangeNotSatisfiable {
+		return len(p), nil
+	}
+	return a.ResponseWriter.Write(p)
+}

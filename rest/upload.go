@@ -1,0 +1,95 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"kartei/api"
+	"kartei/blob"
+	"kartei/fault"
+)
+
+// UploadPrefix is where the files of upload sessions are sent to on local
+// storage.
+const UploadPrefix = "/uploads/"
+
+// Uploads takes files.
+type Uploads struct {
+	// Verify returns what a token grants.
+	Verify func(token string) (blob.Upload, error)
+	// Receive streams a file into the store.
+	Receive func(ctx context.Context, granted blob.Upload, body io.Reader) error
+	// API writes the problem documents.
+	API *api.API
+}
+
+// ServeHTTP takes the PUT of one file. Who has the address may send: there is
+// no other credential.
+func (u *Uploads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := u.take(w, r); err != nil {
+		if r.ProtoMajor == 1 {
+			w.Header().Set("Connection", "close") // the rest of the file is not read
+		}
+		refused := u.API.Refuse(err, strings.TrimSuffix(UploadPrefix, "/"), r.Header["Accept-Language"], w.Header()) // the address itself is a secret
+		w.Header().Set("Content-Length", strconv.Itoa(len(refused.Body)))
+		w.WriteHeader(refused.Status)
+		w.Write(refused.Body)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (u *Uploads) take(w http.ResponseWriter, r *http.Request) error {
+	granted, err := u.Verify(r.URL.Path[len(UploadPrefix):])
+	switch {
+	case errors.Is(err, blob.ErrExpired):
+		return &fault.Fault{Code: fault.NotFound, Detail: &late}
+	case err != nil:
+		return &fault.Fault{Code: fault.NotFound, Detail: &noTarget}
+	case r.Method != http.MethodPut:
+		return &fault.Fault{Code: fault.MethodNotAllowed, Header: map[string]string{"Allow": http.MethodPut}}
+	}
+	if r.ContentLength > granted.Size {
+		return fault.New(fault.UploadChecksumMismatch)
+	}
+	if sent := mediaType(r.Header.Get("Content-Type")); sent != granted.ContentType {
+		return &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &fault.Text{
+			DE: "Der Upload wurde für den Medientyp " + granted.ContentType + " begonnen. Senden Sie genau die Header, die er nennt.",
+			EN: "The upload was begun for the media type " + granted.ContentType + ". Send exactly the headers that it names.",
+		}}
+	}
+	http.NewResponseController(w).SetReadDeadline(timeFor(granted.Size))
+	err = u.Receive(r.Context(), granted, r.Body)
+	var source *blob.SourceError
+	switch {
+	case errors.As(err, &source): // the client went away or is too slow
+		return &fault.Fault{Code: fault.UploadIncomplete, Cause: err}
+	case errors.Is(err, blob.ErrFull):
+		return &fault.Fault{Code: fault.InstancePending, Detail: &noRoom, RetryAfter: patience, Cause: err}
+	}
+	return err
+}
+
+func mediaType(header string) string {
+	kind, _, _ := strings.Cut(header, ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+var (
+	late = fault.Text{
+		DE: "Die Zeit für diesen Upload ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
+		EN: "The time for this upload is over. Begin a new one with POST /v1/uploads.",
+	}
+	noTarget = fault.Text{
+		DE: "Diese Adresse gehört zu keinem Upload. Verwenden Sie url aus der Antwort auf POST /v1/uploads unverändert.",
+		EN: "This address belongs to no upload. Use url of the answer to POST /v1/uploads as it is.",
+	}
+	noRoom = fault.Text{
+		DE: "Für die Datei ist zurzeit kein Platz. Gespeichert wurde nichts; senden Sie sie später noch einmal.",
+		EN: "There is no room for the file at the moment. Nothing was stored; send it again later.",
+	}
+)

@@ -1,0 +1,146 @@
+package upload
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/fault"
+	"kartei/job"
+)
+
+// Receiver takes the files of sessions on local storage, and forgets sessions
+// when their time is over.
+type Receiver struct {
+	DB    db.DB
+	Clock clock.Clock
+	Store blob.Store
+}
+
+// Receive streams a file into the store for a session that the address grants.
+// It may be sent again until a document is made of it: the last one counts. A
+// file that is cut short, or not what the session says, leaves what was there
+// before, and the session remembers why it was refused.
+func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Reader) error {
+	organization, name, _ := strings.Cut(strings.TrimPrefix(granted.Name, staging), "/")
+	number, err := strconv.ParseInt(organization, 10, 64)
+	if err != nil {
+		return fault.Wrap(err) // the address is signed: we made it
+	}
+	if s, err := r.state(ctx, number, name); err != nil || s != Pending {
+		return errors.Join(err, s.fault())
+	}
+	_, err = r.Store.Put(ctx, granted.Name, body, blob.Expected{Size: granted.Size, SHA256: granted.SHA256})
+	refused := refusal(err)
+	if refused == nil && err != nil {
+		return err
+	}
+	if err := r.note(ctx, number, name, refused); err != nil {
+		return err
+	}
+	if refused != nil {
+		return refused
+	}
+	// Where the session has ended meanwhile, nobody else removes what came too
+	// late. Where it was consumed, the operation or Expire does.
+	if s, err := r.state(ctx, number, name); err != nil || s == Expired {
+		return errors.Join(err, s.fault(), r.Store.Delete(ctx, granted.Name))
+	}
+	return nil
+}
+
+// state returns Pending while a session takes its file, else Consumed or Expired.
+func (r *Receiver) state(ctx context.Context, organization int64, name string) (Status, error) {
+	var operation string
+	err := r.DB.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select operation from uploads where organization = $1 and id = $2 and expires_at > $3`,
+			organization, name, clock.Now(r.Clock)).Scan(&operation)
+	})
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+		return Expired, nil
+	case operation != "":
+		return Consumed, err
+	}
+	return Pending, err
+}
+
+// fault is what who sends a file is told where the session takes none.
+func (s Status) fault() error {
+	switch s {
+	case Expired:
+		return &fault.Fault{Code: fault.NotFound, Detail: &over}
+	case Consumed:
+		return &fault.Fault{Code: fault.NotFound, Detail: &used}
+	}
+	return nil
+}
+
+// refusal returns what a client is told of bytes that are not those of the
+// session, or nil.
+func refusal(err error) *fault.Fault {
+	switch {
+	case errors.Is(err, blob.ErrTooShort):
+		return &fault.Fault{Code: fault.UploadIncomplete, Cause: err}
+	case errors.Is(err, blob.ErrTooLong), errors.Is(err, blob.ErrChecksum):
+		return &fault.Fault{Code: fault.UploadChecksumMismatch, Cause: err}
+	}
+	return nil
+}
+
+// note remembers why a file was refused, or that one was taken.
+func (r *Receiver) note(ctx context.Context, organization int64, name string, refused *fault.Fault) error {
+	code := ""
+	if refused != nil {
+		code = string(refused.Code)
+	}
+	return r.DB.WriteIn(ctx, organization, func(tx db.Tx) error {
+		tx.Queue(`update uploads set refused = $3 where organization = $1 and id = $2 and refused <> $3`, organization, name, code)
+		return nil
+	})
+}
+
+// ExpireKind is the kind of job that ends a session.
+const ExpireKind = "uploads.expire"
+
+type expiry struct {
+	Upload string `json:"upload"`
+}
+
+// Expire removes a session whose time is over, and bytes of which no document
+// was made.
+func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
+	var e expiry
+	if err := j.Decode(&e); err != nil {
+		return err
+	}
+	err := j.Update(ctx, func(tx db.Tx) error {
+		tx.Queue(`delete from uploads where organization = $1 and id = $2`, j.Organization, e.Upload)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.Store.Delete(ctx, Staged(j.Organization, e.Upload))
+}
+
+var (
+	over = fault.Text{
+		DE: "Diesen Upload gibt es nicht, oder seine Zeit ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
+		EN: "There is no such upload, or its time is over. Begin a new one with POST /v1/uploads.",
+	}
+	used = fault.Text{
+		DE: "Aus diesem Upload wurde schon ein Dokument; seine Datei ändert sich nicht mehr. Beginnen Sie einen neuen mit POST /v1/uploads.",
+		EN: "A document was made of this upload already; its file does not change any more. Begin a new one with POST /v1/uploads.",
+	}
+)
+
+// Handlers returns what carries out the jobs of sessions.
+func (r *Receiver) Handlers() []job.Handler {
+	return []job.Handler{{Kind: ExpireKind, Run: r.Expire}}
+}

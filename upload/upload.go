@@ -1,0 +1,187 @@
+// Package upload owns upload sessions: the promise to take one file, where it is sent, and until when.
+package upload
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/app"
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/fault"
+	"kartei/id"
+	"kartei/job"
+	"kartei/record"
+)
+
+// Lifetime is how long a session takes its file (open points, 'Documents and
+// uploads').
+const Lifetime = 24 * clock.Hour
+
+// Status says what came of a session.
+type Status string
+
+// Pending is the status in the answer that opens a session. Later ones are
+// named for the day when sessions can be read.
+const (
+	Pending  Status = "pending"
+	Received Status = "received"
+	Consumed Status = "consumed"
+	Expired  Status = "expired"
+)
+
+// New is the body of uploads.create.
+type New struct {
+	FileName    string  `json:"fileName" required:"true" min:"1" max:"200" doc:"Name der Datei, ohne Pfad" example:"Klageschrift.pdf"`
+	ContentType string  `json:"contentType" required:"true" min:"3" max:"127" doc:"Medientyp der Datei; ihr Inhalt muss dazu passen" example:"application/pdf"`
+	Size        int64   `json:"size" required:"true" min:"1" doc:"Größe in Bytes; die Instanz nennt ihre Grenze, wenn sie überschritten ist" example:"48213"`
+	SHA256      *string `json:"sha256" min:"64" max:"64" pattern:"^[0-9A-Fa-f]*$" doc:"SHA-256 der Datei, hexadezimal; empfohlen, dann fällt jeder Übertragungsfehler auf" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+}
+
+// CreateInput is the input of uploads.create.
+type CreateInput struct {
+	Fields New `body:"create"`
+}
+
+// Upload is a session as the API gives it.
+type Upload struct {
+	Object    string            `json:"object" enum:"upload" doc:"Immer upload" example:"upload"`
+	ID        string            `json:"id" doc:"Kennung des Uploads" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Status    Status            `json:"status" enum:"pending,received,consumed,expired" doc:"pending: die Datei wird erwartet; received: sie ist da; consumed: aus ihr wurde ein Dokument; expired: zu spät" example:"pending"`
+	Method    string            `json:"method" enum:"PUT" doc:"Methode, mit der die Datei gesendet wird" example:"PUT"`
+	URL       string            `json:"url" doc:"Adresse, an die die Datei gesendet wird; wer sie kennt, darf senden: behandeln Sie sie wie ein Geheimnis" example:"https://kartei.example/uploads/AX3k9bQ"`
+	Headers   map[string]string `json:"headers" doc:"Header, die beim Senden gesetzt sein müssen, genau so" example:"{\"Content-Type\":\"application/pdf\",\"Content-Length\":\"48213\"}"`
+	ExpiresAt clock.Micros      `json:"expiresAt" doc:"Bis wann die Datei gesendet und das Dokument angelegt sein muss" example:"2026-11-02T09:30:00.000000Z"`
+	CreatedAt clock.Micros      `json:"createdAt" doc:"Zeitpunkt der Anlage" example:"2026-11-01T09:30:00.000000Z"`
+}
+
+// Created is the answer of uploads.create.
+type Created struct{ Upload }
+
+// Location returns where the session stands. It cannot be read, but names it.
+func (c Created) Location() string { return "/uploads/" + c.ID }
+
+// Type returns what the answer shows.
+func (Created) Type() reflect.Type { return reflect.TypeFor[Upload]() }
+
+// EntityTag returns that of the only revision.
+func (Created) EntityTag() string { return app.Tag(1) }
+
+// Secret says that the answer holds one: the address is signed.
+func (Created) Secret() {}
+
+// Create opens a session.
+func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
+	f := in.Fields
+	f.FileName = record.Clean(f.FileName)
+	kind, wrong := check(&f, &c.Services.Files)
+	if len(wrong) > 0 {
+		return Created{}, fault.Invalid(wrong...)
+	}
+	u := Upload{
+		Object: "upload", ID: id.New(id.Upload), Status: Pending, CreatedAt: c.Now, ExpiresAt: c.Now + Lifetime,
+	}
+	sum := ""
+	if f.SHA256 != nil {
+		sum = strings.ToLower(*f.SHA256)
+	}
+	t, err := c.Services.Files.Store.Target(ctx, blob.Upload{
+		Name: Staged(c.Actor.Org(), u.ID), Size: f.Size, ContentType: kind, SHA256: sum, Expires: u.ExpiresAt.Time(),
+	})
+	if err != nil {
+		return Created{}, Away(err)
+	}
+	u.Method, u.URL, u.Headers = t.Method, t.URL, t.Headers
+	c.Tx.Queue(`insert into uploads (organization, id, principal, file_name, content_type, size, sha256, created_at, expires_at, refused, operation)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', '')`,
+		c.Actor.Org(), u.ID, c.Actor.PrincipalID(), f.FileName, kind, f.Size, sum, u.CreatedAt, u.ExpiresAt)
+	err = job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: ExpireKind, Key: u.ID, Payload: expiry{u.ID}, Due: u.ExpiresAt})
+	return Created{u}, err
+}
+
+// check returns the media type without parameters, and what is wrong with the
+// members.
+func check(f *New, files *app.Files) (kind string, wrong []fault.Field) {
+	if why := NameFault(f.FileName); why != nil {
+		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.InvalidFormat, Text: why})
+	}
+	kind, _, err := mime.ParseMediaType(f.ContentType)
+	switch {
+	case err != nil || !strings.Contains(kind, "/"):
+		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.InvalidFormat})
+	case !files.Taken(kind):
+		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.NotInEnum, Text: &notTaken})
+	}
+	if f.Size > files.MaxSize {
+		wrong = append(wrong, fault.Field{Name: "size", Code: fault.OutOfRange, Limit: files.MaxSize, Text: tooLarge(files.MaxSize)})
+	}
+	return kind, wrong
+}
+
+var notTaken = fault.Text{
+	DE: "Dateien dieses Typs nimmt diese Instanz nicht an.",
+	EN: "This instance does not take files of this type.",
+}
+
+func tooLarge(max int64) *fault.Text {
+	n := strconv.FormatInt(max, 10)
+	return &fault.Text{
+		DE: "Eine Datei darf höchstens " + n + " Bytes groß sein.",
+		EN: "A file may have at most " + n + " bytes.",
+	}
+}
+
+// staging begins the names of bytes that are no document's yet.
+const staging = "uploads/"
+
+// Staged is the name of a session's bytes in the blob store.
+func Staged(organization int64, upload string) string {
+	return staging + strconv.FormatInt(organization, 10) + "/" + upload
+}
+
+// Session is a session as who goes on with it sees it.
+type Session struct {
+	FileName, ContentType string
+	Size                  int64
+	SHA256                string
+	ExpiresAt             clock.Micros
+	// Refused is why the last file was not taken.
+	Refused fault.Code
+	// Operation is the one that makes a document of it.
+	Operation string
+}
+
+// Find reads a session of the caller's. There is none for whom did not open it.
+func Find(ctx context.Context, c *app.Call, name string) (s Session, found bool, err error) {
+	if !id.Valid(id.Upload, name) {
+		return s, false, nil
+	}
+	err = c.Tx.QueryRow(ctx, `select file_name, content_type, size, sha256, expires_at, refused, operation from uploads
+		where organization = $1 and id = $2 and principal = $3 and expires_at > $4`, c.Actor.Org(), name, c.Actor.PrincipalID(), c.Now).
+		Scan(&s.FileName, &s.ContentType, &s.Size, &s.SHA256, &s.ExpiresAt, &s.Refused, &s.Operation)
+	if errors.Is(err, db.ErrNoRows) {
+		return s, false, nil
+	}
+	return s, err == nil, err
+}
+
+// Consume has an operation make a document of a session's file. Of two that
+// try at the same time one gets db.ErrConflict, upon which it is run again.
+func Consume(ctx context.Context, c *app.Call, name, operation string) error {
+	rows, err := c.Tx.Exec(ctx, `update uploads set operation = $3 where organization = $1 and id = $2 and operation = ''`, c.Actor.Org(), name, operation)
+	if err == nil && rows == 0 {
+		return db.ErrConflict
+	}
+	return err
+}
+
+// Away turns an error of the blob store into what the client is told.
+func Away(err error) error {
+	return &fault.Fault{Code: fault.Upstream, RetryAfter: 5 * time.Second, Cause: err}
+}
