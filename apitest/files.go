@@ -14,6 +14,7 @@ import (
 	"kartei/app"
 	"kartei/blob"
 	"kartei/document"
+	"kartei/extract"
 	"kartei/job"
 	"kartei/masterkey"
 	"kartei/rest"
@@ -62,15 +63,20 @@ func (o *Office) files() {
 
 // fileOptions are those of the API.
 func (o *Office) fileOptions() app.Files {
-	return app.Files{Store: o.Store, MaxSize: MaxFile, Taken: func(string) bool { return true }}
+	return app.Files{Store: o.Store, MaxSize: MaxFile, Declared: extract.Allow().Declared}
 }
 
 // work runs the office's jobs until the test ends.
 func (o *Office) work() {
 	o.Helper()
-	maker := &document.Maker{Clock: o.Clock, Store: o.Store, Families: api.Families}
+	extractor, err := extract.New(extract.Options{})
+	if err != nil {
+		o.Fatal(err)
+	}
+	logger := slog.New(slog.NewTextHandler(o.Logged, nil))
+	maker := &document.Maker{Clock: o.Clock, Store: o.Store, Types: extract.Allow(), Extractor: extractor, Families: api.Families, Logger: logger}
 	runner := job.NewRunner(o.DB, o.Clock, append(maker.Handlers(), o.receiver().Handlers()...), job.Options{
-		Logger:  slog.New(slog.NewTextHandler(o.Logged, nil)),
+		Logger:  logger,
 		Observe: func(string, string, time.Duration) { o.worked.tell() },
 	})
 	ctx, stop := context.WithCancel(context.Background())

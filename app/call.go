@@ -55,8 +55,9 @@ type Files struct {
 	Store blob.Store
 	// MaxSize is how many bytes a file may have.
 	MaxSize int64
-	// Taken reports whether files of a media type are taken.
-	Taken func(contentType string) bool
+	// Declared returns the media type under which a file that is declared as such
+	// is kept, and whether files of it are taken.
+	Declared func(contentType string) (kept string, taken bool)
 }
 
 // Precondition is a parsed If-Match header. The zero value is 'not sent'.

@@ -84,14 +84,14 @@ func TestLife(t *testing.T) {
 			t.Errorf("Content-Disposition %q", got)
 		}
 
-		for _, q := range []string{"müller", "klage", "frist", "d-1"} {
+		for _, q := range []string{"müller", "klage", "mietminderung", "frist", "d-1"} {
 			if data := c.Do("GET", "/documents?q="+q, nil).Want(200).Data(); len(data) != 1 {
 				t.Errorf("%s finds %d documents", q, len(data))
 			}
 		}
 		renamed := c.Do("PATCH", at, `{"name":"Antrag.txt"}`, "If-Match", `"r1"`).Want(200)
 		want(t, renamed, map[string]any{"name": "Antrag.txt", "revision": 2.0, "size": float64(len(file))})
-		for q, n := range map[string]int{"müller": 0, "antrag": 1} {
+		for q, n := range map[string]int{"müller": 0, "antrag": 1, "mietminderung": 1} {
 			if data := c.Do("GET", "/documents?q="+q, nil).Want(200).Data(); len(data) != n {
 				t.Errorf("after it was renamed %s finds %d documents", q, len(data))
 			}

@@ -3,11 +3,34 @@ package document
 import (
 	"context"
 	"errors"
+	"io"
 
 	"kartei/blob"
+	"kartei/extract"
 	"kartei/fault"
 	"kartei/job"
+	"kartei/search"
 )
+
+// identify refuses files of a type that is not taken, and those that are not
+// what they say they are.
+func (w *work) identify(file blob.Reader) error {
+	v, err := w.Types.Sniff(file, file.Size(), w.Fields.ContentType)
+	if err != nil {
+		return err
+	}
+	switch v.Refusal {
+	case extract.NotAllowed:
+		return &fault.Fault{Code: fault.UploadRejected, Detail: &notAllowed}
+	case extract.NotAsSaid:
+		return &fault.Fault{Code: fault.UploadRejected, Detail: &fault.Text{
+			DE: "Der Inhalt der Datei ist nicht vom Typ " + w.Fields.ContentType + ", oder zugleich von einem anderen.",
+			EN: "The content of the file is not of the type " + w.Fields.ContentType + ", or of another one as well.",
+		}}
+	}
+	w.Fields.ContentType = v.Type
+	return nil
+}
 
 // measure takes down the hash of the bytes. Where it was announced they were
 // held to it as they came.
@@ -23,14 +46,21 @@ func (w *work) measure(ctx context.Context) error {
 	return err
 }
 
-// scan has the bytes looked at for malware where that is configured. A scanner
-// that is away is waited for: nothing comes through unseen.
+// scan has the bytes looked at for malware where that is configured. Nothing
+// comes through unseen.
 func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	if w.Scanner == nil {
 		return nil
 	}
+	if err := again(file); err != nil {
+		return err
+	}
 	found, err := w.Scanner.Scan(ctx, file)
 	switch {
+	case errors.Is(err, extract.ErrScanSize):
+		return &fault.Fault{Code: fault.UploadRejected, Detail: &unscannable, Cause: err}
+	case err != nil && w.RefuseUnscanned:
+		return &fault.Fault{Code: fault.Upstream, Detail: &scannerAway, Cause: err}
 	case err != nil:
 		return errors.Join(err, job.Later(patience))
 	case found != "":
@@ -39,7 +69,45 @@ func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	return nil
 }
 
-var malware = fault.Text{
-	DE: "In der Datei wurde Schadsoftware gefunden. Sie wurde gelöscht.",
-	EN: "Malware was found in the file. It was deleted.",
+// words returns the words of the content. Of a file whose text cannot be read
+// there are none; it becomes a document all the same.
+func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, error) {
+	if err := again(file); err != nil {
+		return nil, err
+	}
+	text, err := w.Extractor.Extract(ctx, file, w.Fields.ContentType)
+	if err != nil {
+		return nil, err
+	}
+	if text.Reason != extract.Complete && text.Reason != extract.Unsupported {
+		w.Logger.Info("text of a document not read to its end", "organization", w.job.Organization, "document", w.Document, "reason", text.Reason)
+	}
+	d := new(search.Document)
+	d.Add(search.Note, text.Body)
+	return d, nil
 }
+
+// again puts a file back to its beginning.
+func again(file io.Seeker) error {
+	_, err := file.Seek(0, io.SeekStart)
+	return err
+}
+
+var (
+	notAllowed = fault.Text{
+		DE: "Dateien dieses Typs nimmt diese Instanz nicht an.",
+		EN: "This instance does not take files of this type.",
+	}
+	malware = fault.Text{
+		DE: "In der Datei wurde Schadsoftware gefunden. Sie wurde gelöscht.",
+		EN: "Malware was found in the file. It was deleted.",
+	}
+	unscannable = fault.Text{
+		DE: "Die Datei ist größer, als die Prüfung auf Schadsoftware zulässt.",
+		EN: "The file is larger than the scan for malware allows.",
+	}
+	scannerAway = fault.Text{
+		DE: "Die Prüfung auf Schadsoftware ist zurzeit nicht erreichbar; ungeprüft wird keine Datei angenommen. Versuchen Sie es später noch einmal mit einem neuen Upload.",
+		EN: "The scan for malware cannot be reached at present; no file is taken without it. Please try again later, with a new upload.",
+	}
+)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"kartei/blob"
 	"kartei/clock"
 	"kartei/db"
+	"kartei/extract"
 	"kartei/fault"
 	"kartei/job"
 	"kartei/operation"
@@ -66,9 +68,16 @@ type Scanner interface {
 type Maker struct {
 	Clock clock.Clock
 	Store blob.Store
-	// Scanner is nil where none is configured.
-	Scanner  Scanner
-	Families []app.Family
+	// Types are those that are taken.
+	Types extract.Types
+	// Extractor reads texts.
+	Extractor *extract.Extractor
+	// Scanner is nil where none is configured. Else no file becomes a document
+	// without it; while it is away they wait, or are refused.
+	Scanner         Scanner
+	RefuseUnscanned bool
+	Families        []app.Family
+	Logger          *slog.Logger
 }
 
 // Make carries out one operation. Each step can be done again: after a crash
@@ -84,10 +93,14 @@ func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 		return err
 	}
 	w := work{Maker: m, job: j}
-	if err := w.begin(ctx, b.Operation); err != nil || w.operation.Ended() {
+	err := w.begin(ctx, b.Operation)
+	if w.operation.Ended() {
 		return err
 	}
-	words, err := w.examine(ctx)
+	var words *search.Document
+	if err == nil {
+		words, err = w.examine(ctx)
+	}
 	var refused *fault.Fault
 	switch {
 	case errors.As(err, &refused):
@@ -95,12 +108,11 @@ func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 	case err != nil:
 		return err
 	}
-	if err := w.succeed(ctx, words); errors.Is(err, db.ErrDuplicate) {
+	err = w.succeed(ctx, words)
+	if errors.Is(err, db.ErrDuplicate) {
 		return w.fail(ctx, fault.Invalid(fault.Field{Name: "externalId", Code: fault.Duplicate}))
-	} else if err != nil {
-		return err
 	}
-	return nil
+	return err
 }
 
 // GaveUp ends an operation that failed again and again for reasons of the
@@ -154,7 +166,11 @@ func (w *work) begin(ctx context.Context, name string) error {
 	if err != nil || w.operation.Ended() {
 		return err
 	}
-	return w.Store.Keep(ctx, upload.Staged(w.job.Organization, w.Fields.UploadID), w.name())
+	err = w.Store.Keep(ctx, upload.Staged(w.job.Organization, w.Fields.UploadID), w.name())
+	if errors.Is(err, blob.ErrNotExist) { // the session ended before its time, or somebody removed them
+		return &fault.Fault{Code: fault.UploadIncomplete, Cause: err}
+	}
+	return err
 }
 
 func (w *work) name() string { return Kept(w.job.Organization, w.Document) }
@@ -175,6 +191,9 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 		return nil, err
 	}
 	defer file.Close()
+	if err := w.identify(file); err != nil {
+		return nil, err
+	}
 	if err := w.progress(ctx, 30); err != nil {
 		return nil, err
 	}
@@ -187,7 +206,7 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	if err := w.progress(ctx, 60); err != nil {
 		return nil, err
 	}
-	return new(search.Document), nil
+	return w.words(ctx, file)
 }
 
 // succeed makes the document and ends the operation.

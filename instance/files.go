@@ -3,11 +3,13 @@ package instance
 import (
 	"context"
 	"net/http"
+	"path/filepath"
 
 	"kartei/api"
 	"kartei/app"
 	"kartei/blob"
 	"kartei/document"
+	"kartei/extract"
 	"kartei/job"
 	"kartei/rest"
 	"kartei/upload"
@@ -15,15 +17,38 @@ import (
 
 // takeFiles says which files are taken, and who takes them.
 func (i *Instance) takeFiles() {
-	i.files = app.Files{Store: i.Blobs, MaxSize: int64(i.config.Server.MaxFileSize), Taken: func(string) bool { return true }}
+	s := &i.config.Server
+	i.types = extract.Allow(s.UploadTypes...)
+	i.files = app.Files{Store: i.Blobs, MaxSize: int64(s.MaxFileSize), Declared: i.types.Declared}
 	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs}
 }
 
 // work runs what goes on after calls, and by itself, until ctx ends.
-func (i *Instance) work(ctx context.Context) {
-	maker := &document.Maker{Clock: i.clock, Store: i.Blobs, Families: api.Families}
+func (i *Instance) work(ctx context.Context) error {
+	maker, err := i.maker()
+	if err != nil {
+		return err
+	}
 	handlers := append(maker.Handlers(), i.receiver.Handlers()...)
 	job.NewRunner(i.DB, i.clock, handlers, job.Options{Logger: i.logger}).Run(ctx)
+	return nil
+}
+
+// maker makes documents as the settings have it.
+func (i *Instance) maker() (m *document.Maker, err error) {
+	s := &i.config.Server
+	m = &document.Maker{
+		Clock: i.clock, Store: i.Blobs, Types: i.types, RefuseUnscanned: s.ClamdAway == "refuse", Families: api.Families, Logger: i.logger,
+	}
+	if s.Clamd != "" {
+		if m.Scanner, err = extract.NewScanner(s.Clamd); err != nil {
+			return nil, err
+		}
+	}
+	m.Extractor, err = extract.New(extract.Options{
+		Limits: extract.Limits{Text: s.TextSize}, Cache: filepath.Join(string(i.config.Store.DataDir), "cache"),
+	})
+	return m, err
 }
 
 // uploads takes the files of upload sessions on local storage; nil where they

@@ -27,6 +27,7 @@ import (
 	"kartei/clock"
 	"kartei/config"
 	"kartei/db"
+	"kartei/extract"
 	"kartei/job"
 	"kartei/limit"
 	"kartei/masterkey"
@@ -78,6 +79,7 @@ type Instance struct {
 	groups    prometheus.Observer
 	limits    *limit.Ledger
 	files     app.Files
+	types     extract.Types
 	receiver  *upload.Receiver
 	notices   *notify.Center
 	jobs      *job.Runner
@@ -303,7 +305,7 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() { i.limits.Run(ctx) })
 	i.ground.Go(func() { i.tryWrites(ctx) })
 	i.ground.Go(func() { i.sweepBlobs(ctx) })
-	i.ground.Go(func() { i.work(ctx) })
+	i.ground.Go(func() { i.report(i.work(ctx)) })
 	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { i.jobs.Run(ctx) })
 	i.ground.Go(func() { search.NewMerger(i.DB, i.clock).Run(ctx) })

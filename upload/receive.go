@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"kartei/blob"
 	"kartei/clock"
@@ -120,6 +121,15 @@ func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
 		return err
 	}
 	err := j.Update(ctx, func(tx db.Tx) error {
+		var goesOn int64
+		err := tx.QueryRow(ctx, `select count(*) from operations where organization = $1 and finished_at = 0
+			and id = (select operation from uploads where organization = $1 and id = $2)`, j.Organization, e.Upload).Scan(&goesOn)
+		if err != nil {
+			return err
+		}
+		if goesOn > 0 { // which has yet to take the bytes away
+			return job.Later(time.Hour)
+		}
 		tx.Queue(`delete from uploads where organization = $1 and id = $2`, j.Organization, e.Upload)
 		return nil
 	})

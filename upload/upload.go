@@ -111,11 +111,12 @@ func check(f *New, files *app.Files) (kind string, wrong []fault.Field) {
 	if why := NameFault(f.FileName); why != nil {
 		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.InvalidFormat, Text: why})
 	}
-	kind, _, err := mime.ParseMediaType(f.ContentType)
+	declared, _, err := mime.ParseMediaType(f.ContentType)
+	kind, taken := files.Declared(declared)
 	switch {
-	case err != nil || !strings.Contains(kind, "/"):
+	case err != nil || !strings.Contains(declared, "/"):
 		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.InvalidFormat})
-	case !files.Taken(kind):
+	case !taken:
 		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.NotInEnum, Text: &notTaken})
 	}
 	if f.Size > files.MaxSize {
