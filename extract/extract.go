@@ -159,20 +159,19 @@ func (s *source) Read(p []byte) (int, error) {
 // errOutput ends a child that writes more than it was told to.
 var errOutput = errors.New("extract: too much output")
 
-// capped keeps the first bytes of what is written to it.
+// capped keeps the first bytes of what is written to it. It holds its buffer
+// and is none: a buffer reads all that there is.
 type capped struct {
-	bytes.Buffer
+	kept   []byte
 	most   int
 	strict bool // more is an error, which ends the pipe
 }
 
 func (c *capped) Write(p []byte) (int, error) {
-	if c.Len()+len(p) <= c.most {
-		return c.Buffer.Write(p)
-	}
-	c.Buffer.Write(p[:c.most-c.Len()])
-	if c.strict {
-		return 0, errOutput
+	fits := min(len(p), c.most-len(c.kept))
+	c.kept = append(c.kept, p[:fits]...)
+	if fits < len(p) && c.strict {
+		return fits, errOutput
 	}
 	return len(p), nil
 }
@@ -200,9 +199,9 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) (
 	}
 	cmd.Wait()
 	if limited.Err() != nil {
-		return out.Bytes(), exitTime, nil
+		return out.kept, exitTime, nil
 	}
-	return out.Bytes(), ended(cmd.ProcessState, errs.Bytes()), nil
+	return out.kept, ended(cmd.ProcessState, errs.kept), nil
 }
 
 // tidied returns what a child wrote as a text. The child tidies too, but it is
