@@ -23,7 +23,21 @@ const fullRetry = time.Second
 // is refused at once costs less than one that waits in a line without end.
 // Neither says anything of the caller, so it comes before all other checks and
 // does not count for the lock.
-func available(a *API, _ context.Context, _ *call) error {
+func available(a *API, _ context.Context, _ *call) error { return a.open() }
+
+// Enter counts a request that is none of the table's among those in flight, or
+// refuses it as calls are refused. leave ends it.
+func (a *API) Enter() (leave func(), err error) {
+	a.inFlight.Add(1)
+	leave = func() { a.inFlight.Add(-1) }
+	if err := a.open(); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
+}
+
+func (a *API) open() error {
 	if a.pending.Load() {
 		return &fault.Fault{Code: fault.InstancePending, RetryAfter: pendingRetry}
 	}

@@ -44,6 +44,11 @@ func (u *Uploads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (u *Uploads) take(w http.ResponseWriter, r *http.Request) error {
+	leave, err := u.API.Enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	granted, err := u.Verify(r.URL.Path[len(UploadPrefix):])
 	switch {
 	case errors.Is(err, blob.ErrExpired):
