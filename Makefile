@@ -15,7 +15,7 @@ demo: build
 
 # Runs every test, on SQLite and on PostgreSQL. ARGS go to `go test`.
 test:
-	@ci/setup.sh postgresql pgbouncer chromium clamd
+	@ci/setup.sh postgresql pgbouncer chromium clamd versitygw
 	@$(GO) test -timeout 30m $(ARGS) ./...
 
 build:

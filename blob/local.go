@@ -294,7 +294,7 @@ func (l *Local) unseal(f *os.File, name string) (Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return unseal(e, head, layout, f)
+	return unseal(e, head, layout, file{f, f})
 }
 
 // unseal reads the segments of a file whose head was read.

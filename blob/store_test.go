@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +24,20 @@ import (
 	"kartei/masterkey"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	log.SetOutput(io.Discard) // where requests are broken off, net/http tells of the server's complaint
+	status := m.Run()
+	if oneGateway.gateway != nil {
+		oneGateway.stop()
+	}
+	if status == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			status = 1
+		}
+	}
+	os.Exit(status)
+}
 
 // stores are all kinds of store; each must pass the whole suite.
 var stores = map[string]func(*testing.T) Store{
@@ -305,9 +320,17 @@ func TestPutTogether(t *testing.T) {
 			})
 		}
 		for range 20 {
-			read := get(t, s, staged)
-			if !bytes.Equal(read, contents[0]) && !bytes.Equal(read, contents[1]) {
-				t.Fatal("something in between was read")
+			r, err := s.Open(ctx, staged)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := io.ReadAll(r)
+			r.Close()
+			if errors.Is(err, errReplaced) { // a bucket says so, and keeps nothing for its readers
+				continue
+			}
+			if err != nil || !bytes.Equal(read, contents[0]) && !bytes.Equal(read, contents[1]) {
+				t.Fatalf("something in between was read: %d bytes, %v", len(read), err)
 			}
 		}
 		wg.Wait()

@@ -244,7 +244,18 @@ func (s *sealing) fill() {
 type source interface {
 	io.ReaderAt
 	io.Closer
+	// next is like ReadAt, but is called one at a time, and most often for what
+	// follows on the last part.
+	next(p []byte, offset int64) (int, error)
 }
+
+// file is a source for which reading on is nothing special.
+type file struct {
+	io.ReaderAt
+	io.Closer
+}
+
+func (f file) next(p []byte, offset int64) (int, error) { return f.ReadAt(p, offset) }
 
 // opened reads the plain bytes of a stream.
 type opened struct {
@@ -263,7 +274,9 @@ type opened struct {
 // before any byte of it is believed.
 func newOpened(s *stream, l layout, from source) (*opened, error) {
 	o := &opened{stream: s, layout: l, from: from, buffer: buffers.Get().(*[segmentSize]byte)}
-	if err := o.load(l.segments - 1); err != nil {
+	last := buffers.Get().(*[segmentSize]byte)
+	defer giveBack(last)
+	if _, err := o.open(from.ReadAt, last, l.segments-1); err != nil {
 		o.release()
 		return nil, err
 	}
@@ -275,20 +288,20 @@ func (o *opened) load(segment int64) (err error) {
 	if o.text != nil && o.current == segment {
 		return nil
 	}
-	o.text, err = o.open(o.buffer, segment)
+	o.text, err = o.open(o.from.next, o.buffer, segment)
 	o.current = segment
 	return err
 }
 
 // open reads and opens a segment in place. Its text is never nil.
-func (o *opened) open(into *[segmentSize]byte, segment int64) ([]byte, error) {
+func (o *opened) open(read func([]byte, int64) (int, error), into *[segmentSize]byte, segment int64) ([]byte, error) {
 	start, end := o.layout.plain(segment)
 	offset, size := segment*segmentSize, int(end-start)+tagSize
 	if segment == 0 {
 		offset = streamStart + streamHead
 	}
 	sealed := into[:size]
-	if n, err := o.from.ReadAt(sealed, offset); n < size {
+	if n, err := read(sealed, offset); n < size {
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
 			err = fmt.Errorf("%w: segment %d is cut", ErrDamaged, segment)
 		}
@@ -330,7 +343,7 @@ func (o *opened) ReadAt(p []byte, offset int64) (n int, err error) {
 	defer giveBack(buffer)
 	for n < len(p) && offset < o.layout.size {
 		segment := o.layout.segment(offset)
-		text, err := o.open(buffer, segment)
+		text, err := o.open(o.from.ReadAt, buffer, segment)
 		if err != nil {
 			return n, err
 		}

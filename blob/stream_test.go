@@ -68,9 +68,7 @@ func TestWeOpenWhatTinkSeals(t *testing.T) {
 }
 
 // inMemory is a file that is none.
-type inMemory struct{ *bytes.Reader }
-
-func (inMemory) Close() error { return nil }
+func inMemory(b []byte) source { return file{bytes.NewReader(b), io.NopCloser(nil)} }
 
 // openBytes opens a file whose stream has the given key.
 func openBytes(file, key []byte) (Reader, error) {
@@ -78,7 +76,7 @@ func openBytes(file, key []byte) (Reader, error) {
 	if !ok {
 		return nil, ErrDamaged
 	}
-	return unseal(&sealed{key: [32]byte(key)}, file[streamStart:streamStart+streamHead], l, inMemory{bytes.NewReader(file)})
+	return unseal(&sealed{key: [32]byte(key)}, file[streamStart:streamStart+streamHead], l, inMemory(file))
 }
 
 func TestLayout(t *testing.T) {
@@ -133,7 +131,7 @@ func FuzzHostileFile(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			r, err := unseal(e, head, layout, inMemory{bytes.NewReader(file)})
+			r, err := unseal(e, head, layout, inMemory(file))
 			if err != nil {
 				if !errors.Is(err, ErrDamaged) {
 					t.Fatal(err)

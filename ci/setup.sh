@@ -11,6 +11,7 @@ has() {
 	clamd) command -v clamd || [ -x /usr/sbin/clamd ] ;;
 	chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
 	venv) python3 -c 'import venv, ensurepip' ;;
+	versitygw) command -v versitygw || [ -e "$versitygw" ] ;;
 	*) command -v "$1" ;;
 	esac >/dev/null 2>&1
 }
@@ -28,14 +29,25 @@ loss() {
 	postgresql) echo "the tests run on SQLite only" ;;
 	pgbouncer) echo "nothing is tried through a pooler" ;;
 	clamd) echo "nothing is scanned for malware" ;;
+	versitygw) echo "files are stored in folders only, not in a bucket" ;;
 	chromium) echo "the pages are not looked at in a browser" ;;
 	*) echo "what needs it is left out" ;;
 	esac
 }
 
+# An S3 server, which no distribution packs: built into .cache once.
+versitygw=$(dirname "$0")/../.cache/tools/versitygw
+build() {
+	echo "installing $1 (some minutes, once)" >&2
+	GOBIN=$(cd "$(dirname "$0")/.." && pwd)/.cache/tools GOFLAGS= go install "github.com/versity/versitygw/cmd/versitygw@v1.8.0" >&2
+}
+
 missing=() packages=()
 for what in "$@"; do
 	if ! has "$what"; then
+		if [ "$what" = versitygw ] && build "$what"; then
+			continue
+		fi
 		missing+=("$what")
 		packages+=("$(package "$what")")
 	fi

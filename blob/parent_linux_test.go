@@ -1,0 +1,6 @@
+package blob
+
+import "syscall"
+
+// diesWithParent ends a child whose test was killed.
+func diesWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

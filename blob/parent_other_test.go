@@ -1,0 +1,8 @@
+//go:build !linux
+
+package blob
+
+import "syscall"
+
+// diesWithParent ends a child whose test was killed, on Linux.
+func diesWithParent() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,151 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// remote reads an object. Each request asks for a range that is read to its end,
+// so that connections can be used again. Who reads on gets larger ranges.
+type remote struct {
+	s    *S3
+	ctx  context.Context
+	o    object
+	name string
+
+	// What follows is for next.
+	body  io.ReadCloser // of the range that is being read, nil for none
+	at    int64         // the next byte of it
+	end   int64         // behind the range
+	ahead int64         // size of the last range
+}
+
+func (s *S3) remote(ctx context.Context, o object, name string) *remote {
+	return &remote{s: s, ctx: ctx, o: o, name: name}
+}
+
+// request asks for bytes of the object, of which there are some.
+func (r *remote) request(from, end int64) (io.ReadCloser, error) {
+	var options minio.GetObjectOptions
+	if err := errors.Join(options.SetMatchETag(r.o.ETag), options.SetRange(from, end-1)); err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	body, info, _, err := r.s.core.GetObject(r.ctx, r.s.bucket, r.o.Key, options)
+	if err != nil {
+		return nil, r.s.explain(r.ctx, err, r.name)
+	}
+	if info.Size != end-from {
+		return nil, errors.Join(fmt.Errorf("%w: %d bytes instead of %d", ErrUnavailable, info.Size, end-from), body.Close())
+	}
+	return body, nil
+}
+
+// ReadAt asks for exactly this part.
+func (r *remote) ReadAt(p []byte, offset int64) (n int, err error) {
+	if offset < 0 {
+		return 0, errOffset
+	}
+	end := min(offset+int64(len(p)), r.o.Size)
+	if end > offset {
+		body, err := r.request(offset, end)
+		if err != nil {
+			return 0, err
+		}
+		n, err = io.ReadFull(body, p[:end-offset])
+		body.Close()
+		if err != nil {
+			return n, r.s.explain(r.ctx, err, r.name)
+		}
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// next reads from the range that is being read where that fits.
+func (r *remote) next(p []byte, offset int64) (n int, err error) {
+	if offset != r.at && r.body != nil {
+		r.drop()
+		r.ahead = 0
+	}
+	r.at = offset
+	for n < len(p) && r.at < r.o.Size {
+		if r.body == nil {
+			r.ahead = min(max(4*r.ahead, int64(len(p)-n)), window)
+			r.end = min(r.at+r.ahead, r.o.Size)
+			if r.body, err = r.request(r.at, r.end); err != nil {
+				return n, err
+			}
+		}
+		m, err := io.ReadFull(r.body, p[n:min(int64(len(p)), int64(n)+r.end-r.at)])
+		n, r.at = n+m, r.at+int64(m)
+		if err != nil {
+			r.drop()
+			return n, r.s.explain(r.ctx, err, r.name)
+		}
+		if r.at == r.end {
+			r.drop()
+		}
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (r *remote) drop() {
+	if r.body != nil {
+		r.body.Close()
+		r.body = nil
+	}
+}
+
+// Close ends what is being read.
+func (r *remote) Close() error {
+	r.drop()
+	return nil
+}
+
+// plainObject reads an object that is not encrypted.
+type plainObject struct {
+	*remote
+	offset int64
+	closed bool
+}
+
+// Size is that of the object when it was opened.
+func (o *plainObject) Size() int64 { return o.o.Size }
+
+func (o *plainObject) Read(p []byte) (int, error) {
+	if o.closed {
+		return 0, errClosed
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := o.next(p, o.offset)
+	o.offset += int64(n)
+	if n > 0 && err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+func (o *plainObject) Seek(offset int64, whence int) (int64, error) {
+	at, err := seek(o.offset, o.o.Size, offset, whence)
+	if err == nil {
+		o.offset = at
+	}
+	return at, err
+}
+
+// Close ends what is being read.
+func (o *plainObject) Close() error {
+	o.closed = true
+	return o.remote.Close()
+}

@@ -1,0 +1,556 @@
+package blob
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// S3 keeps bytes in a bucket. The object of a name has the name as its key,
+// below the location's prefix. Clients send to the bucket themselves, so staged
+// bytes are as they sent them; kept ones may be encrypted and then have
+// sealedSuffix.
+type S3 struct {
+	core      minio.Core
+	transport *http.Transport
+	bucket    string
+	prefix    string
+	keys      keys
+	encrypt   bool
+}
+
+const (
+	// patience is how long a bucket may not answer, or neither give nor take a
+	// byte, before a call ends with ErrUnavailable.
+	patience = 30 * time.Second
+	// attempts bounds how often a request that failed is sent.
+	attempts = 3
+	// maxObject is the most that S3 takes or copies in one request.
+	maxObject = 5 << 30
+	// window bounds what one request reads of an object.
+	window = 16 << 20
+)
+
+// NewS3 makes a store of a bucket. It does not call it. Credentials come from
+// where the tools of AWS look for them: the environment, ~/.aws/credentials, the
+// machine's role.
+func NewS3(l Location, o Options) (*S3, error) { return newS3(l, o, patience, attempts) }
+
+func newS3(l Location, o Options, patience time.Duration, attempts int) (*S3, error) {
+	keys, err := newKeys(o.Keys)
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &impatient{c, patience}, nil
+		},
+		TLSHandshakeTimeout: patience,
+		MaxIdleConnsPerHost: 32,
+		IdleConnTimeout:     time.Minute,
+		ForceAttemptHTTP2:   true,
+		DisableCompression:  true, // of a body that was unpacked nobody knows the size
+	}
+	lookup := minio.BucketLookupAuto
+	if l.PathStyle {
+		lookup = minio.BucketLookupPath
+	}
+	client, err := minio.New(l.Host, &minio.Options{
+		Creds: credentials.NewChainCredentials([]credentials.Provider{
+			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{},
+		}),
+		Secure: !l.Insecure, Region: l.Region, BucketLookup: lookup, Transport: transport, MaxRetries: attempts,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	return &S3{
+		core: minio.Core{Client: client}, transport: transport, bucket: l.Bucket, prefix: l.Prefix,
+		keys: keys, encrypt: o.Encryption == Always,
+	}, nil
+}
+
+// impatient is a connection on which something must happen now and then.
+type impatient struct {
+	net.Conn
+	patience time.Duration
+}
+
+func (c *impatient) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.patience)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+// Write also moves the deadline of the reading that waits for the answer.
+func (c *impatient) Write(p []byte) (int, error) {
+	if err := c.SetDeadline(time.Now().Add(c.patience)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// Close gives back connections that nobody uses.
+func (s *S3) Close() error {
+	s.transport.CloseIdleConnections()
+	return nil
+}
+
+// key is the object of a name.
+func (s *S3) key(name string) string { return s.prefix + name }
+
+// isKept reports whether a name is that of bytes that only the server writes.
+func isKept(name string) bool { return strings.HasPrefix(name, "files/") }
+
+// forms are the keys that the bytes of a name may have, the likeliest first.
+func (s *S3) forms(name string) []string {
+	switch plain := s.key(name); {
+	case !isKept(name):
+		return []string{plain}
+	case s.encrypt:
+		return []string{plain + sealedSuffix, plain}
+	default:
+		return []string{plain, plain + sealedSuffix}
+	}
+}
+
+// Target is a presigned PUT: the bucket refuses other bytes than declared, and
+// also another Content-Length, which is signed but not among the headers, since
+// every client sends it on its own.
+func (s *S3) Target(ctx context.Context, u Upload) (Target, error) {
+	if err := checkName(u.Name); err != nil {
+		return Target{}, err
+	}
+	valid := time.Until(u.Expires).Truncate(time.Second)
+	if valid <= 0 {
+		return Target{}, ErrExpired
+	}
+	headers := map[string]string{"Content-Type": u.ContentType}
+	if u.SHA256 != "" {
+		sum, err := hex.DecodeString(u.SHA256)
+		if err != nil {
+			return Target{}, fmt.Errorf("blob: %w", err)
+		}
+		headers[checksumHeader] = base64.StdEncoding.EncodeToString(sum)
+	}
+	signed := http.Header{"Content-Length": {strconv.FormatInt(u.Size, 10)}}
+	for name, value := range headers {
+		signed.Set(name, value)
+	}
+	url, err := s.core.PresignHeader(ctx, http.MethodPut, s.bucket, s.key(u.Name), valid, nil, signed)
+	if err != nil {
+		return Target{}, s.explain(ctx, err, u.Name)
+	}
+	return Target{http.MethodPut, url.String(), headers}, nil
+}
+
+const checksumHeader = "X-Amz-Checksum-Sha256"
+
+// Put sends the bytes in one request. The last byte leaves only when all are as
+// wanted, so the bucket never takes others for whole.
+func (s *S3) Put(ctx context.Context, name string, r io.Reader, want Expected) (Info, error) {
+	if err := checkName(name); err != nil {
+		return Info{}, err
+	}
+	m := newMeasured(ctx, r, want)
+	if err := s.put(ctx, name, m, "", want); err != nil {
+		return Info{}, err
+	}
+	if err := s.removeOtherForm(ctx, name); err != nil {
+		return Info{}, err
+	}
+	return Info{name, m.size, m.sum(), time.Now()}, nil
+}
+
+// put stores what m reads; where match is not empty only in place of the object
+// with this ETag.
+func (s *S3) put(ctx context.Context, name string, m *measured, match string, want Expected) error {
+	key, options := s.forms(name)[0], minio.PutObjectOptions{ContentType: "application/octet-stream"}
+	if match != "" {
+		options.SetMatchETag(match)
+	}
+	body, size := io.Reader(&holding{bufio.NewReaderSize(m, segmentSize)}), want.Size
+	if strings.HasSuffix(key, sealedSuffix) {
+		e := newSealed()
+		e.sha256 = want.SHA256
+		stream, head := newStream(e.key[:])
+		sealing := newSealing(stream, head, m)
+		defer sealing.close()
+		envelope := append(s.keys.seal(e, name), make([]byte, slotSize)...)
+		body = io.MultiReader(bytes.NewReader(envelope), sealing)
+		if size != AnySize {
+			size = storedSize(size)
+		}
+	} else if want.SHA256 != "" {
+		sum, err := hex.DecodeString(want.SHA256)
+		if err != nil {
+			return fmt.Errorf("blob: %w", err)
+		}
+		options.UserMetadata = map[string]string{checksumHeader: base64.StdEncoding.EncodeToString(sum)}
+	}
+	if size == 0 { // then nobody would look whether there is more
+		if _, err := io.Copy(io.Discard, m); err != nil {
+			return err
+		}
+	}
+	options.DisableMultipart = size != AnySize
+	options.PartSize = window // of an unknown size; it is held in memory
+	_, err := s.core.Client.PutObject(ctx, s.bucket, key, struct{ io.Reader }{body}, size, options)
+	if m.err != nil && m.err != io.EOF {
+		return m.err
+	}
+	if err == nil && m.err == nil { // the size of what is sealed is that of what was read
+		err = errors.New("blob: the bucket took a part for the whole")
+	}
+	return s.explain(ctx, err, name)
+}
+
+// holding passes on what it reads but holds the last byte back until it knows
+// that everything is as it should be.
+type holding struct{ from *bufio.Reader }
+
+func (h *holding) Read(p []byte) (int, error) {
+	_, err := h.from.Peek(2)
+	if err != nil && err != io.EOF {
+		return 0, err
+	}
+	n := h.from.Buffered()
+	if err == nil {
+		n--
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return h.from.Read(p[:min(n, len(p))])
+}
+
+// removeOtherForm removes what a name had before the setting was changed.
+func (s *S3) removeOtherForm(ctx context.Context, name string) error {
+	if !isKept(name) {
+		return nil
+	}
+	return s.remove(ctx, s.forms(name)[1], name)
+}
+
+func (s *S3) remove(ctx context.Context, key, name string) error {
+	err := s.explain(ctx, s.core.Client.RemoveObject(ctx, s.bucket, key, minio.RemoveObjectOptions{}), name)
+	if errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// object is what the bucket tells of an object.
+type object struct {
+	minio.ObjectInfo
+	sealed bool
+}
+
+// look finds the object of a name.
+func (s *S3) look(ctx context.Context, name string) (object, error) {
+	if err := checkName(name); err != nil {
+		return object{}, err
+	}
+	for _, key := range s.forms(name) {
+		info, err := s.core.Client.StatObject(ctx, s.bucket, key, minio.StatObjectOptions{Checksum: true})
+		if err == nil {
+			return object{info, strings.HasSuffix(key, sealedSuffix)}, nil
+		}
+		if err = s.explain(ctx, err, name); !errors.Is(err, ErrNotExist) {
+			return object{}, err
+		}
+	}
+	// The answer to HEAD has no body: it looks alike where the whole bucket is gone.
+	body, _, _, err := s.core.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
+	if err == nil { // it has come meanwhile
+		body.Close()
+		err = minio.ErrorResponse{Code: minio.NoSuchKey, StatusCode: http.StatusNotFound}
+	}
+	return object{}, s.explain(ctx, err, name)
+}
+
+// info tells of an object, which for an encrypted one reads its head.
+func (s *S3) info(ctx context.Context, o object, name string) (Info, error) {
+	found := Info{Name: name, Size: o.Size, Modified: o.LastModified}
+	if !o.sealed {
+		if sum, err := base64.StdEncoding.DecodeString(o.ChecksumSHA256); err == nil && len(sum) == 32 {
+			found.SHA256 = hex.EncodeToString(sum)
+		}
+		return found, nil
+	}
+	e, _, layout, err := readHead(s.remote(ctx, o, name), o.Size, name, s.keys)
+	if err != nil {
+		return Info{}, err
+	}
+	found.Size, found.SHA256 = layout.size, e.sha256
+	return found, nil
+}
+
+// Stat asks the bucket; of encrypted bytes it reads the head too.
+func (s *S3) Stat(ctx context.Context, name string) (Info, error) {
+	o, err := s.look(ctx, name)
+	if err != nil {
+		return Info{}, err
+	}
+	return s.info(ctx, o, name)
+}
+
+// Open reads what the object is now: where it is replaced meanwhile, reading
+// ends with ErrUnavailable.
+func (s *S3) Open(ctx context.Context, name string) (Reader, error) {
+	o, err := s.look(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return s.open(ctx, o, name)
+}
+
+func (s *S3) open(ctx context.Context, o object, name string) (Reader, error) {
+	r := s.remote(ctx, o, name)
+	if !o.sealed {
+		return &plainObject{remote: r}, nil
+	}
+	e, head, layout, err := readHead(r, o.Size, name, s.keys)
+	if err != nil {
+		return nil, err
+	}
+	return unseal(e, head, layout, r)
+}
+
+// Keep has the bucket copy the object, or reads and encrypts it where that is
+// asked for, and then removes the staged one.
+func (s *S3) Keep(ctx context.Context, from, to string) error {
+	if err := errors.Join(checkName(from), checkName(to)); err != nil {
+		return err
+	}
+	_, err := s.look(ctx, to)
+	if errors.Is(err, ErrNotExist) {
+		err = s.copy(ctx, from, to)
+	}
+	if errors.Is(err, ErrNotExist) { // somebody else may have kept it meanwhile
+		_, err = s.look(ctx, to)
+	}
+	if err != nil {
+		return err
+	}
+	return s.remove(ctx, s.key(from), from)
+}
+
+// copy copies staged bytes, and begins again where they are replaced meanwhile.
+func (s *S3) copy(ctx context.Context, from, to string) error {
+	for attempt := 1; ; attempt++ {
+		o, err := s.look(ctx, from)
+		if err != nil {
+			return err
+		}
+		if s.encrypt {
+			err = s.copySealed(ctx, o, from, to)
+		} else {
+			_, err = s.core.Client.CopyObject(ctx, minio.CopyDestOptions{Bucket: s.bucket, Object: s.key(to)},
+				minio.CopySrcOptions{Bucket: s.bucket, Object: s.key(from), MatchETag: o.ETag})
+			err = s.explain(ctx, err, from)
+		}
+		if !errors.Is(err, errReplaced) || attempt == attempts {
+			return err
+		}
+	}
+}
+
+func (s *S3) copySealed(ctx context.Context, o object, from, to string) error {
+	r, err := s.open(ctx, o, from)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	info, err := s.info(ctx, o, from)
+	if err != nil {
+		return err
+	}
+	want := Expected{info.Size, info.SHA256}
+	err = s.put(ctx, to, newMeasured(ctx, r, want), "", want)
+	if source := new(SourceError); errors.As(err, &source) {
+		return source.Err
+	}
+	return err
+}
+
+// Delete removes the objects of a name.
+func (s *S3) Delete(ctx context.Context, name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	for _, key := range s.forms(name) {
+		if err := s.remove(ctx, key, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// List asks the bucket for a thousand objects at a time.
+func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		for o := range s.core.Client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix + prefix, Recursive: true}) {
+			if o.Err != nil {
+				yield(Info{}, s.explain(ctx, o.Err, prefix))
+				return
+			}
+			plain, sealed := strings.CutSuffix(strings.TrimPrefix(o.Key, s.prefix), sealedSuffix)
+			if checkName(plain) != nil {
+				continue // nothing of ours
+			}
+			if sealed {
+				l, _ := layoutOf(o.Size) // of a damaged object 0
+				o.Size = l.size
+			}
+			if !yield(Info{Name: plain, Size: o.Size, Modified: o.LastModified}, nil) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(Info{}, err)
+		}
+	}
+}
+
+// Sweep ends uploads in several parts that were begun before and never ended.
+func (s *S3) Sweep(ctx context.Context, since time.Time) (removed int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the listing
+	for u := range s.core.Client.ListIncompleteUploads(ctx, s.bucket, s.prefix, true) {
+		if u.Err != nil {
+			return removed, s.explain(ctx, u.Err, s.prefix)
+		}
+		if u.Initiated.After(since) {
+			continue
+		}
+		if err := s.core.AbortMultipartUpload(ctx, s.bucket, u.Key, u.UploadID); err != nil {
+			return removed, s.explain(ctx, err, u.Key)
+		}
+		removed++
+	}
+	return removed, ctx.Err()
+}
+
+// Rotate writes an encrypted object anew with another envelope, since a bucket
+// changes no part of an object. The content goes through this process as it is,
+// still encrypted.
+func (s *S3) Rotate(ctx context.Context, name string) (changed bool, err error) {
+	o, err := s.look(ctx, name)
+	switch {
+	case errors.Is(err, ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case o.sealed:
+		changed, err = s.rotateKey(ctx, o, name)
+	case s.encrypt && isKept(name):
+		changed, err = true, s.encryptOne(ctx, o, name)
+	}
+	if errors.Is(err, errReplaced) || errors.Is(err, ErrNotExist) { // deleted meanwhile
+		return false, nil
+	}
+	return changed, err
+}
+
+func (s *S3) rotateKey(ctx context.Context, o object, name string) (changed bool, err error) {
+	r := s.remote(ctx, o, name)
+	defer r.Close()
+	envelope := make([]byte, envelopeSize)
+	if n, err := r.ReadAt(envelope, 0); n < envelopeSize {
+		return false, fmt.Errorf("%w: %s is cut: %w", ErrDamaged, name, err)
+	}
+	if s.keys.current(envelope) {
+		return false, nil
+	}
+	e, _, err := s.keys.openEnvelope(envelope, name)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	options := minio.PutObjectOptions{ContentType: "application/octet-stream", DisableMultipart: true}
+	options.SetMatchETag(o.ETag) // so that what was deleted meanwhile does not come back
+	body := io.MultiReader(bytes.NewReader(s.keys.seal(e, name)), bytes.NewReader(make([]byte, slotSize)), &onward{r, envelopeSize})
+	_, err = s.core.Client.PutObject(ctx, s.bucket, o.Key, body, o.Size, options)
+	return true, s.explain(ctx, err, name)
+}
+
+// onward reads an object from an offset on.
+type onward struct {
+	from *remote
+	at   int64
+}
+
+func (o *onward) Read(p []byte) (int, error) {
+	n, err := o.from.next(p, o.at)
+	o.at += int64(n)
+	return n, err
+}
+
+// encryptOne writes a plain object anew and then removes it. Where that finds it
+// gone, it was deleted meanwhile, and so goes what was written.
+func (s *S3) encryptOne(ctx context.Context, o object, name string) error {
+	if err := s.copySealed(ctx, o, name, name); err != nil {
+		return err
+	}
+	_, err := s.core.Client.StatObject(ctx, s.bucket, s.key(name), minio.StatObjectOptions{})
+	if err = s.explain(ctx, err, name); errors.Is(err, ErrNotExist) {
+		return s.Delete(ctx, name)
+	}
+	if err != nil {
+		return err
+	}
+	return s.remove(ctx, s.key(name), name)
+}
+
+// errReplaced is returned where an object is no longer the one that was looked
+// at.
+var errReplaced = fmt.Errorf("%w as one: the bytes were replaced meanwhile", ErrUnavailable)
+
+// explain names the errors of the bucket that callers tell apart. Whatever else
+// goes wrong there, also a bucket that is gone or credentials that are refused,
+// is ErrUnavailable: it is not for the client to mend.
+func (s *S3) explain(ctx context.Context, err error, name string) error {
+	if err == nil {
+		return nil
+	}
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	answer := minio.ToErrorResponse(err)
+	switch {
+	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrDamaged): // named already
+		return err
+	case answer.Code == minio.NoSuchKey:
+		return fmt.Errorf("%w: %s", ErrNotExist, name)
+	case answer.StatusCode == http.StatusPreconditionFailed:
+		return errReplaced
+	case answer.StatusCode == http.StatusInsufficientStorage, answer.Code == "QuotaExceeded":
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	case os.IsTimeout(err):
+		return fmt.Errorf("%w within %s: %w", ErrUnavailable, patience, err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
