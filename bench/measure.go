@@ -162,6 +162,8 @@ const (
 	countMany  = "count, many hits"
 	postLoop   = "post, insert loop"
 	postLarge  = "post"
+	postOne    = "post, 1 client"
+	postBatch  = "post, 1 client, batches"
 )
 
 // plan lists the series in the order in which a round runs them: what is
@@ -201,6 +203,12 @@ func (b *bench) plan(bareGet, bareList target) error {
 		posts[i] = b.large.post(body)
 	}
 	b.add(postLarge, large, 64, posts)
+	b.addWanting(postOne, large, 1, posts, http.StatusCreated)
+	batches := make([]string, len(posts)/inBatch)
+	for i := range batches {
+		batches[i] = b.large.batch(b.contents[i*inBatch : (i+1)*inBatch])
+	}
+	b.addWanting(postBatch, large, 1, batches, http.StatusOK)
 	b.series = slices.DeleteFunc(b.series, func(s series) bool { return !strings.HasPrefix(s.name, b.only) })
 	return nil
 }
@@ -292,6 +300,21 @@ func (p *place) get(path string) string {
 func (p *place) post(body string) string {
 	return "POST /v1/contacts HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
 		"\r\nAccept: application/json\r\nContent-Type: application/json\r\nSvc-Preview: true\r\nIdempotency-Key: " + fresh +
+		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+}
+
+// inBatch is how many creations a batch holds.
+const inBatch = 20
+
+func (p *place) batch(bodies []string) string {
+	calls := make([]string, len(bodies))
+	for i, body := range bodies {
+		own := fmt.Sprintf("%s-%d", fresh, i)
+		calls[i] = fmt.Sprintf(`{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"%s"},"body":%s}`, own, strings.ReplaceAll(body, fresh, own))
+	}
+	body := `{"calls":[` + strings.Join(calls, ",") + `]}`
+	return "POST /v1/batch HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
+		"\r\nAccept: application/json\r\nContent-Type: application/json\r\nSvc-Preview: true" +
 		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 

@@ -133,6 +133,7 @@ func (b *bench) figures() []figure {
 	list = append(list,
 		b.against("POST /contacts, 64 connections", postLarge, postLoop, "a row and an fsync each", 1.00),
 		b.within("POST /contacts, 64 connections", postLarge, 50),
+		b.batches(),
 		b.within("search, "+few+", 1 client", clients(searchFew, 1), 25),
 		b.within("search, "+many+", 1 client", clients(searchMany, 1), 25),
 		b.within("search, "+few+", 16 clients", clients(searchFew, 16), 100),
@@ -142,6 +143,17 @@ func (b *bench) figures() []figure {
 		b.within("count, "+many, countMany, 5))
 	list = slices.DeleteFunc(list, func(f figure) bool { return f.Value == 0 }) // not measured: --only
 	return append(list, b.memories()...)
+}
+
+// batches is the row that holds creations in batches against single ones.
+func (b *bench) batches() figure {
+	each := func(r result) float64 { return inBatch * r.PerSecond }
+	r := inBatch * b.ratio(postBatch, postOne)
+	return figure{
+		What: fmt.Sprintf("creations in batches of %d, 1 client", inBatch), Goal: "≥ 300 %",
+		Measured: fmt.Sprintf("%s/s", number(b.median(postBatch, each))), Limit: fmt.Sprintf("one by one: %s/s", number(b.median(postOne, perSecond))),
+		Value: r, Reached: r >= 3,
+	}
 }
 
 // memories are the rows about memory. Flat is: the last run needs no more than
