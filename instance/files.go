@@ -1,7 +1,6 @@
 package instance
 
 import (
-	"context"
 	"net/http"
 	"path/filepath"
 
@@ -10,7 +9,6 @@ import (
 	"kartei/blob"
 	"kartei/document"
 	"kartei/extract"
-	"kartei/job"
 	"kartei/rest"
 	"kartei/upload"
 )
@@ -21,17 +19,6 @@ func (i *Instance) takeFiles() {
 	i.types = extract.Allow(s.UploadTypes...)
 	i.files = app.Files{Store: i.Blobs, MaxSize: int64(s.MaxFileSize), Declared: i.types.Declared}
 	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs}
-}
-
-// work runs what goes on after calls, and by itself, until ctx ends.
-func (i *Instance) work(ctx context.Context) error {
-	maker, err := i.maker()
-	if err != nil {
-		return err
-	}
-	handlers := append(maker.Handlers(), i.receiver.Handlers()...)
-	job.NewRunner(i.DB, i.clock, handlers, job.Options{Logger: i.logger}).Run(ctx)
-	return nil
 }
 
 // maker makes documents as the settings have it.

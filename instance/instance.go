@@ -226,7 +226,9 @@ func (i *Instance) wire(context.Context) error {
 	if i.Handler, err = i.doors(); err != nil {
 		return err
 	}
-	i.jobs = i.runner()
+	if i.jobs, err = i.runner(); err != nil {
+		return err
+	}
 	i.measure()
 	if i.public != nil {
 		i.public.Serve(i.Handler)
@@ -305,7 +307,6 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() { i.limits.Run(ctx) })
 	i.ground.Go(func() { i.tryWrites(ctx) })
 	i.ground.Go(func() { i.sweepBlobs(ctx) })
-	i.ground.Go(func() { i.report(i.work(ctx)) })
 	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { i.jobs.Run(ctx) })
 	i.ground.Go(func() { search.NewMerger(i.DB, i.clock).Run(ctx) })

@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"kartei/access"
 	"kartei/clock"
@@ -12,10 +13,15 @@ import (
 	"kartei/retention"
 )
 
-// runner makes what runs the jobs; whoever has jobs adds its handlers here.
-func (i *Instance) runner() *job.Runner {
-	handlers := retention.New(i.DB, i.clock, retention.Rules).Handlers()
-	return job.NewRunner(i.DB, i.clock, handlers, job.Options{Logger: i.logger, Observe: i.metrics.Jobs()})
+// runner makes what runs the jobs; whoever has jobs adds its handlers here. An
+// instance has one runner: it takes jobs of every kind.
+func (i *Instance) runner() (*job.Runner, error) {
+	maker, err := i.maker()
+	if err != nil {
+		return nil, err
+	}
+	handlers := slices.Concat(retention.New(i.DB, i.clock, retention.Rules).Handlers(), maker.Handlers(), i.receiver.Handlers())
+	return job.NewRunner(i.DB, i.clock, handlers, job.Options{Logger: i.logger, Observe: i.metrics.Jobs()}), nil
 }
 
 // JobsInput is what the act job.list takes.

@@ -38,6 +38,8 @@ var Rules = []Rule{
 	rule("limits", 48*time.Hour, "updated_at", "subject"), // twice the longest window
 	rule("notices", notify.Age, "created_at", "principal, id"),
 	rule("idempotency", 24*time.Hour, "created_at", "principal, key"),
+	// An operation.completed of 30 days is seen by whom its operation names.
+	rule("operations", 31*24*time.Hour, "finished_at", "id", "finished_at > 0"),
 	rule("jobs", 30*24*time.Hour, "due_at", "id", "state = 'failed'").nobody(),
 }
 
