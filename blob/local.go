@@ -559,7 +559,7 @@ func (l *Local) listed(ctx context.Context, file string, entry fs.DirEntry, pref
 		return l.list(ctx, file, prefix, yield)
 	}
 	name := strings.TrimSuffix(file, sealedSuffix)
-	if checkName(name) != nil || !strings.HasPrefix(name, prefix) {
+	if !names.MatchString(name) || !strings.HasPrefix(name, prefix) {
 		return nil // nothing of ours
 	}
 	info, err := entry.Info()

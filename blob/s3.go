@@ -40,8 +40,6 @@ const (
 	patience = 30 * time.Second
 	// attempts bounds how often a request that failed is sent.
 	attempts = 3
-	// maxObject is the most that S3 takes or copies in one request.
-	maxObject = 5 << 30
 	// window bounds what one request reads of an object.
 	window = 16 << 20
 )
@@ -478,7 +476,7 @@ func (s *S3) Rotate(ctx context.Context, name string) (changed bool, err error) 
 
 func (s *S3) rotateKey(ctx context.Context, o object, name string) (changed bool, err error) {
 	r := s.remote(ctx, o, name)
-	defer r.Close()
+	defer r.drop()
 	envelope := make([]byte, envelopeSize)
 	if n, err := r.ReadAt(envelope, 0); n < envelopeSize {
 		return false, fmt.Errorf("%w: %s is cut: %w", ErrDamaged, name, err)

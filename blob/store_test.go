@@ -48,7 +48,7 @@ var stores = map[string]func(*testing.T) Store{
 // key is the master key of all tests that do not change it.
 var key = masterkey.New()
 
-func newLocal(t *testing.T, dir string, o LocalOptions) *Local {
+func newLocal(t testing.TB, dir string, o LocalOptions) *Local {
 	t.Helper()
 	if o.Keys.Current == nil {
 		o.Keys.Current = key

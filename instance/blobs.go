@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"kartei/admin"
@@ -121,5 +122,10 @@ func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server) (a
 	if err := i.openBlobs(ctx); err != nil {
 		return nil, nil, err
 	}
-	return admin.Acts{"blobs.rotate": admin.Do(rotateBlobs(i.Blobs))}, func() { i.Blobs.Close() }, nil
+	done := func() {
+		if err := i.Blobs.Close(); err != nil {
+			slog.Error("files of documents not closed", "error", err)
+		}
+	}
+	return admin.Acts{"blobs.rotate": admin.Do(rotateBlobs(i.Blobs))}, done, nil
 }
