@@ -1,0 +1,102 @@
+package instance
+
+import (
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/admin"
+	"kartei/clock"
+	"kartei/db"
+)
+
+// A job that was given up is shown with its organization, also in the metrics,
+// and runs once it is retried.
+func TestJobs(t *testing.T) {
+	dir := t.TempDir()
+	i := begin(t, configOf(dir))
+	defer end(t, i)
+	client, err := admin.Dial(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	call := func(act string, in, out any) error { return client.Call(t.Context(), act, in, out) }
+	org, err := i.Directory.CreateOrganization(t.Context(), access.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for organization, id := range map[int64]string{0: "job_0", 1: "job_1"} {
+		if err := i.DB.Write(t.Context(), func(tx db.Tx) error {
+			tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
+				values ($1, $2, 'retention.tidy', 'k', 'null', 'failed', 1, 5, $3, 'no room', $3, $3)`, organization, id, clock.Now(clock.System))
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out JobsOutput
+	if err := call("job.list", JobsInput{}, &out); err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Failed) != 2 {
+		t.Fatalf("%+v", out)
+	}
+	for _, f := range out.Failed {
+		want := org.ID
+		if f.ID == "job_0" {
+			want = ""
+		}
+		if f.Organization != want || f.Error != "no room" || f.Attempts != 5 || f.Kind != "retention.tidy" {
+			t.Errorf("%+v", f)
+		}
+	}
+	kinds := map[string]int64{}
+	for _, c := range out.Counts {
+		kinds[c.Kind+" "+c.State] += c.Count
+	}
+	if kinds["retention.tidy failed"] != 2 || kinds["retention.look waiting"]+kinds["retention.look running"] != 1 {
+		t.Errorf("%+v", out.Counts)
+	}
+	_, metrics := get(t, i.OperatorURL+"/metrics")
+	if line := `kartei_jobs{kind="retention.tidy",state="failed"} 2`; !strings.Contains(metrics, line+"\n") {
+		t.Errorf("the metrics have no line %s", line)
+	}
+	if err := call("job.retry", RetryInput{ID: "job_x"}, nil); err == nil || !strings.Contains(err.Error(), "no failed job job_x") {
+		t.Errorf("of one that there is not: %v", err)
+	}
+	if err := call("job.retry", RetryInput{ID: "job_1"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for { // the runner is woken, finishes it, and it is gone
+		var n int
+		if err := i.DB.Read(t.Context(), func(tx db.Tx) error {
+			return tx.QueryRow(t.Context(), `select count(*) from jobs where organization = $1 and id = 'job_1'`, int64(1)).Scan(&n)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			break
+		}
+	}
+}
+
+// A job whose key another one has meanwhile need not be retried.
+func TestRetryOfAKeyInUse(t *testing.T) {
+	dir := t.TempDir()
+	i := begin(t, configOf(dir))
+	defer end(t, i)
+	for id, state := range map[string]string{"job_1": "failed", "job_2": "waiting"} {
+		if err := i.DB.Write(t.Context(), func(tx db.Tx) error {
+			tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
+				values (1, $1, 'a', 'k', 'null', $2, 1, 5, 1000000, '', 1000000, 1000000)`, id, state)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := i.acts().Call(t.Context(), "job.retry", RetryInput{ID: "job_1"}, nil)
+	if err == nil || err.Error() != errKeyInUse.Error() {
+		t.Error(err)
+	}
+}
