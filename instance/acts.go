@@ -58,6 +58,7 @@ func (i *Instance) acts() admin.Acts {
 	a := acts(i.DB, i.Directory, i.Log, i.API.Pause)
 	a["address"] = admin.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
 	a["blobs.rotate"] = admin.Do(rotateBlobs(i.Blobs))
+	a["blobs.check"] = admin.Do(checkBlobs(i.DB, i.Blobs, i.clock))
 	return a
 }
 
@@ -153,13 +154,16 @@ var ErrNoData = errors.New("there is no Kartei data")
 // how to close it. It migrates where that is due, but makes no new database:
 // who mistypes a folder must not find an empty one. That is ErrNoData.
 func OpenActs(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
-	return openActs(ctx, store, func(ctx context.Context, d db.DB) error {
-		if err := begun(ctx, d); err != nil {
-			return err
-		}
-		_, err := db.Migrate(ctx, d)
+	return openActs(ctx, store, migrated)
+}
+
+// migrated brings data that there are to this release's version.
+func migrated(ctx context.Context, d db.DB) error {
+	if err := begun(ctx, d); err != nil {
 		return err
-	})
+	}
+	_, err := db.Migrate(ctx, d)
+	return err
 }
 
 // OpenUnmigrated is like OpenActs but leaves the data base as it is, so that
@@ -192,6 +196,17 @@ func CheckData(store *config.Store) error {
 }
 
 func openActs(ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) error) (admin.Acts, func(), error) {
+	d, closeAll, err := openData(ctx, store, prepare)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Without a server nobody knows the environment, so any version may be pinned.
+	dir := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
+	return acts(d, dir, requestlog.NewReader(d), func(bool) {}), closeAll, nil
+}
+
+// openData opens a data base that exists, and returns how to close it.
+func openData(ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) error) (db.DB, func(), error) {
 	if err := CheckData(store); err != nil {
 		return nil, nil, err
 	}
@@ -208,9 +223,7 @@ func openActs(ctx context.Context, store *config.Store, prepare func(context.Con
 		closeAll()
 		return nil, nil, err
 	}
-	// Without a server nobody knows the environment, so any version may be pinned.
-	dir := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
-	return acts(d, dir, requestlog.NewReader(d), func(bool) {}), closeAll, nil
+	return d, closeAll, nil
 }
 
 func accessOptions(s *config.Server) access.Options {

@@ -107,25 +107,33 @@ func rotateBlobs(s blob.Store) func(context.Context, Nothing) (RotateOutput, err
 	}
 }
 
-// OpenBlobActs opens where the bytes of documents are, without the data base,
-// and returns the acts on it, and how to close it.
-func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server) (admin.Acts, func(), error) {
-	current, err := masterkey.Load(s.MasterKey(store))
-	if err != nil {
+// OpenBlobActs opens where the bytes of documents are, and the data base where
+// rows is true, and returns the acts on them, and how to close them.
+func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server, rows bool) (_ admin.Acts, done func(), err error) {
+	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
+	if i.keys.Current, err = masterkey.Load(s.MasterKey(store)); err != nil {
 		return nil, nil, err
 	}
-	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
 	if i.keys.Previous, err = previousKeys(s.PreviousMasterKeyFiles); err != nil {
 		return nil, nil, err
 	}
-	i.keys.Current = current
 	if err := i.openBlobs(ctx); err != nil {
 		return nil, nil, err
 	}
-	done := func() {
+	closeBlobs := func() {
 		if err := i.Blobs.Close(); err != nil {
 			slog.Error("files of documents not closed", "error", err)
 		}
 	}
-	return admin.Acts{"blobs.rotate": admin.Do(rotateBlobs(i.Blobs))}, done, nil
+	acts := admin.Acts{"blobs.rotate": admin.Do(rotateBlobs(i.Blobs))}
+	if !rows {
+		return acts, closeBlobs, nil
+	}
+	d, closeData, err := openData(ctx, store, migrated)
+	if err != nil {
+		closeBlobs()
+		return nil, nil, err
+	}
+	acts["blobs.check"] = admin.Do(checkBlobs(d, i.Blobs, i.clock))
+	return acts, func() { closeData(); closeBlobs() }, nil
 }

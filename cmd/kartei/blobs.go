@@ -3,20 +3,39 @@ package main
 import (
 	"context"
 	"fmt"
+	"text/tabwriter"
+	"time"
 
 	"kartei/admin"
+	"kartei/blob"
 	"kartei/config"
 	"kartei/instance"
 )
 
 type blobsCmd struct {
 	Rotate rotateBlobsCmd `cmd:"" name:"rotate" help:"Seal all files under the master key in force."`
+	Check  checkBlobsCmd  `cmd:"" name:"check" help:"Find files that are missing, damaged or nobody's."`
+}
+
+// blobKeys are what a command needs to open files where no server runs that
+// would do it.
+type blobKeys struct {
+	MasterKeyFile          config.File       `name:"master-key-file" placeholder:"FILE" help:"File with the master key in force; used only where no server runs."`
+	PreviousMasterKeyFiles []config.File     `name:"previous-master-key-files" placeholder:"FILE,..." help:"Files with the master keys before it."`
+	BlobEncryption         config.Encryption `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Where files are encrypted."`
+}
+
+// open returns the acts on files where no server runs.
+func (k *blobKeys) open(rows bool) func(context.Context, *config.Store) (admin.Acts, func(), error) {
+	return func(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
+		return instance.OpenBlobActs(ctx, store, &config.Server{
+			MasterKeyFile: k.MasterKeyFile, PreviousMasterKeyFiles: k.PreviousMasterKeyFiles, BlobEncryption: k.BlobEncryption,
+		}, rows)
+	}
 }
 
 type rotateBlobsCmd struct {
-	MasterKeyFile          config.File       `name:"master-key-file" placeholder:"FILE" help:"File with the master key in force; asked for only where no server runs."`
-	PreviousMasterKeyFiles []config.File     `name:"previous-master-key-files" placeholder:"FILE,..." help:"Files with the master keys before it."`
-	BlobEncryption         config.Encryption `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Where files are encrypted."`
+	blobKeys `embed:""`
 	JSON
 }
 
@@ -30,12 +49,7 @@ files needs the earlier keys any more.`
 
 // Run has the server seal its files anew, or does it where none runs.
 func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
-	open := func(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
-		return instance.OpenBlobActs(ctx, store, &config.Server{
-			MasterKeyFile: c.MasterKeyFile, PreviousMasterKeyFiles: c.PreviousMasterKeyFiles, BlobEncryption: c.BlobEncryption,
-		})
-	}
-	acts, done, err := g.connect(ctx, open)
+	acts, done, err := g.connect(ctx, c.open(false))
 	if err != nil {
 		return err
 	}
@@ -56,4 +70,79 @@ func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 		err = fmt.Errorf("%d files could not be sealed anew", out.Failed)
 	}
 	return err
+}
+
+type checkBlobsCmd struct {
+	blobKeys `embed:""`
+	Quick    bool          `name:"quick" help:"Do not read the files: compare names, sizes and what stands at their beginning."`
+	Age      time.Duration `name:"age" default:"1h" placeholder:"TIME" help:"How old a file must be that no document has, to be told."`
+	Remove   bool          `name:"remove-orphans" help:"Remove files that no document has."`
+	JSON
+}
+
+// Help says what the command does beyond its one line.
+func (*checkBlobsCmd) Help() string {
+	return `Every file that a document has is read and compared with what the database says of it, and
+every file that is stored is looked for in the database. Calls go on meanwhile. Nothing is
+changed without --remove-orphans. The exit status is 1 where something is left to be done.`
+}
+
+// advice says what to do about a finding.
+var advice = map[blob.State]string{
+	blob.Missing: "put the file back from a backup, or delete the document",
+	blob.Damaged: "put the file back from a backup, or delete the document",
+	blob.Locked:  "name the master key that it was sealed under with --previous-master-key-files, then run: kartei blobs rotate",
+	blob.Orphan:  "nobody needs it; --remove-orphans removes it",
+}
+
+// Run has the server compare its files with its data base, or does it where
+// none runs.
+func (c *checkBlobsCmd) Run(ctx context.Context, g *Globals) error {
+	acts, done, err := g.connect(ctx, c.open(true))
+	if err != nil {
+		return err
+	}
+	defer done()
+	var out instance.CheckOutput
+	if err := acts.Call(ctx, "blobs.check", instance.CheckInput{Quick: c.Quick, Remove: c.Remove, Age: int64(c.Age / time.Second)}, &out); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		err = g.print(out)
+	} else {
+		err = c.tell(g, &out)
+	}
+	left := out.Found
+	for _, f := range out.Findings {
+		if f.Removed {
+			left--
+		}
+	}
+	if err == nil && left > 0 {
+		err = fmt.Errorf("%d files are not as they should be", left)
+	}
+	return err
+}
+
+func (c *checkBlobsCmd) tell(g *Globals, out *instance.CheckOutput) error {
+	fmt.Fprintf(g.Out, "%d documents, %d stored files, %d bytes read, %d findings.\n", out.Wanted, out.Stored, out.Bytes, out.Found)
+	if out.Found == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(g.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nWHAT\tFILE\tWHAT TO DO")
+	for _, f := range out.Findings {
+		what := advice[f.State]
+		if f.Removed {
+			what = "removed"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.State, f.Name, what)
+		if f.Reason != "" {
+			fmt.Fprintf(w, "\t%s\t\n", f.Reason)
+		}
+	}
+	if more := out.Found - len(out.Findings); more > 0 {
+		fmt.Fprintf(w, "and %d more\t\t\n", more)
+	}
+	return w.Flush()
 }

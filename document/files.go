@@ -1,0 +1,69 @@
+package document
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json"
+
+	"kartei/blob"
+	"kartei/db"
+)
+
+// filesPage is how many rows are read at a time.
+const filesPage = 500
+
+// Files returns what bytes there must be of an organization's documents, of those
+// whose identifier comes after the given one, and the last identifier; a page
+// that is empty is the last.
+func Files(ctx context.Context, tx db.Tx, organization int64, after string) (list []blob.Wanted, last string, err error) {
+	rows, err := tx.Query(ctx, `select id, content from documents
+		where organization = $1 and deleted = false and id > $2 order by id limit $3`, organization, after, filesPage)
+	if err != nil {
+		return nil, "", err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var content []byte
+		if err := rows.Scan(&last, &content); err != nil {
+			return nil, "", err
+		}
+		var f Fields
+		if err := json.Unmarshal(content, &f); err != nil {
+			return nil, "", err
+		}
+		list = append(list, blob.Wanted{Name: Kept(organization, last), Size: f.Size, SHA256: f.SHA256})
+	}
+	return list, last, rows.Err()
+}
+
+// HasFile reports whether a document has bytes.
+func HasFile(ctx context.Context, tx db.Tx, organization int64, document string) (has bool, err error) {
+	return exists(ctx, tx, `select count(*) from documents where organization = $1 and id = $2 and deleted = false`, organization, document)
+}
+
+// FilePending reports whether an operation is making a document of the bytes, or
+// a job is to remove them.
+func FilePending(ctx context.Context, tx db.Tx, organization int64, document string) (pending bool, err error) {
+	pending, err = exists(ctx, tx, `select count(*) from jobs where organization = $1 and kind = $2 and key = $3`, organization, EraseKind, document)
+	if pending || err != nil {
+		return pending, err
+	}
+	inputs, err := db.Values[string](ctx, tx, `select input from operations where organization = $1 and finished_at = 0`, organization)
+	for _, input := range inputs {
+		var m making
+		if err := json.Unmarshal([]byte(input), &m); err != nil {
+			return false, err
+		}
+		if m.Document == document {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// exists reports whether a query that counts finds anything.
+func exists(ctx context.Context, tx db.Tx, query string, args ...any) (bool, error) {
+	var n int64
+	err := tx.QueryRow(ctx, query, args...).Scan(&n)
+	return n > 0, err
+}

@@ -1,0 +1,127 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/document"
+	"kartei/upload"
+)
+
+// CheckInput is what the act blobs.check takes.
+type CheckInput struct {
+	Quick  bool `json:"quick"`
+	Remove bool `json:"remove"`
+	// Age is how old bytes must be that no row has, in seconds.
+	Age int64 `json:"age"`
+}
+
+// CheckOutput is what the act blobs.check answers.
+type CheckOutput struct {
+	blob.Checked
+	// Found counts all findings; Findings are the first few thousand.
+	Found    int            `json:"found"`
+	Findings []blob.Finding `json:"findings"`
+}
+
+// maxFindings bounds an answer.
+const maxFindings = 5000
+
+// checkBlobs compares a store with a data base.
+func checkBlobs(d db.DB, s blob.Store, c clock.Clock) func(context.Context, CheckInput) (CheckOutput, error) {
+	return func(ctx context.Context, in CheckInput) (CheckOutput, error) {
+		out := CheckOutput{Findings: []blob.Finding{}}
+		check := blob.Check{
+			Store: s, Rows: files{d}, Quick: in.Quick, Remove: in.Remove, Before: c.Now().Add(-time.Duration(in.Age) * time.Second),
+			Found: func(f blob.Finding) {
+				if out.Found++; len(out.Findings) < maxFindings {
+					out.Findings = append(out.Findings, f)
+				}
+			},
+		}
+		var err error
+		out.Checked, err = check.Run(ctx)
+		return out, err
+	}
+}
+
+// files is what a data base says of files. Each question is a transaction of its
+// own, so that none is open while files are read.
+type files struct{ db db.DB }
+
+func (f files) Wanted(ctx context.Context) iter.Seq2[blob.Wanted, error] {
+	return func(yield func(blob.Wanted, error) bool) {
+		var organizations []int64
+		err := f.db.Read(ctx, func(tx db.Tx) (err error) {
+			organizations, err = db.Values[int64](ctx, tx, `select number from organizations order by number`)
+			return err
+		})
+		if err != nil {
+			yield(blob.Wanted{}, err)
+			return
+		}
+		for _, organization := range organizations {
+			if !f.of(ctx, organization, yield) {
+				return
+			}
+		}
+	}
+}
+
+// of gives the files of an organization, and reports whether to go on.
+func (f files) of(ctx context.Context, organization int64, yield func(blob.Wanted, error) bool) bool {
+	for after := ""; ; {
+		var page []blob.Wanted
+		err := f.db.Read(ctx, func(tx db.Tx) (err error) {
+			page, after, err = document.Files(ctx, tx, organization, after)
+			return err
+		})
+		if err != nil {
+			yield(blob.Wanted{}, err)
+			return false
+		}
+		if len(page) == 0 {
+			return true
+		}
+		for _, w := range page {
+			if !yield(w, nil) {
+				return false
+			}
+		}
+	}
+}
+
+func (f files) Has(ctx context.Context, name string) (bool, error) {
+	return f.ask(ctx, name, document.HasFile)
+}
+
+func (f files) Pending(ctx context.Context, name string) (bool, error) {
+	return f.ask(ctx, name, document.FilePending)
+}
+
+// ask asks for bytes of a document; those of a session are asked for in one way.
+func (f files) ask(ctx context.Context, name string, document func(context.Context, db.Tx, int64, string) (bool, error)) (yes bool, err error) {
+	parts := strings.Split(name, "/")
+	if len(parts) != 3 {
+		return false, fmt.Errorf("instance: %q is not the name of a file", name)
+	}
+	organization, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil {
+		return false, fmt.Errorf("instance: %q is not the name of a file", name)
+	}
+	if parts[0] == "uploads" {
+		document = upload.HasStaged
+	}
+	err = f.db.Read(ctx, func(tx db.Tx) (err error) {
+		yes, err = document(ctx, tx, organization, parts[2])
+		return err
+	})
+	return yes, err
+}
