@@ -1,0 +1,103 @@
+package instance
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// The files of an office are compared with its rows: what is in order, in the
+// making or on its way out is no finding.
+func TestCheckBlobs(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		ctx := context.Background()
+		o := apitest.New(t, d)
+		c := o.As(access.Member)
+		check := func(want ...blob.Finding) {
+			t.Helper()
+			out, err := checkBlobs(d, o.Store, clock.NewFake(time.Now().Add(2*time.Hour)))(ctx, CheckInput{Age: 3600})
+			if err != nil || out.Found != len(want) || len(out.Findings) != len(want) {
+				t.Fatalf("%+v, %v; want %+v", out, err, want)
+			}
+			for i := range want {
+				if out.Findings[i] != want[i] {
+					t.Errorf("%+v, want %+v", out.Findings[i], want[i])
+				}
+			}
+		}
+		first := c.Document("a.txt", "text/plain", []byte("eins"))
+		second := c.Document("b.txt", "text/plain", []byte("zwei"))
+		c.Upload("c.txt", "text/plain", []byte("drei"))
+		check()
+		c.Do("DELETE", "/documents/"+first, nil, "If-Match", "*").Want(204)
+		check()
+
+		var names []string
+		for info, err := range o.Store.List(ctx, "files/") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(info.Name, second) {
+				names = append(names, info.Name)
+			}
+		}
+		if len(names) != 1 {
+			t.Fatal(names)
+		}
+		mine := names[0]
+		folder := strings.TrimSuffix(mine, second)
+		put := func(name string) {
+			t.Helper()
+			if _, err := o.Store.Put(ctx, name, strings.NewReader("vier"), blob.Expected{Size: 4}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		other := folder + "doc_01jb2z5k3xf0q8r9s7t6v5w4y3"
+		put(other)
+		lost := "uploads/" + strings.Split(folder, "/")[1] + "/upl_01jb2z5k3xf0q8r9s7t6v5w4y3"
+		put(lost)
+		check(blob.Finding{State: blob.Orphan, Name: lost}, blob.Finding{State: blob.Orphan, Name: other})
+
+		// A file of which an operation is making a document has no row yet.
+		begun := func(finished int64) {
+			t.Helper()
+			err := d.Write(ctx, func(tx db.Tx) error {
+				_, err := tx.Exec(ctx, `insert into operations (organization, id, principal, type, status, progress, input, result_object, result_id, error, request, created_at, started_at, finished_at)
+					select organization, $1, principal, type, 'running', 0, $2, '', '', '', request, created_at, started_at, 0 from operations where id <> $1
+					limit 1 on conflict (organization, id) do nothing`, "opr_test", `{"document":"doc_01jb2z5k3xf0q8r9s7t6v5w4y3"}`)
+				if err != nil {
+					return err
+				}
+				_, err = tx.Exec(ctx, `update operations set finished_at = $2 where id = $1`, "opr_test", finished)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		begun(0)
+		check(blob.Finding{State: blob.Orphan, Name: lost})
+		begun(1)
+		check(blob.Finding{State: blob.Orphan, Name: lost}, blob.Finding{State: blob.Orphan, Name: other})
+
+		put(mine) // of the same size
+		for _, name := range []string{lost, other} {
+			if err := o.Store.Delete(ctx, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(blob.Finding{State: blob.Damaged, Name: mine, Reason: "another SHA-256"})
+		if err := o.Store.Delete(ctx, mine); err != nil {
+			t.Fatal(err)
+		}
+		check(blob.Finding{State: blob.Missing, Name: mine})
+	})
+}
