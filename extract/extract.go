@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -96,6 +97,13 @@ func New(o Options) (*Extractor, error) {
 			return nil, fmt.Errorf("extract: %w", err)
 		}
 		o.Program = program
+	}
+	if o.Cache != "" {
+		absolute, err := filepath.Abs(o.Cache) // a child has another working directory
+		if err != nil {
+			return nil, fmt.Errorf("extract: %w", err)
+		}
+		o.Cache = absolute
 	}
 	return &Extractor{options: o, slots: make(chan struct{}, o.Parallel)}, nil
 }

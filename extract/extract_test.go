@@ -1,28 +1,22 @@
 package extract
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
 )
 
-// cacheOf is the reader of PDF, translated once for all tests.
-var cacheOf = sync.OnceValue(func() string {
-	dir, err := os.MkdirTemp("", "kartei-extract-")
-	if err != nil {
-		panic(err)
-	}
-	return dir
-})
+// cache is the reader of PDF, translated once for all tests and runs.
+const cache = "../.cache/extract"
 
 func extractor(t testing.TB, l Limits) *Extractor {
 	t.Helper()
-	x, err := New(Options{Limits: l, Cache: cacheOf()})
+	x, err := New(Options{Limits: l, Cache: cache})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,22 +158,28 @@ func TestExtractCuts(t *testing.T) {
 		})
 	}
 	// Who has enough does not read on: this file has no end.
-	endless := io.MultiReader(strings.NewReader("a "), repeat("b "))
-	text, err := extractor(t, Limits{Text: 1000}).Extract(t.Context(), endless, "text/plain")
+	file := io.MultiReader(strings.NewReader("a "), repeat("b "))
+	text, err := extractor(t, Limits{Text: 1000}).Extract(t.Context(), file, "text/plain")
 	if err != nil || !text.Cut || text.Reason != Complete || !strings.HasPrefix(text.Body, "a b b b") || len(text.Body) > 1000 {
 		t.Errorf("a file without end: %d bytes, %v, %v", len(text.Body), text.Reason, err)
 	}
 }
 
-// repeat is a file without end.
-type repeat string
+// endless is a file without end.
+type endless struct {
+	text string
+	at   int
+}
 
-func (r repeat) Read(p []byte) (int, error) {
-	n := 0
-	for n+len(r) <= len(p) {
-		n += copy(p[n:], r)
+func repeat(text string) io.Reader { return &endless{text: text} }
+
+func (e *endless) Read(p []byte) (int, error) {
+	for n := 0; n < len(p); {
+		m := copy(p[n:], e.text[e.at:])
+		n += m
+		e.at = (e.at + m) % len(e.text)
 	}
-	return n, nil
+	return len(p), nil
 }
 
 // What is wrong with the reading is told; what is wrong with the file is not an
@@ -227,5 +227,30 @@ func TestExtractWaitsItsTurn(t *testing.T) {
 	}
 	if text, err := x.Extract(t.Context(), strings.NewReader("zweiter"), "text/plain"); err != nil || text.Body != "zweiter" {
 		t.Errorf("the second afterwards: %+v, %v", text, err)
+	}
+}
+
+// The reader of PDF is translated once, into the folder that was named; where
+// that cannot be, PDFs are read all the same.
+func TestCache(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		folder string
+		filled bool
+	}{{"cache", true}, {"file/cache", false}} {
+		if err := os.WriteFile("file", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x, err := New(Options{Cache: c.folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := x.Extract(t.Context(), bytes.NewReader(pdfOf("Hallo")), "application/pdf")
+		if err != nil || text != (Text{Body: "Hallo"}) {
+			t.Errorf("%s: %+v, %v", c.folder, text, err)
+		}
+		if entries, _ := os.ReadDir(c.folder); (len(entries) > 0) != c.filled {
+			t.Errorf("%s: %v", c.folder, entries)
+		}
 	}
 }

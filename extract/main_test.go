@@ -1,14 +1,97 @@
 package extract
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
 	"os"
+	"strings"
 	"testing"
 )
 
-// The tests' own program is also the child whose limits are tested.
+// The tests' own program is also the child whose limits are tested; it has
+// readers that do what a broken one would.
 func TestMain(m *testing.M) {
+	for name, read := range map[string]reader{
+		"test/memory": eat, "test/loop": loop, "test/panic": panicking, "test/output": flood, "test/surroundings": lookAround,
+		"test/family": family,
+	} {
+		kinds = append(kinds, kind{name: name, text: read})
+	}
 	Child(os.Args)
-	code := m.Run()
-	os.RemoveAll(cacheOf())
-	os.Exit(code)
+	os.Exit(m.Run())
+}
+
+// eat takes memory, and keeps it.
+func eat(_ *input, out *sink) error {
+	out.text("vorher")
+	out.w.Flush()
+	var kept [][]byte
+	for {
+		b := make([]byte, 16<<20)
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		kept = append(kept, b)
+	}
+}
+
+// loop never ends.
+func loop(*input, *sink) error {
+	for n := 0; ; n++ {
+		if n < 0 {
+			return nil
+		}
+	}
+}
+
+func panicking(*input, *sink) error { panic("a defect in a reader") }
+
+// flood writes past the sink, which would have stopped it.
+func flood(*input, *sink) error {
+	for {
+		if _, err := os.Stdout.WriteString(strings.Repeat("x", 64<<10)); err != nil {
+			return nil
+		}
+	}
+}
+
+// lookAround tries what a child must not be able to.
+func lookAround(_ *input, out *sink) error {
+	try := func(what string, do func() error) {
+		if err := do(); err != nil {
+			out.text(what + ": no\n")
+		} else {
+			out.text(what + ": yes\n")
+		}
+	}
+	try("read", func() error { _, err := os.ReadFile("/etc/passwd"); return err })
+	try("list", func() error { _, err := os.ReadDir("/"); return err })
+	try("write", func() error { return os.WriteFile(os.TempDir()+"/kartei-was-here", []byte("x"), 0o600) })
+	try("connect", func() error { _, err := net.Dial("tcp", "127.0.0.1:1"); return permission(err) })
+	try("listen", func() error {
+		c := net.ListenConfig{}
+		c.SetMultipathTCP(false) // which Landlock knows nothing of
+		_, err := c.Listen(context.Background(), "tcp", "127.0.0.1:0")
+		return permission(err)
+	})
+	try("start", func() error { _, err := os.StartProcess("/bin/true", []string{"true"}, &os.ProcAttr{}); return err })
+	dir, _ := os.Getwd()
+	return out.text(fmt.Sprintf("environment: %d\nfolder: %s\n", len(os.Environ()), dir))
+}
+
+// permission returns the error only where something was forbidden.
+func permission(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
+}
+
+// family says who it is and waits.
+func family(in *input, out *sink) error {
+	fmt.Fprintf(os.Stdout, "%d\n", os.Getpid())
+	return loop(in, out)
 }

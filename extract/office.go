@@ -18,7 +18,7 @@ import (
 // Bounds of reading an archive.
 const (
 	maxEntries  = 20_000
-	maxInflated = 256 << 20 // of all that is read of one archive
+	maxInflated = 128 << 20 // of all that is read of one archive
 	maxRatio    = 250       // of one entry once freeRatio bytes are out; deflate's own limit is 1032
 	freeRatio   = 1 << 20
 	maxShared   = 32 << 20 // of the texts that the cells of a workbook share

@@ -1,0 +1,70 @@
+package extract
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A child has its standard input and output, and nothing else.
+func TestSurroundings(t *testing.T) {
+	t.Setenv("KARTEI_SECRET", "geheim")
+	text := textOf(t, Limits{}, "", "test/surroundings")
+	want := "read: no\nlist: no\nwrite: no\nconnect: no\nlisten: no\nstart: no\nenvironment: 0\nfolder: /"
+	if !landlocked() {
+		t.Log("this kernel has no Landlock: files are not forbidden")
+		want = "write: no"
+	}
+	if !strings.Contains(text.Body, want) {
+		t.Errorf("%s\nwant\n%s", text.Body, want)
+	}
+}
+
+func landlocked() bool {
+	version, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	return version >= 4 && version < 100
+}
+
+// A child does not outlive the server, however that dies.
+func TestChildDiesWithTheServer(t *testing.T) {
+	if os.Getenv("KARTEI_TEST_SERVER") == "1" {
+		in, _ := io.Pipe()
+		cmd := exec.Command(os.Args[0], command, "test/family", "100", "1000000000", "1000", "")
+		cmd.Stdin, cmd.Stdout, cmd.SysProcAttr = in, os.Stdout, attributes()
+		cmd.Run()
+		return
+	}
+	server := exec.Command(os.Args[0], "-test.run", "^TestChildDiesWithTheServer$")
+	server.Env = append(os.Environ(), "KARTEI_TEST_SERVER=1")
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	child, err2 := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || err2 != nil {
+		t.Fatalf("%q, %v", line, err)
+	}
+	handle, err := unix.PidfdOpen(child, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(handle)
+	server.Process.Kill()
+	server.Wait()
+	ended, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, int((10 * time.Second).Milliseconds()))
+	if err != nil || ended != 1 {
+		unix.Kill(child, unix.SIGKILL)
+		t.Errorf("the child goes on: %d, %v", ended, err)
+	}
+}

@@ -1,0 +1,314 @@
+package extract
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What other programs write is read, and what they seal is not.
+func TestFilesOfTheWorld(t *testing.T) {
+	const weiss, kaltmiete = "Jürgen Weiß", "Kaltmiete"
+	for _, c := range []struct {
+		name, contentType string
+		words             []string
+		reason            Reason
+	}{
+		{"letter.docx", docx, []string{"Kündigung Mietvertrag", weiss, "Größenstraße 7", kaltmiete, "950,00 €", "„pauschal“", "Договор"}, Complete},
+		{"letter.odt", odt, []string{"Kündigung Mietvertrag", weiss, "Größenstraße 7", "Kaltmiete\t950,00 €", "Договор"}, Complete},
+		{"letter.rtf", "application/rtf", []string{weiss, "Größenstraße 7", "Kaltmiete\t950,00 €", "Договор"}, Complete},
+		{"letter.html", "text/html", []string{weiss, "Kaltmiete\t950,00 €"}, Complete},
+		{"libreoffice.pdf", "application/pdf", []string{weiss, "Größenstraße 7", kaltmiete, "„pauschal“", "Договор"}, Complete},
+		{"chromium.pdf", "application/pdf", []string{weiss, "Größenstraße 7", kaltmiete, "Договор"}, Complete},
+		{"groff.pdf", "application/pdf", []string{"Kündigung", "offiziell", "Herrn Weiß"}, Complete},
+		{"ghostscript.pdf", "application/pdf", []string{"Kündigung", "offiziell", "Herrn Weiß"}, Complete},
+		{"restricted.pdf", "application/pdf", []string{weiss}, Complete},
+		{"encrypted.pdf", "application/pdf", nil, Encrypted},
+		{"table.xlsx", xlsx, []string{"Name\tBetrag\nMüller\t12,50\nWeiß\t3"}, Complete},
+		{"table.ods", ods, []string{"Name\tBetrag\nMüller\t12,50\nWeiß\t3"}, Complete},
+		{"table.csv", "text/csv", []string{"Müller;12,50"}, Complete},
+		{"letter.doc", "application/msword", nil, Unsupported},
+		{"table.xls", "application/vnd.ms-excel", nil, Unsupported},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			content, err := os.ReadFile(filepath.Join("testdata", c.name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := sniff(t, Allow(Name(c.contentType)), content, c.contentType); v.Refusal != Allowed {
+				t.Errorf("%+v", v)
+			}
+			text := textOf(t, Limits{}, string(content), c.contentType)
+			if text.Reason != c.reason || text.Cut {
+				t.Errorf("%q, %t; want %q", text.Reason, text.Cut, c.reason)
+			}
+			for _, word := range c.words {
+				if !strings.Contains(text.Body, word) {
+					t.Errorf("%q is not in\n%s", word, text.Body)
+				}
+			}
+		})
+	}
+}
+
+// What a reader does to its process is a reason, and nothing else.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		kind string
+		Limits
+		want Text
+	}{
+		{"test/memory", Limits{Memory: 256 << 20}, Text{Body: "vorher", Reason: OutOfMemory}},
+		{"test/loop", Limits{Time: time.Second}, Text{Reason: OutOfTime}},
+		{"test/panic", Limits{}, Text{Reason: Crashed}},
+		{"test/output", Limits{Text: 1000}, Text{Body: strings.Repeat("x", 1000), Cut: true, Reason: Crashed}},
+	} {
+		t.Run(c.kind, func(t *testing.T) {
+			began := time.Now()
+			if got := textOf(t, c.Limits, "", c.kind); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+			if d := time.Since(began); d > 30*time.Second {
+				t.Errorf("it took %v", d)
+			}
+		})
+	}
+	if text := textOf(t, Limits{}, "noch da", "text/plain"); text.Body != "noch da" {
+		t.Errorf("afterwards: %+v", text)
+	}
+}
+
+// bombs are files that are small, or have no end, and want much.
+func TestBombs(t *testing.T) {
+	small := Limits{Memory: 256 << 20, Time: 20 * time.Second}
+	for _, c := range []struct {
+		name, contentType string
+		content           io.Reader
+		Limits
+		want Reason
+	}{
+		{"Word that unfolds into nothing", docx, zippedOf(t, "word/document.xml", "<w:p/>", 64<<20), small, Inflated},
+		{"OpenDocument that unfolds into blanks", odt, zippedOf(t, "content.xml", " ", 64<<20), small, Inflated},
+		{"Excel whose shared texts have no end", xlsx, zippedOf(t, "xl/sharedStrings.xml", "<si><t>abc def ghi</t></si>", 48<<20), small, Inflated},
+		{"Excel whose sheets are one and the same", xlsx, bytes.NewReader(overlapping(t, 2000)), Limits{}, Inflated},
+		{"more entries than any document has", "application/zip", bytes.NewReader(manyEntries(t)), small, Inflated},
+		{"a PDF whose page unfolds into 200 MB", "application/pdf", bytes.NewReader(pdfBomb(t)), small, ""},
+		{"XML whose text has no end", "application/xml", io.MultiReader(strings.NewReader("<a>"), repeat("x")), Limits{Memory: 256 << 20, Time: time.Minute}, OutOfMemory},
+		{"XML whose elements have no end", "application/xml", repeat("<a>"), Limits{Time: time.Second}, OutOfTime},
+		{"JSON that goes down without end", "application/json", repeat("["), small, Broken},
+		{"JSON whose text has no end", "application/json", io.MultiReader(strings.NewReader(`["`), repeat("x")), small, OutOfMemory},
+		{"RTF that goes down without end", "application/rtf", repeat("{"), small, Inflated},
+		{"RTF that says nothing without end", "application/rtf", io.MultiReader(strings.NewReader(`{\rtf1{\pict `), repeat("00")), Limits{Time: time.Second}, OutOfTime},
+		{"a page that goes down without end", "text/html", repeat("<div>"), Limits{Time: time.Second}, OutOfTime},
+		{"a page whose tag has no end", "text/html", io.MultiReader(strings.NewReader("<p "), repeat("a")), small, Broken},
+		{"e-mail within e-mail without end", "message/rfc822", repeat("Content-Type: message/rfc822\r\n\r\n"), small, Inflated},
+		{"e-mail of parts without end", "message/rfc822", io.MultiReader(strings.NewReader("Content-Type: multipart/mixed; boundary=A\r\n\r\n"), repeat("--A\r\n\r\n\r\n")), small, Inflated},
+		{"e-mail whose head has no end", "message/rfc822", repeat("A: b\r\n"), small, Broken},
+		{"e-mail whose line has no end", "message/rfc822", io.MultiReader(strings.NewReader("From: "), repeat("a")), small, Broken},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			text, err := extractor(t, c.Limits).Extract(t.Context(), c.content, c.contentType)
+			if err != nil || len(text.Body) > 1<<20 {
+				t.Errorf("%d bytes, %v", len(text.Body), err)
+			}
+			if text.Reason != c.want && c.want != "" {
+				t.Errorf("%q, %t, %.100q; want %q", text.Reason, text.Cut, text.Body, c.want)
+			}
+		})
+	}
+}
+
+// zippedOf returns an archive whose entry is a text again and again.
+func zippedOf(t *testing.T, name, text string, size int) io.Reader {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(w, repeat(text), int64(size)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &b
+}
+
+// overlapping returns an archive of n sheets that all lie at the same place.
+func overlapping(t *testing.T, n int) []byte {
+	t.Helper()
+	var sheet strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&sheet, "%d ", i*7919) // folds threefold, so no rule but that of the sum is broken
+	}
+	one := zipped(t, entry{"xl/worksheets/sheet00001.xml", sheet.String()})
+	z, err := zip.NewReader(bytes.NewReader(one), int64(len(one)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(one, []byte("PK\x01\x02"))
+	header := one[at : at+46+len(z.File[0].Name)]
+	b := bytes.NewBuffer(one[:at:at])
+	for i := range n {
+		copy(header[46:], fmt.Sprintf("xl/worksheets/sheet%05d.xml", i))
+		b.Write(header)
+	}
+	end := make([]byte, 22)
+	copy(end, "PK\x05\x06")
+	binary.LittleEndian.PutUint16(end[8:], uint16(n))
+	binary.LittleEndian.PutUint16(end[10:], uint16(n))
+	binary.LittleEndian.PutUint32(end[12:], uint32(n*len(header)))
+	binary.LittleEndian.PutUint32(end[16:], uint32(at))
+	b.Write(end)
+	return b.Bytes()
+}
+
+func manyEntries(t *testing.T) []byte {
+	many := make([]entry, maxEntries+1)
+	for i := range many {
+		many[i].name = "a"
+	}
+	return zipped(t, many...)
+}
+
+// pdfBomb returns a PDF whose page is 200 MB of blanks, packed twice.
+func pdfBomb(t *testing.T) []byte {
+	t.Helper()
+	stream := deflated(t, repeat(" "), 192<<20)
+	twice := deflated(t, bytes.NewReader(stream), int64(len(stream)))
+	return pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1/Kids[3 0 R]>>",
+		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R>>",
+		fmt.Sprintf("<</Filter[/FlateDecode/FlateDecode]/Length %d>>\nstream\n%s\nendstream", len(twice), twice))
+}
+
+func deflated(t *testing.T, r io.Reader, n int64) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	if _, err := io.CopyN(w, r, n); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	return b.Bytes()
+}
+
+// An archive of archives of archives is a list of names.
+func TestNestedArchives(t *testing.T) {
+	inner := zipped(t, entry{"nichts", strings.Repeat("\x00", 10<<20)})
+	for range 4 {
+		var entries []entry
+		for i := range 16 {
+			entries = append(entries, entry{fmt.Sprintf("%d.zip", i), string(inner)})
+		}
+		inner = zipped(t, entries...)
+	}
+	if v := sniff(t, Allow(), inner, "application/zip"); v.Refusal != Allowed {
+		t.Errorf("%+v", v)
+	}
+	if text := textOf(t, Limits{}, string(inner), "application/zip"); text.Reason != Complete || !strings.HasPrefix(text.Body, "0.zip\n1.zip") {
+		t.Errorf("%+v", text)
+	}
+}
+
+// No entity stands for anything, and nothing is fetched.
+func TestEntities(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("geheim"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	laughs := `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY l0 "geheim">`
+	for i := range 20 {
+		laughs += fmt.Sprintf(`<!ENTITY l%d "%s">`, i+1, strings.Repeat(fmt.Sprintf("&l%d;", i), 10))
+	}
+	external := `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY l20 SYSTEM "file://` + secret + `"><!ENTITY % p SYSTEM "file://` + secret + `">%p;` +
+		`<!ENTITY remote SYSTEM "http://127.0.0.1:1/">`
+	for name, head := range map[string]string{"a billion laughs": laughs + "]>", "external ones": external + "]>"} {
+		for _, c := range []struct{ contentType, content string }{
+			{"application/xml", head + "<a>vorher &l20; &remote; nachher</a>"},
+			{docx, string(zipped(t, entry{"word/document.xml", head + "<w:p><w:t>vorher &l20; &remote; nachher</w:t></w:p>"}))},
+			{odt, string(openDocument(t, "text", "", entry{"x", ""}))},
+			{odt, string(zipped(t, entry{"mimetype", odt}, entry{"content.xml", head + "<text:p>vorher &l20; &remote; nachher</text:p>"}))},
+		} {
+			t.Run(name+" in "+c.contentType, func(t *testing.T) {
+				text := textOf(t, Limits{Time: 20 * time.Second}, c.content, c.contentType)
+				if strings.Contains(text.Body, "geheim") || len(text.Body) > 100 || text.Reason != Complete {
+					t.Errorf("%+v", text)
+				}
+				if strings.Contains(c.content, "vorher") && !strings.Contains(text.Body, "vorher") {
+					t.Errorf("the text around is gone: %+v", text)
+				}
+			})
+		}
+	}
+}
+
+func TestPDFsThatAreWrong(t *testing.T) {
+	thousands := make([]string, 10_000)
+	for i := range thousands {
+		thousands[i] = fmt.Sprintf("Seite %d", i+1)
+	}
+	for _, c := range []struct {
+		name    string
+		content []byte
+		says    string
+		reasons []Reason
+	}{
+		{"pages that lie within themselves", pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 5/Kids[2 0 R 2 0 R 1 0 R]>>"), "", []Reason{Broken}},
+		{"a page that is its own content", pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1/Kids[3 0 R]>>",
+			"<</Type/Page/Parent 3 0 R/MediaBox[0 0 9 9]/Contents 3 0 R>>"), "", []Reason{Broken, Complete}},
+		{"a table of objects that follows itself", bytes.Replace(pdfOf("a"), []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Prev 9"), 1), "", []Reason{Broken, Complete}},
+		{"a form that shows itself", pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1/Kids[3 0 R]>>",
+			"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</XObject<</A 4 0 R>>>>/Contents 5 0 R>>",
+			"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</A 4 0 R>>>>/Length 4>>\nstream\n/A Do /A Do\nendstream",
+			"<</Length 5>>\nstream\n/A Do\nendstream"), "", []Reason{Broken, Complete, OutOfMemory, OutOfTime}},
+		{"a billion pages", pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1000000000/Kids[]>>"), "", []Reason{Broken, OutOfTime, OutOfMemory}},
+		{"10,000 pages", pdfOf(thousands...), "Seite 10000", []Reason{Complete}},
+		{"no table of objects", bytes.Replace(pdfOf("Hallo"), []byte("startxref"), []byte("startyref"), 1), "Hallo", []Reason{Complete}},
+		{"cut in the middle", pdfOf(thousands...)[:900_000], "", []Reason{Broken}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			text := textOf(t, Limits{Time: 40 * time.Second}, string(c.content), "application/pdf")
+			if !strings.Contains(text.Body, c.says) {
+				t.Errorf("%q is missing in %.200q", c.says, text.Body)
+			}
+			for _, r := range c.reasons {
+				if text.Reason == r {
+					return
+				}
+			}
+			t.Errorf("%q, want one of %q", text.Reason, c.reasons)
+		})
+	}
+}
+
+// A checksum that is wrong is found when the entry ends; what was read stays.
+func TestArchiveThatIsDamaged(t *testing.T) {
+	content := word(t, "<w:p><w:r><w:t>Hallo</w:t></w:r></w:p>")
+	sum := make([]byte, 4)
+	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary.LittleEndian.PutUint32(sum, z.File[1].CRC32)
+	damaged := bytes.ReplaceAll(content, sum, []byte{1, 2, 3, 4})
+	if crc32.ChecksumIEEE(damaged) == crc32.ChecksumIEEE(content) {
+		t.Fatal("nothing was damaged")
+	}
+	if text := textOf(t, Limits{}, string(damaged), docx); text != (Text{Body: "Hallo", Reason: Broken}) {
+		t.Errorf("%+v", text)
+	}
+}
