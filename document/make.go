@@ -209,8 +209,24 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	return w.words(ctx, file)
 }
 
-// succeed makes the document and ends the operation.
+// succeed makes the document and ends the operation. What the index has to be
+// merged for many words is done before, in short transactions.
 func (w *work) succeed(ctx context.Context, words *search.Document) error {
+	for left := search.Ahead(words); left > 0; {
+		err := w.job.Update(ctx, func(tx db.Tx) error {
+			if _, err := db.Tick(ctx, tx, w.job.Organization, clock.Now(w.Clock)); err != nil {
+				return err
+			}
+			rest, err := search.AheadOf(ctx, tx, w.job.Organization, Documents.Object, left)
+			if err == nil {
+				left = rest
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return w.job.Finish(ctx, func(tx db.Tx) error {
 		c, err := w.call(ctx, tx)
 		if err != nil {

@@ -62,17 +62,38 @@ const (
 // index in the order of their positions, and nobody else changes it meanwhile.
 //
 // It writes no more than the record's words. Once some hundred records have
-// come together, one Put packs their postings into a segment.
+// come together, or fewer with many words, one Put packs their postings into a
+// segment.
 func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
 	return usualLayout.put(ctx, tx, s, d)
 }
 
 func (l layout) put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
-	tx.Queue(insertDocument, s.Organization, s.Family, int64(s.Created), s.audience(), s.ID, join(d.postings()))
-	if !l.due(s.Created) {
+	postings := d.postings()
+	tx.Queue(insertDocument, s.Organization, s.Family, int64(s.Created), s.audience(), s.ID, join(postings))
+	merges, due := l.due(s.Created, len(postings))
+	if !due {
 		return nil
 	}
-	return segments{ctx, tx, s.Organization, s.Family, l}.settle()
+	return segments{ctx, tx, s.Organization, s.Family, l}.settle(merges)
+}
+
+// Ahead returns for how many of a document's words the merging is to be done
+// before Put, by AheadOf: of most there are none. One transaction that did it
+// for ten thousand words would hold SQLite's one writer for a tenth of a second.
+func Ahead(d *Document) int { return max(0, len(d.words)-usualLayout.most) }
+
+// AheadOf merges for a part of the words that are to come, in a short
+// transaction of its own, and returns for how many it is still to be done. The
+// transaction must hold the organization's change clock.
+func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, words int) (left int, err error) {
+	now := min(words, usualLayout.most)
+	s := segments{ctx, tx, organization, family, usualLayout}
+	list, err := s.list()
+	if err != nil {
+		return 0, err
+	}
+	return words - now, s.merge(list, s.work(list, now))
 }
 
 // Replace makes d the words of a record that was Put as before and is now as

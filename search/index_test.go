@@ -38,11 +38,12 @@ type record struct {
 
 // small packs two records and merges two segments, in blocks of a few postings
 // and in many steps.
-var small = layout{pending: 2, oneIn: 1, fanout: 2, haste: 100, block: 30}
+var small = layout{pending: 2, volume: 1 << 20, share: 1, least: 1, most: 1000, fanout: 2, haste: 100, block: 30}
 
 func drawLayout(t *rapid.T) layout {
 	n := rapid.IntRange(1, 4)
-	return layout{pending: n.Draw(t, "pending"), oneIn: n.Draw(t, "one in"), fanout: 1 + n.Draw(t, "fanout"), haste: 50 * n.Draw(t, "haste"), block: 20 * n.Draw(t, "block")}
+	share := rapid.IntRange(1, 20).Draw(t, "share")
+	return layout{pending: n.Draw(t, "pending"), volume: 50 * n.Draw(t, "volume"), share: share, least: n.Draw(t, "least"), most: share * n.Draw(t, "most"), fanout: 1 + n.Draw(t, "fanout"), haste: 50 * n.Draw(t, "haste"), block: 20 * n.Draw(t, "block")}
 }
 
 func newWorld(d db.DB) *world {
@@ -208,7 +209,20 @@ func drawDocument(t *rapid.T) *Document {
 	d.Add(Name, drawText(t, "name", 2))
 	d.Add(Detail, drawText(t, "detail", 2))
 	d.Add(Note, drawText(t, "note", 3))
+	if rapid.IntRange(0, 4).Draw(t, "large") == 0 {
+		d.Add(Note, page(rapid.IntRange(1, 60).Draw(t, "words")))
+	}
 	return d
+}
+
+// page is a text of so many different words, of which some are in the
+// vocabulary.
+func page(words int) string {
+	text := strings.Join(vocabulary, " ")
+	for i := range words {
+		text += fmt.Sprint(" wort", i)
+	}
+	return text
 }
 
 func drawQuery(t *rapid.T) Query {
@@ -433,6 +447,70 @@ func TestScope(t *testing.T) {
 			if got := a.pages(t, usual, ScopeFor(a.organization, "contact", principal, false), Parse("anna"), 10, func() {}); len(got) != want {
 				t.Errorf("after the owner changed %s finds %v", principal, got)
 			}
+		}
+	})
+}
+
+// However few large records wait, what a search reads of them and what one
+// transaction packs are bounded.
+func TestLargeRecordsArePackedByVolume(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		w.layout = layout{pending: 100, volume: 10_000, share: 500, least: 25, most: 1000, fanout: 4, haste: 150, block: 780}
+		for i := range 40 {
+			w.put(t, "usr_1", false, text("Anna Berg", "", page([]int{1500, 0, 700, 0, 0}[i%5])))
+			var waiting int
+			for _, size := range w.rows(t, `select cast(octet_length(words) as text) from search_documents where organization = $1
+				and created > (select coalesce(max(until), 0) from search_segments where organization = $1)`) {
+				n, _ := strconv.Atoi(size)
+				waiting += n
+			}
+			if waiting > 2*w.layout.volume {
+				t.Fatalf("after %d records %d bytes of words wait", i+1, waiting)
+			}
+		}
+		w.checkRows(t)
+		large := w.records[0]
+		w.replace(t, large, "usr_1", false, text("Karl Tal", "", page(1500)))
+		w.checkRows(t)
+		w.replace(t, large, "usr_1", true, large.doc)
+		w.checkRows(t)
+		w.remove(t, large)
+		w.checkRows(t)
+	})
+}
+
+// What a large record brings is merged for beforehand, in several transactions.
+func TestMergingAheadOfALargeRecord(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		l := usualLayout
+		l.haste = 0
+		for range 6 {
+			w.layout = l
+			w.put(t, "usr_1", false, text("Anna", "", page(8000)))
+			w.put(t, "usr_1", false, text("Anna", "", page(8000)))
+		}
+		blocks := func() string {
+			return w.rows(t, `select cast(count(*) as text) from search_blocks where organization = $1 and segment in
+				(select segment from search_segments where organization = $1 and level > 0)`)[0]
+		}
+		before, turns := blocks(), 0
+		for left := Ahead(text("", "", page(7900))); left > 0; turns++ {
+			w.write(t, func(tx db.Tx) (err error) {
+				left, err = AheadOf(w.ctx, tx, w.organization, "contact", left)
+				return err
+			})
+			if after := blocks(); turns == 0 && after == before {
+				t.Error("nothing was merged")
+			}
+		}
+		if turns != 3 { // 6,000 words, 2,000 at once
+			t.Errorf("%d turns", turns)
+		}
+		w.checkRows(t)
+		if n := Ahead(text("Anna Berg", "", "")); n != 0 {
+			t.Errorf("a small record wants the merging for %d words ahead", n)
 		}
 	})
 }

@@ -33,8 +33,14 @@ type segments struct {
 // layout is what the shape of the index hangs on.
 type layout struct {
 	// pending is how many records are read by their documents before they are
-	// packed, and oneIn which share of the writers looks how many there are.
-	pending, oneIn int
+	// packed, and volume how many bytes of words, whichever is reached first. At
+	// most twice the volume is packed at once.
+	pending, volume int
+	// share is of how many postings one writer looks how many records there are,
+	// and merges for as many: a large record makes its writer look always. A
+	// small one counts as if it had least. A writer merges for most at most;
+	// AheadOf is for what is beyond.
+	share, least, most int
 	// fanout is how many segments of one level are merged.
 	fanout int
 	// haste is how many postings are merged for 100 that come in and for each
@@ -45,19 +51,26 @@ type layout struct {
 	block int
 }
 
-// A hundred documents are read in a fifth of a millisecond, which every search
-// pays; packing fewer at once would make one more level. A block is with its
-// key just what SQLite keeps within a quarter of a page of 4 KiB: what is
-// longer lies on a page of its own.
-var usualLayout = layout{pending: 128, oneIn: 32, fanout: 4, haste: 150, block: 780}
+// A hundred contacts have 30 KiB of words and are read in a fifth of a
+// millisecond, which every search pays; packing fewer at once would make one more
+// level. Of documents some twenty have the volume, and the longest one nearly.
+// A contact in 32 has its writer look. With seven levels one turn merges 21,000
+// postings at most. A block is with its key just what SQLite keeps
+// within a quarter of a page of 4 KiB: what is longer lies on a page of its own.
+var usualLayout = layout{pending: 128, volume: 128 << 10, share: 800, least: 25, most: 2000, fanout: 4, haste: 150, block: 780}
 
 // maxPacked bounds how many records are packed at once: more can only wait
 // after a migration.
 const maxPacked = 2048
 
-// due picks one record in oneIn by its tick, mixed as Fibonacci hashing does.
-func (l layout) due(created clock.Micros) bool {
-	return uint64(created)*0x9E3779B97F4A7C15>>32%uint64(l.oneIn) == 0
+// due reports for how many postings the writer of so many merges, and false
+// where it does not even look. It picks records by their ticks, mixed as
+// splitmix64 does, so that none come in a rhythm.
+func (l layout) due(created clock.Micros, postings int) (merges int, is bool) {
+	h := uint64(created) * 0x9E3779B97F4A7C15
+	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
+	counts := min(max(postings, l.least), l.share)
+	return min(l.share*postings/counts, l.most), int(h>>32%uint64(l.share)) < counts
 }
 
 // segment is a row of search_segments.
@@ -106,11 +119,8 @@ func (s segments) list() ([]segment, error) {
 }
 
 // settle packs the newest records into a segment once there are enough of
-// them, and goes on with the merging.
-func (s segments) settle() error {
-	if many, err := s.many(); err != nil || !many {
-		return err
-	}
+// them, and merges for so many postings that have come in.
+func (s segments) settle(postings int) error {
 	list, err := s.list()
 	if err != nil {
 		return err
@@ -119,50 +129,80 @@ func (s segments) settle() error {
 	for _, g := range list {
 		end, last = max(end, g.until), max(last, g.number)
 	}
-	until, postings, err := s.newest(end)
-	if err != nil || postings == nil {
+	until, enough, err := s.waiting(end)
+	if err != nil {
 		return err
 	}
-	packed := segment{number: last + 1, after: end, until: until}
-	s.insertSegment(packed)
-	s.insertBlocks(packed.number, postings)
-	list = append(list, packed)
-	return s.merge(list, s.haste*int(highest(list)+1)*len(postings)/100)
+	work := s.work(list, postings)
+	if enough {
+		newest, err := s.newest(end, until)
+		if err != nil {
+			return err
+		}
+		packed := segment{number: last + 1, after: end, until: until}
+		s.insertSegment(packed)
+		s.insertBlocks(packed.number, newest)
+		list = append(list, packed)
+		work = max(work, min(s.work(list, len(newest)), piece))
+	}
+	return s.merge(list, work)
 }
 
-// many reports whether enough records are in no segment: of those who look
-// three in four find that they are not, and then have read none of them.
-func (s segments) many() (bool, error) {
-	var waiting int
-	err := s.tx.QueryRow(s.ctx, `select count(*) from (select created from search_documents
-		where organization = $1 and family = $2 and created > (select coalesce(max(until), 0)
-			from search_segments where organization = $1 and family = $2) order by created limit $3) as waiting`,
-		s.organization, s.family, s.pending).Scan(&waiting)
-	return waiting >= s.pending, err
+// work returns how many postings are merged where so many have come in. Who
+// packs merges for all that it packs, as far as a piece goes, and so the lowest
+// levels at once; the others go on with what is left.
+func (s segments) work(list []segment, postings int) int {
+	return s.haste * int(highest(list)+1) * postings / 100
 }
 
-// newest reads the postings of the records created after a tick, and when the
-// last of them was created.
-func (s segments) newest(after int64) (until int64, list []place, err error) {
-	rows, err := s.tx.Query(s.ctx, `select created, audience, words from search_documents
+// waiting reports whether enough records are in no segment, and which of them
+// is the last that is to be packed. It reads how long their words are and not
+// the words.
+func (s segments) waiting(after int64) (until int64, enough bool, err error) {
+	rows, err := s.tx.Query(s.ctx, `select created, octet_length(words) from search_documents
 		where organization = $1 and family = $2 and created > $3 order by created limit $4`,
 		s.organization, s.family, after, maxPacked)
 	if err != nil {
-		return 0, nil, err
+		return 0, false, err
+	}
+	defer rows.Close()
+	n, bytes := 0, 0
+	for ; rows.Next(); n++ {
+		var created int64
+		var length int
+		if err := rows.Scan(&created, &length); err != nil {
+			return 0, false, err
+		}
+		if bytes += length; n == 0 || bytes <= 2*s.volume {
+			until = created
+		}
+	}
+	return until, n >= s.pending || n > 0 && bytes >= s.volume, rows.Err()
+}
+
+// newest reads the postings of the records created after one tick and until
+// another.
+func (s segments) newest(after, until int64) (list []place, err error) {
+	rows, err := s.tx.Query(s.ctx, `select created, audience, words from search_documents
+		where organization = $1 and family = $2 and created > $3 and created <= $4 order by created limit $5`,
+		s.organization, s.family, after, until, maxPacked)
+	if err != nil {
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
+		var created int64
 		var audience, words string
-		if err := rows.Scan(&until, &audience, &words); err != nil {
-			return 0, nil, err
+		if err := rows.Scan(&created, &audience, &words); err != nil {
+			return nil, err
 		}
 		for _, p := range parse(words) {
 			for _, a := range audiences(audience) {
-				list = append(list, place{a, p.rank, entry{p.word, -until}})
+				list = append(list, place{a, p.rank, entry{p.word, -created}})
 			}
 		}
 	}
-	return until, inOrder(list), rows.Err()
+	return inOrder(list), rows.Err()
 }
 
 // inOrder returns places in their order; of those with the same word and the
@@ -313,7 +353,7 @@ func (s segments) step(target segment, sources []segment, work int) (moved int, 
 		}
 		runs = append(runs, r)
 	}
-	merged := mergeRuns(runs)
+	merged := mergeRuns(runs, max(work, s.block))
 	s.insertBlocks(target.number, merged)
 	done = true
 	for _, r := range runs {
@@ -356,10 +396,10 @@ func (s segments) read(number int64, blocks int) (*run, error) {
 }
 
 // mergeRuns takes the least postings of all runs in order, as far as all are
-// known.
-func mergeRuns(runs []*run) []place {
+// known, and at most so many.
+func mergeRuns(runs []*run, most int) []place {
 	var all []place
-	for {
+	for len(all) < most {
 		var least *run
 		for _, r := range runs {
 			switch {
@@ -376,6 +416,7 @@ func mergeRuns(runs []*run) []place {
 		all = append(all, least.list[least.next])
 		least.next++
 	}
+	return all
 }
 
 // cut removes from a source what was merged: whole blocks, and the beginning
