@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -567,6 +569,169 @@ func TestBatchOfLargeAnswers(t *testing.T) {
 	}
 	a, _ = c.Batch(list)
 	a.Want(413, "PAYLOAD_TOO_LARGE")
+}
+
+// TestRandomBatches sends the same calls in batches to one office and one
+// after the other to another: the answers are the same, and so is what is
+// there in the end. Of the calls of a batch no two are about one record.
+func TestRandomBatches(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		alone := apitest.New(t, dbtest.SQLite(t))
+		sides := [2]*batchSide{newBatchSide(o.As(access.Member)), newBatchSide(alone.As(access.Member))}
+		random := rand.New(rand.NewPCG(23, 1))
+		statuses := map[int]int{}
+		for round := range 40 {
+			calls := randomCalls(random, len(sides[0].records), round)
+			var answers [2][]string
+			_, results := sides[0].Batch(sides[0].parts(calls))
+			for i, r := range results {
+				statuses[r.Status]++
+				answers[0] = append(answers[0], sides[0].told(calls[i], r.Status, r.Headers["ETag"], r.Body))
+			}
+			for i, p := range sides[1].parts(calls) {
+				headers := []string{"Idempotency-Key", ""}
+				for name, value := range p.Headers {
+					headers = append(headers, name, value)
+				}
+				var body any
+				if p.Body != nil {
+					body = []byte(p.Body)
+				}
+				a := sides[1].Do(p.Method, p.Path, body, headers...)
+				answers[1] = append(answers[1], sides[1].told(calls[i], a.Status, a.Header.Get("ETag"), a.Body))
+			}
+			for i := range calls {
+				if answers[0][i] != answers[1][i] {
+					t.Fatalf("round %d, %+v\nin a batch %s\nalone      %s", round, calls[i], answers[0][i], answers[1][i])
+				}
+			}
+		}
+		for _, status := range []int{200, 201, 204, 304, 400, 404, 412, 422, 428} {
+			if statuses[status] == 0 {
+				t.Errorf("no part was answered %d: %v", status, statuses)
+			}
+		}
+		var there [2][]string
+		for i, s := range sides {
+			for _, path := range []string{"/contacts", "/tasks"} {
+				for id, revision := range sees(t, s.Client, path) {
+					there[i] = append(there[i], fmt.Sprint(s.names[id], " ", revision))
+				}
+			}
+			slices.Sort(there[i])
+			events := 0
+			for cursor := ""; ; {
+				a := s.Do("GET", "/events?limit=100"+cursor, nil).Want(200)
+				events += len(a.Data())
+				if a.JSON()["hasMore"] != true {
+					break
+				}
+				cursor = "&cursor=" + a.Text("nextCursor")
+			}
+			there[i] = append(there[i], fmt.Sprint(events, " events"))
+		}
+		if !slices.Equal(there[0], there[1]) {
+			t.Errorf("in the end there is %q\nand %q", there[0], there[1])
+		}
+	})
+}
+
+// randomCall is a call about the record of a number, or about none.
+type randomCall struct {
+	kind   string
+	record int
+	value  string
+}
+
+// randomCalls are those of one batch, over so many records.
+func randomCalls(random *rand.Rand, records, round int) (calls []randomCall) {
+	free := random.Perm(records)
+	for n := 1 + random.IntN(20); len(calls) < n; {
+		c := randomCall{"", -1, fmt.Sprintf("Name %d-%d", round, len(calls))}
+		kinds := []string{"contact", "contact", "task", "no key", "wrong body", "bad body", "unknown", "method", "me", "parameter"}
+		if len(free) > 0 && random.IntN(3) > 0 {
+			c.record, free = free[0], free[1:]
+			kinds = []string{"read", "not modified", "change", "change", "same", "stale", "unconditional", "malformed", "delete", "complete", "replay"}
+		}
+		c.kind = kinds[random.IntN(len(kinds))]
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// batchSide is one of two offices that should be alike.
+type batchSide struct {
+	*apitest.Client
+	records []string       // paths
+	names   map[string]int // their numbers by id
+	keys    []apitest.Part // what made them
+}
+
+func newBatchSide(c *apitest.Client) *batchSide {
+	return &batchSide{Client: c, names: map[string]int{}}
+}
+
+func (s *batchSide) parts(calls []randomCall) (list []apitest.Part) {
+	for _, c := range calls {
+		at, key := "", map[string]string{"Idempotency-Key": "key " + c.value}
+		if c.record >= 0 {
+			at = s.records[c.record]
+		}
+		with := func(name, value string) map[string]string { return map[string]string{name: value} }
+		body := func(member string) []byte { return fmt.Appendf(nil, `{%q:%q}`, member, c.value) }
+		tags := fmt.Appendf(nil, `{"tags":[%q]}`, c.value)
+		list = append(list, map[string]apitest.Part{
+			"contact":       {Method: "POST", Path: "/contacts", Headers: key, Body: body("lastName")},
+			"task":          {Method: "POST", Path: "/tasks", Headers: key, Body: body("title")},
+			"no key":        {Method: "POST", Path: "/contacts", Body: body("lastName")},
+			"wrong body":    {Method: "POST", Path: "/contacts", Headers: key, Body: []byte(`{"email":"no","nosuch":1}`)},
+			"bad body":      {Method: "POST", Path: "/tasks", Headers: key, Body: []byte(`["title"]`)},
+			"unknown":       {Method: "GET", Path: "/contacts/con_x"},
+			"method":        {Method: "DELETE", Path: "/contacts"},
+			"me":            {Method: "GET", Path: "/me", Headers: with("If-None-Match", "*")},
+			"parameter":     {Method: "GET", Path: "/contacts?limit=0"},
+			"read":          {Method: "GET", Path: at},
+			"not modified":  {Method: "GET", Path: at, Headers: with("If-None-Match", `"r1", "r2"`)},
+			"change":        {Method: "PATCH", Path: at, Headers: with("If-Match", "*"), Body: tags},
+			"same":          {Method: "PATCH", Path: at, Headers: with("If-Match", "*"), Body: []byte(`{}`)},
+			"stale":         {Method: "PATCH", Path: at, Headers: with("If-Match", `"r1"`), Body: tags},
+			"unconditional": {Method: "PATCH", Path: at, Body: tags},
+			"malformed":     {Method: "PATCH", Path: at, Headers: with("If-Match", "r1"), Body: tags},
+			"delete":        {Method: "DELETE", Path: at, Headers: with("If-Match", "*")},
+			"complete":      {Method: "POST", Path: strings.Replace(at, "/contacts/", "/tasks/", 1) + "/complete"},
+			"replay":        s.made(c.record),
+		}[c.kind])
+	}
+	return list
+}
+
+func (s *batchSide) made(record int) apitest.Part {
+	if record < 0 {
+		return apitest.Part{}
+	}
+	return s.keys[record]
+}
+
+// told notes what a call made, and returns its answer without what two offices
+// do not share.
+func (s *batchSide) told(c randomCall, status int, tag string, body []byte) string {
+	if status == 201 && c.kind != "replay" {
+		var made struct {
+			ID     string `json:"id"`
+			Object string `json:"object"`
+		}
+		json.Unmarshal(body, &made)
+		s.names[made.ID] = len(s.records)
+		s.records = append(s.records, "/"+made.Object+"s/"+made.ID)
+		s.keys = append(s.keys, s.parts([]randomCall{c})[0])
+	}
+	if c.kind == "me" {
+		body = nil // names a person
+	}
+	if string(body) == "null" {
+		body = nil
+	}
+	return fmt.Sprint(status, " ", tag, " ", nameless(string(body)))
 }
 
 // FuzzBatch sends whole bodies: each is answered, never by a 5xx, and each
