@@ -99,6 +99,21 @@ func TestSwitchingEncryption(t *testing.T) {
 			t.Errorf("%s: other bytes", name)
 		}
 	}
+	// What is deleted while it is being encrypted stays deleted.
+	const gone = "files/1/doc_gone"
+	put(t, plain, gone, b)
+	f, _, err := encrypted.open(gone, os.O_RDONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := encrypted.Delete(ctx, gone); err != nil {
+		t.Fatal(err)
+	}
+	if err := encrypted.encryptOne(ctx, f, gone); err != nil {
+		t.Error(err)
+	}
+	isAbsent(t, encrypted, gone)
 	// A name has one file, whichever way it was put last.
 	put(t, plain, old[0], b[:5])
 	if got := list(t, encrypted, ""); len(got) != 3 || !bytes.Equal(get(t, encrypted, old[0]), b[:5]) {
@@ -372,6 +387,9 @@ func isFoundOut(t *testing.T, l *Local, what string, b []byte) {
 		return
 	}
 	defer r.Close()
+	if strings.HasPrefix(what, "cut") {
+		t.Errorf("%s: that was not found out before it was read", what)
+	}
 	p := make([]byte, 5000)
 	for at := int64(0); at < r.Size(); at += 5000 {
 		if n, err := r.ReadAt(p, at); n > 0 && (at+int64(n) > int64(len(b)) || !bytes.Equal(p[:n], b[at:at+int64(n)])) {
