@@ -52,7 +52,10 @@ func (a *API) answer(c *call, err error) *Response {
 		code = string(f.Code)
 		r.Status = f.Code.Status()
 		r.Body = a.problem(c, f)
-		if f.Code == fault.Internal {
+		switch {
+		case f.Code == fault.Upstream && f.Cause != nil:
+			a.logger.Warn("what a call needs does not answer", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
+		case f.Code == fault.Internal:
 			a.logger.Error("internal error", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
 		}
 	}

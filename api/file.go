@@ -26,6 +26,7 @@ type File struct {
 	call    *call
 	api     *API
 	err     error
+	code    string // of the problem, where there is one
 }
 
 // AnswersFile reports whether the operation answers with a file.
@@ -41,7 +42,10 @@ func (a *API) openFile(ctx context.Context, c *call) error {
 		return nil
 	}
 	r, err := f.Open(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrDamaged), errors.Is(err, blob.ErrUnknownKey):
+		return fault.Wrap(err) // the operator is told; asking again does not help
+	case err != nil:
 		return upload.Away(err)
 	}
 	c.file = &File{Reader: r, Created: f.Created.Time(), call: c, api: a}
@@ -66,7 +70,7 @@ func (f *File) Sent(status int) {
 		f.api.logger.Error("file not sent whole", slog.String("request", c.id), slog.Any("error", f.err))
 	}
 	f.Close()
-	f.api.record(c, status, "", nil)
+	f.api.record(c, status, f.code, nil)
 	f.api.settle(c)
 	f.api.inFlight.Add(-1)
 }
@@ -79,7 +83,9 @@ func (f *File) Refuse() *Response {
 		delete(c.header, name)
 	}
 	refused := c.inWords(fault.New(fault.RangeNotSatisfiable))
+	c.header["Cache-Control"] = noCache // net/http takes it from what it refuses
 	setFaultHeaders(c, refused, func(name, value string) { c.header[name] = []string{value} })
+	f.code = string(refused.Code)
 	return &Response{Status: refused.Code.Status(), Header: c.header, Body: f.api.problem(c, refused)}
 }
 
@@ -120,8 +126,12 @@ func extended(name string) string {
 func device(name string) bool {
 	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
 	switch base = strings.TrimRight(base, " "); base {
-	case "CON", "PRN", "AUX", "NUL":
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
 		return true
 	}
-	return len(base) == 4 && (strings.HasPrefix(base, "COM") || strings.HasPrefix(base, "LPT")) && base[3] >= '0' && base[3] <= '9'
+	number, port := strings.CutPrefix(base, "COM")
+	if !port {
+		number, port = strings.CutPrefix(base, "LPT")
+	}
+	return port && number != "" && strings.Contains("0 1 2 3 4 5 6 7 8 9 ¹ ² ³", number) && !strings.Contains(number, " ")
 }

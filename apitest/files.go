@@ -13,6 +13,7 @@ import (
 	"kartei/api"
 	"kartei/app"
 	"kartei/blob"
+	"kartei/db"
 	"kartei/document"
 	"kartei/extract"
 	"kartei/job"
@@ -61,9 +62,30 @@ func (o *Office) files() {
 	})
 }
 
+// blobs is the store as the office uses it.
+func (o *Office) blobs() blob.Store {
+	if o.options.stored != nil {
+		return o.options.stored(o.Store)
+	}
+	return o.Store
+}
+
+// Stored has an office use its store through what wrap returns.
+func Stored(wrap func(blob.Store) blob.Store) Option { return func(o *options) { o.stored = wrap } }
+
+// Workshop is who carries out an office's jobs.
+type Workshop struct {
+	DB      db.DB
+	Maker   *document.Maker
+	Options job.Options
+}
+
+// Working changes who carries out the jobs of an office.
+func Working(change func(*Workshop)) Option { return func(o *options) { o.working = change } }
+
 // fileOptions are those of the API.
 func (o *Office) fileOptions() app.Files {
-	return app.Files{Store: o.Store, MaxSize: MaxFile, Declared: extract.Allow().Declared}
+	return app.Files{Store: o.blobs(), MaxSize: MaxFile, Declared: extract.Allow().Declared}
 }
 
 // work runs the office's jobs until the test ends.
@@ -74,11 +96,17 @@ func (o *Office) work() {
 		o.Fatal(err)
 	}
 	logger := slog.New(slog.NewTextHandler(o.Logged, nil))
-	maker := &document.Maker{Clock: o.Clock, Store: o.Store, Types: extract.Allow(), Extractor: extractor, Families: api.Families, Logger: logger}
-	runner := job.NewRunner(o.DB, o.Clock, append(maker.Handlers(), o.receiver().Handlers()...), job.Options{
-		Logger:  logger,
-		Observe: func(string, string, time.Duration) { o.worked.tell() },
-	})
+	w := &Workshop{
+		DB: o.DB,
+		Maker: &document.Maker{
+			Clock: o.Clock, Store: o.blobs(), Types: extract.Allow(), Extractor: extractor, Families: api.Families, Logger: logger,
+		},
+		Options: job.Options{Logger: logger, Observe: func(string, string, time.Duration) { o.worked.tell() }},
+	}
+	if o.options.working != nil {
+		o.options.working(w)
+	}
+	runner := job.NewRunner(w.DB, o.Clock, append(w.Maker.Handlers(), o.receiver().Handlers()...), w.Options)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -92,7 +120,7 @@ func (o *Office) work() {
 }
 
 func (o *Office) receiver() *upload.Receiver {
-	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.Store}
+	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.blobs()}
 }
 
 // withUploads adds the target of uploads to the door.

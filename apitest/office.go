@@ -76,6 +76,8 @@ type options struct {
 	versions []api.Version
 	maxCalls int
 	batched  bool
+	stored   func(blob.Store) blob.Store
+	working  func(*Workshop)
 }
 
 // Replicas says how many replicas answer the calls of an office on PostgreSQL

@@ -123,7 +123,11 @@ func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, _ error) error
 		return err
 	}
 	w := work{Maker: m, job: j}
-	if err := w.read(ctx, tx, b.Operation); err != nil || w.operation.Ended() {
+	err := w.read(ctx, tx, b.Operation)
+	if errors.Is(err, db.ErrNoRows) { // nobody waits for it
+		return nil
+	}
+	if err != nil || w.operation.Ended() {
 		return err
 	}
 	return w.failIn(ctx, tx, fault.New(fault.Internal))

@@ -134,22 +134,27 @@ func (k *Kind[T, F, P]) Members(ctx context.Context, c *app.Call, name string) (
 
 // Create makes a record with its event and its search entry.
 func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T], error) {
-	if err := k.Check(ctx, c, f); err != nil {
+	if err := k.examine(ctx, c, f, !c.Tx.Optimistic()); err != nil {
 		return Created[T]{}, err
 	}
 	return k.Insert(ctx, c, id.New(k.Prefix), f, nil)
 }
 
-// Check completes the members of a new record and reports what is wrong with
-// them.
+// Check completes the members of a record that is made later, and reports what
+// is wrong with them.
 func (k *Kind[T, F, P]) Check(ctx context.Context, c *app.Call, f P) error {
+	return k.examine(ctx, c, f, true) // no row is inserted whose index could tell
+}
+
+// examine is Check. ask is as check has it.
+func (k *Kind[T, F, P]) examine(ctx context.Context, c *app.Call, f P, ask bool) error {
 	if s := f.Shared(); s.OwnerID == "" {
 		s.OwnerID = c.Actor.PrincipalID()
 	}
 	if err := k.Prepare(f, nil); err != nil {
 		return err
 	}
-	return k.check(ctx, c, f, nil)
+	return k.check(ctx, c, f, nil, ask)
 }
 
 // Insert makes a record of checked members, which is found by further words
@@ -218,7 +223,7 @@ func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb stri
 	if same {
 		return k.answer(r), nil
 	}
-	if err := k.check(ctx, c, after, before); err != nil {
+	if err := k.check(ctx, c, after, before, !c.Tx.Optimistic()); err != nil {
 		return Answer[T]{}, err
 	}
 	next, stored, err := k.next(r, after)
@@ -350,8 +355,9 @@ func (k *Kind[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, tick c
 // actor may change who owns and sees the record, that the owner is one of the
 // organization's principals, that the external id is free, and that references
 // name visible records. before is nil for a new record; what did not change is
-// not checked again.
-func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P) error {
+// not checked again. Without ask an external id is supposed to be free: the
+// change inserts it, and the unique index tells otherwise.
+func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, ask bool) error {
 	s := f.Shared()
 	var old Sharing
 	if before != nil {
@@ -364,8 +370,7 @@ func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P) err
 	if err != nil {
 		return err
 	}
-	// Where the id is supposed to be free, its unique index tells otherwise.
-	if s.ExternalID != nil && (old.ExternalID == nil || *old.ExternalID != *s.ExternalID) && !c.Tx.Optimistic() {
+	if s.ExternalID != nil && (old.ExternalID == nil || *old.ExternalID != *s.ExternalID) && ask {
 		var holder, audience string
 		err := c.Tx.QueryRow(ctx, k.sql.external, c.Actor.Org(), *s.ExternalID).Scan(&holder, &audience)
 		if err == nil {

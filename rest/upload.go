@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"kartei/api"
 	"kartei/blob"
@@ -21,8 +22,9 @@ const UploadPrefix = "/uploads/"
 type Uploads struct {
 	// Verify returns what a token grants.
 	Verify func(token string) (blob.Upload, error)
-	// Receive streams a file into the store.
-	Receive func(ctx context.Context, granted blob.Upload, body io.Reader) error
+	// Receive streams a file into the store, of which so many bytes are
+	// announced; -1 where nobody said.
+	Receive func(ctx context.Context, granted blob.Upload, body io.Reader, announced int64) error
 	// API writes the problem documents.
 	API *api.API
 }
@@ -58,21 +60,23 @@ func (u *Uploads) take(w http.ResponseWriter, r *http.Request) error {
 	case r.Method != http.MethodPut:
 		return &fault.Fault{Code: fault.MethodNotAllowed, Header: map[string]string{"Allow": http.MethodPut}}
 	}
-	if r.ContentLength > granted.Size {
-		return fault.New(fault.UploadChecksumMismatch)
-	}
 	if sent := mediaType(r.Header.Get("Content-Type")); sent != granted.ContentType {
 		return &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &fault.Text{
 			DE: "Der Upload wurde für den Medientyp " + granted.ContentType + " begonnen. Senden Sie genau die Header, die er nennt.",
 			EN: "The upload was begun for the media type " + granted.ContentType + ". Send exactly the headers that it names.",
 		}}
 	}
-	http.NewResponseController(w).SetReadDeadline(timeFor(granted.Size))
-	err = u.Receive(r.Context(), granted, r.Body)
+	// The answer to a slow line comes late, too.
+	control, until := http.NewResponseController(w), timeFor(granted.Size)
+	control.SetReadDeadline(until)
+	control.SetWriteDeadline(until.Add(patience))
+	err = u.Receive(r.Context(), granted, r.Body, r.ContentLength)
 	var source *blob.SourceError
 	switch {
 	case errors.As(err, &source): // the client went away or is too slow
 		return &fault.Fault{Code: fault.UploadIncomplete, Cause: err}
+	case errors.Is(err, blob.ErrUnavailable):
+		return &fault.Fault{Code: fault.InstancePending, Detail: &storeAway, RetryAfter: 5 * time.Second, Cause: err}
 	case errors.Is(err, blob.ErrFull):
 		return &fault.Fault{Code: fault.InstancePending, Detail: &noRoom, RetryAfter: patience, Cause: err}
 	}
@@ -92,6 +96,10 @@ var (
 	noTarget = fault.Text{
 		DE: "Diese Adresse gehört zu keinem Upload. Verwenden Sie url aus der Antwort auf POST /v1/uploads unverändert.",
 		EN: "This address belongs to no upload. Use url of the answer to POST /v1/uploads as it is.",
+	}
+	storeAway = fault.Text{
+		DE: "Die Datei lässt sich zurzeit nicht speichern. Gespeichert wurde nichts; senden Sie sie später noch einmal.",
+		EN: "The file cannot be stored at the moment. Nothing was stored; send it again later.",
 	}
 	noRoom = fault.Text{
 		DE: "Für die Datei ist zurzeit kein Platz. Gespeichert wurde nichts; senden Sie sie später noch einmal.",

@@ -26,8 +26,9 @@ type Receiver struct {
 // Receive streams a file into the store for a session that the address grants.
 // It may be sent again until a document is made of it: the last one counts. A
 // file that is cut short, or not what the session says, leaves what was there
-// before, and the session remembers why it was refused.
-func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Reader) error {
+// before, and the session remembers why it was refused. Where another size is
+// announced than the session's (-1 is none), nothing is read.
+func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Reader, announced int64) error {
 	organization, name, _ := strings.Cut(strings.TrimPrefix(granted.Name, staging), "/")
 	number, err := strconv.ParseInt(organization, 10, 64)
 	if err != nil {
@@ -36,7 +37,14 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 	if s, err := r.state(ctx, number, name); err != nil || s != Pending {
 		return errors.Join(err, s.fault())
 	}
-	_, err = r.Store.Put(ctx, granted.Name, body, blob.Expected{Size: granted.Size, SHA256: granted.SHA256})
+	switch {
+	case announced > granted.Size:
+		err = blob.ErrTooLong
+	case announced >= 0 && announced < granted.Size:
+		err = blob.ErrTooShort
+	default:
+		_, err = r.Store.Put(ctx, granted.Name, body, blob.Expected{Size: granted.Size, SHA256: granted.SHA256})
+	}
 	refused := refusal(err)
 	if refused == nil && err != nil {
 		return err

@@ -1,0 +1,250 @@
+package document_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"mime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/db"
+)
+
+// session is the body of POST /uploads for a text.
+func session(name string, file []byte, members ...map[string]any) map[string]any {
+	body := map[string]any{"fileName": name, "contentType": "text/plain", "size": len(file)}
+	for _, more := range members {
+		for k, v := range more {
+			body[k] = v
+		}
+	}
+	return body
+}
+
+// stored returns the names of all bytes of an office.
+func stored(o *apitest.Office) (names []string) {
+	for info, err := range o.Store.List(context.Background(), "") {
+		if err != nil {
+			o.Fatal(err)
+		}
+		names = append(names, info.Name)
+	}
+	return names
+}
+
+// rest waits until no job is due any more.
+func rest(o *apitest.Office) {
+	o.Helper()
+	for range 6000 {
+		var due int64
+		err := o.DB.Read(context.Background(), func(tx db.Tx) error {
+			return tx.QueryRow(context.Background(), "select count(*) from jobs where state = 'running' or state = 'waiting' and due_at <= $1",
+				o.Clock.Now().UnixMicro()).Scan(&due)
+		})
+		if err != nil {
+			o.Fatal(err)
+		}
+		if due == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond) // there is no signal for the end of all
+	}
+	o.Fatal("jobs go on and on")
+}
+
+// A name comes back exactly as it was given, in the record and in what browsers
+// and other programs save files by, or is refused.
+func TestNames(t *testing.T) {
+	taken := []string{
+		"Klage.pdf", "Über Öl & Äpfel.pdf", "契約書.pdf", "عقد.pdf", "Договір.docx", "สัญญา.pdf", "חוזה.pdf", "אב 12 cd.pdf", "📎 Anlage 👩‍⚖️.pdf", "e\u0301.txt",
+		".htaccess", "...pdf", "a..b", "..pdf", "-rf", "~", "$HOME", "`id`", "$(id)", "a;b", "a,b", "a=b", "a:b", "a*b?", "<script>.txt", "a|b", "a&b", "a#b", "a+b", "a@b", "a^b",
+		`"quoted".txt`, `'quoted'.txt`, "100%.txt", "%2e%2e%2fetc", "%00.txt", "UTF-8''x", "=?UTF-8?Q?x?=", "a  b", "a\u00a0b", "a\u2028b", "a\ufeffb", "a\u200db",
+		"name.", "CONTRACT.txt", "COM10.txt", "COM.txt", "console", "NULL", "LPT",
+		strings.Repeat("a", 200), strings.Repeat("漢", 200), strings.Repeat("😀", 200), strings.Repeat("é", 196) + ".pdf",
+	}
+	devices := []string{"CON", "con.txt", "PRN.pdf", "aux", "NUL.tar.gz", "nul .txt", "COM1", "lpt9.txt", "COM0", "COM¹.txt", "LPT³", "CONIN$", "conout$.txt"}
+	refused := map[string]string{
+		"": "TOO_SHORT", " ": "INVALID_FORMAT", "\u00a0\u3000": "INVALID_FORMAT", strings.Repeat("a", 201): "TOO_LONG", strings.Repeat("a", 255): "TOO_LONG", strings.Repeat("漢", 201): "TOO_LONG",
+		"a/b": "INVALID_FORMAT", `a\b`: "INVALID_FORMAT", "/etc/passwd": "INVALID_FORMAT", `C:\x`: "INVALID_FORMAT", "../x": "INVALID_FORMAT", ".": "INVALID_FORMAT", "..": "INVALID_FORMAT", " .. ": "INVALID_FORMAT",
+		"a\x00b": "INVALID_FORMAT", "a\rb": "INVALID_FORMAT", "a\nb": "INVALID_FORMAT", "a\r\nSet-Cookie: x": "INVALID_FORMAT", "a\tb": "INVALID_FORMAT", "a\x1bb": "INVALID_FORMAT", "a\x7fb": "INVALID_FORMAT", "a\u0085b": "INVALID_FORMAT",
+		"Rechnung\u202efdp.exe": "INVALID_FORMAT", "a\u202ab": "INVALID_FORMAT", "a\u2066b": "INVALID_FORMAT", "a\u2069b": "INVALID_FORMAT", "a\u200fb": "INVALID_FORMAT", "a\u200eb": "INVALID_FORMAT", "a\u061cb": "INVALID_FORMAT",
+	}
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		file := []byte("Guten Tag\n")
+		id := c.Document("erster.txt", "text/plain", file)
+		shown := func(name, saved string) {
+			t.Helper()
+			header := download(c, id).Want(200).Header.Get("Content-Disposition")
+			kind, parameters, err := mime.ParseMediaType(header)
+			if err != nil || kind != "attachment" || parameters["filename"] != saved || len(parameters) != 1 {
+				t.Errorf("%q: %s gives %q, %v", name, header, parameters, err)
+			}
+			plain, _, _ := strings.Cut(header, "; filename*=")
+			if _, parameters, err = mime.ParseMediaType(plain); err != nil || len([]rune(parameters["filename"])) != len([]rune(saved)) || strings.ContainsAny(parameters["filename"], `/\"%`) {
+				t.Errorf("%q: for old programs %s, %v", name, plain, err)
+			}
+			for _, b := range []byte(header) {
+				if b < ' ' || b > '~' {
+					t.Errorf("%q: %q is not a header of ASCII", name, header)
+				}
+			}
+		}
+		for _, name := range append(taken, devices...) {
+			kept := strings.ReplaceAll(name, "e\u0301", "é")
+			renamed := c.Do("PATCH", "/documents/"+id, map[string]any{"name": name}, "If-Match", "*").Want(200)
+			want(t, renamed, map[string]any{"name": kept})
+			want(t, c.Do("GET", "/documents/"+id, nil).Want(200), map[string]any{"name": kept})
+			saved := kept
+			if slices.Contains(devices, name) {
+				saved = "_" + kept // Windows would open the device
+			}
+			shown(name, saved)
+		}
+		for name, code := range refused {
+			if got := c.Do("POST", "/uploads", session(name, file)).Want(422, "VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{"fileName " + code}) {
+				t.Errorf("%q as fileName: %q", name, got)
+			}
+			got := c.Do("PATCH", "/documents/"+id, map[string]any{"name": name}, "If-Match", "*").Want(422, "VALIDATION_FAILED").Fields()
+			if !slices.Equal(got, []string{"name " + code}) {
+				t.Errorf("%q as name: %q", name, got)
+			}
+			upload := c.Upload("a.txt", "text/plain", file)
+			got = c.Do("POST", "/documents", map[string]any{"uploadId": upload, "name": name}).Want(422, "VALIDATION_FAILED").Fields()
+			if !slices.Equal(got, []string{"name " + code}) {
+				t.Errorf("%q as name of a new one: %q", name, got)
+			}
+		}
+		// The whole way, once: from the session into the header.
+		name := "Klage_契約書 “100%” (2).txt"
+		id = c.Document(name, "text/plain", file)
+		shown(name, name)
+		want(t, c.Do("GET", "/documents/"+id, nil).Want(200), map[string]any{"name": name})
+	})
+}
+
+// Files that are not what they say end the operation, in words for who reads
+// it; nothing of them stays, and who has no part in it learns nothing.
+func TestRejected(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, colleague, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
+		_, sandbox := o.Organization("Kanzlei Abendroth")
+		user := o.User(access.Admin, sandbox)
+		stranger := &apitest.Client{Office: o, Principal: user, Key: o.Key(user)}
+		pdf := "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n"
+		for _, lie := range []struct{ name, declared, content string }{
+			{"Rechnung.pdf", "application/pdf", "MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00"},
+			{"Brief.txt", "text/plain", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00"},
+			{"Bild.png", "image/png", "<html><script>alert(1)</script></html>"},
+			{"Bild.png", "image/png", pdf},
+			{"Brief.txt", "text/plain", "<!DOCTYPE html><html><script>alert(1)</script></html>"},
+			{"Text.pdf", "application/pdf", "Ein Text\n"},
+			{"Archiv.pdf", "application/pdf", pdf + "PK\x05\x06" + strings.Repeat("\x00", 18)},
+			{"Null.pdf", "application/pdf", strings.Repeat("\x00", 5000)},
+		} {
+			upload := c.Upload(lie.name, lie.declared, []byte(lie.content))
+			accepted := c.Do("POST", "/documents", map[string]any{"uploadId": upload, "externalId": "lie"}).Want(202)
+			ended := c.Await(accepted)
+			want(t, ended, map[string]any{"status": "failed", "result": nil, "progress": 100.0})
+			at := "/operations/" + accepted.Text("id")
+			german := ended.JSON()["error"].(map[string]any)
+			english := c.Do("GET", at, nil, "Accept-Language", "en").Want(200).JSON()["error"].(map[string]any)
+			for _, problem := range []map[string]any{german, english} {
+				if problem["code"] != "UPLOAD_REJECTED" || problem["status"] != 422.0 || problem["instance"] != "/v1"+at || problem["requestId"] != accepted.Header.Get("Request-Id") {
+					t.Errorf("%s as %s: %v", lie.name, lie.declared, problem)
+				}
+			}
+			if !strings.Contains(german["detail"].(string), "Datei") || !strings.Contains(english["detail"].(string), "file") || german["title"] == english["title"] {
+				t.Errorf("%v and %v", german, english)
+			}
+			for who, other := range map[string]*apitest.Client{"a colleague": colleague, "an admin": admin, "another organization": stranger} {
+				if got := other.Do("GET", at, nil).Want(404, "NOT_FOUND").Text("detail"); got != c.Do("GET", "/operations/opr_00000000000000000000000000", nil).Want(404).Text("detail") {
+					t.Errorf("%s is told %s", who, got)
+				}
+			}
+			rest(o)
+			if left := stored(o); len(left) > 0 {
+				t.Errorf("%s as %s: %q is left", lie.name, lie.declared, left)
+			}
+			c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(422, "VALIDATION_FAILED") // it is used up
+		}
+		events := c.Do("GET", "/events?limit=100&sort=createdAt", nil).Want(200).Data()
+		if len(events) != 8 || slices.ContainsFunc(events, func(e map[string]any) bool { return e["type"] != "operation.completed" }) {
+			t.Errorf("events %v", events)
+		}
+		if n := len(c.Do("GET", "/documents", nil).Want(200).Data()); n != 0 {
+			t.Errorf("%d documents", n)
+		}
+		for _, e := range events {
+			c.Do("GET", "/events/"+e["id"].(string), nil).Want(200)
+			for _, other := range []*apitest.Client{colleague, admin, stranger} {
+				other.Do("GET", "/events/"+e["id"].(string), nil).Want(404, "NOT_FOUND")
+			}
+		}
+		for _, other := range []*apitest.Client{colleague, admin, stranger} {
+			if got := types(other); len(got) != 0 {
+				t.Errorf("others see %q", got)
+			}
+		}
+		for _, declared := range []string{"application/x-msdownload", "text/html", "image/svg+xml", "application/octet-stream"} {
+			got := c.Do("POST", "/uploads", map[string]any{"fileName": "a", "contentType": declared, "size": 1}).Want(422, "VALIDATION_FAILED").Fields()
+			if !slices.Equal(got, []string{"contentType NOT_IN_ENUM"}) {
+				t.Errorf("%s: %q", declared, got)
+			}
+		}
+		// Of one that is used already the next call says so at once, on both engines.
+		c.Document("a.txt", "text/plain", []byte("a\n"), map[string]any{"externalId": "d-1"})
+		again := c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("b.txt", "text/plain", []byte("b\n")), "externalId": "d-1"})
+		if got := again.Want(422, "VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{"externalId DUPLICATE"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// What is opened for whom, and given to whom: only the owner and admins read
+// the file of a private document, and others are told what they are told of
+// one that is not.
+func TestPrivateContent(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, colleague, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
+		_, sandbox := o.Organization("Kanzlei Abendroth")
+		user := o.User(access.Admin, sandbox)
+		stranger := &apitest.Client{Office: o, Principal: user, Key: o.Key(user)}
+		file := []byte("Vertraulich\n")
+		id := c.Document("a.txt", "text/plain", file, map[string]any{"visibility": "private"})
+		for _, reader := range []*apitest.Client{c, admin} {
+			if a := download(reader, id).Want(200); !bytes.Equal(a.Body, file) {
+				t.Errorf("%q", a.Body)
+			}
+		}
+		strip := func(a *apitest.Answer) string {
+			body := a.JSON()
+			delete(body, "requestId")
+			delete(body, "instance")
+			return fmt.Sprint(body)
+		}
+		for who, other := range map[string]*apitest.Client{"a colleague": colleague, "another organization": stranger} {
+			unknown := strip(download(other, "doc_00000000000000000000000000").Want(404, "NOT_FOUND"))
+			for _, headers := range [][]string{nil, {"Range", "bytes=0-1"}, {"If-None-Match", `"` + sum(file) + `"`}, {"If-None-Match", "*"}} {
+				a := download(other, id, headers...).Want(404, "NOT_FOUND")
+				if got := strip(a); got != unknown || a.Header.Get("Etag") != "" || a.Header.Get("Content-Disposition") != "" {
+					t.Errorf("%s is told %s %v, of an unknown one %s", who, got, a.Header, unknown)
+				}
+			}
+		}
+		if got := types(c); !slices.Equal(got, []string{"document.created", "operation.completed"}) {
+			t.Errorf("the owner sees %q", got)
+		}
+		if got := types(colleague); len(got) != 0 {
+			t.Errorf("a colleague sees %q", got)
+		}
+		if got := types(admin); !slices.Equal(got, []string{"document.created"}) {
+			t.Errorf("an admin sees %q", got)
+		}
+	})
+}
