@@ -1,0 +1,377 @@
+package document_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/blob"
+	"kartei/db"
+	"kartei/dbtest"
+
+	"pgregory.net/rapid"
+)
+
+// faults makes one step of an attempt end it: a call of the store or of the
+// data base, before or after it has done what it does.
+type faults struct {
+	mu   sync.Mutex
+	step int // until the one that ends the attempt; 0 is none
+	how  string
+	hit  bool
+}
+
+// The ways in which an attempt ends at a step.
+var ways = []string{"before", "after", "panic"}
+
+var errStep = errors.New("test: the attempt ends here")
+
+// arm has the step that comes so many steps from now end its attempt; 0 none.
+func (f *faults) arm(step int, how string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.step, f.how, f.hit = step, how, false
+}
+
+// was reports whether the step came.
+func (f *faults) was() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hit
+}
+
+// through does a step.
+func (f *faults) through(do func() error) error {
+	f.mu.Lock()
+	how := ""
+	if f.step > 0 {
+		if f.step--; f.step == 0 {
+			how, f.hit = f.how, true
+		}
+	}
+	f.mu.Unlock()
+	switch how {
+	case "before":
+		return errStep
+	case "panic":
+		panic(errStep)
+	}
+	if err := do(); err != nil || how == "" {
+		return err
+	}
+	return errStep
+}
+
+// calmly is through for what fails and does not panic, or not on the worker's
+// own stack.
+func (f *faults) calmly(do func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errStep
+		}
+	}()
+	return f.through(do)
+}
+
+// faultyStore is what the workers see of the store.
+type faultyStore struct {
+	blob.Store
+	*faults
+}
+
+func (s faultyStore) Keep(ctx context.Context, from, to string) error {
+	return s.through(func() error { return s.Store.Keep(ctx, from, to) })
+}
+
+func (s faultyStore) Delete(ctx context.Context, name string) error {
+	return s.through(func() error { return s.Store.Delete(ctx, name) })
+}
+
+func (s faultyStore) Stat(ctx context.Context, name string) (info blob.Info, err error) {
+	err = s.through(func() (err error) { info, err = s.Store.Stat(ctx, name); return err })
+	return info, err
+}
+
+func (s faultyStore) Open(ctx context.Context, name string) (r blob.Reader, err error) {
+	err = s.through(func() (err error) { r, err = s.Store.Open(ctx, name); return err })
+	if err != nil {
+		return nil, err
+	}
+	return faultyReader{r, s.faults}, nil
+}
+
+type faultyReader struct {
+	blob.Reader
+	*faults
+}
+
+func (r faultyReader) Read(p []byte) (n int, err error) {
+	err = r.calmly(func() (err error) { n, err = r.Reader.Read(p); return err })
+	return n, err
+}
+
+func (r faultyReader) ReadAt(p []byte, off int64) (n int, err error) {
+	err = r.calmly(func() (err error) { n, err = r.Reader.ReadAt(p, off); return err })
+	return n, err
+}
+
+var _ io.ReaderAt = faultyReader{}
+
+// faultyDB is what the workers see of the data base: a transaction fails, or
+// nobody hears that it was committed.
+type faultyDB struct {
+	db.DB
+	*faults
+}
+
+func (d faultyDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	if organization == 0 {
+		return d.DB.WriteIn(ctx, organization, f)
+	}
+	return d.calmly(func() error { return d.DB.WriteIn(ctx, organization, f) })
+}
+
+// faulty is an office whose workers meet faults.
+func faulty(t testing.TB, d db.DB) (*apitest.Office, *faults) {
+	f := new(faults)
+	return apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
+		w.DB, w.Maker.Store = faultyDB{w.DB, f}, faultyStore{w.Maker.Store, f}
+		w.Options.Rand = func(int64) int64 { return 0 } // again at once
+	})), f
+}
+
+// rested waits until no job is due, and lets the time pass that a worker needs
+// to be taken for dead.
+func rested(o *apitest.Office) {
+	o.Helper()
+	for range 20_000 {
+		var open int64
+		err := o.DB.Read(context.Background(), func(tx db.Tx) error {
+			return tx.QueryRow(context.Background(), "select count(*) from jobs where kind <> 'uploads.expire' or state = 'running'").Scan(&open)
+		})
+		if err != nil {
+			o.Fatal(err)
+		}
+		if open == 0 {
+			return
+		}
+		o.Clock.Advance(5 * time.Second)
+		time.Sleep(time.Millisecond)
+	}
+	o.Fatalf("jobs go on and on\n%s", o.Logged)
+}
+
+// TestEveryStep ends an attempt at each step of an operation and of what
+// follows it, in each way. Whatever it is, the next attempt brings it to the
+// same end, which is told once.
+func TestEveryStep(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o, f := faulty(t, d)
+		c := o.As(access.Member)
+		ends := func(id string, status string) map[string]any {
+			t.Helper()
+			rested(o)
+			op := c.Do("GET", "/operations/"+id, nil).Want(200)
+			want(t, op, map[string]any{"status": status, "progress": 100.0})
+			told := 0
+			for _, e := range c.Do("GET", "/events?limit=100", nil).Want(200).Data() {
+				if e["data"].(map[string]any)["id"] == id {
+					told++
+				}
+			}
+			if told != 1 {
+				t.Errorf("the end of %s was told %d times", id, told)
+			}
+			return op.JSON()
+		}
+		steps := 0
+		for _, how := range ways {
+			for step := 1; ; step++ {
+				at := fmt.Sprint(how, " step ", step)
+				good, bad := []byte("Guten Tag, "+at+"\n"), []byte("MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00")
+				f.arm(0, "")
+				uploads := []string{c.Upload("a.txt", "text/plain", good), c.Upload("b.txt", "text/plain", bad)}
+				f.arm(step, how)
+				made := c.Do("POST", "/documents", map[string]any{"uploadId": uploads[0]}).Want(202).Text("id")
+				id := ends(made, "succeeded")["result"].(map[string]any)["id"].(string)
+				first := f.was()
+				f.arm(step, how)
+				refused := c.Do("POST", "/documents", map[string]any{"uploadId": uploads[1]}).Want(202).Text("id")
+				ends(refused, "failed")
+				second := f.was()
+				f.arm(0, "")
+				if a := download(c, id).Want(200); string(a.Body) != string(good) {
+					t.Errorf("%s: %q", at, a.Body)
+				}
+				if found := c.Do("GET", "/documents?q="+how, nil).Want(200).Data(); len(found) != 1 {
+					t.Errorf("%s: its text finds %d documents", at, len(found))
+				}
+				if names := stored(o); len(names) != 1 || !strings.HasSuffix(names[0], id) {
+					t.Errorf("%s: %q is stored, the document is %s", at, names, id)
+				}
+				f.arm(step, how)
+				c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
+				rested(o)
+				if names := stored(o); len(names) != 0 {
+					t.Errorf("%s: %q is left", at, names)
+				}
+				if t.Failed() {
+					t.Fatalf("%s\n%s", at, o.Logged)
+				}
+				if !first && !second {
+					break
+				}
+				steps++
+			}
+		}
+		if steps < 3*8 {
+			t.Errorf("only %d steps were tried", steps)
+		}
+		t.Logf("%d steps", steps)
+	})
+}
+
+// TestModel does anything in any order, with faults anywhere. In the end there
+// are as many files as documents, each with its bytes, and nothing goes on.
+func TestModel(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o, f := faulty(t, d)
+		c := o.As(access.Member)
+		n := 0
+		rapid.Check(t, func(t *rapid.T) {
+			type opened struct {
+				answer *apitest.Answer
+				file   []byte
+				sent   bool
+			}
+			var sessions []*opened // not used up
+			documents := map[string]string{}
+			operations := map[string]string{} // to the content, empty for one that must fail
+			settle := func() {
+				rested(o)
+				for id, content := range operations {
+					op := c.Do("GET", "/operations/"+id, nil).Want(200)
+					switch made, _ := op.JSON()["result"].(map[string]any); {
+					case content == "" && op.Text("status") != "failed", content != "" && op.Text("status") != "succeeded":
+						t.Fatalf("%q: %s", content, op.Body)
+					case content != "":
+						documents[made["id"].(string)] = content
+					}
+				}
+				clear(operations)
+			}
+			t.Repeat(map[string]func(*rapid.T){
+				"open": func(t *rapid.T) {
+					n++
+					file := fmt.Appendf(nil, "Datei %d\n", n)
+					if rapid.Bool().Draw(t, "bad") {
+						file = fmt.Appendf(nil, "MZ\x90\x00\x03\x00\x00\x00%d", n)
+					}
+					body := session("a.txt", file)
+					if rapid.Bool().Draw(t, "hash") {
+						body["sha256"] = sum(file)
+					}
+					sessions = append(sessions, &opened{answer: c.Do("POST", "/uploads", body).Want(201), file: file})
+				},
+				"send": func(t *rapid.T) {
+					if len(sessions) == 0 {
+						t.Skip()
+					}
+					s := rapid.SampledFrom(sessions).Draw(t, "session")
+					cut := rapid.IntRange(0, len(s.file)+1).Draw(t, "bytes")
+					a := c.Put(s.answer, append(slices.Clone(s.file), 'x')[:cut])
+					if (a.Status == 204) != (cut == len(s.file)) {
+						t.Fatalf("%d of %d bytes: %d %s", cut, len(s.file), a.Status, a.Body)
+					}
+					s.sent = s.sent || a.Status == 204
+				},
+				"make": func(t *rapid.T) {
+					if len(sessions) == 0 {
+						t.Skip()
+					}
+					i := rapid.IntRange(0, len(sessions)-1).Draw(t, "session")
+					s := sessions[i]
+					f.arm(rapid.IntRange(0, 14).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
+					a := c.Do("POST", "/documents", map[string]any{"uploadId": s.answer.Text("id")})
+					if (a.Status == 202) != s.sent {
+						t.Fatalf("sent %t: %d %s", s.sent, a.Status, a.Body)
+					}
+					if s.sent {
+						operations[a.Text("id")] = ""
+						if !strings.HasPrefix(string(s.file), "MZ") {
+							operations[a.Text("id")] = string(s.file)
+						}
+						sessions = slices.Delete(sessions, i, i+1)
+					}
+				},
+				"settle": func(*rapid.T) { settle() },
+				"delete": func(t *rapid.T) {
+					settle()
+					if len(documents) == 0 {
+						t.Skip()
+					}
+					ids := make([]string, 0, len(documents))
+					for id := range documents {
+						ids = append(ids, id)
+					}
+					slices.Sort(ids)
+					id := rapid.SampledFrom(ids).Draw(t, "document")
+					f.arm(rapid.IntRange(0, 5).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
+					c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
+					delete(documents, id)
+				},
+				"": func(t *rapid.T) {
+					for id, content := range documents {
+						if a := download(c, id).Want(200); string(a.Body) != content {
+							t.Fatalf("%s is %q, was %q", id, a.Body, content)
+						}
+					}
+				},
+			})
+			settle()
+			staged := 0
+			for _, s := range sessions {
+				if s.sent {
+					staged++
+				}
+			}
+			files := 0
+			for _, name := range stored(o) {
+				if strings.HasPrefix(name, "files/") {
+					files++
+					if _, known := documents[name[strings.LastIndex(name, "/")+1:]]; !known {
+						t.Fatalf("%s is nobody's", name)
+					}
+				} else {
+					staged--
+				}
+			}
+			if files != len(documents) || staged != 0 {
+				t.Fatalf("%d files of %d documents, %d staged too few", files, len(documents), staged)
+			}
+			for id := range documents { // the next run begins with nothing
+				c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
+			}
+			f.arm(0, "")
+			o.Clock.Advance(25 * time.Hour)
+			for range 20_000 {
+				if len(stored(o)) == 0 {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+			rested(o)
+			if left := stored(o); len(left) > 0 {
+				t.Fatalf("%q is left after a day", left)
+			}
+		})
+	})
+}

@@ -1,0 +1,524 @@
+package upload_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/blob"
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
+}
+
+func sum(b []byte) string {
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:])
+}
+
+// open opens a session for a text of so many bytes.
+func open(c *apitest.Client, size int, members ...map[string]any) *apitest.Answer {
+	c.Helper()
+	body := map[string]any{"fileName": "a.txt", "contentType": "text/plain", "size": size}
+	for _, more := range members {
+		for k, v := range more {
+			body[k] = v
+		}
+	}
+	return c.Do("POST", "/uploads", body).Want(201)
+}
+
+// document says what becomes of a session: 202, or the code of the problem.
+func document(c *apitest.Client, session *apitest.Answer) string {
+	c.Helper()
+	a := c.Do("POST", "/documents", map[string]any{"uploadId": session.Text("id")})
+	if a.Status == 202 {
+		return "202"
+	}
+	return fmt.Sprint(a.Status, " ", a.Text("code"))
+}
+
+// stored returns the names of all bytes of an office.
+func stored(o *apitest.Office) (names []string) {
+	for info, err := range o.Store.List(context.Background(), "") {
+		if err != nil {
+			o.Fatal(err)
+		}
+		names = append(names, info.Name)
+	}
+	return names
+}
+
+// target is the path of a session's address.
+func target(session *apitest.Answer) string {
+	session.Helper()
+	u, err := url.Parse(session.Text("url"))
+	if err != nil {
+		session.Fatal(err)
+	}
+	return u.Path
+}
+
+// put sends a body to a session as a door hears it. A negative length is one
+// that nobody announces.
+func put(c *apitest.Client, path string, body io.Reader, length int64, headers ...string) *apitest.Answer {
+	r := httptest.NewRequest("PUT", path, body)
+	r.ContentLength = length
+	r.Header.Set("Content-Type", "text/plain")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	c.Handler.ServeHTTP(w, r)
+	return &apitest.Answer{TB: c.TB, Status: w.Code, Header: w.Result().Header, Body: w.Body.Bytes()}
+}
+
+// What may be declared: at least one byte, at most what the instance takes.
+func TestSizes(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		for _, size := range []int{0, -1, apitest.MaxFile + 1} {
+			a := c.Do("POST", "/uploads", map[string]any{"fileName": "a.txt", "contentType": "text/plain", "size": size}).Want(422, "VALIDATION_FAILED")
+			if got := a.Fields(); len(got) != 1 || got[0] != "size OUT_OF_RANGE" {
+				t.Errorf("%d bytes: %q", size, got)
+			}
+		}
+		for _, size := range []int{1, apitest.MaxFile} {
+			file := bytes.Repeat([]byte("a"), size)
+			s := open(c, size, map[string]any{"sha256": sum(file)})
+			c.Put(s, append(file, 'b')).Want(422, "UPLOAD_CHECKSUM_MISMATCH")
+			c.Put(s, file[:size-1]).Want(409, "UPLOAD_INCOMPLETE")
+			if left := stored(o); len(left) > 0 {
+				t.Fatalf("%q is left of what was refused", left)
+			}
+			c.Put(s, file).Want(204)
+			if got := document(c, s); got != "202" {
+				t.Errorf("%d bytes: %s", size, got)
+			}
+			o.Clock.Advance(time.Second)
+			for len(stored(o)) > 0 { // the operation moves them, then they are deleted
+				list := c.Do("GET", "/documents", nil).Want(200).Data()
+				for _, d := range list {
+					c.Do("DELETE", "/documents/"+d["id"].(string), nil, "If-Match", "*").Want(204)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+	})
+}
+
+// What a PUT does that is not what was announced, and what POST /documents
+// says after it.
+func TestRefusedPuts(t *testing.T) {
+	file := []byte("Guten Tag, meine Damen und Herren\n")
+	other := bytes.ToUpper(file)
+	n := int64(len(file))
+	broken := func(b []byte) io.Reader { return io.MultiReader(bytes.NewReader(b), failing{}) }
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		for _, test := range []struct {
+			name   string
+			body   io.Reader
+			length int64
+			header []string
+			put    string // status and code
+			then   string // of POST /documents
+		}{
+			{"nothing", strings.NewReader(""), 0, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
+			{"one byte", bytes.NewReader(file[:1]), 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
+			{"all but one", bytes.NewReader(file[:n-1]), n - 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
+			{"all but one, not announced", bytes.NewReader(file[:n-1]), -1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
+			{"one more", bytes.NewReader(append(file, 'x')), n + 1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH"},
+			{"one more, not announced", bytes.NewReader(append(file, 'x')), -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH"},
+			{"endless", endless{}, -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH"},
+			{"other bytes", bytes.NewReader(other), n, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH"},
+			{"another type", bytes.NewReader(file), n, []string{"Content-Type", "application/pdf"}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE"},
+			{"no type", bytes.NewReader(file), n, []string{"Content-Type", ""}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE"},
+			{"cut at once", broken(nil), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
+			{"cut after one byte", broken(file[:1]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
+			{"cut in the middle", broken(file[:n/2]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
+			{"cut before the last byte", broken(file[:n-1]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
+			{"cut after the last byte", broken(file), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
+		} {
+			s := open(c, len(file), map[string]any{"sha256": strings.ToUpper(sum(file))})
+			a := put(c, target(s), test.body, test.length, test.header...)
+			if got := fmt.Sprint(a.Status, " ", a.Text("code")); got != test.put {
+				t.Errorf("%s: %s", test.name, got)
+			}
+			if a.Text("instance") != "/uploads" || a.Header.Get("Content-Type") != "application/problem+json" || a.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s: %v %s", test.name, a.Header, a.Body)
+			}
+			if got := document(c, s); got != test.then {
+				t.Errorf("%s, then: %s", test.name, got)
+			}
+			if left := stored(o); len(left) > 0 {
+				t.Fatalf("%s: %q is left", test.name, left)
+			}
+			// It may be sent again, also in pieces of unknown length and with a parameter
+			// of its type, and a refused one takes nothing from a good one.
+			put(c, target(s), bytes.NewReader(file), -1, "Content-Type", "Text/Plain; charset=utf-8").Want(204)
+			put(c, target(s), bytes.NewReader(other), n).Want(422)
+			if got := document(c, s); got != "202" {
+				t.Errorf("%s, then the file: %s", test.name, got)
+			}
+			for _, name := range stored(o) { // what comes next begins with nothing
+				o.Store.Delete(context.Background(), name)
+			}
+		}
+	})
+}
+
+// failing is a client that went away.
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// endless is a client that does not stop.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// An address is good for one session, until its end, as it was given out.
+func TestAddresses(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		file := []byte("Guten Tag\n")
+		s := open(c, len(file))
+		path := target(s)
+		send := func(path string) *apitest.Answer { return put(c, path, bytes.NewReader(file), int64(len(file))) }
+		for i := len("/uploads/"); i < len(path); i++ {
+			for _, b := range []byte{path[i] ^ 1, path[i] ^ 4} {
+				if b < '0' || b > 'z' {
+					b = 'A' + path[i]%16
+				}
+				if b == path[i] {
+					continue
+				}
+				changed := path[:i] + string(b) + path[i+1:]
+				if a := send(changed); a.Status != 404 || a.Text("code") != "NOT_FOUND" {
+					t.Fatalf("byte %d changed: %d %s", i, a.Status, a.Body)
+				}
+			}
+		}
+		for _, changed := range []string{"/uploads/", path[:len(path)-1], path + "A", path + "=", path + "/", path[:len(path)/2], "/uploads/" + strings.Repeat("A", 5000)} {
+			if a := send(changed); a.Status != 404 {
+				t.Errorf("%s: %d", changed, a.Status)
+			}
+		}
+		for _, method := range []string{"GET", "POST", "DELETE", "PATCH", "OPTIONS"} {
+			r := httptest.NewRequest(method, path, bytes.NewReader(file))
+			w := httptest.NewRecorder()
+			c.Handler.ServeHTTP(w, r)
+			if w.Code != 405 || w.Header().Get("Allow") != "PUT" {
+				t.Errorf("%s: %d, Allow %q", method, w.Code, w.Header().Get("Allow"))
+			}
+		}
+		if left := stored(o); len(left) > 0 {
+			t.Fatalf("%q", left)
+		}
+		// Used up: nothing changes any more.
+		send(path).Want(204)
+		accepted := c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id")}).Want(202)
+		if a := send(path).Want(404, "NOT_FOUND"); !strings.Contains(a.Text("detail"), "schon ein Dokument") {
+			t.Errorf("%s", a.Body)
+		}
+		c.Await(accepted)
+		send(path).Want(404, "NOT_FOUND")
+
+		// Over: neither its file nor a document.
+		late, unused := open(c, len(file)), open(c, len(file))
+		c.Put(unused, file).Want(204)
+		o.Clock.Advance(24*time.Hour - time.Second)
+		if got := document(c, late); got != "409 UPLOAD_INCOMPLETE" {
+			t.Errorf("before its end: %s", got)
+		}
+		o.Clock.Advance(2 * time.Second)
+		if a := send(target(late)).Want(404, "NOT_FOUND"); !strings.Contains(a.Text("detail"), "abgelaufen") {
+			t.Errorf("%s", a.Body)
+		}
+		for _, session := range []*apitest.Answer{late, unused} {
+			if got := document(c, session); got != "422 VALIDATION_FAILED" {
+				t.Errorf("after its end: %s", got)
+			}
+		}
+		for end := time.Now().Add(time.Minute); len(stored(o)) > 1; time.Sleep(time.Millisecond) { // the document's stay
+			if time.Now().After(end) {
+				t.Fatalf("%q", stored(o))
+			}
+		}
+		if left := stored(o); len(left) != 1 || !strings.HasPrefix(left[0], "files/") {
+			t.Errorf("%q", left)
+		}
+	})
+}
+
+// Two send at once, other bytes of the same size: one of them it is, whole.
+func TestSentTwiceAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		files := [][]byte{bytes.Repeat([]byte("a\n"), 100_000), bytes.Repeat([]byte("b\n"), 100_000)}
+		s := open(c, len(files[0]))
+		var all sync.WaitGroup
+		for i := range 6 {
+			all.Go(func() {
+				if a := put(c, target(s), bytes.NewReader(files[i%2]), -1); a.Status != 204 {
+					t.Errorf("%d %s", a.Status, a.Body)
+				}
+			})
+		}
+		all.Wait()
+		ended := c.Await(c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id")}).Want(202))
+		id := ended.JSON()["result"].(map[string]any)["id"].(string)
+		d := c.Do("GET", "/documents/"+id, nil).Want(200)
+		content := c.Do("GET", "/documents/"+id+"/content", nil).Want(200)
+		if sum(content.Body) != d.Text("sha256") || !bytes.Equal(content.Body, files[0]) && !bytes.Equal(content.Body, files[1]) {
+			t.Errorf("%d bytes, %s", len(content.Body), d.Body)
+		}
+		if left := stored(o); len(left) != 1 {
+			t.Errorf("%q", left)
+		}
+	})
+}
+
+// Over a real connection: what is cut leaves nothing, and a file that is sent
+// whole is answered, whatever its sender says about how long it is.
+func TestCutOnTheWire(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, server := o.As(access.Member), o.Listen()
+		file := bytes.Repeat([]byte("Guten Tag\n"), 20_000)
+		for _, cut := range []int{0, 1, len(file) / 2, len(file) - 1} {
+			for _, chunked := range []bool{false, true} {
+				s := open(c, len(file))
+				conn := server.Dial()
+				length := fmt.Sprintf("Content-Length: %d", len(file))
+				body := string(file[:cut])
+				if chunked {
+					length = "Transfer-Encoding: chunked"
+					if cut > 0 {
+						body = fmt.Sprintf("%x\r\n%s\r\n", cut, body)
+					}
+				}
+				fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n%s\r\n\r\n%s", target(s), length, body)
+				conn.(*net.TCPConn).CloseWrite()
+				answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				problem, _ := io.ReadAll(answer.Body)
+				if answer.StatusCode != 409 || !strings.Contains(string(problem), `"code":"UPLOAD_INCOMPLETE"`) {
+					t.Errorf("cut after %d bytes, chunked %t: %d %s", cut, chunked, answer.StatusCode, problem)
+				}
+				if got := document(c, s); got != "409 UPLOAD_INCOMPLETE" {
+					t.Errorf("cut after %d bytes: %s", cut, got)
+				}
+				if left := stored(o); len(left) > 0 {
+					t.Fatalf("cut after %d bytes: %q", cut, left)
+				}
+			}
+		}
+		s := open(c, len(file))
+		r, _ := http.NewRequest("PUT", server.URL+target(s), struct{ io.Reader }{bytes.NewReader(file)}) // chunked
+		r.Header.Set("Content-Type", "text/plain")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != 204 || document(c, s) != "202" {
+			t.Errorf("chunked: %d", answer.StatusCode)
+		}
+	})
+}
+
+// A replay of POST /uploads is the same answer to the byte, is kept by nobody
+// on its way, and the address lies nowhere in the data base.
+func TestReplay(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		body := `{"fileName":"a.txt","contentType":"text/plain","size":10}`
+		first := c.Do("POST", "/uploads", body, "Idempotency-Key", "one").Want(201)
+		again := c.Do("POST", "/uploads", body, "Idempotency-Key", "one").Want(201)
+		if !bytes.Equal(first.Body, again.Body) || again.Header.Get("Idempotent-Replayed") != "true" || first.Header.Get("Location") != again.Header.Get("Location") {
+			t.Errorf("%s\n%s", first.Body, again.Body)
+		}
+		for _, a := range []*apitest.Answer{first, again} {
+			if got := a.Header.Get("Cache-Control"); got != "no-store" {
+				t.Errorf("Cache-Control %q", got)
+			}
+		}
+		c.Do("POST", "/uploads", `{"fileName":"b.txt","contentType":"text/plain","size":10}`, "Idempotency-Key", "one").Want(422, "IDEMPOTENCY_PAYLOAD_MISMATCH")
+		token := strings.TrimPrefix(target(first), "/uploads/")
+		err := o.DB.Read(t.Context(), func(tx db.Tx) error {
+			for _, table := range []string{"idempotency", "uploads", "jobs"} {
+				column := map[string]string{"idempotency": "body", "uploads": "file_name", "jobs": "payload"}[table]
+				rows, err := tx.Query(t.Context(), "select "+column+" from "+table)
+				if err != nil {
+					return err
+				}
+				n := 0
+				for ; rows.Next(); n++ {
+					var kept string
+					if err := rows.Scan(&kept); err != nil {
+						return err
+					}
+					if strings.Contains(kept, token[:20]) || strings.Contains(kept, "/uploads/") || table == "jobs" && strings.Contains(kept, "a.txt") {
+						t.Errorf("%s holds %s", table, kept)
+					}
+				}
+				rows.Close()
+				if n == 0 {
+					t.Errorf("nothing in %s", table)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(o.Logged.String(), token[:20]) {
+			t.Error("the log holds the address")
+		}
+	})
+}
+
+// Of two documents of one upload there is one, whoever asks for them and when.
+func TestUsedOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(2))
+		c := o.As(access.Member)
+		for round := range 5 {
+			body := map[string]any{"uploadId": c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))}
+			same := fmt.Sprint("same-", round)
+			var mu sync.Mutex
+			operations, refused := map[string]bool{}, 0
+			var all sync.WaitGroup
+			for i := range 8 {
+				all.Go(func() {
+					key := same
+					if i%2 > 0 {
+						key = apitest.Fresh()
+					}
+					for {
+						a := c.Do("POST", "/documents", body, "Idempotency-Key", key)
+						if a.Status == 409 && a.Text("code") == "IDEMPOTENCY_IN_PROGRESS" {
+							continue
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						switch {
+						case a.Status == 202:
+							operations[a.Text("id")] = true
+						case a.Status == 422 && strings.Join(a.Fields(), "") == "uploadId DUPLICATE":
+							refused++
+						default:
+							t.Errorf("%d %s", a.Status, a.Body)
+						}
+						return
+					}
+				})
+			}
+			all.Wait()
+			if len(operations) != 1 {
+				t.Errorf("%d operations, %d refused", len(operations), refused)
+			}
+			for id := range operations {
+				for c.Do("GET", "/operations/"+id, nil).Want(200).Text("finishedAt") == "" {
+					time.Sleep(time.Millisecond)
+				}
+			}
+		}
+		if n := len(c.Do("GET", "/documents", nil).Want(200).Data()); n != 5 || len(stored(o)) != 5 {
+			t.Errorf("%d documents, %q", n, stored(o))
+		}
+	})
+}
+
+// While the store has no room, or is away, nothing is taken and everybody is
+// told when to come again.
+func TestStoreInTrouble(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		store := &troubled{}
+		o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store {
+			if store.Store == nil {
+				store.Store = s
+			}
+			return store
+		}))
+		c := o.As(access.Member)
+		file := []byte("Guten Tag\n")
+		s := open(c, len(file))
+		for _, cause := range []error{blob.ErrFull, blob.ErrUnavailable} {
+			store.set(fmt.Errorf("test: %w", cause))
+			a := c.Put(s, file).Want(503, "INSTANCE_PENDING")
+			if a.Header.Get("Retry-After") == "" || !strings.Contains(a.Text("detail"), "Gespeichert wurde nichts") {
+				t.Errorf("%v %s", a.Header, a.Body)
+			}
+			store.set(nil)
+			if got := document(c, s); got != "409 UPLOAD_INCOMPLETE" {
+				t.Error(got)
+			}
+		}
+		c.Put(s, file).Want(204)
+		store.set(fmt.Errorf("test: %w", blob.ErrUnavailable))
+		c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id")}).Want(502, "UPSTREAM")
+		store.set(nil)
+		if got := document(c, s); got != "202" {
+			t.Error(got)
+		}
+		if !strings.Contains(o.Logged.String(), "does not answer") {
+			t.Errorf("the operator is not told: %s", o.Logged)
+		}
+	})
+}
+
+// troubled is a store that fails while it is told to.
+type troubled struct {
+	blob.Store
+	mu  sync.Mutex
+	err error
+}
+
+func (s *troubled) set(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *troubled) trouble() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *troubled) Put(ctx context.Context, name string, r io.Reader, want blob.Expected) (blob.Info, error) {
+	if err := s.trouble(); err != nil {
+		return blob.Info{}, err
+	}
+	return s.Store.Put(ctx, name, r, want)
+}
+
+func (s *troubled) Stat(ctx context.Context, name string) (blob.Info, error) {
+	if err := s.trouble(); err != nil {
+		return blob.Info{}, err
+	}
+	return s.Store.Stat(ctx, name)
+}
