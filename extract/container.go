@@ -243,9 +243,10 @@ func (c *content) compound(head []byte) string {
 		return binary.LittleEndian.Uint32(entry)
 	}
 	var entries []byte
-	for n := binary.LittleEndian.Uint32(head[48:]); n < 0xfffffffa && len(entries) < directorySize; n = next(n) {
+	most := min(directorySize, c.size) // a chain that is longer than the file goes in circles
+	for n := binary.LittleEndian.Uint32(head[48:]); n < 0xfffffffa && int64(len(entries)) < most; n = next(n) {
 		b := c.part(at(n), sector)
-		if len(b) == 0 {
+		if int64(len(b)) < sector {
 			break
 		}
 		entries = append(entries, b...)

@@ -26,7 +26,9 @@ func seed(f *testing.F, endings ...string) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(content)
+		if len(content) < 10_000 { // larger ones take the whole time to be made small again
+			f.Add(content)
+		}
 	}
 }
 
