@@ -14,7 +14,8 @@ overtime() {
 for package in $(git ls-files '*_test.go' | xargs grep -l '^func Fuzz' | xargs -n1 dirname | sort -u); do
 	for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$package"/*_test.go); do
 		echo "fuzz $package $target"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-5s}" "./$package" >.cache/fuzz.log 2>&1 || overtime || {
+		# By default a minute may go by with making one input smaller.
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-5s}" -fuzzminimizetime 10x "./$package" >.cache/fuzz.log 2>&1 || overtime || {
 			cat .cache/fuzz.log
 			exit 1
 		}
