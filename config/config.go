@@ -44,7 +44,7 @@ type Server struct {
 	TrustedProxies         []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR,..." help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
 	TLSCert                File           `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; read again when the file changes."`
 	TLSKey                 File           `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM."`
-	MasterKeyFile          File           `name:"master-key-file" placeholder:"FILE" help:"File with the 32 random bytes of the master key, which seals paging cursors; without it master.key in the data folder, made on the first start."`
+	MasterKeyFile          File           `name:"master-key-file" placeholder:"FILE" help:"File with the 32 random bytes of the master key, which seals paging cursors and the files of documents; without it master.key in the data folder, made on the first start."`
 	PreviousMasterKeyFiles []File         `name:"previous-master-key-files" placeholder:"FILE,..." help:"Files with the master keys before the one in force, for as long as something is sealed under them."`
 	BlobEncryption         Encryption     `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Where the files of documents are encrypted before they are stored; auto encrypts those in a folder."`
 
