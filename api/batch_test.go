@@ -135,6 +135,10 @@ func TestBatchBody(t *testing.T) {
 			t.Errorf("%.200s\n%s, want %s", body, got, want)
 		}
 	}
+	a := c.Do("POST", "/batch", with(`{"method":"GET","path":"me"}`), "Accept-Language", "en")
+	if !strings.Contains(string(a.Body), "a path that begins with /") {
+		t.Errorf("%s", a.Body)
+	}
 	if n := c.Do("GET", "/contacts/count", nil).JSON()["count"]; n != 0.0 {
 		t.Errorf("%v contacts are there", n)
 	}

@@ -268,6 +268,7 @@ var expected = map[string]fault.Text{
 	pattern.Line:     {DE: "eine Zeile ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen", EN: "one line without control characters and with at least one visible character"},
 	pattern.Text:     {DE: "Text ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen", EN: "text without control characters and with at least one visible character"},
 	pattern.Language: {DE: "ein Sprachkürzel nach BCP 47, zum Beispiel de-DE", EN: "a language tag as in BCP 47, for example de-DE"},
+	pattern.Target:   {DE: "ein Pfad, der mit / beginnt, ohne /v1, ohne Leerzeichen und ohne #", EN: "a path that begins with /, without /v1, spaces and #"},
 	pattern.Version:  {DE: "eine Version in der Form JJJJ-MM-TT", EN: "a version in the form YYYY-MM-DD"},
 }
 

@@ -20,6 +20,9 @@ const (
 	// Parameter only says what no parameter may hold.
 	Parameter = "^[^" + control + "]*$"
 
+	// Target is what a URL may have behind its host, but for a fragment.
+	Target = `^/[^\x00-\x20\x7f#]*$`
+
 	// Web begins the patterns of addresses that a browser opens.
 	Web = "^https?://"
 
