@@ -64,6 +64,8 @@ type Instance struct {
 	Log       *requestlog.Log
 	// Blobs are the bytes of documents.
 	Blobs blob.Store
+	// Files is what operations on files need.
+	Files app.Files
 	// BaseURL is the address under which clients reach the instance, without /v1.
 	BaseURL string
 	// OperatorURL is that of the operator's listener, empty where there is none.
@@ -78,7 +80,6 @@ type Instance struct {
 	metrics   *telemetry.Metrics
 	groups    prometheus.Observer
 	limits    *limit.Ledger
-	files     app.Files
 	types     extract.Types
 	receiver  *upload.Receiver
 	notices   *notify.Center
@@ -245,7 +246,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	for _, k := range i.keys.All() {
 		o.AnswerKeys = append(o.AnswerKeys, k.Derive("answers"))
 	}
-	o.Files = i.files
+	o.Files = i.Files
 	o.DocsBase = i.BaseURL
 	o.Observe = i.observe()
 	a, err := api.New(o)

@@ -14,6 +14,7 @@ import (
 	"kartei/company"
 	"kartei/contact"
 	"kartei/db"
+	"kartei/document"
 	"kartei/task"
 )
 
@@ -119,7 +120,7 @@ func (o *Office) NewKeys(ctx context.Context, dir *access.Directory, lifetime ti
 }
 
 // families are those that the office has records of.
-var families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family}
+var families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
 
 // Fill puts companies, n contacts and their tasks into the sandbox where it has
 // no contact, all or none of them, by the same functions that the API runs.

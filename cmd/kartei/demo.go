@@ -165,6 +165,9 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance) 
 	if err := office.Fill(ctx, i.DB, i.Directory, clock.System, kept.Keys.Full, sample.Size); err != nil {
 		return demoLine{}, err
 	}
+	if err := office.File(ctx, i.DB, i.Directory, clock.System, i.Files, kept.Keys.Full); err != nil {
+		return demoLine{}, err
+	}
 	return demoLine{
 		BaseURL: i.BaseURL + "/v1", WebURL: i.BaseURL, MCPURL: i.BaseURL + "/mcp",
 		OrganizationID: office.OrganizationID, SandboxID: office.SandboxID,
@@ -214,7 +217,7 @@ func (c *demoCmd) tell(g *Globals, i *instance.Instance, l demoLine, kept bool) 
 	if !kept {
 		data += " (removed at the end)"
 	}
-	_, err := fmt.Fprintf(g.Out, `Kartei serves the sample office '%s' with %d contacts, their companies and tasks in its sandbox.
+	_, err := fmt.Fprintf(g.Out, `Kartei serves the sample office '%s' with %d contacts, their companies, tasks and documents in its sandbox.
 
   API              %s
   reference        %s/docs
@@ -229,6 +232,8 @@ Try:
   curl -H 'Authorization: Bearer %[8]s' '%[3]s/contacts?limit=2'
 
   curl -H 'Authorization: Bearer %[8]s' -G '%[3]s/contacts' -d limit=3 --data-urlencode 'q=Müller'
+
+  curl -H 'Authorization: Bearer %[8]s' -G '%[3]s/documents' --data-urlencode 'q=Betriebsrat'
 
   curl -H 'Authorization: Bearer %[7]s' -H 'Svc-Preview: true' -H 'Idempotency-Key: %[9]s' -H 'Content-Type: application/json' -d '{"firstName":"Anna","lastName":"Berg"}' '%[3]s/contacts'
 

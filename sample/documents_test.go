@@ -1,0 +1,140 @@
+package sample
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/contact"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/document"
+	"kartei/extract"
+	"kartei/job"
+	"kartei/masterkey"
+	"kartei/task"
+)
+
+// The tests' own program is also the child that reads texts.
+func TestMain(m *testing.M) {
+	extract.Child(os.Args)
+	dbtest.Main(m)
+}
+
+// One reader of texts does for all: to get ready for PDF takes it seconds.
+func TestDocuments(t *testing.T) {
+	extractor, err := extract.New(extract.Options{Cache: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("papers", func(t *testing.T) { testPapers(t, extractor) })
+	t.Run("office", func(t *testing.T) { testFile(t, extractor) })
+}
+
+// Every paper is of the type that it says, and its text can be read.
+func testPapers(t *testing.T, extractor *extract.Extractor) {
+	// A word of each, which no other paper has.
+	words := map[string]string{
+		"Nebenkostenabrechnung": "Einwendungsfrist", "Klageschrift": "Betriebsrat", "Einspruch": "Handwerkerleistungen", "Nachlassverzeichnis": "Münzsammlung",
+		"Unterhaltsberechnung": "Düsseldorfer", "Schadensmeldung": "Kotflügel", "Lohnjournal": "Kurzarbeitergeld", "Unterlagen": "Rückstellungen",
+		"Mietvertrag": "Indexklausel", "Vollmacht": "Willenserklärungen", "Gesprächsnotiz": "Kostenrisiko", "Kostenrechnung": "Geschäftsgebühr", "Terminbestätigung": "Personalausweis",
+	}
+	m := &matter{task: &task.Fields{}, client: &contact.Fields{FirstName: text("Jörg"), LastName: text("Süß")}, day: time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)}
+	for _, p := range papers {
+		first, _, _ := strings.Cut(p.name, " ")
+		kind, file := p.write(m)
+		if v, err := extract.Allow().Sniff(bytes.NewReader(file), int64(len(file)), kind); err != nil || v.Refusal != "" || v.Type != kind {
+			t.Errorf("%s: %+v, %v", first, v, err)
+		}
+		got, err := extractor.Extract(context.Background(), bytes.NewReader(file), kind)
+		if err != nil || got.Reason != extract.Complete || words[first] == "" || !strings.Contains(got.Body, words[first]) {
+			t.Errorf("%s: %s %v, want %q in %q", first, got.Reason, err, words[first], got.Body)
+		}
+	}
+}
+
+// The documents of an office come by the way of a client's, once, and belong
+// to its tasks.
+func testFile(t *testing.T, extractor *extract.Extractor) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		ctx := context.Background()
+		dir := access.NewDirectory(d, clock.System, access.Options{Versions: []string{"2026-11-01"}})
+		o, err := Ensure(ctx, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, err := o.NewKeys(ctx, dir, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := blob.NewLocal(t.TempDir(), blob.LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}, BaseURL: "https://kartei.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		files := app.Files{Store: store, MaxSize: 1 << 20, Declared: extract.Allow().Declared}
+		if err := o.Fill(ctx, d, dir, clock.System, keys.Full.Key, Size); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time there are operations, or documents
+			if err := o.File(ctx, d, dir, clock.System, files, keys.Full.Key); err != nil {
+				t.Fatal(err)
+			}
+			work(t, d, files.Store, extractor)
+		}
+		count := func(query string) (n int) {
+			t.Helper()
+			if err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query).Scan(&n) }); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if n := count(`select count(*) from documents where contact_id is not null and task_id is not null`); n != len(papers) {
+			t.Errorf("%d documents of %d papers", n, len(papers))
+		}
+		if n := count(`select count(*) from operations where status = 'succeeded'`); n != len(papers) {
+			t.Errorf("%d operations of %d papers succeeded", n, len(papers))
+		}
+		if n := count(`select count(*) from documents where company_id is not null`); n == 0 {
+			t.Error("no document is a company's")
+		}
+	})
+}
+
+// work runs the jobs that are due until none is left.
+func work(t *testing.T, d db.DB, store blob.Store, extractor *extract.Extractor) {
+	t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	m := &document.Maker{Clock: clock.System, Store: store, Types: extract.Allow(), Extractor: extractor, Families: families, Logger: logger}
+	ends := make(chan string, 100)
+	r := job.NewRunner(d, clock.System, m.Handlers(), job.Options{Logger: logger, Observe: func(_, outcome string, _ time.Duration) { ends <- outcome }})
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.Run(ctx)
+	}()
+	left := func() (n int) {
+		if err := d.Read(ctx, func(tx db.Tx) error {
+			return tx.QueryRow(ctx, `select count(*) from jobs where kind = $1`, document.MakeKind).Scan(&n)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for left() > 0 {
+		if outcome := <-ends; outcome != job.Finished {
+			t.Fatalf("a job ended: %s", outcome)
+		}
+	}
+	stop()
+	<-ended
+}
