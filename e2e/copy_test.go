@@ -46,10 +46,12 @@ func moveDemo(t *testing.T, url string, then func()) {
 		created := tell.call("POST", "/contacts", `{"lastName":"Umzug"}`, 201, "", "Idempotency-Key", "moving-house-1")
 		all = append(all, created.Header.Get("ETag"), string(created.Body))
 		for _, path := range []string{"/contacts?limit=100", "/contacts?updatedSince=2020-01-01T00:00:00Z&limit=100",
-			"/contacts?q=Umzug", "/companies?limit=100", "/tasks?limit=100", "/events?limit=100", "/contacts/" + created.Text("id")} {
+			"/contacts?q=Umzug", "/companies?limit=100", "/tasks?limit=100", "/documents?limit=100", "/events?limit=100", "/contacts/" + created.Text("id")} {
 			all = append(all, withoutCursor(string(tell.call("GET", path, "", 200, "").Body)))
 		}
 		return all
+	}
+	for strings.Contains(kartei(t, "jobs", "--data-dir", dir), "documents.create") { // its documents are being made
 	}
 	before := answers(demo)
 	if _, errs, status := try(t, "copy", "--from", file, "--to", url); status != 1 || !strings.Contains(errs, "in use") {

@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -81,8 +80,10 @@ type Options struct {
 type Extractor struct {
 	options Options
 	slots   chan struct{}
-	warming sync.Once
-	warm    bool
+	// warming is held by who fills the cache, filled says that somebody did, and
+	// warm that it went well.
+	warming      chan struct{}
+	filled, warm bool
 }
 
 // New returns an extractor. It starts nothing yet.
@@ -105,7 +106,7 @@ func New(o Options) (*Extractor, error) {
 		}
 		o.Cache = absolute
 	}
-	return &Extractor{options: o, slots: make(chan struct{}, o.Parallel)}, nil
+	return &Extractor{options: o, slots: make(chan struct{}, o.Parallel), warming: make(chan struct{}, 1)}, nil
 }
 
 // Extract reads the text of a file of one of the types of Verdict.Type. Where
@@ -125,7 +126,9 @@ func (x *Extractor) Extract(ctx context.Context, r io.Reader, contentType string
 	}
 	cache := ""
 	if k.name == "application/pdf" && x.options.Cache != "" {
-		x.warming.Do(func() { x.warm = x.fill(ctx) })
+		if err := x.fill(ctx); err != nil {
+			return Text{}, err
+		}
 		if x.warm {
 			cache = x.options.Cache
 		}
@@ -144,10 +147,20 @@ func (x *Extractor) Extract(ctx context.Context, r io.Reader, contentType string
 }
 
 // fill has a child write the reader of PDF into the cache, once for each run of
-// the program. Where that fails, PDFs are read without.
-func (x *Extractor) fill(ctx context.Context) bool {
-	_, code, err := x.run(context.WithoutCancel(ctx), strings.NewReader(""), warming, x.options.Cache)
-	return err == nil && code == exitDone
+// the program; whoever needs it meanwhile waits. Where that fails, PDFs are read
+// without.
+func (x *Extractor) fill(ctx context.Context) error {
+	select {
+	case x.warming <- struct{}{}:
+		defer func() { <-x.warming }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !x.filled {
+		_, code, err := x.run(ctx, strings.NewReader(""), warming, x.options.Cache)
+		x.filled, x.warm = ctx.Err() == nil, err == nil && code == exitDone
+	}
+	return ctx.Err()
 }
 
 // source remembers that the file itself could not be read.
