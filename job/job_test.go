@@ -62,12 +62,12 @@ func (y *yard) add(organization int64, s job.Spec) {
 
 func (y *yard) options() job.Options {
 	return job.Options{
-		Logger:  slog.New(slog.DiscardHandler),
+		Logger: slog.New(slog.DiscardHandler),
 		Observe: func(kind, outcome string, _ time.Duration) {
 			y.ends <- end{kind, outcome}
 			y.ended.Add(1)
 		},
-		Rand:    func(n int64) int64 { return n - 1 },
+		Rand: func(n int64) int64 { return n - 1 },
 	}
 }
 
@@ -316,6 +316,9 @@ func TestPermanentLaterAndPanic(t *testing.T) {
 				}
 				return nil
 			}},
+			job.Handler{Kind: "quote", Attempts: 1, Run: func(context.Context, *job.Job) error {
+				return errors.New("no\x00\xff\n" + strings.Repeat("ü", 1000))
+			}},
 			job.Handler{Kind: "panic", Attempts: 1, Run: func(context.Context, *job.Job) error { panic("oh") }})
 		y.add(1, job.Spec{Kind: "permanent"})
 		y.want("permanent", job.Failed)
@@ -325,6 +328,9 @@ func TestPermanentLaterAndPanic(t *testing.T) {
 		y.expect(2, "failed1 job: panic: oh")
 		y.add(4, job.Spec{Kind: "decode", Payload: "word"})
 		y.want("decode", job.Failed)
+		y.add(5, job.Spec{Kind: "quote"})
+		y.want("quote", job.Failed)
+		y.expect(5, "failed1 no  "+strings.Repeat("ü", 247))
 		y.add(3, job.Spec{Kind: "later"})
 		y.want("later", job.Waits)
 		y.expect(3, "waiting0")

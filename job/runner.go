@@ -9,9 +9,10 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
+	"unicode"
 
 	"kartei/clock"
 	"kartei/db"
@@ -505,14 +506,15 @@ func (r *Runner) put(ctx context.Context, j *Job, state string, attempt int, aft
 }
 
 // reason is an error as it is kept: bounded, without what has the form of a
-// secret or an address.
+// secret or an address, and without bytes that a data base refuses or a terminal
+// obeys: it may quote a file.
 func reason(err error) string {
 	text := telemetry.Clean(err.Error())
-	if len(text) > maxError {
-		text = text[:maxError]
-		for !utf8.ValidString(text) {
-			text = text[:len(text)-1]
+	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
 		}
-	}
-	return text
+		return r
+	}, text)
 }

@@ -252,7 +252,8 @@ func TestJobs(t *testing.T) {
 			default: // while nothing runs, the clock goes to where something is due
 				var next int64
 				if err := d.Read(ctx, func(tx db.Tx) error {
-					return tx.QueryRow(ctx, `select case when exists (select 1 from jobs where state = 'running') then 0 else coalesce(min(due_at), 0) end from job_turns`).Scan(&next)
+					return tx.QueryRow(ctx, `select case when exists (select 1 from jobs where state = 'running') then 0
+						else coalesce((select min(due_at) from job_turns), 0) end`).Scan(&next)
 				}); err != nil {
 					t.Fatal(err)
 				}
