@@ -33,6 +33,7 @@ const baseURL = "https://kartei.example"
 // offices that share a data base share its queue, and so the rest.
 type depot struct {
 	store  *blob.Local
+	folder string
 	worked *signal
 }
 
@@ -42,20 +43,21 @@ var depots sync.Map // by db.DB
 func (o *Office) files() {
 	o.Helper()
 	if p, known := depots.Load(o.DB); known {
-		o.Store, o.worked = p.(*depot).store, p.(*depot).worked
+		o.Store, o.Folder, o.worked = p.(*depot).store, p.(*depot).folder, p.(*depot).worked
 		return
 	}
 	key, _, err := masterkey.LoadOrCreate(o.TempDir() + "/master.key")
 	if err != nil {
 		o.Fatal(err)
 	}
-	store, err := blob.NewLocal(o.TempDir(), blob.LocalOptions{Keys: masterkey.Ring{Current: key}, BaseURL: baseURL})
+	o.Folder = o.TempDir()
+	store, err := blob.NewLocal(o.Folder, blob.LocalOptions{Keys: masterkey.Ring{Current: key}, BaseURL: baseURL})
 	if err != nil {
 		o.Fatal(err)
 	}
 	o.Store, o.worked = store, newSignal()
 	d := o.DB
-	depots.Store(d, &depot{o.Store, o.worked})
+	depots.Store(d, &depot{o.Store, o.Folder, o.worked})
 	o.Cleanup(func() {
 		depots.Delete(d)
 		store.Close()

@@ -58,6 +58,8 @@ type Office struct {
 
 	// Store is where the office's files lie.
 	Store *blob.Local
+	// Folder is the folder that it lies in.
+	Folder string
 
 	worked   *signal // when a job has ended
 	versions []api.Version

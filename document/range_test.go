@@ -1,0 +1,302 @@
+package document_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/db"
+	"kartei/dbtest"
+
+	"pgregory.net/rapid"
+)
+
+// numbered returns so many bytes of which each place can be told.
+func numbered(size int) []byte {
+	b := make([]byte, 0, size+8)
+	for i := 0; len(b) < size; i += 8 {
+		b = fmt.Appendf(b, "%07d\n", i)
+	}
+	return b[:size]
+}
+
+// judge holds an answer to a request for parts against the file.
+func judge(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, asked string, a *apitest.Answer, file []byte) {
+	t.Helper()
+	fail := func(format string, args ...any) { t.Helper(); t.Fatalf(asked+": "+format, args...) }
+	part := func(said string, got []byte) {
+		t.Helper()
+		var start, end, size int
+		if n, err := fmt.Sscanf(said, "bytes %d-%d/%d", &start, &end, &size); n != 3 || err != nil || size != len(file) || start > end || end >= size {
+			fail("Content-Range %q", said)
+		}
+		if !bytes.Equal(got, file[start:end+1]) {
+			fail("%q are %d other bytes", said, len(got))
+		}
+	}
+	if a.Header.Get("Etag") == "" && a.Status != 416 || a.Header.Get("Accept-Ranges") != "bytes" && a.Status != 416 || a.Header.Get("Cache-Control") != "private, no-cache" {
+		fail("%d %v", a.Status, a.Header)
+	}
+	switch a.Status {
+	case 200:
+		if !bytes.Equal(a.Body, file) || a.Header.Get("Content-Range") != "" {
+			fail("%d bytes, %v", len(a.Body), a.Header)
+		}
+	case 206:
+		kind, parameters, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+		if kind != "multipart/byteranges" {
+			part(a.Header.Get("Content-Range"), a.Body)
+			break
+		}
+		parts := multipart.NewReader(bytes.NewReader(a.Body), parameters["boundary"])
+		for n := 0; ; n++ {
+			p, err := parts.NextRawPart()
+			if err == io.EOF && n > 0 {
+				break
+			}
+			if err != nil {
+				fail("part %d: %v", n, err)
+			}
+			got, _ := io.ReadAll(p)
+			part(p.Header.Get("Content-Range"), got)
+		}
+	case 416:
+		if a.Text("code") != "RANGE_NOT_SATISFIABLE" || a.Header.Get("Content-Disposition") != "" || a.Header.Get("Repr-Digest") != "" {
+			fail("%v %s", a.Header, a.Body)
+		}
+	default:
+		fail("%d %s", a.Status, a.Body)
+	}
+	if n := a.Header.Get("Content-Length"); n != strconv.Itoa(len(a.Body)) {
+		fail("Content-Length %s of %d bytes", n, len(a.Body))
+	}
+}
+
+// Whatever part is asked for, it is that part of the file; and HEAD says what
+// GET would.
+func TestAnyRange(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		c := o.As(access.Member)
+		file := numbered(200_000) // three segments and a bit
+		id := c.Document("zahlen.txt", "text/plain", file)
+		rapid.Check(t, func(t *rapid.T) {
+			place := rapid.OneOf(rapid.IntRange(0, len(file)+10), rapid.SampledFrom([]int{0, 1, 65535, 65536, 65537, 131072, len(file) - 1, len(file)}))
+			var ranges []string
+			for range rapid.IntRange(1, 4).Draw(t, "ranges") {
+				switch rapid.IntRange(0, 2).Draw(t, "form") {
+				case 0:
+					ranges = append(ranges, fmt.Sprintf("%d-%d", place.Draw(t, "start"), place.Draw(t, "end")))
+				case 1:
+					ranges = append(ranges, fmt.Sprintf("%d-", place.Draw(t, "start")))
+				default:
+					ranges = append(ranges, fmt.Sprintf("-%d", place.Draw(t, "suffix")))
+				}
+			}
+			asked := "bytes=" + strings.Join(ranges, rapid.SampledFrom([]string{",", ", ", " , "}).Draw(t, "comma"))
+			a := download(c, id, "Range", asked)
+			judge(t, asked, a, file)
+			if len(ranges) == 1 { // what exactly is asked for is known
+				start, end, found := strings.Cut(ranges[0], "-")
+				from, _ := strconv.Atoi(start)
+				to := len(file) - 1
+				if n, err := strconv.Atoi(end); err == nil && start != "" {
+					to = min(n, to)
+					found = found && n >= from
+				} else if err == nil {
+					from = max(0, len(file)-n)
+					found = n > 0
+				}
+				if want := found && from < len(file); want != (a.Status == 206) || want && !bytes.Equal(a.Body, file[from:to+1]) {
+					t.Fatalf("%s: %d, %d bytes", asked, a.Status, len(a.Body))
+				}
+			}
+			head := c.Send(c.Request("HEAD", "/documents/"+id+"/content", nil, "Range", asked))
+			if head.Status != a.Status || len(head.Body) != 0 {
+				t.Fatalf("HEAD %s: %d %q", asked, head.Status, head.Body)
+			}
+			if kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type")); a.Status != 416 && kind != "multipart/byteranges" &&
+				(head.Header.Get("Content-Length") != a.Header.Get("Content-Length") || head.Header.Get("Content-Range") != a.Header.Get("Content-Range")) {
+				t.Fatalf("HEAD %s: %v, GET %v", asked, head.Header, a.Header)
+			}
+		})
+	})
+}
+
+// Many small parts cost no more than the file: they are answered with all of it.
+func TestManyRanges(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		file := numbered(200_000)
+		id := c.Document("zahlen.txt", "text/plain", file)
+		asked := func(n int) string {
+			var b strings.Builder
+			b.WriteString("bytes=0-0")
+			for i := range n - 1 {
+				fmt.Fprintf(&b, ",%d-%d", i%2*70_000, i%2*70_000)
+			}
+			return b.String()
+		}
+		for n, status := range map[int]int{1: 206, 2: 206, 32: 206, 33: 200, 5000: 200} {
+			a := download(c, id, "Range", asked(n))
+			if a.Status != status {
+				t.Errorf("%d parts: %d", n, a.Status)
+			}
+			judge(t, fmt.Sprint(n, " parts"), a, file)
+		}
+	})
+}
+
+// FuzzRange: no header makes an answer that is wrong.
+func FuzzRange(f *testing.F) {
+	for _, seed := range []string{"bytes=0-0", "bytes=-1", "bytes=5-1", "bytes=0-,0-", "bytes=,", "bytes= 1 - 2 ", "bytes=18446744073709551616-", "bytes=-9223372036854775808", "bytes=--1", "x=0-1", "bytes", "bytes=0-0,,1-1", "bytes=0x0-1", "bytes=+1-2", "Bytes=0-1"} {
+		f.Add(seed, "")
+		f.Add(seed, `"x"`)
+		f.Add(seed, "W/\"")
+		f.Add(seed, "Sun, 06 Nov 1994 08:49:37 GMT")
+	}
+	o := apitest.New(f, dbtest.SQLite(f))
+	c := o.As(access.Member)
+	file := numbered(70_000)
+	id := c.Document("zahlen.txt", "text/plain", file)
+	f.Fuzz(func(t *testing.T, asked, ifRange string) {
+		for _, s := range []string{asked, ifRange} {
+			if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+				t.Skip() // no header
+			}
+		}
+		headers := []string{"Range", asked}
+		if ifRange != "" {
+			headers = append(headers, "If-Range", ifRange)
+		}
+		office := *o
+		office.TB = t
+		c := &apitest.Client{Office: &office, Principal: c.Principal, Key: c.Key}
+		judge(t, fmt.Sprintf("%q, If-Range %q", asked, ifRange), download(c, id, headers...), file)
+	})
+}
+
+// A file that was changed on the disk is never sent: the answer breaks off
+// before the first wrong byte, and the operator is told.
+func TestDamagedContent(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, server := o.As(access.Member), o.Listen()
+		file := numbered(300_000)
+		id := c.Document("zahlen.txt", "text/plain", file)
+		var path string
+		filepath.WalkDir(o.Folder, func(at string, d os.DirEntry, err error) error {
+			if err == nil && strings.Contains(at, id) {
+				path = at
+			}
+			return err
+		})
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		get := func(headers ...string) (status int, body []byte, broke error) {
+			r, _ := http.NewRequest("GET", server.URL+"/v1/documents/"+id+"/content", nil)
+			r.Header.Set("Authorization", "Bearer "+c.Key)
+			for i := 0; i < len(headers); i += 2 {
+				r.Header.Set(headers[i], headers[i+1])
+			}
+			a, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Body.Close()
+			body, broke = io.ReadAll(a.Body)
+			return a.StatusCode, body, broke
+		}
+		for _, at := range []int{0, 600, 5000, len(whole) / 2, len(whole) - 20_000, len(whole) - 1} {
+			damaged := bytes.Clone(whole)
+			damaged[at] ^= 1
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			status, body, broke := get()
+			switch {
+			case status == 200 && broke == nil && bytes.Equal(body, file) && at < 1024: // in a part of the head that is not needed
+				continue
+			case status == 200 && (broke == nil || !bytes.HasPrefix(file, body) || len(body) >= len(file)):
+				t.Errorf("byte %d: %d bytes came, then %v", at, len(body), broke)
+			case status == 500 && !strings.Contains(string(body), `"code":"INTERNAL"`):
+				t.Errorf("byte %d: %s", at, body)
+			case status != 200 && status != 500:
+				t.Errorf("byte %d: %d %s", at, status, body)
+			}
+			if status, body, broke := get("Range", "bytes=100-200000"); status == 206 && !bytes.HasPrefix(file[100:], body) {
+				t.Errorf("byte %d: a part is wrong, %v", at, broke)
+			}
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if status, body, _ := get(); status != 500 {
+			t.Errorf("without a file: %d %s", status, body)
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if status, body, broke := get(); status != 200 || broke != nil || !bytes.Equal(body, file) {
+			t.Errorf("whole again: %d, %d bytes, %v", status, len(body), broke)
+		}
+		logged := o.Logged.String()
+		for _, said := range []string{"file not sent whole", "internal error", "damaged", "there are no such bytes"} {
+			if !strings.Contains(logged, said) {
+				t.Errorf("the operator is not told %q: %s", said, logged)
+			}
+		}
+	})
+}
+
+// The request log has the status that was sent in the end.
+func TestContentInRequestLog(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		id := c.Document("a.txt", "text/plain", []byte("Guten Tag\n"))
+		for _, headers := range [][]string{nil, {"Range", "bytes=0-1"}, {"Range", "bytes=99-"}, {"If-None-Match", "*"}} {
+			download(c, id, headers...)
+		}
+		c.Send(c.Request("HEAD", "/documents/"+id+"/content", nil))
+		if err := o.Log.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		err := o.DB.Read(t.Context(), func(tx db.Tx) error {
+			rows, err := tx.Query(t.Context(), "select status, code from request_log where operation = 'documents.content'")
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			for rows.Next() {
+				var status int64
+				var code string
+				if err := rows.Scan(&status, &code); err != nil {
+					return err
+				}
+				got = append(got, strings.TrimSpace(fmt.Sprint(status, " ", code)))
+			}
+			return rows.Err()
+		})
+		slices.Sort(got)
+		if want := "200, 200, 206, 304, 416 RANGE_NOT_SATISFIABLE"; err != nil || strings.Join(got, ", ") != want {
+			t.Errorf("%q, %v, want %s", got, err, want)
+		}
+	})
+}
