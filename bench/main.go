@@ -41,6 +41,7 @@ type options struct {
 	// organizations is how many --organizations wants; 0 measures other things.
 	organizations int
 	limited       bool
+	files         bool
 }
 
 // small is the size of the table that the large one is held against.
@@ -89,6 +90,7 @@ func flags() options {
 	flag.BoolVar(&o.scale, "scale", false, "measure reads only, of an office with --records contacts against one with 100,000; with --postgres on PostgreSQL")
 	flag.IntVar(&o.organizations, "organizations", 0, "measure only calls that are spread over so many organizations; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.limited, "limited", false, "measure on PostgreSQL what the limits of two replicas cost a read")
+	flag.BoolVar(&o.files, "files", false, "measure only uploads and downloads of 100 MiB, and the memory of 20 at once")
 	flag.Parse()
 	if o.quick {
 		o.records, o.runs = small, 1
@@ -126,6 +128,8 @@ func run(ctx context.Context, o options) (err error) {
 	b := &bench{options: o, results: map[string][]result{}}
 	defer b.end()
 	switch {
+	case o.files:
+		return onFiles(ctx, &o)
 	case o.organizations > 0:
 		return b.onOrganizations(ctx)
 	case o.scale:
