@@ -94,7 +94,7 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 	if err := c.stream(r); err != nil {
 		return "", err
 	}
-	c.SetReadDeadline(time.Now().Add(c.patience))
+	_ = c.SetReadDeadline(time.Now().Add(c.patience))
 	got := <-heard
 	if got.err != nil {
 		return "", got.err
@@ -118,7 +118,8 @@ func verdict(answer string) (found string, err error) {
 	return "", fmt.Errorf("extract: clamd answered %.80q", answer)
 }
 
-// session is one connection.
+// session is one connection. That a deadline could not be set is told by what
+// is read or written next.
 type session struct {
 	net.Conn
 	patience time.Duration
@@ -144,7 +145,7 @@ func (c *session) close() {
 
 // write hands over bytes within the time for one step.
 func (c *session) write(b []byte) error {
-	c.SetWriteDeadline(time.Now().Add(c.patience))
+	_ = c.SetWriteDeadline(time.Now().Add(c.patience))
 	if _, err := c.Write(b); err != nil {
 		return fmt.Errorf("extract: clamd: %w", err)
 	}
@@ -155,7 +156,7 @@ func (c *session) ask(command string) (string, error) {
 	if err := c.write([]byte("z" + command + "\x00")); err != nil {
 		return "", err
 	}
-	c.SetReadDeadline(time.Now().Add(c.patience))
+	_ = c.SetReadDeadline(time.Now().Add(c.patience))
 	return c.answer()
 }
 
@@ -176,19 +177,23 @@ func (c *session) stream(r io.Reader) error {
 	}
 	chunk := make([]byte, 4+64<<10)
 	for {
-		n, err := io.ReadFull(r, chunk[4:])
-		if n > 0 {
-			binary.BigEndian.PutUint32(chunk, uint32(n))
-			if c.write(chunk[:4+n]) != nil {
-				return nil // the answer says why
-			}
-		}
-		switch {
-		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
-			c.write(make([]byte, 4)) // as above
-			return nil
-		case err != nil:
+		n, err := fill(r, chunk[4:])
+		if err != nil {
 			return err
 		}
+		// The last chunk, which has no bytes, ends the file.
+		binary.BigEndian.PutUint32(chunk, uint32(n))
+		if hungUp := c.write(chunk[:4+n]) != nil; hungUp || n == 0 {
+			return nil
+		}
 	}
+}
+
+// fill reads as much as fits, and less at the end of the file.
+func fill(r io.Reader, p []byte) (int, error) {
+	n, err := io.ReadFull(r, p)
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return n, err
 }

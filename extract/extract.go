@@ -218,7 +218,7 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) (
 	if err := cmd.Start(); err != nil {
 		return nil, 0, fmt.Errorf("extract: %w", err)
 	}
-	cmd.Wait()
+	_ = cmd.Wait() // the state says how it ended
 	if limited.Err() != nil {
 		return out.kept, exitTime, nil
 	}
@@ -231,7 +231,7 @@ func tidied(body []byte, most, code int) Text {
 	var tidy bytes.Buffer
 	s := newSink(&tidy, most)
 	s.text(string(body))
-	s.close()
+	_ = s.close() // a buffer takes all
 	t := Text{Body: tidy.String(), Cut: code == exitCut || s.full()}
 	if reason, known := reasons[code]; known {
 		t.Reason = reason

@@ -28,13 +28,12 @@ func TestMain(m *testing.M) {
 func eat(_ *input, out *sink) error {
 	out.text("vorher")
 	out.w.Flush()
-	var kept [][]byte
+	var kept []byte
 	for {
-		b := make([]byte, 16<<20)
-		for i := 0; i < len(b); i += 4096 {
-			b[i] = 1
+		kept = append(kept, make([]byte, 16<<20)...)
+		for i := 0; i < len(kept); i += 4096 {
+			kept[i] = 1
 		}
-		kept = append(kept, b)
 	}
 }
 
@@ -53,7 +52,7 @@ func panicking(*input, *sink) error { panic("a defect in a reader") }
 func flood(*input, *sink) error {
 	for {
 		if _, err := os.Stdout.WriteString(strings.Repeat("x", 64<<10)); err != nil {
-			return nil
+			return err
 		}
 	}
 }

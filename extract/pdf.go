@@ -98,18 +98,24 @@ func readPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, i int, out *si
 		Page: requests.Page{ByReference: &page.Page}, Usage: requests.FPDFPage_FlattenUsageNormalDisplay,
 	})
 	if err == nil && flat.Result == responses.FPDFPage_FlattenResultSuccess {
-		p.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page.Page})
+		closePage(p, page.Page)
 		if page, err = p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: i}); err != nil {
 			return err
 		}
 	}
-	defer p.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page.Page})
+	defer closePage(p, page.Page)
 	text, err := p.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: requests.Page{ByReference: &page.Page}})
 	if err != nil {
 		return err
 	}
-	defer p.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: text.TextPage})
-	return readChars(p, text.TextPage, out)
+	err = readChars(p, text.TextPage, out)
+	_, closing := p.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: text.TextPage})
+	return errors.Join(err, closing)
+}
+
+// closePage gives its memory back. Where that fails, the process ends soon.
+func closePage(p pdfium.Pdfium, page references.FPDF_PAGE) {
+	_, _ = p.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page})
 }
 
 // charsAtOnce bounds what is copied out of WebAssembly at a time.

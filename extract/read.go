@@ -116,8 +116,8 @@ func isUTF8(text []byte, goesOn bool) bool {
 // named returns text of a named encoding as UTF-8, and that of an unknown one
 // as it is.
 func named(label string, r io.Reader) (io.Reader, error) {
-	e, err := htmlindex.Get(strings.TrimSpace(label))
-	if err != nil {
+	e, _ := htmlindex.Get(strings.TrimSpace(label))
+	if e == nil {
 		return r, nil
 	}
 	return transform.NewReader(r, e.NewDecoder()), nil

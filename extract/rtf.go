@@ -126,7 +126,9 @@ func (p *rtfReader) word(first byte) error {
 			digits = append(digits, b)
 			continue
 		case b != ' ':
-			p.r.UnreadByte()
+			if err := p.r.UnreadByte(); err != nil {
+				return err
+			}
 		}
 		number, _ := strconv.Atoi(string(digits))
 		return p.act(string(word), number)
