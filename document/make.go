@@ -276,10 +276,14 @@ const patience = 30 * time.Second
 // Handlers returns what carries out the jobs of documents.
 func (m *Maker) Handlers() []job.Handler {
 	return []job.Handler{
-		{Kind: MakeKind, Attempts: attempts, Run: m.Make, GaveUp: m.GaveUp},
+		{Kind: MakeKind, Attempts: attempts, Lease: lease, Run: m.Make, GaveUp: m.GaveUp},
 		{Kind: EraseKind, Run: m.Erase},
 	}
 }
+
+// lease is how long the client of an operation waits at most until another
+// goes on with it whose process died.
+const lease = 20 * time.Second
 
 // attempts is how often an operation is tried before it ends with an error of
 // the instance: over more than an hour.
