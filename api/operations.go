@@ -76,7 +76,7 @@ var Operations = []Operation{
 		"Dokument lesen", "Liefert die Angaben zu einem Dokument."},
 	{"PATCH", "/documents/{id}", "documents.update", preview, "documents:write", 5, inBatch, "", do(document.Documents.Update),
 		"Dokument umbenennen", "Ändert Name und Verweise eines Dokuments. Verlangt If-Match."},
-	{"DELETE", "/documents/{id}", "documents.delete", preview, "documents:write", 10, inBatch, "document.deleted", do(document.Delete),
+	{"DELETE", "/documents/{id}", "documents.delete", preview, "documents:write", 10, inBatch, "document.deleted", do(document.Documents.Delete),
 		"Dokument löschen", "Löscht das Dokument und seine Datei sofort. Verlangt If-Match."},
 	{"GET", "/documents/{id}/content", "documents.content", stable, "documents:read", 1, notBatch, "", do(document.Download, fault.RangeNotSatisfiable, fault.Upstream),
 		"Datei herunterladen", "Liefert die Datei eines Dokuments, auf Wunsch nur einen Teil."},

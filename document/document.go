@@ -76,7 +76,7 @@ var Documents = record.NewKind[Document, Fields](app.Family{
 	Object: "document",
 	Prefix: id.Document,
 	Plural: "documents",
-}, record.By[Filters]()).Found(contentWords).Silent()
+}, record.By[Filters]()).Found(contentWords).Erasing(eraseRest).Silent()
 
 // List returns a page of the visible documents, or of those that match a search.
 func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Document], error) {
@@ -173,13 +173,10 @@ var (
 	}
 )
 
-// Delete erases the document and its file.
-func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
-	if err := erase(ctx, c.Tx, c.Actor.Org(), c.Now, in.ID); err != nil { // before the tick, see job.Enqueue
-		return app.Nothing{}, err
-	}
-	c.Tx.Queue(`delete from document_words where organization = $1 and id = $2`, c.Actor.Org(), in.ID)
-	return Documents.Delete(ctx, c, in)
+// eraseRest removes a document's file, and the words of its content.
+func eraseRest(ctx context.Context, c *app.Call, name string) error {
+	c.Tx.Queue(`delete from document_words where organization = $1 and id = $2`, c.Actor.Org(), name)
+	return erase(ctx, c.Tx, c.Actor.Org(), c.Now, name)
 }
 
 // Shared returns the members that all families have in common.

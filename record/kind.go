@@ -48,6 +48,8 @@ type Kind[T, F any, P fields[F]] struct {
 	// further are the words of a record that are not in its members; nil where
 	// there are none.
 	further Further
+	// erasing removes what belongs to a record and lies elsewhere; may be nil.
+	erasing func(ctx context.Context, c *app.Call, id string) error
 	// silent says that updates have no event.
 	silent bool
 }
@@ -76,6 +78,15 @@ func NewKind[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Kind[T, F
 	}
 	k.columns = columnsOf(k.filters, k.references)
 	k.sql = statementsFor(f.Plural, k.columns, k.references)
+	return k
+}
+
+// Erasing says what else is to be removed with a record, in the transaction of
+// its deletion and before its tick. It is called when nothing is in the way of
+// the deletion any more, so that a refused one takes as long for any record. It
+// returns the kind.
+func (k *Kind[T, F, P]) Erasing(f func(ctx context.Context, c *app.Call, id string) error) *Kind[T, F, P] {
+	k.erasing = f
 	return k
 }
 
@@ -319,6 +330,11 @@ func (k *Kind[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.ByID) (a
 	}
 	if err := c.IfMatch.Require(r.revision); err != nil {
 		return app.Nothing{}, err
+	}
+	if k.erasing != nil {
+		if err := k.erasing(ctx, c, r.id); err != nil {
+			return app.Nothing{}, err
+		}
 	}
 	subject := k.subject(c, r)
 	next := *r
