@@ -366,6 +366,7 @@ func TestModel(t *testing.T) {
 			}
 			f.arm(0, "")
 			o.Clock.Advance(25 * time.Hour)
+			c.Key = o.Key(c.Principal) // keys end after 30 days
 			for range 20_000 {
 				if len(stored(o)) == 0 {
 					break
