@@ -5,6 +5,7 @@
 //	go run ./bench --postgres on a PostgreSQL of its own, beside pgbench: two minutes
 //	go run ./bench --scale    reads among --records contacts against the same among 100,000, with --postgres there
 //	go run ./bench --organizations 10000  calls spread over so many organizations
+//	go run ./bench --documents 100000     files that come and go, and a search in the text of so many documents
 //
 // The first start fills the data folders, which takes some minutes and is not
 // counted. docs/performance.md says what the numbers mean.
@@ -41,7 +42,8 @@ type options struct {
 	// organizations is how many --organizations wants; 0 measures other things.
 	organizations int
 	limited       bool
-	files         bool
+	// documents is how many --documents wants; 0 measures other things.
+	documents int
 }
 
 // small is the size of the table that the large one is held against.
@@ -61,6 +63,8 @@ func begin() error {
 			return generate(os.Stdin, os.Stdout)
 		case "bare":
 			return bare(os.Stdin, os.Stdout)
+		case "copy":
+			return copying(os.Stdin, os.Stdout)
 		case "insert":
 			return insert(os.Stdin, os.Stdout)
 		case "serve":
@@ -90,7 +94,7 @@ func flags() options {
 	flag.BoolVar(&o.scale, "scale", false, "measure reads only, of an office with --records contacts against one with 100,000; with --postgres on PostgreSQL")
 	flag.IntVar(&o.organizations, "organizations", 0, "measure only calls that are spread over so many organizations; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.limited, "limited", false, "measure on PostgreSQL what the limits of two replicas cost a read")
-	flag.BoolVar(&o.files, "files", false, "measure only uploads and downloads of 100 MiB, and the memory of 20 at once")
+	flag.IntVar(&o.documents, "documents", 0, "measure only documents: transfers, operations, and a search in the text of so many; --only takes transfer, drain, find")
 	flag.Parse()
 	if o.quick {
 		o.records, o.runs = small, 1
@@ -128,10 +132,10 @@ func run(ctx context.Context, o options) (err error) {
 	b := &bench{options: o, results: map[string][]result{}}
 	defer b.end()
 	switch {
-	case o.files:
-		return onFiles(ctx, &o)
 	case o.organizations > 0:
 		return b.onOrganizations(ctx)
+	case o.documents > 0:
+		return b.onDocuments(ctx)
 	case o.scale:
 		return b.onScale(ctx)
 	}

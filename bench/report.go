@@ -30,11 +30,13 @@ type document struct {
 	CPU     string    `json:"cpu"`
 	Records int       `json:"records"`
 	// Organizations is how many there are, where that is what is measured.
-	Organizations int                 `json:"organizations,omitempty"`
-	Seconds       float64             `json:"seconds"`
-	Runs          int                 `json:"runs"`
-	Figures       []figure            `json:"figures"`
-	Results       map[string][]result `json:"results"`
+	Organizations int `json:"organizations,omitempty"`
+	// Documents is the same for documents.
+	Documents int                 `json:"documents,omitempty"`
+	Seconds   float64             `json:"seconds"`
+	Runs      int                 `json:"runs"`
+	Figures   []figure            `json:"figures"`
+	Results   map[string][]result `json:"results"`
 	// Memory is the highest RssAnon of the large server in each run, in MB.
 	Memory []float64 `json:"memory"`
 }
@@ -45,7 +47,7 @@ func (b *bench) report(out io.Writer) error { return b.write(out, b.figures()) }
 func (b *bench) write(out io.Writer, figures []figure) error {
 	d := document{
 		At: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
-		CPUs: runtime.NumCPU(), CPU: processor(), Records: b.records, Organizations: b.organizations, Seconds: b.seconds, Runs: b.runs,
+		CPUs: runtime.NumCPU(), CPU: processor(), Records: b.records, Organizations: b.organizations, Documents: b.documents, Seconds: b.seconds, Runs: b.runs,
 		Figures: figures, Results: b.results, Memory: b.memory,
 	}
 	if b.json != "" {
@@ -200,6 +202,9 @@ func (d *document) machine() string {
 	of := number(float64(d.Records)) + " contacts"
 	if d.Organizations > 0 {
 		of = number(float64(d.Organizations)) + " organizations"
+	}
+	if d.Documents > 0 {
+		of = number(float64(d.Documents)) + " documents"
 	}
 	return fmt.Sprintf("%s, median of %d runs of %g s, %d × %s, %s, %s, %s", of, d.Runs, d.Seconds,
 		d.CPUs, d.CPU, d.System, d.Go, d.At.Format(time.DateOnly))

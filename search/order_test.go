@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // places are those of so many records, as words are: many begin alike, some
@@ -51,6 +53,27 @@ func BenchmarkInOrder(b *testing.B) {
 	b.Run("places", func(b *testing.B) {
 		for b.Loop() {
 			slices.SortFunc(slices.Clone(list), place.compare)
+		}
+	})
+}
+
+// Looking for each word by itself gives what going over the words once gives.
+func TestRatesAgree(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		words, q := join(drawDocument(rt).postings()), drawQuery(rt)
+		if q.Empty() || len(q.words) > lookedFor {
+			return
+		}
+		want, found := q.rateAtOnce(words, 7)
+		if got, also := q.rate(words, 7); also != found || found && got != want {
+			rt.Fatalf("%v in %q: %v %v, want %v %v", q, words, got, also, want, found)
+		}
+		for _, word := range q.words {
+			i := slices.IndexFunc(parse(words), func(p posting) bool { return word.matches(p.word) })
+			p, found := word.best(words)
+			if found != (i >= 0) || found && p != parse(words)[i] {
+				rt.Fatalf("%v in %q: %v %v", word, words, p, found)
+			}
 		}
 	})
 }

@@ -81,14 +81,23 @@ func (t term) end() string {
 }
 
 // best returns the first posting in a record's words that t takes. As words
-// stand by rank and then by bytes, it is the whole word where its rank has it.
+// stand by rank and then by bytes, it is the whole word where its rank has it:
+// so it is the first place in the text where one begins as t does. A search
+// for it takes a twentieth of the time of reading the words, and documents have
+// thousands.
 func (t term) best(words string) (posting, bool) {
-	if !strings.Contains(words, t.text) {
-		return posting{}, false
-	}
-	for words != "" {
-		var p posting
-		if p, words = next(words); t.matches(p.word) {
+	var buffer [64]byte
+	for rank := range Rank(ranks) {
+		begin := append(append(buffer[:0], ' ', '0'+byte(rank)), t.text...)
+		rest := words
+		if !strings.HasPrefix(words, string(begin[1:])) {
+			i := strings.Index(words, string(begin))
+			if i < 0 {
+				continue
+			}
+			rest = words[i+1:]
+		}
+		if p, _ := next(rest); t.matches(p.word) {
 			return p, true
 		}
 	}
@@ -110,19 +119,38 @@ func (k key) compare(o key) int {
 	return cmp.Or(cmp.Compare(k.Score, o.Score), cmp.Compare(k.Longer, o.Longer), cmp.Compare(k.Position, o.Position))
 }
 
-// lookedFor is how many words of a query are looked for as plain text first:
-// most records lack one of them, and that is quickly seen.
+// lookedFor is how many words of a query are looked for each by itself. Where
+// there are more, the first are looked for as plain text: most records lack one
+// of them, and that is quickly seen.
 const lookedFor = 4
 
 // rate returns the key of a record, and false if a word of q does not match.
-// It goes over the record's words once, however many words q has. As they
-// stand by rank and then by bytes, the first that matches is the best.
 func (q Query) rate(words string, position int64) (key, bool) {
 	for _, t := range q.words[:min(lookedFor, len(q.words))] {
 		if !strings.Contains(words, t.text) {
 			return key{}, false
 		}
 	}
+	if len(q.words) > lookedFor {
+		return q.rateAtOnce(words, position)
+	}
+	k := key{Position: position}
+	for _, t := range q.words {
+		p, found := t.best(words)
+		if !found {
+			return key{}, false
+		}
+		k.Score += int(p.rank)
+		if p.word != t.text {
+			k.Longer++
+		}
+	}
+	return k, true
+}
+
+// rateAtOnce is rate for many words: it goes over the record's words once. As
+// they stand by rank and then by bytes, the first that matches is the best.
+func (q Query) rateAtOnce(words string, position int64) (key, bool) {
 	k, found, left := key{Position: position}, make([]bool, len(q.words)), len(q.words)
 	take := func(i int, p posting) {
 		if found[i] {

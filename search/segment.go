@@ -33,8 +33,8 @@ type segments struct {
 // layout is what the shape of the index hangs on.
 type layout struct {
 	// pending is how many records are read by their documents before they are
-	// packed, and volume how many bytes of words, whichever is reached first. At
-	// most twice the volume is packed at once.
+	// packed, and volume how many bytes of words, whichever is reached first. No
+	// more than the volume is packed at once, or one record.
 	pending, volume int
 	// share is of how many postings one writer looks how many records there are,
 	// and merges for as many: a large record makes its writer look always. A
@@ -143,14 +143,14 @@ func (s segments) settle(postings int) error {
 		s.insertSegment(packed)
 		s.insertBlocks(packed.number, newest)
 		list = append(list, packed)
-		work = max(work, min(s.work(list, len(newest)), piece))
+		work = min(max(work, s.work(list, len(newest))), max(0, piece-len(newest)))
 	}
 	return s.merge(list, work)
 }
 
 // work returns how many postings are merged where so many have come in. Who
-// packs merges for all that it packs, as far as a piece goes, and so the lowest
-// levels at once; the others go on with what is left.
+// packs merges for all that it packs, and so the lowest levels at once, as far
+// as a piece goes for both; the others go on with what is left.
 func (s segments) work(list []segment, postings int) int {
 	return s.haste * int(highest(list)+1) * postings / 100
 }
@@ -173,7 +173,7 @@ func (s segments) waiting(after int64) (until int64, enough bool, err error) {
 		if err := rows.Scan(&created, &length); err != nil {
 			return 0, false, err
 		}
-		if bytes += length; n == 0 || bytes <= 2*s.volume {
+		if bytes += length; n == 0 || bytes <= s.volume {
 			until = created
 		}
 	}

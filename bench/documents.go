@@ -1,0 +1,334 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"kartei/app"
+	"kartei/clock"
+	"kartei/db"
+	documents "kartei/document"
+	"kartei/id"
+	"kartei/progress"
+	"kartei/search"
+)
+
+// The names of the series of documents, which --only takes.
+const (
+	findFew   = "find, few hits"
+	findMany  = "find, many hits"
+	findTwo   = "find, two frequent words"
+	numberFew = "number, few hits"
+	numberMny = "number, many hits"
+)
+
+// onDocuments measures documents: how files come and go, that reads go on while
+// operations are carried out, and how documents are found by their content.
+func (b *bench) onDocuments(ctx context.Context) (err error) {
+	if b.load, err = b.helper(ctx, "load"); err != nil {
+		return err
+	}
+	var list []figure
+	for _, part := range []struct {
+		name string
+		run  func(context.Context) ([]figure, error)
+	}{{"transfer", b.onTransfers}, {"drain", b.onQueue}, {"find", b.onContent}} {
+		if !strings.HasPrefix(part.name, b.only) {
+			continue
+		}
+		figures, err := part.run(ctx)
+		if err != nil {
+			return err
+		}
+		list = append(list, figures...)
+	}
+	return b.write(os.Stdout, list)
+}
+
+// onContent searches in documents with text, and lets long ones come in.
+func (b *bench) onContent(ctx context.Context) ([]figure, error) {
+	o, err := library(ctx, b.data, b.documents)
+	if err != nil {
+		return nil, err
+	}
+	s, err := serve(ctx, b.program, o.dir, o.url, b.profile != "")
+	if err != nil {
+		return nil, err
+	}
+	b.servers = append(b.servers, s)
+	p := &place{o, s, 0}
+	few, many := p.searches("/documents?limit=25&q=")
+	var two []string
+	for i, group := range groups {
+		two = append(two, p.get("/documents?limit=25&q="+url.QueryEscape(group+" "+newVocabulary().words[20+i])))
+	}
+	begin := len(b.series)
+	for _, n := range []int{1, 16} {
+		b.add(clients(findFew, n), p.target(), n, few)
+		b.add(clients(findMany, n), p.target(), n, many)
+		b.add(clients(findTwo, n), p.target(), n, two)
+	}
+	few, many = p.searches("/documents/count?q=")
+	b.add(numberFew, p.target(), 1, few)
+	b.add(numberMny, p.target(), 1, many)
+	b.series = b.series[begin:]
+	for i := range b.runs {
+		if err := b.round(ctx, i); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.end(); err != nil {
+		return nil, err
+	}
+	b.servers = slices.DeleteFunc(b.servers, func(o *server) bool { return o == s })
+	held, err := o.intake(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hits := number(float64(b.documents)/5) + " hits"
+	return append([]figure{
+		b.within("search in content, 10 hits, 1 client", clients(findFew, 1), 25),
+		b.within("search in content, "+hits+", 1 client", clients(findMany, 1), 25),
+		b.within("search in content, two frequent words, 1 client", clients(findTwo, 1), 25),
+		b.within("search in content, 10 hits, 16 clients", clients(findFew, 16), 100),
+		b.within("search in content, "+hits+", 16 clients", clients(findMany, 16), 100),
+		b.within("search in content, two frequent words, 16 clients", clients(findTwo, 16), 100),
+		b.within("count, 10 hits", numberFew, 5),
+		b.within("count, "+hits, numberMny, 5),
+	}, held...), nil
+}
+
+// library returns the office whose documents are kept, filled if it is not.
+// What is measured is the kept data itself: a copy would be as large again.
+func library(ctx context.Context, root string, n int) (*office, error) {
+	dir := filepath.Join(root, fmt.Sprintf("documents-%d", n))
+	if !isFilled(dir, n) {
+		say("%s documents: filling %s", number(float64(n)), dir)
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, err
+		}
+		if err := fillLibrary(ctx, dir, n); err != nil {
+			return nil, fmt.Errorf("fill %s: %w", dir, err)
+		}
+	}
+	d, f, err := found(ctx, database(dir), db.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &office{dir: dir, url: database(dir), records: n, key: f.key}, d.Close()
+}
+
+// fillLibrary makes documents by the functions that an operation runs once it
+// has read a file's text, many in one transaction.
+func fillLibrary(ctx context.Context, dir string, n int) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	d, f, err := found(ctx, database(dir), db.Options{NoSync: true})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	bar := progress.New(os.Stderr)
+	defer bar.End()
+	from := 0
+	for batch := range contents(n) {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			for i, words := range batch {
+				if _, err := store(ctx, tx, f, from+i, words); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		from += len(batch)
+		bar.Tell(int64(from), int64(n))
+	}
+	// As after ten minutes in which nobody has written.
+	if err := search.NewMerger(d, clock.System).Once(ctx, clock.Now(clock.System).Add(time.Hour)); err != nil {
+		return err
+	}
+	if err := d.Close(); err != nil {
+		return err
+	}
+	text, err := json.Marshal(filled{generation, n})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "bench.json"), text, 0o600)
+}
+
+// contents makes the words of documents beside the one who stores them.
+func contents(n int) <-chan []*search.Document {
+	out := make(chan []*search.Document, 4)
+	go func() {
+		defer close(out)
+		v := newVocabulary()
+		for i := 0; i < n; {
+			batch := make([]*search.Document, 0, 200)
+			for ; len(batch) < cap(batch) && i < n; i++ {
+				batch = append(batch, v.content(i, v.length(i)))
+			}
+			out <- batch
+		}
+	}()
+	return out
+}
+
+// store makes document i with the words of its content.
+func store(ctx context.Context, tx db.Tx, f founder, i int, words *search.Document) (name string, err error) {
+	call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: &app.Services{Families: []app.Family{documents.Documents.Family}}}
+	fields := documents.Fields{
+		Name: fmt.Sprintf("Schriftsatz_%d.pdf", i), ContentType: "application/pdf", Size: 48_213,
+		SHA256: strings.Repeat("0", 64), UploadID: id.New(id.Upload),
+	}
+	if err := documents.Documents.Check(ctx, call, &fields); err != nil {
+		return "", err
+	}
+	name = id.New(id.Document)
+	_, err = documents.Documents.Insert(ctx, call, name, &fields, words)
+	return name, err
+}
+
+// intake has 64 documents of 4,096 words come in, and one of the most words that
+// are kept, and takes them away again. It reports how long one transaction took
+// at most, during which nobody else can write.
+func (o *office) intake(ctx context.Context) ([]figure, error) {
+	d, f, err := found(ctx, o.url, db.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	v := newVocabulary()
+	var longest, removal float64
+	timed := func(most *float64, do func(tx db.Tx) error) error {
+		start := time.Now()
+		err := d.Write(ctx, do)
+		*most = max(*most, float64(time.Since(start).Microseconds())/1000)
+		return err
+	}
+	put := func(i, length int) error {
+		words := v.content(i, length)
+		for left := search.Ahead(words); left > 0; {
+			err := timed(&longest, func(tx db.Tx) (err error) {
+				if _, err = db.Tick(ctx, tx, f.actor.Org(), clock.Now(clock.System)); err == nil {
+					left, err = search.AheadOf(ctx, tx, f.actor.Org(), documents.Documents.Object, left)
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		var name string
+		err := timed(&longest, func(tx db.Tx) (err error) {
+			name, err = store(ctx, tx, f, i, words)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return timed(&removal, func(tx db.Tx) error {
+			call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), IfMatch: app.Precondition{Sent: true, Any: true}, Services: &app.Services{Families: []app.Family{documents.Documents.Family}}}
+			_, err := documents.Documents.Delete(ctx, call, app.ByID{ID: name})
+			return err
+		})
+	}
+	var list []figure
+	for _, c := range []struct{ documents, words int }{{64, 4096}, {8, maxWords}} {
+		longest, removal = 0, 0
+		for i := range c.documents {
+			if err := put(1_000_000+i, c.words); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list,
+			most(fmt.Sprintf("longest transaction while %d documents of %s words come in", c.documents, number(float64(c.words))), longest, 100),
+			most("longest to remove one of them", removal, 250))
+	}
+	return list, nil
+}
+
+// most is a row about milliseconds.
+func most(what string, ms, bound float64) figure {
+	return figure{What: what, Goal: fmt.Sprintf("< %.0f ms", bound), Measured: fmt.Sprintf("%.1f ms", ms), Value: ms / bound, Reached: ms < bound}
+}
+
+// maxWords is how many words of a document are kept at most.
+const maxWords = 10_000
+
+// vocabulary is German-like words, the n-th of which stands for one in n.
+type vocabulary struct {
+	words []string
+	upTo  []float64
+}
+
+func newVocabulary() *vocabulary {
+	v := &vocabulary{}
+	parts := strings.Fields(`kauf recht miet vertrag leist gericht frist zahl klar antrag klag schluss pflicht sach
+		termin wert gesell haft bau rech steuer schuld pfand erb ehe kind unfall sicher kredit zins buerg macht urteil
+		weis zeug gut kost walt datum ord satz pruef schreib stell nehm geb halt trag setz fuehr bank amt teil haus
+		geld land staat jahr post grund`)
+	for _, end := range []string{"", "en", "ung", "er", "e", "lich", "s", "bar"} {
+		for _, second := range parts {
+			for _, first := range parts {
+				v.words = append(v.words, first+second+end)
+			}
+		}
+	}
+	// What is frequent has nothing in common but that.
+	r := rand.New(rand.NewPCG(3, 3))
+	r.Shuffle(len(v.words), func(i, j int) { v.words[i], v.words[j] = v.words[j], v.words[i] })
+	sum := 0.0
+	for i := range v.words {
+		sum += 1 / math.Pow(float64(i+1), 0.9)
+		v.upTo = append(v.upTo, sum)
+	}
+	return v
+}
+
+// length is how many different words the content of document i has: 600 on
+// average, most have 50 to 1,000, one in 200 has as many as are kept.
+func (v *vocabulary) length(i int) int {
+	r := rand.New(rand.NewPCG(uint64(i), 5))
+	if i%200 == 77 {
+		return maxWords
+	}
+	return min(maxWords, int(420*math.Exp(0.7*r.NormFloat64())))
+}
+
+// content returns the words of a text of document i.
+func (v *vocabulary) content(i, length int) *search.Document {
+	d := new(search.Document)
+	d.Add(search.Note, v.text(i, length))
+	return d
+}
+
+// text returns so many different words. One in five documents is of the group
+// 'Mandantschaft', and ten share the word of a file.
+func (v *vocabulary) text(i, length int) string {
+	r := rand.New(rand.NewPCG(uint64(i), 13))
+	seen := make(map[string]bool, length)
+	list := []string{groups[i%len(groups)], fileWord(i / 10)}
+	for len(list) < length {
+		word := v.words[sort.SearchFloat64s(v.upTo, r.Float64()*v.upTo[len(v.upTo)-1])]
+		if !seen[word] {
+			seen[word] = true
+			list = append(list, word)
+		}
+	}
+	return strings.Join(list, " ")
+}

@@ -1,0 +1,458 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"kartei/db"
+)
+
+// transferSize is that of the files that are sent and taken: 100 MiB.
+const transferSize = 100 << 20
+
+// file gives the bytes of the files that are sent, which nothing compresses.
+func file() io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{7}), transferSize) }
+
+// copying is the process that uploads and downloads are held against: it does
+// no more than to copy what comes into a file, or a file into the answer, and to
+// take its SHA-256. It prints its address and ends with its standard input.
+func copying(in io.Reader, out io.Writer) error {
+	var dir string
+	decoder := json.NewDecoder(in)
+	if err := decoder.Decode(&dir); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := copyOver(dir, w, r); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	}))
+	if err := json.NewEncoder(out).Encode(l.Addr().String()); err != nil {
+		return err
+	}
+	if err := decoder.Decode(&dir); !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+func copyOver(dir string, w http.ResponseWriter, r *http.Request) (err error) {
+	path := filepath.Join(dir, "copied")
+	sum, buffer := sha256.New(), make([]byte, 64<<10)
+	if r.Method == http.MethodGet {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		w.Header().Set("Content-Length", fmt.Sprint(transferSize))
+		_, err = io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{io.TeeReader(f, sum)}, buffer)
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{io.TeeReader(r.Body, sum)}, buffer); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// desk is an office without records, for files to come and go.
+func (b *bench) desk(ctx context.Context) (*place, error) {
+	dir, err := os.MkdirTemp(b.data, "run-")
+	if err != nil {
+		return nil, err
+	}
+	o := &office{dir: dir, url: database(dir)}
+	b.offices = append(b.offices, o)
+	d, f, err := found(ctx, o.url, db.Options{})
+	if err != nil {
+		return nil, err
+	}
+	o.key = f.key
+	if err := d.Close(); err != nil {
+		return nil, err
+	}
+	s, err := serve(ctx, b.program, dir, o.url, b.profile != "")
+	if err != nil {
+		return nil, err
+	}
+	b.servers = append(b.servers, s)
+	return &place{o, s, 0}, nil
+}
+
+// call makes a call of the API and decodes its answer.
+func (p *place) call(method, path string, body, answer any) error {
+	var sent io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		sent = bytes.NewReader(text)
+	}
+	r, err := http.NewRequest(method, "http://"+p.address+"/v1"+path, sent)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+p.key)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Svc-Preview", "true")
+		r.Header.Set("Idempotency-Key", fmt.Sprintf("bench-%016x", rand.Uint64()))
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close()
+	if a.StatusCode >= 300 {
+		text, _ := io.ReadAll(a.Body)
+		return fmt.Errorf("%s %s: %s: %s", method, path, a.Status, text)
+	}
+	return json.NewDecoder(a.Body).Decode(answer)
+}
+
+// session is what POST /uploads answers.
+type session struct {
+	ID, URL string
+	Headers map[string]string
+}
+
+func (p *place) session(name, kind string, size int64) (s session, err error) {
+	return s, p.call("POST", "/uploads", map[string]any{"fileName": name, "contentType": kind, "size": size}, &s)
+}
+
+// send streams a file to an address and returns how long that took.
+func send(url string, headers map[string]string, body io.Reader, size int64) (time.Duration, error) {
+	r, err := http.NewRequest("PUT", url, body)
+	if err != nil {
+		return 0, err
+	}
+	for name, value := range headers {
+		r.Header.Set(name, value)
+	}
+	r.ContentLength = size
+	start := time.Now()
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer a.Body.Close()
+	if a.StatusCode >= 300 {
+		text, _ := io.ReadAll(a.Body)
+		return 0, fmt.Errorf("PUT: %s: %s", a.Status, text)
+	}
+	return time.Since(start), nil
+}
+
+// receive takes a file and throws it away.
+func receive(url, key string) (time.Duration, error) {
+	r, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		return 0, err
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	start := time.Now()
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer a.Body.Close()
+	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, a.Body, make([]byte, 64<<10))
+	if err == nil && (a.StatusCode != http.StatusOK || n != transferSize) {
+		err = fmt.Errorf("GET: %s, %d bytes", a.Status, n)
+	}
+	return time.Since(start), err
+}
+
+// transferred is how many transfers go on at once where memory is measured.
+const transferred = 20
+
+// onTransfers holds files that come and go encrypted against such that are
+// copied, in turn, and watches the memory of many at once.
+func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
+	p, err := b.desk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h, err := b.helper(ctx, "copy")
+	if err != nil {
+		return nil, err
+	}
+	var other string
+	if err := h.ask(p.dir, &other); err != nil {
+		return nil, err
+	}
+	time.Sleep(time.Second)
+	idle := p.memory.take()
+	other = "http://" + other + "/"
+	// A type of which no text is read, so that nothing but the transfer is measured.
+	const kind = "text/plain"
+	text := append(bytes.Repeat([]byte("Urteil "), 8), '\n')
+	document, err := p.document("Anlage.txt", kind, func() io.Reader { return &again{text: text, left: transferSize} }, transferSize)
+	if err != nil {
+		return nil, err
+	}
+	content := "http://" + p.address + "/v1/documents/" + document + "/content"
+	up := func() (time.Duration, error) {
+		s, err := p.session("Anlage.bin", kind, transferSize)
+		if err != nil {
+			return 0, err
+		}
+		took, err := send(s.URL, s.Headers, file(), transferSize)
+		return took, errors.Join(err, p.discard(s.ID))
+	}
+	var ratios [2][]float64
+	var times [4][]float64
+	for i := range b.runs + 1 { // the first warms up
+		var took [4]time.Duration
+		for n, transfer := range []func() (time.Duration, error){
+			func() (time.Duration, error) { return send(other, nil, file(), transferSize) }, up,
+			func() (time.Duration, error) { return receive(other, "") },
+			func() (time.Duration, error) { return receive(content, p.key) },
+		} {
+			if took[n], err = transfer(); err != nil {
+				return nil, err
+			}
+		}
+		say("%d/%d up %d ms, copied %d ms; down %d ms, copied %d ms", i, b.runs, took[1].Milliseconds(), took[0].Milliseconds(), took[3].Milliseconds(), took[2].Milliseconds())
+		if i == 0 {
+			continue
+		}
+		for n, t := range took {
+			times[n] = append(times[n], float64(t.Milliseconds()))
+		}
+		ratios[0] = append(ratios[0], float64(took[1])/float64(took[0]))
+		ratios[1] = append(ratios[1], float64(took[3])/float64(took[2]))
+	}
+	if err := together(up, func() (time.Duration, error) { return receive(content, p.key) }); err != nil {
+		return nil, err
+	}
+	grown := p.memory.take() - idle // the runs before are not forgotten
+	row := func(what string, n int) figure {
+		r := middle(ratios[n])
+		return figure{
+			What: what, Goal: "≤ 150 %", Measured: fmt.Sprintf("%.0f ms", middle(times[2*n+1])),
+			Limit: fmt.Sprintf("copied with SHA-256: %.0f ms", middle(times[2*n])), Value: r, Reached: r <= 1.5,
+		}
+	}
+	return []figure{
+		row("upload of 100 MiB, encrypted", 0), row("download of 100 MiB, encrypted", 1),
+		{
+			What: fmt.Sprintf("memory (RssAnon) above idle with %d transfers of 100 MiB at once", transferred), Goal: "< 64 MB",
+			Measured: fmt.Sprintf("%.0f MB", grown), Limit: fmt.Sprintf("idle: %.0f MB", idle), Value: grown / 64, Reached: grown < 64,
+		},
+	}, b.leave(p)
+}
+
+// together runs many transfers at once, half of them each way.
+func together(ways ...func() (time.Duration, error)) error {
+	errs := make([]error, transferred)
+	var wait sync.WaitGroup
+	for i := range transferred {
+		wait.Go(func() { _, errs[i] = ways[i%len(ways)]() })
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// leave ends a server and removes its data, which takes room.
+func (b *bench) leave(p *place) error {
+	b.servers = slices.DeleteFunc(b.servers, func(s *server) bool { return s == p.server })
+	return errors.Join(p.end(), os.RemoveAll(p.dir))
+}
+
+// discard removes the bytes that were sent for a session: a day is long, and the
+// disk may be small.
+func (p *place) discard(session string) error {
+	found, err := filepath.Glob(filepath.Join(p.dir, "files", "uploads", "*", session+"*"))
+	for _, name := range found {
+		err = errors.Join(err, os.Remove(name))
+	}
+	if err == nil && len(found) == 0 {
+		err = errFile
+	}
+	return err
+}
+
+var errFile = errors.New("the file of an upload is not where it should be")
+
+// again reads a text over and over.
+type again struct {
+	text []byte
+	left int
+	at   int
+}
+
+func (a *again) Read(b []byte) (n int, err error) {
+	if a.left == 0 {
+		return 0, io.EOF
+	}
+	for n < len(b) && a.left > 0 {
+		m := copy(b[n:min(len(b), n+a.left)], a.text[a.at:])
+		n, a.left, a.at = n+m, a.left-m, (a.at+m)%len(a.text)
+	}
+	return n, nil
+}
+
+// document makes a document of a file and returns its id.
+func (p *place) document(name, kind string, body func() io.Reader, size int64) (string, error) {
+	s, err := p.session(name, kind, size)
+	if err != nil {
+		return "", err
+	}
+	if _, err := send(s.URL, s.Headers, body(), size); err != nil {
+		return "", err
+	}
+	var o operation
+	if err := p.call("POST", "/documents", map[string]any{"uploadId": s.ID}, &o); err != nil {
+		return "", err
+	}
+	for o.Result == nil {
+		time.Sleep(100 * time.Millisecond)
+		if err := p.call("GET", "/operations/"+o.ID, nil, &o); err != nil {
+			return "", err
+		}
+		if o.Status == "failed" {
+			return "", fmt.Errorf("no document: %s", o.Error)
+		}
+	}
+	return o.Result.ID, nil
+}
+
+// operation is what an operation says of itself.
+type operation struct {
+	ID, Status string
+	Error      json.RawMessage
+	Result     *struct{ ID string }
+}
+
+// queued is how many operations wait at once.
+const queued = 1000
+
+// The series of reads without and with operations that are carried out.
+const (
+	readsAlone  = "drain, reads alone"
+	readsBeside = "drain, reads beside operations"
+)
+
+// onQueue holds reads beside operations that are carried out against reads
+// alone.
+func (b *bench) onQueue(ctx context.Context) ([]figure, error) {
+	p, err := b.desk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var made struct{ ID string }
+	if err := p.call("POST", "/contacts", map[string]any{"lastName": "Berg"}, &made); err != nil {
+		return nil, err
+	}
+	var times []float64
+	read := []string{p.get("/contacts/" + made.ID)}
+	v := newVocabulary()
+	for i := range b.runs {
+		sessions, err := p.fillQueue(v, i)
+		if err != nil {
+			return nil, err
+		}
+		b.series = nil
+		b.add(readsAlone, p.target(), 16, read)
+		if err := b.round(ctx, i); err != nil {
+			return nil, err
+		}
+		start := time.Now()
+		if err := atOnce(len(sessions), func(n int) error {
+			var o operation
+			return p.call("POST", "/documents", map[string]any{"uploadId": sessions[n]}, &o)
+		}); err != nil {
+			return nil, err
+		}
+		b.series = nil
+		b.add(readsBeside, p.target(), 16, read)
+		if err := b.round(ctx, i); err != nil {
+			return nil, err
+		}
+		at := time.Since(start)
+		left, err := p.left((i + 1) * queued)
+		if err != nil {
+			return nil, err
+		}
+		say("%d of %d operations were left after %.1f s", left, queued, at.Seconds())
+		if left == 0 {
+			return nil, errors.New("the operations ended before the reads did: use shorter --seconds")
+		}
+		for left > 0 {
+			time.Sleep(200 * time.Millisecond)
+			if left, err = p.left((i + 1) * queued); err != nil {
+				return nil, err
+			}
+		}
+		times = append(times, time.Since(start).Seconds())
+	}
+	alone, beside := b.median(readsAlone, p99), b.median(readsBeside, p99)
+	return []figure{{
+		What: fmt.Sprintf("GET /contacts/{id}, 16 connections, p99 while %s operations are carried out", number(queued)), Goal: "≤ 200 %",
+		Measured: fmt.Sprintf("%.2f ms (%s/s; all done after %.0f s)", beside, number(b.median(readsBeside, perSecond)), middle(times)),
+		Limit:    fmt.Sprintf("alone: %.2f ms, %s/s", alone, number(b.median(readsAlone, perSecond))), Value: beside / alone, Reached: beside <= 2*alone,
+	}}, b.leave(p)
+}
+
+// fillQueue sends the files of so many documents.
+func (p *place) fillQueue(v *vocabulary, round int) ([]string, error) {
+	sessions := make([]string, queued)
+	return sessions, atOnce(queued, func(n int) error {
+		text := []byte(v.text(round*queued+n, 300))
+		s, err := p.session(fmt.Sprintf("Notiz %d.txt", n), "text/plain", int64(len(text)))
+		if err != nil {
+			return err
+		}
+		sessions[n] = s.ID
+		_, err = send(s.URL, s.Headers, bytes.NewReader(text), int64(len(text)))
+		return err
+	})
+}
+
+// left returns how many of so many documents there are not yet.
+func (p *place) left(want int) (int, error) {
+	var c struct{ Count int }
+	err := p.call("GET", "/documents/count", nil, &c)
+	return want - c.Count, err
+}
+
+// atOnce does something so many times, some at once.
+func atOnce(n int, do func(n int) error) error {
+	var wait sync.WaitGroup
+	errs := make([]error, 8)
+	for w := range errs {
+		wait.Go(func() {
+			for i := w; i < n && errs[w] == nil; i += len(errs) {
+				errs[w] = do(i)
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
