@@ -91,7 +91,7 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 		answer, err := c.answer()
 		heard <- said{answer, err}
 	}()
-	if err := c.stream(r); err != nil {
+	if err := c.stream(r); err != nil && !errors.Is(err, errHungUp) {
 		return "", err
 	}
 	_ = c.SetReadDeadline(time.Now().Add(c.patience))
@@ -169,8 +169,10 @@ func (c *session) answer() (string, error) {
 	return strings.TrimSpace(strings.TrimSuffix(answer, "\x00")), nil
 }
 
-// stream sends a file in chunks, each after its length. Where clamd stops
-// taking it, the answer says why.
+// errHungUp says that clamd stopped taking a file; its answer says why.
+var errHungUp = errors.New("extract: clamd hung up")
+
+// stream sends a file in chunks, each after its length.
 func (c *session) stream(r io.Reader) error {
 	if err := c.write([]byte("zINSTREAM\x00")); err != nil {
 		return err
@@ -183,7 +185,10 @@ func (c *session) stream(r io.Reader) error {
 		}
 		// The last chunk, which has no bytes, ends the file.
 		binary.BigEndian.PutUint32(chunk, uint32(n))
-		if hungUp := c.write(chunk[:4+n]) != nil; hungUp || n == 0 {
+		if err := c.write(chunk[:4+n]); err != nil {
+			return errors.Join(errHungUp, err)
+		}
+		if n == 0 {
 			return nil
 		}
 	}

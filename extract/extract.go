@@ -67,8 +67,8 @@ type Options struct {
 	// program where it is "".
 	Program string
 	// Cache is a folder in which the reader of PDF is kept as machine code; it
-	// is made when it is needed. Without one, each PDF costs about two seconds
-	// of a processor in addition.
+	// is made when it is needed. Without one, each PDF costs some seconds of a
+	// processor in addition.
 	Cache string
 	// Parallel is how many children there are at once; as many as processors
 	// where it is 0.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -231,26 +232,39 @@ func TestExtractWaitsItsTurn(t *testing.T) {
 }
 
 // The reader of PDF is translated once, into the folder that was named; where
-// that cannot be, PDFs are read all the same.
+// that cannot be, PDFs are read all the same. A translation that is damaged is
+// made anew.
 func TestCache(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, c := range []struct {
-		folder string
-		filled bool
-	}{{"cache", true}, {"file/cache", false}} {
-		if err := os.WriteFile("file", nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		x, err := New(Options{Cache: c.folder})
+	read := func(folder string) {
+		t.Helper()
+		x, err := New(Options{Cache: folder})
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, err := x.Extract(t.Context(), bytes.NewReader(pdfOf("Hallo")), "application/pdf")
 		if err != nil || text != (Text{Body: "Hallo"}) {
-			t.Errorf("%s: %+v, %v", c.folder, text, err)
+			t.Errorf("%s: %+v, %v", folder, text, err)
 		}
-		if entries, _ := os.ReadDir(c.folder); (len(entries) > 0) != c.filled {
-			t.Errorf("%s: %v", c.folder, entries)
-		}
+	}
+	if err := os.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read("file/cache")
+	read("cache")
+	made, _ := filepath.Glob("cache/*/*")
+	if len(made) != 1 {
+		t.Fatalf("in the cache are %q", made)
+	}
+	whole, err := os.ReadFile(made[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(made[0], whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read("cache")
+	if again, err := os.ReadFile(made[0]); err != nil || len(again) != len(whole) {
+		t.Errorf("it was not made anew: %d bytes, %v", len(again), err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/klippa-app/go-pdfium"
@@ -16,14 +17,25 @@ import (
 )
 
 // openPDFium starts PDFium, which is compiled to WebAssembly: it sees memory of
-// its own, no file and no network. Translating it takes 2 seconds of a
-// processor, taking the translation from the cache a tenth.
+// its own, no file and no network. Translating it takes seconds of a processor,
+// taking the translation from the cache a tenth of one.
 func openPDFium(in *input) (pdfium.Pdfium, error) {
-	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(uint32(in.limits.Memory / 2 >> 16))
 	if in.cache != "" {
-		if cache, err := wazero.NewCompilationCacheWithDir(in.cache); err == nil {
-			config = config.WithCompilationCache(cache)
+		if p, err := startPDFium(in, in.cache); err == nil {
+			return p, nil
 		}
+	}
+	return startPDFium(in, "")
+}
+
+func startPDFium(in *input, folder string) (pdfium.Pdfium, error) {
+	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(uint32(in.limits.Memory / 2 >> 16))
+	if folder != "" {
+		cache, err := wazero.NewCompilationCacheWithDir(folder)
+		if err != nil {
+			return nil, err
+		}
+		config = config.WithCompilationCache(cache)
 	}
 	pool, err := webassembly.Init(webassembly.Config{
 		MinIdle: 1, MaxIdle: 1, MaxTotal: 1,
@@ -32,22 +44,26 @@ func openPDFium(in *input) (pdfium.Pdfium, error) {
 		Stdout:        io.Discard,
 		Stderr:        io.Discard,
 	})
-	if err != nil && in.cache != "" {
-		in.cache = ""
-		return openPDFium(in)
-	}
 	if err != nil {
 		return nil, err
 	}
 	return pool.GetInstance(time.Minute)
 }
 
-// warm fills the cache.
+// warm fills the cache. What is damaged there is made anew.
 func warm(in *input, _ *sink) error {
-	if err := os.MkdirAll(in.cache, 0o700); err != nil {
+	_, err := startPDFium(in, in.cache)
+	if err == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(in.cache)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(in.cache, e.Name())))
+	}
+	if err != nil {
 		return err
 	}
-	_, err := openPDFium(in)
+	_, err = startPDFium(in, in.cache)
 	return err
 }
 
