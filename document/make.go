@@ -286,5 +286,6 @@ func (m *Maker) Handlers() []job.Handler {
 const lease = 20 * time.Second
 
 // attempts is how often an operation is tried before it ends with an error of
-// the instance: over more than an hour.
-const attempts = 12
+// the instance: over an hour on average (see package job), which is longer than
+// a store is usually away.
+const attempts = 16
