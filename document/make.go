@@ -139,6 +139,9 @@ func (m *Maker) Erase(ctx context.Context, j *job.Job) error {
 	if err := j.Decode(&e); err != nil {
 		return err
 	}
+	if err := j.Update(ctx, func(tx db.Tx) error { return held(ctx, tx, clock.Now(m.Clock)) }); err != nil {
+		return err
+	}
 	return m.Store.Delete(ctx, Kept(j.Organization, e.Document))
 }
 

@@ -28,18 +28,6 @@ type PauseState struct {
 	Paused bool `json:"paused"`
 }
 
-// BackupInput is what the act backup takes.
-type BackupInput struct {
-	// File is the absolute path of the copy, on the server's machine.
-	File string `json:"file"`
-}
-
-// BackupOutput is what the act backup answers.
-type BackupOutput struct {
-	File  string `json:"file"`
-	Bytes int64  `json:"bytes"`
-}
-
 // pauseSetting is the instance's setting behind kartei pause.
 const pauseSetting = "paused"
 
@@ -58,6 +46,7 @@ func (i *Instance) acts() admin.Acts {
 	a := acts(i.DB, i.Directory, i.Log, i.API.Pause)
 	a["address"] = admin.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
 	a["blobs.rotate"] = admin.Do(rotateBlobs(i.Blobs))
+	a["backup"] = admin.Do(i.backupAct)
 	a["blobs.check"] = admin.Do(checkBlobs(i.DB, i.Blobs, i.clock))
 	return a
 }
@@ -80,17 +69,6 @@ func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Act
 	a["master-key.forget"] = admin.Do(forgetMasterKey(d))
 	a["backup"] = admin.Do(func(ctx context.Context, in BackupInput) (BackupOutput, error) { return backup(ctx, d, in) })
 	return a
-}
-
-func backup(ctx context.Context, d db.DB, in BackupInput) (BackupOutput, error) {
-	if err := db.Backup(ctx, d, in.File); err != nil {
-		return BackupOutput{}, err
-	}
-	info, err := os.Stat(in.File)
-	if err != nil {
-		return BackupOutput{}, err
-	}
-	return BackupOutput{in.File, info.Size()}, nil
 }
 
 // pauseAct remembers the pause, so that it outlives a restart and reaches

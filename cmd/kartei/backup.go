@@ -4,21 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
+	"kartei/admin"
+	"kartei/blob"
+	"kartei/config"
 	"kartei/db"
 	"kartei/instance"
 )
 
 type backupCmd struct {
-	File string `arg:"" placeholder:"FILE" help:"Where the copy goes; it must not exist yet."`
+	File         string     `arg:"" placeholder:"FILE" help:"Where the copy of the database goes; it must not exist yet."`
+	Files        config.Dir `name:"files" placeholder:"DIR" help:"Where the files of documents go: FILE.files if not named. A folder of an earlier backup takes only what is new."`
+	WithoutFiles bool       `name:"without-files" help:"Copy the database only."`
+	blobKeys     `embed:""`
 	JSON
 }
 
 // Help says what the command does beyond its one line.
 func (*backupCmd) Help() string {
-	return `The copy is consistent and checked, and calls go on meanwhile. The master key is not in
-it: keep a copy of that file in another place. On PostgreSQL pg_dump must be installed.`
+	return `The copy is consistent and checked, and calls go on meanwhile. With the database come the
+files of all documents in it, encrypted as they are; nothing is removed from storage while
+they are copied. The master key is not in the copy: keep that file in another place. On
+PostgreSQL pg_dump must be installed.`
 }
 
 // Run copies the data base.
@@ -28,37 +39,78 @@ func (c *backupCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	// A database that is copied before an upgrade stays as it is.
-	acts, done, err := g.connect(ctx, instance.OpenUnmigrated)
+	in, open := instance.BackupInput{File: file}, instance.OpenUnmigrated
+	if !c.WithoutFiles {
+		if in.Files, err = besides(file, c.Files); err != nil {
+			return err
+		}
+		open = func(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
+			return instance.OpenBackup(ctx, store, c.server())
+		}
+	}
+	acts, done, err := g.connect(ctx, open)
 	if err != nil {
 		return err
 	}
 	defer done()
 	var made instance.BackupOutput
-	if err := acts.Call(ctx, "backup", instance.BackupInput{File: file}, &made); err != nil {
+	if err := acts.Call(ctx, "backup", in, &made); err != nil {
 		return err
 	}
 	if c.JSON.JSON {
-		return g.print(made)
+		err = g.print(made)
+	} else {
+		fmt.Fprintf(g.Out, "The copy is in %s (%d bytes). The master key is not in it.\n", made.File, made.Bytes)
+		if made.Copied != nil {
+			fmt.Fprintf(g.Out, "The files of documents are in %s: %d were copied (%d bytes), %d were there.\n", made.Files, made.Copied.Copied, made.Copied.Bytes, made.Copied.Same)
+		}
 	}
-	fmt.Fprintf(g.Out, "The copy is in %s (%d bytes). The master key is not in it.\n", made.File, made.Bytes)
-	return nil
+	return errors.Join(err, g.unreadable(made.Copied))
+}
+
+// besides returns the absolute path of a backup's folder of files.
+func besides(file string, named config.Dir) (string, error) {
+	if named == "" {
+		return filepath.Abs(file + ".files")
+	}
+	return filepath.Abs(string(named))
+}
+
+// unreadable tells of files that are not in a copy.
+func (g *Globals) unreadable(c *blob.Copied) error {
+	if c == nil || c.Unreadable == 0 {
+		return nil
+	}
+	for _, reason := range c.Errors {
+		fmt.Fprintln(g.Err, reason)
+	}
+	return fmt.Errorf("%d files could not be read and were left out; kartei blobs check says what to do", c.Unreadable)
 }
 
 type restoreCmd struct {
-	File  string `arg:"" placeholder:"FILE" help:"A file that backup wrote."`
-	Force bool   `name:"force" help:"Replace a database that exists; on SQLite the old one is put aside."`
+	File         string     `arg:"" placeholder:"FILE" help:"A file that backup wrote."`
+	Files        config.Dir `name:"files" placeholder:"DIR" help:"The folder of files that backup wrote: FILE.files if not named."`
+	WithoutFiles bool       `name:"without-files" help:"Restore the database only."`
+	blobKeys     `embed:""`
+	Force        bool `name:"force" help:"Replace a database that exists; on SQLite the old one is put aside."`
 	JSON
 }
 
 // Help says what the command does beyond its one line.
 func (*restoreCmd) Help() string {
 	return `No server may be running on the data. The file is checked before anything is touched.
+Files of documents that are there already are left alone; they need the master key that was
+in force. kartei blobs check says afterwards whether every document has its file.
 On PostgreSQL pg_restore must be installed and the database must exist.`
 }
 
 // Run makes the data base from a copy.
 func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if err := makeFolder(&g.Store); err != nil {
+		return err
+	}
+	copied, err := c.files(ctx, g)
+	if err != nil {
 		return err
 	}
 	aside, err := db.Restore(ctx, c.File, g.Database(), c.Force)
@@ -69,11 +121,35 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if c.JSON.JSON {
-		return g.print(map[string]string{"from": c.File, "aside": aside})
+		return errors.Join(g.print(map[string]any{"from": c.File, "aside": aside, "filesCopied": copied}), g.unreadable(copied))
 	}
 	fmt.Fprintf(g.Out, "The database was restored from %s.\n", c.File)
 	if aside != "" {
 		fmt.Fprintf(g.Out, "The one before it is in %s.\n", aside)
 	}
-	return nil
+	if copied != nil {
+		fmt.Fprintf(g.Out, "%d files of documents were copied (%d bytes), %d were there.\n", copied.Copied, copied.Bytes, copied.Same)
+	}
+	return g.unreadable(copied)
+}
+
+// files brings the files of a backup to their place, before the database: so no
+// document is there without its file. A database that is in the way is found
+// before.
+func (c *restoreCmd) files(ctx context.Context, g *Globals) (*blob.Copied, error) {
+	dir, err := besides(c.File, c.Files)
+	if err != nil || c.WithoutFiles {
+		return nil, err
+	}
+	switch _, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist) && c.Files == "": // of a release that had none, or made --without-files
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	if strings.HasPrefix(g.Database(), "sqlite:") && instance.CheckData(&g.Store) == nil && !c.Force {
+		return nil, nil // Restore says why
+	}
+	copied, err := instance.RestoreFiles(ctx, &g.Store, c.server(), dir)
+	return &copied, err
 }

@@ -28,10 +28,13 @@ type blobKeys struct {
 // open returns the acts on files where no server runs.
 func (k *blobKeys) open(rows bool) func(context.Context, *config.Store) (admin.Acts, func(), error) {
 	return func(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
-		return instance.OpenBlobActs(ctx, store, &config.Server{
-			MasterKeyFile: k.MasterKeyFile, PreviousMasterKeyFiles: k.PreviousMasterKeyFiles, BlobEncryption: k.BlobEncryption,
-		}, rows)
+		return instance.OpenBlobActs(ctx, store, k.server(), rows)
 	}
+}
+
+// server returns the settings of a server by which files are opened.
+func (k *blobKeys) server() *config.Server {
+	return &config.Server{MasterKeyFile: k.MasterKeyFile, PreviousMasterKeyFiles: k.PreviousMasterKeyFiles, BlobEncryption: k.BlobEncryption}
 }
 
 type rotateBlobsCmd struct {

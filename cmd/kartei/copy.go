@@ -24,7 +24,8 @@ func (*copyCmd) Help() string {
 	return `Moves a whole instance between SQLite and PostgreSQL, in either direction. No server may
 be running on either database. Broken off, it goes on where it was when it is called again.
 At the end both are counted and hashed, table by table. The master key is a file and stays
-where it is: servers on the new database need the same one.`
+where it is: servers on the new database need the same one. So do the files of documents: --blob-url must
+name the same place as before.`
 }
 
 // Run copies the data base.
@@ -73,6 +74,8 @@ func (c *copyCmd) Run(ctx context.Context, g *Globals) (err error) {
 How to go on:
   - Start servers with --database-url %s and the same --master-key-file as before
     (master.key in the data folder, unless you named another). Each replica needs that key.
+  - The files of documents stay where they are: start servers with the same --blob-url as
+    before (the folder files in the data folder, unless you named another).
   - The database that was copied is unchanged. Keep it until you are content, and start no
     server on it: two instances with the same keys would go separate ways.
 `, rows, c.To.Redacted())

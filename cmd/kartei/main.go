@@ -33,8 +33,8 @@ type commands struct {
 	Jobs           jobsCmd           `cmd:"" name:"jobs" help:"What runs beside the calls, waits for that, and has failed."`
 	Pause          pauseCmd          `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`
 	Resume         resumeCmd         `cmd:"" name:"resume" help:"End a pause."`
-	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database while it is served."`
-	Restore        restoreCmd        `cmd:"" name:"restore" help:"Make the database from a copy."`
+	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database and the files of documents while they are served."`
+	Restore        restoreCmd        `cmd:"" name:"restore" help:"Make the database and the files of documents from a copy."`
 	Copy           copyCmd           `cmd:"" name:"copy" help:"Move an instance to another database: from SQLite to PostgreSQL, or back."`
 	Blobs          blobsCmd          `cmd:"" name:"blobs" help:"The files of documents."`
 	MasterKey      masterKeyCmd      `cmd:"" name:"master-key" help:"What the database remembers of the master key."`

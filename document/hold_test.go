@@ -1,0 +1,59 @@
+package document_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/document"
+)
+
+// While a backup holds them, files of deleted documents stay; then they go.
+func TestHold(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		ctx := context.Background()
+		c := o.As(access.Member)
+		id := c.Document("Vollmacht.txt", "text/plain", []byte("Vollmacht"))
+		if err := o.DB.Write(ctx, func(tx db.Tx) error {
+			return document.Hold(ctx, tx, clock.Now(o.Clock).Add(10*time.Minute))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		var organization int64
+		ask := func(query string, args ...any) (n int64) {
+			t.Helper()
+			if err := o.DB.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(&n) }); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		organization = ask(`select organization from documents where id = $1`, id)
+		c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
+		there := func() bool {
+			_, err := o.Store.Stat(ctx, document.Kept(organization, id))
+			if err != nil && !errors.Is(err, blob.ErrNotExist) {
+				t.Fatal(err)
+			}
+			return err == nil
+		}
+		jobs := `select count(*) from jobs where kind = $1`
+		// It was tried once it waits for a time to come, or is no more.
+		for ask(jobs+` and (state <> 'waiting' or due_at <= $2)`, document.EraseKind, clock.Now(o.Clock)) > 0 {
+		}
+		if !there() {
+			t.Fatal("the file was removed while it was held")
+		}
+		o.Clock.Advance(11 * time.Minute)
+		for ask(jobs, document.EraseKind) > 0 {
+		}
+		if there() {
+			t.Error("the file is still there after the hold")
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"kartei/admin"
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/config"
+	"kartei/db"
+	"kartei/document"
+	"kartei/masterkey"
+)
+
+// BackupInput is what the act backup takes.
+type BackupInput struct {
+	// File is the absolute path of the copy, on the server's machine.
+	File string `json:"file"`
+	// Files is that of the folder that the files of documents are copied into;
+	// empty copies none.
+	Files string `json:"files,omitempty"`
+}
+
+// BackupOutput is what the act backup answers.
+type BackupOutput struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+	// Files is the folder, Copied what was done there; nil where none was named.
+	Files  string       `json:"files,omitempty"`
+	Copied *blob.Copied `json:"filesCopied,omitempty"`
+}
+
+// holdTime is for how long a backup holds the removal of files, and renews it
+// three times as often. One that died holds it no longer.
+const holdTime = 10 * time.Minute
+
+// backupAct copies a data base and the files of its documents, so that each
+// document in the copy has its file: no file is removed from before the
+// picture of the data base until all are copied.
+func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput, error) {
+	if in.Files == "" {
+		return backup(ctx, i.DB, in)
+	}
+	to, err := blob.NewLocal(in.Files, blob.LocalOptions{Keys: i.keys, Plain: i.config.Server.BlobEncryption == config.Encryption(blob.Never)})
+	if err != nil {
+		return BackupOutput{}, err
+	}
+	defer to.Close()
+	release, err := holdFiles(ctx, i.DB, i.clock)
+	if err != nil {
+		return BackupOutput{}, err
+	}
+	defer release()
+	out, err := backup(ctx, i.DB, in)
+	if err != nil {
+		return out, err
+	}
+	copied, err := blob.Copy(ctx, i.Blobs, to)
+	if err != nil {
+		return out, fmt.Errorf("the database was copied to %s, but not all files: %w", in.File, err)
+	}
+	out.Files, out.Copied = in.Files, &copied
+	return out, nil
+}
+
+func backup(ctx context.Context, d db.DB, in BackupInput) (BackupOutput, error) {
+	if err := db.Backup(ctx, d, in.File); err != nil {
+		return BackupOutput{}, err
+	}
+	info, err := os.Stat(in.File)
+	if err != nil {
+		return BackupOutput{}, err
+	}
+	return BackupOutput{File: in.File, Bytes: info.Size()}, nil
+}
+
+// holdFiles keeps all replicas from removing files until release. The hold then
+// runs out by itself, since another backup may rely on it too.
+func holdFiles(ctx context.Context, d db.DB, c clock.Clock) (release func(), err error) {
+	hold := func() error {
+		return d.Write(ctx, func(tx db.Tx) error { return document.Hold(ctx, tx, clock.Now(c).Add(holdTime)) })
+	}
+	if err := hold(); err != nil {
+		return nil, err
+	}
+	ended, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-ended:
+				return
+			case <-c.After(holdTime / 3):
+				_ = hold() // a data base that is away fails the backup too, or comes back in time
+			}
+		}
+	}()
+	return func() { close(ended); <-stopped }, nil
+}
+
+// OpenBackup opens a data base as it is, and its files, and returns the act
+// backup on them, and how to close them.
+func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ admin.Acts, done func(), err error) {
+	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
+	var closeData, closeBlobs func()
+	if i.DB, closeData, err = openData(ctx, store, begun); err != nil {
+		return nil, nil, err
+	}
+	if closeBlobs, err = i.openFiles(ctx); err != nil {
+		closeData()
+		return nil, nil, err
+	}
+	return admin.Acts{"backup": admin.Do(i.backupAct)}, func() { closeData(); closeBlobs() }, nil
+}
+
+// errNoKey is what is said where files cannot be read or written.
+var errNoKey = errors.New("the files of documents are encrypted, and there is no master key: name it with --master-key-file, or leave the files out with --without-files")
+
+// openFiles opens the store of an instance that does not run.
+func (i *Instance) openFiles(ctx context.Context) (done func(), err error) {
+	s := &i.config.Server
+	i.keys.Current, err = masterkey.Load(s.MasterKey(&i.config.Store))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoKey
+	}
+	if err != nil {
+		return nil, err
+	}
+	if i.keys.Previous, err = previousKeys(s.PreviousMasterKeyFiles); err != nil {
+		return nil, err
+	}
+	if err := i.openBlobs(ctx); err != nil {
+		return nil, err
+	}
+	return func() { i.Blobs.Close() }, nil
+}
+
+// RestoreFiles copies the files of a backup to where those of the instance are.
+func RestoreFiles(ctx context.Context, store *config.Store, s *config.Server, dir string) (blob.Copied, error) {
+	found, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
+	if err != nil || len(found) == 0 { // that takes no key
+		return blob.Copied{Errors: []string{}}, err
+	}
+	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
+	done, err := i.openFiles(ctx)
+	if err != nil {
+		return blob.Copied{}, err
+	}
+	defer done()
+	from, err := blob.NewLocal(dir, blob.LocalOptions{Keys: i.keys})
+	if err != nil {
+		return blob.Copied{}, err
+	}
+	defer from.Close()
+	return blob.Copy(ctx, from, i.Blobs)
+}

@@ -1,0 +1,89 @@
+package instance
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/db"
+)
+
+// One act copies the data base and its files, as they are encrypted; the next one
+// into the same folder what is new; and an instance that is made of them has them.
+func TestBackupWithFiles(t *testing.T) {
+	ctx := context.Background()
+	dir, target := t.TempDir(), t.TempDir()
+	i := begin(t, configOf(dir))
+	put := func(name, text string) {
+		t.Helper()
+		if _, err := i.Blobs.Put(ctx, name, strings.NewReader(text), blob.Expected{Size: int64(len(text))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back := func(file string) (out BackupOutput) {
+		t.Helper()
+		err := i.acts().Call(ctx, "backup", BackupInput{File: filepath.Join(target, file), Files: filepath.Join(target, "files")}, &out)
+		if err != nil || out.Bytes == 0 || out.Copied == nil {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		return out
+	}
+	put("files/1/doc_a", "Sehr geehrte Frau Morgenstern")
+	put("uploads/1/upl_a", "Mietvertrag")
+	if c := back("first.db").Copied; c.Copied != 2 || c.Bytes != 29+11 || c.Same != 0 {
+		t.Errorf("the first time: %+v", c)
+	}
+	if b, err := os.ReadFile(filepath.Join(target, "files", "files", "1", "doc_a.sealed")); err != nil || bytes.Contains(b, []byte("Morgenstern")) {
+		t.Errorf("the copy is not encrypted: %v", err)
+	}
+	var until string
+	if err := i.DB.Read(ctx, func(tx db.Tx) (err error) {
+		until, err = access.Setting(ctx, tx, "files_held_until")
+		return err
+	}); err != nil || until <= strconv.FormatInt(int64(clock.Now(clock.System).Add(holdTime/2)), 10) {
+		t.Errorf("files were not held: %q, %v", until, err)
+	}
+	put("files/1/doc_b", "Vollmacht")
+	put("files/1/doc_c", "Klageschrift")
+	damaged := filepath.Join(dir, "files", "files", "1", "doc_c.sealed")
+	b, err := os.ReadFile(damaged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)-1] ^= 1
+	if err := os.WriteFile(damaged, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c := back("second.db").Copied; c.Copied != 2 || c.Same != 1 || c.Unreadable != 1 || len(c.Errors) != 1 {
+		t.Errorf("the second time: %+v", c) // what is staged may have come anew, and is copied again
+	}
+	end(t, i)
+
+	restored := configOf(t.TempDir())
+	key, err := os.ReadFile(filepath.Join(dir, "master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := RestoreFiles(ctx, &restored.Store, &restored.Server, filepath.Join(target, "files")); err != errNoKey {
+		t.Errorf("without a master key: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(string(restored.Store.DataDir), "master.key"), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := RestoreFiles(ctx, &restored.Store, &restored.Server, filepath.Join(target, "files")); err != nil || c.Copied != 3 {
+		t.Errorf("restored: %+v, %v", c, err)
+	}
+	again := begin(t, restored)
+	for name, size := range map[string]int64{"files/1/doc_a": 29, "files/1/doc_b": 9, "uploads/1/upl_a": 11} {
+		if info, err := blob.Read(ctx, again.Blobs, name); err != nil || info.Size != size {
+			t.Errorf("%s: %+v, %v", name, info, err)
+		}
+	}
+}
