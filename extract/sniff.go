@@ -117,8 +117,6 @@ func (c *content) look(declared *kind) string {
 		return c.compound(head)
 	case found == "application/pdf":
 		return found
-	case found != "message/rfc822" && hidesPDF(head):
-		return polyglot
 	}
 	return asText(found, head, declared)
 }
@@ -133,7 +131,7 @@ func recognise(head []byte) string {
 	}
 	m := mimetype.Detect(wide(head))
 	if m.Is("application/pdf") && !bytes.HasPrefix(head, []byte("%PDF-")) {
-		return polyglot // the library takes a line before it, too
+		return polyglot // readers, and the library, take up to 1024 bytes of anything before it
 	}
 	for p := m; p != nil; p = p.Parent() {
 		if p.Is("text/xml") && !m.Is("application/xhtml+xml") {
@@ -152,13 +150,6 @@ func recognise(head []byte) string {
 
 // isBinary reports whether a character does not come in text.
 func isBinary(r rune) bool { return r < '\t' || r == '\v' || r > '\r' && r < ' ' && r != 0x1b }
-
-// hidesPDF reports whether readers of PDF would take a file that does not
-// begin as one.
-func hidesPDF(head []byte) bool {
-	i := bytes.Index(head[:min(len(head), 1024+8)], []byte("%PDF-"))
-	return i >= 0 && i+5 < len(head) && (head[i+5] == '1' || head[i+5] == '2')
-}
 
 // asText looks again at what may be text: the library tells pages, drawings
 // and JSON by their first bytes only, XML by its declaration, and e-mail by

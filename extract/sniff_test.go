@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"strings"
@@ -161,6 +162,7 @@ func TestSniffRefuses(t *testing.T) {
 		{"JPEG with a ZIP", "image/jpeg", jpeg + archive, NotAsSaid},
 		{"text with a ZIP", "text/plain", "Hallo\n" + archive, NotAsSaid},
 		{"two archives", "application/zip", archive + string(zipped(t, entry{"b.txt", "b"})), NotAsSaid},
+		{"two archives as if they were one", "application/zip", moved(archive, string(zipped(t, entry{"b.txt", "b"}))), NotAsSaid},
 		{"Word before another archive", docx, string(word(t, "")) + archive, NotAsSaid},
 		{"a program before an archive", "application/zip", exe + archive, NotAsSaid},
 		{"a ZIP that is cut", "application/zip", archive[:len(archive)-4], NotAsSaid},
@@ -172,6 +174,18 @@ func TestSniffRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// moved returns the second archive behind the first, with a directory that
+// counts from the first byte of both.
+func moved(first, second string) string {
+	b := []byte(second)
+	at := bytes.Index(b, []byte("PK\x01\x02"))
+	end := len(b) - 22
+	for _, field := range []int{at + 42, end + 16} {
+		binary.LittleEndian.PutUint32(b[field:], binary.LittleEndian.Uint32(b[field:])+uint32(len(first)))
+	}
+	return first + string(b)
 }
 
 // commented returns a and the archive with a comment at its end.
