@@ -209,16 +209,21 @@ func (c *call) operation() string {
 // errNotModified ends a read whose client has the record already.
 var errNotModified = fault.New("")
 
-// notModified compares If-None-Match with the answer's tag, weakly (RFC 9110,
-// section 13.1.2).
+// notModified ends a read whose client has the record already.
 func (c *call) notModified() error {
-	if c.result.etag == "" || c.op.Writes() {
-		return nil
-	}
-	if c.ifNoneMatchAny || slices.Contains(c.ifNoneMatch, c.result.etag) {
+	if c.isCurrent() {
 		return errNotModified
 	}
 	return nil
+}
+
+// isCurrent compares If-None-Match with the answer's tag, weakly (RFC 9110,
+// section 13.1.2).
+func (c *call) isCurrent() bool {
+	if c.result.etag == "" || c.op.Writes() {
+		return false
+	}
+	return c.ifNoneMatchAny || slices.Contains(c.ifNoneMatch, c.result.etag)
 }
 
 // languageOf picks the language of problem documents: English where the

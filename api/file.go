@@ -38,7 +38,7 @@ func (o *Operation) AnswersFile() bool {
 // has it.
 func (a *API) openFile(ctx context.Context, c *call) error {
 	f := c.result.file
-	if has := c.notModified() != nil; f == nil || has {
+	if f == nil || c.isCurrent() {
 		return nil
 	}
 	r, err := f.Open(ctx)
