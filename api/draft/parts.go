@@ -634,6 +634,7 @@ var structWords = map[string]string{
 	"MeGrant":         "Eine OAuth-Freigabe",
 	"MeKey":           "Ein API-Schlüssel ohne sein Geheimnis",
 	"MeOrg":           "Eine Organisation",
+	"New":             "Die Angaben, mit denen etwas Neues beginnt",
 	"Operation":       "Ein lang laufender Vorgang",
 	"OperationResult": "Was ein Vorgang hervorgebracht hat",
 	"RateLimit":       "Stand der Limits",

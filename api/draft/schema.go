@@ -261,6 +261,8 @@ func (d *drafter) value(parent reflect.Type, f reflect.StructField, mode schemaM
 	switch {
 	case t == jsonType && f.Tag.Get("problem") == "true":
 		out.set("anyOf", []object{d.share("schemas", "Problem", d.problemSchema()), {{"type", "null"}}})
+		out.set("examples", []any{nil})
+		return out, nil
 	case t == jsonType && mode == answering:
 		out = append(out, typed("object", true), field{"additionalProperties", true})
 	case t == jsonType: // any, and what is wrong with it is not this document's to say
