@@ -1,0 +1,181 @@
+package document_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/blob"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/extract"
+	"kartei/extract/clamdtest"
+)
+
+// held is a store whose operations wait at their first step.
+type held struct {
+	blob.Store
+	came chan struct{}
+	free chan struct{}
+}
+
+func (s held) Keep(ctx context.Context, from, to string) error {
+	select {
+	case s.came <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-s.free:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.Store.Keep(ctx, from, to)
+}
+
+// What was accepted is done, whatever happens between the call and its end;
+// what cannot be done any more ends with words.
+func TestMeanwhile(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		came, free := make(chan struct{}), make(chan struct{})
+		o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) { w.Maker.Store = held{w.Maker.Store, came, free} }))
+		admin := o.As(access.Admin)
+		begin := func(c *apitest.Client, members map[string]any) *apitest.Answer {
+			t.Helper()
+			members["uploadId"] = c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))
+			a := c.Do("POST", "/documents", members).Want(202)
+			<-came
+			return a
+		}
+		made := func(ended *apitest.Answer) string {
+			t.Helper()
+			want(t, ended, map[string]any{"status": "succeeded", "error": nil})
+			return ended.JSON()["result"].(map[string]any)["id"].(string)
+		}
+
+		c := o.As(access.Member)
+		contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		accepted := begin(c, map[string]any{"contactId": contact})
+		want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200), map[string]any{"status": "running", "progress": 10.0, "finishedAt": nil})
+		c.Do("DELETE", "/contacts/"+contact, nil, "If-Match", "*").Want(204)
+		free <- struct{}{}
+		want(t, c.Do("GET", "/documents/"+made(c.Await(accepted)), nil).Want(200), map[string]any{"contactId": nil})
+
+		// Of two with one external id the first that is done has it.
+		first, second := begin(c, map[string]any{"externalId": "d-1"}), begin(c, map[string]any{"externalId": "d-1"})
+		free <- struct{}{}
+		free <- struct{}{}
+		ends := []*apitest.Answer{c.Await(first), c.Await(second)}
+		slices.SortFunc(ends, func(a, b *apitest.Answer) int { return strings.Compare(b.Text("status"), a.Text("status")) })
+		made(ends[0])
+		problem, _ := ends[1].JSON()["error"].(map[string]any)
+		fields, _ := problem["errors"].([]any)
+		if problem["code"] != "VALIDATION_FAILED" || len(fields) != 1 || fields[0].(map[string]any)["field"] != "externalId" || fields[0].(map[string]any)["code"] != "DUPLICATE" {
+			t.Errorf("%s", ends[1].Body)
+		}
+
+		// Who began it may do nothing any more.
+		accepted = begin(c, map[string]any{"visibility": "private"})
+		disable := func(is bool) {
+			t.Helper()
+			if _, err := o.Directory.SetUser(t.Context(), access.PrincipalChange{ID: c.Principal, Disabled: &is}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		disable(true)
+		free <- struct{}{}
+		rest(o)
+		c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(401)
+		disable(false)
+		want(t, c.Do("GET", "/documents/"+made(c.Await(accepted)), nil).Want(200), map[string]any{"ownerId": c.Principal, "visibility": "private"})
+
+		// The module is off, the organization closed: it is done, and nothing is told of
+		// what happens while the module is off.
+		c = o.As(access.Member)
+		before := len(types(admin))
+		set := func(organization string, change access.OrganizationChange) {
+			t.Helper()
+			change.ID = organization
+			if _, err := o.Directory.SetOrganization(t.Context(), change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		accepted = begin(c, map[string]any{})
+		off, on := "off", "on"
+		set(o.SandboxID, access.OrganizationChange{Module: &off})
+		free <- struct{}{}
+		rest(o)
+		set(o.SandboxID, access.OrganizationChange{Module: &on})
+		made(c.Await(accepted))
+		if n := len(types(admin)); n != before || slices.Contains(types(c), "operation.completed") {
+			t.Errorf("%d events, %d before the module was off", n, before)
+		}
+		accepted = begin(c, map[string]any{})
+		closed, open := access.State("closed"), access.State("open")
+		set(o.ID, access.OrganizationChange{State: &closed})
+		free <- struct{}{}
+		rest(o)
+		set(o.ID, access.OrganizationChange{State: &open})
+		made(c.Await(accepted))
+		rest(o)
+		if n := len(stored(o)); n != 5 {
+			t.Errorf("%d files of 5 documents", n)
+		}
+	})
+}
+
+// Malware ends the operation, and what cannot be looked at waits, or is
+// refused; it never becomes a document.
+func TestMalware(t *testing.T) {
+	daemon := clamdtest.Start(t)
+	scanner, err := extract.NewScanner(daemon.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, refuse := range []bool{false, true} {
+		dbtest.Each(t, func(t *testing.T, d db.DB) {
+			o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
+				w.Maker.Scanner, w.Maker.RefuseUnscanned = scanner, refuse
+			}))
+			c := o.As(access.Member)
+			clean := []byte("Guten Tag\n")
+			c.Document("a.txt", "text/plain", clean)
+			begin := func(file []byte) *apitest.Answer {
+				return c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("b.txt", "text/plain", file)}).Want(202)
+			}
+			ended := c.Await(begin([]byte(clamdtest.EICAR)))
+			problem, _ := ended.JSON()["error"].(map[string]any)
+			if problem["code"] != "UPLOAD_REJECTED" || !strings.Contains(problem["detail"].(string), "Schadsoftware") {
+				t.Errorf("%s", ended.Body)
+			}
+			rest(o)
+			if n := len(stored(o)); n != 1 {
+				t.Errorf("%d files", n)
+			}
+			daemon.Stop()
+			accepted := begin(clean)
+			if refuse {
+				ended := c.Await(accepted)
+				if problem, _ := ended.JSON()["error"].(map[string]any); problem["code"] != "UPSTREAM" {
+					t.Errorf("%s", ended.Body)
+				}
+				daemon.Start(t)
+			} else {
+				rest(o) // put off
+				want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200), map[string]any{"status": "running", "result": nil, "error": nil})
+				daemon.Start(t)
+				o.Clock.Advance(31 * time.Second)
+				want(t, c.Await(accepted), map[string]any{"status": "succeeded"})
+			}
+			rest(o)
+			n := len(c.Do("GET", "/documents", nil).Want(200).Data())
+			if want := map[bool]int{false: 2, true: 1}[refuse]; n != want || len(stored(o)) != want {
+				t.Errorf("refuse %t: %d documents, %d files", refuse, n, len(stored(o)))
+			}
+		})
+	}
+}
