@@ -194,7 +194,8 @@ func FuzzRange(f *testing.F) {
 // A file that was changed on the disk is never sent: the answer breaks off
 // before the first wrong byte, and the operator is told.
 func TestDamagedContent(t *testing.T) {
-	each(t, func(t *testing.T, o *apitest.Office) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1)) // each has a log of its own
 		c, server := o.As(access.Member), o.Listen()
 		file := numbered(300_000)
 		id := c.Document("zahlen.txt", "text/plain", file)
