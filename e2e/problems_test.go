@@ -19,9 +19,10 @@ import (
 // and why.
 var later = map[fault.Code]string{
 	fault.VersionSunset:          "no version has been retired yet",
-	fault.UploadIncomplete:       "documents come later",
-	fault.UploadChecksumMismatch: "documents come later",
-	fault.UploadRejected:         "documents come later",
+	fault.UploadIncomplete:       "takes an upload: tested in package document",
+	fault.UploadChecksumMismatch: "takes an upload: tested in package document",
+	fault.UploadRejected:         "takes an upload: tested in package document",
+	fault.RangeNotSatisfiable:    "takes a document: tested in package document",
 	fault.WebhookURLInvalid:      "webhooks come later",
 	fault.WebhookEndpointLimit:   "webhooks come later",
 	fault.Upstream:               "no operation depends on another service yet",
@@ -76,7 +77,7 @@ func TestEveryProblem(t *testing.T) {
 		},
 		fault.RiskFamilyBlocked:     func(code string) *answer { return s.call("GET", "/invoices", "", 403, code) },
 		fault.NotFound:              func(code string) *answer { return s.call("GET", path+"x", "", 404, code) },
-		fault.OperationNotInVersion: func(code string) *answer { return s.call("GET", "/documents", "", 404, code) },
+		fault.OperationNotInVersion: func(code string) *answer { return s.call("GET", "/webhook_endpoints", "", 404, code) },
 		fault.IdempotencyInProgress: func(code string) *answer { return inProgress(s, code) },
 		fault.IdempotencyPayloadMismatch: func(code string) *answer {
 			return s.call("POST", "/contacts", `{"lastName":"Tal"}`, 422, code, "Idempotency-Key", "used")

@@ -20,16 +20,16 @@ func scan(s interface{ Scan(...any) error }) (Event, error) {
 // of operations the caller sees those that it began. So a change of rights or of visibility holds for events of the past too.
 func visible(c *app.Call) string {
 	var families []string
+	families = append(families, `when 'operation' then exists (select 1 from operations as o
+		where o.organization = $1 and o.id = e.record_id and o.principal = $2)`)
 	for _, f := range c.Services.Families {
 		if !c.Actor.May(f.ReadScope()) {
 			continue
 		}
-		families = append(families, `(e.object = '`+f.Object+`' and exists (select 1 from `+f.Plural+
-			` as r where r.organization = $1 and r.id = e.record_id and `+app.Visible("r", c.Actor, "$2")+`))`)
+		families = append(families, `when '`+f.Object+`' then exists (select 1 from `+f.Plural+
+			` as r where r.organization = $1 and r.id = e.record_id and `+app.Visible("r", c.Actor, "$2")+`)`)
 	}
-	families = append(families, `(e.object = 'operation' and exists (select 1 from operations as o
-		where o.organization = $1 and o.id = e.record_id and o.principal = $2))`)
-	return strings.Join(families, " or ")
+	return "case e.object " + strings.Join(families, " ") + " else false end"
 }
 
 // listQuery looks at the next events between two ticks ($3, $4) and returns
