@@ -19,10 +19,10 @@ import (
 // long it takes to say NOT_FOUND of a record that is there but not to be seen,
 // and of one that never was. Whoever compares two calls is right hardly more
 // often than by tossing a coin, or has to tell less than a statement takes:
-// both engines find a row before they compare whose it is, which is half a
-// microsecond on SQLite, and look up an event's record, which is two (on
-// PostgreSQL five). A network varies by hundreds. That the measure sees a
-// difference where there is one is shown by a read that succeeds.
+// both engines find a row before they compare whose it is, which is one or two
+// microseconds on SQLite, and an event is two rows. A network varies by
+// hundreds. That the measure sees a difference where there is one is shown by a
+// read that succeeds.
 func TestInvisibleTakesAsLong(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -70,7 +70,7 @@ func TestInvisibleTakesAsLong(t *testing.T) {
 			// The machine is shared: a round that was disturbed is repeated, but a
 			// real difference shows in every round.
 			const rounds, turns, tolerance = 6, 400, 0.1
-			blur := map[string]time.Duration{"sqlite": 4 * time.Microsecond, "postgres": 15 * time.Microsecond}[d.Dialect().Name]
+			blur := map[string]time.Duration{"sqlite": 8 * time.Microsecond, "postgres": 15 * time.Microsecond}[d.Dialect().Name]
 			for round := 1; ; round++ {
 				took := apitest.Measure(turns, attempts)
 				worst, blind := 0.0, false
