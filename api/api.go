@@ -18,6 +18,7 @@ import (
 	"kartei/db"
 	"kartei/document"
 	"kartei/limit"
+	"kartei/masterkey"
 	"kartei/requestlog"
 	"kartei/task"
 )
@@ -54,9 +55,9 @@ type Options struct {
 	Versions []Version
 	// CursorKey is 32 secret bytes, the same on all replicas.
 	CursorKey []byte
-	// AnswerKeys are 32 secret bytes each, the same on all replicas: stored
-	// answers that hold a secret are encrypted with the first, and opened with any.
-	AnswerKeys [][]byte
+	// Answers encrypts stored answers that hold a secret; with the same keys on
+	// all replicas.
+	Answers masterkey.Vault
 	// Files is where files lie, and which are taken.
 	Files app.Files
 	// DocsBase is the address below which /problems/{CODE} is found.
@@ -89,7 +90,7 @@ type API struct {
 	docsBase string
 	observe  func(Observation)
 	services *app.Services
-	vault    vault
+	answers  answers
 	routes   routes
 	versions map[string]*served
 	// names are those of the versions, the oldest first; current is the newest
@@ -111,13 +112,9 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	vault, err := newVault(o.AnswerKeys)
-	if err != nil {
-		return nil, err
-	}
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
-		docsBase: o.DocsBase, observe: o.Observe, routes: routesOf(Operations), versions: map[string]*served{}, vault: vault,
+		docsBase: o.DocsBase, observe: o.Observe, routes: routesOf(Operations), versions: map[string]*served{}, answers: answers{o.Answers},
 		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files},
 	}
 	if err := a.serve(o.Versions); err != nil {

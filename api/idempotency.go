@@ -105,7 +105,7 @@ func (a *API) mayRepeat(ctx context.Context, c *call, tx db.Tx) error {
 func (a *API) store(c *call, tx db.Tx, onConflict string) {
 	body := string(c.result.body)
 	if c.result.secret {
-		body = a.vault.seal(c.result.body, c.idempotencyScope())
+		body = a.answers.seal(c.result.body, c.idempotencyScope())
 	}
 	tx.Queue(`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`+onConflict,
@@ -127,7 +127,7 @@ func (a *API) stored(ctx context.Context, c *call, tx db.Tx) (s storedResult, er
 		return s, err
 	}
 	sealed := s.result.body
-	s.result.body, err = a.vault.open(sealed, c.idempotencyScope())
+	s.result.body, err = a.answers.open(sealed, c.idempotencyScope())
 	s.result.secret = len(s.result.body) != len(sealed)
 	return s, err
 }

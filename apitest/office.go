@@ -24,6 +24,7 @@ import (
 	"kartei/db"
 	"kartei/dbtest"
 	"kartei/limit"
+	"kartei/masterkey"
 	"kartei/requestlog"
 	"kartei/rest"
 
@@ -33,6 +34,9 @@ import (
 // Begin is when the clock of every test office stands at first: the day after
 // the current version was released.
 var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
+
+// Keys are the master keys of every test office.
+var Keys = masterkey.Ring{Current: masterkey.New()}
 
 // Current returns the name of the current version of the API.
 func Current() string { return api.Names(api.VersionsIn("production"))[0] }
@@ -160,12 +164,12 @@ func (o *Office) open() {
 	a, err := api.New(api.Options{
 		DB: o.DB, Access: o.Directory, Log: o.Log, Clock: o.Clock,
 		Limiter: o.Limits, MaxCalls: o.options.maxCalls,
-		Logger:     slog.New(slog.NewTextHandler(o.Logged, nil)),
-		Versions:   o.versions,
-		CursorKey:  bytes.Repeat([]byte{7}, 32),
-		AnswerKeys: [][]byte{bytes.Repeat([]byte{8}, 32)},
-		DocsBase:   baseURL,
-		Files:      o.fileOptions(),
+		Logger:    slog.New(slog.NewTextHandler(o.Logged, nil)),
+		Versions:  o.versions,
+		CursorKey: bytes.Repeat([]byte{7}, 32),
+		Answers:   Keys.Vault("answers"),
+		DocsBase:  baseURL,
+		Files:     o.fileOptions(),
 	})
 	if err != nil {
 		o.Fatal(err)

@@ -243,9 +243,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.MaxCalls = i.config.Server.MaxCalls
 	o.Versions = api.VersionsIn(string(i.config.Server.Environment))
 	o.CursorKey = i.keys.Current.Derive("cursors")
-	for _, k := range i.keys.All() {
-		o.AnswerKeys = append(o.AnswerKeys, k.Derive("answers"))
-	}
+	o.Answers = i.keys.Vault("answers")
 	o.Files = i.Files
 	o.DocsBase = i.BaseURL
 	o.Observe = i.observe()
