@@ -21,7 +21,7 @@ import (
 // not know each other.
 var floors = [][]string{
 	// Words that everyone uses; they know nothing of the product.
-	{"clock", "id", "fault", "masterkey", "telemetry", "progress", "docs", "api/openapi", "api/pattern", "db/sqlite"},
+	{"clock", "id", "fault", "masterkey", "telemetry", "progress", "docs", "examples", "api/openapi", "api/pattern", "db/sqlite"},
 	// The two engines, the bytes of documents, what they say, the listeners.
 	{"db", "blob", "extract", "serve"},
 	// The points, the queue.
@@ -49,7 +49,7 @@ var floors = [][]string{
 
 // helpers serve tests, measurements and the guide. They may import everything;
 // nothing of the product imports them.
-var helpers = []string{"dbtest", "apitest", "extract/clamdtest", "e2e", "bench", "docs/mirror"}
+var helpers = []string{"dbtest", "apitest", "extract/clamdtest", "e2e", "bench", "examples/mirror"}
 
 // walls are what a package must not import although it stands below.
 var walls = []struct{ from, to, why string }{
@@ -172,7 +172,7 @@ var sentence = regexp.MustCompile(`^Package (\w+) owns [^\n]+[^\s.]\.\n`)
 func TestEachPackageSaysWhatItOwns(t *testing.T) {
 	for name, p := range read(t) {
 		want := path.Base(name)
-		if strings.HasPrefix(name, "cmd/") || name == "bench" || name == "docs/mirror" {
+		if strings.HasPrefix(name, "cmd/") || name == "bench" || name == "examples/mirror" {
 			want = "main"
 		}
 		m := sentence.FindStringSubmatch(p.doc)

@@ -39,7 +39,7 @@ for document in README.md docs/guide.md; do
 	{
 		printf 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n'
 		blocks try "$document" | tr '\0' '\n' |
-			sed "s#head\.txt#$work/&#; s#mirror\.json#$work/&#; s#klage\.txt#$work/&#g; s#operation\.json#$work/&#g"
+			sed "s#head\.txt#$work/&#; s#mirror\.db#$work/&#; s#klage\.txt#$work/&#g; s#operation\.json#$work/&#g"
 	} >"$work/try.sh"
 	grep -q curl "$work/try.sh" || { echo "$document has no block to try"; exit 1; }
 	if ! bash "$work/try.sh" >"$work/out" 2>&1; then

@@ -7,8 +7,3 @@ import _ "embed"
 //
 //go:embed guide.md
 var Guide []byte
-
-// Mirror is the source of the guide's example program.
-//
-//go:embed mirror/main.go
-var Mirror []byte

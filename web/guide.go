@@ -24,7 +24,7 @@ var marks = regexp.MustCompile(`(?m)^<!-- .* -->\n`)
 func guide(baseURL string) (template.HTML, error) {
 	text := marks.ReplaceAll(docs.Guide, nil)
 	text = bytes.ReplaceAll(text, []byte("http://127.0.0.1:8080"), []byte(baseURL))
-	text = bytes.ReplaceAll(text, []byte("](mirror/main.go)"), []byte("]("+pathMirror+")"))
+	text = bytes.ReplaceAll(text, []byte("](../examples/mirror/main.go)"), []byte("]("+pathMirror+")"))
 	var b bytes.Buffer
 	markdown := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	if err := markdown.Convert(text, &b); err != nil {

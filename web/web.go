@@ -15,7 +15,7 @@ import (
 	"strings"
 	"sync"
 
-	"kartei/docs"
+	"kartei/examples"
 	"kartei/fault"
 )
 
@@ -124,7 +124,7 @@ func Handler(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	h.files = assets.files
-	h.files[pathMirror] = newContent("text/plain; charset=utf-8", cachePage, docs.Mirror)
+	h.files[pathMirror] = newContent("text/plain; charset=utf-8", cachePage, examples.Mirror)
 	r := renderer{options: o, assets: assets}
 	if h.pages, h.docs, err = r.all(); err != nil {
 		return nil, err

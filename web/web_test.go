@@ -485,7 +485,7 @@ func TestGuide(t *testing.T) {
 			}
 		}
 		page := get(t, h, "/guide?lang="+string(l)).Body.String()
-		for _, want := range []string{"export BASE=" + base, `<h2 id="a-mirror">`, `<article class="guide" lang="en">`, `<pre tabindex="0">`, "<td>"} {
+		for _, want := range []string{"export BASE=" + base, `<h2 id="keep-a-copy">`, `<article class="guide" lang="en">`, `<pre tabindex="0">`, "<td>"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the guide lacks %q", l, want)
 			}

@@ -1,0 +1,9 @@
+// Package examples owns the programs that the guide shows; each folder below is one that can be run.
+package examples
+
+import _ "embed"
+
+// Mirror is the source of the program that keeps a copy of an organization.
+//
+//go:embed mirror/main.go
+var Mirror []byte

@@ -1,0 +1,407 @@
+// Package main owns the example of docs/guide.md: it keeps a copy of what a key sees in an SQLite file and follows its changes.
+//
+// Three sources work together, each for what it does best:
+//
+//   - updatedSince says what there is. It alone changes the copy: list by list, in the order of the changes, deletions too.
+//   - Webhooks say at once that it is time to ask. One that is lost, doubled or late does no harm.
+//   - The feed tells of the webhooks that did not come.
+//
+// What neither of the two tells (a document was renamed, a record became private) is found by asking every list now and then.
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	_ "modernc.org/sqlite"
+)
+
+// listOf is the list in which a record of a kind is, by data.object of an event.
+var listOf = map[string]string{"company": "companies", "contact": "contacts", "task": "tasks", "document": "documents"}
+
+// tables hold the copy, how far each list and the feed have been read, and
+// which events were heard of. Each list has a position of its own: one for all
+// would pass over what changed in one list while another was read.
+const tables = `
+	create table if not exists records (id text primary key, list text not null, revision integer not null, updatedAt text not null, body text not null);
+	create table if not exists positions (source text primary key, since text not null);
+	create table if not exists heard (id text primary key, at integer not null);`
+
+// beginning is before the first change.
+const beginning = "1970-01-01T00:00:00Z"
+
+// mirror is a copy and what is to be done for it.
+type mirror struct {
+	base, key string
+	lists     []string // in the order in which they are read
+	secrets   []*standardwebhooks.Webhook
+	db        *sql.DB
+	cursor    string // of the feed; empty after a start
+
+	mu   sync.Mutex
+	due  map[string]bool // lists in which something has changed
+	wake chan struct{}   // holds one when a list becomes due
+}
+
+func main() {
+	base := flag.String("base", cmp.Or(os.Getenv("BASE"), "http://127.0.0.1:8080"), "address of the instance")
+	lists := flag.String("lists", "companies,contacts,tasks,documents", "what to copy, as far as the key may read it")
+	file := flag.String("file", "mirror.db", "where the copy is kept")
+	listen := flag.String("listen", "127.0.0.1:3000", "where webhooks are taken, when the variable SECRET holds their secret")
+	feed := flag.Duration("feed", time.Minute, "how often the feed is asked for webhooks that did not come")
+	all := flag.Duration("all", 10*time.Minute, "how often every list is asked")
+	once := flag.Bool("once", false, "stop when the copy is complete")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	m, err := open(*file, *base, os.Getenv("KEY"), strings.Split(*lists, ","), os.Getenv("SECRET"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.db.Close()
+	if *once {
+		if err := m.copyAll(ctx); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if len(m.secrets) > 0 {
+		server := &http.Server{Addr: *listen, Handler: http.HandlerFunc(m.receive), ReadTimeout: 10 * time.Second}
+		go func() { log.Fatal(server.ListenAndServe()) }()
+	}
+	m.follow(ctx, *feed, *all)
+}
+
+// open opens the copy, or makes a new one. During a rotation secrets are two, with a comma.
+func open(file, base, key string, lists []string, secrets string) (*mirror, error) {
+	m := &mirror{base: base + "/v1", key: key, lists: lists, due: map[string]bool{}, wake: make(chan struct{}, 1)}
+	for secret := range strings.FieldsFuncSeq(secrets, func(r rune) bool { return r == ',' }) {
+		w, err := standardwebhooks.NewWebhook(secret)
+		if err != nil {
+			return nil, err
+		}
+		m.secrets = append(m.secrets, w)
+	}
+	var err error
+	if m.db, err = sql.Open("sqlite", "file:"+file+"?_pragma=journal_mode(wal)&_pragma=busy_timeout(5000)"); err != nil {
+		return nil, err
+	}
+	_, err = m.db.Exec(tables)
+	return m, err
+}
+
+// follow keeps the copy up to date until ctx ends. What fails is tried again.
+func (m *mirror) follow(ctx context.Context, feed, all time.Duration) {
+	nextFeed, nextAll := time.Tick(feed), time.Tick(all)
+	for err := m.copyAll(ctx); ctx.Err() == nil; {
+		again := make(<-chan time.Time)
+		if err != nil {
+			log.Print(err)
+			again = time.After(5*time.Second + rand.N(time.Second))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.wake:
+			err = m.copyDue(ctx)
+		case <-again:
+			err = m.copyDue(ctx)
+		case <-nextFeed:
+			err = errors.Join(m.readFeed(ctx), m.copyDue(ctx))
+		case <-nextAll:
+			err = m.copyAll(ctx)
+		}
+	}
+}
+
+// receive takes a webhook. It answers before anything is copied: whoever sends
+// waits for 10 s only. Should this process end in between, nothing is lost,
+// because its next start asks every list.
+func (m *mirror) receive(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10)) // as it came: the signature is of these bytes
+	if err != nil {
+		http.Error(w, "no body", http.StatusBadRequest)
+		return
+	}
+	if !slices.ContainsFunc(m.secrets, func(s *standardwebhooks.Webhook) bool { return s.Verify(body, r.Header) == nil }) {
+		http.Error(w, "not signed with our secret within the last 5 minutes", http.StatusUnauthorized)
+		return
+	}
+	var e event
+	if err := json.Unmarshal(body, &e); err != nil {
+		http.Error(w, "no event", http.StatusBadRequest)
+		return
+	}
+	if err := m.hear(e); err != nil {
+		log.Print(err)
+		http.Error(w, "not now", http.StatusServiceUnavailable) // it is sent again
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// event is an event as far as the mirror must know it. Its id is the webhook-id.
+type event struct {
+	ID        string
+	CreatedAt string
+	Data      struct{ Object string }
+}
+
+// hear makes the list of an event due, unless the event was heard of before.
+// Kinds that are not copied, and such as are not known yet, are passed over.
+func (m *mirror) hear(e event) error {
+	list, known := listOf[e.Data.Object]
+	if !known || !slices.Contains(m.lists, list) {
+		return nil
+	}
+	result, err := m.db.Exec(`insert into heard (id, at) values (?, ?) on conflict do nothing`, e.ID, time.Now().Unix())
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	m.mark(list)
+	return nil
+}
+
+func (m *mirror) mark(lists ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, list := range lists {
+		m.due[list] = true
+	}
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// readFeed hears of the events since the last time. A cursor works for 24
+// hours; after that, and after a start, the largest createdAt does.
+func (m *mirror) readFeed(ctx context.Context) error {
+	for {
+		query := url.Values{"sort": {"createdAt"}, "limit": {"100"}}
+		if m.cursor != "" {
+			query.Set("cursor", m.cursor)
+		} else if since, err := m.position("events"); err == nil {
+			query.Set("createdSince", since)
+		} else {
+			return err
+		}
+		p, err := get[event](ctx, m, "/events?"+query.Encode())
+		if refused := new(refusal); errors.As(err, &refused) && refused.Code == "CURSOR_MISMATCH" && m.cursor != "" {
+			m.cursor = ""
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range p.Data {
+			if err := m.hear(e); err != nil {
+				return err
+			}
+		}
+		if len(p.Data) > 0 {
+			if err := advance(ctx, m.db, "events", p.Data[len(p.Data)-1].CreatedAt); err != nil {
+				return err
+			}
+		}
+		if m.cursor = p.NextCursor; !p.HasMore {
+			// A delivery is tried for about three days; who hears of one later asks a list in vain.
+			_, err := m.db.ExecContext(ctx, `delete from heard where at < ?`, time.Now().Add(-4*24*time.Hour).Unix())
+			return err
+		}
+	}
+}
+
+// copyAll asks every list. Before the first time it notes where the feed
+// stands: events of before need not be heard of.
+func (m *mirror) copyAll(ctx context.Context) error {
+	since, err := m.position("events")
+	if err == nil && since == beginning {
+		var newest *page[event]
+		if newest, err = get[event](ctx, m, "/events?limit=1"); err == nil && len(newest.Data) > 0 {
+			err = advance(ctx, m.db, "events", newest.Data[0].CreatedAt)
+		}
+	}
+	m.mark(m.lists...)
+	return errors.Join(err, m.copyDue(ctx))
+}
+
+// copyDue asks the lists that are due.
+func (m *mirror) copyDue(ctx context.Context) error {
+	total := 0
+	for _, list := range m.lists {
+		m.mu.Lock()
+		due := m.due[list]
+		delete(m.due, list) // before asking: what changes from here on makes it due again
+		m.mu.Unlock()
+		if !due {
+			continue
+		}
+		n, err := m.copyList(ctx, list)
+		if total += n; err != nil {
+			m.mark(list)
+			return err
+		}
+	}
+	if total > 0 {
+		fmt.Printf("%s  %d changes\n", time.Now().Format(time.TimeOnly), total)
+	}
+	return nil
+}
+
+// copyList reads all changes of a list since the last time, the oldest first.
+func (m *mirror) copyList(ctx context.Context, list string) (changed int, err error) {
+	since, err := m.position(list)
+	if err != nil {
+		return 0, err
+	}
+	query := url.Values{"updatedSince": {since}, "includeDeleted": {"true"}, "sort": {"updatedAt"}, "limit": {"100"}}
+	for {
+		p, err := get[json.RawMessage](ctx, m, "/"+list+"?"+query.Encode())
+		if err != nil {
+			return changed, err
+		}
+		if err := m.apply(ctx, list, p.Data); err != nil {
+			return changed, err
+		}
+		if changed += len(p.Data); !p.HasMore {
+			return changed, nil
+		}
+		query.Set("cursor", p.NextCursor)
+	}
+}
+
+// apply puts a page into the copy and notes how far it goes, both or neither:
+// who is stopped in between goes on from there. What is there already in this
+// or a later revision stays, so that a page may come twice.
+func (m *mirror) apply(ctx context.Context, list string, data []json.RawMessage) error {
+	if len(data) == 0 {
+		return nil
+	}
+	tx, err := m.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	since := ""
+	for _, body := range data {
+		var r struct { // a record, or the marker that stands for a deleted one
+			ID, UpdatedAt, DeletedAt string
+			Revision                 int64
+			Deleted                  bool
+		}
+		if err := json.Unmarshal(body, &r); err != nil {
+			return err
+		}
+		if r.Deleted {
+			_, err = tx.Exec(`delete from records where id = ? and updatedAt < ?`, r.ID, r.DeletedAt)
+		} else {
+			_, err = tx.Exec(`insert into records (id, list, revision, updatedAt, body) values (?, ?, ?, ?, ?)
+				on conflict (id) do update set revision = excluded.revision, updatedAt = excluded.updatedAt, body = excluded.body
+				where excluded.revision > revision`, r.ID, list, r.Revision, r.UpdatedAt, string(body))
+		}
+		if err != nil {
+			return err
+		}
+		since = cmp.Or(r.DeletedAt, r.UpdatedAt)
+	}
+	if err := advance(ctx, tx, list, since); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// position returns how far a list or the feed has been read.
+func (m *mirror) position(source string) (since string, err error) {
+	err = m.db.QueryRow(`select since from positions where source = ?`, source).Scan(&since)
+	if errors.Is(err, sql.ErrNoRows) {
+		return beginning, nil
+	}
+	return since, err
+}
+
+// advance notes how far a list or the feed has been read.
+func advance(ctx context.Context, db interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, source, since string) error {
+	_, err := db.ExecContext(ctx, `insert into positions (source, since) values (?, ?)
+		on conflict (source) do update set since = max(since, excluded.since)`, source, since)
+	return err
+}
+
+// page is one page of a list or of the feed.
+type page[T any] struct {
+	Data       []T
+	HasMore    bool
+	NextCursor string
+}
+
+// refusal is a problem that an answer tells. Decide by Code.
+type refusal struct {
+	Code, Title, Detail, RequestID string
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("%s: %s %s (%s)", r.Code, r.Title, r.Detail, r.RequestID)
+}
+
+// get reads one page. It waits as long as a 429 or 503 says, and tries again.
+func get[T any](ctx context.Context, m *mirror, path string) (*page[T], error) {
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.base+path, nil)
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set("Authorization", "Bearer "+m.key)
+		request.Header.Set("Accept-Language", "en")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		if response.StatusCode == http.StatusOK {
+			p := new(page[T])
+			return p, json.Unmarshal(body, p)
+		}
+		refused := new(refusal)
+		if json.Unmarshal(body, refused) != nil || refused.Code == "" {
+			return nil, errors.New(response.Status)
+		}
+		wait, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+		if wait == 0 {
+			return nil, refused
+		}
+		log.Printf("waiting for %d s: %s", wait, refused) // 10,000 records an hour: a first copy of more waits here
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Duration(wait)*time.Second + rand.N(time.Second)):
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/db"
+	"kartei/dbtest"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
+
+var lists = []string{"companies", "contacts", "tasks", "documents"}
+
+// house is an office and a copy of it.
+type house struct {
+	testing.TB
+	url       string
+	as, admin *apitest.Client
+	file      string
+	*mirror
+}
+
+func each(t *testing.T, f func(h *house)) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		h := &house{TB: t, url: o.Listen().URL, as: o.As(access.Member), admin: o.As(access.Admin), file: filepath.Join(t.TempDir(), "mirror.db")}
+		h.start()
+		t.Cleanup(func() { h.db.Close() })
+		f(h)
+	})
+}
+
+// start opens the copy as a new process does.
+func (h *house) start() {
+	h.Helper()
+	if h.mirror != nil {
+		h.db.Close()
+	}
+	m, err := open(h.file, h.url, h.as.Key, lists, secret)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.mirror = m
+}
+
+func (h *house) must(err error) {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// equals holds the copy to what the key sees, record by record.
+func (h *house) equals() {
+	h.Helper()
+	total := 0
+	for _, list := range lists {
+		for cursor := ""; ; {
+			a := h.as.Do("GET", "/"+list+"?limit=100"+cursor, nil).Want(200)
+			var p page[json.RawMessage]
+			h.must(json.Unmarshal(a.Body, &p))
+			for _, body := range p.Data {
+				var r struct{ ID string }
+				h.must(json.Unmarshal(body, &r))
+				var copied string
+				if err := h.db.QueryRow(`select body from records where id = ? and list = ?`, r.ID, list).Scan(&copied); err != nil || copied != string(body) {
+					h.Errorf("%s: the copy has %s, the office %s (%v)", list, copied, body, err)
+				}
+			}
+			total += len(p.Data)
+			if cursor = "&cursor=" + p.NextCursor; !p.HasMore {
+				break
+			}
+		}
+	}
+	if n := h.count(); n != total {
+		h.Errorf("the copy has %d records, the office %d", n, total)
+	}
+}
+
+func (h *house) count() (n int) {
+	h.Helper()
+	h.must(h.db.QueryRow(`select count(*) from records`).Scan(&n))
+	return n
+}
+
+// deliver sends a webhook as it was signed some time ago and returns the status.
+func (h *house) deliver(body []byte, with string, ago time.Duration) int {
+	h.Helper()
+	w, err := standardwebhooks.NewWebhook(with)
+	h.must(err)
+	var e event
+	h.must(json.Unmarshal(body, &e))
+	at := time.Now().Add(-ago)
+	signature, err := w.Sign(e.ID, at, body)
+	h.must(err)
+	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
+	r.Header.Set("webhook-id", e.ID)
+	r.Header.Set("webhook-timestamp", fmt.Sprint(at.Unix()))
+	r.Header.Set("webhook-signature", signature)
+	answer := httptest.NewRecorder()
+	h.receive(answer, r)
+	return answer.Code
+}
+
+// events are those of the feed, the last one first.
+func (h *house) events() (bodies []json.RawMessage) {
+	h.Helper()
+	var p page[json.RawMessage]
+	h.must(json.Unmarshal(h.as.Do("GET", "/events?limit=100", nil).Want(200).Body, &p))
+	return p.Data
+}
+
+// The copy has what its key sees, of each list; a later pass finds what changed
+// since, whichever list it is in, and goes on from the file.
+func TestCopy(t *testing.T) {
+	ctx := context.Background()
+	each(t, func(h *house) {
+		company := h.as.Do("POST", "/companies", map[string]any{"name": "Morgenstern"}).Want(201).Text("id")
+		for i := range 130 { // more than a page
+			h.as.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprint("Nr. ", i)}).Want(201)
+		}
+		task := h.as.Do("POST", "/tasks", map[string]any{"title": "Anrufen"}).Want(201).Text("id")
+		h.as.Document("a.txt", "text/plain", []byte("Anlage"))
+		h.must(h.copyAll(ctx))
+		h.equals()
+		h.start()
+		h.as.Do("PATCH", "/companies/"+company, map[string]any{"name": "Abendstern"}, "If-Match", "*").Want(200)
+		h.as.Do("DELETE", "/tasks/"+task, nil, "If-Match", "*").Want(204)
+		h.must(h.copyAll(ctx))
+		h.equals()
+		// What becomes private to somebody else goes, and comes back.
+		for _, visibility := range []string{"private", "organization"} {
+			h.admin.Do("PATCH", "/companies/"+company, map[string]any{"ownerId": h.admin.Principal, "visibility": visibility}, "If-Match", "*").Want(200)
+			h.must(h.copyAll(ctx))
+			h.equals()
+		}
+	})
+}
+
+// What comes twice or late changes nothing.
+func TestPagesMayComeAgain(t *testing.T) {
+	ctx := context.Background()
+	each(t, func(h *house) {
+		made := h.as.Do("POST", "/contacts", map[string]any{"lastName": "alt"}).Want(201)
+		changed := h.as.Do("PATCH", "/contacts/"+made.Text("id"), map[string]any{"lastName": "neu"}, "If-Match", "*").Want(200)
+		h.must(h.apply(ctx, "contacts", []json.RawMessage{changed.Body}))
+		h.must(h.apply(ctx, "contacts", []json.RawMessage{made.Body}))
+		h.must(h.apply(ctx, "contacts", []json.RawMessage{changed.Body}))
+		h.equals()
+		if since, err := h.position("contacts"); err != nil || since != changed.Text("updatedAt") {
+			t.Errorf("the list stands at %s, %v; want %s", since, err, changed.Text("updatedAt"))
+		}
+	})
+}
+
+// Webhooks make the lists due of which they tell: each event once, in any
+// order; what is not signed, or is no event of a list, does nothing.
+func TestWebhooks(t *testing.T) {
+	ctx := context.Background()
+	each(t, func(h *house) {
+		h.must(h.copyAll(ctx))
+		for i := range 10 {
+			id := h.as.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprint("Nr. ", i)}).Want(201).Text("id")
+			if i%2 == 0 {
+				h.as.Do("DELETE", "/contacts/"+id, nil, "If-Match", "*").Want(204)
+			}
+		}
+		h.as.Do("POST", "/tasks", map[string]any{"title": "Anrufen"}).Want(201)
+		events := h.events()
+		other := "whsec_" + "b3RoZXIgc2VjcmV0IHRoYXQgaXMgbm90IG91cnMhIQ=="
+		if got := h.deliver(events[0], other, 0); got != 401 {
+			t.Errorf("signed with another secret: %d", got)
+		}
+		if got := h.deliver(events[0], secret, 6*time.Minute); got != 401 {
+			t.Errorf("signed 6 minutes ago: %d", got)
+		}
+		if len(h.due) != 0 {
+			t.Fatalf("due after refused webhooks: %v", h.due)
+		}
+		rand.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
+		for i, e := range append(events, events...) {
+			if got := h.deliver(e, secret, 0); got != 204 {
+				t.Errorf("webhook %d: %d", i, got)
+			}
+			if i%5 == 0 {
+				h.must(h.copyDue(ctx))
+			}
+		}
+		h.must(h.copyDue(ctx))
+		h.equals()
+		for _, e := range events { // for the third time, and by the feed as well
+			h.deliver(e, secret, 0)
+		}
+		h.must(h.readFeed(ctx))
+		if len(h.due) != 0 {
+			t.Errorf("events that were heard of make %v due again", h.due)
+		}
+		if got := h.deliver([]byte(`{"id":"evt_1","data":{"object":"invoice","id":"inv_1"}}`), secret, 0); got != 204 || len(h.due) != 0 {
+			t.Errorf("an event of a kind that is not known: %d, due %v", got, h.due)
+		}
+	})
+}
+
+// The feed tells of webhooks that did not come, also after a start and when its
+// cursor is too old; what neither tells of is found by asking every list.
+func TestFeed(t *testing.T) {
+	ctx := context.Background()
+	each(t, func(h *house) {
+		h.as.Do("POST", "/contacts", map[string]any{"lastName": "davor"}).Want(201)
+		h.must(h.copyAll(ctx))
+		contact := func(name string) {
+			h.Helper()
+			h.as.Do("POST", "/contacts", map[string]any{"lastName": name}).Want(201)
+			h.must(h.readFeed(ctx))
+			if fmt.Sprint(h.due) != "map[contacts:true]" {
+				t.Errorf("%s: due are %v", name, h.due)
+			}
+			h.must(h.copyDue(ctx))
+			h.equals()
+		}
+		contact("verloren")
+		h.start()
+		contact("nach dem Start")
+		h.cursor = "too-old"
+		contact("nach einem Tag")
+		document := h.as.Document("a.txt", "text/plain", []byte("Anlage"))
+		h.must(h.copyAll(ctx))
+		h.must(h.readFeed(ctx))
+		h.must(h.copyDue(ctx))
+		h.as.Do("PATCH", "/documents/"+document, map[string]any{"name": "b.txt"}, "If-Match", "*").Want(200)
+		h.must(h.readFeed(ctx))
+		if len(h.due) != 0 {
+			t.Errorf("a renamed document makes %v due: say so in the guide", h.due)
+		}
+		h.must(h.copyAll(ctx))
+		h.equals()
+	})
+}
