@@ -22,8 +22,9 @@ import (
 var floors = [][]string{
 	// Words that everyone uses; they know nothing of the product.
 	{"clock", "id", "fault", "masterkey", "telemetry", "progress", "docs", "examples", "api/openapi", "api/pattern", "db/sqlite"},
-	// The two engines, the bytes of documents, what they say, the listeners.
-	{"db", "blob", "extract", "serve"},
+	// The two engines, the bytes of documents, what they say, the listeners, the
+	// way out.
+	{"db", "blob", "extract", "serve", "egress"},
 	// The points, the queue.
 	{"limit", "job"},
 	// Who is calling, finding words, who called when, settings.
@@ -37,7 +38,7 @@ var floors = [][]string{
 	// How files come, and what goes on after its answer.
 	{"upload", "operation"},
 	// The records. They refer to each other by name and do not know each other.
-	{"contact", "company", "task", "document", "batch"},
+	{"contact", "company", "task", "document", "batch", "webhook"},
 	// The contract: the table and the path.
 	{"api"},
 	// The doors, and what drafts the next frozen document.

@@ -1,0 +1,230 @@
+// Package egress owns the way out: every connection whose target a user names is dialled here, to an address that was checked on the socket, and to no other.
+package egress
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// What went wrong before a request could be sent; errors.Is tells them apart.
+var (
+	// ErrBlocked is an address or a port that nobody may be sent to.
+	ErrBlocked = errors.New("the address is not public")
+	// ErrName is a host name for which there is no address.
+	ErrName = errors.New("the host name has no address")
+	// ErrConnect is an address at which nobody takes connections.
+	ErrConnect = errors.New("no connection")
+	// ErrTLS is a handshake that failed: certificate, version, or no TLS at all.
+	ErrTLS = errors.New("no TLS")
+)
+
+// Port is the one port that is dialled, unless a Mapping names another.
+const Port = 443
+
+// Options is what an operator may change. The zero value is for production:
+// public addresses only, the system's certificates.
+type Options struct {
+	// Allow are networks that are dialled although they are not public.
+	Allow []netip.Prefix
+	// Deny are networks that are not dialled although they are public; they go
+	// before Allow.
+	Deny []netip.Prefix
+	// Roots are the authorities that are believed; nil is the system's.
+	Roots *x509.CertPool
+	// Dial are host names that are not looked up.
+	Dial []Mapping
+	// Resolver looks host names up; nil is the system's.
+	Resolver *net.Resolver
+}
+
+// Guard dials and refuses. It is safe for concurrent use. A nil Guard permits
+// what the zero Options permit.
+type Guard struct {
+	options Options
+	mapped  map[string]netip.AddrPort
+	dialer  net.Dialer
+	tls     *tls.Config
+}
+
+// New returns a guard.
+func New(o Options) *Guard {
+	g := &Guard{options: o, mapped: map[string]netip.AddrPort{}}
+	for _, m := range o.Dial {
+		g.mapped[m.Host] = m.To
+	}
+	g.dialer = net.Dialer{Control: g.control, Resolver: o.Resolver}
+	g.tls = &tls.Config{
+		MinVersion: tls.VersionTLS12, RootCAs: o.Roots, NextProtos: []string{"h2", "http/1.1"},
+		ClientSessionCache: tls.NewLRUClientSessionCache(maxIdle),
+	}
+	return g
+}
+
+var (
+	public = ssrf.New()
+	// nat64 is the well-known prefix of RFC 6052. Its addresses lead to the
+	// IPv4 address in their last 32 bits, so that one is judged: a machine
+	// without IPv4 reaches receivers that have nothing else through it.
+	nat64 = ssrf.IPv6NAT64Prefix
+)
+
+// Permit returns an error that is ErrBlocked unless a may be dialled. Public
+// is what no registry of special-purpose addresses (RFC 6890) names, and not
+// multicast; for IPv6, that within 2000::/3. An IPv4 address within an IPv6
+// one is judged where the way to it leads through it (IPv4-mapped, NAT64); the
+// other forms (6to4, Teredo, ISATAP, IPv4-compatible) are refused.
+func (g *Guard) Permit(a netip.Addr) error {
+	a = a.Unmap()
+	within := a
+	if nat64.Contains(a) {
+		b := a.As16()
+		within = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	if g != nil {
+		plain := a.WithZone("")
+		has := func(p netip.Prefix) bool { return p.Contains(plain) || p.Contains(within) }
+		if slices.ContainsFunc(g.options.Deny, has) {
+			return fmt.Errorf("%w: %s is in a network that is denied", ErrBlocked, a)
+		}
+		if slices.ContainsFunc(g.options.Allow, has) {
+			return nil
+		}
+	}
+	if isatap(within) || public.SafeAddr(within) != nil {
+		return fmt.Errorf("%w: %s", ErrBlocked, a)
+	}
+	return nil
+}
+
+// isatap reports whether a is of the form of RFC 5214, section 6.1: an IPv4
+// address behind 00-00-5E-FE or 02-00-5E-FE, under any prefix.
+func isatap(a netip.Addr) bool {
+	b := a.As16()
+	return a.Is6() && b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
+}
+
+// control looks at the address of a socket before it connects. Nothing comes
+// between this and the connect, so what a name means a moment later is of no
+// account.
+func (g *Guard) control(network, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || network != "tcp4" && network != "tcp6" {
+		return fmt.Errorf("%w: %s %s", ErrBlocked, network, address)
+	}
+	if to.Port() != Port && !g.target(to) {
+		return fmt.Errorf("%w: port %d", ErrBlocked, to.Port())
+	}
+	return g.Permit(to.Addr())
+}
+
+// target reports whether a mapping names exactly this address and port.
+func (g *Guard) target(to netip.AddrPort) bool {
+	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
+	for _, mapped := range g.mapped {
+		if mapped == to {
+			return true
+		}
+	}
+	return false
+}
+
+// DialContext connects to a host and port. All addresses of a name are tried
+// as RFC 8305 has it, those that are permitted.
+func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConnect, err)
+	}
+	if to, is := g.mapped[strings.ToLower(host)]; is {
+		if to.Port() != 0 {
+			port = fmt.Sprint(to.Port())
+		}
+		address = net.JoinHostPort(to.Addr().String(), port)
+	}
+	conn, err := g.dialer.DialContext(ctx, network, address)
+	var name *net.DNSError
+	switch {
+	case err == nil:
+		return conn, nil
+	case errors.Is(err, ErrBlocked):
+		return nil, err
+	case errors.As(err, &name):
+		return nil, fmt.Errorf("%w: %w", ErrName, err)
+	}
+	return nil, fmt.Errorf("%w: %w", ErrConnect, err)
+}
+
+// dialTLS connects and shakes hands. http.Transport goes on with a dial whose
+// request was given up, so the time is bounded here as well.
+func (g *Guard) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	raw, err := g.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	config := g.tls.Clone()
+	config.ServerName, _, _ = net.SplitHostPort(address)
+	conn := tls.Client(raw, config)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		return nil, fmt.Errorf("%w: %w", ErrTLS, err)
+	}
+	return conn, nil
+}
+
+// The bounds of a client.
+const (
+	dialTime  = 10 * time.Second
+	maxHeader = 64 << 10
+	// Connections that wait for the next request, of all receivers and of one.
+	maxIdle, maxIdleEach = 1024, 16
+	idleTime             = 90 * time.Second
+	// What the other end may send over HTTP/2 before it is read. Go's own 4 MiB
+	// a stream would be 8 GiB for 2,048 receivers that send bodies nobody wants.
+	maxStream, maxConn = 64 << 10, 1 << 20
+	// A connection of HTTP/2 that says nothing for so long is asked whether it
+	// is still there, so that one that is not does not take the next request.
+	quiet, answer = 15 * time.Second, 5 * time.Second
+)
+
+// Client returns a client whose connections the guard dials: HTTP/1.1 and
+// HTTP/2 over TLS 1.2 or later, fully verified, without proxy, redirects,
+// cookies or compression. The caller bounds the time of a request and what is
+// read of an answer's body; its head is bounded at 64 KiB.
+func (g *Guard) Client() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:            refusePlain,
+			DialTLSContext:         g.dialTLS,
+			ForceAttemptHTTP2:      true,
+			DisableCompression:     true,
+			MaxResponseHeaderBytes: maxHeader,
+			MaxIdleConns:           maxIdle,
+			MaxIdleConnsPerHost:    maxIdleEach,
+			IdleConnTimeout:        idleTime,
+			HTTP2: &http.HTTP2Config{
+				MaxReceiveBufferPerStream: maxStream, MaxReceiveBufferPerConnection: maxConn,
+				SendPingTimeout: quiet, PingTimeout: answer,
+			},
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// refusePlain is what http:// gets.
+func refusePlain(context.Context, string, string) (net.Conn, error) {
+	return nil, fmt.Errorf("%w: without TLS", ErrBlocked)
+}

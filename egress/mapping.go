@@ -1,0 +1,40 @@
+package egress
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Mapping says where a host name leads, in place of DNS. The address is
+// checked like any other; a port other than 443 is dialled only here.
+type Mapping struct {
+	// Host is a host name in lower case or an IP address.
+	Host string
+	// To is the address, and the port that is dialled; 0 leaves that of the URL.
+	To netip.AddrPort
+}
+
+// UnmarshalText reads HOST=ADDRESS or HOST=ADDRESS:PORT.
+func (m *Mapping) UnmarshalText(b []byte) error {
+	host, to, is := strings.Cut(strings.TrimSpace(string(b)), "=")
+	target, err := netip.ParseAddrPort(to)
+	if err != nil {
+		var bare netip.Addr
+		bare, err = netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(to, "["), "]"))
+		target = netip.AddrPortFrom(bare, 0)
+	}
+	if !is || host == "" || err != nil {
+		return fmt.Errorf("%q is not a host and an address; accepted is HOST=ADDRESS or HOST=ADDRESS:PORT, such as hook.example.com=127.0.0.1:8443", b)
+	}
+	*m = Mapping{strings.ToLower(host), netip.AddrPortFrom(target.Addr().Unmap(), target.Port())}
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (m Mapping) MarshalText() ([]byte, error) {
+	if m.To.Port() == 0 {
+		return []byte(m.Host + "=" + m.To.Addr().String()), nil
+	}
+	return []byte(m.Host + "=" + m.To.String()), nil
+}

@@ -1,0 +1,180 @@
+// Package webhook owns the endpoints that users have their events sent to: what they are, signing, delivery, and what becomes of them.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"kartei/clock"
+	"kartei/egress"
+)
+
+// UserAgent names the sender of deliveries.
+const UserAgent = "Kartei-Webhooks/1.0"
+
+// The bounds of an attempt.
+const (
+	// attemptTime is that of the whole attempt, from looking up the name on.
+	attemptTime = 10 * time.Second
+	// drainTime and drainSize bound what is read of an answer's body, which
+	// nobody wants, so that the connection can be used again.
+	drainTime = time.Second
+	drainSize = 64 << 10
+)
+
+// Code says why an attempt failed, as the delivery log does.
+type Code string
+
+// The codes of the delivery log. NoError is an attempt that succeeded.
+const (
+	NoError        Code = ""
+	Timeout        Code = "TIMEOUT"
+	NameError      Code = "DNS"
+	ConnectError   Code = "CONNECT"
+	TLSError       Code = "TLS"
+	BlockedAddress Code = "BLOCKED_ADDRESS"
+	HTTPStatus     Code = "HTTP_STATUS"
+	ProtocolError  Code = "PROTOCOL"
+)
+
+// Message is what one attempt sends.
+type Message struct {
+	// URL is that of the endpoint, as CheckURL returns it.
+	URL string
+	// EventID is the event's, the same in each attempt.
+	EventID string
+	// Body is sent as it is.
+	Body []byte
+	// Secrets sign it: the one in force, and in the overlap the one before.
+	Secrets []Secret
+}
+
+// Outcome is what became of an attempt.
+type Outcome struct {
+	// Status is that of the answer; 0 without one.
+	Status int
+	// Took is the time until the head of the answer or the failure.
+	Took time.Duration
+	// Code is NoError where the answer was 2xx.
+	Code Code
+	// Interrupted says that the caller's context ended the attempt: it says
+	// nothing about the receiver and is no attempt of the log.
+	Interrupted bool
+}
+
+// Succeeded reports whether the receiver has taken the delivery.
+func (o Outcome) Succeeded() bool { return o.Code == NoError && !o.Interrupted }
+
+// Gone reports whether the receiver wants no deliveries any more.
+func (o Outcome) Gone() bool { return o.Status == http.StatusGone }
+
+// NewRequest returns the signed request of a delivery that is sent at the
+// given time.
+func NewRequest(ctx context.Context, m Message, at time.Time) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", UserAgent)
+	Sign(request.Header, m.EventID, at, m.Body, m.Secrets...)
+	return request, nil
+}
+
+// Sender makes attempts. It is safe for concurrent use.
+type Sender struct {
+	client *http.Client
+	clock  clock.Clock
+}
+
+// NewSender returns a sender whose connections the guard dials.
+func NewSender(guard *egress.Guard, c clock.Clock) *Sender {
+	return &Sender{guard.Client(), c}
+}
+
+// Close closes the connections that wait for a next request.
+func (s *Sender) Close() { s.client.CloseIdleConnections() }
+
+var errTime = errors.New("the time of the attempt is over")
+
+// Attempt sends m once and tells what the receiver made of it. The answer's
+// status decides, within 10 s: whoever has answered 2xx has taken the
+// delivery, whatever becomes of the answer's body.
+func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
+	begin := s.clock.Now()
+	attempt, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-s.clock.After(attemptTime):
+			cancel(errTime)
+		case <-attempt.Done():
+		}
+	}()
+	request, err := NewRequest(attempt, m, begin)
+	if err != nil {
+		return Outcome{Code: ProtocolError}
+	}
+	// The event's id makes it harmless to send it twice, and so the client may
+	// when a connection that was kept turns out to be closed before a byte of
+	// the answer came. The empty key tells it so and is not sent.
+	request.Header["Idempotency-Key"] = nil
+	answer, err := s.client.Do(request)
+	o := Outcome{Took: s.clock.Now().Sub(begin)}
+	if err != nil {
+		o.Interrupted = ctx.Err() != nil
+		o.Code = codeOf(attempt, err)
+		return o
+	}
+	defer answer.Body.Close()
+	o.Status = answer.StatusCode
+	if o.Status < 200 || o.Status > 299 {
+		o.Code = HTTPStatus
+	}
+	s.drain(answer.Body, cancel)
+	return o
+}
+
+// drain reads what little is left of most answers. A receiver that sends more,
+// or slowly, loses the connection.
+func (s *Sender) drain(body io.Reader, cancel context.CancelCauseFunc) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		io.CopyN(io.Discard, body, drainSize)
+	}()
+	select {
+	case <-done:
+	case <-s.clock.After(drainTime):
+		cancel(errTime)
+		<-done
+	}
+}
+
+// codeOf says in which step an attempt without an answer failed.
+func codeOf(attempt context.Context, err error) Code {
+	var late net.Error
+	var op *net.OpError
+	switch {
+	case errors.Is(context.Cause(attempt), errTime):
+		return Timeout
+	case errors.Is(err, egress.ErrBlocked):
+		return BlockedAddress
+	case errors.Is(err, egress.ErrName):
+		return NameError
+	case errors.As(err, &late) && late.Timeout():
+		return Timeout
+	case errors.Is(err, egress.ErrConnect):
+		return ConnectError
+	case errors.Is(err, egress.ErrTLS):
+		return TLSError
+	case errors.As(err, &op) && op.Op == "remote error":
+		return TLSError // an alert after the handshake, such as for a certificate that the receiver wants
+	}
+	return ProtocolError
+}

@@ -1,0 +1,88 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Secret is the key with which an endpoint's deliveries are signed.
+type Secret []byte
+
+// The sizes of a secret in bytes, by Standard Webhooks 1.0.0; new ones have
+// newSecret.
+const (
+	minSecret, maxSecret = 24, 64
+	newSecret            = 32
+	secretPrefix         = "whsec_"
+)
+
+// ErrSecret is a text that is no secret.
+var ErrSecret = errors.New("not a webhook secret: whsec_ and 24 to 64 bytes in Base64")
+
+// NewSecret draws a secret from random.
+func NewSecret(random io.Reader) (Secret, error) {
+	s := make(Secret, newSecret)
+	_, err := io.ReadFull(random, s)
+	return s, err
+}
+
+// ParseSecret reads whsec_ and 24 to 64 bytes in padded Base64. The libraries
+// of receivers take shorter ones, so the bound is kept here.
+func ParseSecret(text string) (Secret, error) {
+	encoded, is := strings.CutPrefix(text, secretPrefix)
+	s, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if !is || err != nil || len(s) < minSecret || len(s) > maxSecret || strings.ContainsAny(encoded, "\r\n") {
+		return nil, ErrSecret
+	}
+	return s, nil
+}
+
+// Reveal returns the text that the endpoint's owner is given once.
+func (s Secret) Reveal() string { return secretPrefix + base64.StdEncoding.EncodeToString(s) }
+
+// hidden is what every other way of printing a secret gives.
+const hidden = secretPrefix + "..."
+
+// Format hides the secret from package fmt, whatever the verb.
+func (Secret) Format(f fmt.State, _ rune) { io.WriteString(f, hidden) }
+
+// LogValue hides the secret from structured logs.
+func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
+
+// MarshalText hides the secret from JSON.
+func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// Signature returns the value of webhook-signature by Standard Webhooks 1.0.0:
+// one v1 entry for each secret, with single spaces between them and one comma
+// in each, which is all that some receivers can read. id has no full stop.
+func Signature(id string, at time.Time, body []byte, secrets ...Secret) string {
+	var b strings.Builder
+	for _, s := range secrets {
+		h := hmac.New(sha256.New, s)
+		io.WriteString(h, id)
+		io.WriteString(h, "."+strconv.FormatInt(at.Unix(), 10)+".")
+		h.Write(body)
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString("v1,")
+		b.WriteString(base64.StdEncoding.EncodeToString(h.Sum(nil)))
+	}
+	return b.String()
+}
+
+// Sign sets the three headers of a delivery that is sent at the given time.
+func Sign(h http.Header, id string, at time.Time, body []byte, secrets ...Secret) {
+	h.Set("webhook-id", id)
+	h.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
+	h.Set("webhook-signature", Signature(id, at, body, secrets...))
+}

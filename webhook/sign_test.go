@@ -1,0 +1,110 @@
+package webhook
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+func secret(t *testing.T) Secret {
+	t.Helper()
+	s, err := NewSecret(rand.Reader)
+	if err != nil || len(s) != 32 {
+		t.Fatal(len(s), err)
+	}
+	return s
+}
+
+// TestOfficialLibraryVerifies is about the Go library; TestPythonAndJavaScript
+// about the others.
+func TestOfficialLibraryVerifies(t *testing.T) {
+	body := []byte(`{"object":"event","id":"evt_1"}`)
+	now, before, other := secret(t), secret(t), secret(t)
+	for _, c := range []struct {
+		name    string
+		secrets []Secret
+		at      time.Duration
+		body    string
+		by      Secret
+		want    bool
+	}{
+		{"one secret", []Secret{now}, 0, "", now, true},
+		{"another secret", []Secret{now}, 0, "", other, false},
+		{"overlap, the new one", []Secret{now, before}, 0, "", now, true},
+		{"overlap, the old one", []Secret{now, before}, 0, "", before, true},
+		{"overlap, another one", []Secret{now, before}, 0, "", other, false},
+		{"another body", []Secret{now}, 0, "{}", now, false},
+		{"almost too old", []Secret{now}, -4 * time.Minute, "", now, true},
+		{"too old", []Secret{now}, -6 * time.Minute, "", now, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := http.Header{}
+			Sign(h, "evt_1", time.Now().Add(c.at), body, c.secrets...)
+			verifier, err := standardwebhooks.NewWebhook(c.by.Reveal())
+			if err != nil {
+				t.Fatal(err)
+			}
+			received := body
+			if c.body != "" {
+				received = []byte(c.body)
+			}
+			if err := verifier.Verify(received, h); (err == nil) != c.want {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The example of the specification, which signs with 24 bytes.
+func TestSpecificationsExample(t *testing.T) {
+	s, err := ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Signature("msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`), s)
+	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestSecretsAreBounded(t *testing.T) {
+	of := func(n int) string { return "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, n)) }
+	for text, want := range map[string]bool{
+		of(0): false, of(23): false, of(24): true, of(32): true, of(64): true, of(65): false,
+		"": false, "whsec_": false, strings.TrimPrefix(of(32), "whsec_"): false,
+		strings.TrimRight(of(32), "="): false, strings.ReplaceAll(of(32), "A", "-"): false,
+		of(32) + "\n": false, " " + of(32): false, "whsec_whsec_" + of(32): false,
+	} {
+		s, err := ParseSecret(text)
+		if (err == nil) != want || err != nil && !errors.Is(err, ErrSecret) {
+			t.Errorf("%q: %v, want %v", text, err, want)
+		}
+		if err == nil && s.Reveal() != text {
+			t.Errorf("%q came back as %q", text, s.Reveal())
+		}
+	}
+}
+
+func TestSecretsStayOutOfLogs(t *testing.T) {
+	s := secret(t)
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("made", "secret", s, "in", []any{s})
+	encoded, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{string(encoded), log.String(), fmt.Sprint(s), fmt.Sprintf("%v %+v %#v %s %q %x %d", s, s, s, s, s, s, s), fmt.Sprintf("%v", Message{Secrets: []Secret{s}})} {
+		if strings.Contains(text, s.Reveal()[6:]) || strings.Contains(text, fmt.Sprintf("%x", []byte(s))) || strings.Contains(text, fmt.Sprint([]byte(s))) {
+			t.Error("a secret can be read in", text)
+		}
+	}
+}

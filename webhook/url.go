@@ -1,0 +1,117 @@
+package webhook
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+
+	"kartei/egress"
+	"kartei/fault"
+)
+
+// maxURL is how many characters an endpoint's URL may have.
+const maxURL = 2048
+
+// CheckURL returns the URL of an endpoint as it is stored: as it was given,
+// but for a host name with letters outside ASCII, which becomes its A-labels
+// (RFC 5890), so that look-alikes can be told apart and what is dialled is what
+// is shown. An error is a fault, 422 WEBHOOK_URL_INVALID.
+//
+// A name is judged when it is dialled; an IP address here already, by guard.
+// With nil only public ones pass.
+func CheckURL(raw string, guard *egress.Guard) (string, error) {
+	if utf8.RuneCountInString(raw) > maxURL {
+		return "", badURL("höchstens 2.048 Zeichen", "at most 2,048 characters")
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil, strings.ContainsFunc(raw, unsafe), u.Opaque != "":
+		return "", badURL("eine vollständige https-Adresse", "a complete https URL")
+	case u.Scheme != "https", !strings.HasPrefix(strings.ToLower(raw), "https://"):
+		return "", badURL("eine https-Adresse auf Port 443", "an https URL on port 443")
+	case u.User != nil:
+		return "", badURL("eine Adresse ohne Benutzernamen und Kennwort", "a URL without user name and password")
+	case strings.Contains(raw, "#"):
+		return "", badURL("eine Adresse ohne Fragment (#)", "a URL without fragment (#)")
+	case u.Port() != "" && u.Port() != "443", strings.HasSuffix(u.Host, ":"):
+		return "", badURL("eine https-Adresse auf Port 443", "an https URL on port 443")
+	}
+	host, ok := checkHost(u.Hostname(), strings.HasPrefix(u.Host, "["), guard)
+	if !ok {
+		return "", badURL("ein öffentlicher Rechnername oder eine öffentliche IP-Adresse", "a public host name or a public IP address")
+	}
+	if host == u.Hostname() {
+		return raw, nil
+	}
+	if u.Port() != "" {
+		host += ":" + u.Port()
+	}
+	u.Host = host
+	if stored := u.String(); utf8.RuneCountInString(stored) <= maxURL {
+		return stored, nil
+	}
+	return "", badURL("höchstens 2.048 Zeichen", "at most 2,048 characters")
+}
+
+// unsafe is what a URL does not contain (RFC 3986), letters outside ASCII
+// apart: clients differ in what they make of it.
+func unsafe(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("\\\"<>^`{|}", r) }
+
+// checkHost returns the host as it is stored.
+func checkHost(host string, bracketed bool, guard *egress.Guard) (string, bool) {
+	if bracketed {
+		addr, err := netip.ParseAddr(host)
+		return host, err == nil && addr.Is6() && addr.Zone() == "" && guard.Permit(addr) == nil
+	}
+	ascii := host
+	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		var err error
+		if ascii, err = idna.Lookup.ToASCII(host); err != nil {
+			return "", false
+		}
+	}
+	if numeric(ascii) {
+		addr, err := netip.ParseAddr(ascii)
+		return ascii, err == nil && addr.Is4() && guard.Permit(addr) == nil
+	}
+	return ascii, hostName(ascii)
+}
+
+// numeric reports whether resolvers may take a host for an IPv4 address, in
+// whatever notation: its last label is a number (WHATWG URL, 'ends in a
+// number'). Only the usual one, four decimal numbers, is an address here.
+func numeric(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
+	digits, hex := strings.CutPrefix(last, "0x")
+	if hex {
+		return strings.Trim(digits, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
+}
+
+// hostName reports whether host is a name of RFC 1123: labels of letters,
+// digits and hyphens, at most 63 each and 253 in all, and such that their
+// A-labels can be decoded.
+func hostName(host string) bool {
+	if len(host) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
+			strings.Trim(strings.ToLower(label), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			return false
+		}
+	}
+	_, err := idna.Punycode.ToUnicode(host)
+	return err == nil
+}
+
+func badURL(de, en string) error {
+	f := fault.New(fault.WebhookURLInvalid)
+	f.Fields = []fault.Field{{Name: "url", Code: fault.InvalidFormat, Limit: fault.Text{DE: de, EN: en}}}
+	return f
+}
