@@ -85,7 +85,7 @@ type Tx interface {
 	Notify(topic, word string)
 	// Tell wakes who listens to topic in this process, after the commit. Unlike
 	// Notify it costs the server nothing; commits that notify take turns there.
-	Tell(topic string)
+	Tell(topic, word string)
 	// Lock takes an exclusive lock named key for the rest of the transaction
 	// without waiting, and reports whether it got it. The lock ends with the
 	// transaction, also when the process dies.

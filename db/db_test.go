@@ -915,7 +915,7 @@ func TestTell(t *testing.T) {
 			var committing bool
 			err := d.WriteIn(ctx, 1, func(tx db.Tx) error {
 				tx.Queue(`insert into clocks (organization, tick) values ($1, 1) on conflict (organization) do nothing`, int64(1))
-				tx.Tell(topic)
+				tx.Tell(topic, "word")
 				committing = len(heard) == 0
 				return end
 			})
@@ -926,12 +926,14 @@ func TestTell(t *testing.T) {
 		tell("topic", stop)
 		tell("other", nil)
 		tell("topic", nil)
-		<-heard
+		if word := <-heard; word != "word" {
+			t.Errorf("heard %q", word)
+		}
 		var together sync.WaitGroup
 		for i := range 20 {
 			together.Go(func() {
 				d.WriteIn(ctx, 1, func(tx db.Tx) error {
-					tx.Tell("topic")
+					tx.Tell("topic", "word")
 					if i%2 == 0 {
 						return stop
 					}

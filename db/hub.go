@@ -28,16 +28,19 @@ func (h *hub) add(topic string, f func(word string)) (remove func()) {
 	}
 }
 
+// told is what a transaction has to tell after its commit.
+type told struct{ topic, word string }
+
 // tell wakes those who listen to the topics.
-func (h *hub) tell(topics []string) {
-	if len(topics) == 0 {
+func (h *hub) tell(all []told) {
+	if len(all) == 0 {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, topic := range topics {
-		for f := range h.listeners[topic] {
-			(*f)("")
+	for _, t := range all {
+		for f := range h.listeners[t.topic] {
+			(*f)(t.word)
 		}
 	}
 }

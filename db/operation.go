@@ -16,7 +16,7 @@ type operation struct {
 	// alone, in place of f, runs outside any transaction (SQLite).
 	alone func(*sqlite.Conn) error
 	state atomic.Int32
-	told  []string // with Tell (SQLite)
+	told  []told // with Tell (SQLite)
 	done  chan struct{}
 
 	// Written before done is closed.

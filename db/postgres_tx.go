@@ -52,8 +52,8 @@ type pgTx struct {
 	changed bool
 	took    func()
 	// told are the topics of Tell, which tell wakes after the commit.
-	told []string
-	tell func(topics []string)
+	told []told
+	tell func([]told)
 }
 
 // lost reports whether err came of a connection that broke while no commit
@@ -286,8 +286,8 @@ func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
 // when it commits.
 func (t *pgTx) Notify(topic, word string) { t.Queue("select pg_notify($1, $2)", topic, word) }
 
-// Tell remembers the topic for the commit.
-func (t *pgTx) Tell(topic string) { t.told = append(t.told, topic) }
+// Tell remembers the topic and the word for the commit.
+func (t *pgTx) Tell(topic, word string) { t.told = append(t.told, told{topic, word}) }
 
 // Optimistic is true for the first try of a change. Who asks is taken to
 // suppose something, so that its failure is not believed.

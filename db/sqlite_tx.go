@@ -25,7 +25,7 @@ type liteTx struct {
 	open    *liteRows
 	pending []queued
 	ended   bool
-	told    []string     // with Tell
+	told    []told       // with Tell
 	stated  func(string) // Options.Stated
 }
 
@@ -195,8 +195,8 @@ func (t *liteTx) finish() error {
 // Notify does nothing: there is no other process to wake.
 func (t *liteTx) Notify(_, _ string) {}
 
-// Tell remembers the topic for the commit.
-func (t *liteTx) Tell(topic string) { t.told = append(t.told, topic) }
+// Tell remembers the topic and the word for the commit.
+func (t *liteTx) Tell(topic, word string) { t.told = append(t.told, told{topic, word}) }
 
 // Expect asks at once.
 func (t *liteTx) Expect(ctx context.Context, query string, want int64) error {

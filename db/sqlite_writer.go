@@ -38,7 +38,7 @@ type liteWriter struct {
 	log  *slog.Logger
 	told func(writes int)
 	took func() // is called after each commit that changed something
-	tell func(topics []string)
+	tell func([]told)
 	// stated is Options.Stated.
 	stated func(query string)
 	line   chan *operation
@@ -63,7 +63,7 @@ type liteWriter struct {
 	checkpointDone sync.WaitGroup
 }
 
-func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), tell func([]string)) *liteWriter {
+func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), tell func([]told)) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
 		log:           opts.Logger,

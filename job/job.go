@@ -54,7 +54,7 @@ func Enqueue(_ context.Context, tx db.Tx, organization int64, now clock.Micros, 
 	due := max(s.Due, now)
 	tx.Queue(keepTurn, organization, due)
 	tx.Queue(insertJob, organization, id.New(id.Job), s.Kind, s.Key, string(payload), due, now)
-	tx.Tell(Topic)
+	tx.Tell(Topic, "")
 	return nil
 }
 
