@@ -92,6 +92,9 @@ type Actor struct {
 	// administrative act up to which it is known to hold.
 	credential *credential
 	known      int64
+	// disabled is set of a principal without a credential (ActorFor): with one
+	// it would have been refused.
+	disabled bool
 }
 
 // Organization returns the tenant that the credential is bound to.
@@ -131,6 +134,10 @@ func (a *Actor) OnlyReads() bool { return a.organization.Level == Read }
 // SeesAll reports whether private records of others are visible to the actor.
 func (a *Actor) SeesAll() bool { return a.role == Admin }
 
+// Disabled reports whether the principal was disabled since: it has its role and
+// its rights yet, and whoever acts for it decides whether that is for it too.
+func (a *Actor) Disabled() bool { return a.disabled }
+
 // ActorFor returns a principal as the actor of what it has begun and what goes
 // on without it: it has no credential, and what its role and its rights allow
 // now. It fails with db.ErrNoRows where the organization has no such principal.
@@ -139,7 +146,7 @@ func ActorFor(ctx context.Context, tx db.Tx, organization int64, principal strin
 	var text string
 	err := tx.QueryRow(ctx, selectActor, organization, principal).Scan(&a.principalType, &a.principalName, &a.role, &text,
 		&a.organization.Number, &a.organization.ID, &a.organization.Name, &a.organization.Sandbox,
-		&a.organization.ModuleOn, &a.organization.SecrecyDeclared, &a.organization.Level, &a.organization.State)
+		&a.organization.ModuleOn, &a.organization.SecrecyDeclared, &a.organization.Level, &a.organization.State, &a.disabled)
 	if err != nil {
 		return nil, err
 	}

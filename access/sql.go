@@ -32,7 +32,7 @@ const (
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 		where o.number = $1 and p.id = $2`
 	selectActor = `select p.kind, p.name, p.role, p.rights, o.number, o.id, o.name, o.sandbox_of is not null,
-			o.module_on, o.secrecy_declared, o.level, o.state
+			o.module_on, o.secrecy_declared, o.level, o.state, p.disabled
 		from principals p
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 		where o.number = $1 and p.id = $2`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"kartei/app"
 	"kartei/clock"
@@ -45,6 +46,10 @@ type Page struct {
 	NextCursor *string `json:"nextCursor" doc:"Cursor der nächsten Seite; bei sort=createdAt auch auf der letzten gesetzt, um weiter zu folgen" example:"AX3k9bQ"`
 }
 
+// Topic is what is told after a change was committed (see db.Tx.Tell), with the
+// number of its organization as word.
+const Topic = "events"
+
 // Retention is how long an event is served.
 const Retention = 30 * clock.Day
 
@@ -64,6 +69,7 @@ func Append(c *app.Call, e Event) {
 	}
 	c.Tx.Queue(`insert into events (organization, tick, id, type, object, record_id) values ($1, $2, $3, $4, $5, $6)`,
 		c.Actor.Org(), e.CreatedAt, id.New(id.Event), e.Type, e.Data.Object, e.Data.ID)
+	c.Tx.Tell(Topic, strconv.FormatInt(c.Actor.Org(), 10))
 }
 
 // List returns a page of the feed. It may hold fewer events than its limit,
@@ -141,7 +147,7 @@ func Get(ctx context.Context, c *app.Call, in app.ByID) (Event, error) {
 	}
 	e, err := scan(c.Tx.QueryRow(ctx, `select `+columns+` from (
 		select tick, id, type, object, record_id from events where organization = $1 and id = $3 and tick > $4
-		union all select 0, '', '', 'contact', $3 limit 1) as e where `+visible(c), c.Actor.Org(), c.Actor.PrincipalID(), in.ID, c.Now-Retention))
+		union all select 0, '', '', 'contact', $3 limit 1) as e where `+Visible(c.Actor, c.Services.Families), c.Actor.Org(), c.Actor.PrincipalID(), in.ID, c.Now-Retention))
 	if errors.Is(err, db.ErrNoRows) {
 		return Event{}, fault.New(fault.NotFound)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"kartei/access"
 	"kartei/app"
 )
 
@@ -15,19 +16,20 @@ func scan(s interface{ Scan(...any) error }) (Event, error) {
 	return e, err
 }
 
-// visible returns a condition on events under alias e: the caller may read the
-// family, and sees the record as it stands now or stood when it was deleted;
-// of operations the caller sees those that it began. So a change of rights or of visibility holds for events of the past too.
-func visible(c *app.Call) string {
+// Visible returns a condition on events under alias e of organization $1: the
+// actor, whose principal id is $2, may read the family, and sees the record as
+// it stands now or stood when it was deleted; of operations it sees those that
+// it began. So a change of rights or of visibility holds for events of the past too.
+func Visible(a *access.Actor, kinds []app.Family) string {
 	var families []string
 	families = append(families, `when 'operation' then exists (select 1 from operations as o
 		where o.organization = $1 and o.id = e.record_id and o.principal = $2)`)
-	for _, f := range c.Services.Families {
-		if !c.Actor.May(f.ReadScope()) {
+	for _, f := range kinds {
+		if !a.May(f.ReadScope()) {
 			continue
 		}
 		families = append(families, `when '`+f.Object+`' then exists (select 1 from `+f.Plural+
-			` as r where r.organization = $1 and r.id = e.record_id and `+app.Visible("r", c.Actor, "$2")+`)`)
+			` as r where r.organization = $1 and r.id = e.record_id and `+app.Visible("r", a, "$2")+`)`)
 	}
 	return "case e.object " + strings.Join(families, " ") + " else false end"
 }
@@ -38,7 +40,7 @@ func listQuery(c *app.Call, ascending bool) string {
 	order := direction(ascending)
 	return fmt.Sprintf(`select %s from (
 		select * from events where organization = $1 and tick > $3 and tick < $4 order by tick %s limit %d) as e
-		where %s order by e.tick %s limit $5`, columns, order, scanned, visible(c), order)
+		where %s order by e.tick %s limit $5`, columns, order, scanned, Visible(c.Actor, c.Services.Families), order)
 }
 
 // boundQuery returns the last tick that listQuery looks at, if it meets its bound.
