@@ -2,13 +2,16 @@
 package config
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"kartei/egress"
 	"kartei/extract"
 	"kartei/limit"
 )
@@ -69,6 +72,12 @@ type Server struct {
 	SMTPURL  SMTPURL `name:"smtp-url" placeholder:"URL" secret:"url" help:"Server that takes emails, smtp://USER:PASSWORD@HOST:PORT or smtps://...; without it they are written as files into the folder mail of the data folder."`
 	MailFrom Email   `name:"mail-from" placeholder:"ADDRESS" help:"Sender of emails; without it kartei@ and the host of --base-url."`
 
+	WebhookDenyNets    []netip.Prefix   `name:"webhook-deny-nets" placeholder:"CIDR,..." help:"Networks that no webhook is sent to although their addresses are public."`
+	WebhookAllowNets   []netip.Prefix   `name:"webhook-allow-nets" placeholder:"CIDR,..." help:"For development: networks that webhooks are sent to although their addresses are not public."`
+	WebhookCA          File             `name:"webhook-ca" placeholder:"FILE" help:"For development: authorities in PEM that receivers of webhooks may have their certificates from, beside those of the system."`
+	WebhookDial        []egress.Mapping `name:"webhook-dial" placeholder:"HOST=ADDRESS[:PORT],..." help:"For development: where hosts of webhooks are, in place of DNS; the address is checked like any other."`
+	WebhookDevelopment bool             `name:"webhook-development" negatable:"" help:"Take --webhook-allow-nets, --webhook-ca and --webhook-dial in production too."`
+
 	Guesses int `name:"guesses" default:"30" placeholder:"N" help:"Refused credentials that one address may present in a minute."`
 
 	ReadHeaderTimeout        Duration `name:"read-header-timeout" default:"10s" placeholder:"TIME" help:"How long a client may take to send the head of a request."`
@@ -112,10 +121,48 @@ func (s *Server) Check() error {
 	case s.MaxHeaderBytes < 64<<10:
 		return fmt.Errorf("--max-header-bytes: %d is too small; accepted is 65536 or more", s.MaxHeaderBytes)
 	}
+	if name := s.development(); name != "" && s.Environment != "rc" && !s.WebhookDevelopment {
+		return fmt.Errorf("%s is for development and tests: it opens a way into networks that webhooks must not reach; whoever means it in production too says --webhook-development", name)
+	}
+	if _, err := s.Egress(); err != nil {
+		return err
+	}
 	if _, err := limit.With(s.Limit...); err != nil {
 		return fmt.Errorf("--limits: %s", strings.TrimPrefix(err.Error(), "limit: "))
 	}
 	return nil
+}
+
+// development returns the first setting for development that is set.
+func (s *Server) development() string {
+	switch {
+	case len(s.WebhookAllowNets) > 0:
+		return "--webhook-allow-nets"
+	case s.WebhookCA != "":
+		return "--webhook-ca"
+	case len(s.WebhookDial) > 0:
+		return "--webhook-dial"
+	}
+	return ""
+}
+
+// Egress says where connections may go whose target a user names.
+func (s *Server) Egress() (egress.Options, error) {
+	o := egress.Options{Allow: s.WebhookAllowNets, Deny: s.WebhookDenyNets, Dial: s.WebhookDial}
+	if s.WebhookCA == "" {
+		return o, nil
+	}
+	pem, err := os.ReadFile(string(s.WebhookCA))
+	if err != nil {
+		return o, fmt.Errorf("--webhook-ca: %w", err)
+	}
+	if o.Roots, err = x509.SystemCertPool(); err != nil {
+		return o, fmt.Errorf("--webhook-ca: the authorities of the system: %w", err)
+	}
+	if !o.Roots.AppendCertsFromPEM(pem) {
+		return o, fmt.Errorf("--webhook-ca: there is no certificate in PEM in %s", s.WebhookCA)
+	}
+	return o, nil
 }
 
 // maxTextSize is how much of a file's text may be kept: it stands in a row of

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"kartei/egress"
 	"kartei/extract"
 	"kartei/limit"
 )
@@ -111,6 +112,11 @@ func TestParse(t *testing.T) {
 		{text: "http://clamav", want: extract.ClamdURL(""), bad: "unix:/PATH"},
 		{text: "refuse", want: ClamdAway("refuse")},
 		{text: "ignore", want: ClamdAway(""), bad: "wait, refuse"},
+		{text: "Hook.test=127.0.0.1:8443,b=::1,c=[::1]:8443", want: []egress.Mapping{
+			{Host: "hook.test", To: netip.MustParseAddrPort("127.0.0.1:8443")},
+			{Host: "b", To: netip.AddrPortFrom(netip.IPv6Loopback(), 0)}, {Host: "c", To: netip.MustParseAddrPort("[::1]:8443")}}},
+		{text: "hook.test=localhost:8443", want: []egress.Mapping(nil), bad: "HOST=ADDRESS:PORT"},
+		{text: "127.0.0.1:8443", want: []egress.Mapping(nil), bad: "HOST=ADDRESS:PORT"},
 		{text: "true", want: true},
 		{text: "yes", want: false, bad: "true and false"},
 		{text: "12", want: 12},
@@ -159,12 +165,32 @@ func TestCheck(t *testing.T) {
 		"--max-connections:":            func(s *Server) { s.MaxConnections = 0 },
 		"--max-connections-per-address": func(s *Server) { s.MaxConnectionsPerAddress = 0 },
 		"--max-header-bytes":            func(s *Server) { s.MaxHeaderBytes = 10 },
+		"--webhook-allow-nets":          func(s *Server) { s.WebhookAllowNets = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} },
+		"--webhook-ca is for":           func(s *Server) { s.WebhookCA = "x" },
+		"--webhook-dial":                func(s *Server) { s.WebhookDial = []egress.Mapping{{Host: "a"}} },
+		"--webhook-ca: open":            func(s *Server) { s.WebhookDevelopment, s.WebhookCA = true, "none" },
+		"--webhook-ca: there is no":     func(s *Server) { s.WebhookDevelopment, s.WebhookCA = true, "config_test.go" },
 		"--limits":                      func(s *Server) { s.Limit = []limit.Override{{Name: "none", Quota: 1, Capacity: 1}} },
 	} {
 		s := good
 		spoil(&s)
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), flag) {
 			t.Errorf("%s: %v", flag, err)
+		}
+	}
+}
+
+// What is for development and tests is taken where it is meant.
+func TestDevelopmentIsTold(t *testing.T) {
+	s := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
+	s.WebhookDial = []egress.Mapping{{Host: "a", To: netip.MustParseAddrPort("127.0.0.1:1")}}
+	for _, c := range []struct {
+		environment Environment
+		told, want  bool
+	}{{"production", false, false}, {"production", true, true}, {"rc", false, true}} {
+		s.Environment, s.WebhookDevelopment = c.environment, c.told
+		if err := s.Check(); (err == nil) != c.want {
+			t.Errorf("%s, told %v: %v", c.environment, c.told, err)
 		}
 	}
 }

@@ -63,6 +63,7 @@ const keyLifetime = 30 * 24 * time.Hour
 
 // Run serves the sample office until ctx ends.
 func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
+	c.WebhookDevelopment = true
 	if err := c.Server.Check(); err != nil {
 		return usageError{err}
 	}
