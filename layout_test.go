@@ -41,8 +41,8 @@ var floors = [][]string{
 	{"contact", "company", "task", "document", "batch", "webhook"},
 	// The contract: the table and the path.
 	{"api"},
-	// The doors, and what drafts the next frozen document.
-	{"rest", "web", "api/draft"},
+	// The doors, what drafts the next frozen document, and what calls from outside.
+	{"rest", "web", "api/draft", "remote"},
 	// One running Kartei, and an office to fill it with.
 	{"instance", "sample"},
 	{"cmd/kartei"},

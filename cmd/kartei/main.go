@@ -31,6 +31,8 @@ type commands struct {
 	Versions       versionsCmd       `cmd:"" name:"versions" help:"Which keys use which version of the API."`
 	Bell           bellCmd           `cmd:"" name:"bell" help:"Read what the users of an organization were told."`
 	Jobs           jobsCmd           `cmd:"" name:"jobs" help:"What runs beside the calls, waits for that, and has failed."`
+	Listen         listenCmd         `cmd:"" name:"listen" help:"Post the events of an instance to a local address, as webhooks, while you develop."`
+	Trigger        triggerCmd        `cmd:"" name:"trigger" help:"Make a change in a sandbox that emits an event of a type."`
 	Pause          pauseCmd          `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`
 	Resume         resumeCmd         `cmd:"" name:"resume" help:"End a pause."`
 	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database and the files of documents while they are served."`

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/clock"
+	"kartei/remote"
+	"kartei/webhook"
+)
+
+// instanceFlags name an instance that may be on another machine.
+type instanceFlags struct {
+	URL string `name:"url" placeholder:"URL" help:"The address of the instance; without it KARTEI_URL, else http://127.0.0.1:8080."`
+	Key string `name:"key" placeholder:"KEY" help:"The API key; without it KARTEI_KEY, which other users of the machine cannot see."`
+}
+
+// client returns a client of the instance. It tells of every wait.
+func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Client, error) {
+	environ := func(name string) string { v, _ := g.settings.sources.Environ(name); return v }
+	key := cmp.Or(f.Key, environ("KARTEI_KEY"))
+	if key == "" {
+		return nil, usageError{errors.New("--key: the API key is missing (or KARTEI_KEY)")}
+	}
+	c, err := remote.New(remote.Options{
+		URL: cmp.Or(f.URL, environ("KARTEI_URL"), "http://127.0.0.1:8080"), Key: key, Patience: patience, Clock: clock.System,
+		Waiting: func(why error, wait time.Duration) {
+			fmt.Fprintf(g.Err, "The instance: %v; trying again in %s and from then on.\n", why, wait.Round(100*time.Millisecond))
+		},
+	})
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--url: %w", err)}
+	}
+	return c, nil
+}
+
+type listenCmd struct {
+	instanceFlags
+	Forward string   `name:"forward" required:"" placeholder:"URL" help:"Where each event is posted, for example http://localhost:3000/hook."`
+	Events  []string `name:"events" placeholder:"TYPE" help:"Only these types of events, with commas."`
+	Secret  string   `name:"secret" placeholder:"whsec_..." help:"What events are signed with; without it one is made and kept with the place."`
+	Since   moment   `name:"since" placeholder:"TIME" help:"Begin with what happened then: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
+	Place   string   `name:"place" placeholder:"FILE" help:"Where is kept how far the feed was followed."`
+	JSON
+}
+
+// Help says what the command does beyond its one line.
+func (*listenCmd) Help() string {
+	return `For developing a receiver of webhooks on a machine that no instance can reach. Each event that
+the key's principal sees is posted once, signed as a delivery is, and printed with the status that
+came back. An answer other than 2xx is printed and not tried again; a receiver that is not there
+is waited for. The first start begins with what happens from then on, a later one with the same
+instance, principal and --forward where the last one ended: the place and the secret are in
+kartei/listen-... under $XDG_STATE_HOME (or ~/.local/state) unless --place names a file.`
+}
+
+// listenPlace is the file in which a listener keeps its place.
+type listenPlace struct {
+	remote.Place
+	Secret string `json:"secret"`
+}
+
+// Run forwards events until ctx ends.
+func (c *listenCmd) Run(ctx context.Context, g *Globals) error {
+	for _, t := range c.Events {
+		if !slices.Contains(remote.Types(), t) {
+			return usageError{fmt.Errorf("--events: there is no event type %q; there are %s", t, strings.Join(remote.Types(), ", "))}
+		}
+	}
+	client, err := c.client(g, 0)
+	if err != nil {
+		return err
+	}
+	if _, err := remote.NewReceiver(c.Forward, nil, clock.System); err != nil {
+		return usageError{fmt.Errorf("--forward: %w", err)}
+	}
+	if c.Secret != "" {
+		if _, err := webhook.ParseSecret(c.Secret); err != nil {
+			return usageError{fmt.Errorf("--secret: %w", err)}
+		}
+	}
+	me, err := client.Me(ctx)
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	l := listener{Globals: g, json: c.JSON.JSON, file: c.Place, events: c.Events}
+	if l.file == "" {
+		if l.file, err = c.usualPlace(g, client.Base(), me); err != nil {
+			return err
+		}
+	}
+	secret, resumed, err := l.open(ctx, c, client)
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	if l.receiver, err = remote.NewReceiver(c.Forward, secret, clock.System); err != nil {
+		return err
+	}
+	if err := l.begin(client.Base(), me, c.Forward, resumed); err != nil {
+		return err
+	}
+	return interrupted(ctx, client.Follow(ctx, l.place.Place, l.handle, l.save))
+}
+
+// interrupted makes an end that was asked for a good one.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// usualPlace is a file of the user's for this instance, principal and receiver,
+// whichever key is used.
+func (c *listenCmd) usualPlace(g *Globals, base string, me remote.Me) (string, error) {
+	state, found := g.settings.sources.Environ("XDG_STATE_HOME")
+	if !found || !filepath.IsAbs(state) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("there is no home folder to keep the place in (%w); name a file with --place", err)
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{base, me.Organization.ID, me.PrincipalID, c.Forward}, "\n")))
+	return filepath.Join(state, "kartei", "listen-"+hex.EncodeToString(sum[:8])+".json"), nil
+}
+
+// listener posts events and prints what came back.
+type listener struct {
+	*Globals
+	json     bool
+	file     string
+	place    listenPlace
+	events   []string
+	receiver *remote.Receiver
+}
+
+// open finds the place and the secret of the last run, or begins.
+func (l *listener) open(ctx context.Context, c *listenCmd, client *remote.Client) (s webhook.Secret, resumed bool, err error) {
+	b, err := os.ReadFile(l.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, false, err
+	case json.Unmarshal(b, &l.place) != nil:
+		return nil, false, fmt.Errorf("%s is not a place that kartei listen kept; remove it or name another file with --place", l.file)
+	default:
+		resumed = true
+	}
+	switch {
+	case c.Since.Micros != 0:
+		l.place.Place = remote.Place{Since: c.Since.Micros}
+	case !resumed:
+		if l.place.Place, err = client.Newest(ctx); err != nil {
+			return nil, false, err
+		}
+	}
+	l.place.Secret = cmp.Or(c.Secret, l.place.Secret)
+	if l.place.Secret == "" {
+		made, err := webhook.NewSecret(rand.Reader)
+		if err != nil {
+			return nil, false, err
+		}
+		l.place.Secret = made.Reveal()
+	}
+	if s, err = webhook.ParseSecret(l.place.Secret); err != nil {
+		return nil, false, fmt.Errorf("%s: %w", l.file, err)
+	}
+	return s, resumed, l.save(l.place.Place)
+}
+
+// save replaces the file whole. It holds the secret, so it is its owner's only.
+func (l *listener) save(p remote.Place) error {
+	l.place.Place = p
+	b, err := json.Marshal(l.place)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
+		return fmt.Errorf("the place cannot be kept: %w; name a file with --place", err)
+	}
+	if err := os.WriteFile(l.file+".new", append(b, '\n'), 0o600); err != nil {
+		return fmt.Errorf("the place cannot be kept: %w; name a file with --place", err)
+	}
+	return os.Rename(l.file+".new", l.file)
+}
+
+// listening is the first line of --json.
+type listening struct {
+	Object         string       `json:"object"`
+	BaseURL        string       `json:"baseUrl"`
+	OrganizationID string       `json:"organizationId"`
+	PrincipalID    string       `json:"principalId"`
+	Forward        string       `json:"forward"`
+	Secret         string       `json:"secret"`
+	Place          string       `json:"place"`
+	Since          clock.Micros `json:"since"`
+	Resumed        bool         `json:"resumed"`
+}
+
+func (l *listener) begin(base string, me remote.Me, forward string, resumed bool) error {
+	if l.json {
+		return l.print(listening{"listener", base, me.Organization.ID, me.PrincipalID, forward, l.place.Secret, l.file, l.place.Since, resumed})
+	}
+	from := "from now on"
+	if l.place.Since != 0 {
+		from = "after " + l.place.Since.String()
+	}
+	_, err := fmt.Fprintf(l.Out, `Following what %s sees of %s at %s, %s.
+Posting to %s, signed with %s
+The place is kept in %s.
+
+`, me.PrincipalName, me.Organization.Name, base, from, forward, l.place.Secret, l.file)
+	return err
+}
+
+// forwarded is the line of an event with --json.
+type forwarded struct {
+	Object     string       `json:"object"`
+	At         clock.Micros `json:"at"`
+	EventID    string       `json:"eventId"`
+	EventType  string       `json:"eventType"`
+	RecordID   string       `json:"recordId"`
+	Status     int          `json:"status"`
+	TookMillis int64        `json:"tookMs"`
+	Error      string       `json:"error"`
+}
+
+// handle posts one event. While nobody is there to take it, it waits.
+func (l *listener) handle(ctx context.Context, e remote.Event) error {
+	if len(l.events) > 0 && !slices.Contains(l.events, e.Type) {
+		return nil
+	}
+	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 4*time.Second) {
+		status, took, err := l.receiver.Post(ctx, e)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !errors.Is(err, remote.ErrAway) {
+			return l.tell(e, status, took, err)
+		}
+		if pause == 250*time.Millisecond {
+			fmt.Fprintf(l.Err, "%v; waiting for it with %s.\n", err, e.ID)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (l *listener) tell(e remote.Event, status int, took time.Duration, err error) error {
+	now := clock.Now(clock.System)
+	if l.json {
+		line := forwarded{"forwarded", now, e.ID, e.Type, e.Data.ID, status, took.Milliseconds(), ""}
+		if err != nil {
+			line.Error = err.Error()
+		}
+		return l.print(line)
+	}
+	result := fmt.Sprint(status)
+	if err != nil {
+		result = err.Error()
+	}
+	_, err = fmt.Fprintf(l.Out, "%s  %-19s  %s  %s  %s  %d ms\n", now.Time().Local().Format(time.TimeOnly), e.Type, e.Data.ID, e.ID, result, took.Milliseconds())
+	return err
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"kartei/remote"
+)
+
+type triggerCmd struct {
+	Type string `arg:"" help:"The type of the event, for example contact.created."`
+	instanceFlags
+	JSON
+}
+
+// Help says what the command does beyond its one line.
+func (*triggerCmd) Help() string {
+	return `Makes a change in the sandbox by calls of the API, so that a receiver has something to receive.
+Types: ` + strings.Join(remote.Types(), ", ") + `.
+What is changed or deleted is made first, so nothing that was there is touched. The record stays,
+so that the receiver can read it, with the tag ` + remote.Tag + ` (a search for it finds them all).
+webhook.test is sent to the first endpoint of the key's principal.`
+}
+
+// triggerTime is how long a call is tried where the limits or the instance
+// have it wait.
+const triggerTime = time.Minute
+
+// Run makes one change and says of which record.
+func (c *triggerCmd) Run(ctx context.Context, g *Globals) error {
+	client, err := c.client(g, triggerTime)
+	if err != nil {
+		return err
+	}
+	made, err := client.Trigger(ctx, c.Type)
+	if err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(made)
+	}
+	_, err = fmt.Fprintf(g.Out, "%s  %s  %s\n", made.Type, made.ID, made.EventID)
+	return err
+}

@@ -1,0 +1,284 @@
+// Package remote owns working with an instance from another machine by its API alone: calls that wait as answers tell them to, following the feed to an address, and sandbox changes on demand.
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/clock"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// Options say which instance is called, and how.
+type Options struct {
+	// URL is the address of the instance, with or without /v1.
+	URL string
+	Key string
+	// Patience is how long a call that is not answered, or is to be made later,
+	// is tried; zero is for ever.
+	Patience time.Duration
+	// Waiting is told why a call waits, and for how long at first: once in a
+	// call, and again where the reason is another one. May be nil.
+	Waiting func(why error, wait time.Duration)
+	Clock   clock.Clock
+	HTTP    *http.Client
+}
+
+// Client calls the API of one instance with one key.
+type Client struct {
+	Options
+	base string
+	// pace is the time between two calls that uses up no more than comes back.
+	pace time.Duration
+}
+
+// maxAnswer bounds what is read of an answer: a page of the largest records.
+const maxAnswer = 32 << 20
+
+// timeout is for one call: twice what a server takes to end a slow one.
+const timeout = 2 * time.Minute
+
+// New returns a client. It calls nothing yet.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+		return nil, fmt.Errorf("%q is not the address of an instance, such as https://kartei.example.com", o.URL)
+	}
+	if o.Key == "" {
+		return nil, errors.New("no key is given")
+	}
+	if o.Clock == nil {
+		o.Clock = clock.System
+	}
+	if o.HTTP == nil {
+		o.HTTP = &http.Client{Timeout: timeout}
+	}
+	return &Client{Options: o, base: strings.TrimSuffix(strings.TrimSuffix(o.URL, "/"), "/v1") + "/v1"}, nil
+}
+
+// Base returns the address of the API, with /v1.
+func (c *Client) Base() string { return c.base }
+
+// Refusal is an answer that is none: a problem document, or what stands in
+// front of the instance.
+type Refusal struct {
+	Status    int    `json:"status"`
+	Code      string `json:"code"`
+	Title     string `json:"title"`
+	Detail    string `json:"detail"`
+	RequestID string `json:"requestId"`
+	Errors    []struct {
+		Field   string `json:"field"`
+		Message string `json:"message"`
+	} `json:"errors"`
+
+	retryAfter time.Duration
+}
+
+// Error says in words what was refused, why, and under which id whoever runs
+// the instance finds the call.
+func (r *Refusal) Error() string {
+	var words strings.Builder
+	switch {
+	case r.Code == "":
+		fmt.Fprintf(&words, "what answered %d is not an instance of Kartei", r.Status)
+	case r.Status == http.StatusUnauthorized:
+		words.WriteString("the key is not accepted: it is mistyped, expired, paused or revoked, may not be used from this address, " +
+			"or the API of its organization is off. The reason is in the request log (kartei log " + r.RequestID + ")")
+		return words.String()
+	default:
+		fmt.Fprintf(&words, "%s: %s", r.Code, strings.TrimSuffix(r.Title, "."))
+		if r.Detail != "" {
+			fmt.Fprintf(&words, ". %s", strings.TrimSuffix(r.Detail, "."))
+		}
+		for _, e := range r.Errors {
+			fmt.Fprintf(&words, "; %s: %s", e.Field, strings.TrimSuffix(e.Message, "."))
+		}
+	}
+	if r.RequestID != "" {
+		fmt.Fprintf(&words, " (%s)", r.RequestID)
+	}
+	return words.String()
+}
+
+// passes reports whether the same call may be taken later.
+func (r *Refusal) passes() bool {
+	switch r.Status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return r.Code == "IDEMPOTENCY_IN_PROGRESS" || r.Code == "INTERNAL"
+}
+
+// answer is what a call got.
+type answer struct {
+	header http.Header
+	body   []byte
+}
+
+// into decodes the answer's JSON.
+func (a *answer) into(v any) error {
+	if err := json.Unmarshal(a.body, v); err != nil {
+		return fmt.Errorf("the answer is not understood: %w", err)
+	}
+	return nil
+}
+
+// call sends a call below /v1 until it is answered: it waits as long as
+// Retry-After says, and else 1, 2, 4 and 8 s, each with a little chance, so
+// that not all clients come back together. A call that creates something has
+// one Idempotency-Key for all tries. headers are name, value pairs.
+func (c *Client) call(ctx context.Context, method, path string, in any, headers ...string) (*answer, error) {
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return nil, err
+		}
+	}
+	if method == http.MethodPost {
+		headers = append(headers, "Idempotency-Key", rand.Text())
+	}
+	told := ""
+	until := c.Clock.Now().Add(c.Patience)
+	for backoff := time.Second; ; backoff = min(2*backoff, 8*time.Second) {
+		a, err := c.once(ctx, method, path, body, headers)
+		if err == nil || ctx.Err() != nil {
+			return a, err
+		}
+		wait := backoff
+		if refused := new(Refusal); errors.As(err, &refused) {
+			if !refused.passes() {
+				return nil, err
+			}
+			wait = max(refused.retryAfter, backoff)
+		}
+		wait += mathrand.N(backoff / 2)
+		if c.Patience > 0 && c.Clock.Now().Add(wait).After(until) {
+			return nil, err
+		}
+		if why := err.Error(); c.Waiting != nil && why != told {
+			c.Waiting(err, wait)
+			told = why
+		}
+		if err := c.rest(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// rest waits.
+func (c *Client) rest(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.Clock.After(d):
+		return nil
+	}
+}
+
+func (c *Client) once(ctx context.Context, method, path string, body []byte, headers []string) (*answer, error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+c.Key)
+	r.Header.Set("Accept-Language", "en")
+	r.Header.Set("Svc-Preview", "true")
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := c.HTTP.Do(r)
+	if err != nil {
+		return nil, reason(err)
+	}
+	defer response.Body.Close()
+	a := &answer{header: response.Header}
+	if a.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer)); err != nil {
+		return nil, reason(err)
+	}
+	c.pace = pace(response.Header)
+	if response.StatusCode >= 200 && response.StatusCode < 300 {
+		return a, nil
+	}
+	refused := new(Refusal)
+	if json.Unmarshal(a.body, refused) != nil {
+		*refused = Refusal{}
+	}
+	refused.Status = response.StatusCode
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		refused.retryAfter = time.Duration(seconds) * time.Second
+	}
+	return nil, refused
+}
+
+// reason is what went wrong, without the method and address that net/http puts
+// before it.
+func reason(err error) error {
+	if wrapped := new(url.Error); errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// pace reads RateLimit (draft 11 of the RateLimit header fields): with r calls
+// left until all are there again in t seconds, one each t/r seconds never
+// meets the limit, and leaves those that come back to other callers.
+func pace(h http.Header) time.Duration {
+	list, err := httpsfv.UnmarshalList(h.Values("RateLimit"))
+	if err != nil {
+		return 0
+	}
+	slowest := time.Duration(0)
+	for _, member := range list {
+		item, is := member.(httpsfv.Item)
+		if !is {
+			continue
+		}
+		left, _ := item.Params.Get("r")
+		reset, _ := item.Params.Get("t")
+		r, known := left.(int64)
+		t, timed := reset.(int64)
+		if known && timed && t >= 0 && t <= 24*3600 {
+			slowest = max(slowest, time.Duration(t)*time.Second/time.Duration(max(r, 1)))
+		}
+	}
+	return slowest
+}
+
+// Me is who calls.
+type Me struct {
+	PrincipalID   string `json:"principalId"`
+	PrincipalName string `json:"principalName"`
+	Organization  struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"organization"`
+	Key struct {
+		Environment string `json:"environment"`
+	} `json:"key"`
+}
+
+// Me returns for whom the key speaks.
+func (c *Client) Me(ctx context.Context) (m Me, err error) {
+	a, err := c.call(ctx, http.MethodGet, "/me", nil)
+	if err != nil {
+		return m, err
+	}
+	return m, a.into(&m)
+}

@@ -1,0 +1,143 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"kartei/clock"
+)
+
+// Event is an event of the feed.
+type Event struct {
+	ID        string       `json:"id"`
+	Type      string       `json:"type"`
+	CreatedAt clock.Micros `json:"createdAt"`
+	Data      struct {
+		Object string `json:"object"`
+		ID     string `json:"id"`
+	} `json:"data"`
+	// Body is the event as GET /events/{id} answers it and a webhook carries it.
+	Body []byte `json:"-"`
+}
+
+// UnmarshalJSON keeps the bytes beside the fields.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	type fields Event
+	if err := json.Unmarshal(b, (*fields)(e)); err != nil {
+		return err
+	}
+	var body bytes.Buffer
+	if err := json.Compact(&body, b); err != nil {
+		return err
+	}
+	e.Body = body.Bytes()
+	return nil
+}
+
+// Place is how far the feed has been followed.
+type Place struct {
+	// Since is the createdAt of the last event that was handled. It leads on for
+	// as long as the feed goes back, which is 30 days.
+	Since clock.Micros `json:"since"`
+	// Cursor leads to the page after it, or to the one that it is on; it works
+	// for 24 hours.
+	Cursor string `json:"cursor,omitempty"`
+}
+
+type feedPage struct {
+	Data       []Event `json:"data"`
+	HasMore    bool    `json:"hasMore"`
+	NextCursor string  `json:"nextCursor"`
+}
+
+// Idle is the time between two looks at a feed that holds nothing new: 60 of
+// the 300 points that a key has a minute.
+const Idle = time.Second
+
+// Newest returns the place behind everything that has happened so far.
+func (c *Client) Newest(ctx context.Context) (Place, error) {
+	a, err := c.call(ctx, http.MethodGet, "/events?limit=1", nil)
+	if err != nil {
+		return Place{}, err
+	}
+	var page feedPage
+	if err := a.into(&page); err != nil {
+		return Place{}, err
+	}
+	switch {
+	case len(page.Data) > 0:
+		return Place{Since: page.Data[0].CreatedAt}, nil
+	case !page.HasMore: // the feed is empty, so its beginning is its end
+		return Place{}, nil
+	}
+	// The last events are all of records that the key does not see. The second
+	// in which the answer was made may bring some twice, and misses none.
+	now, err := http.ParseTime(a.header.Get("Date"))
+	if err != nil {
+		return Place{}, errors.New("the answer does not say when it was made (header Date)")
+	}
+	return Place{Since: clock.FromTime(now)}, nil
+}
+
+// Follow hands on the events behind a place, the oldest first, and waits for
+// more until ctx ends. An event counts as handled when handle returns nil, and
+// save is then called with the place behind it: who begins there again is
+// handed at most the one event twice that was being handled. Follow returns the
+// first error of either, or the refusal that will not pass.
+func (c *Client) Follow(ctx context.Context, p Place, handle func(context.Context, Event) error, save func(Place) error) error {
+	for {
+		page, err := c.feedPage(ctx, p)
+		if refused := new(Refusal); errors.As(err, &refused) && refused.Code == "CURSOR_MISMATCH" && p.Cursor != "" {
+			p.Cursor = "" // older than 24 hours, or of another version: the time leads on
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range page.Data {
+			if e.CreatedAt <= p.Since {
+				continue
+			}
+			if err := handle(ctx, e); err != nil {
+				return err
+			}
+			p.Since = e.CreatedAt
+			if err := save(p); err != nil {
+				return err
+			}
+		}
+		if p.Cursor != page.NextCursor {
+			p.Cursor = page.NextCursor
+			if err := save(p); err != nil {
+				return err
+			}
+		}
+		if page.HasMore {
+			continue
+		}
+		if err := c.rest(ctx, max(Idle, c.pace)); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Client) feedPage(ctx context.Context, p Place) (*feedPage, error) {
+	query := url.Values{"sort": {"createdAt"}, "limit": {"100"}}
+	switch {
+	case p.Cursor != "":
+		query.Set("cursor", p.Cursor)
+	case p.Since != 0:
+		query.Set("createdSince", p.Since.String())
+	}
+	a, err := c.call(ctx, http.MethodGet, "/events?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	page := new(feedPage)
+	return page, a.into(page)
+}

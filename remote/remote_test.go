@@ -1,0 +1,321 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/remote"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+var ctx = context.Background()
+
+// client returns a client whose waits the test ends by moving the clock.
+func client(t testing.TB, url, key string, change ...func(*remote.Options)) (*remote.Client, *clock.Fake) {
+	t.Helper()
+	c := clock.NewFake(apitest.Begin)
+	o := remote.Options{URL: url, Key: key, Clock: c}
+	for _, f := range change {
+		f(&o)
+	}
+	made, err := remote.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made, c
+}
+
+var enough = errors.New("the test has seen enough")
+
+// follow reads n events behind a place and returns them with the place behind them.
+func follow(t testing.TB, c *remote.Client, p remote.Place, n int) (events []remote.Event, behind remote.Place) {
+	t.Helper()
+	behind = p
+	err := c.Follow(ctx, p, func(_ context.Context, e remote.Event) error {
+		if len(events) == n {
+			return enough
+		}
+		events = append(events, e)
+		return nil
+	}, func(p remote.Place) error {
+		behind = p
+		if len(events) == n {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) {
+		t.Fatal(err)
+	}
+	return events, behind
+}
+
+// Each event comes once and in order, over pages and from wherever one stopped,
+// with the bytes that a webhook has.
+func TestFollow(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		as := o.As(access.Member)
+		c, _ := client(t, o.Listen().URL, as.Key)
+		newest, err := c.Newest(ctx)
+		if err != nil || newest != (remote.Place{}) {
+			t.Fatalf("the place behind nothing is %+v, %v", newest, err)
+		}
+		var want []string
+		make := func(n int) {
+			for range n {
+				want = append(want, as.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprint(len(want))}).Want(201).Text("id"))
+			}
+		}
+		make(230)
+		var got []string
+		place := newest
+		for _, n := range []int{1, 99, 100, 7, 23} { // stopped within pages and at their ends
+			var events []remote.Event
+			events, place = follow(t, c, place, n)
+			for _, e := range events {
+				got = append(got, e.Data.ID)
+				if single := as.Do("GET", "/events/"+e.ID, nil).Want(200).Body; string(single) != string(e.Body) {
+					t.Errorf("the body is %s, that of the event %s", e.Body, single)
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %d events, want %d in their order", len(got), len(want))
+		}
+		if newest, err = c.Newest(ctx); err != nil || newest.Since != place.Since {
+			t.Errorf("the place behind everything is %+v, %v; want %s", newest, err, place.Since)
+		}
+		make(2)
+		if events, _ := follow(t, c, newest, 1); events[0].Data.ID != want[230] {
+			t.Errorf("behind everything comes %s, want %s", events[0].Data.ID, want[230])
+		}
+		place.Cursor = "expired"
+		if events, _ := follow(t, c, place, 2); events[1].Data.ID != want[231] {
+			t.Errorf("with a cursor that works no more the second event is %s, want %s", events[1].Data.ID, want[231])
+		}
+	})
+}
+
+// hurried is a clock on which every wait is short.
+type hurried struct{}
+
+func (hurried) Now() time.Time                       { return apitest.Begin }
+func (hurried) After(time.Duration) <-chan time.Time { return time.After(5 * time.Millisecond) }
+
+// toServer leads requests to the office's own address to where it is.
+type toServer string
+
+func (s toServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.URL.Scheme, r.URL.Host = "http", string(s)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Trigger makes each type of event, of a record of its own, and names both.
+func TestTrigger(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		as := o.As(access.Member)
+		server := o.Listen()
+		c, _ := client(t, server.URL, as.Key, func(o *remote.Options) {
+			o.Clock, o.HTTP = hurried{}, &http.Client{Transport: toServer(server.Address)}
+		})
+		for _, eventType := range remote.Types() {
+			if eventType == "webhook.test" {
+				continue // below
+			}
+			made, err := c.Trigger(ctx, eventType)
+			if err != nil {
+				t.Errorf("%s: %v", eventType, err)
+				continue
+			}
+			e := as.Do("GET", "/events/"+made.EventID, nil).Want(200).JSON()
+			data := e["data"].(map[string]any)
+			if e["type"] != eventType || made.Type != eventType || data["id"] != made.ID || data["object"] != made.Object {
+				t.Errorf("%s: made %+v, the event is %v", eventType, made, e)
+			}
+		}
+		for _, family := range []string{"contacts", "companies", "tasks"} {
+			if hits := as.Do("GET", "/"+family+"?q="+remote.Tag, nil).Want(200).Data(); len(hits) < 2 {
+				t.Errorf("%d of the %s that stay are found by their tag", len(hits), family)
+			}
+		}
+		before := as.Do("GET", "/events?limit=1", nil).Want(200).Data()[0]["id"]
+		for _, wrong := range []string{"contact.renamed", ""} {
+			if _, err := c.Trigger(ctx, wrong); err == nil || !strings.Contains(err.Error(), "contact.created") {
+				t.Errorf("%q: %v", wrong, err)
+			}
+		}
+		live, _ := client(t, o.Listen().URL, strings.Replace(as.Key, "_test_", "_live_", 1))
+		if _, err := live.Trigger(ctx, "contact.created"); !errors.Is(err, remote.ErrLive) {
+			t.Errorf("with a live key: %v", err)
+		}
+		reader, _ := client(t, o.Listen().URL, o.As(access.Viewer).Key)
+		if _, err := reader.Trigger(ctx, "contact.created"); err == nil || !strings.Contains(err.Error(), "FORBIDDEN") {
+			t.Errorf("with a key that reads: %v", err)
+		}
+		if now := as.Do("GET", "/events?limit=1", nil).Want(200).Data()[0]["id"]; now != before {
+			t.Error("what was refused made an event")
+		}
+	})
+}
+
+// scripted answers calls in their order; the last answer stays.
+func scripted(t testing.TB, answers ...func(http.ResponseWriter, *http.Request)) (url string, calls *atomic.Int64) {
+	t.Helper()
+	calls = new(atomic.Int64)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := min(int(calls.Add(1)), len(answers))
+		answers[n-1](w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, calls
+}
+
+func problem(status int, code string, headers ...string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"code":%q,"title":"Nein.","requestId":"req_1"}`, code)
+	}
+}
+
+func me(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"principalId":"usr_1"}`) }
+
+func cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// What passes is waited for as long as the answer says; what does not is told
+// in words at once.
+func TestWaiting(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		first func(http.ResponseWriter, *http.Request)
+		least time.Duration // before the second call
+	}{
+		{"a limit", problem(429, "RATE_LIMITED", "Retry-After", "7"), 7 * time.Second},
+		{"a quota", problem(429, "QUOTA_EXHAUSTED", "Retry-After", "1800"), 30 * time.Minute},
+		{"a pause", problem(503, "API_PAUSED", "Retry-After", "5"), 5 * time.Second},
+		{"a proxy without an instance", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }, time.Second},
+		{"a connection that is cut", cut, time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			url, calls := scripted(t, c.first, me)
+			told := make(chan time.Duration, 9)
+			client, moved := client(t, url, "kart_test_x", func(o *remote.Options) { o.Waiting = func(_ error, d time.Duration) { told <- d } })
+			done := make(chan error)
+			go func() {
+				_, err := client.Me(ctx)
+				done <- err
+			}()
+			moved.Await(1)
+			if wait := <-told; wait < c.least || wait > c.least+time.Second {
+				t.Errorf("waits for %s, want %s and a little", wait, c.least)
+			}
+			moved.Advance(c.least - time.Millisecond)
+			if n := calls.Load(); n != 1 {
+				t.Errorf("%d calls before the time", n)
+			}
+			moved.Advance(time.Second)
+			if err := <-done; err != nil || calls.Load() != 2 {
+				t.Errorf("after the time: %v, %d calls", err, calls.Load())
+			}
+		})
+	}
+}
+
+func TestRefusedInWords(t *testing.T) {
+	for _, c := range []struct {
+		answer func(http.ResponseWriter, *http.Request)
+		want   []string
+	}{
+		{problem(401, "UNAUTHENTICATED"), []string{"expired", "paused", "kartei log req_1"}},
+		{problem(403, "API_MODULE_DISABLED"), []string{"API_MODULE_DISABLED: Nein (req_1)"}},
+		{problem(410, "VERSION_SUNSET"), []string{"VERSION_SUNSET"}},
+		{func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) }, []string{"404", "not an instance"}},
+		{func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, []string{"not understood"}},
+	} {
+		url, calls := scripted(t, c.answer)
+		client, _ := client(t, url+"/v1/", "kart_test_x")
+		_, err := client.Me(ctx)
+		if err == nil || calls.Load() != 1 {
+			t.Errorf("%v after %d calls", err, calls.Load())
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q does not say %q", err, want)
+			}
+		}
+	}
+	for _, url := range []string{"", "kartei.example.com", "ftp://x", "http://u:p@x", "http://x?y"} {
+		if _, err := remote.New(remote.Options{URL: url, Key: "k"}); err == nil {
+			t.Errorf("%q is taken for an address", url)
+		}
+	}
+}
+
+// Patience ends: a call that would have to wait for longer fails at once.
+func TestPatience(t *testing.T) {
+	url, calls := scripted(t, problem(429, "QUOTA_EXHAUSTED", "Retry-After", "1800"))
+	c, _ := client(t, url, "kart_test_x", func(o *remote.Options) { o.Patience = time.Minute })
+	if _, err := c.Me(ctx); err == nil || !strings.Contains(err.Error(), "QUOTA_EXHAUSTED") || calls.Load() != 1 {
+		t.Errorf("%v after %d calls", err, calls.Load())
+	}
+}
+
+// A feed that holds nothing new is asked each second, and less often where
+// that would use up what the key has left.
+func TestPace(t *testing.T) {
+	for _, c := range []struct {
+		limits string
+		want   time.Duration
+	}{
+		{"", remote.Idle},
+		{`"key";r=589;t=3`, remote.Idle},
+		{`"key";r=20;t=100`, 5 * time.Second},
+		{`"principal";r=0;t=60`, time.Minute},
+		{`"key";r=500;t=100, "outflow";r=10;t=600`, time.Minute},
+		{`not a list;;`, remote.Idle},
+	} {
+		url, calls := scripted(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("RateLimit", c.limits)
+			fmt.Fprint(w, `{"data":[],"hasMore":false,"nextCursor":"c"}`)
+		})
+		client, moved := client(t, url, "kart_test_x")
+		following, stop := context.WithCancel(ctx)
+		done := make(chan error)
+		go func() {
+			done <- client.Follow(following, remote.Place{}, nil, func(remote.Place) error { return nil })
+		}()
+		moved.Await(1)
+		moved.Advance(c.want - time.Millisecond)
+		if n := calls.Load(); n != 1 {
+			t.Errorf("%s: %d calls before the time", c.limits, n)
+		}
+		moved.Advance(time.Millisecond)
+		moved.Await(1)
+		if n := calls.Load(); n != 2 {
+			t.Errorf("%s: %d calls when it is time", c.limits, n)
+		}
+		stop()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+}

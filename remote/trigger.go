@@ -1,0 +1,294 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/clock"
+)
+
+// Tag marks the records that Trigger makes, so that they can be found and
+// deleted. They stay: a receiver wants to read the record of which it was told.
+const Tag = "kartei-trigger"
+
+// Made is what Trigger did.
+type Made struct {
+	// Type is that of the event.
+	Type string `json:"type"`
+	// Object and ID are the record of the event.
+	Object string `json:"object"`
+	ID     string `json:"id"`
+	// EventID is the event's, empty where it is not in the feed yet.
+	EventID string `json:"eventId"`
+}
+
+// triggers make one change for each type of event.
+var triggers = []struct {
+	eventType string
+	do        func(*Client, context.Context) (Made, error)
+}{
+	{"contact.created", created("contact")},
+	{"contact.updated", updated("contact", map[string]any{"jobTitle": "Notarin"})},
+	{"contact.deleted", deleted("contact")},
+	{"company.created", created("company")},
+	{"company.updated", updated("company", map[string]any{"legalForm": "GmbH"})},
+	{"company.deleted", deleted("company")},
+	{"task.created", created("task")},
+	{"task.updated", updated("task", map[string]any{"priority": "high"})},
+	{"task.completed", (*Client).completeTask},
+	{"task.deleted", deleted("task")},
+	{"document.created", (*Client).createDocument},
+	{"document.deleted", (*Client).deleteDocument},
+	{"operation.completed", (*Client).completeOperation},
+	{"webhook.test", (*Client).testEndpoint},
+}
+
+// Types are the types of events that Trigger can make, in the catalogue's order.
+func Types() []string {
+	types := make([]string, len(triggers))
+	for i, t := range triggers {
+		types[i] = t.eventType
+	}
+	return types
+}
+
+// ErrLive is returned by Trigger for a key that is not one of the sandbox.
+var ErrLive = errors.New("only keys of the sandbox (kart_test_...) may make changes just to see their events")
+
+// Trigger makes a change in the sandbox that emits an event of the type. A
+// change of a record is made to one that was made for it, so that nothing that
+// was there is touched, and emits the event of that too.
+func (c *Client) Trigger(ctx context.Context, eventType string) (Made, error) {
+	i := slices.Index(Types(), eventType)
+	if i < 0 {
+		return Made{}, fmt.Errorf("there is no event type %q; there are %s", eventType, strings.Join(Types(), ", "))
+	}
+	if !strings.HasPrefix(c.Key, "kart_test_") {
+		return Made{}, ErrLive
+	}
+	m, err := triggers[i].do(c, ctx)
+	if err != nil {
+		return Made{}, err
+	}
+	m.Type = eventType
+	if m.EventID == "" {
+		m.EventID, err = c.eventOf(ctx, m)
+	}
+	return m, err
+}
+
+// eventOf finds the event among the last hundred; where many others are at
+// work it may be further back.
+func (c *Client) eventOf(ctx context.Context, m Made) (string, error) {
+	a, err := c.call(ctx, http.MethodGet, "/events?limit=100", nil)
+	if err != nil {
+		return "", err
+	}
+	var page feedPage
+	if err := a.into(&page); err != nil {
+		return "", err
+	}
+	for _, e := range page.Data {
+		if e.Type == m.Type && e.Data.ID == m.ID {
+			return e.ID, nil
+		}
+	}
+	return "", nil
+}
+
+// samples are the records that are made, each without any reference.
+var samples = map[string]struct {
+	path    string
+	members map[string]any
+}{
+	"contact": {"/contacts", map[string]any{"firstName": "Anna", "lastName": "Beispiel", "tags": []string{Tag}}},
+	"company": {"/companies", map[string]any{"name": "Beispiel & Partner", "tags": []string{Tag}}},
+	"task":    {"/tasks", map[string]any{"title": "Beispiel ansehen", "tags": []string{Tag}}},
+}
+
+func created(object string) func(*Client, context.Context) (Made, error) {
+	return func(c *Client, ctx context.Context) (Made, error) {
+		a, err := c.call(ctx, http.MethodPost, samples[object].path, samples[object].members)
+		if err != nil {
+			return Made{}, err
+		}
+		var record struct {
+			ID string `json:"id"`
+		}
+		err = a.into(&record)
+		return Made{Object: object, ID: record.ID}, err
+	}
+}
+
+// then makes a record and does one more call about it.
+func then(object, method, path string, in any) func(*Client, context.Context) (Made, error) {
+	return func(c *Client, ctx context.Context) (Made, error) {
+		m, err := created(object)(c, ctx)
+		if err != nil {
+			return Made{}, err
+		}
+		_, err = c.call(ctx, method, samples[object].path+"/"+m.ID+path, in, "If-Match", "*")
+		return m, err
+	}
+}
+
+func updated(object string, change map[string]any) func(*Client, context.Context) (Made, error) {
+	return then(object, http.MethodPatch, "", change)
+}
+
+func deleted(object string) func(*Client, context.Context) (Made, error) {
+	return func(c *Client, ctx context.Context) (Made, error) {
+		m, err := created(object)(c, ctx)
+		if err == nil {
+			err = c.remove(ctx, samples[object].path+"/"+m.ID)
+		}
+		return m, err
+	}
+}
+
+// remove deletes a record that was just made. That it is not there means that
+// the answer of an earlier try was lost.
+func (c *Client) remove(ctx context.Context, path string) error {
+	_, err := c.call(ctx, http.MethodDelete, path, nil, "If-Match", "*")
+	if refused := new(Refusal); errors.As(err, &refused) && refused.Code == "NOT_FOUND" {
+		return nil
+	}
+	return err
+}
+
+func (c *Client) completeTask(ctx context.Context) (Made, error) {
+	return then("task", http.MethodPost, "/complete", nil)(c, ctx)
+}
+
+func (c *Client) createDocument(ctx context.Context) (Made, error) {
+	_, document, err := c.upload(ctx)
+	return Made{Object: "document", ID: document}, err
+}
+
+func (c *Client) deleteDocument(ctx context.Context) (Made, error) {
+	m, err := c.createDocument(ctx)
+	if err == nil {
+		err = c.remove(ctx, "/documents/"+m.ID)
+	}
+	return m, err
+}
+
+func (c *Client) completeOperation(ctx context.Context) (Made, error) {
+	operation, _, err := c.upload(ctx)
+	return Made{Object: "operation", ID: operation}, err
+}
+
+// operation is what is asked of a long run.
+type operation struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Result *struct {
+		ID string `json:"id"`
+	} `json:"result"`
+	Error *Refusal `json:"error"`
+}
+
+// upload makes a document of a small text file, the whole way, and returns the
+// operation and the document.
+func (c *Client) upload(ctx context.Context) (operationID, documentID string, err error) {
+	file := []byte("Made by kartei trigger at " + clock.Now(c.Clock).String() + ".\n")
+	sum := sha256.Sum256(file)
+	a, err := c.call(ctx, http.MethodPost, "/uploads", map[string]any{
+		"fileName": Tag + ".txt", "contentType": "text/plain", "size": len(file), "sha256": hex.EncodeToString(sum[:]),
+	})
+	if err != nil {
+		return "", "", err
+	}
+	var session struct {
+		ID      string            `json:"id"`
+		Method  string            `json:"method"`
+		URL     string            `json:"url"`
+		Headers map[string]string `json:"headers"`
+	}
+	if err := a.into(&session); err != nil {
+		return "", "", err
+	}
+	if err := c.put(ctx, session.Method, session.URL, session.Headers, file); err != nil {
+		return "", "", err
+	}
+	if a, err = c.call(ctx, http.MethodPost, "/documents", map[string]any{"uploadId": session.ID, "tags": []string{Tag}}); err != nil {
+		return "", "", err
+	}
+	var o operation
+	for {
+		if err := a.into(&o); err != nil {
+			return "", "", err
+		}
+		switch {
+		case o.Status == "succeeded" && o.Result != nil:
+			return o.ID, o.Result.ID, nil
+		case o.Status == "failed" && o.Error != nil:
+			return "", "", o.Error
+		}
+		if err := c.rest(ctx, time.Second); err != nil {
+			return "", "", err
+		}
+		if a, err = c.call(ctx, http.MethodGet, "/operations/"+o.ID, nil); err != nil {
+			return "", "", err
+		}
+	}
+}
+
+// put sends the file to where the session says, without the key.
+func (c *Client) put(ctx context.Context, method, address string, headers map[string]string, file []byte) error {
+	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(file))
+	if err != nil {
+		return err
+	}
+	for name, value := range headers {
+		r.Header.Set(name, value)
+	}
+	response, err := c.HTTP.Do(r)
+	if err != nil {
+		return fmt.Errorf("sending the file: %w", reason(err))
+	}
+	defer response.Body.Close()
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		body, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
+		return fmt.Errorf("sending the file: %s %s", response.Status, body)
+	}
+	return nil
+}
+
+// testEndpoint has the first endpoint of the principal tested.
+func (c *Client) testEndpoint(ctx context.Context) (Made, error) {
+	a, err := c.call(ctx, http.MethodGet, "/webhook_endpoints?limit=1", nil)
+	if err != nil {
+		return Made{}, err
+	}
+	var page struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := a.into(&page); err != nil {
+		return Made{}, err
+	}
+	if len(page.Data) == 0 {
+		return Made{}, errors.New("webhook.test is about an endpoint, and the principal of this key has none: make one with POST /v1/webhook_endpoints")
+	}
+	m := Made{Object: "webhook_endpoint", ID: page.Data[0].ID}
+	if a, err = c.call(ctx, http.MethodPost, "/webhook_endpoints/"+m.ID+"/test", nil); err != nil {
+		return Made{}, err
+	}
+	var sent struct {
+		EventID string `json:"eventId"`
+	}
+	err = a.into(&sent)
+	m.EventID = sent.EventID
+	return m, err
+}
