@@ -53,6 +53,7 @@ type Options struct {
 // what the zero Options permit.
 type Guard struct {
 	options Options
+	ports   []uint16 // 443; tests add theirs
 	mapped  map[string]netip.AddrPort
 	dialer  net.Dialer
 	tls     *tls.Config
@@ -60,7 +61,7 @@ type Guard struct {
 
 // New returns a guard.
 func New(o Options) *Guard {
-	g := &Guard{options: o, mapped: map[string]netip.AddrPort{}}
+	g := &Guard{options: o, ports: []uint16{Port}, mapped: map[string]netip.AddrPort{}}
 	for _, m := range o.Dial {
 		g.mapped[m.Host] = m.To
 	}
@@ -123,7 +124,7 @@ func (g *Guard) control(network, address string, _ syscall.RawConn) error {
 	if err != nil || network != "tcp4" && network != "tcp6" {
 		return fmt.Errorf("%w: %s %s", ErrBlocked, network, address)
 	}
-	if to.Port() != Port && !g.target(to) {
+	if !slices.Contains(g.ports, to.Port()) && !g.target(to) {
 		return fmt.Errorf("%w: port %d", ErrBlocked, to.Port())
 	}
 	return g.Permit(to.Addr())
