@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/remote"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// hook is a developer's receiver on an address that stays while it comes and goes.
+type hook struct {
+	testing.TB
+	address string
+	took    chan string // ids of events, as they come
+
+	mu     sync.Mutex
+	secret string
+	status int
+	server *http.Server
+}
+
+func newHook(t testing.TB) *hook {
+	t.Helper()
+	h := &hook{TB: t, took: make(chan string, 100), status: 200}
+	h.open("127.0.0.1:0")
+	t.Cleanup(h.close)
+	return h
+}
+
+func (h *hook) open(address string) {
+	h.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.address = l.Addr().String()
+	h.server = &http.Server{Handler: h}
+	go h.server.Serve(l)
+}
+
+func (h *hook) close() { h.server.Close() }
+
+func (h *hook) answers(secret string, status int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.secret, h.status = secret, status
+}
+
+func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	secret, status := h.secret, h.status
+	h.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	verifier, wrong := standardwebhooks.NewWebhook(secret)
+	if err != nil || wrong != nil {
+		h.Error(err, wrong)
+		return
+	}
+	var e feedEntry
+	if err := errors.Join(verifier.Verify(body, r.Header), json.Unmarshal(body, &e)); err != nil || e.ID != r.Header.Get("webhook-id") ||
+		r.Header.Get("User-Agent") != "Kartei-Webhooks/1.0" || r.Header.Get("Content-Type") != "application/json" {
+		h.Errorf("%v: %v %s", err, r.Header, body)
+	}
+	w.WriteHeader(status)
+	h.took <- e.ID
+}
+
+// takes waits for an event and fails the test where another one comes.
+func (h *hook) takes(id string) {
+	h.Helper()
+	select {
+	case got := <-h.took:
+		if got != id {
+			h.Fatalf("the receiver got %s, want %s", got, id)
+		}
+	case <-time.After(patience):
+		h.Fatalf("the receiver did not get %s", id)
+	}
+}
+
+// tool is a running command that prints a line of JSON for each thing it does.
+type tool struct {
+	testing.TB
+	cmd   *exec.Cmd
+	lines chan string
+	errs  bytes.Buffer // to be read when the tool has ended
+}
+
+func startTool(t testing.TB, args ...string) *tool {
+	t.Helper()
+	l := &tool{TB: t, cmd: command(args...), lines: make(chan string, 1000)}
+	out, err := l.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.cmd.Stderr = &l.errs
+	if err := l.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(l.lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			l.lines <- s.Text()
+		}
+	}()
+	t.Cleanup(func() { l.cmd.Process.Kill() })
+	return l
+}
+
+// next returns the next line.
+func (l *tool) next() (line string) {
+	l.Helper()
+	select {
+	case line, more := <-l.lines:
+		if !more {
+			l.cmd.Wait()
+			l.Fatalf("%s ended: %s", l.cmd.Args[1], l.errs.String())
+		}
+		return line
+	case <-time.After(patience):
+		l.Fatalf("%s says nothing", l.cmd.Args[1])
+	}
+	return ""
+}
+
+// kill ends the tool as kill -9 does.
+func (l *tool) kill() {
+	l.cmd.Process.Kill()
+	for range l.lines {
+	}
+	l.cmd.Wait()
+}
+
+// TestListen is a developer's day: events come to a local receiver, signed, in
+// their order and once, whoever of the three is away for a while.
+func TestListen(t *testing.T) {
+	each := func(t *testing.T, h *house) {
+		h.front = newFront(t)
+		h.front.set(0, h.servers[0])
+		everything := "contacts:write,companies:write,tasks:write,documents:write"
+		made := read[struct{ ID, Key string }](t, append([]string{"key", "create", "--org", h.office.ID, "--principal", h.office.User, "--env", "test",
+			"--scopes", everything + "," + strings.ReplaceAll(everything, ":write", ":read"), "--ip", "127.0.0.1/32"}, h.store...)...)
+		with := func(args ...string) []string { return append(args, "--url", h.front.URL, "--key", made.Key, "--json") }
+		trigger := func(eventType string) (id string) {
+			t.Helper()
+			made := read[remote.Made](t, with("trigger", eventType)...)
+			if made.EventID == "" || made.ID == "" || made.Type != eventType {
+				t.Fatalf("trigger %s: %+v", eventType, made)
+			}
+			return made.EventID
+		}
+		receiver := newHook(t)
+		place := filepath.Join(t.TempDir(), "deep", "place.json")
+		var line struct {
+			EventID, EventType, Secret string
+			Status                     int
+			Resumed                    bool
+		}
+		listen := func(resumed bool, more ...string) *tool {
+			t.Helper()
+			l := startTool(t, append(with("listen", "--forward", "http://"+receiver.address+"/hook", "--place", place), more...)...)
+			decode(t, l.next(), &line)
+			if line.Resumed != resumed || receiver.secret != "" && line.Secret != receiver.secret {
+				t.Errorf("listen begins with %+v", line)
+			}
+			receiver.answers(line.Secret, 200)
+			return l
+		}
+		says := func(l *tool, id string, status int) {
+			t.Helper()
+			if decode(t, l.next(), &line); line.EventID != id || line.Status != status {
+				t.Fatalf("listen says %+v, want %s %d", line, id, status)
+			}
+		}
+
+		trigger("contact.created") // before the first start: not for it
+		l := listen(false)
+		for _, eventType := range []string{"contact.created", "company.created", "task.created"} {
+			id := trigger(eventType)
+			receiver.takes(id)
+			says(l, id, 200)
+		}
+
+		// The receiver is away: its events wait. It fails: they do not.
+		receiver.close()
+		first, second := trigger("contact.created"), trigger("contact.created")
+		receiver.open(receiver.address)
+		for _, id := range []string{first, second} {
+			receiver.takes(id)
+			says(l, id, 200)
+		}
+		receiver.answers(receiver.secret, 500)
+		id := trigger("task.created")
+		receiver.takes(id)
+		says(l, id, 500)
+		receiver.answers(receiver.secret, 200)
+
+		// The listener is away, and begins where it was.
+		l.kill()
+		id = trigger("company.created")
+		l = listen(true)
+		receiver.takes(id)
+		says(l, id, 200)
+
+		// The instance is away.
+		h.kill()
+		h.open()
+		id = trigger("contact.created")
+		receiver.takes(id)
+		says(l, id, 200)
+
+		// Only some types.
+		l.kill()
+		l = listen(true, "--events", "document.created,task.completed")
+		for _, eventType := range []string{"task.completed", "document.created"} {
+			id := trigger(eventType)
+			receiver.takes(id)
+			says(l, id, 200)
+		}
+
+		// The key ends.
+		kartei(t, append([]string{"key", "revoke", made.ID}, h.store...)...)
+		for range l.lines {
+		}
+		if err := l.cmd.Wait(); fmt.Sprint(err) != "exit status 1" || !strings.Contains(l.errs.String(), "kartei log req_") {
+			t.Errorf("with a revoked key listen ends with %v: %s", err, l.errs.String())
+		}
+		_, errs, status := try(t, with("trigger", "contact.created")...)
+		if status != 1 || !strings.Contains(errs, "kartei log req_") {
+			t.Errorf("with a revoked key trigger ends with %d: %s", status, errs)
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		dir := t.TempDir()
+		each(t, newHouse(t, 1, "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
+	})
+	t.Run("postgres", func(t *testing.T) { each(t, newPostgresHouse(t, 1)) })
+}
