@@ -340,7 +340,7 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 			}
 		}
 	case *kind.MinLength:
-		if c.add(path, fault.TooShort, k.Want) && slices.Contains(list(c.schema(e)["type"]), any("null")) {
+		if c.add(path, fault.TooShort, k.Want) && k.Want == 1 && slices.Contains(list(c.schema(e)["type"]), any("null")) {
 			c.say(&emptyIsNull)
 		}
 	case *kind.MaxLength:

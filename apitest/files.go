@@ -87,7 +87,7 @@ func Working(change func(*Workshop)) Option { return func(o *options) { o.workin
 
 // fileOptions are those of the API.
 func (o *Office) fileOptions() app.Files {
-	return app.Files{Store: o.blobs(), MaxSize: MaxFile, Declared: extract.Allow().Declared}
+	return app.Files{Store: o.blobs(), MaxSize: MaxFile, Declared: extract.Allow().Declared, Types: extract.Allow().Names()}
 }
 
 // work runs the office's jobs until the test ends.

@@ -58,6 +58,8 @@ type Files struct {
 	// Declared returns the media type under which a file that is declared as such
 	// is kept, and whether files of it are taken.
 	Declared func(contentType string) (kept string, taken bool)
+	// Types are the media types of files that are taken, for who declared another.
+	Types []string
 }
 
 // Precondition is a parsed If-Match header. The zero value is 'not sent'.

@@ -141,7 +141,7 @@ func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields
 		f.Name = "x" // there is none to complain about
 		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.FieldNotFound, Text: &noUpload})
 	case s.Operation != "":
-		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.Duplicate, Text: &consumed})
+		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.Duplicate, Text: consumed(s.Operation)})
 	}
 	if err := Documents.Check(ctx, c, f); fault.Is(err, fault.ValidationFailed) {
 		wrong = append(wrong, fault.From(err).Fields...)
@@ -162,16 +162,18 @@ func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields
 	return nil, fault.New(fault.UploadChecksumMismatch)
 }
 
-var (
-	noUpload = fault.Text{
-		DE: "Einen solchen Upload haben Sie nicht begonnen, oder seine Zeit ist abgelaufen.",
-		EN: "You have begun no such upload, or its time is over.",
+var noUpload = fault.Text{
+	DE: "Einen solchen Upload haben Sie nicht begonnen, oder seine Zeit ist abgelaufen.",
+	EN: "You have begun no such upload, or its time is over.",
+}
+
+// consumed names the operation, for who lost the answer that began it.
+func consumed(operation string) *fault.Text {
+	return &fault.Text{
+		DE: "Aus diesem Upload ist schon ein Dokument entstanden, oder es entsteht gerade: siehe GET /v1/operations/" + operation + ".",
+		EN: "A document was made of this upload already, or is being made: see GET /v1/operations/" + operation + ".",
 	}
-	consumed = fault.Text{
-		DE: "Aus diesem Upload ist schon ein Dokument entstanden, oder es entsteht gerade.",
-		EN: "A document was made of this upload already, or is being made.",
-	}
-)
+}
 
 // eraseRest removes a document's file, and the words of its content.
 func eraseRest(ctx context.Context, c *app.Call, name string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"kartei/blob"
 	"kartei/extract"
@@ -23,13 +24,29 @@ func (w *work) identify(file blob.Reader) error {
 	case extract.NotAllowed:
 		return &fault.Fault{Code: fault.UploadRejected, Detail: &notAllowed}
 	case extract.NotAsSaid:
-		return &fault.Fault{Code: fault.UploadRejected, Detail: &fault.Text{
-			DE: "Der Inhalt der Datei ist nicht vom Typ " + w.Fields.ContentType + ", oder zugleich von einem anderen.",
-			EN: "The content of the file is not of the type " + w.Fields.ContentType + ", or of another one as well.",
-		}}
+		return &fault.Fault{Code: fault.UploadRejected, Detail: notAsSaid(w.Fields.ContentType, v.Found)}
 	}
 	w.Fields.ContentType = v.Type
 	return nil
+}
+
+// notAsSaid says that a file is not of the type that was declared, and what it
+// was found to be where that has a name.
+func notAsSaid(declared, found string) *fault.Text {
+	if found == extract.Polyglot {
+		return &fault.Text{
+			DE: "Die Datei ist mehreres zugleich, zum Beispiel ein Bild, hinter dem ein Archiv steht. Solche Dateien werden nicht angenommen.",
+			EN: "The file is several things at once, for example a picture with an archive behind it. Such files are not taken.",
+		}
+	}
+	t := fault.Text{DE: "Der Inhalt der Datei ist nicht vom Typ " + declared, EN: "The content of the file is not of the type " + declared}
+	if name, _, _ := strings.Cut(found, ";"); strings.Contains(name, "/") && name != extract.Unknown && name != declared {
+		t.DE, t.EN = t.DE+", sondern sieht aus wie "+name, t.EN+" but looks like "+name
+	}
+	return &fault.Text{
+		DE: t.DE + ". Beginnen Sie mit dem passenden Typ einen neuen Upload.",
+		EN: t.EN + ". Begin a new upload with the type that fits.",
+	}
 }
 
 // measure takes down the hash of the bytes. Where it was announced they were

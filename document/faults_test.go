@@ -137,15 +137,15 @@ func TestRejected(t *testing.T) {
 		user := o.User(access.Admin, sandbox)
 		stranger := &apitest.Client{Office: o, Principal: user, Key: o.Key(user)}
 		pdf := "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n"
-		for _, lie := range []struct{ name, declared, content string }{
-			{"Rechnung.pdf", "application/pdf", "MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00"},
-			{"Brief.txt", "text/plain", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00"},
-			{"Bild.png", "image/png", "<html><script>alert(1)</script></html>"},
-			{"Bild.png", "image/png", pdf},
-			{"Brief.txt", "text/plain", "<!DOCTYPE html><html><script>alert(1)</script></html>"},
-			{"Text.pdf", "application/pdf", "Ein Text\n"},
-			{"Archiv.pdf", "application/pdf", pdf + "PK\x05\x06" + strings.Repeat("\x00", 18)},
-			{"Null.pdf", "application/pdf", strings.Repeat("\x00", 5000)},
+		for _, lie := range []struct{ name, declared, content, said string }{
+			{"Rechnung.pdf", "application/pdf", "MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00", "portable-executable"},
+			{"Brief.txt", "text/plain", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00", "looks like application/x-executable"},
+			{"Bild.png", "image/png", "<html><script>alert(1)</script></html>", "looks like text/html"},
+			{"Bild.png", "image/png", pdf, "looks like application/pdf"},
+			{"Brief.txt", "text/plain", "<!DOCTYPE html><html><script>alert(1)</script></html>", "looks like text/html"},
+			{"Text.pdf", "application/pdf", "Ein Text\n", "looks like text/plain"},
+			{"Archiv.pdf", "application/pdf", pdf + "PK\x05\x06" + strings.Repeat("\x00", 18), "several things at once"},
+			{"Null.pdf", "application/pdf", strings.Repeat("\x00", 5000), "not of the type application/pdf. Begin"},
 		} {
 			upload := c.Upload(lie.name, lie.declared, []byte(lie.content))
 			accepted := c.Do("POST", "/documents", map[string]any{"uploadId": upload, "externalId": "lie"}).Want(202)
@@ -162,6 +162,9 @@ func TestRejected(t *testing.T) {
 			if !strings.Contains(german["detail"].(string), "Datei") || !strings.Contains(english["detail"].(string), "file") || german["title"] == english["title"] {
 				t.Errorf("%v and %v", german, english)
 			}
+			if got := english["detail"].(string); !strings.Contains(got, lie.said) {
+				t.Errorf("%s as %s: %q", lie.name, lie.declared, got)
+			}
 			for who, other := range map[string]*apitest.Client{"a colleague": colleague, "an admin": admin, "another organization": stranger} {
 				if got := other.Do("GET", at, nil).Want(404, "NOT_FOUND").Text("detail"); got != c.Do("GET", "/operations/opr_00000000000000000000000000", nil).Want(404).Text("detail") {
 					t.Errorf("%s is told %s", who, got)
@@ -171,7 +174,10 @@ func TestRejected(t *testing.T) {
 			if left := stored(o); len(left) > 0 {
 				t.Errorf("%s as %s: %q is left", lie.name, lie.declared, left)
 			}
-			c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(422, "VALIDATION_FAILED") // it is used up
+			usedUp := c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(422, "VALIDATION_FAILED")
+			if !bytes.Contains(usedUp.Body, []byte("GET /v1"+at)) {
+				t.Errorf("%s does not lead to its operation", usedUp.Body)
+			}
 		}
 		events := c.Do("GET", "/events?limit=100&sort=createdAt", nil).Want(200).Data()
 		if len(events) != 8 || slices.ContainsFunc(events, func(e map[string]any) bool { return e["type"] != "operation.completed" }) {
@@ -192,9 +198,9 @@ func TestRejected(t *testing.T) {
 			}
 		}
 		for _, declared := range []string{"application/x-msdownload", "text/html", "image/svg+xml", "application/octet-stream"} {
-			got := c.Do("POST", "/uploads", map[string]any{"fileName": "a", "contentType": declared, "size": 1}).Want(422, "VALIDATION_FAILED").Fields()
-			if !slices.Equal(got, []string{"contentType NOT_IN_ENUM"}) {
-				t.Errorf("%s: %q", declared, got)
+			got := c.Do("POST", "/uploads", map[string]any{"fileName": "a", "contentType": declared, "size": 1}).Want(422, "VALIDATION_FAILED")
+			if !slices.Equal(got.Fields(), []string{"contentType NOT_IN_ENUM"}) || !bytes.Contains(got.Body, []byte("Erlaubt sind nur: application/pdf, ")) {
+				t.Errorf("%s: %s", declared, got.Body)
 			}
 		}
 		// Of one that is used already the next call says so at once, on both engines.

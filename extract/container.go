@@ -70,7 +70,7 @@ func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 func (c *content) archive(head []byte) string {
 	end, found := c.directory()
 	if !found || !c.whole(end) {
-		return unknown
+		return Unknown
 	}
 	bounded := &budget{c, directorySize}
 	z, err := zip.NewReader(bounded, c.size)
@@ -78,11 +78,11 @@ func (c *content) archive(head []byte) string {
 	case errors.Is(err, errDirectory):
 		return "application/zip" // whatever is in it
 	case err != nil:
-		return unknown
+		return Unknown
 	case len(z.File) == 0:
 		return "application/zip"
 	case !begins(z, head):
-		return polyglot // the head is of another archive than the directory
+		return Polyglot // the head is of another archive than the directory
 	}
 	bounded.left = 2 * directorySize
 	return pack(z)
@@ -153,11 +153,11 @@ func pack(z *zip.Reader) string {
 	case strings.HasPrefix(first, odf) && manifest:
 		return first
 	case strings.HasPrefix(first, odf):
-		return unknown
+		return Unknown
 	case list != nil:
 		found := office(inflate(list, typesSize))
 		if macros && strings.HasPrefix(found, ooxml) {
-			return unknown // macros in what says that it has none
+			return Unknown // macros in what says that it has none
 		}
 		return found
 	case program:
@@ -188,7 +188,7 @@ func office(list []byte) string {
 			return found
 		}
 		if err != nil {
-			return unknown
+			return Unknown
 		}
 		start, is := token.(xml.StartElement)
 		if !is {
@@ -199,7 +199,7 @@ func office(list []byte) string {
 				continue
 			}
 			if name := mains[strings.ToLower(a.Value)]; name != "" && found != "" && name != found {
-				return unknown
+				return Unknown
 			} else if name != "" {
 				found = name
 			}
@@ -222,11 +222,11 @@ var streams = map[string]string{
 // follows the chain of the directory for 4 MiB at most.
 func (c *content) compound(head []byte) string {
 	if len(head) < 512 {
-		return unknown
+		return Unknown
 	}
 	shift := binary.LittleEndian.Uint16(head[30:])
 	if shift != 9 && shift != 12 {
-		return unknown
+		return Unknown
 	}
 	sector := int64(1) << shift
 	at := func(n uint32) int64 { return (int64(n) + 1) * sector }
@@ -260,7 +260,7 @@ func (c *content) compound(head []byte) string {
 func rootStream(entries []byte) string {
 	count := uint32(len(entries) / 128)
 	if count == 0 {
-		return unknown
+		return Unknown
 	}
 	field := func(i uint32, at int) uint32 { return binary.LittleEndian.Uint32(entries[int(i)*128+at:]) }
 	seen := make([]bool, count)
@@ -276,7 +276,7 @@ func rootStream(entries []byte) string {
 		switch name := streams[strings.ToLower(entryName(entries[i*128:]))]; {
 		case name == "":
 		case found != "" && found != name:
-			return polyglot
+			return Polyglot
 		default:
 			found = name
 		}

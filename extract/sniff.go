@@ -112,7 +112,7 @@ func (c *content) look(declared *kind) string {
 	}
 	switch _, ends := c.directory(); {
 	case ends:
-		return polyglot // an archive follows what the head says
+		return Polyglot // an archive follows what the head says
 	case found == "application/x-ole-storage":
 		return c.compound(head)
 	case found == "application/pdf":
@@ -131,7 +131,7 @@ func recognise(head []byte) string {
 	}
 	m := mimetype.Detect(wide(head))
 	if m.Is("application/pdf") && !bytes.HasPrefix(head, []byte("%PDF-")) {
-		return polyglot // readers, and the library, take up to 1024 bytes of anything before it
+		return Polyglot // readers, and the library, take up to 1024 bytes of anything before it
 	}
 	for p := m; p != nil; p = p.Parent() {
 		if p.Is("text/xml") && !m.Is("application/xhtml+xml") {

@@ -22,11 +22,11 @@ const (
 	odf   = "application/vnd.oasis.opendocument."
 )
 
-// What content is recognised as where the word is not a media type of its own.
+// What content is recognised as where the word is not the name of a format.
 const (
-	unknown   = "application/octet-stream"
+	Unknown   = "application/octet-stream"
+	Polyglot  = "polyglot"  // another format as well
 	empty     = "empty"     // no bytes
-	polyglot  = "polyglot"  // another format as well
 	encrypted = "encrypted" // an office document under a password: OLE around a sealed package
 )
 
@@ -141,6 +141,16 @@ func Allow(names ...Name) Types {
 		}
 	}
 	return t
+}
+
+// Names returns the types in the order in which they are listed.
+func (t Types) Names() (names []string) {
+	for _, k := range kinds {
+		if t[k.name] {
+			names = append(names, k.name)
+		}
+	}
+	return names
 }
 
 // Declared returns the media type under which a file that is declared as such

@@ -24,16 +24,20 @@ type Example struct {
 	Request string
 	// Instance is the request's path.
 	Instance string
-	Fault    Fault
+	// InOperation says that the request asks for an operation which the problem
+	// has ended: it is answered 200.
+	InOperation bool
+	Fault       Fault
 }
 
 // Ids that stand in examples.
 const (
-	exampleContact  = "con_01m7q5p4xkeq58z2c7n4r6t9bd"
-	exampleUpload   = "upl_01m7q5p4xmf3s9a4d8p5v7w2ce"
-	exampleEndpoint = "/v1/webhook_endpoints"
-	exampleKey      = "Authorization: Bearer <API_KEY>"
-	exampleCreate   = exampleKey + "\nSvc-Preview: true\nIdempotency-Key: 5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\nContent-Type: application/json\n\n"
+	exampleContact   = "con_01m7q5p4xkeq58z2c7n4r6t9bd"
+	exampleUpload    = "upl_01m7q5p4xmf3s9a4d8p5v7w2ce"
+	exampleOperation = "/v1/operations/opr_01m7q5p4xnepht3v8k5s1d9wzq"
+	exampleEndpoint  = "/v1/webhook_endpoints"
+	exampleKey       = "Authorization: Bearer <API_KEY>"
+	exampleCreate    = exampleKey + "\nSvc-Preview: true\nIdempotency-Key: 5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\nContent-Type: application/json\n\n"
 )
 
 // catalog has one entry per code, in the order of the contract's table.
@@ -215,7 +219,7 @@ var catalog = []Entry{
 		Detail: Text{"Die Anfrage enthält einen Parameter, den diese Operation nicht kennt.", "The request has a parameter that this operation does not know."},
 		What:   Text{"In der Adresse steht ein Parameter, den die Operation nicht kennt. Sie wurde nicht ausgeführt.", "The address has a parameter that the operation does not know. It was not carried out."},
 		Why:    Text{"Meist ist es ein Tippfehler oder ein Filter, den es nicht gibt. Würde der Parameter übergangen, käme eine andere Liste heraus als gewünscht. Schlüssel gehören nie in die Adresse.", "Usually it is a typo or a filter that does not exist. If the parameter were ignored, the list would be another than you asked for. Keys never belong in the address."},
-		Do:     Text{"Vergleichen Sie die Namen mit der API-Referenz; Groß- und Kleinschreibung zählt. Unter errors steht, welcher Parameter gemeint ist.", "Compare the names with the API reference; upper and lower case matter. `errors` says which parameter is meant."},
+		Do:     Text{"Vergleichen Sie die Namen mit der API-Referenz; Groß- und Kleinschreibung zählt. Unter `errors` steht, welcher Parameter gemeint ist.", "Compare the names with the API reference; upper and lower case matter. `errors` says which parameter is meant."},
 		Example: Example{
 			Request: "GET /v1/contacts?updated_since=2026-11-01T00:00:00Z\n" + exampleKey, Instance: "/v1/contacts",
 			Fault: Fault{Fields: []Field{{Name: "updated_since", Code: UnknownField}}},
@@ -247,11 +251,12 @@ var catalog = []Entry{
 		Code: UploadRejected, Status: 422,
 		Title:  Text{"Datei abgelehnt", "File rejected"},
 		Detail: Text{"Diese Datei wird nicht angenommen: Ihr Typ ist nicht erlaubt, ihr Inhalt passt nicht zum Typ, oder die Prüfung auf Schadsoftware hat angeschlagen.", "This file is not accepted: its type is not allowed, its content does not match the type, or malware was found."},
-		What:   Text{"Die Datei hat die Prüfung nicht bestanden. Ein Dokument wurde nicht angelegt.", "The file did not pass the checks. No document was created."},
-		Why:    Text{"Der Dateityp gehört nicht zu den erlaubten, der Inhalt entspricht nicht dem angegebenen `contentType`, die Datei ist zu groß, oder es wurde Schadsoftware gefunden.", "The file type is not among the allowed ones, the content is not what `contentType` states, the file is too large, or malware was found."},
-		Do:     Text{"Prüfen Sie Typ und Größe der Datei und geben Sie den passenden `contentType` an. Bei Verdacht auf Schadsoftware untersuchen Sie die Quelle der Datei, bevor Sie es noch einmal versuchen.", "Check type and size of the file and state the matching `contentType`. Where malware is suspected, examine where the file came from before you try again."},
+		What:   Text{"Die Datei hat die Prüfung nicht bestanden. Ein Dokument wurde nicht angelegt, und die Datei wurde gelöscht.", "The file did not pass the checks. No document was created, and the file was deleted."},
+		Why:    Text{"Der Dateityp gehört nicht zu den erlaubten, der Inhalt entspricht nicht dem angegebenen `contentType`, oder es wurde Schadsoftware gefunden. Das zeigt sich erst, wenn der Vorgang die Datei ansieht; daher steht das Problem in seinem `error`, und das Abfragen selbst antwortet 200.", "The file type is not among the allowed ones, the content is not what `contentType` states, or malware was found. That shows only when the operation looks at the file; so the problem stands in its `error`, and asking for it answers 200."},
+		Do:     Text{"`detail` nennt den Grund. Beginnen Sie mit dem passenden `contentType` einen neuen Upload; der alte ist verbraucht. Bei Verdacht auf Schadsoftware untersuchen Sie die Quelle der Datei, bevor Sie es noch einmal versuchen.", "`detail` says why. Begin a new upload with the matching `contentType`; the old one is used up. Where malware is suspected, examine where the file came from before you try again."},
 		Example: Example{
-			Request: "POST /v1/uploads\n" + exampleCreate + "{\n  \"fileName\": \"setup.exe\",\n  \"contentType\": \"application/vnd.microsoft.portable-executable\",\n  \"size\": 48213\n}", Instance: "/v1/uploads",
+			Request: "GET " + exampleOperation + "\n" + exampleKey, Instance: exampleOperation, InOperation: true,
+			Fault: Fault{Detail: &Text{"Der Inhalt der Datei ist nicht vom Typ application/pdf, sondern sieht aus wie text/plain. Beginnen Sie mit dem passenden Typ einen neuen Upload.", "The content of the file is not of the type application/pdf but looks like text/plain. Begin a new upload with the type that fits."}},
 		},
 	},
 	{
@@ -435,7 +440,8 @@ var catalog = []Entry{
 		Why:    Text{"Der Bereich beginnt hinter dem Ende der Datei, oder er ist nicht richtig geschrieben.", "The range begins behind the end of the file, or it is not written correctly."},
 		Do:     Text{"Fragen Sie die Größe ab (`size` im Dokument oder `Content-Range` dieser Antwort) und verlangen Sie einen Bereich darin, zum Beispiel `Range: bytes=0-1023`.", "Ask for the size (`size` of the document, or `Content-Range` of this answer) and demand a range within it, for example `Range: bytes=0-1023`."},
 		Example: Example{
-			Request: "GET /v1/documents/doc_01m7q5p4xmf3s9a4d8p5v7w2ce/content\nAuthorization: Bearer ...\nRange: bytes=900000-", Instance: "/v1/documents/doc_01m7q5p4xmf3s9a4d8p5v7w2ce/content",
+			Request: "GET /v1/documents/doc_01m7q5p4xmf3s9a4d8p5v7w2ce/content\n" + exampleKey + "\nRange: bytes=900000-", Instance: "/v1/documents/doc_01m7q5p4xmf3s9a4d8p5v7w2ce/content",
+			Fault: Fault{Header: map[string]string{"Content-Range": "bytes */48213"}},
 		},
 	},
 }

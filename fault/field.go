@@ -154,9 +154,16 @@ func (f Field) amount(l Language, start Text) string {
 	return start.In(l) + number(n, l) + " " + units.In(l) + be.In(l) + end.In(l)
 }
 
+// largest is the largest integer of the documents, which JSON carries exactly
+// (RFC 8259, section 6): as a bound it is none.
+const largest = 1<<53 - 1
+
 func (f Field) rangeOf(l Language) string {
 	switch limit := f.Limit.(type) {
 	case Range:
+		if limit.Max == largest {
+			return Text{"Der Wert muss mindestens ", "The value must be at least "}.In(l) + number(limit.Min, l) + Text{" betragen.", "."}.In(l)
+		}
 		return Text{"Der Wert muss zwischen ", "The value must be between "}.In(l) +
 			number(limit.Min, l) + Text{" und ", " and "}.In(l) + number(limit.Max, l) +
 			Text{" liegen.", "."}.In(l)
@@ -219,6 +226,15 @@ func integer(v any) (int64, bool) {
 		return int64(n), n == float64(int64(n))
 	}
 	return 0, false
+}
+
+// Bytes says how many bytes: "1 Byte", "104.857.600 Bytes".
+func Bytes(n int64) Text {
+	unit := Text{" Bytes", " bytes"}
+	if n == 1 {
+		unit = Text{" Byte", " byte"}
+	}
+	return Text{number(n, German) + unit.DE, number(n, English) + unit.EN}
 }
 
 // number writes n with the language's thousands separator from 10,000 on, so

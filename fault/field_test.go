@@ -23,6 +23,7 @@ func TestFieldMessage(t *testing.T) {
 		{"a limit of another kind", fault.Field{Code: fault.TooLong, Limit: struct{}{}}, "Diese Angabe ist zu lang.", "This value is too long."},
 		{"range", fault.Field{Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: 100}}, "Der Wert muss zwischen 1 und 100 liegen.", "The value must be between 1 and 100."},
 		{"great range", fault.Field{Code: fault.OutOfRange, Limit: fault.Range{Min: -1234567, Max: 1234567}}, "Der Wert muss zwischen -1.234.567 und 1.234.567 liegen.", "The value must be between -1,234,567 and 1,234,567."},
+		{"no upper bound", fault.Field{Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: 1<<53 - 1}}, "Der Wert muss mindestens 1 betragen.", "The value must be at least 1."},
 		{"highest value", fault.Field{Code: fault.OutOfRange, Limit: 1000}, "Der Wert darf höchstens 1000 betragen.", "The value may be at most 1000."},
 		{"range in words", fault.Field{Code: fault.OutOfRange, Limit: "1..100"}, "Der Wert liegt außerhalb des erlaubten Bereichs. Erlaubt: 1..100.", "The value is outside the allowed range. Allowed: 1..100."},
 		{"range unknown", fault.Field{Code: fault.OutOfRange}, "Der Wert liegt außerhalb des erlaubten Bereichs.", "The value is outside the allowed range."},

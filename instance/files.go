@@ -17,7 +17,7 @@ import (
 func (i *Instance) takeFiles() {
 	s := &i.config.Server
 	i.types = extract.Allow(s.UploadTypes...)
-	i.Files = app.Files{Store: i.Blobs, MaxSize: int64(s.MaxFileSize), Declared: i.types.Declared}
+	i.Files = app.Files{Store: i.Blobs, MaxSize: int64(s.MaxFileSize), Declared: i.types.Declared, Types: i.types.Names()}
 	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs}
 }
 

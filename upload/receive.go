@@ -45,7 +45,7 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 	default:
 		_, err = r.Store.Put(ctx, granted.Name, body, blob.Expected{Size: granted.Size, SHA256: granted.SHA256})
 	}
-	refused := refusal(err)
+	refused := refusal(err, granted.Size, announced)
 	if refused == nil && err != nil {
 		return err
 	}
@@ -91,15 +91,30 @@ func (s Status) fault() error {
 }
 
 // refusal returns what a client is told of bytes that are not those of the
-// session, or nil.
-func refusal(err error) *fault.Fault {
+// session, which is for so many; nil where there is nothing to tell.
+func refusal(err error, size, announced int64) *fault.Fault {
 	switch {
 	case errors.Is(err, blob.ErrTooShort):
-		return &fault.Fault{Code: fault.UploadIncomplete, Cause: err}
-	case errors.Is(err, blob.ErrTooLong), errors.Is(err, blob.ErrChecksum):
-		return &fault.Fault{Code: fault.UploadChecksumMismatch, Cause: err}
+		return &fault.Fault{Code: fault.UploadIncomplete, Detail: another(size, announced, fewer), Cause: err}
+	case errors.Is(err, blob.ErrTooLong):
+		return &fault.Fault{Code: fault.UploadChecksumMismatch, Detail: another(size, announced, more), Cause: err}
+	case errors.Is(err, blob.ErrChecksum):
+		return &fault.Fault{Code: fault.UploadChecksumMismatch, Detail: &otherSum, Cause: err}
 	}
 	return nil
+}
+
+// another says that a file is of another size than its session, and of which
+// one where that was announced; else sent does.
+func another(size, announced int64, sent fault.Text) *fault.Text {
+	if announced >= 0 {
+		sent = fault.Bytes(announced)
+	}
+	n := fault.Bytes(size)
+	return &fault.Text{
+		DE: "Der Upload wurde für " + n.DE + " begonnen, gesendet wurden " + sent.DE + ". Senden Sie die ganze Datei noch einmal; ist sie wirklich so groß, beginnen Sie einen neuen Upload.",
+		EN: "The upload was begun for " + n.EN + "; sent were " + sent.EN + ". Send the whole file again; if that is its size, begin a new upload.",
+	}
 }
 
 // note remembers why a file was refused, or that one was taken.
@@ -148,6 +163,12 @@ func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
 }
 
 var (
+	fewer    = fault.Text{DE: "weniger", EN: "fewer"}
+	more     = fault.Text{DE: "mehr", EN: "more"}
+	otherSum = fault.Text{
+		DE: "Die gesendete Datei hat die richtige Größe, aber eine andere SHA-256 als angekündigt. Senden Sie sie noch einmal; war die Angabe falsch, beginnen Sie einen neuen Upload.",
+		EN: "The file that was sent has the right size but another SHA-256 than was announced. Send it again; if the value was wrong, begin a new upload.",
+	}
 	over = fault.Text{
 		DE: "Diesen Upload gibt es nicht, oder seine Zeit ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
 		EN: "There is no such upload, or its time is over. Begin a new one with POST /v1/uploads.",

@@ -102,6 +102,12 @@ func TestSizes(t *testing.T) {
 				t.Errorf("%d bytes: %q", size, got)
 			}
 		}
+		short := c.Do("POST", "/uploads", map[string]any{"fileName": "a.txt", "contentType": "text/plain", "size": 0, "sha256": "abc"}).Want(422)
+		for _, said := range []string{"Der Wert muss mindestens 1 betragen.", "Mindestens 64 Zeichen sind nötig."} {
+			if !bytes.Contains(short.Body, []byte(said)) {
+				t.Errorf("%s does not say %q", short.Body, said)
+			}
+		}
 		for _, size := range []int{1, apitest.MaxFile} {
 			file := bytes.Repeat([]byte("a"), size)
 			s := open(c, size, map[string]any{"sha256": sum(file)})
@@ -142,27 +148,31 @@ func TestRefusedPuts(t *testing.T) {
 			header []string
 			put    string // status and code
 			then   string // of POST /documents
+			said   string // in the detail
 		}{
-			{"nothing", strings.NewReader(""), 0, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
-			{"one byte", bytes.NewReader(file[:1]), 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
-			{"all but one", bytes.NewReader(file[:n-1]), n - 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
-			{"all but one, not announced", bytes.NewReader(file[:n-1]), -1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
-			{"one more", bytes.NewReader(append(file, 'x')), n + 1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH"},
-			{"one more, not announced", bytes.NewReader(append(file, 'x')), -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH"},
-			{"endless", endless{}, -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH"},
-			{"other bytes", bytes.NewReader(other), n, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH"},
-			{"another type", bytes.NewReader(file), n, []string{"Content-Type", "application/pdf"}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE"},
-			{"no type", bytes.NewReader(file), n, []string{"Content-Type", ""}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE"},
-			{"cut at once", broken(nil), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
-			{"cut after one byte", broken(file[:1]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
-			{"cut in the middle", broken(file[:n/2]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
-			{"cut before the last byte", broken(file[:n-1]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
-			{"cut after the last byte", broken(file), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE"},
+			{"nothing", strings.NewReader(""), 0, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "für 34 Bytes begonnen, gesendet wurden 0 Bytes"},
+			{"one byte", bytes.NewReader(file[:1]), 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet wurden 1 Byte."},
+			{"all but one", bytes.NewReader(file[:n-1]), n - 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet wurden 33 Bytes"},
+			{"all but one, not announced", bytes.NewReader(file[:n-1]), -1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet wurden weniger"},
+			{"one more", bytes.NewReader(append(file, 'x')), n + 1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet wurden 35 Bytes"},
+			{"one more, not announced", bytes.NewReader(append(file, 'x')), -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet wurden mehr"},
+			{"endless", endless{}, -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet wurden mehr"},
+			{"other bytes", bytes.NewReader(other), n, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "andere SHA-256"},
+			{"another type", bytes.NewReader(file), n, []string{"Content-Type", "application/pdf"}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE", "text/plain"},
+			{"no type", bytes.NewReader(file), n, []string{"Content-Type", ""}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE", "text/plain"},
+			{"cut at once", broken(nil), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
+			{"cut after one byte", broken(file[:1]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
+			{"cut in the middle", broken(file[:n/2]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
+			{"cut before the last byte", broken(file[:n-1]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
+			{"cut after the last byte", broken(file), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
 		} {
 			s := open(c, len(file), map[string]any{"sha256": strings.ToUpper(sum(file))})
 			a := put(c, target(s), test.body, test.length, test.header...)
 			if got := fmt.Sprint(a.Status, " ", a.Text("code")); got != test.put {
 				t.Errorf("%s: %s", test.name, got)
+			}
+			if said := test.said; !strings.Contains(a.Text("detail"), said) {
+				t.Errorf("%s: %q", test.name, a.Text("detail"))
 			}
 			if a.Text("instance") != "/uploads" || a.Header.Get("Content-Type") != "application/problem+json" || a.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s: %v %s", test.name, a.Header, a.Body)

@@ -117,7 +117,7 @@ func check(f *New, files *app.Files) (kind string, wrong []fault.Field) {
 	case err != nil || !strings.Contains(declared, "/"):
 		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.InvalidFormat})
 	case !taken:
-		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.NotInEnum, Text: &notTaken})
+		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.NotInEnum, Limit: files.Types})
 	}
 	if f.Size > files.MaxSize {
 		wrong = append(wrong, fault.Field{Name: "size", Code: fault.OutOfRange, Limit: files.MaxSize, Text: tooLarge(files.MaxSize)})
@@ -125,16 +125,11 @@ func check(f *New, files *app.Files) (kind string, wrong []fault.Field) {
 	return kind, wrong
 }
 
-var notTaken = fault.Text{
-	DE: "Dateien dieses Typs nimmt diese Instanz nicht an.",
-	EN: "This instance does not take files of this type.",
-}
-
-func tooLarge(max int64) *fault.Text {
-	n := strconv.FormatInt(max, 10)
+func tooLarge(most int64) *fault.Text {
+	n := fault.Bytes(most)
 	return &fault.Text{
-		DE: "Eine Datei darf höchstens " + n + " Bytes groß sein.",
-		EN: "A file may have at most " + n + " bytes.",
+		DE: "Eine Datei darf höchstens " + n.DE + " groß sein.",
+		EN: "A file may have at most " + n.EN + ".",
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -149,13 +150,20 @@ func (p page) Answer() (string, error) {
 	body := f.AppendProblem(nil, fault.Problem{
 		TypeBase: p.BaseURL, Instance: e.Example.Instance, RequestID: exampleRequestID, Language: p.Language,
 	})
+	status, head := e.Status, "Content-Type: application/problem+json\nContent-Language: "+string(p.Language)
+	if e.Example.InOperation {
+		status, head = http.StatusOK, "Content-Type: application/json"
+		body = fmt.Appendf(nil, `{"object":"operation","id":%q,"type":"documents.create","status":"failed","progress":100,"result":null,"error":%s,`+
+			`"createdAt":"2026-11-01T09:30:00.000000Z","startedAt":"2026-11-01T09:30:00.200000Z","finishedAt":"2026-11-01T09:30:01.500000Z"}`,
+			path.Base(e.Example.Instance), body)
+	}
 	value := jsontext.Value(body)
 	if err := value.Indent(jsontext.WithIndent("  ")); err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "HTTP/1.1 %d %s\n", e.Status, http.StatusText(e.Status))
-	fmt.Fprintf(&b, "Content-Type: application/problem+json\nContent-Language: %s\nRequest-Id: %s\n", p.Language, exampleRequestID)
+	fmt.Fprintf(&b, "HTTP/1.1 %d %s\n", status, http.StatusText(status))
+	fmt.Fprintf(&b, "%s\nRequest-Id: %s\n", head, exampleRequestID)
 	if wait := f.Wait(); wait > 0 {
 		fmt.Fprintf(&b, "Retry-After: %d\n", (wait+time.Second-1)/time.Second)
 	}
