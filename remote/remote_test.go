@@ -84,7 +84,7 @@ func TestFollow(t *testing.T) {
 		make(230)
 		var got []string
 		place := newest
-		for _, n := range []int{1, 99, 100, 7, 23} { // stopped within pages and at their ends
+		for _, n := range []int{1, 99, 120, 10} { // stopped within pages, of which each has 100, and at their ends
 			var events []remote.Event
 			events, place = follow(t, c, place, n)
 			for _, e := range events {

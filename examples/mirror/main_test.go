@@ -161,6 +161,7 @@ func TestPagesMayComeAgain(t *testing.T) {
 		changed := h.as.Do("PATCH", "/contacts/"+made.Text("id"), map[string]any{"lastName": "neu"}, "If-Match", "*").Want(200)
 		h.must(h.apply(ctx, "contacts", []json.RawMessage{changed.Body}))
 		h.must(h.apply(ctx, "contacts", []json.RawMessage{made.Body}))
+		h.equals()
 		h.must(h.apply(ctx, "contacts", []json.RawMessage{changed.Body}))
 		h.equals()
 		if since, err := h.position("contacts"); err != nil || since != changed.Text("updatedAt") {
