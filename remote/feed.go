@@ -44,9 +44,10 @@ type Place struct {
 	// Since is the createdAt of the last event that was handled. It leads on for
 	// as long as the feed goes back, which is 30 days.
 	Since clock.Micros `json:"since"`
-	// Cursor leads to the page after it, or to the one that it is on; it works
-	// for 24 hours.
-	Cursor string `json:"cursor,omitempty"`
+	// Cursor leads to the page after it, or to the one that it is on. It works
+	// for 24 hours and only with the createdSince with which it was made: From.
+	Cursor string       `json:"cursor,omitempty"`
+	From   clock.Micros `json:"from,omitempty"`
 }
 
 type feedPage struct {
@@ -91,6 +92,9 @@ func (c *Client) Newest(ctx context.Context) (Place, error) {
 // first error of either, or the refusal that will not pass.
 func (c *Client) Follow(ctx context.Context, p Place, handle func(context.Context, Event) error, save func(Place) error) error {
 	for {
+		if p.Cursor == "" {
+			p.From = p.Since
+		}
 		page, err := c.feedPage(ctx, p)
 		if refused := new(Refusal); errors.As(err, &refused) && refused.Code == "CURSOR_MISMATCH" && p.Cursor != "" {
 			p.Cursor = "" // older than 24 hours, or of another version: the time leads on
@@ -128,11 +132,11 @@ func (c *Client) Follow(ctx context.Context, p Place, handle func(context.Contex
 
 func (c *Client) feedPage(ctx context.Context, p Place) (*feedPage, error) {
 	query := url.Values{"sort": {"createdAt"}, "limit": {"100"}}
-	switch {
-	case p.Cursor != "":
+	if p.Cursor != "" {
 		query.Set("cursor", p.Cursor)
-	case p.Since != 0:
-		query.Set("createdSince", p.Since.String())
+	}
+	if p.From != 0 {
+		query.Set("createdSince", p.From.String())
 	}
 	a, err := c.call(ctx, http.MethodGet, "/events?"+query.Encode(), nil)
 	if err != nil {

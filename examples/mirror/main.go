@@ -55,7 +55,7 @@ type mirror struct {
 	lists     []string // in the order in which they are read
 	secrets   []*standardwebhooks.Webhook
 	db        *sql.DB
-	cursor    string // of the feed; empty after a start
+	feed      url.Values // the next question to the feed; nil after a start
 
 	mu   sync.Mutex
 	due  map[string]bool // lists in which something has changed
@@ -200,17 +200,16 @@ func (m *mirror) mark(lists ...string) {
 // hours; after that, and after a start, the largest createdAt does.
 func (m *mirror) readFeed(ctx context.Context) error {
 	for {
-		query := url.Values{"sort": {"createdAt"}, "limit": {"100"}}
-		if m.cursor != "" {
-			query.Set("cursor", m.cursor)
-		} else if since, err := m.position("events"); err == nil {
-			query.Set("createdSince", since)
-		} else {
-			return err
+		if m.feed == nil {
+			since, err := m.position("events")
+			if err != nil {
+				return err
+			}
+			m.feed = url.Values{"sort": {"createdAt"}, "limit": {"100"}, "createdSince": {since}}
 		}
-		p, err := get[event](ctx, m, "/events?"+query.Encode())
-		if refused := new(refusal); errors.As(err, &refused) && refused.Code == "CURSOR_MISMATCH" && m.cursor != "" {
-			m.cursor = ""
+		p, err := get[event](ctx, m, "/events?"+m.feed.Encode())
+		if refused := new(refusal); errors.As(err, &refused) && refused.Code == "CURSOR_MISMATCH" {
+			m.feed = nil
 			continue
 		}
 		if err != nil {
@@ -226,7 +225,7 @@ func (m *mirror) readFeed(ctx context.Context) error {
 				return err
 			}
 		}
-		if m.cursor = p.NextCursor; !p.HasMore {
+		if m.feed.Set("cursor", p.NextCursor); !p.HasMore {
 			// A delivery is tried for about three days; who hears of one later asks a list in vain.
 			_, err := m.db.ExecContext(ctx, `delete from heard where at < ?`, time.Now().Add(-4*24*time.Hour).Unix())
 			return err

@@ -238,7 +238,12 @@ func TestFeed(t *testing.T) {
 		contact("verloren")
 		h.start()
 		contact("nach dem Start")
-		h.cursor = "too-old"
+		since := h.feed.Get("createdSince")
+		contact("mit dem Cursor")
+		if got := h.feed.Get("createdSince"); got != since {
+			t.Errorf("the cursor was not used: the feed was asked anew, behind %s and not %s", got, since)
+		}
+		h.feed.Set("cursor", "too-old")
 		contact("nach einem Tag")
 		document := h.as.Document("a.txt", "text/plain", []byte("Anlage"))
 		h.must(h.copyAll(ctx))
