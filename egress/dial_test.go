@@ -190,7 +190,10 @@ func TestNamesThatChange(t *testing.T) {
 		}
 	}
 	// A dial is one look-up: there is no second that could answer otherwise.
-	if asked := names.asked["rebinds.test"+dnsmessage.TypeA.String()]; asked != 2 {
+	names.mu.Lock()
+	asked := names.asked["rebinds.test"+dnsmessage.TypeA.String()]
+	names.mu.Unlock()
+	if asked != 2 {
 		t.Errorf("two dials asked %d times", asked)
 	}
 }
@@ -260,8 +263,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestClient is about what the client does not do.
-func TestClient(t *testing.T) {
+// TestTransport is about what the transport does not do.
+func TestTransport(t *testing.T) {
 	var inside atomic.Int32
 	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { inside.Add(1) }))
 	defer private.Close()
@@ -280,12 +283,19 @@ func TestClient(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(receiver.Certificate())
 	to := netip.MustParseAddrPort(receiver.Listener.Addr().String())
-	client := New(Options{
+	transport := New(Options{
 		Allow: []netip.Prefix{netip.PrefixFrom(to.Addr(), 32)}, Roots: roots, Dial: []Mapping{{"example.com", to}},
-	}).Client()
-	defer client.CloseIdleConnections()
+	}).Transport()
+	defer transport.CloseIdleConnections()
+	get := func(url string) (*http.Response, error) {
+		request, err := http.NewRequest(http.MethodGet, url, nil)
+		if err != nil {
+			return nil, err
+		}
+		return transport.RoundTrip(request)
+	}
 	for range 2 {
-		answer, err := client.Get("https://example.com/hook")
+		answer, err := get("https://example.com/hook")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,10 +304,10 @@ func TestClient(t *testing.T) {
 			t.Errorf("%s over %s and TLS %x", answer.Status, answer.Proto, answer.TLS.Version)
 		}
 		if r := seen.Load(); r.Header.Get("Accept-Encoding") != "" || r.Header.Get("Cookie") != "" {
-			t.Errorf("the client sent %v", r.Header)
+			t.Errorf("it sent %v", r.Header)
 		}
 	}
-	if _, err := client.Get("http://example.com/hook"); !errors.Is(err, ErrBlocked) {
+	if _, err := get("http://example.com/hook"); !errors.Is(err, ErrBlocked) {
 		t.Errorf("without TLS: %v", err)
 	}
 	if inside.Load() != 0 {

@@ -186,7 +186,7 @@ func (g *Guard) dialTLS(ctx context.Context, network, address string) (net.Conn,
 	return conn, nil
 }
 
-// The bounds of a client.
+// The bounds of a transport.
 const (
 	dialTime  = 10 * time.Second
 	maxHeader = 64 << 10
@@ -201,27 +201,25 @@ const (
 	quiet, answer = 15 * time.Second, 5 * time.Second
 )
 
-// Client returns a client whose connections the guard dials: HTTP/1.1 and
+// Transport returns a transport whose connections the guard dials: HTTP/1.1 and
 // HTTP/2 over TLS 1.2 or later, fully verified, without proxy, redirects,
-// cookies or compression. The caller bounds the time of a request and what is
-// read of an answer's body; its head is bounded at 64 KiB.
-func (g *Guard) Client() *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			DialContext:            refusePlain,
-			DialTLSContext:         g.dialTLS,
-			ForceAttemptHTTP2:      true,
-			DisableCompression:     true,
-			MaxResponseHeaderBytes: maxHeader,
-			MaxIdleConns:           maxIdle,
-			MaxIdleConnsPerHost:    maxIdleEach,
-			IdleConnTimeout:        idleTime,
-			HTTP2: &http.HTTP2Config{
-				MaxReceiveBufferPerStream: maxStream, MaxReceiveBufferPerConnection: maxConn,
-				SendPingTimeout: quiet, PingTimeout: answer,
-			},
+// cookies or compression; an http.Client around it would follow redirects. The
+// caller bounds the time of a request and what is read of an answer's body; its
+// head is bounded at 64 KiB.
+func (g *Guard) Transport() *http.Transport {
+	return &http.Transport{
+		DialContext:            refusePlain,
+		DialTLSContext:         g.dialTLS,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdleEach,
+		IdleConnTimeout:        idleTime,
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerStream: maxStream, MaxReceiveBufferPerConnection: maxConn,
+			SendPingTimeout: quiet, PingTimeout: answer,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 

@@ -88,17 +88,17 @@ func NewRequest(ctx context.Context, m Message, at time.Time) (*http.Request, er
 
 // Sender makes attempts. It is safe for concurrent use.
 type Sender struct {
-	client *http.Client
-	clock  clock.Clock
+	transport *http.Transport // which follows no redirects and does not look where they lead
+	clock     clock.Clock
 }
 
 // NewSender returns a sender whose connections the guard dials.
 func NewSender(guard *egress.Guard, c clock.Clock) *Sender {
-	return &Sender{guard.Client(), c}
+	return &Sender{guard.Transport(), c}
 }
 
 // Close closes the connections that wait for a next request.
-func (s *Sender) Close() { s.client.CloseIdleConnections() }
+func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
 var errTime = errors.New("the time of the attempt is over")
 
@@ -109,9 +109,10 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	begin := s.clock.Now()
 	attempt, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	over := s.clock.After(attemptTime)
 	go func() {
 		select {
-		case <-s.clock.After(attemptTime):
+		case <-over:
 			cancel(errTime)
 		case <-attempt.Done():
 		}
@@ -124,7 +125,7 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	// when a connection that was kept turns out to be closed before a byte of
 	// the answer came. The empty key tells it so and is not sent.
 	request.Header["Idempotency-Key"] = nil
-	answer, err := s.client.Do(request)
+	answer, err := s.transport.RoundTrip(request)
 	o := Outcome{Took: s.clock.Now().Sub(begin)}
 	if err != nil {
 		o.Interrupted = ctx.Err() != nil
@@ -132,8 +133,10 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 		return o
 	}
 	defer answer.Body.Close()
-	o.Status = answer.StatusCode
-	if o.Status < 200 || o.Status > 299 {
+	switch o.Status = answer.StatusCode; {
+	case o.Status < 100: // HTTP/2 lets any number through
+		return Outcome{Took: o.Took, Code: ProtocolError}
+	case o.Status < 200 || o.Status > 299:
 		o.Code = HTTPStatus
 	}
 	s.drain(answer.Body, cancel)

@@ -28,7 +28,7 @@ func CheckURL(raw string, guard *egress.Guard) (string, error) {
 	}
 	u, err := url.Parse(raw)
 	switch {
-	case err != nil, strings.ContainsFunc(raw, unsafe), u.Opaque != "":
+	case err != nil, !utf8.ValidString(raw), strings.ContainsFunc(raw, unsafe), u.Opaque != "":
 		return "", badURL("eine vollständige https-Adresse", "a complete https URL")
 	case u.Scheme != "https", !strings.HasPrefix(strings.ToLower(raw), "https://"):
 		return "", badURL("eine https-Adresse auf Port 443", "an https URL on port 443")

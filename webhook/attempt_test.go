@@ -1,0 +1,673 @@
+package webhook
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"kartei/clock"
+	"kartei/egress"
+)
+
+// authority issues the certificates of the receivers.
+type authority struct {
+	key  *ecdsa.PrivateKey
+	root *x509.Certificate
+	pool *x509.CertPool
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{key, root, x509.NewCertPool()}
+	a.pool.AddCert(root)
+	return a
+}
+
+// issue makes a certificate that is good until ended before now, or an hour.
+func (a *authority) issue(t *testing.T, ended time.Duration, names ...string) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: names[0]}, DNSNames: names,
+		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(time.Hour - ended),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.root, key.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// hook is the host name of the receivers.
+const hook = "hook.example.com"
+
+// bench is a sender and what it sends to.
+type bench struct {
+	*Sender
+	clock *clock.Fake
+	ca    *authority
+	key   Secret
+	old   Secret
+}
+
+// newBench returns a sender to the receiver at address, where there is one.
+func newBench(t *testing.T, address net.Addr, ca *authority) *bench {
+	t.Helper()
+	o := egress.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Roots: ca.pool}
+	if address != nil {
+		o.Dial = []egress.Mapping{{Host: hook, To: netip.MustParseAddrPort(address.String())}}
+	}
+	b := &bench{clock: clock.NewFake(time.Now()), ca: ca, key: secret(t), old: secret(t)}
+	b.Sender = NewSender(egress.New(o), b.clock)
+	t.Cleanup(b.Close)
+	return b
+}
+
+func (b *bench) message() Message {
+	return Message{URL: "https://" + hook + "/kartei", EventID: "evt_1", Body: []byte(`{"object":"event","id":"evt_1"}`), Secrets: []Secret{b.key, b.old}}
+}
+
+func (b *bench) attempt(t *testing.T) Outcome {
+	t.Helper()
+	return b.Attempt(t.Context(), b.message())
+}
+
+// plain has a receiver that is spoken to over TLS and answers with bytes of
+// its own, one connection after the other.
+func plain(t *testing.T, answer func(net.Conn)) *bench {
+	t.Helper()
+	ca := newAuthority(t)
+	return newBench(t, serveTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, hook)}}, func(c net.Conn) {
+		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+			answer(c)
+		}
+	}), ca)
+}
+
+// serveTLS takes connections until the end of the test.
+func serveTLS(t *testing.T, config *tls.Config, each func(net.Conn)) net.Addr {
+	t.Helper()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return take(t, l, each)
+}
+
+func take(t *testing.T, l net.Listener, each func(net.Conn)) net.Addr {
+	var ground sync.WaitGroup
+	ground.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			ground.Go(func() {
+				defer c.Close()
+				stop := context.AfterFunc(t.Context(), func() { c.Close() })
+				defer stop()
+				each(c)
+			})
+		}
+	})
+	t.Cleanup(func() { l.Close(); ground.Wait() })
+	return l.Addr()
+}
+
+func TestDelivery(t *testing.T) {
+	for _, protocol := range []int{1, 2} {
+		t.Run(fmt.Sprint("HTTP/", protocol), func(t *testing.T) {
+			var got *http.Request
+			var body []byte
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				got = r
+				body, _ = io.ReadAll(r.Body)
+				w.WriteHeader(http.StatusNoContent)
+			}))
+			ca := newAuthority(t)
+			server.TLS = &tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, hook)}, MinVersion: tls.VersionTLS12}
+			if protocol == 1 {
+				server.TLS.NextProtos = []string{"http/1.1"}
+				server.TLS.MaxVersion = tls.VersionTLS12
+			}
+			server.EnableHTTP2 = protocol == 2
+			var connections atomic.Int32
+			server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+				if s == http.StateNew {
+					connections.Add(1)
+				}
+			}
+			server.StartTLS()
+			defer server.Close()
+			b := newBench(t, server.Listener.Addr(), ca)
+			m := b.message()
+			for range 3 {
+				if o := b.attempt(t); !o.Succeeded() || o != (Outcome{Status: 204}) {
+					t.Fatalf("%+v", o)
+				}
+			}
+			if n := connections.Load(); n != 1 {
+				t.Errorf("3 attempts took %d connections", n)
+			}
+			if got.ProtoMajor != protocol || got.Method != "POST" || got.Host != hook || got.URL.Path != "/kartei" || !bytes.Equal(body, m.Body) {
+				t.Errorf("%s %s %s%s %q", got.Proto, got.Method, got.Host, got.URL, body)
+			}
+			for name, want := range map[string]string{
+				"Content-Type": "application/json", "User-Agent": "Kartei-Webhooks/1.0", "Webhook-Id": "evt_1",
+				"Webhook-Timestamp": strconv.FormatInt(b.clock.Now().Unix(), 10), "Content-Length": strconv.Itoa(len(m.Body)),
+				"Webhook-Signature": got.Header.Get("Webhook-Signature"),
+			} {
+				if values := got.Header.Values(name); len(values) != 1 || values[0] != want {
+					t.Errorf("%s: %q, want %q", name, values, want)
+				}
+				got.Header.Del(name)
+			}
+			if len(got.Header) != 0 {
+				t.Errorf("besides it sent %v", got.Header)
+			}
+			for _, s := range m.Secrets {
+				h := http.Header{}
+				Sign(h, "evt_1", b.clock.Now(), body, m.Secrets...)
+				if v, err := standardwebhooks.NewWebhook(s.Reveal()); err != nil || v.Verify(body, h) != nil {
+					t.Error("a secret does not verify", err)
+				}
+			}
+		})
+	}
+}
+
+// TestAnswers has a receiver answer with the given bytes and close.
+func TestAnswers(t *testing.T) {
+	endless := strings.Repeat("X-A: "+strings.Repeat("a", 1000)+"\r\n", 100)
+	for name, c := range map[string]struct {
+		answer string
+		want   Outcome
+	}{
+		"200":                        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", Outcome{Status: 200}},
+		"299, until the end":         {"HTTP/1.1 299 Yes\r\n\r\nok", Outcome{Status: 299}},
+		"HTTP/1.0":                   {"HTTP/1.0 202 Accepted\r\n\r\n", Outcome{Status: 202}},
+		"closed after the head":      {"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n", Outcome{Status: 200}},
+		"a broken chunk":             {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", Outcome{Status: 200}},
+		"a wrong encoding":           {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", Outcome{Status: 200}},
+		"hints before":               {"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 200}},
+		"300":                        {"HTTP/1.1 300 Multiple Choices\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 300, Code: HTTPStatus}},
+		"a redirect inwards":         {"HTTP/1.1 307 Temporary Redirect\r\nLocation: https://127.0.0.1/\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 307, Code: HTTPStatus}},
+		"a redirect to itself":       {"HTTP/1.1 302 Found\r\nLocation: /kartei\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 302, Code: HTTPStatus}},
+		"a redirect without a place": {"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 302, Code: HTTPStatus}},
+		"a redirect to nonsense":     {"HTTP/1.1 301 Moved\r\nLocation: https://[::1\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 301, Code: HTTPStatus}},
+		"401":                        {"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 401, Code: HTTPStatus}},
+		"410":                        {"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 410, Code: HTTPStatus}},
+		"500":                        {"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 500, Code: HTTPStatus}},
+		"a protocol of its own":      {"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", Outcome{Status: 101, Code: HTTPStatus}},
+		"nothing":                    {"", Outcome{Code: ProtocolError}},
+		"half a head":                {"HTTP/1.1 200 OK\r\nContent-Le", Outcome{Code: ProtocolError}},
+		"not HTTP":                   {"220 mail.example.com ESMTP\r\n", Outcome{Code: ProtocolError}},
+		"a status of letters":        {"HTTP/1.1 abc OK\r\n\r\n", Outcome{Code: ProtocolError}},
+		"a status that there is not": {"HTTP/1.1 -20 OK\r\n\r\n", Outcome{Code: ProtocolError}},
+		"a head that is malformed":   {"HTTP/1.1 200 OK\r\n: a\r\nb\r\n\r\n", Outcome{Code: ProtocolError}},
+		"two lengths":                {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok", Outcome{Code: ProtocolError}},
+		"a length below 0":           {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", Outcome{Code: ProtocolError}},
+		"a head of 100 KB":           {"HTTP/1.1 200 OK\r\n" + endless + "\r\n", Outcome{Code: ProtocolError}},
+		"a line of 100 KB":           {"HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("a", 100<<10) + "\r\n\r\n", Outcome{Code: ProtocolError}},
+		"a status line of 100 KB":    {"HTTP/1.1 200 " + strings.Repeat("a", 100<<10) + "\r\n\r\n", Outcome{Code: ProtocolError}},
+		"a flood of 1xx":             {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n", 10_000), Outcome{Code: ProtocolError}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var connections atomic.Int32
+			b := plain(t, func(conn net.Conn) {
+				connections.Add(1)
+				io.WriteString(conn, c.answer)
+			})
+			o := b.attempt(t)
+			if o != c.want || o.Succeeded() != (c.want.Code == NoError) || o.Gone() != (c.want.Status == 410) {
+				t.Errorf("%+v, want %+v", o, c.want)
+			}
+			if n := connections.Load(); n != 1 {
+				t.Errorf("one attempt came %d times", n)
+			}
+		})
+	}
+}
+
+// begin makes an attempt whose outcome comes on the channel.
+func (b *bench) begin(t *testing.T) <-chan Outcome {
+	done := make(chan Outcome, 1)
+	go func() { done <- b.attempt(t) }()
+	return done
+}
+
+// TestTime holds an attempt to its 10 s, wherever they are lost.
+func TestTime(t *testing.T) {
+	quiet := func(c net.Conn) { io.Copy(io.Discard, c) }
+	for name, receiver := range map[string]func(t *testing.T, ca *authority, reached chan<- struct{}) net.Addr{
+		"no handshake": func(t *testing.T, _ *authority, reached chan<- struct{}) net.Addr {
+			return serveTCP(t, func(c net.Conn) { reached <- struct{}{}; quiet(c) })
+		},
+		"no head": func(t *testing.T, ca *authority, reached chan<- struct{}) net.Addr {
+			return serveTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, hook)}}, func(c net.Conn) {
+				http.ReadRequest(bufio.NewReader(c))
+				reached <- struct{}{}
+				quiet(c)
+			})
+		},
+		"half a head": func(t *testing.T, ca *authority, reached chan<- struct{}) net.Addr {
+			return serveTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, hook)}}, func(c net.Conn) {
+				http.ReadRequest(bufio.NewReader(c))
+				io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Le")
+				reached <- struct{}{}
+				quiet(c)
+			})
+		},
+		"no head over HTTP/2": func(t *testing.T, ca *authority, reached chan<- struct{}) net.Addr {
+			return serveHTTP2(t, ca, func(*http2.Framer, uint32) bool { reached <- struct{}{}; return true })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ca, reached := newAuthority(t), make(chan struct{}, 1)
+			b := newBench(t, receiver(t, ca, reached), ca)
+			done := b.begin(t)
+			<-reached
+			b.clock.Advance(attemptTime - time.Nanosecond)
+			select {
+			case o := <-done:
+				t.Fatalf("%+v before its time", o)
+			default:
+			}
+			b.clock.Advance(time.Nanosecond)
+			if o := <-done; o != (Outcome{Code: Timeout, Took: attemptTime}) {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+// TestTrickle has a receiver write a byte of its answer each second.
+func TestTrickle(t *testing.T) {
+	second, written := make(chan struct{}), make(chan struct{})
+	b := plain(t, func(c net.Conn) {
+		written <- struct{}{}
+		for _, char := range []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") {
+			<-second
+			if _, err := c.Write([]byte{char}); err != nil {
+				return
+			}
+			written <- struct{}{}
+		}
+	})
+	done := b.begin(t)
+	<-written
+	for range 9 {
+		b.clock.Advance(time.Second)
+		second <- struct{}{}
+		<-written
+	}
+	b.clock.Advance(time.Second)
+	if o := <-done; o != (Outcome{Code: Timeout, Took: attemptTime}) {
+		t.Errorf("%+v", o)
+	}
+	close(second)
+	go func() {
+		for range written {
+		}
+	}()
+}
+
+// TestLongBodies has receivers answer 200 and send more than anybody reads.
+func TestLongBodies(t *testing.T) {
+	t.Run("a byte now and then", func(t *testing.T) {
+		answered, end := make(chan struct{}), make(chan struct{})
+		b := plain(t, func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\na")
+			close(answered)
+			io.Copy(io.Discard, c) // until the sender has had enough
+			close(end)
+		})
+		done := b.begin(t)
+		<-answered
+		b.clock.Await(2)
+		b.clock.Advance(drainTime)
+		if o := <-done; !o.Succeeded() || o.Status != 200 {
+			t.Errorf("%+v", o)
+		}
+		<-end
+	})
+	const long = 100 << 20
+	t.Run("100 MB", func(t *testing.T) {
+		sent := make(chan int64, 1)
+		b := plain(t, func(c net.Conn) {
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", long)
+			n, _ := io.Copy(c, io.LimitReader(zeroes{}, long))
+			sent <- n
+		})
+		if o := b.attempt(t); o != (Outcome{Status: 200}) {
+			t.Errorf("%+v", o)
+		}
+		if n := <-sent; n > long/5 { // what the sockets hold
+			t.Errorf("the receiver got rid of %d bytes", n)
+		}
+	})
+	t.Run("100 MB over HTTP/2", func(t *testing.T) {
+		sent := make(chan int64, 1)
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			n, _ := io.Copy(w, io.LimitReader(zeroes{}, long))
+			sent <- n
+		}))
+		server.EnableHTTP2 = true
+		server.StartTLS()
+		defer server.Close()
+		ca := newAuthority(t)
+		ca.pool.AddCert(server.Certificate())
+		b := newBench(t, nil, ca)
+		b.Sender = NewSender(egress.New(egress.Options{
+			Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Roots: ca.pool,
+			Dial: []egress.Mapping{{Host: "example.com", To: netip.MustParseAddrPort(server.Listener.Addr().String())}},
+		}), b.clock)
+		defer b.Close()
+		m := b.message()
+		m.URL = "https://example.com/"
+		if o := b.Attempt(t.Context(), m); o != (Outcome{Status: 200}) {
+			t.Errorf("%+v", o)
+		}
+		if n := <-sent; n > 1<<20 { // the window is 64 KiB
+			t.Errorf("the receiver got rid of %d bytes", n)
+		}
+	})
+}
+
+type zeroes struct{}
+
+func (zeroes) Read(p []byte) (int, error) { return len(p), nil }
+
+// serveTCP takes connections without TLS until the end of the test.
+func serveTCP(t *testing.T, each func(net.Conn)) net.Addr {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return take(t, l, each)
+}
+
+func TestTLS(t *testing.T) {
+	ca, stranger := newAuthority(t), newAuthority(t)
+	answer := func(c net.Conn) {
+		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}
+	}
+	good := ca.issue(t, 0, hook)
+	for name, c := range map[string]struct {
+		config *tls.Config
+		want   Outcome
+	}{
+		"TLS 1.2":               {&tls.Config{Certificates: []tls.Certificate{good}, MaxVersion: tls.VersionTLS12}, Outcome{Status: 200}},
+		"TLS 1.3":               {&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS13}, Outcome{Status: 200}},
+		"TLS 1.1":               {&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, Outcome{Code: TLSError}},
+		"TLS 1.0":               {&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10}, Outcome{Code: TLSError}},
+		"another name":          {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "other.example.com")}}, Outcome{Code: TLSError}},
+		"a name above":          {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "example.com", "*.hook.example.com")}}, Outcome{Code: TLSError}},
+		"any name":              {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "*.example.com")}}, Outcome{Status: 200}},
+		"expired":               {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 2*time.Hour, hook)}}, Outcome{Code: TLSError}},
+		"a stranger's":          {&tls.Config{Certificates: []tls.Certificate{stranger.issue(t, 0, hook)}}, Outcome{Code: TLSError}},
+		"wants a certificate":   {&tls.Config{Certificates: []tls.Certificate{good}, ClientAuth: tls.RequireAnyClientCert}, Outcome{Code: TLSError}},
+		"wants one, by TLS 1.2": {&tls.Config{Certificates: []tls.Certificate{good}, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, Outcome{Code: TLSError}},
+		"another protocol":      {&tls.Config{Certificates: []tls.Certificate{good}, NextProtos: []string{"smtp"}}, Outcome{Code: TLSError}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, serveTLS(t, c.config, answer), ca)
+			if o := b.attempt(t); o != c.want {
+				t.Errorf("%+v, want %+v", o, c.want)
+			}
+		})
+	}
+	for name, each := range map[string]func(net.Conn){
+		"no TLS":       func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") },
+		"closed early": func(c net.Conn) { c.Read(make([]byte, 100)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, serveTCP(t, each), ca)
+			if o := b.attempt(t); o != (Outcome{Code: TLSError}) {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	ca := newAuthority(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	b := newBench(t, l.Addr(), ca)
+	if o := b.attempt(t); o != (Outcome{Code: ConnectError}) {
+		t.Errorf("nobody listens: %+v", o)
+	}
+	away := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, io.ErrUnexpectedEOF
+	}}
+	b.Sender = NewSender(egress.New(egress.Options{Resolver: away}), b.clock)
+	if o := b.attempt(t); o != (Outcome{Code: NameError}) {
+		t.Errorf("no DNS: %+v", o)
+	}
+	m := b.message()
+	for _, u := range []string{"https://127.0.0.1/", "https://[::1]/", "https://10.0.0.1/", "http://1.1.1.1/", "https://1.1.1.1:22/"} {
+		m.URL = u
+		if o := b.Attempt(t.Context(), m); o != (Outcome{Code: BlockedAddress}) {
+			t.Errorf("%s: %+v", u, o)
+		}
+	}
+	m.URL = "https://a b/"
+	if o := b.Attempt(t.Context(), m); o != (Outcome{Code: ProtocolError}) {
+		t.Errorf("no URL: %+v", o)
+	}
+}
+
+// Whoever stops the sender has made no attempt.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	b := plain(t, func(c net.Conn) {
+		cancel()
+		io.Copy(io.Discard, c)
+	})
+	if o := b.Attempt(ctx, b.message()); !o.Interrupted || o.Succeeded() {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestKeptConnectionIsClosed has the receiver close a connection that was kept
+// just when the next delivery comes: the delivery goes over a new one.
+func TestKeptConnectionIsClosed(t *testing.T) {
+	ca := newAuthority(t)
+	var requests atomic.Int32
+	b := newBench(t, serveTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, hook)}}, func(c net.Conn) {
+		r := bufio.NewReader(c)
+		for range 2 {
+			request, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			io.Copy(io.Discard, request.Body)
+			if requests.Add(1) == 2 {
+				return
+			}
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}
+	}), ca)
+	for range 2 {
+		if o := b.attempt(t); o != (Outcome{Status: 200}) {
+			t.Fatalf("%+v", o)
+		}
+	}
+	if n := requests.Load(); n != 3 {
+		t.Errorf("%d requests came", n)
+	}
+}
+
+// serveHTTP2 has each request's stream handed to each with what writes frames,
+// until that returns false or the connection ends.
+func serveHTTP2(t *testing.T, ca *authority, each func(*http2.Framer, uint32) bool) net.Addr {
+	t.Helper()
+	config := &tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, hook)}, NextProtos: []string{"h2"}}
+	return serveTLS(t, config, func(c net.Conn) {
+		preface := make([]byte, len(http2.ClientPreface))
+		if _, err := io.ReadFull(c, preface); err != nil {
+			return
+		}
+		framer := http2.NewFramer(c, c)
+		framer.WriteSettings()
+		for {
+			frame, err := framer.ReadFrame()
+			if err != nil {
+				return
+			}
+			switch f := frame.(type) {
+			case *http2.SettingsFrame:
+				if !f.IsAck() {
+					framer.WriteSettingsAck()
+				}
+			case *http2.HeadersFrame:
+				if !each(framer, f.StreamID) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// head encodes the head of an answer.
+func head(status int, fields ...string) []byte {
+	var b bytes.Buffer
+	e := hpack.NewEncoder(&b)
+	e.WriteField(hpack.HeaderField{Name: ":status", Value: strconv.Itoa(status)})
+	for i := 0; i < len(fields); i += 2 {
+		e.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
+	}
+	return b.Bytes()
+}
+
+// answerHTTP2 writes a head as a frame of HEADERS and, where it is long, some of
+// CONTINUATION.
+func answerHTTP2(f *http2.Framer, stream uint32, block []byte, end bool) {
+	const size = 16 << 10
+	first := block[:min(size, len(block))]
+	block = block[len(first):]
+	f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: first, EndStream: end, EndHeaders: len(block) == 0})
+	for len(block) > 0 {
+		next := block[:min(size, len(block))]
+		block = block[len(next):]
+		f.WriteContinuation(stream, len(block) == 0, next)
+	}
+}
+
+func TestHTTP2(t *testing.T) {
+	for name, c := range map[string]struct {
+		each     func(f *http2.Framer, stream uint32, nth int32) bool
+		want     Outcome
+		requests int32
+	}{
+		"200": {func(f *http2.Framer, s uint32, _ int32) bool { answerHTTP2(f, s, head(200), true); return true }, Outcome{Status: 200}, 1},
+		"GOAWAY before it was taken": {func(f *http2.Framer, s uint32, nth int32) bool {
+			if nth == 1 {
+				f.WriteGoAway(0, http2.ErrCodeNo, nil)
+				return false
+			}
+			answerHTTP2(f, s, head(200), true)
+			return true
+		}, Outcome{Status: 200}, 2},
+		"GOAWAY after it was taken": {func(f *http2.Framer, s uint32, _ int32) bool {
+			f.WriteGoAway(s, http2.ErrCodeNo, nil)
+			answerHTTP2(f, s, head(200), true)
+			return true
+		}, Outcome{Status: 200}, 1},
+		"GOAWAY in place of an answer": {func(f *http2.Framer, s uint32, _ int32) bool {
+			f.WriteGoAway(s, http2.ErrCodeInternal, []byte("oops"))
+			return false
+		}, Outcome{Code: ProtocolError}, 1},
+		"RST_STREAM": {func(f *http2.Framer, s uint32, _ int32) bool {
+			f.WriteRSTStream(s, http2.ErrCodeInternal)
+			return true
+		}, Outcome{Code: ProtocolError}, 1},
+		"closed": {func(*http2.Framer, uint32, int32) bool { return false }, Outcome{Code: ProtocolError}, 1},
+		"a head of 100 KB": {func(f *http2.Framer, s uint32, _ int32) bool {
+			answerHTTP2(f, s, head(200, "x-a", strings.Repeat("\x01\x02", 100<<10)), true)
+			return true
+		}, Outcome{Code: ProtocolError}, 1},
+		"a head of many fields": {func(f *http2.Framer, s uint32, _ int32) bool {
+			answerHTTP2(f, s, head(200, slices.Repeat([]string{"x-a", strings.Repeat("a", 100)}, 5000)...), true)
+			return true
+		}, Outcome{Code: ProtocolError}, 1},
+		"a flood of 1xx": {func(f *http2.Framer, s uint32, _ int32) bool {
+			hints := head(103, "link", "</a>")
+			for range 10_000 {
+				answerHTTP2(f, s, hints, false)
+			}
+			return true
+		}, Outcome{Code: ProtocolError}, 1},
+		"frames that are none": {func(f *http2.Framer, s uint32, _ int32) bool {
+			f.WriteRawFrame(http2.FrameHeaders, http2.FlagHeadersEndHeaders, s, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+			return true
+		}, Outcome{Code: ProtocolError}, 1},
+		"a status that is none": {func(f *http2.Framer, s uint32, _ int32) bool {
+			answerHTTP2(f, s, head(-5), true)
+			return true
+		}, Outcome{Code: ProtocolError}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ca := newAuthority(t)
+			var requests atomic.Int32
+			b := newBench(t, serveHTTP2(t, ca, func(f *http2.Framer, stream uint32) bool { return c.each(f, stream, requests.Add(1)) }), ca)
+			if o := b.attempt(t); o != c.want {
+				t.Errorf("%+v, want %+v", o, c.want)
+			}
+			if n := requests.Load(); n != c.requests {
+				t.Errorf("%d requests came, want %d", n, c.requests)
+			}
+		})
+	}
+}
