@@ -12,6 +12,7 @@ has() {
 	chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
 	venv) python3 -c 'import venv, ensurepip' ;;
 	versitygw) command -v versitygw || [ -e "$versitygw" ] ;;
+	standardwebhooks) [ -e "$standardwebhooks/ready" ] ;;
 	*) command -v "$1" ;;
 	esac >/dev/null 2>&1
 }
@@ -30,33 +31,53 @@ loss() {
 	pgbouncer) echo "nothing is tried through a pooler" ;;
 	clamd) echo "nothing is scanned for malware" ;;
 	versitygw) echo "files are stored in folders only, not in a bucket" ;;
+	standardwebhooks) echo "no other language than Go verifies deliveries" ;;
 	chromium) echo "the pages are not looked at in a browser" ;;
 	*) echo "what needs it is left out" ;;
 	esac
 }
 
-# An S3 server, which no distribution packs: built into .cache once.
-versitygw=$(dirname "$0")/../.cache/tools/versitygw
+# What no distribution packs is put into .cache once: an S3 server, and the
+# official libraries with which receivers in Python and JavaScript verify.
+house=$(cd "$(dirname "$0")/.." && pwd)
+versitygw=$house/.cache/tools/versitygw
+standardwebhooks=$house/.cache/standardwebhooks-1.1
 build() {
-	echo "installing $1 (some minutes, once)" >&2
-	GOBIN=$(cd "$(dirname "$0")/.." && pwd)/.cache/tools GOFLAGS= go install "github.com/versity/versitygw/cmd/versitygw@v1.8.0" >&2
+	case $1 in
+	versitygw)
+		echo "installing $1 (some minutes, once)" >&2
+		GOBIN=$house/.cache/tools GOFLAGS= go install "github.com/versity/versitygw/cmd/versitygw@v1.8.0" >&2
+		;;
+	standardwebhooks)
+		has npm && has venv || return
+		echo "installing $1" >&2
+		rm -rf "$standardwebhooks"
+		mkdir -p "$standardwebhooks"
+		cp "$house"/ci/standardwebhooks/package*.json "$standardwebhooks/"
+		npm ci --prefix "$standardwebhooks" --no-audit --no-fund --ignore-scripts --loglevel=error >&2 &&
+			python3 -m venv "$standardwebhooks/python" &&
+			"$standardwebhooks/python/bin/pip" install -q --disable-pip-version-check standardwebhooks==1.1.0 >&2 &&
+			touch "$standardwebhooks/ready"
+		;;
+	*) return 1 ;;
+	esac
 }
 
 missing=() packages=()
 for what in "$@"; do
 	if ! has "$what"; then
-		if [ "$what" = versitygw ] && build "$what"; then
+		if build "$what"; then
 			continue
 		fi
 		missing+=("$what")
-		packages+=("$(package "$what")")
+		case $what in versitygw | standardwebhooks) ;; *) packages+=("$(package "$what")") ;; esac
 	fi
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 root=()
 [ "$(id -u)" -eq 0 ] || root=(sudo -n)
-if command -v apt-get >/dev/null && { [ ${#root[@]} -eq 0 ] || sudo -n true 2>/dev/null; }; then
+if [ ${#packages[@]} -gt 0 ] && command -v apt-get >/dev/null && { [ ${#root[@]} -eq 0 ] || sudo -n true 2>/dev/null; }; then
 	echo "installing ${packages[*]}" >&2
 	log=$(mktemp)
 	if ! { "${root[@]}" apt-get update -q && "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
@@ -68,7 +89,7 @@ fi
 
 status=0
 for what in "${missing[@]}"; do
-	if ! has "$what"; then
+	if ! has "$what" && ! build "$what"; then # what is built may have waited for a package
 		echo "missing: $(package "$what"): $(loss "$what") (on Debian: apt-get install $(package "$what"))" >&2
 		[ "${CI:-}" != true ] || status=1
 	fi
