@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,6 +66,12 @@ type Options struct {
 	// MaxCalls is how many calls may be answered at the same time; one more is
 	// 429 OVERLOADED. Zero is 1,024.
 	MaxCalls int
+	// MaxTransfers is how many files may be on their way at the same time; one more
+	// is 429 OVERLOADED. Zero is 256. MaxTransfersEach is how many of them may be of
+	// one organization; one more is 429 RATE_LIMITED. Zero is 32.
+	MaxTransfers, MaxTransfersEach int
+	// Transfers, if set, is told of files on their way.
+	Transfers TransferObserver
 	// Observe, if set, is told of every answer.
 	Observe func(Observation)
 }
@@ -103,7 +110,8 @@ type API struct {
 	maxCalls int64
 	inFlight atomic.Int64
 	// declared is what the limit headers say before a caller is known.
-	declared limit.Decision
+	declared  limit.Decision
+	transfers transfers
 }
 
 // New makes an API. It fails if a frozen document cannot be compiled.
@@ -122,8 +130,10 @@ func New(o Options) (*API, error) {
 	}
 	a.services.OpenAPI = a.document
 	a.declared = o.Limiter.Declared(limit.Charge{})
-	if a.maxCalls = int64(o.MaxCalls); a.maxCalls == 0 {
-		a.maxCalls = 1024
+	a.maxCalls = int64(cmp.Or(o.MaxCalls, 1024))
+	a.transfers = transfers{most: cmp.Or(o.MaxTransfers, 256), each: cmp.Or(o.MaxTransfersEach, 32), observer: o.Transfers, now: o.Clock.Now, of: map[int64]int{}}
+	if o.Transfers == nil {
+		a.transfers.observer = unobserved{}
 	}
 	return a, nil
 }

@@ -25,27 +25,24 @@ const fullRetry = time.Second
 // does not count for the lock.
 func available(a *API, _ context.Context, _ *call) error { return a.open() }
 
-// Enter counts a request that is none of the table's among those in flight, or
-// refuses it as calls are refused. leave ends it.
-func (a *API) Enter() (leave func(), err error) {
-	a.inFlight.Add(1)
-	leave = func() { a.inFlight.Add(-1) }
-	if err := a.open(); err != nil {
-		leave()
-		return nil, err
+func (a *API) open() error {
+	if err := a.Ready(); err != nil {
+		return err
 	}
-	return leave, nil
+	if a.inFlight.Load() > a.maxCalls {
+		return &fault.Fault{Code: fault.Overloaded, RetryAfter: fullRetry}
+	}
+	return nil
 }
 
-func (a *API) open() error {
+// Ready refuses a request that is none of the table's as calls are refused
+// while the instance is not ready, or is paused.
+func (a *API) Ready() error {
 	if a.pending.Load() {
 		return &fault.Fault{Code: fault.InstancePending, RetryAfter: pendingRetry}
 	}
 	if a.paused.Load() {
 		return &fault.Fault{Code: fault.APIPaused, RetryAfter: pauseRetry}
-	}
-	if a.inFlight.Load() > a.maxCalls {
-		return &fault.Fault{Code: fault.Overloaded, RetryAfter: fullRetry}
 	}
 	return nil
 }

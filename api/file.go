@@ -22,11 +22,12 @@ import (
 type File struct {
 	blob.Reader
 	// Created is when the file came.
-	Created time.Time
-	call    *call
-	api     *API
-	err     error
-	code    string // of the problem, where there is one
+	Created  time.Time
+	call     *call
+	api      *API
+	transfer *Transfer
+	err      error
+	code     string // of the problem, where there is one
 }
 
 // AnswersFile reports whether the operation answers with a file.
@@ -41,14 +42,21 @@ func (a *API) openFile(ctx context.Context, c *call) error {
 	if f == nil || c.isCurrent() {
 		return nil
 	}
+	t, err := a.Transfer(c.actor.Org(), Down)
+	if err != nil {
+		return err
+	}
 	r, err := f.Open(ctx)
+	if err != nil {
+		t.End(Failed)
+	}
 	switch {
 	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrDamaged), errors.Is(err, blob.ErrUnknownKey):
 		return fault.Wrap(err) // the operator is told; asking again does not help
 	case err != nil:
 		return upload.Away(err)
 	}
-	c.file = &File{Reader: r, Created: f.Created.Time(), call: c, api: a}
+	c.file = &File{Reader: r, Created: f.Created.Time(), call: c, api: a, transfer: t}
 	return nil
 }
 
@@ -62,17 +70,33 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Sent ends the call, with the status that the door has answered in the end.
-// It must be called once.
-func (f *File) Sent(status int) {
-	c := f.call
-	if f.err != nil {
+// Moved says that so many more bytes have gone to the client.
+func (f *File) Moved(bytes int) { f.transfer.Moved(bytes) }
+
+// Sent ends what is done for the call, with the status that the door has
+// answered in the end; taken says that the client took everything. It must be
+// called once.
+func (f *File) Sent(status int, taken bool) {
+	c, how := f.call, Whole
+	switch {
+	case f.err != nil:
+		how = Failed
 		f.api.logger.Error("file not sent whole", slog.String("request", c.id), slog.Any("error", f.err))
+	case !taken:
+		how = Broken
+	case f.code != "":
+		how = Refused
 	}
-	f.Close()
+	f.end(how)
 	f.api.record(c, status, f.code, nil)
-	f.api.settle(c)
-	f.api.inFlight.Add(-1)
+}
+
+// Close ends the transfer of a file of which nothing is sent.
+func (f *File) Close() error { return f.end(Refused) }
+
+func (f *File) end(how string) error {
+	f.transfer.End(how)
+	return f.Reader.Close()
 }
 
 // Refuse returns the problem document for a part of the file that is not

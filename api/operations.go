@@ -80,7 +80,7 @@ var Operations = []Operation{
 		"Dokument löschen", "Löscht das Dokument und seine Datei sofort. Verlangt If-Match."},
 	{"GET", "/documents/{id}/content", "documents.content", stable, "documents:read", 1, notBatch, "", do(document.Download, fault.RangeNotSatisfiable, fault.Upstream),
 		"Datei herunterladen", "Liefert die Datei eines Dokuments, auf Wunsch nur einen Teil."},
-	{"POST", "/uploads", "uploads.create", preview, "documents:write", 5, notBatch, "", do(upload.Create, fault.Upstream),
+	{"POST", "/uploads", "uploads.create", preview, "documents:write", 5, notBatch, "", do(upload.Create, fault.Upstream, fault.QuotaExhausted),
 		"Upload beginnen", "Eröffnet einen Upload und nennt Methode, Adresse und Header, mit denen die Datei gesendet wird."},
 
 	{"POST", "/batch", "batch.run", preview, "", 0, notBatch, "", doApart(runBatch, fault.BatchTooLarge, fault.BatchFamilyNotAllowed),

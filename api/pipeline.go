@@ -133,16 +133,9 @@ func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *R
 func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*Response, *call) {
 	c := a.begin(r, header)
 	a.inFlight.Add(1)
-	ends := true
-	defer func() {
-		if ends {
-			a.inFlight.Add(-1)
-		}
-	}()
+	defer a.inFlight.Add(-1)
 	response := a.answer(c, a.walk(ctx, c))
-	if ends = response.File == nil; ends { // else with the file
-		a.settle(c)
-	}
+	a.settle(c) // a file that goes on flowing is no call any more: see Transfer
 	return response, c
 }
 

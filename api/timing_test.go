@@ -57,7 +57,7 @@ func TestInvisibleTakesAsLong(t *testing.T) {
 						HasBody: body != nil, Body: func() ([]byte, error) { return body, nil },
 					}, nil)
 					if answer.File != nil {
-						answer.File.Sent(answer.Status)
+						answer.File.Sent(answer.Status, true)
 					}
 				}}
 			}

@@ -26,6 +26,9 @@ import (
 // otherwise.
 const MaxFile = 1 << 20
 
+// MaxStaged is how many bytes the open uploads of an office may have announced.
+const MaxStaged = 64 << 20
+
 // baseURL is the address of every office.
 const baseURL = "https://kartei.example"
 
@@ -87,7 +90,7 @@ func Working(change func(*Workshop)) Option { return func(o *options) { o.workin
 
 // fileOptions are those of the API.
 func (o *Office) fileOptions() app.Files {
-	return app.Files{Store: o.blobs(), MaxSize: MaxFile, Declared: extract.Allow().Declared, Types: extract.Allow().Names()}
+	return app.Files{Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: extract.Allow().Declared, Types: extract.Allow().Names()}
 }
 
 // work runs the office's jobs until the test ends.

@@ -81,9 +81,11 @@ type options struct {
 	replicas int
 	versions []api.Version
 	maxCalls int
-	batched  bool
-	stored   func(blob.Store) blob.Store
-	working  func(*Workshop)
+
+	transfers, transfersEach int
+	batched                  bool
+	stored                   func(blob.Store) blob.Store
+	working                  func(*Workshop)
 }
 
 // Replicas says how many replicas answer the calls of an office on PostgreSQL
@@ -106,6 +108,12 @@ func Metered(overrides ...limit.Override) Option {
 
 // MaxCalls says how many calls one replica answers at the same time.
 func MaxCalls(n int) Option { return func(o *options) { o.maxCalls = n } }
+
+// Transfers says how many files may be on their way at one replica at the same
+// time, and how many of them of one organization.
+func Transfers(most, each int) Option {
+	return func(o *options) { o.transfers, o.transfersEach = most, each }
+}
 
 // Versions are served instead of those of production.
 func Versions(v ...api.Version) Option { return func(o *options) { o.versions = v } }
@@ -164,6 +172,7 @@ func (o *Office) open() {
 	a, err := api.New(api.Options{
 		DB: o.DB, Access: o.Directory, Log: o.Log, Clock: o.Clock,
 		Limiter: o.Limits, MaxCalls: o.options.maxCalls,
+		MaxTransfers: o.options.transfers, MaxTransfersEach: o.options.transfersEach,
 		Logger:    slog.New(slog.NewTextHandler(o.Logged, nil)),
 		Versions:  o.versions,
 		CursorKey: bytes.Repeat([]byte{7}, 32),

@@ -55,6 +55,9 @@ type Files struct {
 	Store blob.Store
 	// MaxSize is how many bytes a file may have.
 	MaxSize int64
+	// MaxStaged is how many bytes the open uploads of an organization may have
+	// announced together.
+	MaxStaged int64
 	// Declared returns the media type under which a file that is declared as such
 	// is kept, and whether files of it are taken.
 	Declared func(contentType string) (kept string, taken bool)

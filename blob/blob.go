@@ -8,6 +8,8 @@ import (
 	"io"
 	"iter"
 	"regexp"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -72,6 +74,14 @@ type Upload struct {
 	ContentType string
 	SHA256      string // 64 hexadecimal digits, or empty
 	Expires     time.Time
+}
+
+// Organization returns whose the bytes are; 0 where the name tells of nobody.
+func (u Upload) Organization() int64 {
+	_, rest, _ := strings.Cut(u.Name, "/")
+	number, _, _ := strings.Cut(rest, "/")
+	organization, _ := strconv.ParseInt(number, 10, 64) // 0 where it is none
+	return organization
 }
 
 // Target is where a client sends the bytes of a session. All headers must be

@@ -53,16 +53,19 @@ type Server struct {
 
 	Environment Environment `name:"environment" default:"production" placeholder:"production|rc" help:"What the instance is: rc, a release candidate, also serves the versions of the API that are not released yet."`
 
-	Metered        bool             `name:"metered" default:"true" negatable:"" help:"Count calls against the limits."`
-	Limit          []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." help:"Another number for a limit, for example key=3000/6000."`
-	LockAfter      int              `name:"lock-after" default:"50" placeholder:"N" help:"429 answers that a key may get in --lock-window before it is locked."`
-	LockWindow     Duration         `name:"lock-window" default:"1m" placeholder:"TIME" help:"In what time --lock-after is counted."`
-	LockTime       Duration         `name:"lock-time" default:"5m" placeholder:"TIME" help:"How long a key stays locked."`
-	KeyShare       int              `name:"key-share" default:"50" placeholder:"PERCENT" help:"How much of the organization's points one key may take."`
-	AlertAt        int              `name:"alert-at" default:"80" placeholder:"PERCENT" help:"How much of a day or hour quota may be used before its owner and the admins are told."`
-	PauseExhausted bool             `name:"pause-exhausted-keys" negatable:"" help:"Pause a key that has used up deletes-day, until it is resumed by hand."`
-	MaxFileSize    Size             `name:"max-file-size" default:"100MiB" placeholder:"SIZE" help:"How large a file may be that becomes a document."`
-	MaxCalls       int              `name:"max-calls" default:"1024" placeholder:"N" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
+	Metered          bool             `name:"metered" default:"true" negatable:"" help:"Count calls against the limits."`
+	Limit            []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." help:"Another number for a limit, for example key=3000/6000."`
+	LockAfter        int              `name:"lock-after" default:"50" placeholder:"N" help:"429 answers that a key may get in --lock-window before it is locked."`
+	LockWindow       Duration         `name:"lock-window" default:"1m" placeholder:"TIME" help:"In what time --lock-after is counted."`
+	LockTime         Duration         `name:"lock-time" default:"5m" placeholder:"TIME" help:"How long a key stays locked."`
+	KeyShare         int              `name:"key-share" default:"50" placeholder:"PERCENT" help:"How much of the organization's points one key may take."`
+	AlertAt          int              `name:"alert-at" default:"80" placeholder:"PERCENT" help:"How much of a day or hour quota may be used before its owner and the admins are told."`
+	PauseExhausted   bool             `name:"pause-exhausted-keys" negatable:"" help:"Pause a key that has used up deletes-day, until it is resumed by hand."`
+	MaxFileSize      Size             `name:"max-file-size" default:"100MiB" placeholder:"SIZE" help:"How large a file may be that becomes a document."`
+	MaxTransfers     int              `name:"max-transfers" default:"256" placeholder:"N" help:"Files on their way to or from clients at the same time; one more is 429 OVERLOADED."`
+	MaxTransfersEach int              `name:"max-transfers-per-organization" default:"32" placeholder:"N" help:"How many of them may be of one organization; one more is 429 RATE_LIMITED."`
+	MaxStaged        Size             `name:"max-staged" default:"10GiB" placeholder:"SIZE" help:"How many bytes the open uploads of one organization may have announced of which no document was made yet; beyond is 429 QUOTA_EXHAUSTED."`
+	MaxCalls         int              `name:"max-calls" default:"1024" placeholder:"N" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
 
 	UploadTypes []extract.Name   `name:"upload-types" placeholder:"TYPE,..." help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
 	TextSize    int              `name:"text-size" default:"1048576" placeholder:"BYTES" help:"How much of the text of a file is kept and found."`
@@ -110,6 +113,12 @@ func (s *Server) Check() error {
 		return fmt.Errorf("--alert-at: %d is not a share; accepted is 1 to 100", s.AlertAt)
 	case s.MaxCalls < 1:
 		return fmt.Errorf("--max-calls: %d is too small; accepted is 1 or more", s.MaxCalls)
+	case s.MaxTransfers < 1:
+		return fmt.Errorf("--max-transfers: %d is too small; accepted is 1 or more", s.MaxTransfers)
+	case s.MaxTransfersEach < 1:
+		return fmt.Errorf("--max-transfers-per-organization: %d is too small; accepted is 1 or more", s.MaxTransfersEach)
+	case s.MaxStaged < s.MaxFileSize:
+		return errors.New("--max-staged is smaller than --max-file-size: no file of that size could be taken")
 	case s.TextSize < 0 || s.TextSize > maxTextSize:
 		return fmt.Errorf("--text-size: %d is not accepted; accepted is 0 to %d", s.TextSize, maxTextSize)
 	case s.Guesses < 1:

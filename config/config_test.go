@@ -149,7 +149,7 @@ func TestRedacted(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	good := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
+	good := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxTransfers: 1, MaxTransfersEach: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
 	if err := good.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +162,9 @@ func TestCheck(t *testing.T) {
 		"--key-share":                   func(s *Server) { s.KeyShare = 101 },
 		"--alert-at":                    func(s *Server) { s.AlertAt = 0 },
 		"--max-calls":                   func(s *Server) { s.MaxCalls = 0 },
+		"--max-transfers:":              func(s *Server) { s.MaxTransfers = 0 },
+		"--max-transfers-per":           func(s *Server) { s.MaxTransfersEach = 0 },
+		"--max-staged":                  func(s *Server) { s.MaxFileSize = 1 },
 		"--max-connections:":            func(s *Server) { s.MaxConnections = 0 },
 		"--max-connections-per-address": func(s *Server) { s.MaxConnectionsPerAddress = 0 },
 		"--max-header-bytes":            func(s *Server) { s.MaxHeaderBytes = 10 },

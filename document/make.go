@@ -78,6 +78,16 @@ type Maker struct {
 	RefuseUnscanned bool
 	Families        []app.Family
 	Logger          *slog.Logger
+	// Ended, if set, is told of each operation that ended: succeeded, or the code
+	// of its problem, and how long after the call.
+	Ended func(kind, outcome string, age time.Duration)
+}
+
+// ended tells of the end of an operation, which its job was enqueued with.
+func (m *Maker) ended(j *job.Job, outcome string) {
+	if m.Ended != nil {
+		m.Ended(j.Kind, outcome, clock.Now(m.Clock).Sub(j.CreatedAt))
+	}
 }
 
 // Make carries out one operation. Each step can be done again: after a crash
@@ -111,6 +121,9 @@ func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 	err = w.succeed(ctx, words)
 	if errors.Is(err, db.ErrDuplicate) {
 		return w.fail(ctx, fault.Invalid(fault.Field{Name: "externalId", Code: fault.Duplicate}))
+	}
+	if err == nil {
+		m.ended(j, string(operation.Succeeded))
 	}
 	return err
 }
@@ -250,7 +263,11 @@ func (w *work) succeed(ctx context.Context, words *search.Document) error {
 
 // fail ends the operation without a document.
 func (w *work) fail(ctx context.Context, why *fault.Fault) error {
-	return w.job.Finish(ctx, func(tx db.Tx) error { return w.failIn(ctx, tx, why) })
+	err := w.job.Finish(ctx, func(tx db.Tx) error { return w.failIn(ctx, tx, why) })
+	if err == nil {
+		w.ended(w.job, string(why.Code))
+	}
+	return err
 }
 
 func (w *work) failIn(ctx context.Context, tx db.Tx, why *fault.Fault) error {
@@ -279,7 +296,8 @@ const patience = 30 * time.Second
 // Handlers returns what carries out the jobs of documents.
 func (m *Maker) Handlers() []job.Handler {
 	return []job.Handler{
-		{Kind: MakeKind, Attempts: attempts, Lease: lease, Run: m.Make, GaveUp: m.GaveUp},
+		{Kind: MakeKind, Attempts: attempts, Lease: lease, Run: m.Make, GaveUp: m.GaveUp,
+			GivenUp: func(j *job.Job) { m.ended(j, string(fault.Internal)) }},
 		{Kind: EraseKind, Run: m.Erase},
 	}
 }

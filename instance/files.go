@@ -17,7 +17,7 @@ import (
 func (i *Instance) takeFiles() {
 	s := &i.config.Server
 	i.types = extract.Allow(s.UploadTypes...)
-	i.Files = app.Files{Store: i.Blobs, MaxSize: int64(s.MaxFileSize), Declared: i.types.Declared, Types: i.types.Names()}
+	i.Files = app.Files{Store: i.Blobs, MaxSize: int64(s.MaxFileSize), MaxStaged: int64(s.MaxStaged), Declared: i.types.Declared, Types: i.types.Names()}
 	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs}
 }
 
@@ -26,6 +26,7 @@ func (i *Instance) maker() (m *document.Maker, err error) {
 	s := &i.config.Server
 	m = &document.Maker{
 		Clock: i.clock, Store: i.Blobs, Types: i.types, RefuseUnscanned: s.ClamdAway == "refuse", Families: api.Families, Logger: i.logger,
+		Ended: i.metrics.Operations(),
 	}
 	if s.Clamd != "" {
 		if m.Scanner, err = extract.NewScanner(s.Clamd); err != nil {

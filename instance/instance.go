@@ -220,7 +220,7 @@ func (i *Instance) wire(context.Context) error {
 			i.notices.Wake()
 		},
 	})
-	i.API, err = i.newAPI(api.Options{DB: i.DB, Access: i.Directory, Log: i.Log, Limiter: countedLimiter{i.limits, i.metrics}})
+	i.API, err = i.newAPI(api.Options{DB: i.DB, Access: i.Directory, Log: i.Log, Limiter: countedLimiter{i.limits, i.metrics}, Transfers: i.metrics.Transfers(api.Up, api.Down)})
 	if err != nil {
 		return err
 	}
@@ -246,6 +246,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Answers = i.keys.Vault("answers")
 	o.Files = i.Files
 	o.DocsBase = i.BaseURL
+	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach
 	o.Observe = i.observe()
 	a, err := api.New(o)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"kartei/api"
 	"kartei/clock"
+	"kartei/document"
 	"kartei/job"
 	"kartei/limit"
 	"kartei/telemetry"
@@ -42,6 +43,8 @@ func (i *Instance) measure() {
 		})
 	i.metrics.Counter("kartei_db_refused_writes_total", "Writes that were not stored because the database was full, read-only, broken or away.",
 		func() float64 { return float64(i.DB.Writes().Total()) })
+	i.metrics.Gauge("kartei_transfers_in_flight", "Files on their way between clients and this process.",
+		func() float64 { return float64(i.API.Transfers()) })
 	i.measureJobs()
 	i.metrics.Counter("kartei_last_uses_dropped_total", "Marks of a key's last use that were not written.",
 		func() float64 { return float64(i.Directory.UsesDropped()) })
@@ -75,6 +78,16 @@ func (i *Instance) measureJobs() {
 			for _, c := range look() {
 				set(float64(c.Count), c.Kind, c.State)
 			}
+		})
+	i.metrics.Gauges("kartei_operation_age_seconds", "How long ago the call was that began the oldest of the operations that have not ended, by type, of all replicas.", []string{"type"},
+		func(set func(value float64, labels ...string)) {
+			oldest := clock.Now(i.clock)
+			for _, c := range look() {
+				if c.Kind == document.MakeKind && c.State != "failed" {
+					oldest = min(oldest, c.Created)
+				}
+			}
+			set(clock.Now(i.clock).Sub(oldest).Seconds(), document.MakeKind)
 		})
 	i.metrics.Gauges("kartei_jobs_overdue_seconds", "How long the first of the waiting jobs of a kind has been due; 0 where none is.", []string{"kind"},
 		func(set func(value float64, labels ...string)) {

@@ -17,6 +17,8 @@ type Count struct {
 	// Oldest is when the first of them was due (waiting), taken (running) or
 	// given up (failed). That of a waiting one may be in the future.
 	Oldest clock.Micros `json:"oldest"`
+	// Created is when the first of them was enqueued.
+	Created clock.Micros `json:"-"`
 }
 
 // FailedJob is one job that was given up.
@@ -41,7 +43,7 @@ func Counts(ctx context.Context, d db.DB) (counts []Count, err error) {
 		defer rows.Close()
 		for rows.Next() {
 			var c Count
-			if err := rows.Scan(&c.Kind, &c.State, &c.Count, &c.Oldest); err != nil {
+			if err := rows.Scan(&c.Kind, &c.State, &c.Count, &c.Oldest, &c.Created); err != nil {
 				return err
 			}
 			counts = append(counts, c)

@@ -87,6 +87,8 @@ type Handler struct {
 	// GaveUp, if not nil, runs in the transaction that marks a job as failed.
 	// It is tried again until it succeeds, and may run more than once.
 	GaveUp func(ctx context.Context, tx db.Tx, j *Job, cause error) error
+	// GivenUp, if not nil, is told of it once that is committed.
+	GivenUp func(j *Job)
 }
 
 // ErrLost is returned, wrapped, when another has taken the job over: this one

@@ -451,6 +451,9 @@ func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stop
 		return Returned, r.back(ctx, j, 0, j.err)
 	case given || errors.As(err, new(permanent)):
 		failure = r.giveUp(ctx, h, j, err)
+		if failure == nil && h.GivenUp != nil {
+			h.GivenUp(j)
+		}
 		if failure == nil || errors.Is(failure, ErrLost) {
 			log.Error("job failed", "error", err)
 			return Failed, failure

@@ -9,14 +9,6 @@ import (
 	"kartei/api"
 )
 
-// Time to send or to take a file: as long as it takes at the slowest rate that
-// is waited for, and some more. So a slow line gets through, and who only
-// holds the connection does not.
-const (
-	slowest  = 16 << 10 // bytes a second
-	patience = 30 * time.Second
-)
-
 // maxParts is how many parts of a file may be asked for at once; who asks for
 // more gets all of it (RFC 9110, section 14.2). Each costs the reading of a
 // segment of 64 KiB, however small it is, and 10,000 fit into a header.
@@ -44,16 +36,16 @@ func something(header string, size int64) string {
 	return unit + "=" + strings.Join(parts, ",")
 }
 
-func timeFor(size int64) time.Time {
-	return time.Now().Add(patience + time.Duration(size/slowest)*time.Second)
-}
-
 // sendFile streams a file, or the parts of it that the client asks for (RFC
 // 9110, section 14).
 func sendFile(w http.ResponseWriter, r *http.Request, f *api.File) {
-	answer := &fileAnswer{ResponseWriter: w, status: http.StatusOK}
-	defer func() { f.Sent(answer.status) }()
-	http.NewResponseController(w).SetWriteDeadline(timeFor(f.Size())) // a writer that has none needs none
+	control := http.NewResponseController(w)
+	paced := &pacedWriter{w, &pace{deadline: control.SetWriteDeadline, transfer: f}}
+	answer := &fileAnswer{ResponseWriter: paced, status: http.StatusOK}
+	defer func() {
+		f.Sent(answer.status, !paced.failed)
+		control.SetWriteDeadline(time.Now().Add(patience)) // what net/http still holds
+	}()
 	// The other preconditions are the API's business, which has looked at them.
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
 	if parts := r.Header.Get("Range"); parts != "" && strings.Count(parts, ",") < maxParts {

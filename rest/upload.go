@@ -46,11 +46,9 @@ func (u *Uploads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (u *Uploads) take(w http.ResponseWriter, r *http.Request) error {
-	leave, err := u.API.Enter()
-	if err != nil {
+	if err := u.API.Ready(); err != nil {
 		return err
 	}
-	defer leave()
 	granted, err := u.Verify(r.URL.Path[len(UploadPrefix):])
 	switch {
 	case errors.Is(err, blob.ErrExpired):
@@ -66,11 +64,35 @@ func (u *Uploads) take(w http.ResponseWriter, r *http.Request) error {
 			EN: "The upload was begun for the media type " + granted.ContentType + ". Send exactly the headers that it names.",
 		}}
 	}
-	// The answer to a slow line comes late, too.
-	control, until := http.NewResponseController(w), timeFor(granted.Size)
-	control.SetReadDeadline(until)
-	control.SetWriteDeadline(until.Add(patience))
-	err = u.Receive(r.Context(), granted, r.Body, r.ContentLength)
+	transfer, err := u.API.Transfer(granted.Organization(), api.Up)
+	if err != nil {
+		return err
+	}
+	control := http.NewResponseController(w)
+	control.SetWriteDeadline(time.Time{}) // until there is an answer
+	body := &pacedReader{r.Body, &pace{deadline: control.SetReadDeadline, transfer: transfer}}
+	err = u.Receive(r.Context(), granted, body, r.ContentLength)
+	control.SetWriteDeadline(time.Now().Add(patience))
+	err = explain(err)
+	transfer.End(ended(err, body.failed))
+	return err
+}
+
+// ended says how a transfer ended.
+func ended(err error, broken bool) string {
+	switch {
+	case err == nil:
+		return api.Whole
+	case broken:
+		return api.Broken
+	case fault.From(err).Code.Status() < http.StatusInternalServerError:
+		return api.Refused
+	}
+	return api.Failed
+}
+
+// explain turns what Receive returns into what the client is told.
+func explain(err error) error {
 	var source *blob.SourceError
 	switch {
 	case errors.As(err, &source): // the client went away or is too slow

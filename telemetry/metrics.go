@@ -113,6 +113,69 @@ func (m *Metrics) Jobs() func(kind, outcome string, took time.Duration) {
 	}
 }
 
+// ages are the bounds of durations that may take from milliseconds to hours.
+var ages = []float64{.005, .025, .1, .5, 1, 5, 10, 30, 60, 300, 1800, 7200}
+
+// Operations returns what counts the ends of long-running operations in this
+// process: what came of them, and how long after the call.
+func (m *Metrics) Operations() func(kind, outcome string, age time.Duration) {
+	ends := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kartei_operations_total",
+		Help: "Operations (calls answered with 202) that ended here, by type and outcome: succeeded, or the code of the problem.",
+	}, []string{"type", "outcome"})
+	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "kartei_operation_duration_seconds",
+		Help:    "Time from the call that began an operation to its end, waiting and further attempts included, by type.",
+		Buckets: ages,
+	}, []string{"type"})
+	m.Registry.MustRegister(ends, duration)
+	return func(kind, outcome string, age time.Duration) {
+		ends.WithLabelValues(kind, outcome).Inc()
+		duration.WithLabelValues(kind).Observe(age.Seconds())
+	}
+}
+
+// Transfers counts files on their way between clients and this process.
+type Transfers struct {
+	bytes    map[string]prometheus.Counter
+	ends     *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+}
+
+// Transfers returns what counts files on their way, in the given directions.
+func (m *Metrics) Transfers(directions ...string) *Transfers {
+	bytes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kartei_transfer_bytes_total",
+		Help: "Bytes of files that came from clients (up) and went to them (down), without those that go straight to a bucket.",
+	}, []string{"direction"})
+	t := &Transfers{
+		bytes: map[string]prometheus.Counter{},
+		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kartei_transfers_total",
+			Help: "Transfers of files by direction and outcome: whole; refused (another file than announced, or no such part); broken (the client went away or was too slow); failed (the store).",
+		}, []string{"direction", "outcome"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "kartei_transfer_duration_seconds",
+			Help:    "Time of a transfer, by direction.",
+			Buckets: ages,
+		}, []string{"direction"}),
+	}
+	for _, d := range directions {
+		t.bytes[d] = bytes.WithLabelValues(d)
+	}
+	m.Registry.MustRegister(bytes, t.ends, t.duration)
+	return t
+}
+
+// Moved counts bytes as they flow.
+func (t *Transfers) Moved(direction string, bytes int) { t.bytes[direction].Add(float64(bytes)) }
+
+// Ended counts a transfer.
+func (t *Transfers) Ended(direction, outcome string, took time.Duration) {
+	t.ends.WithLabelValues(direction, outcome).Inc()
+	t.duration.WithLabelValues(direction).Observe(took.Seconds())
+}
+
 // GroupSizes returns a histogram of how many changes one commit of the data
 // base holds.
 func (m *Metrics) GroupSizes() prometheus.Observer {

@@ -31,6 +31,11 @@ func TestMetrics(t *testing.T) {
 	m.Rejected("key")
 	m.Gauges("kartei_jobs", "Jobs.", []string{"kind", "state"}, func(set func(float64, ...string)) { set(4, "a", "waiting"); set(1, "a", "failed") })
 	m.Jobs()("a", "finished", 2*time.Second)
+	m.Operations()("documents.create", "UPLOAD_REJECTED", 3*time.Second)
+	transfers := m.Transfers("up", "down")
+	transfers.Moved("up", 1000)
+	transfers.Moved("up", 24)
+	transfers.Ended("up", "broken", 2*time.Second)
 	list, none := m.Operation("contacts.list"), m.Operation("")
 	for range 3 {
 		list.Start()
@@ -58,6 +63,12 @@ func TestMetrics(t *testing.T) {
 		`kartei_jobs{kind="a",state="failed"} 1`,
 		`kartei_job_runs_total{kind="a",outcome="finished"} 1`,
 		`kartei_job_duration_seconds_sum{kind="a"} 2`,
+		`kartei_operations_total{outcome="UPLOAD_REJECTED",type="documents.create"} 1`,
+		`kartei_operation_duration_seconds_sum{type="documents.create"} 3`,
+		`kartei_transfer_bytes_total{direction="up"} 1024`,
+		`kartei_transfer_bytes_total{direction="down"} 0`,
+		`kartei_transfers_total{direction="up",outcome="broken"} 1`,
+		`kartei_transfer_duration_seconds_sum{direction="up"} 2`,
 	} {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("missing %s", line)

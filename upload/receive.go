@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strconv"
-	"strings"
+	"path"
 	"time"
 
 	"kartei/blob"
@@ -29,14 +28,11 @@ type Receiver struct {
 // before, and the session remembers why it was refused. Where another size is
 // announced than the session's (-1 is none), nothing is read.
 func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Reader, announced int64) error {
-	organization, name, _ := strings.Cut(strings.TrimPrefix(granted.Name, staging), "/")
-	number, err := strconv.ParseInt(organization, 10, 64)
-	if err != nil {
-		return fault.Wrap(err) // the address is signed: we made it
-	}
+	number, name := granted.Organization(), path.Base(granted.Name)
 	if s, err := r.state(ctx, number, name); err != nil || s != Pending {
 		return errors.Join(err, s.fault())
 	}
+	var err error
 	switch {
 	case announced > granted.Size:
 		err = blob.ErrTooLong

@@ -84,6 +84,9 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 	if len(wrong) > 0 {
 		return Created{}, fault.Invalid(wrong...)
 	}
+	if err := room(ctx, c, f.Size); err != nil {
+		return Created{}, err
+	}
 	u := Upload{
 		Object: "upload", ID: id.New(id.Upload), Status: Pending, CreatedAt: c.Now, ExpiresAt: c.Now + Lifetime,
 	}
@@ -103,6 +106,32 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 		c.Actor.Org(), u.ID, c.Actor.PrincipalID(), f.FileName, kind, f.Size, sum, u.CreatedAt, u.ExpiresAt)
 	err = job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: ExpireKind, Key: u.ID, Payload: expiry{u.ID}, Due: u.ExpiresAt})
 	return Created{u}, err
+}
+
+// maxOpen is how many uploads of an organization may wait for their file or their
+// document. It bounds what room reads: 10,000 entries of an index are summed up in
+// about a millisecond.
+const maxOpen = 10_000
+
+// room fails where an organization has announced more bytes than it may without
+// making documents of them. What was announced counts, and not what came: to a
+// bucket it comes unseen. Calls at the same time may go beyond by what they
+// announce themselves.
+func room(ctx context.Context, c *app.Call, size int64) error {
+	var open, announced int64
+	var first clock.Micros
+	err := c.Tx.QueryRow(ctx, `select count(*), coalesce(cast(sum(size) as bigint), 0), coalesce(min(expires_at), 0) from (
+			select size, expires_at from uploads where organization = $1 and operation = '' and expires_at > $2 order by expires_at limit $3) as waiting`,
+		c.Actor.Org(), c.Now, maxOpen).Scan(&open, &announced, &first)
+	if err != nil || open < maxOpen && announced+size <= c.Services.Files.MaxStaged {
+		return err
+	}
+	return &fault.Fault{Code: fault.QuotaExhausted, RetryAfter: max(first.Sub(c.Now), time.Second), Detail: &noRoom}
+}
+
+var noRoom = fault.Text{
+	DE: "Ihre Organisation hat so viele Dateien angekündigt, aus denen noch kein Dokument wurde, dass für diese kein Platz ist. Legen Sie die Dokumente mit POST /v1/documents an; jedes gibt sofort Platz frei. Uploads, aus denen nichts wird, enden nach 24 Stunden.",
+	EN: "Your organization has announced so many files of which no document was made yet that there is no room for this one. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.",
 }
 
 // check returns the media type without parameters, and what is wrong with the

@@ -337,7 +337,14 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 	if op.Named() {
 		add(fault.NotFound)
 	}
-	add(op.Run.Faults()...)
+	quota := op.Method == http.MethodDelete || op.Scope != "" && !op.Writes()
+	for _, c := range op.Run.Faults() {
+		if c == fault.QuotaExhausted { // stands behind those of all operations
+			quota = true
+			continue
+		}
+		add(c)
+	}
 	if preview {
 		add(fault.OperationNotInVersion)
 	}
@@ -355,7 +362,7 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 		add(fault.IdempotencyInProgress, fault.IdempotencyPayloadMismatch)
 	}
 	add(fault.RateLimited, fault.Overloaded)
-	if op.Method == http.MethodDelete || op.Scope != "" && !op.Writes() {
+	if quota {
 		add(fault.QuotaExhausted)
 	}
 	add(fault.Internal, fault.APIPaused, fault.InstancePending)

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"sync"
+	"time"
+
+	"kartei/fault"
+)
+
+// Transfer is a file on its way between a client and this process. It is no
+// call: it goes at the pace of the client's line, which may take hours, and so
+// it takes nothing from the calls that may be answered at the same time, nor
+// from those of its key. It is bounded on its own.
+type Transfer struct {
+	transfers    *transfers
+	organization int64
+	direction    string
+	begun        time.Time
+	once         sync.Once
+}
+
+// The directions: to the store, and from it.
+const (
+	Up   = "up"
+	Down = "down"
+)
+
+// How a transfer ends.
+const (
+	Whole   = "whole"   // everything is where it should be
+	Refused = "refused" // it is not the file that was announced, or none is taken
+	Broken  = "broken"  // the client went away, or was too slow
+	Failed  = "failed"  // the store could not take or give it
+)
+
+// TransferObserver is told of files on their way.
+type TransferObserver interface {
+	// Moved is told of bytes as they flow.
+	Moved(direction string, bytes int)
+	// Ended is told of the end of each transfer: how, and after how long.
+	Ended(direction, how string, took time.Duration)
+}
+
+// unobserved is the observer where nobody asks.
+type unobserved struct{}
+
+func (unobserved) Moved(string, int)                   {}
+func (unobserved) Ended(string, string, time.Duration) {}
+
+// transfers are the files on their way.
+type transfers struct {
+	most, each int // at the same time: in all, and of one organization
+	observer   TransferObserver
+	now        func() time.Time
+
+	mu    sync.Mutex
+	count int
+	of    map[int64]int
+}
+
+// Transfer begins a transfer of an organization's file, which is refused with
+// 503 or 429 where calls are, and where there is no room for one more.
+func (a *API) Transfer(organization int64, direction string) (*Transfer, error) {
+	if err := a.Ready(); err != nil {
+		return nil, err
+	}
+	t := &a.transfers
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of[organization] >= t.each {
+		return nil, &fault.Fault{Code: fault.RateLimited, RetryAfter: transferRetry, Detail: &manyTransfers}
+	}
+	if t.count >= t.most {
+		return nil, &fault.Fault{Code: fault.Overloaded, RetryAfter: transferRetry, Detail: &noLine}
+	}
+	t.count++
+	t.of[organization]++
+	return &Transfer{transfers: t, organization: organization, direction: direction, begun: t.now()}, nil
+}
+
+// Transfers returns how many files are on their way.
+func (a *API) Transfers() int {
+	a.transfers.mu.Lock()
+	defer a.transfers.mu.Unlock()
+	return a.transfers.count
+}
+
+// Moved says that so many more bytes have gone through.
+func (t *Transfer) Moved(bytes int) { t.transfers.observer.Moved(t.direction, bytes) }
+
+// End ends the transfer, in one of the ways above. Only the first call counts.
+func (t *Transfer) End(how string) {
+	t.once.Do(func() {
+		s := t.transfers
+		s.mu.Lock()
+		s.count--
+		if s.of[t.organization]--; s.of[t.organization] == 0 {
+			delete(s.of, t.organization)
+		}
+		s.mu.Unlock()
+		s.observer.Ended(t.direction, how, s.now().Sub(t.begun))
+	})
+}
+
+// transferRetry is what who has too many files on their way is asked to wait.
+const transferRetry = 2 * time.Second
+
+var (
+	manyTransfers = fault.Text{
+		DE: "Für Ihre Organisation sind bereits so viele Dateien unterwegs, wie diese Instanz gleichzeitig zulässt. Warten Sie, bis eine davon übertragen ist.",
+		EN: "As many files of your organization are on their way already as this instance allows at the same time. Wait until one of them has been transferred.",
+	}
+	noLine = fault.Text{
+		DE: "Zurzeit sind zu viele Dateien unterwegs. Versuchen Sie es gleich noch einmal.",
+		EN: "Too many files are on their way at the moment. Please try again shortly.",
+	}
+)

@@ -1,0 +1,155 @@
+package api_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// stuck is a client that takes the head of an answer and then nothing, until it
+// is let go.
+type stuck struct {
+	http.ResponseWriter
+	flows, let chan struct{}
+}
+
+func (s *stuck) Write(b []byte) (int, error) {
+	s.flows <- struct{}{}
+	<-s.let
+	return len(b), nil
+}
+
+// trickle begins a download whose client takes nothing; end has it take the rest.
+func trickle(c *apitest.Client, document string) (end func()) {
+	w := &stuck{httptest.NewRecorder(), make(chan struct{}, 100), make(chan struct{})}
+	done := make(chan struct{})
+	r := c.Request("GET", "/documents/"+document+"/content", nil)
+	go func() {
+		defer close(done)
+		c.Handler.ServeHTTP(w, r)
+	}()
+	<-w.flows
+	return func() { close(w.let); <-done }
+}
+
+// send begins a PUT whose client sends nothing; end has it go away.
+func send(c *apitest.Client) (end func(), answer *httptest.ResponseRecorder) {
+	c.Helper()
+	session := c.Do("POST", "/uploads", `{"fileName":"a.txt","contentType":"text/plain","size":10}`).Want(201)
+	u, err := url.Parse(session.Text("url"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	in, out := io.Pipe()
+	reading, done := make(chan struct{}), make(chan struct{})
+	r := httptest.NewRequest("PUT", u.Path, readTold{in, reading})
+	r.Header.Set("Content-Type", "text/plain")
+	answer = httptest.NewRecorder()
+	go func() {
+		defer close(done)
+		c.Handler.ServeHTTP(answer, r)
+	}()
+	select {
+	case <-reading:
+	case <-done:
+	}
+	return func() { out.CloseWithError(io.ErrUnexpectedEOF); <-done }, answer
+}
+
+// readTold tells when somebody begins to read.
+type readTold struct {
+	io.Reader
+	told chan struct{}
+}
+
+func (r readTold) Read(b []byte) (int, error) {
+	select {
+	case <-r.told:
+	default:
+		close(r.told)
+	}
+	return r.Reader.Read(b)
+}
+
+// TestTransfersHoldNothing: files on their way take no call of the key's six and
+// none of the instance's, no connection to the data base and not its writer.
+func TestTransfersHoldNothing(t *testing.T) {
+	apitest.Alone(t)
+	o := apitest.New(t, dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Readers: 1, Writers: 1}), apitest.Metered(), apitest.MaxCalls(1))
+	c := o.As(access.Member)
+	id := c.Document("a.txt", "text/plain", bytes.Repeat([]byte("Guten Tag\n"), 10_000))
+	var ends []func()
+	for range 5 {
+		up, _ := send(c)
+		ends = append(ends, trickle(c, id), up)
+	}
+	if n := allLeft(t, c)["concurrency"]; n != 6 {
+		t.Errorf("%d calls left while files flow", n)
+	}
+	c.Do("GET", "/contacts", nil).Want(200)
+	c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
+	if n := o.API.Transfers(); n != 10 {
+		t.Errorf("%d files on their way", n)
+	}
+	for _, end := range ends {
+		end()
+	}
+	if n := o.API.Transfers(); n != 0 {
+		t.Errorf("%d files on their way after the last", n)
+	}
+}
+
+// TestTransfersAreBounded: one organization has its part of them, and all
+// together have theirs; who is refused is told in both languages when to come
+// again, and may after one has ended.
+func TestTransfersAreBounded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1), apitest.Transfers(3, 2))
+		_, sandbox := o.Organization("Kanzlei Abendroth")
+		user := o.User(access.Admin, sandbox)
+		clients := []*apitest.Client{o.As(access.Member), {Office: o, Principal: user, Key: o.Key(user)}}
+		var documents []string
+		for _, c := range clients {
+			documents = append(documents, c.Document("a.txt", "text/plain", []byte("Guten Tag\n")))
+		}
+		get := func(i int, headers ...string) *apitest.Answer {
+			return clients[i].Do("GET", "/documents/"+documents[i]+"/content", nil, headers...)
+		}
+		one := trickle(clients[0], documents[0])
+		two, _ := send(clients[0])
+		words := map[string]bool{}
+		for _, language := range []string{"de", "en"} {
+			a := get(0, "Accept-Language", language).Want(429, "RATE_LIMITED")
+			words[a.Text("detail")] = true
+			if a.Header.Get("Retry-After") != "2" || a.Header.Get("Content-Disposition") != "" {
+				t.Errorf("%v", a.Header)
+			}
+		}
+		if len(words) != 2 {
+			t.Errorf("%v", words)
+		}
+		if _, answer := send(clients[0]); answer.Code != 429 {
+			t.Errorf("a third file up: %d %s", answer.Code, answer.Body)
+		}
+		get(0, "If-None-Match", "*").Want(304) // nothing is sent
+		get(1).Want(200)                       // another organization's
+		three := trickle(clients[1], documents[1])
+		get(1).Want(429, "OVERLOADED")
+		one()
+		get(0).Want(200)
+		get(1).Want(200)
+		two()
+		three()
+		if n := o.API.Transfers(); n != 0 {
+			t.Errorf("%d files on their way after the last", n)
+		}
+	})
+}

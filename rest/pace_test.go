@@ -1,0 +1,172 @@
+package rest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// counted counts what was moved.
+type counted int
+
+func (c *counted) Moved(bytes int) { *c += counted(bytes) }
+
+// pipes is a listener whose connections are pipes, so that the time of a test
+// is that of its bubble.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, open := <-p; open {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+func (p pipes) Close() error   { close(p); return nil }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+// dial has a server serve h, as the public one with its short times, and
+// returns a connection to it.
+func dial(t *testing.T, h http.HandlerFunc) net.Conn {
+	p := make(pipes)
+	s := &http.Server{Handler: h, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute}
+	go s.Serve(p)
+	client, server := net.Pipe()
+	p <- server
+	t.Cleanup(func() {
+		client.Close()
+		s.Close()
+		time.Sleep(time.Minute) // of the bubble: net/http lingers on connections
+	})
+	return client
+}
+
+// rest lets time pass, but not beyond the test's end.
+func rest(t *testing.T, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}
+
+// TestPace sends and takes a file of 4 MiB in pieces with pauses: a slow line
+// gets through, however long it takes; who stops, and who moves just enough not
+// to have stopped, does not.
+func TestPace(t *testing.T) {
+	const size = 4 << 20
+	for _, test := range []struct {
+		name   string
+		piece  int // bytes at a time
+		pause  time.Duration
+		within time.Duration // until it ends
+		whole  bool
+	}{
+		{"as fast as it goes", size, 0, time.Second, true},
+		{"a slow line", 20 << 10, time.Second, 5 * time.Minute, true},
+		{"with pauses", 400 << 10, 20 * time.Second, 5 * time.Minute, true},
+		{"stops", 1 << 20, time.Hour, 31 * time.Second, false},
+		{"a byte now and then", 1, 10 * time.Second, 31 * time.Second, false},
+		{"half as fast as it must be", 8 << 10, time.Second, 61 * time.Second, false},
+		{"fast, then too slow", 1 << 10, time.Second, 35 * time.Second, false},
+	} {
+		t.Run("up/"+test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				moved := new(counted)
+				begun := time.Now()
+				ended := make(chan error, 1)
+				conn := dial(t, func(w http.ResponseWriter, r *http.Request) {
+					control := http.NewResponseController(w)
+					control.SetWriteDeadline(time.Time{})
+					body := &pacedReader{r.Body, &pace{deadline: control.SetReadDeadline, transfer: moved}}
+					_, err := io.Copy(io.Discard, body)
+					if body.failed != (err != nil) {
+						t.Errorf("failed %t: %v", body.failed, err)
+					}
+					control.SetWriteDeadline(time.Now().Add(patience))
+					w.WriteHeader(http.StatusNoContent)
+					ended <- err
+				})
+				go func() {
+					fmt.Fprintf(conn, "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", size)
+					for left := size; left > 0; left -= test.piece {
+						if _, err := conn.Write(make([]byte, min(left, test.piece))); err != nil {
+							return
+						}
+						rest(t, test.pause)
+					}
+				}()
+				answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil || answer.StatusCode != http.StatusNoContent {
+					t.Fatalf("%v, %v", answer, err)
+				}
+				if err := <-ended; (err == nil) != test.whole || int(*moved) > size || test.whole && *moved != size {
+					t.Errorf("%d bytes, %v", *moved, err)
+				}
+				if took := time.Since(begun); took > test.within {
+					t.Errorf("it took %s", took)
+				}
+			})
+		})
+		t.Run("down/"+test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				moved := new(counted)
+				begun := time.Now()
+				ended := make(chan error, 1)
+				conn := dial(t, func(w http.ResponseWriter, r *http.Request) {
+					control := http.NewResponseController(w)
+					answer := &pacedWriter{w, &pace{deadline: control.SetWriteDeadline, transfer: moved}}
+					_, err := io.Copy(answer, struct{ io.Reader }{bytes.NewReader(make([]byte, size))})
+					if answer.failed != (err != nil) {
+						t.Errorf("failed %t: %v", answer.failed, err)
+					}
+					control.SetWriteDeadline(time.Now().Add(patience))
+					ended <- err
+				})
+				go func() {
+					fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+					for {
+						if _, err := io.CopyN(io.Discard, conn, int64(test.piece)); err != nil {
+							return
+						}
+						rest(t, test.pause)
+					}
+				}()
+				err := <-ended
+				if (err == nil) != test.whole || test.whole && *moved != size {
+					t.Errorf("%d bytes, %v", *moved, err)
+				}
+				if took := time.Since(begun); took > test.within {
+					t.Errorf("it took %s", took)
+				}
+			})
+		})
+	}
+}
+
+// TestPaceOfTheStore: the time in which the server waits for its own disk is
+// none of the client's.
+func TestPaceOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var deadline time.Time
+		p := &pace{deadline: func(d time.Time) error { deadline = d; return nil }, transfer: new(counted)}
+		r := &pacedReader{bytes.NewReader(make([]byte, 100)), p}
+		for range 10 {
+			if _, err := r.Read(make([]byte, 10)); err != nil {
+				t.Fatal(err)
+			}
+			if left := time.Until(deadline); left != patience {
+				t.Fatalf("%s left", left)
+			}
+			time.Sleep(time.Hour) // the disk
+		}
+		if _, err := r.Read(make([]byte, 10)); !errors.Is(err, io.EOF) || p.failed || !deadline.IsZero() {
+			t.Errorf("%v, failed %t, deadline %s", err, p.failed, deadline)
+		}
+	})
+}

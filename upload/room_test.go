@@ -1,0 +1,50 @@
+package upload_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+)
+
+// An organization may have so many bytes announced and no document made of
+// them. Each document makes room, and so does the end of a session; others have
+// their own.
+func TestRoom(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, colleague := o.As(access.Member), o.As(access.Member)
+		_, sandbox := o.Organization("Kanzlei Abendroth")
+		user := o.User(access.Admin, sandbox)
+		stranger := &apitest.Client{Office: o, Principal: user, Key: o.Key(user)}
+		file := bytes.Repeat([]byte("a"), apitest.MaxFile)
+		first := open(c, len(file))
+		c.Put(first, file).Want(204)
+		o.Clock.Advance(time.Hour)
+		for range apitest.MaxStaged/apitest.MaxFile - 1 {
+			open(colleague, len(file))
+		}
+		body := `{"fileName":"a.txt","contentType":"text/plain","size":1}`
+		words := map[string]bool{}
+		for _, language := range []string{"de", "en"} {
+			a := c.Do("POST", "/uploads", body, "Accept-Language", language).Want(429, "QUOTA_EXHAUSTED")
+			words[a.Text("detail")] = true
+			if a.Header.Get("Retry-After") != "82800" { // until the first has ended
+				t.Errorf("Retry-After %s", a.Header.Get("Retry-After"))
+			}
+		}
+		if len(words) != 2 {
+			t.Errorf("%v", words)
+		}
+		open(stranger, len(file))
+		if got := document(c, first); got != "202" {
+			t.Error(got)
+		}
+		open(c, len(file))
+		c.Do("POST", "/uploads", body).Want(429, "QUOTA_EXHAUSTED")
+		o.Clock.Advance(24 * time.Hour)
+		c.Key = o.Key(c.Principal)
+		open(c, len(file))
+	})
+}
