@@ -185,7 +185,7 @@ func TestCheck(t *testing.T) {
 
 // What is for development and tests is taken where it is meant.
 func TestDevelopmentIsTold(t *testing.T) {
-	s := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
+	s := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxTransfers: 1, MaxTransfersEach: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
 	s.WebhookDial = []egress.Mapping{{Host: "a", To: netip.MustParseAddrPort("127.0.0.1:1")}}
 	for _, c := range []struct {
 		environment Environment
