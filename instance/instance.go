@@ -37,6 +37,7 @@ import (
 	"kartei/serve"
 	"kartei/telemetry"
 	"kartei/upload"
+	"kartei/webhook"
 )
 
 // Config says what an instance is made of.
@@ -84,6 +85,8 @@ type Instance struct {
 	receiver  *upload.Receiver
 	notices   *notify.Center
 	jobs      *job.Runner
+	sender    *webhook.Sender
+	courier   *webhook.Courier
 	readiness telemetry.Readiness
 	migrated  atomic.Bool
 	away      atomic.Pointer[error] // why the start waits for the data base
@@ -230,6 +233,9 @@ func (i *Instance) wire(context.Context) error {
 	if i.jobs, err = i.runner(); err != nil {
 		return err
 	}
+	if err := i.takeCourier(); err != nil {
+		return err
+	}
 	i.measure()
 	if i.public != nil {
 		i.public.Serve(i.Handler)
@@ -309,6 +315,7 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() { i.sweepBlobs(ctx) })
 	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { i.jobs.Run(ctx) })
+	i.ground.Go(func() { i.deliver(ctx) })
 	i.ground.Go(func() { search.NewMerger(i.DB, i.clock).Run(ctx) })
 	if i.DB.Dialect().Name != "sqlite" {
 		i.ground.Go(func() { i.follow(ctx) })

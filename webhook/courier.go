@@ -1,0 +1,756 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"kartei/app"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/event"
+	"kartei/masterkey"
+)
+
+// Topic is what is told (db.Tx.Tell) when an endpoint was made or changed, or
+// has something to do that is no new event, with its organization's number as
+// word: then its deliveries begin at once and not with the next sweep.
+const Topic = "webhooks"
+
+// The bounds of a courier.
+const (
+	// Under way at once: in the process, and of one organization. The first
+	// attempt of an endpoint is not counted by widestOrganization, so that
+	// endpoints that answer have theirs however many of the same organization do
+	// not; but no more endpoints of one than mostEndpoints are served at once. The
+	// last quarter of the process is for organizations that have few under way.
+	widestProcess      = 2048
+	widestOrganization = 128
+	mostEndpoints      = 512
+	reserved           = widestProcess / 4
+	few                = 16
+	// Looks at endpoints, and transactions that store what became of attempts.
+	visits, settles = 16, 8
+	// most is how many tries one transaction stores.
+	most = 256
+	// unstored is how many tries of one endpoint may wait to be stored before
+	// no more deliveries are taken for it.
+	unstored = 8 * widest
+	// sweepEvery is how often it is looked for what nobody told of: what other
+	// replicas have left.
+	sweepEvery = 2 * time.Second
+	// sweepPause is the least time between two looks for what is due.
+	sweepPause = 100 * time.Millisecond
+	// page and pages bound what a sweep finds.
+	page, pages = 1000, 10
+	// remembered is how long it is known which endpoints an organization has, as
+	// long as nobody tells of a change.
+	remembered = 2 * time.Second
+	// quiet is how long an endpoint is left alone for which a look found nothing,
+	// so that changes that it does not ask for cost little.
+	quiet = 25 * time.Millisecond
+	// keptFor is how long the window of an endpoint is kept that has nothing to do.
+	keptFor = 30 * time.Second
+	// current is how long before its attempt it may have been asked whether a
+	// delivery may be made.
+	current = time.Second
+	// spare is what the lease of a delivery must have beyond the time of its
+	// attempt when that begins.
+	spare = 2 * time.Second
+	// afterFailure is how long the data base is left alone that failed.
+	afterFailure = time.Second
+	// grace is how long attempts may go on when the process stops; then they are
+	// given back, which takes lastTime at most.
+	grace, lastTime = 5 * time.Second, 3 * time.Second
+)
+
+// Options are what a Courier is made of.
+type Options struct {
+	DB    db.DB
+	Clock clock.Clock
+	// Vault opens the secrets.
+	Vault masterkey.Vault
+	// Families are those whose records events are about.
+	Families []app.Family
+	// Send makes one attempt (Sender.Attempt).
+	Send func(context.Context, Message) Outcome
+	// Post tells the owner of an endpoint what has become of it. It may be nil.
+	Post   Poster
+	Logger *slog.Logger
+	// Rand returns a random number from 0 to below n.
+	Rand func(n int64) int64
+	// Attempted and Waited are told of each attempt how it ended, and of each
+	// first one how long after the commit of its event it began.
+	Attempted func(result string)
+	Waited    func(time.Duration)
+}
+
+// Courier makes the deliveries of all organizations. Any number of couriers may
+// share a data base.
+type Courier struct {
+	Options
+	db    db.DB
+	clock clock.Clock
+	log   *slog.Logger
+	// inbox holds what the loop is to do with its state, which nobody else touches.
+	inbox  chan func()
+	signal chan struct{}
+
+	mu sync.Mutex
+	// told are the organizations that were told of; everything is set when
+	// something may have been missed.
+	told       map[int64]bool
+	forget     map[int64]bool // whose endpoints may be others now
+	everything bool
+
+	// What follows is the loop's.
+	lanes    map[address]*lane
+	tenants  map[int64]*tenant
+	known    map[int64]endpoints
+	asking   map[int64]bool // whose endpoints are to be looked up
+	looks    queue[lane]    // that want a visit
+	ring     queue[lane]    // that have deliveries to begin
+	parked   []*lane        // that wait for the process's bound
+	storing  queue[tenant]  // that have tries to store
+	alarms   alarms
+	visiting int
+	settling int
+	running  int
+	held     int // deliveries taken, begun or not, and tries not stored
+	finding  bool
+	sweeping bool
+	swept    clock.Micros // when it was last looked for what is due
+	behindAt clock.Micros // when it is next looked for who is behind
+	nextDue  clock.Micros // when something is due, as far as is known
+	cursor   address      // where the next look for who is behind goes on
+	waiters  []chan struct{}
+	forced   bool // a sweep was asked for
+	ending   bool
+	attempts context.Context
+	ground   sync.WaitGroup
+}
+
+// address names an endpoint.
+type address struct {
+	organization int64
+	id           string
+}
+
+// lane is an endpoint that there is something to do for.
+type lane struct {
+	address
+	tenant *tenant
+	window
+	took      time.Duration // of an attempt, about
+	running   int
+	unsettled int
+	ready     []*delivery
+	visiting  bool
+	look      bool // there may be something to take
+	due       bool // there is more due than the endpoint says
+	note      bool // its cursor is to be stored
+	stale     bool // its deliveries are to be asked for again
+	gone      bool // its receiver answered 410, which is not stored yet
+	newFirst  bool
+	rests     bool
+	notBefore clock.Micros
+	alarm     clock.Micros
+	seen      clock.Micros
+	used      clock.Micros
+	inLooks   bool
+	inRing    bool
+}
+
+// tenant is an organization that has lanes.
+type tenant struct {
+	organization int64
+	lanes        int
+	running      int
+	endpoints    int     // that have something under way
+	parked       []*lane // wait for the organization's bound
+	tries        []*try  // wait to be stored
+	inStoring    bool    // in the line of those, or being stored
+}
+
+// endpoints are the endpoints that an organization was found to have.
+type endpoints struct {
+	ids   []string
+	until clock.Micros
+}
+
+// NewCourier returns a courier, which delivers while Run runs.
+func NewCourier(o Options) *Courier {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Int64N
+	}
+	if o.Attempted == nil {
+		o.Attempted = func(string) {}
+	}
+	if o.Waited == nil {
+		o.Waited = func(time.Duration) {}
+	}
+	return &Courier{
+		Options: o, db: o.DB, clock: o.Clock, log: o.Logger,
+		inbox: make(chan func(), 256), signal: make(chan struct{}, 1),
+		told: map[int64]bool{}, forget: map[int64]bool{},
+		lanes: map[address]*lane{}, tenants: map[int64]*tenant{}, known: map[int64]endpoints{}, asking: map[int64]bool{},
+	}
+}
+
+// Run delivers until ctx ends. Then attempts that are under way may end; those
+// that do not in time are given back, like what was taken and not begun, and
+// another process makes them.
+func (c *Courier) Run(ctx context.Context) {
+	attempts, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	c.attempts = attempts
+	listening, silence := context.WithCancel(ctx)
+	defer c.ground.Wait()
+	defer silence()
+	c.ground.Go(func() { c.db.Listen(listening, event.Topic, func(word string) { c.hear(word, false) }) })
+	c.ground.Go(func() { c.db.Listen(listening, Topic, func(word string) { c.hear(word, true) }) })
+	for ctx.Err() == nil {
+		c.takeTold()
+		next := c.dispatch()
+		select {
+		case <-ctx.Done():
+		case <-c.signal:
+		case f := <-c.inbox:
+			c.do(f)
+		case <-c.at(next):
+		}
+	}
+	c.end(cancel)
+}
+
+// at returns a channel that receives at a point in time, also where that passes
+// between a look at the clock and the waiting.
+func (c *Courier) at(t clock.Micros) <-chan time.Time {
+	wake := c.clock.After(t.Sub(clock.Now(c.clock)))
+	if clock.Now(c.clock) >= t {
+		return c.clock.After(0)
+	}
+	return wake
+}
+
+// do carries out what is in the inbox.
+func (c *Courier) do(f func()) {
+	for f != nil {
+		f()
+		select {
+		case f = <-c.inbox:
+		default:
+			f = nil
+		}
+	}
+}
+
+// hear notes what was told, and returns at once.
+func (c *Courier) hear(word string, changed bool) {
+	organization, err := strconv.ParseInt(word, 10, 64)
+	c.mu.Lock()
+	if err != nil {
+		c.everything = true
+	} else {
+		c.told[organization] = true
+		if changed {
+			c.forget[organization] = true
+		}
+	}
+	c.mu.Unlock()
+	select {
+	case c.signal <- struct{}{}:
+	default: // it is going to look anyway
+	}
+}
+
+// takeTold has the endpoints looked at of organizations that were told of.
+func (c *Courier) takeTold() {
+	c.mu.Lock()
+	told, forget, everything := c.told, c.forget, c.everything
+	if len(told) > 0 {
+		c.told = map[int64]bool{}
+	}
+	if len(forget) > 0 {
+		c.forget = map[int64]bool{}
+	}
+	c.everything = false
+	c.mu.Unlock()
+	if everything {
+		c.nextDue, c.behindAt = 1, 1
+	}
+	for organization := range forget {
+		delete(c.known, organization)
+	}
+	now := clock.Now(c.clock)
+	for organization := range told {
+		known, is := c.known[organization]
+		if !is || known.until <= now {
+			c.asking[organization] = true
+			continue
+		}
+		c.lookAt(organization, known.ids)
+	}
+}
+
+func (c *Courier) lookAt(organization int64, ids []string) {
+	for _, id := range ids {
+		l := c.lane(address{organization, id})
+		l.look = true
+		c.consider(l)
+	}
+}
+
+// lane returns the lane of an endpoint.
+func (c *Courier) lane(a address) *lane {
+	l := c.lanes[a]
+	if l == nil {
+		t := c.tenants[a.organization]
+		if t == nil {
+			t = &tenant{organization: a.organization}
+			c.tenants[a.organization] = t
+		}
+		t.lanes++
+		l = &lane{address: a, tenant: t, window: newWindow(0), used: clock.Now(c.clock)}
+		c.lanes[a] = l
+	}
+	return l
+}
+
+// drop forgets a lane that has nothing under way.
+func (c *Courier) drop(l *lane) {
+	if c.lanes[l.address] != l {
+		return
+	}
+	delete(c.lanes, l.address)
+	if l.tenant.lanes--; l.tenant.lanes == 0 {
+		delete(c.tenants, l.organization)
+	}
+}
+
+// consider puts a lane into the lines that it belongs to.
+func (c *Courier) consider(l *lane) {
+	now := clock.Now(c.clock)
+	switch {
+	case l.gone:
+		return
+	case l.notBefore > now:
+		c.alarms.set(l, l.notBefore)
+		return
+	}
+	if len(l.ready) > 0 && l.running < l.size && !l.inRing && !l.stale {
+		l.inRing = true
+		c.ring.push(l)
+	}
+	if (l.look || l.stale) && !l.visiting && !l.inLooks && (l.stale || c.room(l) > 0) {
+		l.inLooks = true
+		c.looks.push(l)
+	}
+}
+
+// room returns how many deliveries may be taken for a lane: so many that it
+// need not wait for the next look, as long as its receiver answers fast.
+func (c *Courier) room(l *lane) int {
+	has := l.running + len(l.ready)
+	switch {
+	case c.ending, l.unsettled >= unstored, has > 0 && !c.admits(l):
+		return 0
+	case l.failures > patience:
+		return max(0, 1-has)
+	}
+	ahead := 1
+	switch {
+	case l.took > 500*time.Millisecond, c.held > 2*widestProcess:
+		ahead = 0
+	case l.took > 0 && l.took < 100*time.Millisecond:
+		ahead = 4
+	}
+	full := l.size * (1 + ahead)
+	if 2*has > full {
+		return 0
+	}
+	return full - has
+}
+
+// admits reports whether the bounds let one more attempt of a lane begin.
+func (c *Courier) admits(l *lane) bool {
+	t := l.tenant
+	switch {
+	case c.crowded(t):
+		return false
+	case l.running == 0:
+		return t.endpoints < mostEndpoints
+	}
+	return t.running-t.endpoints < widestOrganization
+}
+
+// crowded reports whether the process has too much under way for one more of a tenant.
+func (c *Courier) crowded(t *tenant) bool {
+	return c.running >= widestProcess || c.running >= widestProcess-reserved && t.running >= few
+}
+
+// dispatch begins all that may begin, and returns when there is something to do
+// that nobody tells of.
+func (c *Courier) dispatch() (next clock.Micros) {
+	now := clock.Now(c.clock)
+	for _, l := range c.alarms.ring(now) {
+		c.consider(l)
+	}
+	if len(c.asking) > 0 && !c.finding && !c.ending {
+		c.find()
+	}
+	if !c.sweeping && !c.ending && c.sweepAt() <= now {
+		c.sweep()
+	}
+	for c.ring.len() > 0 {
+		l := c.ring.pop()
+		l.inRing = false
+		if c.begin(l, now) {
+			c.consider(l)
+		}
+	}
+	for c.visiting < visits && c.looks.len() > 0 {
+		l := c.looks.pop()
+		l.inLooks = false
+		c.visit(l)
+	}
+	for c.settling < settles && c.storing.len() > 0 {
+		c.store(c.storing.pop())
+	}
+	c.answer()
+	next = c.sweepAt()
+	if c.sweeping {
+		next = now.Add(sweepEvery)
+	}
+	return earliest(next, c.alarms.first())
+}
+
+// sweepAt is when it is looked for what nobody told of.
+func (c *Courier) sweepAt() clock.Micros {
+	return min(c.behindAt, max(earliest(c.nextDue, c.behindAt), c.swept.Add(sweepPause)))
+}
+
+// begin begins the first of a lane's deliveries, and reports whether it did or
+// another one may begin.
+func (c *Courier) begin(l *lane, now clock.Micros) bool {
+	if len(l.ready) == 0 || l.running >= l.size || l.notBefore > now || l.gone || c.ending {
+		return l.notBefore > now && !c.ending
+	}
+	d := l.ready[0]
+	switch {
+	case now.Add(attemptTime+spare) > d.until: // it is found again when its lease has ended
+		l.ready = l.ready[1:]
+		c.held--
+		l.look = true
+		c.nextDue = earliest(c.nextDue, d.until)
+		return true
+	case now.Sub(d.asked) > current:
+		l.stale = true
+		return true
+	case !c.admits(l):
+		c.park(l)
+		return false
+	}
+	l.ready = l.ready[1:]
+	l.running++
+	c.running++
+	l.tenant.running++
+	if l.running == 1 {
+		l.tenant.endpoints++
+	}
+	t := c.newTry(d)
+	if d.fresh {
+		c.Waited(t.began.Sub(d.event.CreatedAt))
+	}
+	c.ground.Go(func() {
+		t.outcome = c.attempt(c.attempts, d)
+		c.inbox <- func() { c.attempted(t) }
+	})
+	return true
+}
+
+// park has a lane wait until an attempt ends that keeps it from its own.
+func (c *Courier) park(l *lane) {
+	l.inRing = true // it is in a line
+	if c.crowded(l.tenant) {
+		c.parked = append(c.parked, l)
+	} else {
+		l.tenant.parked = append(l.tenant.parked, l)
+	}
+}
+
+// unpark has lanes try again.
+func (c *Courier) unpark(lanes []*lane) []*lane {
+	for _, l := range lanes {
+		l.inRing = false
+		c.consider(l)
+	}
+	clear(lanes)
+	return lanes[:0]
+}
+
+// attempted notes how an attempt ended.
+func (c *Courier) attempted(t *try) {
+	l, now := t.lane, clock.Now(c.clock)
+	l.running--
+	c.running--
+	l.tenant.running--
+	if l.running == 0 {
+		l.tenant.endpoints--
+	}
+	switch {
+	case t.outcome.Interrupted:
+	case t.outcome.Succeeded():
+		l.succeeded()
+		c.Attempted("succeeded")
+	default:
+		l.failed()
+		l.gone = l.gone || t.outcome.Gone()
+		c.Attempted(string(t.outcome.Code))
+		if pause := l.pause(); pause > 0 {
+			l.notBefore = now.Add(pause)
+		}
+	}
+	if l.took == 0 {
+		l.took = t.outcome.Took
+	}
+	l.took = (7*l.took + t.outcome.Took) / 8
+	l.used = now
+	c.toStore(t)
+	l.tenant.parked = c.unpark(l.tenant.parked)
+	c.parked = c.unpark(c.parked)
+	c.consider(l)
+}
+
+// toStore puts a try into the line of those that are to be stored.
+func (c *Courier) toStore(t *try) {
+	t.lane.unsettled++
+	tenant := t.lane.tenant
+	tenant.tries = append(tenant.tries, t)
+	if !tenant.inStoring {
+		tenant.inStoring = true
+		c.storing.push(tenant)
+	}
+}
+
+// visit looks at an endpoint beside.
+func (c *Courier) visit(l *lane) {
+	v := &visit{Courier: c, lane: l, room: c.room(l), newFirst: l.newFirst, due: l.due, note: l.note, known: l.seen}
+	if c.ending || v.room == 0 && !l.stale {
+		return
+	}
+	if l.stale {
+		v.held, l.ready = l.ready, nil
+	}
+	l.visiting, l.look, l.due, l.note, l.stale, l.rests = true, false, false, false, false, false
+	l.newFirst = !l.newFirst
+	c.visiting++
+	c.ground.Go(func() {
+		held := v.held
+		err := v.run(context.WithoutCancel(c.attempts))
+		c.inbox <- func() { c.visited(v, held, err) }
+	})
+}
+
+// visited takes what a visit found.
+func (c *Courier) visited(v *visit, held []*delivery, err error) {
+	l, now := v.lane, clock.Now(c.clock)
+	l.visiting = false
+	c.visiting--
+	l.used = now
+	switch {
+	case err != nil && !errors.Is(err, errLost):
+		c.failed("an endpoint cannot be looked at", err)
+		l.notBefore = now.Add(afterFailure)
+		fallthrough
+	case err != nil:
+		// What it had taken is found again when its lease has ended; what it held is asked for again.
+		l.look, l.note, l.due = true, v.note, v.due
+		l.ready = append(held, l.ready...)
+		l.stale = len(held) > 0
+		c.nextDue = earliest(c.nextDue, now+lease)
+		c.consider(l)
+		return
+	}
+	c.held += len(v.taken) - len(held)
+	if v.ended {
+		c.held -= len(l.ready)
+		l.ready = nil
+		if l.running == 0 && l.unsettled == 0 {
+			c.drop(l)
+		}
+		return
+	}
+	if l.running == 0 && l.unsettled == 0 && l.failures < v.row.failures {
+		l.window = newWindow(v.row.failures)
+	}
+	l.ready = append(v.taken, l.ready...)
+	l.seen = max(l.seen, v.seen)
+	l.due = l.due || v.moreDue
+	l.look = l.look || v.more || v.moreDue
+	c.nextDue = earliest(c.nextDue, v.next)
+	switch {
+	case v.rests:
+		l.rests, l.look = true, true
+		l.notBefore = now + restTime
+	case len(v.taken) == 0 && !v.more && !v.moreDue && len(c.waiters) == 0:
+		l.notBefore = max(l.notBefore, now.Add(quiet))
+	}
+	c.consider(l)
+}
+
+// store stores what became of tries of an organization beside.
+func (c *Courier) store(t *tenant) {
+	n := min(len(t.tries), most)
+	tries := t.tries[:n:n]
+	t.tries = t.tries[n:]
+	c.settling++
+	drained := map[*lane]bool{}
+	for _, try := range tries {
+		l := try.lane
+		drained[l] = l.running == 0 && len(l.ready) == 0 && !l.visiting && !l.look
+	}
+	for _, try := range t.tries {
+		drained[try.lane] = false
+	}
+	c.ground.Go(func() {
+		ends, err := c.settle(context.WithoutCancel(c.attempts), t.organization, tries, drained)
+		if err != nil {
+			<-c.clock.After(afterFailure)
+		}
+		c.inbox <- func() { c.stored(t, tries, ends, err) }
+	})
+}
+
+// stored notes that tries were stored, or has them stored again.
+func (c *Courier) stored(t *tenant, tries []*try, ends map[*lane]settled, err error) {
+	c.settling--
+	if err != nil {
+		c.failed("attempts not stored", err)
+		t.tries = append(tries, t.tries...)
+	}
+	if t.inStoring = len(t.tries) > 0; t.inStoring {
+		c.storing.push(t)
+	}
+	if err != nil {
+		return
+	}
+	c.held -= len(tries)
+	for _, try := range tries {
+		try.lane.unsettled--
+	}
+	for l, end := range ends {
+		l.gone = false
+		c.nextDue = earliest(c.nextDue, end.next)
+		if end.status == Disabled {
+			l.look, l.due = true, true
+			l.stale = len(l.ready) > 0
+		}
+		c.consider(l)
+	}
+}
+
+// end ends Run: nothing more begins.
+func (c *Courier) end(cancel func()) {
+	c.ending = true
+	late, last := c.clock.After(grace), c.clock.After(grace+lastTime)
+	for {
+		for _, l := range c.lanes {
+			for _, d := range l.ready {
+				c.toStore(&try{delivery: d})
+			}
+			l.ready = nil
+		}
+		c.dispatch()
+		if c.visiting+c.running+c.held == 0 && !c.finding && !c.sweeping {
+			return
+		}
+		select {
+		case f := <-c.inbox:
+			c.do(f)
+		case <-late:
+			cancel()
+		case <-last:
+			c.log.Warn("deliveries were not given back in time: others make them when their leases have ended", "attempts", c.running)
+			go c.discard()
+			return
+		}
+	}
+}
+
+// discard empties the inbox for those that come too late.
+func (c *Courier) discard() {
+	ended := make(chan struct{})
+	go func() {
+		c.ground.Wait()
+		close(ended)
+	}()
+	for {
+		select {
+		case <-c.inbox:
+		case <-ended:
+			return
+		}
+	}
+}
+
+// Idle returns when there is nothing to do at the present time, also nothing
+// that other replicas have left, or when ctx ends.
+func (c *Courier) Idle(ctx context.Context) error {
+	done := make(chan struct{})
+	ask := func() {
+		c.waiters = append(c.waiters, done)
+		c.forced, c.behindAt, c.nextDue, c.swept = true, 1, 1, 0
+		for _, l := range c.lanes {
+			if l.rests || l.notBefore <= clock.Now(c.clock).Add(quiet) && l.failures <= patience {
+				l.notBefore = 0
+			}
+			c.consider(l)
+		}
+	}
+	for _, wait := range []chan func(){c.inbox, nil} {
+		select {
+		case wait <- ask:
+		case <-done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// answer tells those who wait in Idle.
+func (c *Courier) answer() {
+	if len(c.waiters) == 0 || c.forced || c.sweeping || c.finding || c.visiting+c.settling+c.running+c.held > 0 ||
+		c.looks.len()+c.ring.len()+len(c.asking)+len(c.inbox) > 0 {
+		return
+	}
+	c.mu.Lock()
+	told := len(c.told) > 0 || c.everything
+	c.mu.Unlock()
+	if told {
+		return
+	}
+	for _, done := range c.waiters {
+		close(done)
+	}
+	c.waiters = nil
+}
+
+// attempt makes one attempt at a delivery.
+func (c *Courier) attempt(ctx context.Context, d *delivery) Outcome {
+	body, err := json.Marshal(d.event)
+	if err != nil { // never: an event is texts and a time
+		return Outcome{Code: ProtocolError}
+	}
+	return c.Send(ctx, Message{URL: d.to.url, EventID: d.event.ID, Body: body, Secrets: d.to.secrets})
+}

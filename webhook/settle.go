@@ -1,0 +1,159 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/id"
+)
+
+// try is one attempt, or a delivery that is given back without one.
+type try struct {
+	*delivery
+	// id is that of its row of the log; empty where there was no attempt.
+	id      string
+	began   clock.Micros
+	outcome Outcome
+	// next is when the next attempt follows if this one fails; zero after the last.
+	next clock.Micros
+}
+
+// attempted reports whether there was an attempt that says something.
+func (t *try) attempted() bool { return t.id != "" && !t.outcome.Interrupted }
+
+// settled is what became of an endpoint whose tries were stored.
+type settled struct {
+	status Status // empty where the endpoint was not looked at
+	next   clock.Micros
+}
+
+const (
+	// insertAttempt does nothing where another has taken the delivery since: it
+	// made the attempt again, under the same number.
+	insertAttempt = `insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status,
+			response_ms, error_code, attempted_at, next_attempt_at)
+		select organization, cast($5 as text), endpoint, event_id, type, attempts + 1, cast($6 as text), cast($7 as bigint),
+			cast($8 as bigint), cast($9 as text), cast($10 as bigint), cast($11 as bigint)
+		from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
+	tryAgain = `update webhook_deliveries set claim = claim + 1, attempts = attempts + 1, due_at = $5
+		where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
+	// noteSuccess is setHealth of an endpoint all of whose attempts succeeded,
+	// without looking at it.
+	noteSuccess = `update webhook_endpoints set status = case when status = 'failing' then 'active' else status end,
+		failed_since = case when status = 'disabled' then failed_since else 0 end,
+		failures = case when status = 'disabled' then failures else 0 end,
+		last_success_at = case when $3 > last_success_at and status <> 'disabled' then $3 else last_success_at end,
+		revision = revision + case when status = 'failing' then 1 else 0 end,
+		updated_at = case when status = 'failing' then $4 else updated_at end
+		where organization = $1 and id = $2`
+	// findDue follows a statement by which the transaction holds the endpoint.
+	findDue = `update webhook_endpoints set due_at = coalesce((select due_at from webhook_deliveries
+			where organization = $1 and endpoint = $2 order by due_at limit 1), 0) where organization = $1 and id = $2`
+)
+
+// settle stores what became of tries at endpoints of one organization: each
+// with its row of the log, the delivery's end or next attempt, and what it makes
+// of the endpoint. drained are the lanes that have nothing else here.
+func (c *Courier) settle(ctx context.Context, organization int64, tries []*try, drained map[*lane]bool) (ends map[*lane]settled, err error) {
+	lanes := map[*lane][]*try{}
+	for _, t := range tries {
+		lanes[t.lane] = append(lanes[t.lane], t)
+	}
+	// In one order, so that two that settle do not wait for each other.
+	order := slices.SortedFunc(maps.Keys(lanes), func(a, b *lane) int { return cmp.Compare(a.id, b.id) })
+	err = c.db.Write(ctx, func(tx db.Tx) error {
+		ends = map[*lane]settled{}
+		for _, l := range order {
+			end, err := c.settleLane(ctx, tx, l, lanes[l], drained[l])
+			if err != nil {
+				return err
+			}
+			ends[l] = end
+		}
+		return nil
+	})
+	return ends, err
+}
+
+func (c *Courier) settleLane(ctx context.Context, tx db.Tx, l *lane, tries []*try, drained bool) (settled, error) {
+	if !slices.ContainsFunc(tries, func(t *try) bool { return !t.attempted() || !t.outcome.Succeeded() }) {
+		c.settleSuccesses(tx, l, tries, drained)
+		return settled{}, nil
+	}
+	h, err := c.hold(ctx, tx, l)
+	if errors.Is(err, db.ErrNoRows) { // the endpoint was deleted
+		for _, t := range tries {
+			tx.Queue(endDelivery, l.organization, l.id, t.event.ID, t.claim)
+		}
+		return settled{}, nil
+	}
+	if err != nil {
+		return settled{}, err
+	}
+	for _, t := range tries {
+		switch {
+		case !t.attempted():
+		case t.outcome.Succeeded():
+			h.succeeded(t.began)
+		default:
+			h.failed(t.began, t.outcome.Gone())
+		}
+	}
+	h.pass(clock.Now(c.clock))
+	for _, t := range tries {
+		c.settleTry(tx, l, t, h.status)
+	}
+	next, err := c.put(ctx, tx, h)
+	return settled{h.status, next}, err
+}
+
+// settleSuccesses asks nothing, so that it is one round trip.
+func (c *Courier) settleSuccesses(tx db.Tx, l *lane, tries []*try, drained bool) {
+	last := tries[0].began
+	for _, t := range tries {
+		last = max(last, t.began)
+	}
+	tx.Queue(noteSuccess, l.organization, l.id, last, clock.Now(c.clock))
+	for _, t := range tries {
+		c.settleTry(tx, l, t, Active)
+	}
+	if drained {
+		tx.Queue(findDue, l.organization, l.id)
+	}
+}
+
+// settleTry stores one try at an endpoint that has a status now.
+func (c *Courier) settleTry(tx db.Tx, l *lane, t *try, status Status) {
+	if !t.attempted() {
+		tx.Queue(giveBack, l.organization, l.id, t.event.ID, t.claim, clock.Now(c.clock))
+		return
+	}
+	result, next := "succeeded", clock.Micros(0)
+	if !t.outcome.Succeeded() {
+		result = "failed"
+		if status != Disabled {
+			next = t.next
+		}
+	}
+	tx.Queue(insertAttempt, l.organization, l.id, t.event.ID, t.claim, t.id, result, t.outcome.Status,
+		int64(t.outcome.Took/time.Millisecond), string(t.outcome.Code), t.began, next)
+	if next == 0 {
+		tx.Queue(endDelivery, l.organization, l.id, t.event.ID, t.claim)
+	} else {
+		tx.Queue(tryAgain, l.organization, l.id, t.event.ID, t.claim, next)
+	}
+}
+
+// newTry returns an attempt at a delivery that begins now. When the next one
+// would be is drawn here, so that storing it twice stores the same.
+func (c *Courier) newTry(d *delivery) *try {
+	t := &try{delivery: d, id: id.New(id.Delivery), began: clock.Now(c.clock)}
+	t.next = nextAttempt(d.attempts+1, t.began, c.Rand)
+	return t
+}

@@ -1,0 +1,152 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+
+	"kartei/clock"
+	"kartei/db"
+)
+
+const (
+	// failingAfter and disabledAfter are how long an endpoint may be without
+	// success while attempts are made (contract, 'States and transitions').
+	failingAfter  = 24 * clock.Hour
+	disabledAfter = 72 * clock.Hour
+	// stale is how long after its last failed attempt a run of failures still
+	// says something: longer than the longest gap of the schedule, 26.4 hours.
+	// An endpoint that had one failure and then no events for a week is not
+	// disabled by the next failure.
+	stale = 48 * clock.Hour
+)
+
+// health is what attempts make of an endpoint.
+type health struct {
+	status      Status
+	reason      Reason
+	failedSince clock.Micros
+	failures    int64
+	lastSuccess clock.Micros
+	lastFailure clock.Micros
+}
+
+// succeeded notes an attempt that succeeded at a moment. Only its owner
+// enables a disabled endpoint again.
+func (h *health) succeeded(at clock.Micros) {
+	if h.status == Disabled {
+		return
+	}
+	h.status, h.failedSince, h.failures = Active, 0, 0
+	h.lastSuccess = max(h.lastSuccess, at)
+}
+
+// failed notes an attempt that failed at a moment.
+func (h *health) failed(at clock.Micros, gone bool) {
+	if h.status == Disabled {
+		return
+	}
+	if h.failedSince == 0 || at-h.lastFailure > stale {
+		h.failedSince, h.failures = at, 0
+	}
+	h.failures++
+	h.lastFailure = max(h.lastFailure, at)
+	if gone {
+		h.status, h.reason = Disabled, Gone
+	}
+}
+
+// pass notes that time has passed.
+func (h *health) pass(now clock.Micros) {
+	if h.status == Disabled || h.failedSince == 0 || now-h.lastFailure > stale {
+		return
+	}
+	switch since := now - h.failedSince; {
+	case since >= disabledAfter:
+		h.status, h.reason = Disabled, NoSuccess
+	case since >= failingAfter:
+		h.status = Failing
+	}
+}
+
+// deadline is when pass may change something next; zero is never.
+func (h *health) deadline(now clock.Micros) clock.Micros {
+	if h.status == Disabled || h.failedSince == 0 {
+		return 0
+	}
+	for _, after := range []clock.Micros{failingAfter, disabledAfter} {
+		at := h.failedSince + after
+		if at > now && at-h.lastFailure <= stale {
+			return at
+		}
+	}
+	return 0
+}
+
+// health returns that of an endpoint that was read.
+func (r *row) health() health {
+	h := health{status: r.Status, failedSince: r.failedSince, failures: r.failures, lastSuccess: orZero(r.LastSuccessAt), lastFailure: orZero(r.LastFailureAt)}
+	if r.DisabledReason != nil {
+		h.reason = *r.DisabledReason
+	}
+	return h
+}
+
+const (
+	// holdEndpoint keeps others from the endpoint until the commit.
+	holdEndpoint = `update webhook_endpoints set failures = failures where organization = $1 and id = $2
+		returning principal, status, disabled_reason, failed_since, failures, last_success_at, last_failure_at`
+	setHealth = `update webhook_endpoints set status = $3, disabled_reason = $4, failed_since = $5, failures = $6, last_success_at = $7,
+		last_failure_at = $8, due_at = $9, revision = revision + $10, updated_at = case when $10 > 0 then $11 else updated_at end
+		where organization = $1 and id = $2`
+)
+
+// held is an endpoint that a transaction holds.
+type held struct {
+	health
+	lane      *lane
+	principal string
+	before    health
+}
+
+// hold reads an endpoint and keeps others from it until the commit. It is
+// db.ErrNoRows where there is none any more.
+func (c *Courier) hold(ctx context.Context, tx db.Tx, l *lane) (*held, error) {
+	h := &held{lane: l}
+	err := tx.QueryRow(ctx, holdEndpoint, l.organization, l.id).Scan(&h.principal, &h.status, &h.reason, &h.failedSince, &h.failures,
+		&h.lastSuccess, &h.lastFailure)
+	h.before = h.health
+	return h, err
+}
+
+// put stores what has become of a held endpoint, tells its owner where there is
+// something to tell, and returns when it is to be looked at again.
+func (c *Courier) put(ctx context.Context, tx db.Tx, h *held) (due clock.Micros, err error) {
+	now := clock.Now(c.clock)
+	h.pass(now)
+	if due, err = c.due(ctx, tx, h.lane, h.health); err != nil {
+		return 0, err
+	}
+	changed := int64(0)
+	if h.status != h.before.status {
+		changed = 1
+		if h.status == Disabled {
+			due = now // what waits for it is to end
+		}
+		if err := c.alert(ctx, tx, h); err != nil {
+			return 0, err
+		}
+	}
+	tx.Queue(setHealth, h.lane.organization, h.lane.id, h.status, h.reason, h.failedSince, h.failures, h.lastSuccess, h.lastFailure,
+		due, changed, now)
+	return due, nil
+}
+
+// due returns when the first delivery of a held endpoint is due or its status
+// may change; zero is never.
+func (c *Courier) due(ctx context.Context, tx db.Tx, l *lane, h health) (due clock.Micros, err error) {
+	err = tx.QueryRow(ctx, selectDue, l.organization, l.id).Scan(&due)
+	if err != nil && !errors.Is(err, db.ErrNoRows) {
+		return 0, err
+	}
+	return earliest(due, h.deadline(clock.Now(c.clock))), nil
+}
