@@ -4,7 +4,15 @@ import (
 	"log/slog"
 
 	"kartei/fault"
+	"kartei/id"
 )
+
+// Done sets the headers of the answer to a call that is none of the table's and
+// was carried out.
+func (a *API) Done(header map[string][]string) {
+	header["Request-Id"] = []string{id.New(id.Request)}
+	header["Cache-Control"], header["X-Content-Type-Options"] = noStore, nosniff
+}
 
 // Refuse returns the problem document of an error for a call that is none of
 // the table's, and sets the headers that belong to it.

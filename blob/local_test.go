@@ -293,7 +293,7 @@ func TestToken(t *testing.T) {
 			t.Fatalf("cut to %d: %v", i, err)
 		}
 	}
-	for _, bad := range []string{token + "A", token + "=", " " + token, strings.Repeat("A", 5000), "ä"} {
+	for _, bad := range []string{token + "A", token + "=", " " + token, token + "\n", token[:9] + "\r\n" + token[9:], strings.Repeat("A", 5000), "ä"} {
 		if _, err := l.Verify(bad, early); !errors.Is(err, ErrToken) {
 			t.Errorf("%.20q: %v", bad, err)
 		}

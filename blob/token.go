@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -53,7 +54,7 @@ func (l *Local) Target(_ context.Context, u Upload) (Target, error) {
 // Verify returns what a token grants at the time now: ErrToken where it was
 // changed or made up, ErrExpired where its time is over.
 func (l *Local) Verify(token string, now time.Time) (Upload, error) {
-	if len(token) > maxToken {
+	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // base64 would pass over line ends
 		return Upload{}, ErrToken
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)

@@ -129,7 +129,7 @@ func TestRanges(t *testing.T) {
 			{[]string{"Range", "bytes=0-4", "If-Range", tag}, 206, "01234", "bytes 0-4/200000"},
 			{[]string{"Range", "bytes=0-4", "If-Range", `"x"`}, 200, string(file), ""},
 			{[]string{"Range", "bytes=200000-"}, 416, "", "bytes */200000"},
-			{[]string{"Range", "lines=1-2"}, 416, "", ""},
+			{[]string{"Range", "lines=1-2"}, 200, string(file), ""},
 			{[]string{"If-None-Match", tag}, 304, "", ""},
 		} {
 			a := download(c, id, test.headers...)
@@ -138,7 +138,7 @@ func TestRanges(t *testing.T) {
 			}
 			if test.status == 416 {
 				if a.JSON()["code"] != "RANGE_NOT_SATISFIABLE" || a.Header.Get("Content-Type") != "application/problem+json" {
-					t.Errorf("%v: %s", test.headers, a.Body)
+					t.Errorf("%v: %.500s", test.headers, a.Body)
 				}
 			} else if string(a.Body) != test.want {
 				t.Errorf("%v: %d bytes", test.headers, len(a.Body))

@@ -14,26 +14,67 @@ import (
 // segment of 64 KiB, however small it is, and 10,000 fit into a header.
 const maxParts = 32
 
-// something returns a Range header without the parts that are the last zero
-// bytes, which no file has (RFC 9110, section 14.1.2): net/http sends them, with
-// a Content-Range that ends before it begins.
-func something(header string, size int64) string {
+// parts returns a Range header as net/http understands it (RFC 9110, section
+// 14): "" where there is none in bytes, which is to be ignored, and one that
+// nothing satisfies where it is not written as it has to be. Units have no
+// case, numbers no largest value, and no file has its last zero bytes: net/http
+// would send them, with a Content-Range that ends before it begins.
+func parts(header string, size int64) string {
 	unit, list, is := strings.Cut(header, "=")
-	if !is {
-		return header
+	if !is || !strings.EqualFold(unit, "bytes") {
+		return ""
 	}
-	var parts []string
+	kept, any := []string{}, false
 	for part := range strings.SplitSeq(list, ",") {
-		zeros, suffix := strings.CutPrefix(strings.Trim(part, " \t"), "-")
-		zeros = strings.TrimSpace(zeros)
-		if !suffix || zeros == "" || strings.Trim(zeros, "0") != "" {
-			parts = append(parts, part)
+		part = strings.Trim(part, " \t")
+		if part == "" {
+			continue
+		}
+		any = true
+		first, last, is := strings.Cut(part, "-")
+		from, ok := place(first, size)
+		to, ok2 := place(last, size)
+		switch {
+		case !is || !ok || !ok2 || first == "" && last == "" || first != "" && last != "" && longer(first, last):
+			return nowhere
+		case first == "" && to > 0, first != "" && from < size:
+			kept = append(kept, written(first, from)+"-"+written(last, to))
 		}
 	}
-	if parts == nil {
-		return unit + "=" + strconv.FormatInt(size, 10) + "-"
+	switch {
+	case len(kept) > 0:
+		return "bytes=" + strings.Join(kept, ",")
+	case any:
+		return nowhere
 	}
-	return unit + "=" + strings.Join(parts, ",")
+	return ""
+}
+
+// nowhere is a range that no file has.
+const nowhere = "bytes=x"
+
+// place returns the number that digits are, at most size; zero for none.
+func place(digits string, size int64) (n int64, ok bool) {
+	for _, c := range []byte(digits) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = min(n*10+int64(c-'0'), size)
+	}
+	return n, true
+}
+
+// longer reports whether digits are a larger number than others.
+func longer(a, b string) bool {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	return len(a) > len(b) || len(a) == len(b) && a > b
+}
+
+func written(digits string, n int64) string {
+	if digits == "" {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // sendFile streams a file, or the parts of it that the client asks for (RFC
@@ -48,8 +89,9 @@ func sendFile(w http.ResponseWriter, r *http.Request, f *api.File) {
 	}()
 	// The other preconditions are the API's business, which has looked at them.
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
-	if parts := r.Header.Get("Range"); parts != "" && strings.Count(parts, ",") < maxParts {
-		asked.Header.Set("Range", something(parts, f.Size()))
+	// Of HEAD a Range means nothing (RFC 9110, section 14.2).
+	if header := r.Header.Get("Range"); header != "" && r.Method == http.MethodGet && strings.Count(header, ",") < maxParts {
+		asked.Header.Set("Range", parts(header, f.Size()))
 		if values := r.Header["If-Range"]; values != nil {
 			asked.Header["If-Range"] = values
 		}
@@ -57,6 +99,7 @@ func sendFile(w http.ResponseWriter, r *http.Request, f *api.File) {
 	http.ServeContent(answer, asked, "", f.Created, f)
 	if answer.status == http.StatusRequestedRangeNotSatisfiable {
 		refused := f.Refuse()
+		w.Header().Set("Content-Range", "bytes */"+strconv.FormatInt(f.Size(), 10))
 		w.Header().Set("Content-Length", strconv.Itoa(len(refused.Body)))
 		w.WriteHeader(refused.Status)
 		if r.Method != http.MethodHead {

@@ -42,6 +42,7 @@ func (u *Uploads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write(refused.Body)
 		return
 	}
+	u.API.Done(w.Header())
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -63,6 +64,9 @@ func (u *Uploads) take(w http.ResponseWriter, r *http.Request) error {
 			DE: "Der Upload wurde für den Medientyp " + granted.ContentType + " begonnen. Senden Sie genau die Header, die er nennt.",
 			EN: "The upload was begun for the media type " + granted.ContentType + ". Send exactly the headers that it names.",
 		}}
+	}
+	if err := whole(r.Header); err != nil {
+		return err
 	}
 	transfer, err := u.API.Transfer(granted.Organization(), api.Up)
 	if err != nil {
@@ -105,6 +109,18 @@ func explain(err error) error {
 	return err
 }
 
+// whole refuses what is a part of a file, or a form of it that somebody would
+// have to undo: what is sent is the file (RFC 9110, sections 14.5 and 8.4).
+func whole(h http.Header) error {
+	if h["Content-Range"] != nil {
+		return &fault.Fault{Code: fault.InvalidRequest, Detail: &noPart, Fields: []fault.Field{{Name: "Content-Range", Code: fault.UnknownField}}}
+	}
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &coded}
+	}
+	return nil
+}
+
 func mediaType(header string) string {
 	kind, _, _ := strings.Cut(header, ";")
 	return strings.ToLower(strings.TrimSpace(kind))
@@ -118,6 +134,14 @@ var (
 	noTarget = fault.Text{
 		DE: "Diese Adresse gehört zu keinem Upload. Verwenden Sie url aus der Antwort auf POST /v1/uploads unverändert.",
 		EN: "This address belongs to no upload. Use url of the answer to POST /v1/uploads as it is.",
+	}
+	noPart = fault.Text{
+		DE: "Eine Datei lässt sich nicht in Teilen senden. Senden Sie sie ganz, ohne Content-Range.",
+		EN: "A file cannot be sent in parts. Send all of it, without Content-Range.",
+	}
+	coded = fault.Text{
+		DE: "Die Datei wird gespeichert, wie sie gesendet wird. Senden Sie sie unkomprimiert, ohne Content-Encoding.",
+		EN: "The file is stored as it is sent. Send it without compression and without Content-Encoding.",
 	}
 	storeAway = fault.Text{
 		DE: "Die Datei lässt sich zurzeit nicht speichern. Gespeichert wurde nichts; senden Sie sie später noch einmal.",

@@ -22,6 +22,7 @@ import (
 	"kartei/blob"
 	"kartei/db"
 	"kartei/dbtest"
+	"kartei/id"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -159,6 +160,8 @@ func TestRefusedPuts(t *testing.T) {
 			{"endless", endless{}, -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet wurden mehr"},
 			{"other bytes", bytes.NewReader(other), n, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "andere SHA-256"},
 			{"another type", bytes.NewReader(file), n, []string{"Content-Type", "application/pdf"}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE", "text/plain"},
+			{"a part", bytes.NewReader(file), n, []string{"Content-Range", "bytes 0-33/34"}, "400 INVALID_REQUEST", "409 UPLOAD_INCOMPLETE", "ohne Content-Range"},
+			{"compressed", bytes.NewReader(file), n, []string{"Content-Encoding", "gzip"}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE", "unkomprimiert"},
 			{"no type", bytes.NewReader(file), n, []string{"Content-Type", ""}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE", "text/plain"},
 			{"cut at once", broken(nil), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
 			{"cut after one byte", broken(file[:1]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
@@ -185,7 +188,10 @@ func TestRefusedPuts(t *testing.T) {
 			}
 			// It may be sent again, also in pieces of unknown length and with a parameter
 			// of its type, and a refused one takes nothing from a good one.
-			put(c, target(s), bytes.NewReader(file), -1, "Content-Type", "Text/Plain; charset=utf-8").Want(204)
+			taken := put(c, target(s), bytes.NewReader(file), -1, "Content-Type", "Text/Plain; charset=utf-8", "Content-Encoding", "identity").Want(204)
+			if !id.Valid(id.Request, taken.Header.Get("Request-Id")) || taken.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s: %v", test.name, taken.Header)
+			}
 			put(c, target(s), bytes.NewReader(other), n).Want(422)
 			if got := document(c, s); got != "202" {
 				t.Errorf("%s, then the file: %s", test.name, got)
