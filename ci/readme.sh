@@ -21,8 +21,9 @@ done
 value() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2], {"d": d}))' "$work/line" "$1"; }
 KEY=$(value 'd["keys"]["full"]')
 web=$(value 'd["webUrl"]')
+port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
 BASE=$web
-export KEY BASE
+export KEY BASE XDG_STATE_HOME=$work
 
 # blocks MARK FILE: the marked blocks, each ended by a line with a NUL.
 blocks() {
@@ -37,9 +38,9 @@ blocks() {
 # A call that is answered with an error ends it.
 for document in README.md docs/guide.md; do
 	{
-		printf 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n'
+		printf 'set -euo pipefail\ntrap "kill \$(jobs -p) 2>/dev/null || true" EXIT\ncurl() { command curl --fail-with-body "$@"; }\n'
 		blocks try "$document" | tr '\0' '\n' |
-			sed "s#head\.txt#$work/&#; s#mirror\.db#$work/&#; s#klage\.txt#$work/&#g; s#operation\.json#$work/&#g"
+			sed "s#head\.txt#$work/&#; s#mirror\.db#$work/&#; s#hook/[a-z]#$work/&#g; s#-p hook#-p $work/hook#; s#--prefix hook#--prefix $work/hook#; s#3000#$port#; s#klage\.txt#$work/&#g; s#operation\.json#$work/&#g"
 	} >"$work/try.sh"
 	grep -q curl "$work/try.sh" || { echo "$document has no block to try"; exit 1; }
 	if ! bash "$work/try.sh" >"$work/out" 2>&1; then

@@ -179,6 +179,16 @@ func (c *Client) call(ctx context.Context, method, path string, in any, headers 
 	}
 }
 
+// Call sends a call below /v1 and decodes its answer into out, which may be
+// nil. It is tried for as long as the client's patience lasts.
+func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
+	a, err := c.call(ctx, method, path, in)
+	if err != nil || out == nil {
+		return err
+	}
+	return a.into(out)
+}
+
 // rest waits.
 func (c *Client) rest(ctx context.Context, d time.Duration) error {
 	select {
@@ -276,9 +286,6 @@ type Me struct {
 
 // Me returns for whom the key speaks.
 func (c *Client) Me(ctx context.Context) (m Me, err error) {
-	a, err := c.call(ctx, http.MethodGet, "/me", nil)
-	if err != nil {
-		return m, err
-	}
-	return m, a.into(&m)
+	err = c.Call(ctx, http.MethodGet, "/me", nil, &m)
+	return m, err
 }

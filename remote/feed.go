@@ -138,10 +138,6 @@ func (c *Client) feedPage(ctx context.Context, p Place) (*feedPage, error) {
 	if p.From != 0 {
 		query.Set("createdSince", p.From.String())
 	}
-	a, err := c.call(ctx, http.MethodGet, "/events?"+query.Encode(), nil)
-	if err != nil {
-		return nil, err
-	}
 	page := new(feedPage)
-	return page, a.into(page)
+	return page, c.Call(ctx, http.MethodGet, "/events?"+query.Encode(), nil, page)
 }

@@ -89,12 +89,8 @@ func (c *Client) Trigger(ctx context.Context, eventType string) (Made, error) {
 // eventOf finds the event among the last hundred; where many others are at
 // work it may be further back.
 func (c *Client) eventOf(ctx context.Context, m Made) (string, error) {
-	a, err := c.call(ctx, http.MethodGet, "/events?limit=100", nil)
-	if err != nil {
-		return "", err
-	}
 	var page feedPage
-	if err := a.into(&page); err != nil {
+	if err := c.Call(ctx, http.MethodGet, "/events?limit=100", nil, &page); err != nil {
 		return "", err
 	}
 	for _, e := range page.Data {
@@ -117,14 +113,10 @@ var samples = map[string]struct {
 
 func created(object string) func(*Client, context.Context) (Made, error) {
 	return func(c *Client, ctx context.Context) (Made, error) {
-		a, err := c.call(ctx, http.MethodPost, samples[object].path, samples[object].members)
-		if err != nil {
-			return Made{}, err
-		}
 		var record struct {
 			ID string `json:"id"`
 		}
-		err = a.into(&record)
+		err := c.Call(ctx, http.MethodPost, samples[object].path, samples[object].members, &record)
 		return Made{Object: object, ID: record.ID}, err
 	}
 }
@@ -202,45 +194,34 @@ type operation struct {
 func (c *Client) upload(ctx context.Context) (operationID, documentID string, err error) {
 	file := []byte("Made by kartei trigger at " + clock.Now(c.Clock).String() + ".\n")
 	sum := sha256.Sum256(file)
-	a, err := c.call(ctx, http.MethodPost, "/uploads", map[string]any{
-		"fileName": Tag + ".txt", "contentType": "text/plain", "size": len(file), "sha256": hex.EncodeToString(sum[:]),
-	})
-	if err != nil {
-		return "", "", err
-	}
 	var session struct {
 		ID      string            `json:"id"`
 		Method  string            `json:"method"`
 		URL     string            `json:"url"`
 		Headers map[string]string `json:"headers"`
 	}
-	if err := a.into(&session); err != nil {
+	if err := c.Call(ctx, http.MethodPost, "/uploads", map[string]any{
+		"fileName": Tag + ".txt", "contentType": "text/plain", "size": len(file), "sha256": hex.EncodeToString(sum[:]),
+	}, &session); err != nil {
 		return "", "", err
 	}
 	if err := c.put(ctx, session.Method, session.URL, session.Headers, file); err != nil {
 		return "", "", err
 	}
-	if a, err = c.call(ctx, http.MethodPost, "/documents", map[string]any{"uploadId": session.ID, "tags": []string{Tag}}); err != nil {
-		return "", "", err
-	}
 	var o operation
-	for {
-		if err := a.into(&o); err != nil {
-			return "", "", err
-		}
+	err = c.Call(ctx, http.MethodPost, "/documents", map[string]any{"uploadId": session.ID, "tags": []string{Tag}}, &o)
+	for err == nil {
 		switch {
 		case o.Status == "succeeded" && o.Result != nil:
 			return o.ID, o.Result.ID, nil
 		case o.Status == "failed" && o.Error != nil:
 			return "", "", o.Error
 		}
-		if err := c.rest(ctx, time.Second); err != nil {
-			return "", "", err
-		}
-		if a, err = c.call(ctx, http.MethodGet, "/operations/"+o.ID, nil); err != nil {
-			return "", "", err
+		if err = c.rest(ctx, time.Second); err == nil {
+			err = c.Call(ctx, http.MethodGet, "/operations/"+o.ID, nil, &o)
 		}
 	}
+	return "", "", err
 }
 
 // put sends the file to where the session says, without the key.
@@ -266,29 +247,21 @@ func (c *Client) put(ctx context.Context, method, address string, headers map[st
 
 // testEndpoint has the first endpoint of the principal tested.
 func (c *Client) testEndpoint(ctx context.Context) (Made, error) {
-	a, err := c.call(ctx, http.MethodGet, "/webhook_endpoints?limit=1", nil)
-	if err != nil {
-		return Made{}, err
-	}
 	var page struct {
 		Data []struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := a.into(&page); err != nil {
+	if err := c.Call(ctx, http.MethodGet, "/webhook_endpoints?limit=1", nil, &page); err != nil {
 		return Made{}, err
 	}
 	if len(page.Data) == 0 {
 		return Made{}, errors.New("webhook.test is about an endpoint, and the principal of this key has none: make one with POST /v1/webhook_endpoints")
 	}
-	m := Made{Object: "webhook_endpoint", ID: page.Data[0].ID}
-	if a, err = c.call(ctx, http.MethodPost, "/webhook_endpoints/"+m.ID+"/test", nil); err != nil {
-		return Made{}, err
-	}
 	var sent struct {
 		EventID string `json:"eventId"`
 	}
-	err = a.into(&sent)
-	m.EventID = sent.EventID
-	return m, err
+	id := page.Data[0].ID
+	err := c.Call(ctx, http.MethodPost, "/webhook_endpoints/"+id+"/test", nil, &sent)
+	return Made{Object: "webhook_endpoint", ID: id, EventID: sent.EventID}, err
 }
