@@ -191,7 +191,7 @@ const (
 	dialTime  = 10 * time.Second
 	maxHeader = 64 << 10
 	// Connections that wait for the next request, of all receivers and of one.
-	maxIdle, maxIdleEach = 1024, 16
+	maxIdle, maxIdleEach = 1024, 128
 	idleTime             = 90 * time.Second
 	// What the other end may send over HTTP/2 before it is read. Go's own 4 MiB
 	// a stream would be 8 GiB for 2,048 receivers that send bodies nobody wants.
