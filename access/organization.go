@@ -28,6 +28,9 @@ type OrganizationInfo struct {
 	live   int64 // its own number, or that of the organization it is the sandbox of
 }
 
+// Number is the key under which the rows of the organization are kept.
+func (o OrganizationInfo) Number() int64 { return o.number }
+
 // NewOrganization is what CreateOrganization takes.
 type NewOrganization struct {
 	Name string `json:"name"`

@@ -18,6 +18,7 @@ import (
 	"kartei/db"
 	"kartei/notify"
 	"kartei/requestlog"
+	"kartei/webhook"
 )
 
 // Nothing is the input of an act that takes none.
@@ -63,6 +64,12 @@ func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Act
 	a["bell.list"] = admin.Do(notify.New(notify.Options{DB: d}).Bell)
 	a["job.list"] = admin.Do(listJobs(d))
 	a["job.retry"] = admin.Do(retryJob(d, func() clock.Micros { return clock.Now(clock.System) }))
+	desk := webhook.Desk{DB: d, Clock: clock.System, Families: api.Families}
+	a["webhook.list"] = admin.Do(desk.Find)
+	a["webhook.show"] = admin.Do(desk.Show)
+	a["webhook.deliveries"] = admin.Do(desk.Log)
+	a["webhook.resend"] = admin.Do(desk.Resend)
+	a["webhook.enable"] = admin.Do(desk.Enable)
 	a["log.versions"] = admin.Do(log.VersionsAct)
 	a["pause"] = admin.Do(pauseAct(d, pause, true))
 	a["resume"] = admin.Do(pauseAct(d, pause, false))

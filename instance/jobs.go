@@ -6,11 +6,13 @@ import (
 	"slices"
 
 	"kartei/access"
+	"kartei/api"
 	"kartei/clock"
 	"kartei/db"
 	"kartei/fault"
 	"kartei/job"
 	"kartei/retention"
+	"kartei/webhook"
 )
 
 // runner makes what runs the jobs; whoever has jobs adds its handlers here. An
@@ -20,7 +22,8 @@ func (i *Instance) runner() (*job.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	handlers := slices.Concat(retention.New(i.DB, i.clock, retention.Rules).Handlers(), maker.Handlers(), i.receiver.Handlers())
+	handlers := slices.Concat(retention.New(i.DB, i.clock, retention.Rules).Handlers(), maker.Handlers(), i.receiver.Handlers(),
+		(&webhook.Desk{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers())
 	return job.NewRunner(i.DB, i.clock, handlers, job.Options{Logger: i.logger, Observe: i.metrics.Jobs()}), nil
 }
 

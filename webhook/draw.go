@@ -99,11 +99,13 @@ const (
 // taken an odd one; each taking and each putting back counts it up.
 const (
 	selectTick = `select tick from clocks where organization = $1`
+	// selectBound is the last tick of a number of events, where there are so many.
+	selectBound = `select tick from events where organization = $1 and tick > $2 and tick <= $3 order by tick limit 1 offset $4`
 	// moveCursor fails for all but one of those that have read the same. A change
 	// of the endpoint by its owner counts too: what was drawn by what it said before is drawn again.
 	moveCursor = `update webhook_endpoints set cursor = $4, due_at = case when cast($5 as bigint) > 0 and (due_at = 0 or due_at > $5) then $5 else due_at end
 		where organization = $1 and id = $2 and cursor = $3 and revision = $6`
-	insertDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
+	drawDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10) on conflict (organization, endpoint, event_id) do nothing`
 	setDue    = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
 	holdDue   = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2 and revision = $4`
@@ -451,7 +453,7 @@ func (v *visit) draw(ctx context.Context, n int) error {
 		}
 		list = list[:0]
 		for _, e := range events {
-			tx.Queue(insertDelivery, v.lane.organization, v.lane.id, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, until, firstClaim, v.now)
+			tx.Queue(drawDelivery, v.lane.organization, v.lane.id, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, until, firstClaim, v.now)
 			list = append(list, &delivery{lane: v.lane, event: e, claim: firstClaim, until: until, asked: v.now, fresh: true, to: v.to})
 		}
 		return nil
@@ -499,8 +501,7 @@ func (v *visit) behind(ctx context.Context, from clock.Micros, n int) (events []
 			more = cursor < v.tick
 			return nil
 		}
-		err = tx.QueryRow(ctx, `select tick from events where organization = $1 and tick > $2 and tick <= $3
-			order by tick limit 1 offset $4`, v.lane.organization, from, v.tick, scanned-1).Scan(&cursor)
+		err = tx.QueryRow(ctx, selectBound, v.lane.organization, from, v.tick, scanned-1).Scan(&cursor)
 		if errors.Is(err, db.ErrNoRows) {
 			return nil
 		}

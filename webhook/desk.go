@@ -1,0 +1,342 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/event"
+	"kartei/fault"
+	"kartei/id"
+)
+
+// Desk is what the web application and the command line do with endpoints
+// beside the operations of the API. It asks nobody for permission: who reaches
+// it is the operator, or a door that checked.
+type Desk struct {
+	DB    db.DB
+	Clock clock.Clock
+	// Families are those whose records events are about.
+	Families []app.Family
+}
+
+// Info is an endpoint as administration shows it.
+type Info struct {
+	Endpoint
+	PrincipalID string `json:"principalId"`
+	// FailedSince is the first failed attempt since the last success, null where
+	// there was none; Failures is how many there were.
+	FailedSince clock.Micros `json:"failedSince"`
+	Failures    int64        `json:"failures"`
+	// Waiting is how many deliveries wait or are under way, 10,000 at most. Events
+	// that it has not come to yet are not among them.
+	Waiting int64 `json:"waiting"`
+	// Through is the tick up to which the change log was gone through for it.
+	Through clock.Micros `json:"through"`
+}
+
+// FindInput asks for endpoints of an organization, the oldest first.
+type FindInput struct {
+	Organization string `json:"organizationId"`
+	// Principal is one owner; empty for all.
+	Principal string `json:"principalId,omitempty"`
+	// After is the id of the last entry already seen.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 1,000; zero is 100.
+	Limit int `json:"limit,omitempty"`
+}
+
+// One names an endpoint.
+type One struct {
+	Organization string `json:"organizationId"`
+	ID           string `json:"id"`
+}
+
+// LogInput asks for the delivery log of an endpoint, the newest first.
+type LogInput struct {
+	Organization string `json:"organizationId"`
+	ID           string `json:"id"`
+	// Event is one event; empty for all.
+	Event string `json:"eventId,omitempty"`
+	// Result is succeeded or failed; empty for both.
+	Result string `json:"status,omitempty"`
+	// Before is the id of the last entry already seen.
+	Before string `json:"before,omitempty"`
+	// Limit is 1 to 1,000; zero is 100.
+	Limit int `json:"limit,omitempty"`
+}
+
+// Attempt is an entry of the delivery log as administration shows it.
+type Attempt struct {
+	ID             string       `json:"id"`
+	EventID        string       `json:"eventId"`
+	EventType      string       `json:"eventType"`
+	Attempt        int          `json:"attempt"`
+	Status         string       `json:"status"`
+	ResponseStatus int          `json:"responseStatus"` // 0 where there was no answer
+	ResponseTimeMs int64        `json:"responseTimeMs"`
+	ErrorCode      Code         `json:"errorCode"`
+	AttemptedAt    clock.Micros `json:"attemptedAt"`
+	NextAttemptAt  clock.Micros `json:"nextAttemptAt"`
+}
+
+const (
+	findEndpoints = `select ` + columns + ` from webhook_endpoints where organization = $1 and ($2 = '' or principal = $2) and id > $3
+		order by id limit $4`
+	countWaiting = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 limit 10000) as d`
+	findLog      = `select id, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at
+		from webhook_attempts where organization = $1 and endpoint = $2 and ($3 = '' or event_id = $3) and ($4 = '' or status = $4)
+		and ($5 = '' or id < $5) order by id desc limit $6`
+	enableEndpoint = `update webhook_endpoints set status = 'active', disabled_reason = '', failed_since = 0, failures = 0, cursor = $3,
+		due_at = 0, revision = revision + 1, updated_at = $4 where organization = $1 and id = $2`
+)
+
+func pageSize(limit int) int {
+	if limit <= 0 || limit > 1000 {
+		return 100
+	}
+	return limit
+}
+
+// Find returns endpoints.
+func (d *Desk) Find(ctx context.Context, in FindInput) (page access.List[Info], err error) {
+	limit := pageSize(in.Limit)
+	err = d.DB.Read(ctx, func(tx db.Tx) error {
+		page = access.List[Info]{Data: []Info{}}
+		o, _, err := access.OrganizationIn(ctx, tx, in.Organization)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, findEndpoints, o.Number(), in.Principal, in.After, limit+1)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		var list []row
+		for rows.Next() {
+			r, err := scan(rows)
+			if err != nil {
+				return err
+			}
+			list = append(list, r)
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		rows.Close()
+		if len(list) > limit {
+			list, page.HasMore = list[:limit], true
+		}
+		for _, r := range list {
+			info, err := inform(ctx, tx, &r)
+			if err != nil {
+				return err
+			}
+			page.Data = append(page.Data, info)
+		}
+		return nil
+	})
+	return page, err
+}
+
+func inform(ctx context.Context, tx db.Tx, r *row) (Info, error) {
+	info := Info{Endpoint: r.Endpoint, PrincipalID: r.principal, FailedSince: r.failedSince, Failures: r.failures, Through: r.cursor}
+	return info, tx.QueryRow(ctx, countWaiting, r.organization, r.ID).Scan(&info.Waiting)
+}
+
+// Show returns one endpoint.
+func (d *Desk) Show(ctx context.Context, in One) (info Info, err error) {
+	err = d.DB.Read(ctx, func(tx db.Tx) error {
+		r, err := in.find(ctx, tx)
+		if err != nil {
+			return err
+		}
+		info, err = inform(ctx, tx, &r)
+		return err
+	})
+	return info, err
+}
+
+func (in *One) find(ctx context.Context, tx db.Tx) (r row, err error) {
+	o, _, err := access.OrganizationIn(ctx, tx, in.Organization)
+	if err != nil {
+		return r, err
+	}
+	r, err = find(ctx, tx, o.Number(), in.ID)
+	if errors.Is(err, db.ErrNoRows) {
+		err = &fault.Fault{Code: fault.NotFound, Detail: &noEndpoint}
+	}
+	return r, err
+}
+
+// Log returns entries of the delivery log.
+func (d *Desk) Log(ctx context.Context, in LogInput) (page access.List[Attempt], err error) {
+	limit := pageSize(in.Limit)
+	err = d.DB.Read(ctx, func(tx db.Tx) error {
+		page = access.List[Attempt]{Data: []Attempt{}}
+		r, err := (&One{in.Organization, in.ID}).find(ctx, tx)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, findLog, r.organization, r.ID, in.Event, in.Result, in.Before, limit+1)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var a Attempt
+			if err := rows.Scan(&a.ID, &a.EventID, &a.EventType, &a.Attempt, &a.Status, &a.ResponseStatus, &a.ResponseTimeMs, &a.ErrorCode,
+				&a.AttemptedAt, &a.NextAttemptAt); err != nil {
+				return err
+			}
+			page.Data = append(page.Data, a)
+		}
+		return rows.Err()
+	})
+	if len(page.Data) > limit {
+		page.Data, page.HasMore = page.Data[:limit], true
+	}
+	return page, err
+}
+
+// Enable has a disabled endpoint get events again, those of from now on: what it
+// missed is sent by Resend. One that is not disabled stays as it is.
+func (d *Desk) Enable(ctx context.Context, in One) (Info, error) {
+	if err := d.purge(ctx, in); err != nil {
+		return Info{}, err
+	}
+	err := d.DB.Write(ctx, func(tx db.Tx) error {
+		r, err := in.find(ctx, tx)
+		if err != nil || r.Status != Disabled {
+			return err
+		}
+		var tick clock.Micros
+		if err := tx.QueryRow(ctx, selectTick, r.organization).Scan(&tick); err != nil {
+			return err
+		}
+		tx.Queue(enableEndpoint, r.organization, r.ID, tick, clock.Now(d.Clock))
+		tx.Queue(findDue, r.organization, r.ID)
+		return nil
+	})
+	if err != nil {
+		return Info{}, err
+	}
+	return d.Show(ctx, in)
+}
+
+// purge ends, piece by piece, what still waits for a disabled endpoint.
+func (d *Desk) purge(ctx context.Context, in One) error {
+	for {
+		ended := int64(0)
+		err := d.DB.Write(ctx, func(tx db.Tx) error {
+			r, err := in.find(ctx, tx)
+			if err != nil || r.Status != Disabled {
+				return err
+			}
+			if _, err = tx.Exec(ctx, keepEndpoint, r.organization, r.ID); err != nil {
+				return err
+			}
+			ended, err = tx.Exec(ctx, purge, r.organization, r.ID, clock.Now(d.Clock), purged)
+			return err
+		})
+		if err != nil || ended < purged {
+			return err
+		}
+		select {
+		case <-d.Clock.After(50 * time.Millisecond): // others write too
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// ResendInput says what is sent again: one event, all that failed, or a range of
+// time. Each starts a new series of attempts.
+type ResendInput struct {
+	Organization string `json:"organizationId"`
+	ID           string `json:"id"`
+	// Event is an event of the last 30 days.
+	Event string `json:"eventId,omitempty"`
+	// Failed has all sent again for which there were failed attempts in the last
+	// 30 days and no success, and that do not wait for an attempt.
+	Failed bool `json:"failed,omitempty"`
+	// Since and Until are a range of time, without its first moment and with its
+	// last; Until is now if it is null. What was delivered before is sent too.
+	Since clock.Micros `json:"since,omitempty"`
+	Until clock.Micros `json:"until,omitempty"`
+}
+
+// ResendOutput is what is done.
+type ResendOutput struct {
+	// Events is how many events are on their way: 1 of one event.
+	Events int `json:"events"`
+	// Going is set where the events are looked up beside, by a job.
+	Going bool `json:"going"`
+}
+
+var (
+	noEndpoint = fault.Text{DE: "Einen Webhook-Endpunkt mit dieser Kennung gibt es in der Organisation nicht.", EN: "There is no webhook endpoint with this id in the organization."}
+	noEvent    = fault.Text{
+		DE: "Dieses Ereignis gibt es nicht, es ist älter als 30 Tage, oder der Endpunkt bekommt es nicht (Ereignisart, Rechte).",
+		EN: "There is no such event, it is older than 30 days, or the endpoint does not get it (event type, rights).",
+	}
+	isDisabled = fault.Text{DE: "Der Endpunkt ist abgeschaltet. Schalten Sie ihn zuerst wieder ein.", EN: "The endpoint is disabled. Enable it first."}
+	oneOfThree = fault.Text{
+		DE: "Geben Sie genau eines an: ein Ereignis, alle gescheiterten, oder einen Zeitraum.",
+		EN: "Give exactly one: an event, all that failed, or a range of time.",
+	}
+)
+
+// Resend sends events again.
+func (d *Desk) Resend(ctx context.Context, in ResendInput) (out ResendOutput, err error) {
+	ways := 0
+	for _, given := range []bool{in.Event != "", in.Failed, in.Since != 0 || in.Until != 0} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return out, fault.Invalid(fault.Field{Name: "eventId", Code: fault.ForbiddenCombination, Text: &oneOfThree})
+	}
+	now := clock.Now(d.Clock)
+	err = d.DB.Write(ctx, func(tx db.Tx) error {
+		out = ResendOutput{}
+		r, err := (&One{in.Organization, in.ID}).find(ctx, tx)
+		switch {
+		case err != nil:
+			return err
+		case r.Status == Disabled:
+			return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &isDisabled})
+		case in.Event == "":
+			out.Going = true
+			return enqueueResend(ctx, tx, &r, now, in)
+		}
+		out.Events = 1
+		return d.resendOne(ctx, tx, &r, now, in.Event)
+	})
+	return out, err
+}
+
+// resendOne puts one event on its way again.
+func (d *Desk) resendOne(ctx context.Context, tx db.Tx, r *row, now clock.Micros, name string) error {
+	if !id.Valid(id.Event, name) {
+		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
+	}
+	again := resending{Desk: d, row: r, now: now}
+	sees, err := again.sees(ctx, tx)
+	if err != nil {
+		return err
+	}
+	events, err := again.query(ctx, tx, again.one(sees), r.organization, r.principal, name, now-event.Retention, jsonList(r.EventTypes), r.ID, r.cursor)
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 {
+		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
+	}
+	return again.send(ctx, tx, events)
+}

@@ -1,0 +1,249 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"kartei/access"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/event"
+	"kartei/job"
+)
+
+// ResendKind is the kind of job that sends many events again.
+const ResendKind = "webhooks.resend"
+
+const (
+	// resendPiece is how many events one transaction puts on their way.
+	resendPiece = 200
+	// resendMost is how many deliveries may wait for an endpoint before no more
+	// are added, and resendPause how long that is waited for.
+	resendMost  = 1000
+	resendPause = 2 * time.Second
+)
+
+// resendFrom is where a job of sending again stands. Each piece is a job of its
+// own: it commits together with the next.
+type resendFrom struct {
+	Endpoint string `json:"endpoint"`
+	Failed   bool   `json:"failed,omitempty"`
+	// After is the last event of the pieces before, where all that failed are sent.
+	After string `json:"after,omitempty"`
+	// Since is the last tick of the pieces before, Until the last one of all.
+	Since clock.Micros `json:"since,omitempty"`
+	Until clock.Micros `json:"until,omitempty"`
+}
+
+const (
+	// keepEndpoint keeps others from the endpoint until the commit.
+	keepEndpoint = `update webhook_endpoints set failures = failures where organization = $1 and id = $2`
+	// dueNow has the endpoint looked at now.
+	dueNow = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
+	// resendDelivery begins a series of attempts, unless one is just made.
+	resendDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, $8) on conflict (organization, endpoint, event_id)
+		do update set attempts = 0, due_at = excluded.due_at where webhook_deliveries.claim % 2 = 0`
+	countDue = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $3 limit $4) as d`
+	// selectFailed finds the next events with failed attempts and no success, that
+	// do not wait for another.
+	selectFailed = `select distinct a.event_id from webhook_attempts as a where a.organization = $1 and a.endpoint = $2 and a.status = 'failed' and a.event_id > $3
+		and not exists (select 1 from webhook_attempts as s where s.organization = $1 and s.endpoint = $2 and s.event_id = a.event_id and s.status = 'succeeded')
+		and not exists (select 1 from webhook_deliveries as w where w.organization = $1 and w.endpoint = $2 and w.event_id = a.event_id)
+		order by a.event_id limit $4`
+)
+
+func enqueueResend(ctx context.Context, tx db.Tx, r *row, now clock.Micros, in ResendInput) error {
+	from := resendFrom{Endpoint: r.ID, Failed: in.Failed, Since: in.Since, Until: in.Until}
+	if from.Until == 0 {
+		from.Until = max(now, r.cursor) // after a burst ticks are ahead of the time
+	}
+	return job.Enqueue(ctx, tx, r.organization, now, from.spec(in.Since))
+}
+
+// spec is the job that goes on. Of two that do the same one runs.
+func (f resendFrom) spec(since clock.Micros) job.Spec {
+	key := f.Endpoint + " failed"
+	if !f.Failed {
+		key = f.Endpoint + " " + strconv.FormatInt(int64(since), 10) + " " + strconv.FormatInt(int64(f.Until), 10)
+	}
+	return job.Spec{Kind: ResendKind, Key: key, Payload: f}
+}
+
+// Handlers are those of the desk's jobs.
+func (d *Desk) Handlers() []job.Handler {
+	return []job.Handler{{Kind: ResendKind, Run: d.resend}}
+}
+
+// resending is one piece of sending again.
+type resending struct {
+	*Desk
+	*row
+	now clock.Micros
+}
+
+// resend puts the next events on their way.
+func (d *Desk) resend(ctx context.Context, j *job.Job) error {
+	var from resendFrom
+	if err := j.Decode(&from); err != nil {
+		return err
+	}
+	now := clock.Now(d.Clock)
+	var wait, done bool
+	var sees string
+	var r row
+	err := d.DB.Read(ctx, func(tx db.Tx) (err error) {
+		wait, done = false, false
+		r, err = find(ctx, tx, j.Organization, from.Endpoint)
+		if errors.Is(err, db.ErrNoRows) || err == nil && r.Status == Disabled {
+			done = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		again := resending{Desk: d, row: &r, now: now}
+		if sees, err = again.sees(ctx, tx); err != nil {
+			return err
+		}
+		waiting := 0
+		err = tx.QueryRow(ctx, countDue, r.organization, r.ID, now, resendMost).Scan(&waiting)
+		wait = waiting >= resendMost || sees == ""
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case done:
+		return nil
+	case wait:
+		return job.Later(resendPause)
+	}
+	again := resending{Desk: d, row: &r, now: now}
+	events, next, err := again.next(ctx, from, sees)
+	if err != nil {
+		return err
+	}
+	return j.Finish(ctx, func(tx db.Tx) error {
+		if next != nil {
+			spec := job.Spec{Kind: ResendKind, Key: j.Key, Payload: next}
+			if err := job.Enqueue(ctx, tx, j.Organization, now, spec); err != nil {
+				return err
+			}
+		}
+		return again.send(ctx, tx, events)
+	})
+}
+
+// sees is the condition on events that the endpoint's principal may have; empty
+// while its organization's gate is closed.
+func (r resending) sees(ctx context.Context, tx db.Tx) (string, error) {
+	actor, err := access.ActorFor(ctx, tx, r.organization, r.principal)
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+		return nothing, nil
+	case err != nil:
+		return "", err
+	case actor.Gate() != nil:
+		return "", nil
+	case actor.Disabled():
+		return nothing, nil
+	}
+	return event.Visible(actor, r.Families), nil
+}
+
+// next returns the events of the piece, and where the next one goes on; nil
+// where there is none.
+func (r resending) next(ctx context.Context, from resendFrom, sees string) (events []event.Event, next *resendFrom, err error) {
+	err = r.DB.Read(ctx, func(tx db.Tx) error {
+		next = &resendFrom{}
+		*next = from
+		if from.Failed {
+			return r.nextFailed(ctx, tx, from, sees, &events, &next)
+		}
+		return r.nextRange(ctx, tx, from, sees, &events, &next)
+	})
+	return events, next, err
+}
+
+func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) error {
+	failed, err := db.Values[string](ctx, tx, selectFailed, r.organization, r.ID, from.After, resendPiece)
+	if err != nil || len(failed) == 0 {
+		*next = nil
+		return err
+	}
+	list := fmt.Sprintf(r.DB.Dialect().TextList, "$5")
+	types := fmt.Sprintf(r.DB.Dialect().TextList, "$4")
+	*events, err = r.query(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id from events as e where e.organization = $1 and $2 = $2
+		and e.tick > $3 and e.id in (select value from `+list+`) and e.type in (select value from `+types+`) and (`+sees+`)`,
+		r.organization, r.principal, r.now-event.Retention, jsonList(r.EventTypes), jsonList(failed))
+	(*next).After = failed[len(failed)-1]
+	if len(failed) < resendPiece {
+		*next = nil
+	}
+	return err
+}
+
+// nextRange looks at the next events of a range of time. What lies behind the
+// endpoint's cursor comes by itself.
+func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) error {
+	since, until := max(from.Since, r.now-event.Retention), min(from.Until, r.cursor)
+	query := fmt.Sprintf(`select e.tick, e.id, e.type, e.object, e.record_id from (
+		select * from events where organization = $1 and tick > $3 and tick <= $4 order by tick limit %d) as e
+		where $2 = $2 and e.type in (select value from `+r.DB.Dialect().TextList+`) and (%s) order by e.tick`, resendPiece, "$5", sees)
+	var err error
+	if *events, err = r.query(ctx, tx, query, r.organization, r.principal, since, until, jsonList(r.EventTypes)); err != nil {
+		return err
+	}
+	err = tx.QueryRow(ctx, selectBound, r.organization, since, until, resendPiece-1).Scan(&(*next).Since)
+	if errors.Is(err, db.ErrNoRows) {
+		*next = nil
+		return nil
+	}
+	return err
+}
+
+// one is the query for one event: of a type that the endpoint asks for, that its
+// principal may see and that was gone through already, or of a test of the endpoint.
+func (r resending) one(sees string) string {
+	if sees == "" {
+		sees = nothing
+	}
+	return `select e.tick, e.id, e.type, e.object, e.record_id from events as e where e.organization = $1 and $2 = $2
+		and e.id = $3 and e.tick > $4 and (e.type = '` + testType + `' and e.record_id = $6
+		or e.tick <= $7 and e.type in (select value from ` + fmt.Sprintf(r.DB.Dialect().TextList, "$5") + `) and (` + sees + `))`
+}
+
+func (r resending) query(ctx context.Context, tx db.Tx, query string, args ...any) (events []event.Event, err error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		e := event.Event{Object: "event"}
+		if err := rows.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID); err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	return events, rows.Err()
+}
+
+// send puts events on their way to the endpoint.
+func (r resending) send(ctx context.Context, tx db.Tx, events []event.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, dueNow, r.organization, r.ID, r.now); err != nil {
+		return err
+	}
+	for _, e := range events {
+		tx.Queue(resendDelivery, r.organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, r.now)
+	}
+	tx.Tell(Topic, strconv.FormatInt(r.organization, 10))
+	return nil
+}
