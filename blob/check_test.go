@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kartei/blob/s3test"
 	"kartei/masterkey"
 )
 
@@ -119,7 +120,7 @@ func TestCheck(t *testing.T) {
 
 // TestCheckEndsWithItsStore tells nothing of files where the bucket is away.
 func TestCheckEndsWithItsStore(t *testing.T) {
-	nobody, err := freePort()
+	nobody, err := s3test.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,22 +3,19 @@ package blob
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/minio/minio-go/v7"
 
+	"kartei/blob/s3test"
 	"kartei/masterkey"
 )
 
@@ -27,124 +24,14 @@ func init() {
 	stores["S3Encrypted"] = func(t *testing.T) Store { return newBucket(t, Always) }
 }
 
-const (
-	accessKey = "kartei-test"
-	secretKey = "not-a-secret-for-tests"
-)
-
-// gateway is a real S3 server of this process, which checks signatures and
-// checksums: versitygw on a folder of its own.
-type gateway struct {
-	url  string
-	dir  string
-	stop func()
-}
-
-// oneGateway is shared by all tests; each has a bucket of its own.
-var oneGateway struct {
-	sync.Once
-	*gateway
-	err error
-}
-
-// errNoGateway says that versitygw is not installed.
-var errNoGateway = errors.New("versitygw is not installed: run ci/setup.sh versitygw")
-
-// shared returns the gateway of all tests. A missing one skips the test, and
-// fails it where CI is true.
-func shared(t *testing.T) *gateway {
-	t.Helper()
-	oneGateway.Do(func() { oneGateway.gateway, oneGateway.err = startGateway() })
-	if errors.Is(oneGateway.err, errNoGateway) && os.Getenv("CI") != "true" {
-		t.Skip(oneGateway.err)
-	}
-	if oneGateway.err != nil {
-		t.Fatal(oneGateway.err)
-	}
-	return oneGateway.gateway
-}
-
-// findGateway looks on PATH and where ci/setup.sh installs it.
-func findGateway() (string, error) {
-	if path, err := exec.LookPath("versitygw"); err == nil {
-		return path, nil
-	}
-	path, err := filepath.Abs("../.cache/tools/versitygw")
-	if err == nil {
-		_, err = os.Stat(path)
-	}
-	if err != nil {
-		return "", errNoGateway
-	}
-	return path, nil
-}
-
-func startGateway() (_ *gateway, err error) {
-	binary, err := findGateway()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "kartei-s3-")
-	if err != nil {
-		return nil, err
-	}
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	// Not with --keep-alive: version 1.8.0 leaves the end of a signed empty body in
-	// the connection, and takes it for the next request.
-	var output bytes.Buffer
-	cmd := exec.Command(binary, "--port", port, "--access", accessKey, "--secret", secretKey, "--quiet", "posix", dir)
-	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.SysProcAttr = diesWithParent()
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	ended := make(chan struct{})
-	go func() {
-		cmd.Wait()
-		close(ended)
-	}()
-	g := &gateway{url: "http://" + port, dir: dir, stop: func() {
-		cmd.Process.Kill()
-		<-ended
-		os.RemoveAll(dir)
-	}}
-	for {
-		c, err := net.DialTimeout("tcp", port, time.Second)
-		if err == nil {
-			return g, c.Close()
-		}
-		select {
-		case <-ended:
-			return nil, fmt.Errorf("versitygw ended: %s", output.Bytes())
-		case <-time.After(20 * time.Millisecond): // it tells nobody that it listens
-		}
-	}
-}
-
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-// location is that of a bucket of the gateway.
-func (g *gateway) location(bucket string) string {
-	return "s3://" + bucket + "/kartei?endpoint=" + g.url + "&path-style=true"
-}
-
 var buckets int
 
 // newBucket makes a bucket and a store of it.
 func newBucket(t *testing.T, e Encryption) *S3 {
 	t.Helper()
-	g := shared(t)
+	g := s3test.Shared(t)
 	buckets++
-	s := openBucket(t, g.location("bucket-"+strconv.Itoa(buckets)), Options{Encryption: e})
+	s := openBucket(t, g.Location("bucket-"+strconv.Itoa(buckets)), Options{Encryption: e})
 	if err := s.core.MakeBucket(ctx, s.bucket, minio.MakeBucketOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +40,8 @@ func newBucket(t *testing.T, e Encryption) *S3 {
 
 func openBucket(t *testing.T, location string, o Options) *S3 {
 	t.Helper()
-	t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 	if o.Keys.Current == nil {
 		o.Keys = masterkey.Ring{Current: key}
 	}
@@ -259,7 +146,7 @@ func TestKeepEncrypts(t *testing.T) {
 	if err := s.Keep(ctx, staged, kept); err != nil {
 		t.Fatal(err)
 	}
-	found := files(t, filepath.Join(shared(t).dir, s.bucket, "kartei"))
+	found := files(t, filepath.Join(s3test.Shared(t).Dir, s.bucket, "kartei"))
 	if len(found) != 1 || int64(len(found[kept+sealedSuffix])) != storedSize(int64(len(b))) || bytes.Contains(found[kept+sealedSuffix], []byte("Morgenstern")) {
 		t.Errorf("there are %d objects", len(found))
 	}
@@ -274,7 +161,7 @@ func TestRotateBucket(t *testing.T) {
 	put(t, plain, "files/1/doc_plain", b)
 	put(t, plain, staged, b)
 	before, after := masterkey.New(), masterkey.New()
-	location := shared(t).location(plain.bucket)
+	location := s3test.Shared(t).Location(plain.bucket)
 	old := openBucket(t, location, Options{Encryption: Always, Keys: masterkey.Ring{Current: before}})
 	put(t, old, kept, b)
 	both := openBucket(t, location, Options{Encryption: Always, Keys: masterkey.Ring{Current: after, Previous: []*masterkey.Key{before}}})
@@ -305,7 +192,7 @@ func TestRotateDoesNotBringBack(t *testing.T) {
 	old := newBucket(t, Always)
 	old.keys, _ = newKeys(masterkey.Ring{Current: before})
 	put(t, old, kept, content(100_000))
-	s := openBucket(t, shared(t).location(old.bucket), Options{Encryption: Always, Keys: masterkey.Ring{Current: key, Previous: []*masterkey.Key{before}}})
+	s := openBucket(t, s3test.Shared(t).Location(old.bucket), Options{Encryption: Always, Keys: masterkey.Ring{Current: key, Previous: []*masterkey.Key{before}}})
 	o, err := s.look(ctx, kept)
 	if err != nil {
 		t.Fatal(err)
@@ -357,24 +244,24 @@ func everything(s *S3) map[string]error {
 // failing and silent: each is ErrUnavailable and none says that bytes are not
 // there.
 func TestBucketFails(t *testing.T) {
-	t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
-	g := shared(t)
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
+	g := s3test.Shared(t)
 	failing := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	slow := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body) // without that nobody notices that the client has gone
 		<-r.Context().Done()
 	})
-	nobody, err := freePort()
+	nobody, err := s3test.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for what, c := range map[string]struct{ endpoint, secret string }{
-		"no bucket":         {g.url, secretKey},
-		"wrong credentials": {g.url, "wrong"},
-		"away":              {"http://" + nobody, secretKey},
-		"500":               {failing, secretKey},
-		"slow":              {slow, secretKey},
+		"no bucket":         {g.URL, s3test.SecretKey},
+		"wrong credentials": {g.URL, "wrong"},
+		"away":              {"http://" + nobody, s3test.SecretKey},
+		"500":               {failing, s3test.SecretKey},
+		"slow":              {slow, s3test.SecretKey},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Setenv("AWS_SECRET_ACCESS_KEY", c.secret)

@@ -21,15 +21,14 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"kartei/blob/s3test"
 	"kartei/masterkey"
 )
 
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard) // where requests are broken off, net/http tells of the server's complaint
 	status := m.Run()
-	if oneGateway.gateway != nil {
-		oneGateway.stop()
-	}
+	s3test.Stop()
 	if status == 0 {
 		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
