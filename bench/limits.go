@@ -23,7 +23,8 @@ func (p *onPostgres) onLimits(ctx context.Context) (err error) {
 		return err
 	}
 	var at [3]*place
-	for i, flags := range [][]string{{"--no-metered"}, nil, nil} {
+	files := []string{"--blob-url", "file:" + filepath.Join(p.dir, "files")}
+	for i, flags := range [][]string{append([]string{"--no-metered"}, files...), files, files} {
 		dir := filepath.Join(p.dir, fmt.Sprint("replica", i))
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err

@@ -63,6 +63,9 @@ type Store interface {
 	// whether anything was to be done. Calls on the name go on meanwhile.
 	Rotate(ctx context.Context, name string) (changed bool, err error)
 
+	// Ping fails where the store cannot be reached, or is not there.
+	Ping(ctx context.Context) error
+
 	// Close gives back what the store holds; readers stay open.
 	Close() error
 }

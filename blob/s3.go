@@ -434,6 +434,18 @@ func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	}
 }
 
+// Ping asks whether the bucket is there and these credentials may use it.
+func (s *S3) Ping(ctx context.Context) error {
+	there, err := s.core.BucketExists(ctx, s.bucket)
+	if err == nil && !there {
+		err = errors.New("there is no such bucket")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
 // Sweep ends uploads in several parts that were begun before and never ended.
 func (s *S3) Sweep(ctx context.Context, since time.Time) (removed int, err error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -232,7 +232,7 @@ func everything(s *S3) map[string]error {
 	_, swept := s.Sweep(ctx, time.Now())
 	errs := map[string]error{
 		"Stat": stated, "Open": opened, "Put": failed, "Rotate": rotated, "Sweep": swept,
-		"Keep": s.Keep(ctx, staged, kept), "Delete": s.Delete(ctx, kept), "List": nil,
+		"Keep": s.Keep(ctx, staged, kept), "Delete": s.Delete(ctx, kept), "List": nil, "Ping": s.Ping(ctx),
 	}
 	for _, err := range s.List(ctx, "") {
 		errs["List"] = err

@@ -100,8 +100,9 @@ func (h *house) openOne(i int) {
 	if !slices.Contains(h.flags, "--limits") {
 		args = append(args, "--no-metered")
 	}
-	if i > 0 { // a replica has a data folder of its own, and the same master key
-		args = append(args, "--data-dir", h.TempDir(), "--master-key-file", filepath.Join(h.store[1], "master.key"))
+	if i > 0 { // a replica has a data folder of its own, and the same master key and files
+		args = append(args, "--data-dir", h.TempDir(), "--master-key-file", filepath.Join(h.store[1], "master.key"),
+			"--blob-url", "file:"+filepath.Join(h.store[1], "files"))
 	}
 	s, err := launch(append(args, h.flags...)...)
 	if err != nil {

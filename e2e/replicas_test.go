@@ -182,7 +182,8 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 	var starting sync.WaitGroup
 	for i := range servers {
 		starting.Go(func() {
-			s, err := launch("serve", "--database-url", url, "--data-dir", filepath.Join(dir, fmt.Sprint(i)), "--master-key-file", filepath.Join(dir, "master.key"))
+			s, err := launch("serve", "--database-url", url, "--data-dir", filepath.Join(dir, fmt.Sprint(i)), "--master-key-file", filepath.Join(dir, "master.key"),
+				"--blob-url", "file:"+filepath.Join(dir, "files"))
 			if err != nil {
 				t.Error(err)
 				return

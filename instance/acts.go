@@ -73,6 +73,7 @@ func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Act
 	a["log.versions"] = admin.Do(log.VersionsAct)
 	a["pause"] = admin.Do(pauseAct(d, pause, true))
 	a["resume"] = admin.Do(pauseAct(d, pause, false))
+	a["blobs.forget-folder"] = admin.Do(forgetFolder(d))
 	a["master-key.forget"] = admin.Do(forgetMasterKey(d))
 	a["backup"] = admin.Do(func(ctx context.Context, in BackupInput) (BackupOutput, error) { return backup(ctx, d, in) })
 	return a

@@ -90,6 +90,7 @@ type Instance struct {
 	readiness telemetry.Readiness
 	migrated  atomic.Bool
 	away      atomic.Pointer[error] // why the start waits for the data base
+	blobsAway atomic.Pointer[error] // why files of documents cannot be reached
 	listens   bool
 	public    *serve.Server
 	operator  *serve.Server
@@ -277,6 +278,9 @@ func (i *Instance) migrate(ctx context.Context) error {
 	if err := i.checkMasterKey(ctx); err != nil {
 		return err
 	}
+	if err := i.checkFolder(ctx); err != nil {
+		return err
+	}
 	if err := i.limits.Start(ctx); err != nil {
 		return err
 	}
@@ -313,6 +317,7 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() { i.limits.Run(ctx) })
 	i.ground.Go(func() { i.tryWrites(ctx) })
 	i.ground.Go(func() { i.sweepBlobs(ctx) })
+	i.ground.Go(func() { i.watchBlobs(ctx) })
 	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { i.jobs.Run(ctx) })
 	i.ground.Go(func() { i.deliver(ctx) })

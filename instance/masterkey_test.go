@@ -21,9 +21,10 @@ import (
 // start, and leaves no key behind that it made for nothing.
 func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
+		files := t.TempDir()
 		with := func(dir string) Config {
 			c := configOf(dir)
-			c.Store.DatabaseURL = config.DatabaseURL(url)
+			c.Store.DatabaseURL, c.Store.BlobURL = config.DatabaseURL(url), config.BlobURL("file:"+files)
 			return c
 		}
 		first, other := t.TempDir(), t.TempDir()

@@ -120,6 +120,9 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
+	if err := instance.ForgetFolder(ctx, &g.Store); err != nil {
+		return err
+	}
 	if c.JSON.JSON {
 		return errors.Join(g.print(map[string]any{"from": c.File, "aside": aside, "filesCopied": copied}), g.unreadable(copied))
 	}

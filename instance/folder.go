@@ -1,0 +1,77 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"kartei/access"
+	"kartei/blob"
+	"kartei/config"
+	"kartei/db"
+)
+
+// folderSetting is the instance's setting that remembers in which folder the
+// files of documents are: the mark that lies in it.
+const folderSetting = "files-folder"
+
+// errOtherFolder is returned where the files of documents are in another folder.
+var errOtherFolder = errors.New("the files of this database's documents are in another folder")
+
+// checkFolder has a data base on a server remember the folder that its first
+// replica keeps files in, and fails where another replica comes with another: it
+// would not find the files of the first, nor the first its. An SQLite data base
+// has no second process.
+func (i *Instance) checkFolder(ctx context.Context) error {
+	local, is := i.Blobs.(*blob.Local)
+	if !is || i.DB.Dialect().Name == "sqlite" {
+		return nil
+	}
+	var known string
+	err := i.DB.Read(ctx, func(tx db.Tx) (err error) {
+		known, err = access.Setting(ctx, tx, folderSetting)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// Only who may be the first marks a folder that has no mark.
+	mark, err := local.Mark(ctx, known == "")
+	if err == nil && known == "" {
+		err = i.DB.Write(ctx, func(tx db.Tx) (err error) {
+			known, err = access.ClaimSetting(ctx, tx, folderSetting, mark)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("--blob-url: %w", err)
+	}
+	if mark != known {
+		return fmt.Errorf("%w than %s. Every replica needs the same one: name the folder that its servers share with --blob-url file:PATH, or a bucket. "+
+			"If this is the folder from now on, because its files were brought here, stop all servers and run 'kartei blobs forget-folder' once: the next server to start decides", errOtherFolder, i.config.Store.Blobs())
+	}
+	return nil
+}
+
+// forgetFolder lets the next server that starts bring any folder.
+func forgetFolder(d db.DB) func(context.Context, Nothing) (Nothing, error) {
+	return func(ctx context.Context, _ Nothing) (Nothing, error) {
+		return Nothing{}, d.Write(ctx, func(tx db.Tx) error { return access.PutSetting(ctx, tx, folderSetting, "") })
+	}
+}
+
+// ForgetFolder has a data base that was just restored forget where the files
+// were that it was copied from.
+func ForgetFolder(ctx context.Context, store *config.Store) error {
+	if strings.HasPrefix(store.Database(), "sqlite:") { // which has one server, and so no folder in question
+		return nil
+	}
+	d, done, err := openData(ctx, store, begun)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = forgetFolder(d)(ctx, Nothing{})
+	return err
+}

@@ -1,0 +1,109 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/clock"
+	"kartei/config"
+	"kartei/dbtest"
+)
+
+// Of replicas on a server each must keep files where the first one does; who
+// does not, does not start, and says what to do. An SQLite data base goes where
+// its files go.
+func TestAnotherFolderIsRefused(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		key := config.File(filepath.Join(t.TempDir(), "master.key"))
+		with := func(files string) Config {
+			c := configOf(t.TempDir())
+			c.Store.DatabaseURL, c.Server.MasterKeyFile, c.Store.BlobURL = config.DatabaseURL(url), key, config.BlobURL(files)
+			return c
+		}
+		first, other := t.TempDir(), t.TempDir()
+		end(t, begin(t, with("file:"+first)))
+		end(t, begin(t, with("file:"+first)))
+		if strings.HasPrefix(url, "sqlite:") {
+			end(t, begin(t, with("file:"+other)))
+			return
+		}
+		refused := func(files string) {
+			t.Helper()
+			_, err := Start(context.Background(), with(files))
+			if !errors.Is(err, errOtherFolder) || !strings.Contains(err.Error(), "--blob-url") || !strings.Contains(err.Error(), "blobs forget-folder") {
+				t.Errorf("with another folder: %v", err)
+			}
+		}
+		refused("file:" + other)
+		refused("") // one of its own, in the data folder
+		if left, err := filepath.Glob(filepath.Join(other, markFile)); err != nil || len(left) > 0 {
+			t.Errorf("the other folder was marked: %q, %v", left, err)
+		}
+		// Copied with its mark it is the same.
+		mark, err := os.ReadFile(filepath.Join(first, markFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(other, markFile), mark, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		end(t, begin(t, with("file:"+other)))
+		// Without its mark somebody has to say so.
+		third := with("file:" + t.TempDir())
+		acts, done, err := OpenActs(context.Background(), &third.Store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = acts.Call(context.Background(), "blobs.forget-folder", Nothing{}, nil)
+		done()
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(t, begin(t, third))
+		refused("file:" + other)
+	})
+}
+
+// markFile is where package blob puts the mark of a folder.
+const markFile = "folder-id"
+
+// A folder that is gone is told, and the instance stays ready: everything but
+// files goes on.
+func TestFolderAway(t *testing.T) {
+	c, now := configOf(t.TempDir()), clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))
+	c.Clock = now
+	folder := filepath.Join(t.TempDir(), "files")
+	c.Store.BlobURL = config.BlobURL("file:" + folder)
+	i := begin(t, c)
+	defer end(t, i)
+	shows := func(reachable string, words ...string) {
+		t.Helper()
+		for {
+			_, metrics := get(t, i.OperatorURL+"/metrics")
+			if strings.Contains(metrics, "kartei_files_reachable "+reachable+"\n") {
+				break
+			}
+			now.Advance(watchEvery)
+		}
+		status, text := get(t, i.OperatorURL+"/readyz")
+		for _, w := range words {
+			if status != 200 || !strings.Contains(text, w) {
+				t.Errorf("/readyz: %d %s has no %s", status, text, w)
+			}
+		}
+	}
+	shows("1", `"name":"files","ok":true`)
+	if err := os.Rename(folder, folder+"-moved"); err != nil {
+		t.Fatal(err)
+	}
+	shows("0", `"name":"files","ok":false,"reason":"`, "does not answer properly")
+	if err := os.Rename(folder+"-moved", folder); err != nil {
+		t.Fatal(err)
+	}
+	shows("1", `"name":"files","ok":true`)
+}
