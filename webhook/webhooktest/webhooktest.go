@@ -1,0 +1,125 @@
+// Package webhooktest owns how receivers verify deliveries: with the official Standard Webhooks libraries for Go, Python and JavaScript.
+package webhooktest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// Delivery is a request with the secret that its receiver verifies it with.
+type Delivery struct {
+	Secret string `json:"secret"`
+	// Headers have names in lower case.
+	Headers map[string]string `json:"headers"`
+	Body    string            `json:"body"`
+}
+
+// Received returns a delivery as it came.
+func Received(secret string, h http.Header, body []byte) Delivery {
+	d := Delivery{secret, map[string]string{}, string(body)}
+	for name := range h {
+		d.Headers[strings.ToLower(name)] = h.Get(name)
+	}
+	return d
+}
+
+// Verify has the libraries of all languages verify the deliveries, and fails
+// the test unless each says of the i-th what want[i] does. With CI=true a
+// library that is not installed fails the test too; elsewhere it is left out.
+func Verify(t *testing.T, deliveries []Delivery, want []bool) {
+	t.Helper()
+	t.Run("Go", func(t *testing.T) {
+		compare(t, inGo(t, deliveries), want)
+	})
+	root := module(t)
+	installed, scripts := filepath.Join(root, ".cache/standardwebhooks-1.1"), filepath.Join(root, "ci/standardwebhooks")
+	for language, command := range map[string]*exec.Cmd{
+		"Python":     exec.Command(filepath.Join(installed, "python/bin/python"), filepath.Join(scripts, "verify.py")),
+		"JavaScript": exec.Command("node", filepath.Join(scripts, "verify.mjs"), installed),
+	} {
+		t.Run(language, func(t *testing.T) {
+			if _, err := os.Stat(filepath.Join(installed, "ready")); err != nil {
+				if os.Getenv("CI") == "true" {
+					t.Fatal("the library is not installed: ci/setup.sh npm venv standardwebhooks")
+				}
+				t.Skip("no other language than Go verifies deliveries: ci/setup.sh npm venv standardwebhooks")
+			}
+			compare(t, run(t, command, deliveries), want)
+		})
+	}
+}
+
+// module returns the folder of the module, below which tests run.
+func module(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	t.Fatal("the test runs outside the module", err)
+	return ""
+}
+
+func inGo(t *testing.T, deliveries []Delivery) (errors []string) {
+	t.Helper()
+	for _, d := range deliveries {
+		h := http.Header{}
+		for name, value := range d.Headers {
+			h.Set(name, value)
+		}
+		verifier, err := standardwebhooks.NewWebhook(d.Secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		if err := verifier.Verify([]byte(d.Body), h); err != nil {
+			text = err.Error()
+		}
+		errors = append(errors, text)
+	}
+	return errors
+}
+
+func run(t *testing.T, command *exec.Cmd, deliveries []Delivery) (errors []string) {
+	t.Helper()
+	input, err := json.Marshal(deliveries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var problems bytes.Buffer
+	command.Stdin, command.Stderr = bytes.NewReader(input), &problems
+	output, err := command.Output()
+	if err == nil {
+		err = json.Unmarshal(output, &errors)
+	}
+	if err != nil {
+		t.Fatalf("%v: %s%s", err, output, &problems)
+	}
+	return errors
+}
+
+func compare(t *testing.T, errors []string, want []bool) {
+	t.Helper()
+	if len(errors) != len(want) {
+		t.Fatalf("%d deliveries, %d answers", len(want), len(errors))
+	}
+	for i, text := range errors {
+		if (text == "") != want[i] {
+			t.Errorf("delivery %d: %q, want verified %v", i+1, text, want[i])
+		}
+	}
+}
