@@ -70,6 +70,8 @@ type Options struct {
 	// is made when it is needed. Without one, each PDF costs some seconds of a
 	// processor in addition.
 	Cache string
+	// Cold is told why the cache could not be filled; nil for nobody.
+	Cold func(why Reason)
 	// Parallel is how many children there are at once; as many as processors
 	// where it is 0.
 	Parallel int
@@ -80,11 +82,16 @@ type Options struct {
 type Extractor struct {
 	options Options
 	slots   chan struct{}
-	// warming is held by who fills the cache, filled says that somebody did, and
-	// warm that it went well.
-	warming      chan struct{}
-	filled, warm bool
+	// warming is held by who fills the cache, warm says that somebody did, and
+	// cold how many PDFs are read without before somebody tries again.
+	warming chan struct{}
+	warm    bool
+	cold    int
 }
+
+// patience is how many PDFs are read without the cache before it is tried again
+// to fill it: the disk was full, say, or the minute not enough.
+const patience = 20
 
 // New returns an extractor. It starts nothing yet.
 func New(o Options) (*Extractor, error) {
@@ -126,10 +133,11 @@ func (x *Extractor) Extract(ctx context.Context, r io.Reader, contentType string
 	}
 	cache := ""
 	if k.name == "application/pdf" && x.options.Cache != "" {
-		if err := x.fill(ctx); err != nil {
+		warm, err := x.fill(ctx)
+		if err != nil {
 			return Text{}, err
 		}
-		if x.warm {
+		if warm {
 			cache = x.options.Cache
 		}
 	}
@@ -147,20 +155,34 @@ func (x *Extractor) Extract(ctx context.Context, r io.Reader, contentType string
 }
 
 // fill has a child write the reader of PDF into the cache, once for each run of
-// the program; whoever needs it meanwhile waits. Where that fails, PDFs are read
-// without.
-func (x *Extractor) fill(ctx context.Context) error {
+// the program and where somebody has emptied it; whoever needs it meanwhile
+// waits. Where that fails, PDFs are read without for a while.
+func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	select {
 	case x.warming <- struct{}{}:
 		defer func() { <-x.warming }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
-	if !x.filled {
+	if x.warm {
+		entries, _ := os.ReadDir(x.options.Cache)
+		x.warm = len(entries) > 0
+	}
+	switch {
+	case x.warm:
+	case x.cold > 0:
+		x.cold--
+	default:
 		_, code, err := x.run(ctx, strings.NewReader(""), warming, x.options.Cache)
-		x.filled, x.warm = ctx.Err() == nil, err == nil && code == exitDone
+		x.warm = err == nil && code == exitDone
+		if !x.warm && ctx.Err() == nil {
+			x.cold = patience
+			if x.options.Cold != nil {
+				x.options.Cold(reasons[code])
+			}
+		}
 	}
-	return ctx.Err()
+	return x.warm, ctx.Err()
 }
 
 // source remembers that the file itself could not be read.

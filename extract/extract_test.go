@@ -268,3 +268,38 @@ func TestCache(t *testing.T) {
 		t.Errorf("it was not made anew: %d bytes, %v", len(again), err)
 	}
 }
+
+// What keeps the reader of PDF from being kept is told, and may end: it is tried
+// again after a while, and where somebody has deleted it.
+func TestCacheComesBack(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	x, err := New(Options{Cache: "file/cache", Cold: func(Reason) { told++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(cold int, warm bool) {
+		t.Helper()
+		if _, err := x.Extract(t.Context(), bytes.NewReader(pdfOf("Hallo")), "application/pdf"); err != nil {
+			t.Error(err)
+		}
+		made, _ := filepath.Glob("file/cache/*/*")
+		if told != cold || x.warm != warm || warm != (len(made) == 1) {
+			t.Errorf("told %d times, warm %v, kept %q", told, x.warm, made)
+		}
+	}
+	read(1, false)
+	if err := os.Remove("file"); err != nil {
+		t.Fatal(err)
+	}
+	read(1, false) // not each time
+	x.cold = 0
+	read(1, true)
+	if err := os.RemoveAll("file"); err != nil {
+		t.Fatal(err)
+	}
+	read(1, true)
+}
