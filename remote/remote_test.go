@@ -39,7 +39,7 @@ func client(t testing.TB, url, key string, change ...func(*remote.Options)) (*re
 	return made, c
 }
 
-var enough = errors.New("the test has seen enough")
+var errEnough = errors.New("the test has seen enough")
 
 // follow reads n events behind a place and returns them with the place behind them.
 func follow(t testing.TB, c *remote.Client, p remote.Place, n int) (events []remote.Event, behind remote.Place) {
@@ -47,18 +47,18 @@ func follow(t testing.TB, c *remote.Client, p remote.Place, n int) (events []rem
 	behind = p
 	err := c.Follow(ctx, p, func(_ context.Context, e remote.Event) error {
 		if len(events) == n {
-			return enough
+			return errEnough
 		}
 		events = append(events, e)
 		return nil
 	}, func(p remote.Place) error {
 		behind = p
 		if len(events) == n {
-			return enough
+			return errEnough
 		}
 		return nil
 	})
-	if !errors.Is(err, enough) {
+	if !errors.Is(err, errEnough) {
 		t.Fatal(err)
 	}
 	return events, behind

@@ -117,7 +117,7 @@ func (c *listenCmd) Run(ctx context.Context, g *Globals) error {
 // interrupted makes an end that was asked for a good one.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		err = nil
 	}
 	return err
 }

@@ -31,6 +31,7 @@ type commands struct {
 	Versions       versionsCmd       `cmd:"" name:"versions" help:"Which keys use which version of the API."`
 	Bell           bellCmd           `cmd:"" name:"bell" help:"Read what the users of an organization were told."`
 	Jobs           jobsCmd           `cmd:"" name:"jobs" help:"What runs beside the calls, waits for that, and has failed."`
+	Webhook        webhookCmd        `cmd:"" name:"webhook" help:"Webhook endpoints: what was delivered, sending it again, turning endpoints on."`
 	Listen         listenCmd         `cmd:"" name:"listen" help:"Post the events of an instance to a local address, as webhooks, while you develop."`
 	Trigger        triggerCmd        `cmd:"" name:"trigger" help:"Make a change in a sandbox that emits an event of a type."`
 	Pause          pauseCmd          `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"kartei/access"
+	"kartei/webhook"
+)
+
+type webhookCmd struct {
+	List       webhookListCmd       `cmd:"" help:"List the webhook endpoints of an organization."`
+	Show       webhookShowCmd       `cmd:"" help:"Show one endpoint, without its secret."`
+	Deliveries webhookDeliveriesCmd `cmd:"" help:"Read the delivery log of an endpoint: each attempt of 30 days."`
+	Resend     webhookResendCmd     `cmd:"" help:"Have events sent again: one, all that failed, or those of a time."`
+	Enable     webhookEnableCmd     `cmd:"" help:"Have a disabled endpoint get events again, those of from now on."`
+}
+
+// inOrganization names the organization whose endpoints are meant.
+type inOrganization struct {
+	Org string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; endpoints that a test key made are in its sandbox."`
+}
+
+type webhookListCmd struct {
+	inOrganization
+	Principal string `name:"principal" placeholder:"ID" help:"Only those of this user or service account."`
+	pageFlags
+	JSON
+}
+
+// Run lists endpoints.
+func (c *webhookListCmd) Run(ctx context.Context, g *Globals) error {
+	var page access.List[webhook.Info]
+	if err := g.act(ctx, "webhook.list", webhook.FindInput{Organization: c.Org, Principal: c.Principal, After: c.After, Limit: c.Limit}, &page); err != nil {
+		return err
+	}
+	return printList(g, c.JSON, page, endpointHeader, endpointRow)
+}
+
+// oneEndpoint is what the commands about one endpoint take.
+type oneEndpoint struct {
+	ID string `arg:"" help:"The endpoint, whe_..."`
+	inOrganization
+	JSON
+}
+
+func (c *oneEndpoint) show(ctx context.Context, g *Globals, act string) error {
+	var e webhook.Info
+	if err := g.act(ctx, act, webhook.One{Organization: c.Org, ID: c.ID}, &e); err != nil {
+		return err
+	}
+	return printOne(g, c.JSON, e, endpointHeader, endpointRow)
+}
+
+type (
+	webhookShowCmd   struct{ oneEndpoint }
+	webhookEnableCmd struct{ oneEndpoint }
+)
+
+// Run shows an endpoint.
+func (c *webhookShowCmd) Run(ctx context.Context, g *Globals) error {
+	return c.show(ctx, g, "webhook.show")
+}
+
+// Help says what the command does beyond its one line.
+func (*webhookEnableCmd) Help() string {
+	return `What happened while the endpoint was disabled is not sent by itself: see kartei webhook resend. An
+endpoint that is not disabled stays as it is.`
+}
+
+// Run enables an endpoint.
+func (c *webhookEnableCmd) Run(ctx context.Context, g *Globals) error {
+	return c.show(ctx, g, "webhook.enable")
+}
+
+var endpointHeader = []string{"ID", "NAME", "URL", "STATUS", "WAITING", "FAILURES", "LAST SUCCESS", "LAST FAILURE", "PRINCIPAL"}
+
+func endpointRow(e webhook.Info) []string {
+	status := string(e.Status)
+	if e.DisabledReason != nil {
+		status += ", " + string(*e.DisabledReason)
+	}
+	success, failure := "never", "never"
+	if e.LastSuccessAt != nil {
+		success = minute(*e.LastSuccessAt)
+	}
+	if e.LastFailureAt != nil {
+		failure = minute(*e.LastFailureAt)
+	}
+	return []string{e.ID, e.Name, e.URL, status, strconv.FormatInt(e.Waiting, 10), strconv.FormatInt(e.Failures, 10), success, failure, e.PrincipalID}
+}
+
+type webhookDeliveriesCmd struct {
+	oneEndpoint
+	Event  string `name:"event" placeholder:"EVENT" help:"Only attempts to deliver this event, evt_..."`
+	Status string `name:"status" placeholder:"succeeded|failed" help:"Only attempts that ended so."`
+	Before string `name:"before" placeholder:"ID" help:"Go on before this attempt, dlv_..."`
+	Limit  int    `name:"limit" default:"100" placeholder:"N" help:"At most so many attempts, up to 1000."`
+}
+
+// Run prints attempts, the newest first.
+func (c *webhookDeliveriesCmd) Run(ctx context.Context, g *Globals) error {
+	switch {
+	case c.Limit < 1 || c.Limit > 1000: // 0 would be taken for 'not said'
+		return usageError{errors.New("--limit: must be 1 to 1000")}
+	case c.Status != "" && c.Status != "succeeded" && c.Status != "failed":
+		return usageError{errors.New("--status: must be succeeded or failed")}
+	}
+	var page access.List[webhook.Attempt]
+	if err := g.act(ctx, "webhook.deliveries", webhook.LogInput{
+		Organization: c.Org, ID: c.ID, Event: c.Event, Result: c.Status, Before: c.Before, Limit: c.Limit,
+	}, &page); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(page)
+	}
+	rows := make([][]string, len(page.Data))
+	for i, a := range page.Data {
+		rows[i] = attemptRow(a)
+	}
+	if err := table(g, []string{"TIME", "EVENT", "TYPE", "ATTEMPT", "RESULT", "TOOK", "NEXT", "ID"}, rows); err != nil || !page.HasMore {
+		return err
+	}
+	_, err := fmt.Fprintf(g.Err, "There are older ones: --before %s\n", page.Data[len(page.Data)-1].ID)
+	return err
+}
+
+func attemptRow(a webhook.Attempt) []string {
+	result := string(a.ErrorCode)
+	if a.ResponseStatus != 0 {
+		result = strconv.Itoa(a.ResponseStatus)
+	}
+	next := ""
+	if a.NextAttemptAt != 0 {
+		next = a.NextAttemptAt.String()
+	}
+	return []string{a.AttemptedAt.String(), a.EventID, a.EventType, strconv.Itoa(a.Attempt), result, strconv.FormatInt(a.ResponseTimeMs, 10) + " ms", next, a.ID}
+}
+
+type webhookResendCmd struct {
+	oneEndpoint
+	Event  string `name:"event" placeholder:"EVENT" help:"This event, evt_..., of the last 30 days."`
+	Failed bool   `name:"failed" help:"All events of the last 30 days that failed and are not tried any more."`
+	Since  moment `name:"since" placeholder:"TIME" help:"All events after this time, delivered or not: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
+	Until  moment `name:"until" placeholder:"TIME" help:"Up to this time; without it until now."`
+}
+
+// Help says what the command does beyond its one line.
+func (*webhookResendCmd) Help() string {
+	return `Give --event, --failed, or --since with or without --until. Each event starts a new series of ten
+attempts with the same webhook-id, so a receiver that has it already knows it. Only events that the
+endpoint's owner may read now are sent. A disabled endpoint must be enabled first. Many events are
+looked up beside, so they take a while: see kartei webhook deliveries.`
+}
+
+// Run has events sent again.
+func (c *webhookResendCmd) Run(ctx context.Context, g *Globals) error {
+	ways := 0
+	for _, given := range []bool{c.Event != "", c.Failed, c.Since.Micros != 0} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 || c.Until.Micros != 0 && c.Since.Micros == 0 {
+		return usageError{errors.New("give exactly one of --event, --failed, and --since (with or without --until)")}
+	}
+	var out webhook.ResendOutput
+	if err := g.act(ctx, "webhook.resend", webhook.ResendInput{
+		Organization: c.Org, ID: c.ID, Event: c.Event, Failed: c.Failed, Since: c.Since.Micros, Until: c.Until.Micros,
+	}, &out); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(out)
+	}
+	if out.Going {
+		fmt.Fprintf(g.Out, "The events are looked up and sent to %s, as soon as a server runs.\n", c.ID)
+		return nil
+	}
+	fmt.Fprintf(g.Out, "%s is sent to %s, as soon as a server runs.\n", c.Event, c.ID)
+	return nil
+}
