@@ -61,6 +61,8 @@ type Options struct {
 	Answers masterkey.Vault
 	// Files is where files lie, and which are taken.
 	Files app.Files
+	// Webhooks is what operations on webhook endpoints need.
+	Webhooks app.Webhooks
 	// DocsBase is the address below which /problems/{CODE} is found.
 	DocsBase string
 	// MaxCalls is how many calls may be answered at the same time; one more is
@@ -123,7 +125,7 @@ func New(o Options) (*API, error) {
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
 		docsBase: o.DocsBase, observe: o.Observe, routes: routesOf(Operations), versions: map[string]*served{}, answers: answers{o.Answers},
-		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files},
+		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks},
 	}
 	if err := a.serve(o.Versions); err != nil {
 		return nil, err

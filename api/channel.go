@@ -6,8 +6,7 @@ import (
 	"kartei/fault"
 )
 
-// channel hides rows that are not built, and rows of the preview channel from
-// those who did not ask for it.
+// channel hides rows of the preview channel from those who did not ask for it.
 func channel(_ *API, _ context.Context, c *call) error {
 	if c.op == nil {
 		return nil // a blocked family, refused by the next stage
@@ -16,25 +15,16 @@ func channel(_ *API, _ context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case !c.op.Built():
-		return &fault.Fault{Code: fault.OperationNotInVersion, Detail: &notOffered}
-	case c.op.Channel.Preview(c.version) && !asked:
+	if c.op.Channel.Preview(c.version) && !asked {
 		return &fault.Fault{Code: fault.OperationNotInVersion, Detail: &isPreview}
 	}
 	return nil
 }
 
-var (
-	notOffered = fault.Text{
-		DE: "Diese Version bietet die Operation nicht an.",
-		EN: "This version does not offer the operation.",
-	}
-	isPreview = fault.Text{
-		DE: "Diese Operation ist in dieser Version eine Vorschau. Senden Sie den Header Svc-Preview: true.",
-		EN: "This operation is a preview in this version. Send the header Svc-Preview: true.",
-	}
-)
+var isPreview = fault.Text{
+	DE: "Diese Operation ist in dieser Version eine Vorschau. Senden Sie den Header Svc-Preview: true.",
+	EN: "This operation is a preview in this version. Send the header Svc-Preview: true.",
+}
 
 // wantsPreview reads Svc-Preview, which is true or false.
 func wantsPreview(values []string) (bool, error) {

@@ -16,7 +16,7 @@ func TestWalkEvents(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201) // so that there is a last event
-		for op := range built() {
+		for op := range rows() {
 			at := path(t, c, op)
 			last := c.Do("GET", "/events?limit=1", nil).Want(200).Data()[0]
 			answer := callAt(t, c, op, at).Want(op.Run.Status())

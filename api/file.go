@@ -32,7 +32,7 @@ type File struct {
 
 // AnswersFile reports whether the operation answers with a file.
 func (o *Operation) AnswersFile() bool {
-	return o.Built() && o.Run.Output == reflect.TypeFor[app.File]()
+	return o.Run.Output == reflect.TypeFor[app.File]()
 }
 
 // openFile opens the file that the operation answers with, unless the client

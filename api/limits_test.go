@@ -92,7 +92,7 @@ func TestUnmetered(t *testing.T) {
 // TestWalkCost checks what each row costs, on the way out and by asking.
 func TestWalkCost(t *testing.T) {
 	o := office(t, apitest.Metered())
-	for op := range built() {
+	for op := range rows() {
 		c := o.As(access.Member)
 		at, body := path(t, c, op), ready(t, c, op)
 		o.Clock.Advance(10 * time.Minute) // all points are back
@@ -129,7 +129,7 @@ func allLeft(t testing.TB, c *apitest.Client) map[string]int {
 // records that it returned.
 func TestWalkLevels(t *testing.T) {
 	o := office(t, apitest.Metered())
-	for op := range built() {
+	for op := range rows() {
 		c := o.As(access.Member)
 		at, body := path(t, c, op), ready(t, c, op)
 		o.Clock.Advance(2 * time.Minute)

@@ -69,7 +69,7 @@ func openFamilies(a *access.Actor) []string {
 	var open []string
 	for i := range table {
 		op := &table[i]
-		if op.Built() && a.May(op.Scope) && !slices.Contains(open, op.Tag()) {
+		if a.May(op.Scope) && !slices.Contains(open, op.Tag()) {
 			open = append(open, op.Tag())
 		}
 	}

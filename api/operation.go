@@ -27,7 +27,7 @@ type Operation struct {
 	// Events are the types of which a call that succeeds emits one each, space
 	// separated; one that changes nothing emits none.
 	Events string
-	// Run is the operation itself; the zero handler is one not built yet.
+	// Run is the operation itself.
 	Run handler
 	// Summary and Description are German, as the contract has it.
 	Summary, Description string
@@ -70,9 +70,6 @@ func (o *Operation) Tag() string {
 	}
 }
 
-// Built reports whether the operation can be called in this release.
-func (o *Operation) Built() bool { return o.Run.bind != nil }
-
 // Writes reports whether the operation changes anything.
 func (o *Operation) Writes() bool { return o.Method != "GET" }
 
@@ -90,7 +87,7 @@ func (o *Operation) Conditional() bool { return o.Method == "PATCH" || o.Method 
 
 // Preconditional reports whether the operation honours If-Match: where it must
 // be sent, and where it may, which is with each act on a record.
-func (o *Operation) Preconditional() bool { return o.Conditional() || o.ShowsRecord() }
+func (o *Operation) Preconditional() bool { return o.Conditional() || o.Revises() }
 
 // Named reports whether the operation is about one named record.
 func (o *Operation) Named() bool { return strings.Contains(o.Path, "{id}") }
@@ -166,7 +163,7 @@ func looking[I, L, O any](look func(context.Context, *app.Call, I) (L, error), f
 
 // Body returns the type of the input's body, or nil.
 func (h handler) Body() reflect.Type {
-	if h.bind == nil || h.bind.body < 0 {
+	if h.bind.body < 0 {
 		return nil
 	}
 	return h.Input.Field(h.bind.body).Type

@@ -10,13 +10,12 @@ import (
 	"kartei/operation"
 	"kartei/task"
 	"kartei/upload"
+	"kartei/webhook"
 )
 
 // Operations is the table: one row per operation of the contract, in its
 // order, without logic. Routing, scopes, costs, the OpenAPI document, the
-// tools and the tests that walk every row are derived from it. A row whose
-// Run is missing is not built in this release and answers 404
-// OPERATION_NOT_IN_VERSION.
+// tools and the tests that walk every row are derived from it.
 var Operations = []Operation{
 	{"GET", "/me", "me.get", stable, "", 1, inBatch, "", do(meGet),
 		"Eigene Zugangsdaten anzeigen", "Sagt, wer mit diesen Zugangsdaten anfragt: Person oder Dienstkonto, Organisation, Schlüssel, wirksame Rechte und die Version der API."},
@@ -88,22 +87,22 @@ var Operations = []Operation{
 	{"GET", "/operations/{id}", "operations.get", stable, "", 1, inBatch, "", do(operation.Get),
 		"Vorgang abfragen", "Liefert Stand und Ergebnis eines lang laufenden Vorgangs."},
 
-	{"GET", "/webhook_endpoints", "webhookEndpoints.list", stable, "webhook_endpoints:read", 2, notBatch, "", handler{},
-		"Webhook-Endpunkte auflisten", "Liefert die eigenen Webhook-Endpunkte seitenweise."},
-	{"POST", "/webhook_endpoints", "webhookEndpoints.create", preview, "webhook_endpoints:write", 5, notBatch, "", handler{},
-		"Webhook-Endpunkt anlegen", "Legt einen Endpunkt an und nennt einmalig sein Geheimnis."},
-	{"GET", "/webhook_endpoints/{id}", "webhookEndpoints.get", stable, "webhook_endpoints:read", 1, notBatch, "", handler{},
+	{"GET", "/webhook_endpoints", "webhookEndpoints.list", stable, "webhook_endpoints:read", 2, notBatch, "", do(webhook.List),
+		"Webhook-Endpunkte auflisten", "Liefert die eigenen Webhook-Endpunkte seitenweise, den neuesten zuerst. Endpunkte gehören dem, der sie angelegt hat; andere, auch Administratoren, sehen sie nicht. Löschmarken gibt es nicht."},
+	{"POST", "/webhook_endpoints", "webhookEndpoints.create", preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.Create, fault.WebhookURLInvalid, fault.WebhookEndpointLimit),
+		"Webhook-Endpunkt anlegen", "Legt einen Endpunkt an und nennt einmalig sein Geheimnis. Er bekommt die Ereignisse, die danach geschehen. Möglich sind 16 Endpunkte je Person oder Dienstkonto."},
+	{"GET", "/webhook_endpoints/{id}", "webhookEndpoints.get", stable, "webhook_endpoints:read", 1, notBatch, "", do(webhook.Get),
 		"Webhook-Endpunkt lesen", "Liefert einen Webhook-Endpunkt ohne sein Geheimnis."},
-	{"PATCH", "/webhook_endpoints/{id}", "webhookEndpoints.update", preview, "webhook_endpoints:write", 5, notBatch, "", handler{},
-		"Webhook-Endpunkt ändern", "Ändert Name, Adresse oder Ereignisarten. Verlangt If-Match."},
-	{"DELETE", "/webhook_endpoints/{id}", "webhookEndpoints.delete", preview, "webhook_endpoints:write", 10, notBatch, "", handler{},
-		"Webhook-Endpunkt löschen", "Löscht den Endpunkt; offene Zustellungen enden. Verlangt If-Match."},
-	{"POST", "/webhook_endpoints/{id}/test", "webhookEndpoints.test", preview, "webhook_endpoints:write", 5, notBatch, "webhook.test", handler{},
-		"Webhook-Endpunkt prüfen", "Sendet das Ereignis webhook.test an den Endpunkt."},
-	{"POST", "/webhook_endpoints/{id}/rotate_secret", "webhookEndpoints.rotateSecret", preview, "webhook_endpoints:write", 5, notBatch, "", handler{},
-		"Geheimnis wechseln", "Erzeugt ein neues Geheimnis; 24 Stunden lang tragen Zustellungen beide Signaturen."},
-	{"GET", "/webhook_endpoints/{id}/deliveries", "webhookEndpoints.deliveries", stable, "webhook_endpoints:read", 2, notBatch, "", handler{},
-		"Zustellprotokoll lesen", "Liefert die Zustellversuche der letzten 30 Tage."},
+	{"PATCH", "/webhook_endpoints/{id}", "webhookEndpoints.update", preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.Update, fault.WebhookURLInvalid),
+		"Webhook-Endpunkt ändern", "Ändert Name, Adresse oder Ereignisarten (JSON Merge Patch, RFC 7396). Zustellungen, die noch warten, gehen an die neue Adresse. Ein abgeschalteter Endpunkt bleibt abgeschaltet. Verlangt If-Match."},
+	{"DELETE", "/webhook_endpoints/{id}", "webhookEndpoints.delete", preview, "webhook_endpoints:write", 10, notBatch, "", do(webhook.Delete),
+		"Webhook-Endpunkt löschen", "Löscht den Endpunkt mit seinem Zustellprotokoll; offene Zustellungen enden. Verlangt If-Match."},
+	{"POST", "/webhook_endpoints/{id}/test", "webhookEndpoints.test", preview, "webhook_endpoints:write", 5, notBatch, "webhook.test", do(webhook.SendTest),
+		"Webhook-Endpunkt prüfen", "Sendet das Ereignis webhook.test an diesen Endpunkt, ohne Body; was daraus wird, steht im Zustellprotokoll. Ein abgeschalteter Endpunkt bekommt es einmal und bleibt abgeschaltet."},
+	{"POST", "/webhook_endpoints/{id}/rotate_secret", "webhookEndpoints.rotateSecret", preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.RotateSecret),
+		"Geheimnis wechseln", "Erzeugt ein neues Geheimnis und nennt es einmalig, ohne Body. 24 Stunden lang tragen Zustellungen die Unterschriften beider. Ein zweiter Wechsel in dieser Zeit beendet das ältere sofort. If-Match ist nicht nötig, wird aber beachtet."},
+	{"GET", "/webhook_endpoints/{id}/deliveries", "webhookEndpoints.deliveries", stable, "webhook_endpoints:read", 2, notBatch, "", do(webhook.Deliveries),
+		"Zustellprotokoll lesen", "Liefert die Zustellversuche der letzten 30 Tage seitenweise, den neuesten zuerst. Was der Empfänger geantwortet hat, wird bis auf den Status nie gespeichert."},
 
 	{"GET", "/events", "events.list", stable, "", 1, inBatch, "", do(event.List),
 		"Ereignisse auflisten", "Liefert die Ereignisse der letzten 30 Tage, gefiltert nach den Leserechten. Mit sort=createdAt folgt ein Client dem Strom: auch die letzte Seite trägt einen nextCursor."},

@@ -21,9 +21,16 @@ func show(_ *API, _ context.Context, c *call) error {
 }
 
 // ShowsRecord reports whether the operation changes a record that was there
-// before and answers with it.
+// before and answers with it. One that makes a secret is left out: its answer
+// is the only one that tells it.
 func (o *Operation) ShowsRecord() bool {
-	return o.Built() && o.Writes() && o.Named() && o.Run.Output.Implements(reflect.TypeFor[app.Revised]())
+	return o.Revises() && !o.Run.Output.Implements(reflect.TypeFor[app.Secret]())
+}
+
+// Revises reports whether the operation makes the next revision of a record
+// that was there before.
+func (o *Operation) Revises() bool {
+	return o.Writes() && o.Named() && o.Run.Output.Implements(reflect.TypeFor[app.Revised]())
 }
 
 // ReadScope returns the scope that reading the operation's family takes.

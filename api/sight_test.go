@@ -28,11 +28,14 @@ func families() func(func(app.Family, *api.Operation) bool) {
 	}
 }
 
-// makeRecord makes a record that is found by the word Geheimwort.
+// makeRecord makes a record that is found by the word Geheimwort. An endpoint is
+// always its principal's.
 func makeRecord(t testing.TB, c *apitest.Client, op *api.Operation, visibility string) string {
 	t.Helper()
 	body := example(t, op).(map[string]any)
-	body["visibility"], body["tags"] = visibility, []string{"Geheimwort"}
+	if op.Tag() != "webhook_endpoints" {
+		body["visibility"], body["tags"] = visibility, []string{"Geheimwort"}
+	}
 	return create(t, c, op, body).Text("id")
 }
 
@@ -99,7 +102,13 @@ func TestInvisibleIsUnknown(t *testing.T) {
 			shared["events"] = eventOf(t, owner, open)
 		}
 		hidden["operations"] = map[string]string{"of another principal": begun(t, owner)}
-		hidden["events"] = map[string]string{"a private record's": events[0], "a record": hidden["contacts"]["private"]}
+		endpoints := creator("webhook_endpoints")
+		endpoint, gone := makeRecord(t, owner, endpoints, ""), makeRecord(t, owner, endpoints, "")
+		owner.Do("DELETE", endpoints.Path+"/"+gone, nil, "If-Match", "*").Want(204)
+		tested := owner.Do("POST", endpoints.Path+"/"+endpoint+"/test", nil).Want(200).Text("eventId")
+		hidden["webhook_endpoints"] = map[string]string{"of another principal": endpoint, "deleted": gone, "its event": tested}
+		hidden["events"] = map[string]string{"a private record's": events[0], "a record": hidden["contacts"]["private"], "another's test": tested}
+		admin := o.As(access.Admin)
 		walked := 0
 		ask := func(who string, c *apitest.Client, op *api.Operation, what, record string) {
 			t.Helper()
@@ -124,7 +133,7 @@ func TestInvisibleIsUnknown(t *testing.T) {
 				walked++
 			}
 		}
-		for op := range built() {
+		for op := range rows() {
 			if !op.Named() {
 				continue
 			}
@@ -139,7 +148,10 @@ func TestInvisibleIsUnknown(t *testing.T) {
 					ask(who, c, op, what, record)
 				}
 			}
-			if shared[op.Tag()] == "" { // an operation is nobody's but its principal's
+			if shared[op.Tag()] == "" { // operations and endpoints are nobody's but their principal's
+				for what, record := range hidden[op.Tag()] {
+					ask("admin", admin, op, what, record)
+				}
 				continue
 			}
 			for who, c := range strangers {
@@ -190,7 +202,7 @@ func queries(op *api.Operation) []string {
 func seen(t testing.TB, c *apitest.Client) map[string]string {
 	t.Helper()
 	answers := map[string]string{}
-	for op := range built() {
+	for op := range rows() {
 		if op.Method != "GET" || op.Named() || op.Tag() == "meta" {
 			continue
 		}
@@ -379,7 +391,7 @@ func TestRights(t *testing.T) {
 						if got := c.Do("GET", "/me", nil).Want(200).JSON()["scopes"]; fmt.Sprint(got) != fmt.Sprint(scopes) {
 							t.Errorf("%s: scopes %v, want %v", name, got, scopes)
 						}
-						for op := range built() {
+						for op := range rows() {
 							if op.Scope == "" {
 								continue
 							}

@@ -38,7 +38,7 @@ func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 	}
 	bystander := o.As(access.Member)
 	bystanders := keyID(bystander)
-	for op := range built() {
+	for op := range rows() {
 		t.Run(op.ID, func(t *testing.T) {
 			c := o.As(access.Member)
 			key := keyID(c)

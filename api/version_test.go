@@ -38,7 +38,7 @@ func TestVersionOfTheRequest(t *testing.T) {
 		r.Header["Svc-Version"] = []string{current, current}
 		wantFields(t, c.Send(r).Want(400, "INVALID_REQUEST"), "Svc-Version INVALID_FORMAT")
 	}
-	for op := range built() {
+	for op := range rows() {
 		for _, version := range []string{current, ""} {
 			a := call(t, c, op, "Svc-Version", version).Want(op.Run.Status())
 			if version == "" {
@@ -145,7 +145,7 @@ func TestStanding(t *testing.T) {
 // TestDeclaredParameters: what a version says that lists take, they take.
 func TestDeclaredParameters(t *testing.T) {
 	for _, v := range api.Versions {
-		for op := range built() {
+		for op := range rows() {
 			for _, p := range v.Parameters[op.Tag()] {
 				if list := op.Method == "GET" && !op.Named(); list && !op.Run.Takes(p) {
 					t.Errorf("%s of %s does not take %s (see CONTRIBUTING.md, 'To add a family')", op.ID, v.Name, p)
@@ -176,7 +176,7 @@ func TestCandidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	pinned.Key = made.Key
-	for op := range built() {
+	for op := range rows() {
 		for _, test := range []struct {
 			*apitest.Client
 			asked, want string
@@ -263,7 +263,7 @@ func TestRetirement(t *testing.T) {
 			}
 		}
 	}
-	for op := range built() {
+	for op := range rows() {
 		announced(op, call(t, c, op, "Svc-Version", old).Want(op.Run.Status()))
 		announced(op, c.Do(op.Method, somePath(op)+"?nosuch=1", nil, "Svc-Version", old).Want(400))
 	}

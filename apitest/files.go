@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"kartei/masterkey"
 	"kartei/rest"
 	"kartei/upload"
+	"kartei/webhook"
 )
 
 // MaxFile is how many bytes a file may have in an office, unless MaxSize says
@@ -111,7 +113,7 @@ func (o *Office) work() {
 	if o.options.working != nil {
 		o.options.working(w)
 	}
-	runner := job.NewRunner(w.DB, o.Clock, append(w.Maker.Handlers(), o.receiver().Handlers()...), w.Options)
+	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), o.receiver().Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers()), w.Options)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

@@ -19,6 +19,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/app"
 	"kartei/blob"
 	"kartei/clock"
 	"kartei/db"
@@ -27,6 +28,7 @@ import (
 	"kartei/masterkey"
 	"kartei/requestlog"
 	"kartei/rest"
+	"kartei/webhook"
 
 	"github.com/go-json-experiment/json"
 )
@@ -179,6 +181,7 @@ func (o *Office) open() {
 		Answers:   Keys.Vault("answers"),
 		DocsBase:  baseURL,
 		Files:     o.fileOptions(),
+		Webhooks:  app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
 	})
 	if err != nil {
 		o.Fatal(err)

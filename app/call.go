@@ -6,8 +6,10 @@ import (
 	"kartei/blob"
 	"kartei/clock"
 	"kartei/db"
+	"kartei/egress"
 	"kartei/fault"
 	"kartei/limit"
+	"kartei/masterkey"
 )
 
 // Call is one run of one operation: who, in which transaction, when. An
@@ -48,6 +50,16 @@ type Services struct {
 	DocsBase string
 	// Files is where files lie, and which are taken.
 	Files Files
+	// Webhooks is what operations on webhook endpoints need.
+	Webhooks Webhooks
+}
+
+// Webhooks is what operations on webhook endpoints need.
+type Webhooks struct {
+	// Secrets seals those that deliveries are signed with.
+	Secrets masterkey.Vault
+	// Guard judges the addresses that endpoints may have; nil lets public ones pass.
+	Guard *egress.Guard
 }
 
 // Files is what operations on files need.

@@ -58,18 +58,20 @@ const Retention = 30 * clock.Day
 // as much as the whole feed.
 const scanned = 1000
 
-// Append writes an event into the change log at commit. Its CreatedAt must be
-// the tick of the change (db.Tick), its ID is given here. The log is also the
+// Append writes an event into the change log at commit, and returns its ID,
+// which is given here. Its CreatedAt must be the tick of the change (db.Tick). The log is also the
 // outbox: whatever follows from a change is made from it later. While the
 // organization's module is off, nothing is written (contract,
-// 'Authentication', point 6).
-func Append(c *app.Call, e Event) {
+// 'Authentication', point 6), and the ID is empty.
+func Append(c *app.Call, e Event) string {
 	if !c.Actor.Emits() {
-		return
+		return ""
 	}
+	name := id.New(id.Event)
 	c.Tx.Queue(`insert into events (organization, tick, id, type, object, record_id) values ($1, $2, $3, $4, $5, $6)`,
-		c.Actor.Org(), e.CreatedAt, id.New(id.Event), e.Type, e.Data.Object, e.Data.ID)
+		c.Actor.Org(), e.CreatedAt, name, e.Type, e.Data.Object, e.Data.ID)
 	c.Tx.Tell(Topic, strconv.FormatInt(c.Actor.Org(), 10))
+	return name
 }
 
 // List returns a page of the feed. It may hold fewer events than its limit,

@@ -19,11 +19,12 @@ func scan(s interface{ Scan(...any) error }) (Event, error) {
 // Visible returns a condition on events under alias e of organization $1: the
 // actor, whose principal id is $2, may read the family, and sees the record as
 // it stands now or stood when it was deleted; of operations it sees those that
-// it began. So a change of rights or of visibility holds for events of the past too.
+// it began, of endpoints its own. So a change of rights or of visibility holds for events of the past too.
 func Visible(a *access.Actor, kinds []app.Family) string {
 	var families []string
 	families = append(families, `when 'operation' then exists (select 1 from operations as o
-		where o.organization = $1 and o.id = e.record_id and o.principal = $2)`)
+		where o.organization = $1 and o.id = e.record_id and o.principal = $2)`, `when 'webhook_endpoint' then exists (select 1 from webhook_endpoints as w
+		where w.organization = $1 and w.id = e.record_id and w.principal = $2)`)
 	for _, f := range kinds {
 		if !a.May(f.ReadScope()) {
 			continue

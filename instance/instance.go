@@ -27,6 +27,7 @@ import (
 	"kartei/clock"
 	"kartei/config"
 	"kartei/db"
+	"kartei/egress"
 	"kartei/extract"
 	"kartei/job"
 	"kartei/limit"
@@ -85,6 +86,7 @@ type Instance struct {
 	receiver  *upload.Receiver
 	notices   *notify.Center
 	jobs      *job.Runner
+	guard     *egress.Guard
 	sender    *webhook.Sender
 	courier   *webhook.Courier
 	readiness telemetry.Readiness
@@ -224,6 +226,9 @@ func (i *Instance) wire(context.Context) error {
 			i.notices.Wake()
 		},
 	})
+	if err := i.takeCourier(); err != nil {
+		return err
+	}
 	i.API, err = i.newAPI(api.Options{DB: i.DB, Access: i.Directory, Log: i.Log, Limiter: countedLimiter{i.limits, i.metrics}, Transfers: i.metrics.Transfers(api.Up, api.Down)})
 	if err != nil {
 		return err
@@ -232,9 +237,6 @@ func (i *Instance) wire(context.Context) error {
 		return err
 	}
 	if i.jobs, err = i.runner(); err != nil {
-		return err
-	}
-	if err := i.takeCourier(); err != nil {
 		return err
 	}
 	i.measure()
@@ -251,6 +253,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Versions = api.VersionsIn(string(i.config.Server.Environment))
 	o.CursorKey = i.keys.Current.Derive("cursors")
 	o.Answers = i.keys.Vault("answers")
+	o.Webhooks = app.Webhooks{Secrets: i.keys.Vault(webhook.SecretsPurpose), Guard: i.guard}
 	o.Files = i.Files
 	o.DocsBase = i.BaseURL
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach

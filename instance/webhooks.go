@@ -14,7 +14,8 @@ func (i *Instance) takeCourier() error {
 	if err != nil {
 		return err
 	}
-	i.sender = webhook.NewSender(egress.New(options), i.clock)
+	i.guard = egress.New(options)
+	i.sender = webhook.NewSender(i.guard, i.clock)
 	i.courier = webhook.NewCourier(webhook.Options{
 		DB: i.DB, Clock: i.clock, Vault: i.keys.Vault(webhook.SecretsPurpose), Families: api.Families,
 		Send: i.sender.Attempt, Logger: i.logger,

@@ -116,7 +116,7 @@ func (k *Kind[T, F, P]) Prepare(f, before P) error {
 // complete gives members that name nothing what they have then.
 func (k *Kind[T, F, P]) complete(f P) []fault.Field {
 	s := f.Shared()
-	s.Tags = unique(s.Tags)
+	s.Tags = Unique(s.Tags)
 	if s.Visibility == "" {
 		s.Visibility = Organization
 	}

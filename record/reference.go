@@ -173,8 +173,8 @@ func textList(texts []string) string {
 	return string(b)
 }
 
-// unique drops repetitions and keeps the order. It never returns nil.
-func unique(texts []string) []string {
+// Unique drops repetitions and keeps the order. It never returns nil.
+func Unique(texts []string) []string {
 	kept := make([]string, 0, len(texts))
 	for _, t := range texts {
 		if !slices.Contains(kept, t) {

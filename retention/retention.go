@@ -40,6 +40,7 @@ var Rules = []Rule{
 	rule("idempotency", 24*time.Hour, "created_at", "principal, key"),
 	// An operation.completed of 30 days is seen by whom its operation names.
 	rule("operations", 31*24*time.Hour, "finished_at", "id", "finished_at > 0"),
+	rule("webhook_attempts", 30*24*time.Hour, "attempted_at", "id"),
 	rule("jobs", 30*24*time.Hour, "due_at", "id", "state = 'failed'").nobody(),
 }
 

@@ -48,6 +48,8 @@ var tables = map[string]struct {
 	"idempotency": {`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body) values ($1, 'usr_a', $2, $3, '', 201, '', '', '{}')`, 24 * time.Hour, false},
 	"operations": {`insert into operations (organization, id, principal, type, status, progress, input, result_object, result_id, error, request, created_at, started_at, finished_at)
 		values ($1, $2, 'usr_a', 'documents.create', 'succeeded', 100, '', 'document', 'doc_a', '', '', 1, 1, $3)`, 31 * 24 * time.Hour, false},
+	"webhook_attempts": {`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
+		values ($1, $2, 'whe_a', 'evt_a', 'contact.created', 1, 'succeeded', 204, 1, '', $3, 0)`, 30 * 24 * time.Hour, false},
 	"jobs": {`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
 		values ($1, $2, 'a', '', 'null', 'failed', 1, 1, $3, '', 1, 1)`, 30 * 24 * time.Hour, true},
 }

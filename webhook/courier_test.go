@@ -89,7 +89,7 @@ func (o *office) endpointOf(principal string, types ...string) string {
 	}
 	name, now := id.New(id.WebhookEndpoint), clock.Now(o.clock)
 	r := row{organization: o.organization, principal: principal, Endpoint: Endpoint{ID: name, Status: Active, Revision: 1, CreatedAt: now, UpdatedAt: now,
-		Members: Members{Name: "CRM", URL: "https://" + strings.TrimPrefix(name, "whe_") + ".example.com/hook", EventTypes: types}}}
+		Fields: Fields{Name: "CRM", URL: "https://" + strings.TrimPrefix(name, "whe_") + ".example.com/hook", EventTypes: types}}}
 	r.secret = o.vault.Seal(make([]byte, 32), sealingPlace(o.organization, name))
 	must(o, o.db.Write(ctx, func(tx db.Tx) error {
 		if err := tx.QueryRow(ctx, selectTick, o.organization).Scan(&r.cursor); err != nil {

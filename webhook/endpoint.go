@@ -1,9 +1,27 @@
 package webhook
 
 import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
 	"kartei/app"
 	"kartei/clock"
+	"kartei/db"
+	"kartei/egress"
+	"kartei/event"
+	"kartei/fault"
+	"kartei/id"
+	"kartei/job"
+	"kartei/record"
 )
+
+// MaxEndpoints is how many endpoints a principal may have in an organization
+// (contract, 'Other constants').
+const MaxEndpoints = 16
 
 // Status says whether an endpoint gets its events.
 type Status string
@@ -24,11 +42,11 @@ const (
 	NoSuccess Reason = "no_success" // 72 hours of failed attempts
 )
 
-// Members are what the owner of an endpoint sets.
-type Members struct {
-	Name       string   `json:"name" required:"true" min:"1" max:"200" doc:"Name, unter dem Sie den Endpunkt wiederfinden" example:"CRM"`
-	URL        string   `json:"url" required:"true" min:"1" max:"2048" doc:"Adresse des Empfängers: https, Port 443, ohne Zugangsdaten und Fragment; ein DNS-Name oder eine öffentliche IP-Adresse" example:"https://crm.example.com/hooks/kartei"`
-	EventTypes []string `json:"eventTypes" required:"true" minItems:"1" maxItems:"50" enum:"events" doc:"Ereignisarten, die der Endpunkt bekommt; webhook.test kommt auf Abruf, ohne hier zu stehen" example:"[\"contact.created\",\"contact.updated\"]"`
+// Fields are the members that an endpoint's owner sets.
+type Fields struct {
+	Name       string   `json:"name" required:"true" min:"1" max:"200" doc:"Name, unter dem Sie den Endpunkt wiederfinden" example:"CRM" patch:"set"`
+	URL        string   `json:"url" required:"true" min:"1" max:"2048" doc:"Adresse des Empfängers: https auf Port 443, ohne Benutzernamen, Kennwort und Fragment; ein Rechnername oder eine öffentliche IP-Adresse, sonst 422 WEBHOOK_URL_INVALID" example:"https://crm.example.com/hooks/kartei"`
+	EventTypes []string `json:"eventTypes" required:"true" minItems:"1" maxItems:"100" enum:"events" doc:"Ereignisarten, die der Endpunkt bekommt; webhook.test kommt auf Abruf und steht hier nie" example:"[\"contact.created\",\"contact.updated\"]" patch:"set"`
 }
 
 // Endpoint is an endpoint as the API gives it. It belongs to the principal that
@@ -36,16 +54,16 @@ type Members struct {
 type Endpoint struct {
 	Object string `json:"object" enum:"webhook_endpoint" doc:"Immer webhook_endpoint" example:"webhook_endpoint"`
 	ID     string `json:"id" doc:"Kennung des Endpunkts" example:"whe_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	Members
-	Status         Status  `json:"status" enum:"active,failing,disabled" doc:"active: Ereignisse werden zugestellt; failing: seit 24 Stunden gelingt keine Zustellung; disabled: abgeschaltet, in der Weboberfläche wieder einzuschalten" example:"active"`
-	DisabledReason *Reason `json:"disabledReason" enum:"gone,no_success" doc:"Warum der Endpunkt abgeschaltet ist: gone (der Empfänger antwortete 410) oder no_success (72 Stunden ohne Erfolg); null, solange er es nicht ist" example:"null"`
-	// The times are nil where there was none.
+	Fields
+	Status         Status  `json:"status" enum:"active,failing,disabled" doc:"active: Ereignisse werden zugestellt; failing: seit 24 Stunden gelingt keine Zustellung, versucht wird es weiter; disabled: abgeschaltet, bis Sie ihn wieder einschalten" example:"active"`
+	DisabledReason *Reason `json:"disabledReason" enum:"gone,no_success" doc:"Warum der Endpunkt abgeschaltet ist: gone (der Empfänger hat 410 geantwortet) oder no_success (72 Stunden lang ist keine Zustellung gelungen); sonst null" example:"null"`
+	// The times are nil where there is none.
 	LastSuccessAt            *clock.Micros `json:"lastSuccessAt" doc:"Letzte gelungene Zustellung" example:"2026-11-02T14:05:12.345678Z"`
 	LastFailureAt            *clock.Micros `json:"lastFailureAt" doc:"Letzter gescheiterter Versuch" example:"null"`
-	PreviousSecretValidUntil *clock.Micros `json:"previousSecretValidUntil" doc:"Bis wann nach einem Wechsel auch das vorige Geheimnis unterschreibt; null, wenn nur das aktuelle gilt" example:"null"`
-	Revision                 int64         `json:"revision" min:"1" doc:"Revision, ab 1; der ETag ist r und diese Zahl in Anführungszeichen. Die Zeiten der Zustellungen ändern sie nicht" example:"1"`
+	PreviousSecretValidUntil *clock.Micros `json:"previousSecretValidUntil" doc:"Bis wann nach einem Wechsel auch mit dem vorigen Geheimnis unterschrieben wird; sonst null" example:"null"`
+	Revision                 int64         `json:"revision" min:"1" doc:"Revision, ab 1; der ETag ist r und diese Zahl in Anführungszeichen. lastSuccessAt und lastFailureAt ändern sie nicht" example:"3"`
 	CreatedAt                clock.Micros  `json:"createdAt" doc:"Zeitpunkt der Anlage" example:"2026-11-01T09:30:00.000000Z"`
-	UpdatedAt                clock.Micros  `json:"updatedAt" doc:"Zeitpunkt der letzten neuen Revision" example:"2026-11-01T09:30:00.000000Z"`
+	UpdatedAt                clock.Micros  `json:"updatedAt" doc:"Zeitpunkt der letzten Revision" example:"2026-11-02T14:05:12.345678Z"`
 }
 
 // EntityTag returns that of the revision.
@@ -54,14 +72,41 @@ func (e Endpoint) EntityTag() string { return app.Tag(e.Revision) }
 // Records returns 1.
 func (Endpoint) Records() int { return 1 }
 
+// EndpointWithSecret is an endpoint in the only answer that tells its secret.
+type EndpointWithSecret struct {
+	Endpoint
+	Secret string `json:"secret" doc:"Geheimnis, mit dem Zustellungen unterschrieben werden (Standard Webhooks). Es wird nur dieses eine Mal genannt" example:"whsec_TWFuIG11c3Mgc2VpbmUgR2VoZWltbmlzc2UgaMO8dGU="`
+}
+
+// Created is the answer of webhookEndpoints.create.
+type Created struct{ EndpointWithSecret }
+
+// Location returns where the endpoint is found.
+func (c Created) Location() string { return "/webhook_endpoints/" + c.ID }
+
+// Type returns what the answer shows.
+func (Created) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
+
+// Secret says that the answer holds one.
+func (Created) Secret() {}
+
+// Rotated is the answer of webhookEndpoints.rotateSecret.
+type Rotated struct{ EndpointWithSecret }
+
+// Type returns what the answer shows.
+func (Rotated) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
+
+// Secret says that the answer holds one.
+func (Rotated) Secret() {}
+
 // row is an endpoint as the data base keeps it.
 type row struct {
 	Endpoint
 	organization int64
 	principal    string
-	// secret and previous are sealed; previous is empty where there is none.
+	// secret and previous are sealed; previous is empty where there was none.
 	secret, previous string
-	// previousUntil is when previous ends; zero where there is none.
+	// previousUntil is when previous ends; zero where there was none.
 	previousUntil clock.Micros
 	// cursor is the tick behind which events are yet to be made deliveries of.
 	cursor clock.Micros
@@ -71,4 +116,268 @@ type row struct {
 	// there was none; failures is how many there were.
 	failedSince clock.Micros
 	failures    int64
+}
+
+// at returns the endpoint as it is shown at a moment.
+func (r *row) at(now clock.Micros) Endpoint {
+	e := r.Endpoint
+	if now < r.previousUntil {
+		e.PreviousSecretValidUntil = &r.previousUntil
+	}
+	return e
+}
+
+// prepare brings what an owner sends into its stored form. An error is a fault.
+func (f *Fields) prepare(guard *egress.Guard) (err error) {
+	f.Name = record.Clean(f.Name)
+	f.EventTypes = record.Unique(f.EventTypes)
+	f.URL, err = CheckURL(record.Clean(f.URL), guard)
+	return err
+}
+
+// CreateInput is the input of webhookEndpoints.create.
+type CreateInput struct {
+	Fields Fields `body:"create" named:"WebhookEndpointCreate"`
+}
+
+// Create makes an endpoint of the caller's, which gets the events that come
+// after it.
+func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
+	if err := in.Fields.prepare(c.Services.Webhooks.Guard); err != nil {
+		return Created{}, err
+	}
+	// The clock is held from here to the commit. So of two calls at the same
+	// time the second counts what the first has made.
+	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
+	if err != nil {
+		return Created{}, err
+	}
+	var n int
+	if err := c.Tx.QueryRow(ctx, countEndpoints, c.Actor.Org(), c.Actor.PrincipalID()).Scan(&n); err != nil {
+		return Created{}, err
+	}
+	if n >= MaxEndpoints {
+		return Created{}, fault.New(fault.WebhookEndpointLimit)
+	}
+	r := row{
+		Endpoint: Endpoint{
+			Object: "webhook_endpoint", ID: id.New(id.WebhookEndpoint), Fields: in.Fields, Status: Active,
+			Revision: 1, CreatedAt: c.Now, UpdatedAt: c.Now,
+		},
+		organization: c.Actor.Org(), principal: c.Actor.PrincipalID(), cursor: tick,
+	}
+	secret, err := r.newSecret(c)
+	if err != nil {
+		return Created{}, err
+	}
+	c.Tx.Queue(insertEndpoint, r.values()...)
+	return Created{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
+}
+
+// newSecret gives the endpoint a secret, and seals it.
+func (r *row) newSecret(c *app.Call) (Secret, error) {
+	secret, err := NewSecret(rand.Reader)
+	if err == nil {
+		r.secret = c.Services.Webhooks.Secrets.Seal(secret, sealingPlace(r.organization, r.ID))
+	}
+	return secret, err
+}
+
+// own reads an endpoint of the caller's, or fails with NOT_FOUND.
+func own(ctx context.Context, c *app.Call, endpoint string) (row, error) {
+	if !id.Valid(id.WebhookEndpoint, endpoint) {
+		return row{}, fault.New(fault.NotFound)
+	}
+	r, err := scan(c.Tx.QueryRow(ctx, selectOwn, c.Actor.Org(), endpoint, c.Actor.PrincipalID()))
+	if errors.Is(err, db.ErrNoRows) {
+		return row{}, fault.New(fault.NotFound)
+	}
+	return r, err
+}
+
+// Get returns an endpoint of the caller's.
+func Get(ctx context.Context, c *app.Call, in app.ByID) (Endpoint, error) {
+	r, err := own(ctx, c, in.ID)
+	return r.at(c.Now), err
+}
+
+// ListInput holds the parameters of webhookEndpoints.list.
+type ListInput struct {
+	Limit  int    `query:"limit" min:"1" max:"100" default:"25" doc:"Wie viele Endpunkte eine Seite höchstens hat" example:"25"`
+	Cursor string `query:"cursor" min:"1" max:"4096" doc:"nextCursor der vorigen Seite; gilt 24 Stunden und nur für dieselbe Liste" example:"AX3k9bQ"`
+}
+
+// EndpointPage is one page of the list of endpoints.
+type EndpointPage struct {
+	Data       []Endpoint `json:"data" maxItems:"100" doc:"Die Endpunkte der Seite"`
+	HasMore    bool       `json:"hasMore" doc:"true: es gibt weitere" example:"false"`
+	NextCursor *string    `json:"nextCursor" max:"4096" doc:"Cursor der nächsten Seite; null auf der letzten" example:"AX3k9bQ"`
+}
+
+// Records returns how many endpoints the page holds.
+func (p EndpointPage) Records() int { return len(p.Data) }
+
+// List returns a page of the caller's endpoints, the newest first.
+func List(ctx context.Context, c *app.Call, in ListInput) (EndpointPage, error) {
+	rows, next, err := list(ctx, c, "webhook_endpoints", in, scan, func(r row) string { return r.ID }, listOwn, c.Actor.Org(), c.Actor.PrincipalID())
+	if err != nil {
+		return EndpointPage{}, err
+	}
+	page := EndpointPage{Data: []Endpoint{}, HasMore: next != nil, NextCursor: next}
+	for _, r := range rows {
+		page.Data = append(page.Data, r.at(c.Now))
+	}
+	return page, nil
+}
+
+// list reads a page of a list, the newest first, and returns its rows and the
+// cursor of the next page, nil on the last. Of the statement the last two
+// arguments are the id behind which the page begins, and how many rows to read.
+func list[T any](ctx context.Context, c *app.Call, name string, in ListInput, scan func(scanner) (T, error), key func(T) string,
+	query string, args ...any) (page []T, next *string, err error) {
+	scope := fmt.Sprintf("%d|%s|%s|%s", c.Actor.Org(), c.Actor.PrincipalID(), name, c.Version)
+	from := lastID
+	if in.Cursor != "" {
+		if err := c.Services.Cursors.Open(scope, in.Cursor, c.Now, &from); err != nil {
+			return nil, nil, fault.New(fault.CursorMismatch)
+		}
+	}
+	rows, err := c.Tx.Query(ctx, query, append(args, from, in.Limit+1)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if len(page) == in.Limit {
+			cursor, err := c.Services.Cursors.Seal(scope, c.Now, key(page[in.Limit-1]))
+			return page, &cursor, err
+		}
+		v, err := scan(rows)
+		if err != nil {
+			return nil, nil, err
+		}
+		page = append(page, v)
+	}
+	return page, nil, rows.Err()
+}
+
+// lastID comes behind every identifier.
+const lastID = "~"
+
+// UpdateInput is the input of webhookEndpoints.update.
+type UpdateInput struct {
+	ID    string            `path:"id" doc:"Kennung des Datensatzes"`
+	Patch app.Patch[Fields] `body:"patch"`
+}
+
+// Update merges a patch into an endpoint of the caller's. It requires If-Match.
+// Deliveries that wait go to the new address. Where nothing changes, the
+// endpoint stays as it is.
+func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) {
+	r, err := own(ctx, c, in.ID)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	if err := c.IfMatch.Require(r.Revision); err != nil {
+		return Endpoint{}, err
+	}
+	after := r.Fields
+	after.EventTypes = slices.Clone(r.EventTypes)
+	if err := in.Patch.Apply(&after); err != nil {
+		return Endpoint{}, fault.New(fault.InvalidRequest)
+	}
+	if err := after.prepare(c.Services.Webhooks.Guard); err != nil {
+		return Endpoint{}, err
+	}
+	if after.Name == r.Name && after.URL == r.URL && slices.Equal(after.EventTypes, r.EventTypes) {
+		return r.at(c.Now), nil
+	}
+	r.Fields = after
+	if err := r.replace(ctx, c, updateEndpoint, r.Name, r.URL, textList(r.EventTypes)); err != nil {
+		return Endpoint{}, err
+	}
+	return r.at(c.Now), nil
+}
+
+// replace makes the next revision by a statement whose arguments follow the
+// organization, the id, the revision that was read and the time. Where there is
+// a newer one by now, the operation is run again.
+func (r *row) replace(ctx context.Context, c *app.Call, statement string, more ...any) error {
+	read := r.Revision
+	r.Revision, r.UpdatedAt = read+1, max(r.UpdatedAt, c.Now)
+	return one(c.Tx.Exec(ctx, statement, append([]any{r.organization, r.ID, read, r.UpdatedAt}, more...)...))
+}
+
+// one fails with db.ErrConflict where a statement has not changed one row.
+func one(rows int64, err error) error {
+	if err == nil && rows != 1 {
+		return db.ErrConflict
+	}
+	return err
+}
+
+// Delete removes an endpoint of the caller's. It requires If-Match. No delivery
+// of it begins any more; those that wait and its log, which may be millions of
+// rows, are removed by a job.
+func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
+	r, err := own(ctx, c, in.ID)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	if err := c.IfMatch.Require(r.Revision); err != nil {
+		return app.Nothing{}, err
+	}
+	if err := job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: EraseKind, Key: r.ID, Payload: erasure{r.ID}}); err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, one(c.Tx.Exec(ctx, deleteEndpoint, r.organization, r.ID, r.Revision))
+}
+
+// RotateSecret gives an endpoint of the caller's a new secret. For Overlap the
+// one that it replaces signs too; one that was replaced before that ends now,
+// so there are never more than two, and whoever rotates twice is rid of a
+// secret that somebody else has seen. It honours If-Match.
+func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error) {
+	r, err := own(ctx, c, in.ID)
+	if err != nil {
+		return Rotated{}, err
+	}
+	if err := c.IfMatch.Check(r.Revision); err != nil {
+		return Rotated{}, err
+	}
+	r.previous, r.previousUntil = r.secret, c.Now+Overlap
+	secret, err := r.newSecret(c)
+	if err != nil {
+		return Rotated{}, err
+	}
+	if err := r.replace(ctx, c, rotateSecret, r.secret, r.previous, r.previousUntil); err != nil {
+		return Rotated{}, err
+	}
+	return Rotated{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
+}
+
+// Test is the answer of webhookEndpoints.test.
+type Test struct {
+	Object  string `json:"object" enum:"webhook_test" doc:"Immer webhook_test" example:"webhook_test"`
+	EventID string `json:"eventId" doc:"Kennung des Ereignisses webhook.test; im Zustellprotokoll steht, was aus ihm wurde" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+}
+
+// SendTest writes a webhook.test event about an endpoint of the caller's, and
+// the delivery of it to this endpoint alone.
+func SendTest(ctx context.Context, c *app.Call, in app.ByID) (Test, error) {
+	r, err := own(ctx, c, in.ID)
+	if err != nil {
+		return Test{}, err
+	}
+	if err := one(c.Tx.Exec(ctx, noteDue, r.organization, r.ID, c.Now)); err != nil {
+		return Test{}, err
+	}
+	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
+	if err != nil {
+		return Test{}, err
+	}
+	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}
+	e.ID = event.Append(c, e)
+	c.Tx.Queue(insertDelivery, r.organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0, c.Now)
+	return Test{"webhook_test", e.ID}, nil
 }

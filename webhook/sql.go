@@ -17,10 +17,32 @@ const (
 	insertEndpoint = `insert into webhook_endpoints (` + columns + `)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`
 	selectEndpoint = `select ` + columns + ` from webhook_endpoints where organization = $1 and id = $2`
+	selectOwn      = selectEndpoint + ` and principal = $3`
+	countEndpoints = `select count(*) from webhook_endpoints where organization = $1 and principal = $2`
+	listOwn        = `select ` + columns + ` from webhook_endpoints where organization = $1 and principal = $2 and id < $3 order by id desc limit $4`
+
+	// Those that make the next revision follow row.replace.
+	nextRevision   = `revision = revision + 1, updated_at = $4 where organization = $1 and id = $2 and revision = $3`
+	updateEndpoint = `update webhook_endpoints set name = $5, url = $6, event_types = $7, ` + nextRevision
+	rotateSecret   = `update webhook_endpoints set secret = $5, previous_secret = $6, previous_until = $7, ` + nextRevision
+	deleteEndpoint = `delete from webhook_endpoints where organization = $1 and id = $2 and revision = $3`
+	// noteDue says that an endpoint has a delivery that is due at $3.
+	noteDue = `update webhook_endpoints set due_at = case when due_at = 0 or due_at > $3 then $3 else due_at end
+		where organization = $1 and id = $2`
+
+	listAttempts = `select id, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at
+		from webhook_attempts where organization = $1 and endpoint = $2 and attempted_at > $3 and id < $4 order by id desc limit $5`
+
+	deletePieceOfDeliveries = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id in (
+		select event_id from webhook_deliveries where organization = $1 and endpoint = $2 limit $3)`
+	deletePieceOfLog = `delete from webhook_attempts where organization = $1 and id in (
+		select id from webhook_attempts where organization = $1 and endpoint = $2 limit $3)`
 )
 
+type scanner interface{ Scan(...any) error }
+
 // scan reads a row of columns.
-func scan(s interface{ Scan(...any) error }) (r row, err error) {
+func scan(s scanner) (r row, err error) {
 	var types string
 	var reason Reason
 	var success, failure clock.Micros
@@ -33,22 +55,16 @@ func scan(s interface{ Scan(...any) error }) (r row, err error) {
 	if err := json.Unmarshal([]byte(types), &r.EventTypes); err != nil {
 		return row{}, fmt.Errorf("webhook: endpoint %s: event types: %w", r.ID, err)
 	}
-	if reason != "" {
-		r.DisabledReason = &reason
-	}
+	r.DisabledReason = orNil(reason)
 	r.LastSuccessAt, r.LastFailureAt = orNil(success), orNil(failure)
 	return r, nil
 }
 
 // values are those of columns.
 func (r *row) values() []any {
-	types, _ := json.Marshal(r.EventTypes) // texts always encode
-	var reason Reason
-	if r.DisabledReason != nil {
-		reason = *r.DisabledReason
-	}
-	return []any{r.organization, r.ID, r.principal, r.Name, r.URL, string(types), string(r.Status), string(reason), r.secret, r.previous, r.previousUntil,
-		r.Revision, r.CreatedAt, r.UpdatedAt, r.cursor, r.dueAt, r.failedSince, r.failures, orZero(r.LastSuccessAt), orZero(r.LastFailureAt)}
+	return []any{r.organization, r.ID, r.principal, r.Name, r.URL, textList(r.EventTypes), string(r.Status), string(orZero(r.DisabledReason)),
+		r.secret, r.previous, r.previousUntil, r.Revision, r.CreatedAt, r.UpdatedAt, r.cursor, r.dueAt, r.failedSince, r.failures,
+		orZero(r.LastSuccessAt), orZero(r.LastFailureAt)}
 }
 
 // find reads an endpoint, whoever it belongs to; db.ErrNoRows where there is none.
@@ -56,16 +72,34 @@ func find(ctx context.Context, tx db.Tx, organization int64, endpoint string) (r
 	return scan(tx.QueryRow(ctx, selectEndpoint, organization, endpoint))
 }
 
-func orNil(t clock.Micros) *clock.Micros {
-	if t == 0 {
-		return nil
-	}
-	return &t
+// scanAttempt reads an attempt of the log.
+func scanAttempt(s scanner) (d Delivery, err error) {
+	var status int64
+	var code Code
+	var next clock.Micros
+	d.Object = "webhook_delivery"
+	err = s.Scan(&d.ID, &d.EventID, &d.EventType, &d.Attempt, &d.Status, &status, &d.ResponseTimeMs, &code, &d.AttemptedAt, &next)
+	d.ResponseStatus, d.ErrorCode, d.NextAttemptAt = orNil(status), orNil(code), orNil(next)
+	return d, err
 }
 
-func orZero(t *clock.Micros) clock.Micros {
-	if t == nil {
-		return 0
+// textList packs texts into one column.
+func textList(texts []string) string {
+	b, _ := json.Marshal(texts) // texts always encode
+	return string(b)
+}
+
+func orNil[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
 	}
-	return *t
+	return &v
+}
+
+func orZero[T any](v *T) (zero T) {
+	if v == nil {
+		return zero
+	}
+	return *v
 }

@@ -34,7 +34,8 @@ func Document(version string) ([]byte, error) { return document(version, api.Ope
 //	maxItems      length of an array
 //	format        email, date, date-time, uri, or language (BCP 47)
 //	pattern       that means the same to RE2, ECMA 262 and Python
-//	enum          allowed values with commas between, or iso3166
+//	enum          allowed values with commas between, or iso3166, or events for
+//	              the types of events that can be subscribed to
 //	default       value where none is given
 //	prefix        that of the id that the field holds: con_ or usr_,svc_
 //	multiline     true: newline and tab are allowed
@@ -61,9 +62,6 @@ func document(version string, ops []api.Operation) ([]byte, error) {
 	var paths object
 	for i := range ops {
 		op := &ops[i]
-		if !op.Built() {
-			continue
-		}
 		described, err := d.operation(op)
 		if err != nil {
 			return nil, fmt.Errorf("draft: %s: %w", op.ID, err)

@@ -318,6 +318,9 @@ func (d *drafter) answerExample(op *api.Operation) (object, error) {
 
 // afterwards is what an act has made of the record that its example shows.
 var afterwards = map[string]object{
+	"webhookEndpoints.rotateSecret": {
+		{"previousSecretValidUntil", "2026-11-03T14:05:12.345678Z"},
+	},
 	"tasks.complete": {
 		{"status", "completed"},
 		{"completedAt", "2026-11-02T14:05:12.345678Z"},
@@ -570,7 +573,7 @@ func (d *drafter) links(op *api.Operation) object {
 	var out object
 	for i := range api.Operations {
 		o := &api.Operations[i]
-		if !o.Built() || o.Path != path+"/{id}" {
+		if o.Path != path+"/{id}" {
 			continue
 		}
 		parameters := object{{"path.id", "$response.body#/id"}}
@@ -614,32 +617,38 @@ var familyWords = map[string]string{
 }
 
 var structWords = map[string]string{
-	"Address":         "Postanschrift",
-	"BatchCall":       "Ein Aufruf eines Batch",
-	"BatchCalls":      "Ein Batch",
-	"BatchHeaders":    "Die Header, die ein Teil eines Batch selbst haben kann",
-	"BatchResult":     "Die Antwort auf einen Teil eines Batch: was der Aufruf allein bekommen hätte",
-	"BatchResults":    "Die Antworten auf die Teile eines Batch",
-	"Company":         "Eine Firma oder andere Organisation",
-	"Contact":         "Ein Kontakt: eine Person",
-	"Count":           "Ergebnis einer Zählung",
-	"DeletionMarker":  "Steht beim Abgleich für einen gelöschten Datensatz",
-	"Document":        "Ein Dokument: was über eine Datei bekannt ist",
-	"Event":           "Ein Ereignis: was sich geändert hat, ohne Inhalte",
-	"EventPage":       "Eine Seite von Ereignissen",
-	"EventSubject":    "Worum es in einem Ereignis geht",
-	"Fields":          "Die Felder, die sich setzen lassen",
-	"LimitPolicy":     "Ein Limit und was davon übrig ist",
-	"Me":              "Wer mit diesen Zugangsdaten anfragt",
-	"MeGrant":         "Eine OAuth-Freigabe",
-	"MeKey":           "Ein API-Schlüssel ohne sein Geheimnis",
-	"MeOrg":           "Eine Organisation",
-	"New":             "Die Angaben, mit denen etwas Neues beginnt",
-	"Operation":       "Ein lang laufender Vorgang",
-	"OperationResult": "Was ein Vorgang hervorgebracht hat",
-	"RateLimit":       "Stand der Limits",
-	"Upload":          "Ein Upload: wohin eine Datei gesendet wird",
-	"Task":            "Eine Aufgabe: was zu tun ist, von wem und bis wann",
+	"Address":                   "Postanschrift",
+	"BatchCall":                 "Ein Aufruf eines Batch",
+	"BatchCalls":                "Ein Batch",
+	"BatchHeaders":              "Die Header, die ein Teil eines Batch selbst haben kann",
+	"BatchResult":               "Die Antwort auf einen Teil eines Batch: was der Aufruf allein bekommen hätte",
+	"BatchResults":              "Die Antworten auf die Teile eines Batch",
+	"Company":                   "Eine Firma oder andere Organisation",
+	"Contact":                   "Ein Kontakt: eine Person",
+	"Count":                     "Ergebnis einer Zählung",
+	"DeletionMarker":            "Steht beim Abgleich für einen gelöschten Datensatz",
+	"Document":                  "Ein Dokument: was über eine Datei bekannt ist",
+	"Event":                     "Ein Ereignis: was sich geändert hat, ohne Inhalte",
+	"EventPage":                 "Eine Seite von Ereignissen",
+	"EventSubject":              "Worum es in einem Ereignis geht",
+	"Fields":                    "Die Felder, die sich setzen lassen",
+	"LimitPolicy":               "Ein Limit und was davon übrig ist",
+	"Me":                        "Wer mit diesen Zugangsdaten anfragt",
+	"MeGrant":                   "Eine OAuth-Freigabe",
+	"MeKey":                     "Ein API-Schlüssel ohne sein Geheimnis",
+	"MeOrg":                     "Eine Organisation",
+	"New":                       "Die Angaben, mit denen etwas Neues beginnt",
+	"Operation":                 "Ein lang laufender Vorgang",
+	"OperationResult":           "Was ein Vorgang hervorgebracht hat",
+	"RateLimit":                 "Stand der Limits",
+	"Upload":                    "Ein Upload: wohin eine Datei gesendet wird",
+	"WebhookDelivery":           "Ein Zustellversuch",
+	"WebhookDeliveryPage":       "Eine Seite des Zustellprotokolls",
+	"WebhookEndpoint":           "Ein Webhook-Endpunkt: wohin welche Ereignisse gesendet werden",
+	"WebhookEndpointPage":       "Eine Seite von Webhook-Endpunkten",
+	"WebhookEndpointWithSecret": "Ein Webhook-Endpunkt mit seinem Geheimnis, das nur dieses eine Mal genannt wird",
+	"WebhookTest":               "Die Prüfung eines Webhook-Endpunkts",
+	"Task":                      "Eine Aufgabe: was zu tun ist, von wem und bis wann",
 }
 
 // infoWords introduce the document. One of a version that is not released yet

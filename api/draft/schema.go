@@ -11,6 +11,7 @@ import (
 	"kartei/api"
 	"kartei/api/pattern"
 	"kartei/clock"
+	"kartei/event"
 	"kartei/id"
 	"kartei/record"
 
@@ -54,6 +55,9 @@ const (
 // wordPattern is that of values that a program compares.
 const wordPattern = "^[A-Za-z][A-Za-z0-9_]*$"
 
+// eventPattern is that of types of events.
+const eventPattern = "^[a-z_]+[.][a-z_]+$"
+
 // schemaName names a type in the document.
 func schemaName(t reflect.Type) string {
 	switch t {
@@ -64,7 +68,8 @@ func schemaName(t reflect.Type) string {
 	}
 	name := t.Name()
 	switch name {
-	case "Page", "Subject", "Calls", "Call", "Headers", "Results", "Result": // say little without their package
+	case "Page", "Subject", "Calls", "Call", "Headers", "Results", "Result",
+		"Endpoint", "EndpointWithSecret", "EndpointPage", "Delivery", "DeliveryPage", "Test": // say little without their package
 		pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 		return strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
@@ -324,8 +329,8 @@ func (d *drafter) array(out object, parent reflect.Type, f reflect.StructField, 
 		}
 		most = n
 	}
-	// In a merge patch null empties a list.
-	out = append(out, typed("array", mode == patching))
+	// In a merge patch null empties a list, unless it must not be empty.
+	out = append(out, typed("array", mode == patching && f.Tag.Get("required") == ""))
 	if text := f.Tag.Get("minItems"); text != "" {
 		least, err := strconv.Atoi(text)
 		if err != nil {
@@ -457,10 +462,13 @@ func isID(s string) bool {
 // enumSchema closes the values of input; those of an answer are named but may
 // grow.
 func enumSchema(out *object, enum string, mode schemaMode, null bool) {
-	names := strings.Split(enum, ",")
-	if enum == "iso3166" {
+	names, shape := strings.Split(enum, ","), wordPattern
+	switch enum {
+	case "iso3166":
 		names = strings.Fields(countries)
 		out.set("title", "ISO 3166-1 alpha-2")
+	case "events":
+		names, shape = event.Subscribable(), eventPattern
 	}
 	if mode == answering && len(names) > 1 {
 		if enum == "iso3166" {
@@ -469,7 +477,7 @@ func enumSchema(out *object, enum string, mode schemaMode, null bool) {
 			return
 		}
 		out.set("maxLength", 50)
-		out.set("pattern", wordPattern)
+		out.set("pattern", shape)
 		out.set("x-extensible-enum", names)
 		return
 	}
