@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"kartei/app"
 	"kartei/clock"
@@ -171,6 +172,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 		return Created{}, err
 	}
 	c.Tx.Queue(insertEndpoint, r.values()...)
+	tell(c)
 	return Created{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
 }
 
@@ -182,6 +184,9 @@ func (r *row) newSecret(c *app.Call) (Secret, error) {
 	}
 	return secret, err
 }
+
+// tell wakes the courier of this process after the commit.
+func tell(c *app.Call) { c.Tx.Tell(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
 
 // own reads an endpoint of the caller's, or fails with NOT_FOUND.
 func own(ctx context.Context, c *app.Call, endpoint string) (row, error) {
@@ -305,6 +310,7 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 func (r *row) replace(ctx context.Context, c *app.Call, statement string, more ...any) error {
 	read := r.Revision
 	r.Revision, r.UpdatedAt = read+1, max(r.UpdatedAt, c.Now)
+	tell(c)
 	return one(c.Tx.Exec(ctx, statement, append([]any{r.organization, r.ID, read, r.UpdatedAt}, more...)...))
 }
 
@@ -330,6 +336,7 @@ func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) 
 	if err := job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: EraseKind, Key: r.ID, Payload: erasure{r.ID}}); err != nil {
 		return app.Nothing{}, err
 	}
+	tell(c)
 	return app.Nothing{}, one(c.Tx.Exec(ctx, deleteEndpoint, r.organization, r.ID, r.Revision))
 }
 
@@ -378,6 +385,7 @@ func SendTest(ctx context.Context, c *app.Call, in app.ByID) (Test, error) {
 	}
 	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}
 	e.ID = event.Append(c, e)
-	c.Tx.Queue(insertDelivery, r.organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0, c.Now)
+	c.Tx.Queue(drawDelivery, r.organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0, c.Now)
+	tell(c)
 	return Test{"webhook_test", e.ID}, nil
 }
