@@ -23,7 +23,8 @@ const maxCopyErrors = 20
 
 // Copy brings everything in one store into another, in which it is sealed anew
 // as that store does. Kept bytes never change, so those that are there in their
-// size are left alone. Staged bytes are copied first: what is kept meanwhile is
+// size are left alone, and sealed under the master key in force: that before it
+// may be destroyed once the store that is copied needs it no more. Staged bytes are copied first: what is kept meanwhile is
 // found under its new name. What is removed meanwhile may be missing.
 func Copy(ctx context.Context, from, to Store) (Copied, error) {
 	done := Copied{Errors: []string{}}
@@ -54,8 +55,13 @@ func (c *Copied) add(ctx context.Context, from, to Store, name string) error {
 		return err
 	}
 	if there, err := to.Stat(ctx, name); err == nil && there.Size == info.Size && strings.HasPrefix(name, "files/") {
-		c.Same++
-		return nil
+		_, err := to.Rotate(ctx, name)
+		if err == nil {
+			c.Same++
+		}
+		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrUnknownKey) { // else it is of no use
+			return err
+		}
 	}
 	r, err := from.Open(ctx, name)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"kartei/access"
 	"kartei/blob"
 	"kartei/clock"
+	"kartei/config"
 	"kartei/db"
 )
 
@@ -65,6 +66,27 @@ func TestBackupWithFiles(t *testing.T) {
 		t.Errorf("the second time: %+v", c) // what is staged may have come anew, and is copied again
 	}
 	end(t, i)
+
+	// Under another master key everything in the copy is sealed under that, too,
+	// before the old one is gone.
+	withNew := configOf(dir)
+	old, other := filepath.Join(dir, "master.key"), filepath.Join(dir, "new.key")
+	withNew.Server.MasterKeyFile, withNew.Server.PreviousMasterKeyFiles = config.File(other), []config.File{config.File(old)}
+	if err := os.WriteFile(other, bytes.Repeat([]byte{7}, 32), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i = begin(t, withNew)
+	var rotated RotateOutput
+	if err := i.acts().Call(ctx, "blobs.rotate", Nothing{}, &rotated); err != nil || rotated.Changed == 0 {
+		t.Errorf("%+v, %v", rotated, err)
+	}
+	if c := back("third.db").Copied; c.Same != 2 || c.Unreadable != 1 {
+		t.Errorf("the third time: %+v", c)
+	}
+	end(t, i)
+	if err := os.Rename(other, old); err != nil {
+		t.Fatal(err)
+	}
 
 	restored := configOf(t.TempDir())
 	key, err := os.ReadFile(filepath.Join(dir, "master.key"))
