@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"kartei/apitest"
+	"kartei/blob/s3test"
 	"kartei/dbtest"
 )
 
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		remove = func() { os.RemoveAll(dir) }
 	}
-	dbtest.Main(m, remove)
+	dbtest.Main(m, remove, s3test.Stop)
 }
 
 func build() (dir string, err error) {
@@ -57,10 +58,13 @@ func build() (dir string, err error) {
 const patience = 2 * time.Minute
 
 // command is one run of the binary with a given environment and nothing else
-// of the tester's own.
+// of the tester's own, but a bucket's credentials where a test has set them.
 func command(args ...string) *exec.Cmd {
 	c := exec.Command(binary, args...)
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + os.TempDir()}
+	if os.Getenv("AWS_ACCESS_KEY_ID") == s3test.AccessKey {
+		c.Env = append(c.Env, "AWS_ACCESS_KEY_ID="+s3test.AccessKey, "AWS_SECRET_ACCESS_KEY="+s3test.SecretKey)
+	}
 	return c
 }
 

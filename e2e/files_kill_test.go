@@ -31,8 +31,7 @@ func TestKillFiles(t *testing.T) {
 }
 
 func killFiles(t *testing.T, h *house) {
-	key := read[struct{ Key string }](t, append([]string{"key", "create", "--org", h.office.ID, "--principal", h.office.User, "--env", "test",
-		"--scopes", "documents:read,documents:write", "--ip", "127.0.0.1/32"}, h.store...)...).Key
+	key := documentsKey(t, h.office, h.store...)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 	defer cancel()
 	stop := make(chan struct{})
@@ -68,23 +67,7 @@ func killFiles(t *testing.T, h *house) {
 	if t.Failed() {
 		t.FailNow()
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		jobs := read[struct {
-			Counts []struct{ Kind, State string }
-		}](t, append([]string{"jobs"}, h.store...)...)
-		open := 0
-		for _, c := range jobs.Counts {
-			if strings.HasPrefix(c.Kind, "documents.") {
-				open++
-			}
-		}
-		if open == 0 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("jobs go on: %v", jobs)
-		}
-	}
+	h.at(0).idle(h.store...)
 	documents := 0
 	for _, s := range senders {
 		for id, file := range s.documents {

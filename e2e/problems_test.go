@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"strings"
@@ -18,20 +19,16 @@ import (
 // later are the codes that nobody can provoke in this release from outside,
 // and why.
 var later = map[fault.Code]string{
-	fault.VersionSunset:          "no version has been retired yet",
-	fault.UploadIncomplete:       "takes an upload: tested in package document",
-	fault.UploadChecksumMismatch: "takes an upload: tested in package document",
-	fault.UploadRejected:         "takes an upload: tested in package document",
-	fault.RangeNotSatisfiable:    "takes a document: tested in package document",
-	fault.WebhookURLInvalid:      "webhooks come later",
-	fault.WebhookEndpointLimit:   "webhooks come later",
-	fault.Upstream:               "no operation depends on another service yet",
-	fault.Internal:               "it is a defect wherever it shows",
+	fault.VersionSunset:        "no version has been retired yet",
+	fault.WebhookURLInvalid:    "webhooks come later",
+	fault.WebhookEndpointLimit: "webhooks come later",
+	fault.Internal:             "it is a defect wherever it shows",
 }
 
 // elsewhere are the codes that have a story of their own.
 var elsewhere = map[fault.Code]string{
 	fault.InstancePending: "TestPending",
+	fault.Upstream:        "TestBucketAway",
 	fault.Overloaded:      "TestOverloaded",
 	fault.QuotaExhausted:  "TestQuotaOverAKill",
 }
@@ -47,6 +44,7 @@ func TestEveryProblem(t *testing.T) {
 	s := teller{t, served, office.Key}
 	reader := teller{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
 		"--env", "test", "--scopes", "contacts:read"}, store...)...).Key}
+	files := s.forFiles(office, store...)
 	made := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "used")
 	path := "/contacts/" + made.Text("id")
 
@@ -56,6 +54,33 @@ func TestEveryProblem(t *testing.T) {
 		fault.CursorMismatch:   func(code string) *answer { return s.call("GET", "/contacts?cursor=abc", "", 400, code) },
 		fault.ValidationFailed: func(code string) *answer {
 			return s.call("POST", "/contacts", `{"email":"nein"}`, 422, code, "Idempotency-Key", "wrong")
+		},
+		fault.UploadIncomplete: func(code string) *answer {
+			session := files.open("a.txt", []byte("Guten Tag\n"))
+			if a, err := files.put(session, []byte("Guten")); err != nil || a.Status != 409 || a.Text("code") != code {
+				t.Errorf("a file that is cut short: %+v, %v", a, err)
+			}
+			return files.call("POST", "/documents", files.of(session), 409, code, "Idempotency-Key", "incomplete")
+		},
+		fault.UploadChecksumMismatch: func(code string) *answer {
+			session := files.open("a.txt", []byte("Guten Tag\n"))
+			if a, err := files.put(session, []byte("Guten Abend\n")); err != nil || a.Status != 422 || a.Text("code") != code {
+				t.Errorf("another file: %+v, %v", a, err)
+			}
+			return files.call("POST", "/documents", files.of(session), 422, code, "Idempotency-Key", "mismatch")
+		},
+		fault.UploadRejected: func(code string) *answer {
+			a := files.make("a.txt", []byte("MZ\x90\x00\x03\x00\x00\x00"))
+			var o struct{ Error json.RawMessage }
+			decode(t, string(a.Body), &o)
+			problem := &answer{Status: 422, Body: o.Error}
+			if a.Text("status") != "failed" || problem.Text("code") != code {
+				t.Errorf("a program: %s", a.Body)
+			}
+			return problem
+		},
+		fault.RangeNotSatisfiable: func(code string) *answer {
+			return files.call("GET", "/documents/"+files.document("a.txt", []byte("Guten Tag\n"))+"/content", "", 416, code, "Range", "bytes=1000-")
 		},
 		fault.BatchTooLarge: func(code string) *answer {
 			return s.call("POST", "/batch", `{"calls":[`+strings.Repeat(`{"method":"GET","path":"/me"},`, 20)+`{"method":"GET","path":"/me"}]}`, 400, code)

@@ -9,9 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
 // The credentials of the server.
@@ -61,6 +67,23 @@ func Stop() {
 	if one.Gateway != nil {
 		one.stop()
 	}
+}
+
+// made counts the buckets.
+var made atomic.Int64
+
+// Bucket makes a bucket and returns its name.
+func (g *Gateway) Bucket(t testing.TB) string {
+	t.Helper()
+	name := "office-" + strconv.FormatInt(made.Add(1), 10)
+	client, err := minio.New(strings.TrimPrefix(g.URL, "http://"), &minio.Options{Creds: credentials.NewStaticV4(AccessKey, SecretKey, "")})
+	if err == nil {
+		err = client.MakeBucket(t.Context(), name, minio.MakeBucketOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // Location is that of a bucket of the server.

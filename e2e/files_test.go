@@ -1,0 +1,151 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// fresh numbers what must be there once.
+var fresh atomic.Int64
+
+// forFiles returns a teller who may read and write documents.
+func (s teller) forFiles(o office, store ...string) teller {
+	s.Helper()
+	s.key = documentsKey(s.TB, o, store...)
+	return s
+}
+
+// documentsKey makes a key for documents.
+func documentsKey(t testing.TB, o office, store ...string) string {
+	t.Helper()
+	return read[struct{ Key string }](t, append([]string{"key", "create", "--org", o.ID, "--principal", o.User, "--env", "test",
+		"--scopes", "documents:read,documents:write", "--ip", "127.0.0.1/32"}, store...)...).Key
+}
+
+// open opens a session for a file.
+func (s teller) open(name string, file []byte) *answer {
+	s.Helper()
+	sum := sha256.Sum256(file)
+	return s.call("POST", "/uploads", fmt.Sprintf(`{"fileName":%q,"contentType":"text/plain","size":%d,"sha256":%q}`, name, len(file), hex.EncodeToString(sum[:])),
+		201, "", "Idempotency-Key", fmt.Sprint("open-", fresh.Add(1)))
+}
+
+// put sends bytes to where a session says.
+func (s teller) put(session *answer, file []byte) (*answer, error) {
+	s.Helper()
+	var to struct {
+		Method, URL string
+		Headers     map[string]string
+	}
+	decode(s.TB, string(session.Body), &to)
+	r, err := http.NewRequest(to.Method, to.URL, bytes.NewReader(file))
+	if err != nil {
+		s.Fatal(err)
+	}
+	for name, value := range to.Headers {
+		r.Header.Set(name, value)
+	}
+	response, err := newClient("").http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return &answer{response.StatusCode, response.Header, body}, err
+}
+
+// send opens a session and sends the file.
+func (s teller) send(name string, file []byte) (session *answer) {
+	s.Helper()
+	session = s.open(name, file)
+	if a, err := s.put(session, file); err != nil || a.Status/100 != 2 {
+		s.Fatalf("%s: %+v, %v", name, a, err)
+	}
+	return session
+}
+
+// of is the body with which a document is made of a session.
+func (s teller) of(session *answer) string { return fmt.Sprintf(`{"uploadId":%q}`, session.Text("id")) }
+
+// await returns an operation at its end.
+func (s teller) await(id string) *answer {
+	s.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // as a client polls
+		a := s.call("GET", "/operations/"+id, "", 200, "")
+		if status := a.Text("status"); status == "succeeded" || status == "failed" {
+			return a
+		}
+	}
+	s.Fatalf("operation %s does not end", id)
+	return nil
+}
+
+// make takes a file all the way, and returns the operation at its end.
+func (s teller) make(name string, file []byte) *answer {
+	s.Helper()
+	session := s.send(name, file)
+	return s.await(s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", "make-"+session.Text("id")).Text("id"))
+}
+
+// made returns the id of the document that an operation has made.
+func (s teller) made(operation *answer) string {
+	s.Helper()
+	var o struct{ Result *struct{ ID string } }
+	if err := json.Unmarshal(operation.Body, &o); err != nil || o.Result == nil {
+		s.Fatalf("no document: %s", operation.Body)
+	}
+	return o.Result.ID
+}
+
+// document makes a document of a file.
+func (s teller) document(name string, file []byte) string {
+	s.Helper()
+	return s.made(s.make(name, file))
+}
+
+// has holds that a document has these bytes.
+func (s teller) has(document string, file []byte) {
+	s.Helper()
+	if a := s.call("GET", "/documents/"+document+"/content", "", 200, ""); !bytes.Equal(a.Body, file) {
+		s.Errorf("%s has %d other bytes", document, len(a.Body))
+	}
+}
+
+// idle waits until no job of documents waits or runs.
+func (s teller) idle(store ...string) {
+	s.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		jobs := read[struct {
+			Counts []struct{ Kind, State string }
+		}](s.TB, append([]string{"jobs"}, store...)...)
+		open := 0
+		for _, c := range jobs.Counts {
+			if c.Kind == "documents.create" || c.Kind == "documents.erase" {
+				open++
+			}
+		}
+		if open == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			s.Fatalf("jobs go on: %v", jobs)
+		}
+	}
+}
+
+// check has the files compared with the data base: all must be as it should.
+func check(t testing.TB, documents int, store ...string) {
+	t.Helper()
+	out := read[struct{ Wanted, Stored, Found int }](t, append([]string{"blobs", "check", "--age", "0s"}, store...)...)
+	if out.Wanted != documents || out.Found != 0 {
+		t.Errorf("%d documents, and blobs check says %+v", documents, out)
+	}
+}
