@@ -78,14 +78,28 @@ func (s teller) of(session *answer) string { return fmt.Sprintf(`{"uploadId":%q}
 // await returns an operation at its end.
 func (s teller) await(id string) *answer {
 	s.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // as a client polls
-		a := s.call("GET", "/operations/"+id, "", 200, "")
-		if status := a.Text("status"); status == "succeeded" || status == "failed" {
-			return a
+	a := s.poll(id, func(string) bool { return false })
+	if status := a.Text("status"); status != "succeeded" && status != "failed" {
+		s.Fatalf("operation %s does not end: %s", id, a.Body)
+	}
+	return a
+}
+
+// poll asks for an operation until it has ended, or enough says so, on one
+// connection.
+func (s teller) poll(id string, enough func(status string) bool) (a *answer) {
+	s.Helper()
+	as := newClient(s.key)
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // as a client does
+		var err error
+		if a, err = as.call(s.URL+"/v1", "GET", "/operations/"+id, ""); err != nil || a.Status != 200 {
+			s.Fatalf("operation %s: %+v, %v", id, a, err)
+		}
+		if status := a.Text("status"); status == "succeeded" || status == "failed" || enough(status) {
+			break
 		}
 	}
-	s.Fatalf("operation %s does not end", id)
-	return nil
+	return a
 }
 
 // make takes a file all the way, and returns the operation at its end.
