@@ -156,6 +156,7 @@ func (v *visit) run(ctx context.Context) error {
 	if err := v.askAgain(ctx); err != nil {
 		return err
 	}
+	held := len(v.taken) // which the room does not count
 	steps := []func(context.Context, int) error{v.claim, v.draw}
 	if v.newFirst {
 		steps[0], steps[1] = steps[1], steps[0]
@@ -164,7 +165,7 @@ func (v *visit) run(ctx context.Context) error {
 	if err := steps[0](ctx, v.room-v.room/2); err != nil {
 		return err
 	}
-	return steps[1](ctx, v.room-len(v.taken))
+	return steps[1](ctx, v.room-(len(v.taken)-held))
 }
 
 // read reads the endpoint and who it is for.
