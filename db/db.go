@@ -56,6 +56,9 @@ type DB interface {
 	// a transaction pooler, which loses notifications, f is called for what this
 	// process was told with Tell only. It must return at once.
 	Listen(ctx context.Context, topic string, f func(word string))
+	// Hear calls f with what this process is told with Tell, from now on until
+	// end is called. Unlike Listen it costs the server no connection.
+	Hear(topic string, f func(word string)) (end func())
 	// Dialect returns the words in which the two engines differ.
 	Dialect() *Dialect
 	// Ping fails when the data base cannot be reached.

@@ -906,6 +906,8 @@ func TestTell(t *testing.T) {
 		heard := make(chan string, 100)
 		var listening sync.WaitGroup
 		listening.Go(func() { d.Listen(ctx, "topic", func(word string) { heard <- word }) })
+		near := make(chan string, 100)
+		deaf := d.Hear("topic", func(word string) { near <- word })
 		defer listening.Wait()
 		defer end()
 		<-heard // it listens
@@ -942,8 +944,16 @@ func TestTell(t *testing.T) {
 			})
 		}
 		together.Wait()
-		if n := len(heard); n != 10 {
-			t.Errorf("heard %d of 10", n)
+		if n, close := len(heard), len(near); n != 10 || close != 11 {
+			t.Errorf("heard %d of 10, and %d of 11", n, close)
+		}
+		for range 10 {
+			<-heard
+		}
+		deaf()
+		tell("topic", nil)
+		if n := len(near); n != 11 {
+			t.Error("heard after the end")
 		}
 	})
 }

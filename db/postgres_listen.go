@@ -35,6 +35,9 @@ func (d *pgDB) Listen(ctx context.Context, topic string, f func(word string)) {
 	}
 }
 
+// Hear hears this process only.
+func (d *pgDB) Hear(topic string, f func(string)) func() { return d.hub.add(topic, f) }
+
 // listen returns when the connection is lost.
 func (d *pgDB) listen(ctx context.Context, topic string, f func(word string)) error {
 	config := d.config.Copy()

@@ -283,6 +283,9 @@ func (d *liteDB) Listen(ctx context.Context, topic string, f func(string)) {
 	<-ctx.Done()
 }
 
+// Hear hears this process only, as Listen does.
+func (d *liteDB) Hear(topic string, f func(string)) func() { return d.hub.add(topic, f) }
+
 func (d *liteDB) Ping(ctx context.Context) error {
 	return d.Read(ctx, func(tx Tx) error {
 		var one int
