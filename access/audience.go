@@ -11,7 +11,17 @@ import (
 // account the admins. live is the organization in which they are: of a
 // sandbox the one that it stands beside.
 func Audience(ctx context.Context, tx db.Tx, organization int64, principal string) (live int64, users []string, err error) {
-	rows, err := tx.Query(ctx, selectAudience, organization, principal)
+	return audience(ctx, tx, selectAudience, organization, principal)
+}
+
+// Owners returns who is to be told of what belongs to a principal: the user; for
+// a service account the admins. live is as in Audience.
+func Owners(ctx context.Context, tx db.Tx, organization int64, principal string) (live int64, users []string, err error) {
+	return audience(ctx, tx, selectOwners, organization, principal)
+}
+
+func audience(ctx context.Context, tx db.Tx, query string, organization int64, principal string) (live int64, users []string, err error) {
+	rows, err := tx.Query(ctx, query, organization, principal)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -91,6 +91,11 @@ const (
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 		where o.number = $1 and p.kind = 'user' and p.disabled = false and (p.role = 'admin' or p.id = $2)
 		order by p.id`
+	selectOwners = `select p.organization, p.id from principals p
+		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
+		where o.number = $1 and p.kind = 'user' and p.disabled = false and (p.id = $2
+		or p.role = 'admin' and exists (select 1 from principals s where s.id = $2 and s.kind = 'serviceAccount'))
+		order by p.id`
 	selectKeyLabel = `select k.kid, k.name, o.name, o.sandbox_of is not null
 		from api_keys k join organizations o on o.number = k.organization where k.id = $1`
 	updatePaused = `update api_keys set paused = true where id = $1 and paused = false`

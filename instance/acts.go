@@ -61,7 +61,7 @@ type Address struct {
 func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Acts {
 	a := admin.Directory(dir)
 	a["log.query"] = admin.Do(log.QueryAct)
-	a["bell.list"] = admin.Do(notify.New(notify.Options{DB: d}).Bell)
+	a["bell.list"] = admin.Do(notify.New(notify.Options{DB: d, Forms: webhook.Forms}).Bell)
 	a["job.list"] = admin.Do(listJobs(d))
 	a["job.retry"] = admin.Do(retryJob(d, func() clock.Micros { return clock.Now(clock.System) }))
 	desk := webhook.Desk{DB: d, Clock: clock.System, Families: api.Families}

@@ -221,10 +221,7 @@ func (i *Instance) wire(context.Context) error {
 	}
 	i.limits = limit.Open(limits, i.clock, limit.Options{
 		DB: i.DB, Replica: i.replica(), ServerTime: i.clock == clock.System, Logger: i.logger,
-		Alert: i.notices.Alert, Alerted: func() {
-			i.Directory.Forget() // a key may have been paused
-			i.notices.Wake()
-		},
+		Alert: i.notices.Alert, Alerted: i.Directory.Forget, // a key may have been paused
 	})
 	if err := i.takeCourier(); err != nil {
 		return err
@@ -340,7 +337,7 @@ func (i *Instance) run(ctx context.Context) error {
 // server, or into files.
 func (i *Instance) center() (*notify.Center, error) {
 	s := &i.config.Server
-	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom), PauseExhausted: s.PauseExhausted}
+	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom), PauseExhausted: s.PauseExhausted, Forms: webhook.Forms}
 	base, err := url.Parse(i.BaseURL)
 	if err != nil {
 		return nil, err

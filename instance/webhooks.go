@@ -18,7 +18,7 @@ func (i *Instance) takeCourier() error {
 	i.sender = webhook.NewSender(i.guard, i.clock)
 	i.courier = webhook.NewCourier(webhook.Options{
 		DB: i.DB, Clock: i.clock, Vault: i.keys.Vault(webhook.SecretsPurpose), Families: api.Families,
-		Send: i.sender.Attempt, Logger: i.logger,
+		Send: i.sender.Attempt, Notices: i.notices, Logger: i.logger,
 	})
 	return nil
 }

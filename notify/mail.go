@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -41,13 +40,14 @@ type letter struct {
 	organization  int64
 	principal, id string
 	kind          Kind
-	facts         Facts
+	facts         []byte
 	due           int64
 	tries         int
 }
 
 // Run sends emails until ctx ends.
 func (c *Center) Run(ctx context.Context) {
+	defer c.DB.Hear(Topic, func(string) { c.awake() })()
 	for ctx.Err() == nil {
 		more, err := c.send(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -76,11 +76,7 @@ func (c *Center) send(ctx context.Context) (more bool, err error) {
 		defer rows.Close()
 		for rows.Next() {
 			var l letter
-			var data string
-			if err := rows.Scan(&l.organization, &l.principal, &l.id, &l.kind, &data, &l.due, &l.tries); err != nil {
-				return err
-			}
-			if err := json.Unmarshal([]byte(data), &l.facts); err != nil {
+			if err := rows.Scan(&l.organization, &l.principal, &l.id, &l.kind, &l.facts, &l.due, &l.tries); err != nil {
 				return err
 			}
 			due = append(due, l)
@@ -133,6 +129,10 @@ func (c *Center) deliver(ctx context.Context, l *letter) error {
 // errNobody is returned for somebody who is not to be written to any more.
 var errNobody = errors.New("the user is disabled or gone")
 
+// errUnknown is returned for a kind of notice that this release does not know:
+// it is tried again, by a newer one.
+var errUnknown = errors.New("a newer release posted it")
+
 // attempt writes the email in the words of today and hands it over.
 func (c *Center) attempt(ctx context.Context, l *letter) error {
 	var m *mail.Msg
@@ -144,11 +144,14 @@ func (c *Center) attempt(ctx context.Context, l *letter) error {
 		if err != nil {
 			return err
 		}
-		label, err := access.KeyLabelIn(ctx, tx, l.facts.Key)
-		if err != nil {
+		words, known, err := c.words(ctx, tx, l.kind, l.facts)
+		switch {
+		case err != nil:
 			return err
+		case !known:
+			return errUnknown
 		}
-		m, err = c.compose(l, user, label)
+		m, err = c.compose(l, user, words)
 		return err
 	})
 	if err != nil {
@@ -158,8 +161,8 @@ func (c *Center) attempt(ctx context.Context, l *letter) error {
 }
 
 // compose writes an email.
-func (c *Center) compose(l *letter, user access.PrincipalInfo, label access.KeyLabel) (*mail.Msg, error) {
-	in, w := language(user), wordsFor(l.kind, l.facts, label)
+func (c *Center) compose(l *letter, user access.PrincipalInfo, w Words) (*mail.Msg, error) {
+	in := language(user)
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := m.FromFormat("Kartei", c.From); err != nil {
 		return nil, err
@@ -167,12 +170,12 @@ func (c *Center) compose(l *letter, user access.PrincipalInfo, label access.KeyL
 	if err := m.AddToFormat(user.Name, user.Email); err != nil {
 		return nil, err
 	}
-	m.Subject("Kartei: " + w.title.In(in))
+	m.Subject("Kartei: " + w.Title.In(in))
 	m.SetMessageIDWithValue(l.id + "@" + c.Host)
 	m.SetDateWithValue(c.Clock.Now())
 	m.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody's absence answers
 	m.SetGenHeader("Content-Language", string(in))
-	m.SetBodyString(mail.TypeTextPlain, fmt.Sprintf(greeting.In(in), user.Name)+"\n\n"+w.text.In(in)+"\n\n-- \n"+farewell.In(in)+"\n")
+	m.SetBodyString(mail.TypeTextPlain, fmt.Sprintf(greeting.In(in), user.Name)+"\n\n"+w.Text.In(in)+"\n\n-- \n"+c.forms[l.kind].Farewell.In(in)+"\n")
 	return m, nil
 }
 
@@ -186,6 +189,9 @@ func reason(err error) string {
 	var answer *textproto.Error
 	if errors.As(err, &answer) {
 		return fmt.Sprintf("the server answered %d", answer.Code)
+	}
+	if errors.Is(err, errUnknown) {
+		return err.Error()
 	}
 	var file *fileError
 	if errors.As(err, &file) {

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"time"
 
 	"kartei/access"
 	"kartei/clock"
 	"kartei/db"
+	"kartei/fault"
 	"kartei/id"
 	"kartei/limit"
 )
@@ -17,23 +19,20 @@ import (
 // Kind says what a notice is about.
 type Kind string
 
-// The kinds of notice.
-const (
-	// QuotaLow: most of a key's day or hour quota is used.
-	QuotaLow Kind = "quota_low"
-	// KeyPaused: a key used up its day quota of deletes and was paused.
-	KeyPaused Kind = "key_paused"
-)
-
-// Facts are what a notice of either kind tells: numbers and identifiers, from
-// which its words are made when it is read or sent.
-type Facts struct {
-	Key    string       `json:"key"`
-	Policy string       `json:"policy"`
-	Used   int64        `json:"used"`
-	Quota  int64        `json:"quota"`
-	At     clock.Micros `json:"at"`
+// Form is how the notices of a kind are written. Whoever posts them gives it.
+type Form struct {
+	// Words makes a notice's words from its facts, whenever it is read or sent: the
+	// names in them are those of that moment, which it asks the transaction for.
+	Words func(ctx context.Context, tx db.Tx, facts []byte) (Words, error)
+	// Farewell says below an email why it was sent, and to whom.
+	Farewell fault.Text
 }
+
+// Words are what a notice says.
+type Words struct{ Title, Text fault.Text }
+
+// Topic is what is told (db.Tx.Tell) when a notice was posted.
+const Topic = "notices"
 
 // Age is how long a notice is kept.
 const Age = 90 * 24 * time.Hour
@@ -67,12 +66,15 @@ type Options struct {
 	Host string
 	// PauseExhausted pauses a key whose day quota of deletes is used up.
 	PauseExhausted bool
+	// Forms are the kinds of notice beside those of limits.
+	Forms map[Kind]Form
 }
 
 // Center posts notices and sends their emails.
 type Center struct {
 	Options
-	wake chan struct{}
+	forms map[Kind]Form
+	wake  chan struct{}
 }
 
 // New returns a Center. Its emails are sent while Run runs.
@@ -80,7 +82,10 @@ func New(o Options) *Center {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Center{o, make(chan struct{}, 1)}
+	c := &Center{o, map[Kind]Form{}, make(chan struct{}, 1)}
+	maps.Copy(c.forms, limitForms)
+	maps.Copy(c.forms, o.Forms)
+	return c
 }
 
 // Alert posts what a limit has to say, inside the transaction that counts it:
@@ -96,16 +101,17 @@ func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 			return err
 		}
 	}
-	return c.Post(ctx, tx, a.Organization, a.Principal, kind, Facts{a.Key, a.Policy, a.Used, a.Quota, clock.Micros(a.At)})
-}
-
-// Post puts a notice into the bells of a principal and of the admins of its
-// organization, and its email into the line. Call Wake after the commit.
-func (c *Center) Post(ctx context.Context, tx db.Tx, organization int64, principal string, kind Kind, facts Facts) error {
-	live, users, err := access.Audience(ctx, tx, organization, principal)
+	live, users, err := access.Audience(ctx, tx, a.Organization, a.Principal)
 	if err != nil {
 		return err
 	}
+	return c.Post(tx, live, users, kind, QuotaFacts{a.Key, a.Policy, a.Used, a.Quota, clock.Micros(a.At)})
+}
+
+// Post puts a notice into the bells of users, whose organization is live, and
+// its emails into the line, which go after the commit. facts becomes JSON:
+// numbers and identifiers, no names.
+func (c *Center) Post(tx db.Tx, live int64, users []string, kind Kind, facts any) error {
 	data, err := json.Marshal(facts)
 	if err != nil {
 		return err
@@ -113,11 +119,23 @@ func (c *Center) Post(ctx context.Context, tx db.Tx, organization int64, princip
 	for _, user := range users {
 		tx.Queue(insertNotice, live, user, id.New(id.Notice), int64(clock.Now(c.Clock)), string(kind), string(data))
 	}
+	tx.Tell(Topic, "")
 	return nil
 }
 
-// Wake has the emails that wait sent now.
-func (c *Center) Wake() {
+// words makes the words of a notice; known is false for a kind of which another
+// release knows.
+func (c *Center) words(ctx context.Context, tx db.Tx, kind Kind, facts []byte) (w Words, known bool, err error) {
+	form, known := c.forms[kind]
+	if !known {
+		return Words{Title: fault.Text{DE: string(kind), EN: string(kind)}}, false, nil
+	}
+	w, err = form.Words(ctx, tx, facts)
+	return w, true, err
+}
+
+// awake has the emails that wait sent now.
+func (c *Center) awake() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -137,14 +155,15 @@ type BellInput struct {
 
 // Entry is one entry of a bell, in the language of its user.
 type Entry struct {
-	ID          string       `json:"id"`
-	PrincipalID string       `json:"principalId"`
-	Kind        Kind         `json:"kind"`
-	Title       string       `json:"title"`
-	Text        string       `json:"text"`
-	Facts       Facts        `json:"facts"`
-	CreatedAt   clock.Micros `json:"createdAt"`
-	ReadAt      clock.Micros `json:"readAt"`
+	ID          string `json:"id"`
+	PrincipalID string `json:"principalId"`
+	Kind        Kind   `json:"kind"`
+	Title       string `json:"title"`
+	Text        string `json:"text"`
+	// Facts are those of its kind, such as QuotaFacts.
+	Facts     json.RawMessage `json:"facts"`
+	CreatedAt clock.Micros    `json:"createdAt"`
+	ReadAt    clock.Micros    `json:"readAt"`
 	// MailedAt is when the email was handed over; null where it was not yet.
 	MailedAt clock.Micros `json:"mailedAt"`
 }
@@ -181,9 +200,7 @@ func (c *Center) entries(ctx context.Context, tx db.Tx, live int64, in BellInput
 		if err := rows.Scan(&e.PrincipalID, &e.ID, &e.CreatedAt, &e.Kind, &data, &e.ReadAt, &e.MailedAt); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal([]byte(data), &e.Facts); err != nil {
-			return nil, err
-		}
+		e.Facts = json.RawMessage(data)
 		entries = append(entries, e)
 	}
 	if err := rows.Err(); err != nil {
@@ -196,12 +213,11 @@ func (c *Center) entries(ctx context.Context, tx db.Tx, live int64, in BellInput
 		if err != nil {
 			return nil, err
 		}
-		label, err := access.KeyLabelIn(ctx, tx, e.Facts.Key)
+		words, _, err := c.words(ctx, tx, e.Kind, e.Facts)
 		if err != nil {
 			return nil, err
 		}
-		words := wordsFor(e.Kind, e.Facts, label)
-		e.Title, e.Text = words.title.In(language(user)), words.text.In(language(user))
+		e.Title, e.Text = words.Title.In(language(user)), words.Text.In(language(user))
 	}
 	return entries, nil
 }

@@ -1,15 +1,50 @@
 package notify
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"kartei/access"
+	"kartei/clock"
+	"kartei/db"
 	"kartei/fault"
 )
 
-// words are what a notice says.
-type words struct{ title, text fault.Text }
+// The kinds of notice about limits.
+const (
+	// QuotaLow: most of a key's day or hour quota is used.
+	QuotaLow Kind = "quota_low"
+	// KeyPaused: a key used up its day quota of deletes and was paused.
+	KeyPaused Kind = "key_paused"
+)
+
+// QuotaFacts are those of a notice about a key's quota.
+type QuotaFacts struct {
+	Key    string       `json:"key"`
+	Policy string       `json:"policy"`
+	Used   int64        `json:"used"`
+	Quota  int64        `json:"quota"`
+	At     clock.Micros `json:"at"`
+}
+
+var limitForms = map[Kind]Form{
+	QuotaLow:  {Words: quotaWords(QuotaLow), Farewell: farewell},
+	KeyPaused: {Words: quotaWords(KeyPaused), Farewell: farewell},
+}
+
+// quotaWords returns what makes the words of a kind of notice about a quota.
+func quotaWords(kind Kind) func(context.Context, db.Tx, []byte) (Words, error) {
+	return func(ctx context.Context, tx db.Tx, data []byte) (Words, error) {
+		var f QuotaFacts
+		if err := json.Unmarshal(data, &f); err != nil {
+			return Words{}, err
+		}
+		label, err := access.KeyLabelIn(ctx, tx, f.Key)
+		return wordsFor(kind, f, label), err
+	}
+}
 
 func language(user access.PrincipalInfo) fault.Language {
 	if user.Language == access.English {
@@ -36,8 +71,8 @@ func named(texts map[string]fault.Text, policy string) fault.Text {
 	return fault.Text{DE: policy, EN: policy}
 }
 
-// wordsFor makes the words of a notice.
-func wordsFor(kind Kind, f Facts, k access.KeyLabel) words {
+// wordsFor makes the words of a notice about a quota.
+func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 	keyDE, keyEN := "Ein API-Schlüssel", "An API key"
 	if k.KidShort != "" {
 		keyDE, keyEN = "Der API-Schlüssel "+k.KidShort, "The API key "+k.KidShort
@@ -56,7 +91,7 @@ func wordsFor(kind Kind, f Facts, k access.KeyLabel) words {
 	quota, unit := named(quotas, f.Policy), named(units, f.Policy)
 	percent := f.Used * 100 / max(1, f.Quota)
 	if kind == KeyPaused {
-		return words{
+		return Words{
 			fault.Text{
 				DE: "API-Schlüssel " + k.KidShort + " wurde angehalten: " + quota.DE + " aufgebraucht",
 				EN: "API key " + k.KidShort + " was paused: " + quota.EN + " used up",
@@ -69,7 +104,7 @@ func wordsFor(kind Kind, f Facts, k access.KeyLabel) words {
 			},
 		}
 	}
-	return words{
+	return Words{
 		fault.Text{
 			DE: fmt.Sprintf("API-Schlüssel %s: %s zu %d %% verbraucht", k.KidShort, quota.DE, percent),
 			EN: fmt.Sprintf("API key %s: %d%% of the %s used", k.KidShort, percent, quota.EN),

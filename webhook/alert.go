@@ -2,20 +2,139 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 
+	"kartei/access"
+	"kartei/clock"
 	"kartei/db"
+	"kartei/fault"
+	"kartei/notify"
 )
 
-// Poster tells the owner of an endpoint, inside the transaction that changes its
-// status, what has become of it.
-type Poster func(ctx context.Context, tx db.Tx, organization int64, principal, endpoint string, status Status, reason Reason) error
+// The kinds of notice about endpoints.
+const (
+	// IsFailing: no attempt has succeeded for 24 hours.
+	IsFailing notify.Kind = "webhook_failing"
+	// WasDisabled: after 72 hours, or because the receiver wants no more.
+	WasDisabled notify.Kind = "webhook_disabled"
+)
 
-// alert tells the owner of a held endpoint that it fails or was disabled.
-func (c *Courier) alert(ctx context.Context, tx db.Tx, h *held) error {
-	if c.Post == nil || h.status == Active {
+// AlertFacts are those of a notice about an endpoint.
+type AlertFacts struct {
+	Organization string       `json:"organizationId"`
+	Endpoint     string       `json:"endpointId"`
+	Reason       Reason       `json:"reason,omitempty"`
+	Since        clock.Micros `json:"since"` // the first failed attempt
+	At           clock.Micros `json:"at"`
+}
+
+// Forms are those of the notices about endpoints.
+var Forms = map[notify.Kind]notify.Form{
+	IsFailing:   {Words: alertWords(failingWords), Farewell: alertFarewell},
+	WasDisabled: {Words: alertWords(disabledWords), Farewell: alertFarewell},
+}
+
+// alert tells the owner of a held endpoint that it fails or was disabled, in
+// the transaction that says so: of several replicas only one makes the change.
+func (c *Courier) alert(ctx context.Context, tx db.Tx, h *held, now clock.Micros) error {
+	kind := IsFailing
+	switch h.status {
+	case Active:
 		return nil
+	case Disabled:
+		kind = WasDisabled
 	}
-	return c.Post(ctx, tx, h.lane.organization, h.principal, h.lane.id, h.status, h.reason)
+	live, users, err := access.Owners(ctx, tx, h.lane.organization, h.principal)
+	if err != nil || len(users) == 0 {
+		return err
+	}
+	facts := AlertFacts{Endpoint: h.lane.id, Reason: h.reason, Since: h.failedSince, At: now}
+	if facts.Organization, err = access.OrganizationID(ctx, tx, h.lane.organization); err != nil {
+		return err
+	}
+	return c.Notices.Post(tx, live, users, kind, facts)
+}
+
+// alertWords makes the words of a notice with what its endpoint is called now.
+func alertWords(words func(f AlertFacts, de, en string) notify.Words) func(context.Context, db.Tx, []byte) (notify.Words, error) {
+	return func(ctx context.Context, tx db.Tx, data []byte) (notify.Words, error) {
+		var f AlertFacts
+		if err := json.Unmarshal(data, &f); err != nil {
+			return notify.Words{}, err
+		}
+		de, en, err := called(ctx, tx, f)
+		return words(f, de, en), err
+	}
+}
+
+// called is by what a person knows an endpoint.
+func called(ctx context.Context, tx db.Tx, f AlertFacts) (de, en string, err error) {
+	o, _, err := access.OrganizationIn(ctx, tx, f.Organization)
+	if err != nil {
+		return "", "", err
+	}
+	de, en = f.Endpoint, f.Endpoint
+	r, err := find(ctx, tx, o.Number(), f.Endpoint)
+	switch {
+	case err == nil:
+		de, en = "„"+r.Name+"“", "“"+r.Name+"”"
+	case !errors.Is(err, db.ErrNoRows): // one that was deleted has no name any more
+		return "", "", err
+	}
+	return de + " von " + o.Name, en + " of " + o.Name, nil
+}
+
+func minute(t clock.Micros) string { return strings.Replace(t.String(), "T", " ", 1)[:16] }
+
+func failingWords(f AlertFacts, de, en string) notify.Words {
+	end := f.Since + disabledAfter
+	return notify.Words{
+		Title: fault.Text{
+			DE: "Webhook-Endpunkt " + de + ": seit 24 Stunden keine Zustellung",
+			EN: "Webhook endpoint " + en + ": no delivery for 24 hours",
+		},
+		Text: fault.Text{
+			DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Weitere Versuche folgen; gelingt bis zum %s (UTC) keiner, wird der Endpunkt abgeschaltet.\n\n"+
+				"Woran die Versuche scheitern, steht im Zustellprotokoll des Endpunkts %s (GET /v1/webhook_endpoints/%[4]s/deliveries). Sobald eine Zustellung gelingt, ist nichts weiter zu tun.", minute(f.Since), de, minute(end), f.Endpoint),
+			EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). Further attempts follow; if none succeeds by %s (UTC), the endpoint will be disabled.\n\n"+
+				"What the attempts fail for is in the delivery log of the endpoint %s (GET /v1/webhook_endpoints/%[4]s/deliveries). As soon as a delivery succeeds there is nothing more to do.", en, minute(f.Since), minute(end), f.Endpoint),
+		},
+	}
+}
+
+func disabledWords(f AlertFacts, de, en string) notify.Words {
+	why := fault.Text{
+		DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Nach 72 Stunden, am %s (UTC), wurde er deshalb abgeschaltet.", minute(f.Since), de, minute(f.At)),
+		EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). It was therefore disabled after 72 hours, at %s (UTC).", en, minute(f.Since), minute(f.At)),
+	}
+	title := fault.Text{DE: "72 Stunden ohne Erfolg", EN: "72 hours without success"}
+	if f.Reason == Gone {
+		why = fault.Text{
+			DE: fmt.Sprintf("Der Empfänger des Webhook-Endpunkts %s hat am %s (UTC) mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.", de, minute(f.At)),
+			EN: fmt.Sprintf("The receiver of the webhook endpoint %s answered 410 Gone at %s (UTC): it wants no more deliveries. The endpoint was therefore disabled at once.", en, minute(f.At)),
+		}
+		title = fault.Text{DE: "der Empfänger antwortet 410 Gone", EN: "the receiver answers 410 Gone"}
+	}
+	return notify.Words{
+		Title: fault.Text{
+			DE: "Webhook-Endpunkt " + de + " wurde abgeschaltet: " + title.DE,
+			EN: "Webhook endpoint " + en + " was disabled: " + title.EN,
+		},
+		Text: fault.Text{
+			DE: why.DE + fmt.Sprintf(" Was noch zuzustellen war, wird nicht mehr versucht.\n\n"+
+				"Verloren ist nichts: Der Ereignisfeed (GET /v1/events) enthält alle Ereignisse 30 Tage lang. Ist der Empfänger wieder da, lassen Sie den Endpunkt wieder einschalten und das Versäumte noch einmal senden. Der Betreiber tut das mit: kartei webhook enable %s und kartei webhook resend %[1]s.", f.Endpoint),
+			EN: why.EN + fmt.Sprintf(" What was still to be delivered is not tried any more.\n\n"+
+				"Nothing is lost: the event feed (GET /v1/events) has all events for 30 days. Once the receiver is back, have the endpoint enabled and what was missed sent again. Whoever runs the instance does it with: kartei webhook enable %s and kartei webhook resend %[1]s.", f.Endpoint),
+		},
+	}
+}
+
+var alertFarewell = fault.Text{
+	DE: "Diese Nachricht hat Kartei verschickt, weil Ihnen der Webhook-Endpunkt gehört oder weil Sie die Organisation seines Dienstkontos verwalten. Sie kommt bei jeder solchen Störung einmal.",
+	EN: "Kartei sent this message because the webhook endpoint is yours or because you administer the organization of its service account. It comes once for each such failure.",
 }
 
 // testType is the type of events that are sent on demand.

@@ -16,6 +16,7 @@ import (
 	"kartei/db"
 	"kartei/event"
 	"kartei/masterkey"
+	"kartei/notify"
 )
 
 // Topic is what is told (db.Tx.Tell) when an endpoint was made or changed, or
@@ -80,9 +81,10 @@ type Options struct {
 	Families []app.Family
 	// Send makes one attempt (Sender.Attempt).
 	Send func(context.Context, Message) Outcome
-	// Post tells the owner of an endpoint what has become of it. It may be nil.
-	Post   Poster
-	Logger *slog.Logger
+	// Notices tells the owners of endpoints what has become of them; its Forms
+	// include those of this package.
+	Notices *notify.Center
+	Logger  *slog.Logger
 	// Rand returns a random number from 0 to below n.
 	Rand func(n int64) int64
 	// Attempted and Waited are told of each attempt how it ended, and of each
@@ -103,11 +105,9 @@ type Courier struct {
 	signal chan struct{}
 
 	mu sync.Mutex
-	// told are the organizations that were told of; everything is set when
-	// something may have been missed.
-	told       map[int64]bool
-	forget     map[int64]bool // whose endpoints may be others now
-	everything bool
+	// told are the organizations that were told of, forget those whose endpoints
+	// may be others now.
+	told, forget map[int64]bool
 
 	// What follows is the loop's.
 	lanes    map[address]*lane
@@ -213,11 +213,9 @@ func (c *Courier) Run(ctx context.Context) {
 	attempts, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	c.attempts = attempts
-	listening, silence := context.WithCancel(ctx)
 	defer c.ground.Wait()
-	defer silence()
-	c.ground.Go(func() { c.db.Listen(listening, event.Topic, func(word string) { c.hear(word, false) }) })
-	c.ground.Go(func() { c.db.Listen(listening, Topic, func(word string) { c.hear(word, true) }) })
+	defer c.db.Hear(event.Topic, func(word string) { c.hear(word, false) })()
+	defer c.db.Hear(Topic, func(word string) { c.hear(word, true) })()
 	for ctx.Err() == nil {
 		c.takeTold()
 		next := c.dispatch()
@@ -257,14 +255,13 @@ func (c *Courier) do(f func()) {
 // hear notes what was told, and returns at once.
 func (c *Courier) hear(word string, changed bool) {
 	organization, err := strconv.ParseInt(word, 10, 64)
-	c.mu.Lock()
 	if err != nil {
-		c.everything = true
-	} else {
-		c.told[organization] = true
-		if changed {
-			c.forget[organization] = true
-		}
+		return
+	}
+	c.mu.Lock()
+	c.told[organization] = true
+	if changed {
+		c.forget[organization] = true
 	}
 	c.mu.Unlock()
 	select {
@@ -276,18 +273,14 @@ func (c *Courier) hear(word string, changed bool) {
 // takeTold has the endpoints looked at of organizations that were told of.
 func (c *Courier) takeTold() {
 	c.mu.Lock()
-	told, forget, everything := c.told, c.forget, c.everything
+	told, forget := c.told, c.forget
 	if len(told) > 0 {
 		c.told = map[int64]bool{}
 	}
 	if len(forget) > 0 {
 		c.forget = map[int64]bool{}
 	}
-	c.everything = false
 	c.mu.Unlock()
-	if everything {
-		c.nextDue, c.behindAt = 1, 1
-	}
 	for organization := range forget {
 		delete(c.known, organization)
 	}
@@ -735,7 +728,7 @@ func (c *Courier) answer() {
 		return
 	}
 	c.mu.Lock()
-	told := len(c.told) > 0 || c.everything
+	told := len(c.told) > 0
 	c.mu.Unlock()
 	if told {
 		return

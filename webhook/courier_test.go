@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"kartei/event"
 	"kartei/id"
 	"kartei/masterkey"
+	"kartei/notify"
 )
 
 var (
@@ -42,7 +44,6 @@ type office struct {
 	answer func(Message) Outcome
 	got    []Message
 	times  []clock.Micros
-	told   []string
 }
 
 func open(t testing.TB, d db.DB) *office {
@@ -163,7 +164,7 @@ func (o *office) courier() (c *Courier, stop func()) {
 
 func (o *office) courierOn(d db.DB) (c *Courier, stop func()) {
 	o.Helper()
-	c = NewCourier(Options{DB: d, Clock: o.clock, Vault: o.vault, Families: families, Send: o.send, Post: o.post,
+	c = NewCourier(Options{DB: d, Clock: o.clock, Vault: o.vault, Families: families, Send: o.send, Notices: notify.New(notify.Options{DB: d, Clock: o.clock, Forms: Forms}),
 		Logger: slog.New(slog.NewTextHandler(o.Output(), nil)), Rand: func(n int64) int64 { return n / 2 }})
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -176,9 +177,28 @@ func (o *office) courierOn(d db.DB) (c *Courier, stop func()) {
 	return c, stop
 }
 
-func (o *office) post(_ context.Context, _ db.Tx, _ int64, principal, endpoint string, status Status, reason Reason) error {
-	o.told = append(o.told, fmt.Sprint(status, " ", reason))
-	return nil
+// told are the notices that were posted, in order: to whom, and of what.
+func (o *office) told() (list []string) {
+	o.Helper()
+	must(o, o.db.Read(ctx, func(tx db.Tx) error {
+		rows, err := tx.Query(ctx, `select principal, kind, data from notices where organization = $1 order by id`, o.organization)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		names := map[string]string{o.owner: "owner", o.admin: "admin"}
+		for rows.Next() {
+			var principal, kind, data string
+			if err := rows.Scan(&principal, &kind, &data); err != nil {
+				return err
+			}
+			var facts AlertFacts
+			must(o, json.Unmarshal([]byte(data), &facts))
+			list = append(list, strings.TrimSpace(fmt.Sprint(names[principal], " ", strings.TrimPrefix(kind, "webhook_"), " ", facts.Reason)))
+		}
+		return rows.Err()
+	}))
+	return list
 }
 
 var families = []app.Family{{Object: "contact", Prefix: "con_", Plural: "contacts"}, {Object: "task", Prefix: "tsk_", Plural: "tasks"}}
@@ -341,32 +361,32 @@ func TestStates(t *testing.T) {
 			if got := o.state(name); got != want {
 				t.Fatalf("%s, not %s", got, want)
 			}
-			if !slices.Equal(o.told, told) {
-				t.Fatalf("told %v, not %v", o.told, told)
+			if got := o.told(); !slices.Equal(got, told) {
+				t.Fatalf("told %v, not %v", got, told)
 			}
 		}
 		o.idle(c)
 		o.event()
 		after(0, "active")
 		after(24*time.Hour-time.Second, "active")
-		after(time.Second, "failing", "failing ")
+		after(time.Second, "failing", "owner failing")
 		status = 200
-		after(48*time.Hour, "active", "failing ")
-		after(100*time.Hour, "active", "failing ")
+		after(48*time.Hour, "active", "owner failing")
+		after(100*time.Hour, "active", "owner failing")
 		status = 500
 		o.event()
 		o.idle(c)
-		after(24*time.Hour, "failing", "failing ", "failing ")
-		after(48*time.Hour-time.Second, "failing", "failing ", "failing ")
+		after(24*time.Hour, "failing", "owner failing", "owner failing")
+		after(48*time.Hour-time.Second, "failing", "owner failing", "owner failing")
 		o.event()
-		after(0, "failing", "failing ", "failing ")
-		after(time.Second, "disabled no_success", "failing ", "failing ", "disabled no_success")
+		after(0, "failing", "owner failing", "owner failing")
+		after(time.Second, "disabled no_success", "owner failing", "owner failing", "owner disabled no_success")
 		if n := o.count("webhook_deliveries", "true"); n != 0 {
 			t.Errorf("%d deliveries of a disabled endpoint are left", n)
 		}
 		o.received()
 		o.event()
-		after(100*time.Hour, "disabled no_success", "failing ", "failing ", "disabled no_success")
+		after(100*time.Hour, "disabled no_success", "owner failing", "owner failing", "owner disabled no_success")
 		if got := o.received(); got != nil {
 			t.Errorf("a disabled endpoint got %v", got)
 		}
@@ -385,8 +405,8 @@ func TestGone(t *testing.T) {
 		if got := o.state(name); got != "disabled gone" {
 			t.Errorf("%s", got)
 		}
-		if !slices.Equal(o.told, []string{"disabled gone"}) {
-			t.Errorf("told %v", o.told)
+		if told := o.told(); !slices.Equal(told, []string{"owner disabled gone"}) {
+			t.Errorf("told %v", told)
 		}
 		if sent, logged := o.received(), o.attempts(name); len(sent) != 1 || len(logged) != 1 {
 			t.Errorf("sent %d, logged %v", len(sent), logged)

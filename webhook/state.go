@@ -132,7 +132,7 @@ func (c *Courier) put(ctx context.Context, tx db.Tx, h *held) (due clock.Micros,
 		if h.status == Disabled {
 			due = now // what waits for it is to end
 		}
-		if err := c.alert(ctx, tx, h); err != nil {
+		if err := c.alert(ctx, tx, h, now); err != nil {
 			return 0, err
 		}
 	}
