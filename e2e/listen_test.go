@@ -92,7 +92,7 @@ func (h *hook) takes(id string) {
 	}
 }
 
-// tool is a running command that prints a line of JSON for each thing it does.
+// tool is a running command that prints a line for each thing that it does.
 type tool struct {
 	testing.TB
 	cmd   *exec.Cmd
@@ -100,9 +100,15 @@ type tool struct {
 	errs  bytes.Buffer // to be read when the tool has ended
 }
 
+// startTool runs the binary.
 func startTool(t testing.TB, args ...string) *tool {
 	t.Helper()
-	l := &tool{TB: t, cmd: command(args...), lines: make(chan string, 1000)}
+	return startCommand(t, command(args...))
+}
+
+func startCommand(t testing.TB, c *exec.Cmd) *tool {
+	t.Helper()
+	l := &tool{TB: t, cmd: c, lines: make(chan string, 1000)}
 	out, err := l.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -67,10 +68,15 @@ func TestFirstHour(t *testing.T) {
 	if len(changes.Data) != 1 || !changes.Data[0].Deleted || "/contacts/"+changes.Data[0].ID != path {
 		t.Errorf("changes since %s: %+v", seen, changes.Data)
 	}
+	// (Between its events are those of the office's documents, which are being made.)
 	var events page[feedEntry]
-	decode(t, string(full.call("GET", "/events?limit=3", "", 200, "").Body), &events)
+	decode(t, string(full.call("GET", "/events?limit=100", "", 200, "").Body), &events)
+	events.Data = slices.DeleteFunc(events.Data, func(e feedEntry) bool { return "/contacts/"+e.Data.ID != path })
+	if len(events.Data) != 3 {
+		t.Fatalf("the feed has %+v of it", events.Data)
+	}
 	for i, want := range []string{"contact.deleted", "contact.updated", "contact.created"} {
-		if events.Data[i].Type != want || "/contacts/"+events.Data[i].Data.ID != path {
+		if events.Data[i].Type != want {
 			t.Errorf("event %d is %+v, want %s", i, events.Data[i], want)
 		}
 	}

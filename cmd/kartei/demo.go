@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"kartei/clock"
@@ -56,6 +58,8 @@ type demoLogin struct {
 type demoFile struct {
 	Keys  demoKeys  `json:"keys"`
 	Login demoLogin `json:"login"`
+	// Receiver is the endpoint whose deliveries the demo takes itself.
+	Receiver demoReceiver `json:"receiver"`
 }
 
 // keyLifetime is that of the demo's keys; older ones are replaced.
@@ -78,6 +82,22 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	slog.SetDefault(logger)
+	var speaking sync.Mutex // what the receiver tells comes after the demo's own words
+	speaking.Lock()
+	speak := sync.OnceFunc(speaking.Unlock)
+	receiver, err := startReceiver(&c.Server, string(g.DataDir), func(line string) {
+		speaking.Lock()
+		defer speaking.Unlock()
+		if c.JSON {
+			logger.Info("webhook", "received", line)
+			return
+		}
+		fmt.Fprintf(g.Out, "  webhook  %s\n", line)
+	})
+	if err != nil {
+		return err
+	}
+	defer receiver.Close()
 	instance.TuneCollector()
 	i, err := instance.Start(ctx, instance.Config{Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Logger: logger})
 	if err != nil {
@@ -88,7 +108,8 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 		defer cancel()
 		err = errors.Join(err, i.Close(bounded))
 	}()
-	line, err := c.office(ctx, g, i)
+	defer speak()
+	line, endpoint, err := c.office(ctx, g, i, receiver)
 	if errors.Is(err, sample.ErrOther) {
 		return fmt.Errorf("%s holds data that is not the demo's; name another folder with --data", g.DataDir)
 	}
@@ -99,6 +120,10 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 		err = g.print(line)
 	} else {
 		err = c.tell(g, i, line, kept)
+	}
+	speak()
+	if err == nil && !c.JSON {
+		err = test(ctx, i, line.Keys.Full, endpoint)
 	}
 	if err != nil {
 		return err
@@ -139,41 +164,59 @@ func (c *demoCmd) choose(g *Globals) {
 	}
 }
 
-// office makes the sample office, or finds it with its keys.
-func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance) (demoLine, error) {
+// office makes the sample office, or finds it with its keys and its endpoint.
+func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, r *receiver) (_ demoLine, endpoint string, _ error) {
 	office, err := sample.Ensure(ctx, i.Directory)
 	if err != nil {
-		return demoLine{}, err
+		return demoLine{}, "", err
 	}
 	path := filepath.Join(string(g.DataDir), "demo.json")
 	kept, err := readDemoFile(path)
 	if err != nil {
-		return demoLine{}, err
+		return demoLine{}, "", err
 	}
 	if !good(ctx, i, kept.Keys) {
 		keys, err := office.NewKeys(ctx, i.Directory, keyLifetime)
 		if err != nil {
-			return demoLine{}, err
+			return demoLine{}, "", err
 		}
 		kept.Keys = demoKeys{keys.Full.Key, keys.Read.Key}
 		if kept.Login.Password == "" {
 			kept.Login = demoLogin{sample.AdminEmail, rand.Text()}
 		}
 		if err := writeDemoFile(path, kept); err != nil {
-			return demoLine{}, err
+			return demoLine{}, "", err
 		}
 	}
 	if err := office.Fill(ctx, i.DB, i.Directory, clock.System, kept.Keys.Full, sample.Size); err != nil {
-		return demoLine{}, err
+		return demoLine{}, "", err
 	}
 	if err := office.File(ctx, i.DB, i.Directory, clock.System, i.Files, kept.Keys.Full); err != nil {
-		return demoLine{}, err
+		return demoLine{}, "", err
+	}
+	// Last, so that the office itself is not announced.
+	receiver, err := r.endpoint(ctx, i, kept.Keys.Full, kept.Receiver)
+	if err == nil && receiver != kept.Receiver {
+		kept.Receiver = receiver
+		err = writeDemoFile(path, kept)
+	}
+	if err != nil {
+		return demoLine{}, "", err
 	}
 	return demoLine{
 		BaseURL: i.BaseURL + "/v1", WebURL: i.BaseURL, MCPURL: i.BaseURL + "/mcp",
 		OrganizationID: office.OrganizationID, SandboxID: office.SandboxID,
 		Keys: kept.Keys, Login: kept.Login,
-	}, nil
+	}, kept.Receiver.EndpointID, nil
+}
+
+// test has the endpoint tested, so that a delivery is seen at once.
+func test(ctx context.Context, i *instance.Instance, key, endpoint string) error {
+	client, err := inside(i, key)
+	if err != nil {
+		return err
+	}
+	return client.Call(ctx, http.MethodPost, "/webhook_endpoints/"+endpoint+"/test", nil, nil)
 }
 
 // good reports whether both keys are accepted.
@@ -238,7 +281,10 @@ Try:
 
   curl -H 'Authorization: Bearer %[7]s' -H 'Svc-Preview: true' -H 'Idempotency-Key: %[9]s' -H 'Content-Type: application/json' -d '{"firstName":"Anna","lastName":"Berg"}' '%[3]s/contacts'
 
-Ctrl-C ends it.
+The last one makes a contact. A receiver of webhooks runs with the demo: each delivery that it gets and whose
+signature it has verified is a line below, at once a test and the documents that are still being made.
+Ctrl-C ends it all.
+
 `, sample.Name, sample.Size, l.BaseURL, i.BaseURL, i.OperatorURL, data, l.Keys.Full, l.Keys.Read, "first-try-"+rand.Text()[:6])
 	return err
 }

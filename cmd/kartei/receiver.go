@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"kartei/clock"
+	"kartei/config"
+	"kartei/egress"
+	"kartei/instance"
+	"kartei/remote"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// receiverHost is where the demo's endpoint has its receiver. No DNS knows the
+// name: the demo leads it to itself.
+const receiverHost = "receiver.kartei.example"
+
+// receiver is the demo's own receiver of webhooks: on a free port of loopback,
+// over TLS with a certificate of an authority that ends with it. It verifies
+// with the official library what it takes, and tells of it.
+type receiver struct {
+	server *http.Server
+	tell   func(line string)
+
+	mu       sync.Mutex
+	verifier *standardwebhooks.Webhook // nil until the endpoint is there
+	waiting  chan struct{}             // closed when it is
+}
+
+// startReceiver listens and sets what the server must know to reach it.
+func startReceiver(s *config.Server, dataDir string, tell func(line string)) (*receiver, error) {
+	authority, certificate, err := throwAway(receiverHost)
+	if err != nil {
+		return nil, fmt.Errorf("the receiver of webhooks: %w", err)
+	}
+	known := []byte(nil)
+	if s.WebhookCA != "" {
+		if known, err = os.ReadFile(string(s.WebhookCA)); err != nil {
+			return nil, fmt.Errorf("--webhook-ca: %w", err)
+		}
+	}
+	file := filepath.Join(dataDir, "demo-receiver.pem")
+	if err := os.WriteFile(file, slices.Concat(known, []byte("\n"), authority), 0o600); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("the receiver of webhooks: %w", err)
+	}
+	at := netip.MustParseAddrPort(l.Addr().String())
+	s.WebhookCA = config.File(file)
+	s.WebhookAllowNets = append(s.WebhookAllowNets, netip.PrefixFrom(at.Addr(), 32))
+	s.WebhookDial = append(s.WebhookDial, egress.Mapping{Host: receiverHost, To: at})
+	r := &receiver{tell: tell, waiting: make(chan struct{})}
+	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug)}
+	tlsListener := tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
+	go func() { _ = r.server.Serve(tlsListener) }() // ends with Close
+	return r, nil
+}
+
+// Close ends the receiver.
+func (r *receiver) Close() { r.server.Close() }
+
+// throwAway returns an authority in PEM, of which nobody has the key any more,
+// and the one certificate that it gave.
+func throwAway(host string) (authority []byte, leaf tls.Certificate, err error) {
+	from := time.Now().Add(-time.Hour)
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Kartei demo"}, NotBefore: from, NotAfter: from.AddDate(1, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, PermittedDNSDomains: []string{host},
+		PermittedDNSDomainsCritical: true,
+	}
+	server := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: host}, NotBefore: from, NotAfter: ca.NotAfter,
+		DNSNames: []string{host}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, leaf, err
+	}
+	serverKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, leaf, err
+	}
+	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
+	if err != nil {
+		return nil, leaf, err
+	}
+	serverDER, err := x509.CreateCertificate(rand.Reader, server, ca, serverKey.Public(), caKey)
+	if err != nil {
+		return nil, leaf, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}),
+		tls.Certificate{Certificate: [][]byte{serverDER}, PrivateKey: serverKey}, nil
+}
+
+// expect has the receiver verify with a secret from now on.
+func (r *receiver) expect(secret string) error {
+	verifier, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.verifier == nil {
+		close(r.waiting)
+	}
+	r.verifier = verifier
+	return nil
+}
+
+// ServeHTTP takes a delivery. One that comes while the demo still starts waits
+// until the secret is known.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, 64<<10))
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	select {
+	case <-r.waiting:
+	case <-request.Context().Done():
+		return
+	}
+	r.mu.Lock()
+	verifier := r.verifier
+	r.mu.Unlock()
+	var e remote.Event
+	if err := cmp.Or(verifier.Verify(body, request.Header), json.Unmarshal(body, &e)); err != nil {
+		w.WriteHeader(http.StatusUnauthorized)
+		r.tell(fmt.Sprintf("a delivery was refused: %v", err))
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+	now := clock.Now(clock.System)
+	r.tell(fmt.Sprintf("%s  %-19s  %s  signature verified, %d ms after the change",
+		now.Time().Local().Format(time.TimeOnly), e.Type, e.Data.ID, max(0, now.Sub(e.CreatedAt).Milliseconds())))
+}
+
+// demoReceiver is what the demo's folder keeps of its endpoint.
+type demoReceiver struct {
+	EndpointID string `json:"endpointId"`
+	Secret     string `json:"secret"`
+}
+
+// endpoint makes the sandbox's endpoint for the receiver, or finds the one of
+// the last start.
+func (r *receiver) endpoint(ctx context.Context, i *instance.Instance, key string, kept demoReceiver) (demoReceiver, error) {
+	client, err := inside(i, key)
+	if err != nil {
+		return kept, err
+	}
+	if kept.EndpointID != "" && kept.Secret != "" && client.Call(ctx, http.MethodGet, "/webhook_endpoints/"+kept.EndpointID, nil, nil) == nil {
+		return kept, r.expect(kept.Secret)
+	}
+	// Each document of the office comes with an operation: one line is enough.
+	types := slices.DeleteFunc(remote.Types(), func(t string) bool { return t == "webhook.test" || t == "operation.completed" })
+	var made struct {
+		ID     string `json:"id"`
+		Secret string `json:"secret"`
+	}
+	if err := client.Call(ctx, http.MethodPost, "/webhook_endpoints", map[string]any{
+		"name": "Demo", "url": "https://" + receiverHost + "/kartei", "eventTypes": types,
+	}, &made); err != nil {
+		return kept, fmt.Errorf("the endpoint of the demo's receiver: %w", err)
+	}
+	return demoReceiver{made.ID, made.Secret}, r.expect(made.Secret)
+}
+
+// inside returns a client of an instance in this process: it needs no address,
+// whatever the instance's is.
+func inside(i *instance.Instance, key string) (*remote.Client, error) {
+	return remote.New(remote.Options{URL: "http://" + receiverHost, Key: key, Patience: 10 * time.Second, HTTP: &http.Client{Transport: handled{i.Handler}}})
+}
+
+// handled carries out requests by a handler.
+type handled struct{ http.Handler }
+
+// RoundTrip is part of http.RoundTripper.
+func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.RemoteAddr, r.RequestURI = "127.0.0.1:0", r.URL.RequestURI()
+	w := &taken{header: http.Header{}, status: http.StatusOK}
+	h.ServeHTTP(w, r)
+	return &http.Response{StatusCode: w.status, Proto: r.Proto, Header: w.header, Body: io.NopCloser(&w.body), Request: r}, nil
+}
+
+// taken is an answer in memory.
+type taken struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header is part of http.ResponseWriter.
+func (t *taken) Header() http.Header { return t.header }
+
+// WriteHeader is part of http.ResponseWriter.
+func (t *taken) WriteHeader(status int) { t.status = status }
+
+// Write is part of http.ResponseWriter.
+func (t *taken) Write(b []byte) (int, error) { return t.body.Write(b) }
