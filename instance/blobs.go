@@ -66,42 +66,6 @@ func (i *Instance) sweepBlobs(ctx context.Context) {
 	}
 }
 
-const (
-	// watchEvery is how often it is asked whether the store is there, and
-	// watchPatience how long it may take to answer.
-	watchEvery    = 5 * time.Second
-	watchPatience = 4 * time.Second
-)
-
-// watchBlobs asks now and then whether the store is there, until ctx ends, so
-// that an operator learns of it before clients do.
-func (i *Instance) watchBlobs(ctx context.Context) {
-	for {
-		asking, cancel := context.WithTimeout(ctx, watchPatience)
-		err := i.Blobs.Ping(asking)
-		cancel()
-		if ctx.Err() != nil {
-			return
-		}
-		before := i.blobsAway.Load()
-		switch {
-		case err != nil:
-			i.blobsAway.Store(&err)
-			if before == nil {
-				i.logger.Error("the files of documents cannot be reached", "error", err)
-			}
-		case before != nil:
-			i.blobsAway.Store(nil)
-			i.logger.Info("the files of documents can be reached again")
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-i.clock.After(watchEvery):
-		}
-	}
-}
-
 // RotateOutput is what the act blobs.rotate answers.
 type RotateOutput struct {
 	// Looked counts all files, Changed those that were sealed anew.

@@ -18,6 +18,8 @@ func (i *Instance) takeFiles() {
 	s := &i.config.Server
 	i.types = extract.Allow(s.UploadTypes...)
 	i.Files = app.Files{Store: i.Blobs, MaxSize: int64(s.MaxFileSize), MaxStaged: int64(s.MaxStaged), Declared: i.types.Declared, Types: i.types.Names()}
+	i.files.ping = i.Blobs.Ping
+	i.files.lost, i.files.back = "the files of documents cannot be reached", "the files of documents can be reached again"
 	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs}
 }
 
@@ -29,9 +31,13 @@ func (i *Instance) maker() (m *document.Maker, err error) {
 		Ended: i.metrics.Operations(),
 	}
 	if s.Clamd != "" {
-		if m.Scanner, err = extract.NewScanner(s.Clamd); err != nil {
+		scanner, err := extract.NewScanner(s.Clamd)
+		if err != nil {
 			return nil, err
 		}
+		m.Scanner = scanner
+		i.scanner.ping = scanner.Ping
+		i.scanner.lost, i.scanner.back = "clamd cannot be reached: no documents are made without it", "clamd can be reached again"
 	}
 	m.Extractor, err = extract.New(extract.Options{
 		Limits: extract.Limits{Text: s.TextSize}, Cache: filepath.Join(string(i.config.Store.DataDir), "cache"),

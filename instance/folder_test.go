@@ -12,6 +12,7 @@ import (
 	"kartei/clock"
 	"kartei/config"
 	"kartei/dbtest"
+	"kartei/extract/clamdtest"
 )
 
 // Of replicas on a server each must keep files where the first one does; who
@@ -83,19 +84,7 @@ func TestFolderAway(t *testing.T) {
 	defer end(t, i)
 	shows := func(reachable string, words ...string) {
 		t.Helper()
-		for {
-			_, metrics := get(t, i.OperatorURL+"/metrics")
-			if strings.Contains(metrics, "kartei_files_reachable "+reachable+"\n") {
-				break
-			}
-			now.Advance(watchEvery)
-		}
-		status, text := get(t, i.OperatorURL+"/readyz")
-		for _, w := range words {
-			if status != 200 || !strings.Contains(text, w) {
-				t.Errorf("/readyz: %d %s has no %s", status, text, w)
-			}
-		}
+		shows(t, i, now, "kartei_files_reachable "+reachable+"\n", words...)
 	}
 	shows("1", `"name":"files","ok":true`)
 	if err := os.Rename(folder, folder+"-moved"); err != nil {
@@ -106,4 +95,44 @@ func TestFolderAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	shows("1", `"name":"files","ok":true`)
+}
+
+// shows waits until a metric says something, and holds /readyz to what it is to
+// say then: it stays 200.
+func shows(t *testing.T, i *Instance, now *clock.Fake, metric string, words ...string) {
+	t.Helper()
+	for {
+		_, metrics := get(t, i.OperatorURL+"/metrics")
+		if strings.Contains(metrics, metric) {
+			break
+		}
+		now.Advance(watchEvery)
+	}
+	status, text := get(t, i.OperatorURL+"/readyz")
+	for _, w := range words {
+		if status != 200 || !strings.Contains(text, w) {
+			t.Errorf("/readyz: %d %s has no %s", status, text, w)
+		}
+	}
+}
+
+// A clamd that is gone is told, since operations only wait for it. Where none is
+// configured nothing is told.
+func TestScannerAway(t *testing.T) {
+	daemon := clamdtest.Start(t)
+	c, now := configOf(t.TempDir()), clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))
+	c.Clock, c.Server.Clamd = now, daemon.URL
+	i := begin(t, c)
+	defer end(t, i)
+	shows(t, i, now, "kartei_scanner_reachable 1\n", `"name":"scanner","ok":true`)
+	daemon.Stop()
+	shows(t, i, now, "kartei_scanner_reachable 0\n", `"name":"scanner","ok":false,"reason":"`)
+	daemon.Start(t)
+	shows(t, i, now, "kartei_scanner_reachable 1\n", `"name":"scanner","ok":true`)
+
+	without := begin(t, configOf(t.TempDir()))
+	defer end(t, without)
+	if _, metrics := get(t, without.OperatorURL+"/metrics"); strings.Contains(metrics, "kartei_scanner_reachable") {
+		t.Error("a scanner is shown where none is configured")
+	}
 }

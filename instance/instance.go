@@ -92,7 +92,8 @@ type Instance struct {
 	readiness telemetry.Readiness
 	migrated  atomic.Bool
 	away      atomic.Pointer[error] // why the start waits for the data base
-	blobsAway atomic.Pointer[error] // why files of documents cannot be reached
+	files     watched
+	scanner   watched // with no ping where none is configured
 	listens   bool
 	public    *serve.Server
 	operator  *serve.Server
@@ -317,7 +318,10 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() { i.limits.Run(ctx) })
 	i.ground.Go(func() { i.tryWrites(ctx) })
 	i.ground.Go(func() { i.sweepBlobs(ctx) })
-	i.ground.Go(func() { i.watchBlobs(ctx) })
+	i.ground.Go(func() { i.watch(ctx, &i.files) })
+	if i.scanner.ping != nil {
+		i.ground.Go(func() { i.watch(ctx, &i.scanner) })
+	}
 	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { i.jobs.Run(ctx) })
 	i.ground.Go(func() { i.deliver(ctx) })

@@ -26,19 +26,10 @@ func (i *Instance) observe() func(api.Observation) {
 // measure shows what the parts know themselves.
 func (i *Instance) measure() {
 	i.readiness.Warn("writes", func(context.Context) error { return i.DB.Writes().Refused() })
-	i.readiness.Warn("files", func(context.Context) error {
-		if reason := i.blobsAway.Load(); reason != nil {
-			return *reason
-		}
-		return nil
-	})
-	i.metrics.Gauge("kartei_files_reachable", "1 while the folder or the bucket of the files of documents is there, else 0.",
-		func() float64 {
-			if i.blobsAway.Load() != nil {
-				return 0
-			}
-			return 1
-		})
+	i.show(&i.files, "files", "kartei_files_reachable", "1 while the folder or the bucket of the files of documents is there, else 0.")
+	if i.scanner.ping != nil {
+		i.show(&i.scanner, "scanner", "kartei_scanner_reachable", "1 while the scan for malware answers, else 0.")
+	}
 	i.metrics.Counter("kartei_request_log_dropped_total", "Entries of the request log that were not written.",
 		func() float64 { return float64(i.Log.Dropped()) })
 	i.metrics.Counter("kartei_request_log_thinned_total", "Entries of refused, uncharged calls that were left out because too many came.",

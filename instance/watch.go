@@ -1,0 +1,68 @@
+package instance
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// watchEvery is how often it is asked whether something is there, and
+	// watchPatience how long it may take to answer.
+	watchEvery    = 5 * time.Second
+	watchPatience = 4 * time.Second
+)
+
+// watched is a part beside the database without which some calls fail or wait:
+// the store of files, the scan for malware.
+type watched struct {
+	ping func(context.Context) error
+	// lost and back are what the log says.
+	lost, back string
+	away       atomic.Pointer[error]
+}
+
+// watch asks now and then whether the part is there, until ctx ends, so that
+// an operator learns of it before clients do.
+func (i *Instance) watch(ctx context.Context, w *watched) {
+	for {
+		asking, cancel := context.WithTimeout(ctx, watchPatience)
+		err := w.ping(asking)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		before := w.away.Load()
+		switch {
+		case err != nil:
+			w.away.Store(&err)
+			if before == nil {
+				i.logger.Error(w.lost, "error", err)
+			}
+		case before != nil:
+			w.away.Store(nil)
+			i.logger.Info(w.back)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-i.clock.After(watchEvery):
+		}
+	}
+}
+
+// show tells of the part in /readyz, which stays 200, and in a metric.
+func (i *Instance) show(w *watched, check, metric, help string) {
+	i.readiness.Warn(check, func(context.Context) error {
+		if reason := w.away.Load(); reason != nil {
+			return *reason
+		}
+		return nil
+	})
+	i.metrics.Gauge(metric, help, func() float64 {
+		if w.away.Load() != nil {
+			return 0
+		}
+		return 1
+	})
+}
