@@ -50,33 +50,40 @@ func (i *Instance) measure() {
 	i.metrics.Gauge("kartei_transfers_in_flight", "Files on their way between clients and this process.",
 		func() float64 { return float64(i.API.Transfers()) })
 	i.measureJobs()
+	i.measureWebhooks()
 	i.metrics.Counter("kartei_last_uses_dropped_total", "Marks of a key's last use that were not written.",
 		func() float64 { return float64(i.Directory.UsesDropped()) })
 }
 
-// depthAge is how long the numbers of waiting jobs are shown before they are
-// counted again: that reads all jobs.
+// depthAge is how long numbers are shown that are counted in the data base
+// before they are counted again: that reads all jobs, all deliveries.
 const depthAge = 10 * time.Second
 
-// measureJobs shows what waits, runs and has failed, in the whole data base.
-func (i *Instance) measureJobs() {
+// lately returns what count counted last, not longer ago than depthAge. Where the
+// data base cannot be asked, of which /readyz tells, that is what it was.
+func lately[T any](i *Instance, count func(context.Context) (T, error)) func() T {
 	var mu sync.Mutex
-	var counts []job.Count
+	var last T
 	var at time.Time
-	look := func() []job.Count {
+	return func() T {
 		mu.Lock()
 		defer mu.Unlock()
 		now := i.clock.Now()
 		if now.Sub(at) < depthAge || !i.migrated.Load() {
-			return counts
+			return last
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), depthAge)
 		defer cancel()
-		if found, err := job.Counts(ctx, i.DB); err == nil { // else /readyz tells
-			counts, at = found, now
+		if found, err := count(ctx); err == nil {
+			last, at = found, now
 		}
-		return counts
+		return last
 	}
+}
+
+// measureJobs shows what waits, runs and has failed, in the whole data base.
+func (i *Instance) measureJobs() {
+	look := lately(i, func(ctx context.Context) ([]job.Count, error) { return job.Counts(ctx, i.DB) })
 	i.metrics.Gauges("kartei_jobs", "Jobs by kind and state (waiting, running, failed), of all replicas.", []string{"kind", "state"},
 		func(set func(value float64, labels ...string)) {
 			for _, c := range look() {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"kartei/api"
+	"kartei/clock"
 	"kartei/egress"
 	"kartei/webhook"
 )
@@ -16,9 +17,11 @@ func (i *Instance) takeCourier() error {
 	}
 	i.guard = egress.New(options)
 	i.sender = webhook.NewSender(i.guard, i.clock)
+	attempted, waited := i.metrics.Webhooks()
 	i.courier = webhook.NewCourier(webhook.Options{
 		DB: i.DB, Clock: i.clock, Vault: i.keys.Vault(webhook.SecretsPurpose), Families: api.Families,
 		Send: i.sender.Attempt, Notices: i.notices, Logger: i.logger,
+		Attempted: attempted, Waited: waited,
 	})
 	return nil
 }
@@ -27,4 +30,29 @@ func (i *Instance) takeCourier() error {
 func (i *Instance) deliver(ctx context.Context) {
 	i.courier.Run(ctx)
 	i.sender.Close()
+}
+
+// measureWebhooks shows how deliveries stand in the whole data base.
+func (i *Instance) measureWebhooks() {
+	look := lately(i, func(ctx context.Context) (webhook.Figures, error) { return webhook.Measure(ctx, i.DB) })
+	age := func(since clock.Micros) float64 {
+		if since == 0 {
+			return 0
+		}
+		return max(0, clock.Now(i.clock).Sub(since).Seconds())
+	}
+	i.metrics.Gauge("kartei_webhook_deliveries_waiting", "Webhook deliveries that wait for an attempt or are under way, of all replicas.",
+		func() float64 { return float64(look().Waiting) })
+	i.metrics.Gauge("kartei_webhook_deliveries_oldest_seconds", "How long ago the oldest of the waiting webhook deliveries was made; 0 where none waits.",
+		func() float64 { return age(look().Oldest) })
+	i.metrics.Gauge("kartei_webhook_endpoints_behind", "Webhook endpoints with changes that no deliveries were made of yet.",
+		func() float64 { return float64(look().Behind) })
+	i.metrics.Gauge("kartei_webhook_behind_seconds", "How long ago the oldest change was that no deliveries were made of yet for some endpoint; 0 where there is none.",
+		func() float64 { return age(look().First) })
+	i.metrics.Gauges("kartei_webhook_endpoints", "Webhook endpoints by status (active, failing, disabled).", []string{"status"},
+		func(set func(value float64, labels ...string)) {
+			for status, n := range look().Endpoints {
+				set(float64(n), string(status))
+			}
+		})
 }

@@ -176,6 +176,24 @@ func (t *Transfers) Ended(direction, outcome string, took time.Duration) {
 	t.duration.WithLabelValues(direction).Observe(took.Seconds())
 }
 
+// Webhooks returns what counts attempts that this process made at deliveries, by
+// how they ended, and what observes how long after the commit of its event the
+// first attempt at a delivery began.
+func (m *Metrics) Webhooks() (attempted func(result string), waited func(time.Duration)) {
+	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kartei_webhook_attempts_total",
+		Help: "Attempts at webhook deliveries by result: succeeded, or the error code of the delivery log.",
+	}, []string{"result"})
+	first := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "kartei_webhook_first_attempt_seconds",
+		Help:    "Time from the commit of an event to the begin of the first attempt to deliver it to an endpoint.",
+		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60, 600, 3600},
+	})
+	m.Registry.MustRegister(attempts, first)
+	return func(result string) { attempts.WithLabelValues(result).Inc() },
+		func(d time.Duration) { first.Observe(d.Seconds()) }
+}
+
 // GroupSizes returns a histogram of how many changes one commit of the data
 // base holds.
 func (m *Metrics) GroupSizes() prometheus.Observer {

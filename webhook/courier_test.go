@@ -416,3 +416,28 @@ func TestGone(t *testing.T) {
 		}
 	})
 }
+
+func TestFigures(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		o.endpoint()
+		measure := func(want Figures) {
+			t.Helper()
+			got, err := Measure(ctx, d)
+			must(t, err)
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%+v, not %+v", got, want)
+			}
+		}
+		one := map[Status]int64{Active: 1, Failing: 0, Disabled: 0}
+		measure(Figures{Endpoints: one})
+		o.event()
+		at := clock.Now(o.clock)
+		measure(Figures{Behind: 1, First: at, Endpoints: one})
+		o.answer = func(Message) Outcome { return Outcome{Code: ConnectError} }
+		c, _ := o.courier()
+		o.clock.Advance(time.Minute)
+		o.idle(c)
+		measure(Figures{Waiting: 1, Oldest: at + clock.Minute, Endpoints: one})
+	})
+}
