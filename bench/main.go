@@ -5,6 +5,7 @@
 //	go run ./bench --postgres on a PostgreSQL of its own, beside pgbench: two minutes
 //	go run ./bench --scale    reads among --records contacts against the same among 100,000, with --postgres there
 //	go run ./bench --organizations 10000  calls spread over so many organizations
+//	go run ./bench --webhooks 100000      deliveries beside a bare loop, and calls while so many drain, with --postgres there
 //	go run ./bench --documents 100000     files that come and go, and a search in the text of so many documents
 //
 // The first start fills the data folders, which takes some minutes and is not
@@ -44,6 +45,8 @@ type options struct {
 	limited       bool
 	// documents is how many --documents wants; 0 measures other things.
 	documents int
+	// webhooks is how many deliveries --webhooks wants.
+	webhooks int
 }
 
 // small is the size of the table that the large one is held against.
@@ -65,6 +68,10 @@ func begin() error {
 			return bare(os.Stdin, os.Stdout)
 		case "copy":
 			return copying(os.Stdin, os.Stdout)
+		case "receive":
+			return receiving(os.Stdin, os.Stdout)
+		case "deliver":
+			return delivering(os.Stdin, os.Stdout)
 		case "insert":
 			return insert(os.Stdin, os.Stdout)
 		case "serve":
@@ -95,6 +102,7 @@ func flags() options {
 	flag.IntVar(&o.organizations, "organizations", 0, "measure only calls that are spread over so many organizations; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.limited, "limited", false, "measure on PostgreSQL what the limits of two replicas cost a read")
 	flag.IntVar(&o.documents, "documents", 0, "measure only documents: transfers, operations, and a search in the text of so many; --only takes transfer, drain, find")
+	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
 	if o.quick {
 		o.records, o.runs = small, 1
@@ -136,6 +144,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.onOrganizations(ctx)
 	case o.documents > 0:
 		return b.onDocuments(ctx)
+	case o.webhooks > 0:
+		return b.onWebhooks(ctx)
 	case o.scale:
 		return b.onScale(ctx)
 	}

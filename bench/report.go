@@ -32,11 +32,13 @@ type document struct {
 	// Organizations is how many there are, where that is what is measured.
 	Organizations int `json:"organizations,omitempty"`
 	// Documents is the same for documents.
-	Documents int                 `json:"documents,omitempty"`
-	Seconds   float64             `json:"seconds"`
-	Runs      int                 `json:"runs"`
-	Figures   []figure            `json:"figures"`
-	Results   map[string][]result `json:"results"`
+	Documents int `json:"documents,omitempty"`
+	// Webhooks is the number of deliveries.
+	Webhooks int                 `json:"webhooks,omitempty"`
+	Seconds  float64             `json:"seconds"`
+	Runs     int                 `json:"runs"`
+	Figures  []figure            `json:"figures"`
+	Results  map[string][]result `json:"results"`
 	// Memory is the highest RssAnon of the large server in each run, in MB.
 	Memory []float64 `json:"memory"`
 }
@@ -47,7 +49,7 @@ func (b *bench) report(out io.Writer) error { return b.write(out, b.figures()) }
 func (b *bench) write(out io.Writer, figures []figure) error {
 	d := document{
 		At: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
-		CPUs: runtime.NumCPU(), CPU: processor(), Records: b.records, Organizations: b.organizations, Documents: b.documents, Seconds: b.seconds, Runs: b.runs,
+		CPUs: runtime.NumCPU(), CPU: processor(), Records: b.records, Organizations: b.organizations, Documents: b.documents, Webhooks: b.webhooks, Seconds: b.seconds, Runs: b.runs,
 		Figures: figures, Results: b.results, Memory: b.memory,
 	}
 	if b.json != "" {
@@ -205,6 +207,9 @@ func (d *document) machine() string {
 	}
 	if d.Documents > 0 {
 		of = number(float64(d.Documents)) + " documents"
+	}
+	if d.Webhooks > 0 {
+		return fmt.Sprintf("%s deliveries, %d × %s, %s, %s, %s", number(float64(d.Webhooks)), d.CPUs, d.CPU, d.System, d.Go, d.At.Format(time.DateOnly))
 	}
 	return fmt.Sprintf("%s, median of %d runs of %g s, %d × %s, %s, %s, %s", of, d.Runs, d.Seconds,
 		d.CPUs, d.CPU, d.System, d.Go, d.At.Format(time.DateOnly))

@@ -1,0 +1,503 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kartei/app"
+	"kartei/clock"
+	"kartei/contact"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/webhook"
+)
+
+// The names of the series of webhooks.
+const (
+	postHooks    = "deliveries, bare loop"
+	deliverHooks = "deliveries"
+	calmGet      = "get, nothing to deliver"
+	busyGet      = "get, a backlog drains"
+)
+
+const (
+	// hookEndpoints are the endpoints of the backlog, and one more that measures
+	// how fast a first attempt comes: together as many as a principal may have.
+	hookEndpoints = 15
+	// hookClients are the connections of the bare loop.
+	hookClients = 64
+	// hookEvents is how many events measure the first attempt.
+	hookEvents = 100
+)
+
+// onWebhooks measures deliveries to one TLS receiver: how soon after its commit
+// an event comes while nothing else goes on, how many a second a backlog gives
+// against a bare loop that signs and posts the same bytes, and how long calls
+// take meanwhile.
+func (b *bench) onWebhooks(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp(b.data, "run-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	h := &onWebhooks{bench: b, dir: dir, url: database(dir)}
+	if b.postgres {
+		s, err := dbtest.NewServer("max_connections=100", "shared_buffers=512MB", "max_wal_size=4GB")
+		if err != nil {
+			return err
+		}
+		defer s.Remove()
+		h.url, h.database = s.URL(), s.Pid()
+	}
+	defer b.end() // before its data base
+	for _, step := range []func(context.Context) error{h.prepare, h.firstAttempts, h.calm, h.fill, h.bareLoop, h.drain} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	idle := middle(h.idle)
+	list := []figure{
+		b.against("deliveries a second, each with its row in the log", deliverHooks, postHooks, "a bare loop that signs and posts", 0.30),
+		{
+			What: "first attempt after the commit, nothing else to do, median", Goal: "< 100 ms", Measured: fmt.Sprintf("%.1f ms", idle),
+			Value: idle / 100, Reached: idle < 100,
+		},
+	}
+	for _, n := range []int{1, 16} {
+		calm, busy := b.median(clients(calmGet, n), p99), b.median(clients(busyGet, n), p99)
+		list = append(list, figure{
+			What: fmt.Sprintf("GET /contacts/{id} while a backlog drains, connections: %d, p99", n), Goal: "< 200 %", Measured: fmt.Sprintf("%.2f ms", busy),
+			Limit: fmt.Sprintf("without: %.2f ms", calm), Value: busy / calm, Reached: busy < 2*calm,
+		})
+	}
+	return b.write(os.Stdout, list)
+}
+
+type onWebhooks struct {
+	*bench
+	dir, url string
+	database int
+	key      string
+	receiver *helper
+	address  string // of the receiver
+	loop     *helper
+	server   *server
+	contact  string
+	body     string    // of a delivery
+	idle     []float64 // ms
+}
+
+// prepare makes the office, starts everything, and makes the endpoints.
+func (h *onWebhooks) prepare(ctx context.Context) (err error) {
+	d, f, err := found(ctx, h.url, db.Options{})
+	if err != nil {
+		return err
+	}
+	h.key = f.key
+	if err := d.Close(); err != nil {
+		return err
+	}
+	if h.load, err = h.helper(ctx, "load"); err != nil {
+		return err
+	}
+	if h.receiver, err = h.helper(ctx, "receive"); err != nil {
+		return err
+	}
+	if err := h.receiver.ask(h.ca(), &h.address); err != nil {
+		return err
+	}
+	if h.loop, err = h.helper(ctx, "deliver"); err != nil {
+		return err
+	}
+	if err := h.start(ctx); err != nil {
+		return err
+	}
+	var made struct{ ID string }
+	if err := h.place().call("POST", "/contacts", map[string]any{"lastName": "Morgenstern"}, &made); err != nil {
+		return err
+	}
+	h.contact = made.ID
+	for i := range hookEndpoints + 1 {
+		types := []string{"contact.created"}
+		if i == hookEndpoints {
+			types = []string{"company.created"}
+		}
+		if err := h.place().call("POST", "/webhook_endpoints", map[string]any{"name": "bench", "url": fmt.Sprintf("https://r%d.bench.test/", i), "eventTypes": types}, &made); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *onWebhooks) ca() string { return filepath.Join(h.dir, "ca.pem") }
+
+func (h *onWebhooks) place() *place {
+	return &place{&office{dir: h.dir, url: h.url, key: h.key}, h.server, h.database}
+}
+
+// start starts the server; all receivers are the same one.
+func (h *onWebhooks) start(ctx context.Context) (err error) {
+	var dial []string
+	for i := range hookEndpoints + 1 {
+		dial = append(dial, fmt.Sprintf("r%d.bench.test=%s", i, h.address))
+	}
+	h.server, err = serve(ctx, h.program, h.dir, h.url, false,
+		"--webhook-development", "--webhook-allow-nets", "127.0.0.1/32", "--webhook-ca", h.ca(), "--webhook-dial", strings.Join(dial, ","))
+	if err == nil {
+		h.servers = []*server{h.server}
+	}
+	return err
+}
+
+// stop ends the server.
+func (h *onWebhooks) stop() error {
+	h.servers = nil
+	return h.server.end()
+}
+
+// received is what the receiver tells: how many requests came since it was
+// asked last, and how long after the commits of their events, in milliseconds,
+// the first thousand of them came.
+type received struct {
+	Requests int
+	After    []float64
+	Last     string // body
+}
+
+func (h *onWebhooks) received() (r received, err error) { return r, h.receiver.ask(struct{}{}, &r) }
+
+// firstAttempts makes one change after the other.
+func (h *onWebhooks) firstAttempts(ctx context.Context) error {
+	if _, err := h.received(); err != nil {
+		return err
+	}
+	for i := range hookEvents {
+		var made struct{ ID string }
+		if err := h.place().call("POST", "/companies", map[string]any{"name": fmt.Sprintf("Firma %d", i)}, &made); err != nil {
+			return err
+		}
+		for seen := 0; seen == 0; {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			time.Sleep(50 * time.Millisecond) // the next event is one on its own
+			r, err := h.received()
+			if err != nil {
+				return err
+			}
+			seen += r.Requests
+			h.idle = append(h.idle, r.After...)
+			if r.Last != "" {
+				h.body = r.Last
+			}
+		}
+	}
+	say("first attempt after the commit: median %.1f ms", middle(h.idle))
+	return nil
+}
+
+// calm measures calls while there is nothing to deliver.
+func (h *onWebhooks) calm(ctx context.Context) error { return h.gets(ctx, calmGet) }
+
+// gets measures calls.
+func (h *onWebhooks) gets(ctx context.Context, name string) error {
+	p := h.place()
+	h.series = nil
+	for _, n := range []int{1, 16} {
+		h.add(clients(name, n), p.target(), n, []string{p.get("/contacts/" + h.contact)})
+	}
+	return h.round(ctx, 0)
+}
+
+// fill makes the backlog while no server runs.
+func (h *onWebhooks) fill(ctx context.Context) error {
+	if err := h.stop(); err != nil {
+		return err
+	}
+	d, f, err := found(ctx, h.url, db.Options{NoSync: true})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	call := &app.Call{Actor: f.actor, Now: clock.Now(clock.System), Services: &app.Services{Families: []app.Family{contact.Contacts.Family}}}
+	for from := 0; from < h.contacts(); from += 1000 {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			call.Tx = tx
+			for i := from; i < min(from+1000, h.contacts()); i++ {
+				name := fmt.Sprintf("Rückstand %d", i)
+				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: contact.Fields{LastName: &name}}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// contacts is how many make the backlog.
+func (h *onWebhooks) contacts() int { return (h.webhooks + hookEndpoints - 1) / hookEndpoints }
+
+// bareLoop measures the limit.
+func (h *onWebhooks) bareLoop(context.Context) error {
+	var r result
+	if err := h.loop.ask(posting{h.address, h.ca(), h.body, h.time()}, &r); err != nil {
+		return err
+	}
+	say("%-38s %8.0f/s", postHooks, r.PerSecond)
+	h.results[postHooks] = append(h.results[postHooks], r)
+	_, err := h.received()
+	return err
+}
+
+// drain has the backlog delivered: first alone, then while calls are made, then
+// to its end. Then the log must have a row for each request that came.
+func (h *onWebhooks) drain(ctx context.Context) error {
+	if err := h.start(ctx); err != nil {
+		return err
+	}
+	begin, total := time.Now(), 0
+	wait := func(enough func() bool) error {
+		for quiet := time.Now(); !enough(); time.Sleep(10 * time.Millisecond) {
+			r, err := h.received()
+			if err != nil {
+				return err
+			}
+			if total += r.Requests; r.Requests > 0 {
+				quiet = time.Now()
+			}
+			if time.Since(quiet) > time.Minute || ctx.Err() != nil {
+				return fmt.Errorf("%d of %d deliveries came", total, h.backlog())
+			}
+		}
+		return nil
+	}
+	if err := wait(func() bool { return total > h.backlog()/50 }); err != nil {
+		return err
+	}
+	before, since := total, time.Now()
+	if err := wait(func() bool { return time.Since(since) > h.time() }); err != nil {
+		return err
+	}
+	r := result{Answers: total - before, PerSecond: float64(total-before) / time.Since(since).Seconds()}
+	h.results[deliverHooks] = append(h.results[deliverHooks], r)
+	say("%-38s %8.0f/s", deliverHooks, r.PerSecond)
+	if total >= h.backlog()/2 {
+		say("the backlog is nearly drained before calls are measured: take a larger one, or fewer --seconds")
+	}
+	if err := h.gets(ctx, busyGet); err != nil {
+		return err
+	}
+	if err := wait(func() bool { return total >= h.backlog() }); err != nil {
+		return err
+	}
+	say("%s deliveries in %s; memory (RssAnon) of the server at most %.0f MB", number(float64(total)), time.Since(begin).Round(time.Second), h.server.memory.take())
+	if err := h.stop(); err != nil { // it stores the last ones
+		return err
+	}
+	rows, err := h.logged(ctx)
+	if err == nil && rows != total {
+		err = fmt.Errorf("%d deliveries came, %d are in the log", total, rows)
+	}
+	return err
+}
+
+func (h *onWebhooks) backlog() int { return h.contacts() * hookEndpoints }
+
+// logged counts the rows of the delivery log about contacts.
+func (h *onWebhooks) logged(ctx context.Context) (n int, err error) {
+	d, err := db.Open(ctx, h.url, db.Options{})
+	if err != nil {
+		return 0, err
+	}
+	err = d.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, "select count(*) from webhook_attempts where event_type = 'contact.created' and status = 'succeeded'").Scan(&n)
+	})
+	return n, errors.Join(err, d.Close())
+}
+
+// receiving is the process of the receiver: it takes everything. It is asked
+// with the file into which it writes its authority, answers with its address,
+// and to each further question with what came.
+func receiving(in io.Reader, out io.Writer) error {
+	questions, answers := json.NewDecoder(in), json.NewEncoder(out)
+	var ca string
+	if err := questions.Decode(&ca); err != nil {
+		return err
+	}
+	certificate, err := authority(ca)
+	if err != nil {
+		return err
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
+	if err != nil {
+		return err
+	}
+	var t tally
+	server := &http.Server{Handler: &t, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
+	go server.Serve(l)
+	if err := answers.Encode(l.Addr().String()); err != nil {
+		return err
+	}
+	for {
+		var question struct{}
+		if err := questions.Decode(&question); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := answers.Encode(t.take()); err != nil {
+			return err
+		}
+	}
+}
+
+// tally counts requests.
+type tally struct {
+	n     atomic.Int64
+	mu    sync.Mutex
+	after []float64
+	last  string
+}
+
+// sampled is how many requests are looked at between two questions.
+const sampled = 1000
+
+func (t *tally) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if t.n.Add(1) <= sampled {
+		var e struct{ CreatedAt time.Time }
+		if json.Unmarshal(body, &e) == nil {
+			t.mu.Lock()
+			t.after = append(t.after, float64(now.Sub(e.CreatedAt).Microseconds())/1000)
+			t.last = string(body)
+			t.mu.Unlock()
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (t *tally) take() received {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := received{int(t.n.Swap(0)), t.after, t.last}
+	t.after, t.last = nil, ""
+	return r
+}
+
+// authority makes a certificate for the receivers, which is its own authority,
+// and writes it into a file.
+func authority(file string) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bench"}, DNSNames: []string{"*.bench.test"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
+		os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600)
+}
+
+// posting is what the bare loop is asked to do.
+type posting struct {
+	Address, CA, Body string
+	Time              time.Duration
+}
+
+// delivering is the process of the limit for deliveries: net/http and an HMAC,
+// and nothing else.
+func delivering(in io.Reader, out io.Writer) error {
+	return eachJob(in, out, (*posting).run)
+}
+
+func (p *posting) run() (result, error) {
+	ca, err := os.ReadFile(p.CA)
+	if err != nil {
+		return result{}, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "r0.bench.test"}, MaxIdleConnsPerHost: hookClients, DisableCompression: true,
+	}
+	defer transport.CloseIdleConnections()
+	secret, err := webhook.NewSecret(rand.Reader)
+	if err != nil {
+		return result{}, err
+	}
+	begin := time.Now().Add(warmUp)
+	end := begin.Add(p.Time)
+	var sent, counted atomic.Int64
+	failure := make(chan error, hookClients)
+	var wait sync.WaitGroup
+	for range hookClients {
+		wait.Go(func() {
+			for now := time.Now(); now.Before(end); now = time.Now() {
+				if err := p.post(transport, secret, fmt.Sprintf("evt_%d", sent.Add(1)), now); err != nil {
+					failure <- err
+					return
+				}
+				if now.After(begin) {
+					counted.Add(1)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	close(failure)
+	n := int(counted.Load())
+	return result{Answers: n, PerSecond: float64(n) / p.Time.Seconds(), Sent: int(sent.Load())}, <-failure
+}
+
+func (p *posting) post(t *http.Transport, secret webhook.Secret, id string, now time.Time) error {
+	body := []byte(p.Body)
+	r, err := http.NewRequest(http.MethodPost, "https://"+p.Address+"/", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", webhook.UserAgent)
+	webhook.Sign(r.Header, id, now, body, secret)
+	answer, err := t.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusNoContent {
+		return fmt.Errorf("%s: %w", answer.Status, err)
+	}
+	return nil
+}
