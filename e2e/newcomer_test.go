@@ -2,10 +2,13 @@ package e2e
 
 import (
 	"bytes"
+	"crypto/rand"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -121,4 +124,50 @@ func missing(t testing.TB, reason string) {
 		t.Fatal(reason)
 	}
 	t.Skip(reason)
+}
+
+// TestFirstDelivery is what a newcomer sees without doing anything, and then
+// after the call that the demo names: a line for each delivery that the demo's
+// own receiver has verified. A demo that keeps its data keeps its endpoint.
+func TestFirstDelivery(t *testing.T) {
+	temp, data := t.TempDir(), filepath.Join(t.TempDir(), "demo")
+	words := regexp.MustCompile(`kart_test_\w+|http://[^/]+/v1|whe_\w+`)
+	endpoint := ""
+	for range 2 {
+		c := command("demo", "--listen", "127.0.0.1:0", "--data", data)
+		c.Env = append(c.Env, "TMPDIR="+temp)
+		demo := startCommand(t, c)
+		line := func(with ...string) string {
+			t.Helper()
+			for {
+				if s := demo.next(); !slices.ContainsFunc(with, func(word string) bool { return !strings.Contains(s, word) }) {
+					return s
+				}
+			}
+		}
+		api := words.FindString(line("API"))
+		key := words.FindString(line("key, everything"))
+		tested := words.FindString(line("webhook.test", "signature verified"))
+		if endpoint != "" && tested != endpoint {
+			t.Errorf("the second start has made another endpoint, %s beside %s", tested, endpoint)
+		}
+		endpoint = tested
+		s := teller{t, &server{URL: strings.TrimSuffix(api, "/v1")}, key}
+		id := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", rand.Text()).Text("id")
+		line("contact.created", id, "signature verified")
+		var endpoints page[struct{ Status string }]
+		decode(t, string(s.call("GET", "/webhook_endpoints", "", 200, "").Body), &endpoints)
+		if len(endpoints.Data) != 1 || endpoints.Data[0].Status != "active" {
+			t.Errorf("the demo has %+v", endpoints.Data)
+		}
+		demo.cmd.Process.Signal(syscall.SIGTERM)
+		for range demo.lines {
+		}
+		if err := demo.cmd.Wait(); err != nil {
+			t.Errorf("the demo ended with %v: %s", err, demo.errs.String())
+		}
+		if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {
+			t.Errorf("the demo left %v", left)
+		}
+	}
 }

@@ -85,7 +85,7 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 	var speaking sync.Mutex // what the receiver tells comes after the demo's own words
 	speaking.Lock()
 	speak := sync.OnceFunc(speaking.Unlock)
-	receiver, err := startReceiver(&c.Server, string(g.DataDir), func(line string) {
+	receiver, err := startReceiver(&c.Server, func(line string) {
 		speaking.Lock()
 		defer speaking.Unlock()
 		if c.JSON {
@@ -94,10 +94,10 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 		}
 		fmt.Fprintf(g.Out, "  webhook  %s\n", line)
 	})
-	if err != nil {
-		return err
-	}
 	defer receiver.Close()
+	if err != nil {
+		return fmt.Errorf("the receiver of webhooks: %w", err)
+	}
 	instance.TuneCollector()
 	i, err := instance.Start(ctx, instance.Config{Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Logger: logger})
 	if err != nil {
@@ -122,11 +122,13 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 		err = c.tell(g, i, line, kept)
 	}
 	speak()
-	if err == nil && !c.JSON {
-		err = test(ctx, i, line.Keys.Full, endpoint)
-	}
 	if err != nil {
 		return err
+	}
+	if endpoint != "" && !c.JSON {
+		if err := test(ctx, i, line.Keys.Full, endpoint); err != nil {
+			logger.Warn("the demo's endpoint could not be tested", "error", err)
+		}
 	}
 	select {
 	case <-ctx.Done():
@@ -194,20 +196,23 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 	if err := office.File(ctx, i.DB, i.Directory, clock.System, i.Files, kept.Keys.Full); err != nil {
 		return demoLine{}, "", err
 	}
-	// Last, so that the office itself is not announced.
+	// Last, so that the office itself is not announced. Who has closed the API of
+	// the office, or used up its endpoints, still has a demo.
 	receiver, err := r.endpoint(ctx, i, kept.Keys.Full, kept.Receiver)
-	if err == nil && receiver != kept.Receiver {
-		kept.Receiver = receiver
-		err = writeDemoFile(path, kept)
-	}
 	if err != nil {
-		return demoLine{}, "", err
+		slog.Warn("the demo's receiver of webhooks has no endpoint", "error", err)
+		receiver.EndpointID = ""
+	} else if receiver != kept.Receiver {
+		kept.Receiver = receiver
+		if err := writeDemoFile(path, kept); err != nil {
+			return demoLine{}, "", err
+		}
 	}
 	return demoLine{
 		BaseURL: i.BaseURL + "/v1", WebURL: i.BaseURL, MCPURL: i.BaseURL + "/mcp",
 		OrganizationID: office.OrganizationID, SandboxID: office.SandboxID,
 		Keys: kept.Keys, Login: kept.Login,
-	}, kept.Receiver.EndpointID, nil
+	}, receiver.EndpointID, nil
 }
 
 // test has the endpoint tested, so that a delivery is seen at once.

@@ -12,6 +12,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,7 +21,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -42,47 +42,60 @@ const receiverHost = "receiver.kartei.example"
 // over TLS with a certificate of an authority that ends with it. It verifies
 // with the official library what it takes, and tells of it.
 type receiver struct {
-	server *http.Server
-	tell   func(line string)
+	server    *http.Server
+	authority string // the file that the server knows the authority from
+	tell      func(line string)
 
 	mu       sync.Mutex
 	verifier *standardwebhooks.Webhook // nil until the endpoint is there
 	waiting  chan struct{}             // closed when it is
 }
 
-// startReceiver listens and sets what the server must know to reach it.
-func startReceiver(s *config.Server, dataDir string, tell func(line string)) (*receiver, error) {
+// startReceiver listens and sets what the server must know to reach it. It must
+// be closed in any case.
+func startReceiver(s *config.Server, tell func(line string)) (*receiver, error) {
+	r := &receiver{tell: tell, waiting: make(chan struct{})}
+	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug)}
 	authority, certificate, err := throwAway(receiverHost)
 	if err != nil {
-		return nil, fmt.Errorf("the receiver of webhooks: %w", err)
+		return r, err
 	}
-	known := []byte(nil)
-	if s.WebhookCA != "" {
-		if known, err = os.ReadFile(string(s.WebhookCA)); err != nil {
-			return nil, fmt.Errorf("--webhook-ca: %w", err)
+	if s.WebhookCA != "" { // the demo may have receivers elsewhere too
+		known, err := os.ReadFile(string(s.WebhookCA))
+		if err != nil {
+			return r, fmt.Errorf("--webhook-ca: %w", err)
 		}
+		authority = slices.Concat(known, []byte("\n"), authority)
 	}
-	file := filepath.Join(dataDir, "demo-receiver.pem")
-	if err := os.WriteFile(file, slices.Concat(known, []byte("\n"), authority), 0o600); err != nil {
-		return nil, err
+	file, err := os.CreateTemp("", "kartei-demo-*.pem")
+	if err != nil {
+		return r, err
+	}
+	r.authority = file.Name()
+	_, err = file.Write(authority)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return r, err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("the receiver of webhooks: %w", err)
+		return r, err
 	}
 	at := netip.MustParseAddrPort(l.Addr().String())
-	s.WebhookCA = config.File(file)
-	s.WebhookAllowNets = append(s.WebhookAllowNets, netip.PrefixFrom(at.Addr(), 32))
+	s.WebhookCA = config.File(r.authority)
+	s.WebhookAllowNets = append(s.WebhookAllowNets, netip.PrefixFrom(at.Addr(), at.Addr().BitLen()))
 	s.WebhookDial = append(s.WebhookDial, egress.Mapping{Host: receiverHost, To: at})
-	r := &receiver{tell: tell, waiting: make(chan struct{})}
-	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug)}
-	tlsListener := tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
-	go func() { _ = r.server.Serve(tlsListener) }() // ends with Close
+	over := tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
+	go func() { _ = r.server.Serve(over) }() // ends with Close
 	return r, nil
 }
 
-// Close ends the receiver.
-func (r *receiver) Close() { r.server.Close() }
+// Close ends the receiver and removes its authority.
+func (r *receiver) Close() {
+	r.server.Close()
+	if r.authority != "" {
+		os.Remove(r.authority)
+	}
+}
 
 // throwAway returns an authority in PEM, of which nobody has the key any more,
 // and the one certificate that it gave.
@@ -173,8 +186,14 @@ func (r *receiver) endpoint(ctx context.Context, i *instance.Instance, key strin
 	if err != nil {
 		return kept, err
 	}
-	if kept.EndpointID != "" && kept.Secret != "" && client.Call(ctx, http.MethodGet, "/webhook_endpoints/"+kept.EndpointID, nil, nil) == nil {
-		return kept, r.expect(kept.Secret)
+	if kept.EndpointID != "" {
+		err := client.Call(ctx, http.MethodGet, "/webhook_endpoints/"+kept.EndpointID, nil, nil)
+		if err == nil {
+			return kept, r.expect(kept.Secret)
+		}
+		if refused := new(remote.Refusal); !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+			return kept, err
+		}
 	}
 	// Each document of the office comes with an operation: one line is enough.
 	types := slices.DeleteFunc(remote.Types(), func(t string) bool { return t == "webhook.test" || t == "operation.completed" })
@@ -185,7 +204,7 @@ func (r *receiver) endpoint(ctx context.Context, i *instance.Instance, key strin
 	if err := client.Call(ctx, http.MethodPost, "/webhook_endpoints", map[string]any{
 		"name": "Demo", "url": "https://" + receiverHost + "/kartei", "eventTypes": types,
 	}, &made); err != nil {
-		return kept, fmt.Errorf("the endpoint of the demo's receiver: %w", err)
+		return kept, err
 	}
 	return demoReceiver{made.ID, made.Secret}, r.expect(made.Secret)
 }
