@@ -75,7 +75,7 @@ func begin() error {
 		case "insert":
 			return insert(os.Stdin, os.Stdout)
 		case "serve":
-			return serveProfiled(os.Args[2], os.Args[3])
+			return serveProfiled(os.Args[2], os.Args[3], os.Args[4:])
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -108,7 +109,8 @@ func raised() []string {
 
 // serve starts a server on a folder and a database: the program itself, or,
 // where profile is set, this program with the same parts inside and a profiler
-// beside. flags are further ones, of the program.
+// beside. flags are further ones, of the form --name=value where the profiler
+// shall take them too.
 func serve(ctx context.Context, program, dir, database string, profile bool, flags ...string) (*server, error) {
 	arguments := []string{"serve", "--data-dir", dir, "--database-url", database, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
 		"--limits", strings.Join(raised(), ","), "--log-format", "json"}
@@ -118,7 +120,7 @@ func serve(ctx context.Context, program, dir, database string, profile bool, fla
 		if err != nil {
 			return nil, err
 		}
-		program, arguments = self, []string{"serve", dir, database}
+		program, arguments = self, append([]string{"serve", dir, database}, flags...)
 	}
 	c := exec.CommandContext(ctx, program, arguments...)
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
@@ -183,8 +185,9 @@ func (s *server) end() error {
 }
 
 // serveProfiled is the process of a server that can be profiled. Every line
-// that it reads names the file of the next profile; an empty one ends it.
-func serveProfiled(dir, database string) error {
+// that it reads names the file of the next profile; an empty one ends it. flags
+// are settings of the server.
+func serveProfiled(dir, database string, flags []string) error {
 	ctx := context.Background()
 	var c instance.Config
 	c.Store.DataDir, c.Store.DatabaseURL = config.Dir(dir), config.DatabaseURL(database)
@@ -201,6 +204,11 @@ func serveProfiled(dir, database string) error {
 			return err
 		}
 		c.Server.Limit = append(c.Server.Limit, o)
+	}
+	for _, flag := range flags {
+		if err := set(&c.Server, flag); err != nil {
+			return err
+		}
 	}
 	instance.TuneCollector()
 	i, err := instance.Start(ctx, c)
@@ -329,4 +337,16 @@ func stat(pid int) []string {
 		return nil
 	}
 	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+}
+
+// set sets a setting as a flag of the form --name=value does.
+func set(s *config.Server, flag string) error {
+	name, text, _ := strings.Cut(flag, "=")
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		if "--"+v.Type().Field(i).Tag.Get("name") == name {
+			return config.Parse(text, v.Field(i))
+		}
+	}
+	return fmt.Errorf("there is no setting %s", flag)
 }

@@ -161,8 +161,8 @@ func (h *onWebhooks) start(ctx context.Context) (err error) {
 	for i := range hookEndpoints + 1 {
 		dial = append(dial, fmt.Sprintf("r%d.bench.test=%s", i, h.address))
 	}
-	h.server, err = serve(ctx, h.program, h.dir, h.url, false,
-		"--webhook-development", "--webhook-allow-nets", "127.0.0.1/32", "--webhook-ca", h.ca(), "--webhook-dial", strings.Join(dial, ","))
+	h.server, err = serve(ctx, h.program, h.dir, h.url, h.profile != "",
+		"--webhook-development=true", "--webhook-allow-nets=127.0.0.1/32", "--webhook-ca="+h.ca(), "--webhook-dial="+strings.Join(dial, ","))
 	if err == nil {
 		h.servers = []*server{h.server}
 	}
@@ -295,8 +295,14 @@ func (h *onWebhooks) drain(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := wait(func() bool { return total > h.backlog()/50 }); err != nil {
+	// By then each endpoint has its connections.
+	if err := wait(func() bool { return total > h.backlog()/10 }); err != nil {
 		return err
+	}
+	if h.profile != "" {
+		if err := h.server.profile(filepath.Join(h.profile, "deliveries.pprof")); err != nil {
+			return err
+		}
 	}
 	before, since := total, time.Now()
 	if err := wait(func() bool { return time.Since(since) > h.time() }); err != nil {
