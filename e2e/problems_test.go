@@ -19,10 +19,8 @@ import (
 // later are the codes that nobody can provoke in this release from outside,
 // and why.
 var later = map[fault.Code]string{
-	fault.VersionSunset:        "no version has been retired yet",
-	fault.WebhookURLInvalid:    "webhooks come later",
-	fault.WebhookEndpointLimit: "webhooks come later",
-	fault.Internal:             "it is a defect wherever it shows",
+	fault.VersionSunset: "no version has been retired yet",
+	fault.Internal:      "it is a defect wherever it shows",
 }
 
 // elsewhere are the codes that have a story of their own.
@@ -44,7 +42,8 @@ func TestEveryProblem(t *testing.T) {
 	s := teller{t, served, office.Key}
 	reader := teller{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
 		"--env", "test", "--scopes", "contacts:read"}, store...)...).Key}
-	files := s.forFiles(office, store...)
+	fault.VersionSunset: "no version has been retired yet",
+	fault.Internal:      "it is a defect wherever it shows",
 	made := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "used")
 	path := "/contacts/" + made.Text("id")
 
@@ -102,7 +101,18 @@ func TestEveryProblem(t *testing.T) {
 		},
 		fault.RiskFamilyBlocked:     func(code string) *answer { return s.call("GET", "/invoices", "", 403, code) },
 		fault.NotFound:              func(code string) *answer { return s.call("GET", path+"x", "", 404, code) },
-		fault.OperationNotInVersion: func(code string) *answer { return s.call("GET", "/webhook_endpoints", "", 404, code) },
+		fault.OperationNotInVersion: func(code string) *answer {
+			return s.call("POST", "/contacts", `{"lastName":"Berg"}`, 404, code, "Idempotency-Key", "stable", "Svc-Preview", "false")
+		},
+		fault.WebhookURLInvalid: func(code string) *answer {
+			return hooks.call("POST", "/webhook_endpoints", endpoint("https://127.0.0.1/hook"), 422, code, "Idempotency-Key", "inside")
+		},
+		fault.WebhookEndpointLimit: func(code string) *answer {
+			for n := range 16 {
+				hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 201, "", "Idempotency-Key", fmt.Sprint("endpoint-", n))
+			}
+			return hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 409, code, "Idempotency-Key", "one-more")
+		},
 		fault.IdempotencyInProgress: func(code string) *answer { return inProgress(s, code) },
 		fault.IdempotencyPayloadMismatch: func(code string) *answer {
 			return s.call("POST", "/contacts", `{"lastName":"Tal"}`, 422, code, "Idempotency-Key", "used")

@@ -74,6 +74,10 @@ func document(version string, ops []api.Operation) ([]byte, error) {
 			tags = append(tags, tag)
 		}
 	}
+	webhooks, err := d.webhooks()
+	if err != nil {
+		return nil, fmt.Errorf("draft: webhooks: %w", err)
+	}
 	root := object{
 		{"openapi", "3.1.1"},
 		{"info", info(version)},
@@ -81,6 +85,7 @@ func document(version string, ops []api.Operation) ([]byte, error) {
 		{"security", security("")},
 		{"tags", tags},
 		{"paths", paths},
+		{"webhooks", webhooks},
 		{"components", d.components()},
 	}
 	var b bytes.Buffer

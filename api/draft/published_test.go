@@ -117,6 +117,9 @@ func TestTakenBack(t *testing.T) {
 		{"paths/~contacts/get", func(o object) { o["x-kartei-scope"] = "companies:read" }, "call GET /contacts: scope has lost contacts:read"},
 		{"paths/~contacts/get", func(o object) { o["x-kartei-channel"] = "preview" }, "call GET /contacts: channel has lost stable"},
 		{"paths/~contacts/post", func(o object) { o["x-kartei-channel"] = "stable" }, ""},
+		{"webhooks", func(o object) { delete(o, "task.completed") }, "answered webhook task.completed is gone"},
+		{"webhooks/contact.created/post", func(o object) { o["parameters"] = o["parameters"].([]any)[1:] }, "answered webhook contact.created: headers has lost webhook-id"},
+		{"webhooks", func(o object) { o["contact.merged"] = o["contact.created"] }, ""},
 		{"paths/~contacts/get", func(o object) { o["operationId"] = "contacts.all" }, "call GET /contacts: id has lost contacts.list"},
 	} {
 		var root object
@@ -315,6 +318,9 @@ func promisesOf(t testing.TB, document []byte) promises {
 			p.operation(strings.ToUpper(method)+" "+path, op.(map[string]any), problems)
 		}
 	}
+	for name, item := range p.root["webhooks"].(map[string]any) {
+		p.webhook(name, item.(map[string]any)["post"].(map[string]any))
+	}
 	for status, headers := range problems {
 		p.add("problem "+status, "headers", headers...)
 	}
@@ -399,6 +405,21 @@ func (p *promiser) operation(name string, op map[string]any, problems map[string
 			names = slices.DeleteFunc(names, func(h string) bool { return !slices.Contains(others, h) })
 		}
 		problems[status] = names
+	}
+}
+
+// webhook adds what is promised of a type of events to who receives them: the
+// body, and the headers that are always there.
+func (p *promiser) webhook(name string, op map[string]any) {
+	for _, v := range op["parameters"].([]any) {
+		parameter := p.follow(v)
+		if parameter["required"] == true {
+			p.add("answered webhook "+name, "headers", parameter["name"].(string))
+		}
+		p.schema("answered", "webhook header "+parameter["name"].(string), parameter["schema"])
+	}
+	for media, content := range p.follow(op["requestBody"])["content"].(map[string]any) {
+		p.schema("answered", "webhook "+name+" "+media, content.(map[string]any)["schema"])
 	}
 }
 

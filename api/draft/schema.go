@@ -40,6 +40,7 @@ var (
 	microsType   = reflect.TypeFor[clock.Micros]()
 	jsonType     = reflect.TypeFor[jsontext.Value]()
 	envelopeType = reflect.TypeFor[record.Envelope]()
+	eventType    = reflect.TypeFor[event.Event]()
 )
 
 // Lengths of what has none of its own in the tags.

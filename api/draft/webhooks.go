@@ -1,0 +1,73 @@
+package draft
+
+import (
+	"kartei/api/pattern"
+	"kartei/event"
+)
+
+// webhooks describes what is sent to webhook endpoints, one entry for each type
+// of event.
+func (d *drafter) webhooks() (object, error) {
+	var out object
+	for _, t := range event.Types {
+		body, err := d.delivered(t)
+		if err != nil {
+			return nil, err
+		}
+		out.set(t.Name, object{{"post", object{
+			{"operationId", t.Name},
+			{"tags", []string{"events"}},
+			{"summary", t.Summary},
+			{"description", t.Description},
+			{"security", []object{{}}},
+			{"parameters", d.deliveryHeaders()},
+			{"requestBody", object{
+				{"description", "Das Ereignis, wie GET /events/{id} es liefert. Inhalte stehen nicht darin; lesen Sie den Datensatz nach."},
+				{"required", true},
+				{"content", object{{"application/json", body}}},
+			}},
+			{"responses", receiverAnswers},
+		}}})
+	}
+	return out, nil
+}
+
+// delivered describes the body of a delivery: an event of one type.
+func (d *drafter) delivered(t event.Type) (object, error) {
+	schema, err := d.structSchema(eventType, answering, false)
+	if err != nil {
+		return nil, err
+	}
+	value, err := valueExample(eventType)
+	if err != nil {
+		return nil, err
+	}
+	example := value.(object)
+	example.set("type", t.Name)
+	example.set("data", object{{"object", t.Object}, {"id", t.Prefix + exampleSuffix}})
+	return object{{"schema", schema}, {"examples", object{{"beispiel", object{{"summary", t.Summary}, {"value", example}}}}}}, nil
+}
+
+// deliveryHeaders are those of Standard Webhooks 1.0.0.
+func (d *drafter) deliveryHeaders() []object {
+	header := func(component, name, description, example string, schema object) object {
+		return d.share("parameters", component, object{
+			{"name", name}, {"in", "header"}, {"required", true}, {"description", description}, {"schema", schema}, {"example", example},
+		})
+	}
+	return []object{
+		header("WebhookId", "webhook-id", "Kennung des Ereignisses, bei jedem Versuch dieselbe: daran sind Wiederholungen zu erkennen.",
+			"evt_"+exampleSuffix, matching("^evt"+pattern.IDShape, idLength)),
+		header("WebhookTimestamp", "webhook-timestamp", "Zeitpunkt des Versuchs in Unix-Sekunden. Weisen Sie ab, was älter als 5 Minuten ist.",
+			"1793525400", matching("^[0-9]+$", 20)),
+		header("WebhookSignature", "webhook-signature", "v1, und HMAC-SHA256 über webhook-id.webhook-timestamp.Body in Base64; nach einem Wechsel des Geheimnisses 24 Stunden lang zwei davon mit einem Leerzeichen dazwischen. Prüfen Sie den Body so, wie er ankommt, Byte für Byte.",
+			"v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=", matching("^v1,[0-9A-Za-z+/=]{44}( v1,[0-9A-Za-z+/=]{44})?$", 200)),
+		header("WebhookUserAgent", "User-Agent", "Wer sendet.", "Kartei-Webhooks/1.0", matching("^Kartei-Webhooks/", 100)),
+	}
+}
+
+// receiverAnswers are what the receiver is to answer, within 10 seconds.
+var receiverAnswers = object{
+	{"2XX", object{{"description", "Angenommen, binnen 10 Sekunden. Was im Body steht, liest niemand."}}},
+	{"default", object{{"description", "410 schaltet den Endpunkt sofort ab. Alles andere, auch eine Weiterleitung, ist gescheitert und wird wiederholt, bis zu 10 Versuche in 2,9 Tagen."}}},
+}
