@@ -42,8 +42,10 @@ func TestEveryProblem(t *testing.T) {
 	s := teller{t, served, office.Key}
 	reader := teller{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
 		"--env", "test", "--scopes", "contacts:read"}, store...)...).Key}
-	fault.VersionSunset: "no version has been retired yet",
-	fault.Internal:      "it is a defect wherever it shows",
+	files := s.forFiles(office, store...)
+	hooks := teller{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
+		"--env", "test", "--scopes", "webhook_endpoints:write", "--ip", "127.0.0.1/32"}, store...)...).Key}
+	endpoint := func(url string) string { return `{"name":"CRM","url":"` + url + `","eventTypes":["contact.created"]}` }
 	made := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "used")
 	path := "/contacts/" + made.Text("id")
 
@@ -99,8 +101,8 @@ func TestEveryProblem(t *testing.T) {
 			defer set("org", "set", office.SandboxID, "--module", "on")
 			return s.call("GET", "/contacts", "", 403, code)
 		},
-		fault.RiskFamilyBlocked:     func(code string) *answer { return s.call("GET", "/invoices", "", 403, code) },
-		fault.NotFound:              func(code string) *answer { return s.call("GET", path+"x", "", 404, code) },
+		fault.RiskFamilyBlocked: func(code string) *answer { return s.call("GET", "/invoices", "", 403, code) },
+		fault.NotFound:          func(code string) *answer { return s.call("GET", path+"x", "", 404, code) },
 		fault.OperationNotInVersion: func(code string) *answer {
 			return s.call("POST", "/contacts", `{"lastName":"Berg"}`, 404, code, "Idempotency-Key", "stable", "Svc-Preview", "false")
 		},
