@@ -60,7 +60,7 @@ type Office struct {
 	// ID is the live organization's, SandboxID the sandbox's.
 	ID, SandboxID string
 	// Logged is what the API wrote into the operator's log.
-	Logged *bytes.Buffer
+	Logged *Logged
 
 	// Store is where the office's files lie.
 	Store *blob.Local
@@ -132,7 +132,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 		f(&o)
 	}
 	c := clock.NewFake(Begin)
-	office := &Office{TB: t, DB: d, Clock: c, Logged: new(bytes.Buffer), versions: o.versions}
+	office := &Office{TB: t, DB: d, Clock: c, Logged: new(Logged), versions: o.versions}
 	office.Directory = office.directory()
 	office.Log = requestlog.New(d, c)
 	t.Cleanup(func() { office.Log.Close(context.Background()) })
@@ -226,7 +226,7 @@ func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	if len(clocks) > 0 {
 		r.Clock = clocks[0]
 	}
-	r.DB, r.Logged = d, new(bytes.Buffer)
+	r.DB, r.Logged = d, new(Logged)
 	r.Directory = r.directory()
 	r.open()
 	return &r

@@ -2,34 +2,21 @@ package requestlog
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"kartei/db"
+	"kartei/dbtest"
 )
 
 // Plan returns how SQLite answers the query of f.
-func Plan(t *testing.T, d db.DB, f Filter) string {
+func Plan(t *testing.T, d db.DB, f Filter) (plan string) {
 	t.Helper()
-	var plan []string
-	if err := d.Read(context.Background(), func(tx db.Tx) error {
+	if err := d.Read(context.Background(), func(tx db.Tx) (err error) {
 		text, args := f.statement(f.limit())
-		rows, err := tx.Query(context.Background(), "explain query plan "+text, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id, parent, unused int64
-			var detail string
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-				return err
-			}
-			plan = append(plan, detail)
-		}
-		return rows.Err()
+		plan, err = dbtest.SQLitePlan(context.Background(), tx, text, args...)
+		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return strings.Join(plan, "\n")
+	return plan
 }

@@ -304,22 +304,13 @@ func TestPlans(t *testing.T) {
 		for _, statement := range []string{r.Due, r.Delete} {
 			args := []any{int64(1), int64(2), int64(3)}[:strings.Count(statement, "$3")+2]
 			if err := d.Read(ctx, func(tx db.Tx) error {
-				rows, err := tx.Query(ctx, "explain query plan "+statement, args...)
-				if err != nil {
-					return err
-				}
-				defer rows.Close()
-				for rows.Next() {
-					var id, parent, unused int64
-					var detail string
-					if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-						return err
-					}
+				plan, err := dbtest.SQLitePlan(ctx, tx, statement, args...)
+				for detail := range strings.SplitSeq(plan, "\n") {
 					if strings.HasPrefix(detail, "SCAN") || strings.Contains(detail, "TEMP B-TREE") {
 						t.Errorf("%s: %s", statement, detail)
 					}
 				}
-				return rows.Err()
+				return err
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -50,7 +50,7 @@ const (
 	idLength = 30
 	// maxInteger is the largest integer that every JSON reader keeps exactly
 	// (RFC 8259, section 6).
-	maxInteger = 1<<53 - 1
+	maxInteger int64 = 1<<53 - 1
 )
 
 // wordPattern is that of values that a program compares.
