@@ -61,6 +61,9 @@ func Types() []string {
 	return types
 }
 
+// ErrType is returned, wrapped, by Trigger for a type that there is not.
+var ErrType = errors.New("no such event type")
+
 // ErrLive is returned by Trigger for a key that is not one of the sandbox.
 var ErrLive = errors.New("only keys of the sandbox (kart_test_...) may make changes just to see their events")
 
@@ -70,7 +73,7 @@ var ErrLive = errors.New("only keys of the sandbox (kart_test_...) may make chan
 func (c *Client) Trigger(ctx context.Context, eventType string) (Made, error) {
 	i := slices.Index(Types(), eventType)
 	if i < 0 {
-		return Made{}, fmt.Errorf("there is no event type %q; there are %s", eventType, strings.Join(Types(), ", "))
+		return Made{}, fmt.Errorf("%w: %q; there are %s", ErrType, eventType, strings.Join(Types(), ", "))
 	}
 	if !strings.HasPrefix(c.Key, "kart_test_") {
 		return Made{}, ErrLive

@@ -43,6 +43,16 @@ func TestWrongCommandLines(t *testing.T) {
 		{map[string]string{"KARTEI_METERED": "maybe"}, []string{"config"}, []string{"--metered", "KARTEI_METERED", "true and false"}},
 		{map[string]string{"KARTEI_DATABASE_URL": "mysql://a:geheim@b/c"}, []string{"config"}, []string{"--database-url", "KARTEI_DATABASE_URL", "sqlite:PATH"}},
 		{map[string]string{"KARTEI_CONFIG": file}, []string{"config"}, []string{"line 2"}},
+		{nil, []string{"listen", "--forward", "http://localhost:3000"}, []string{"--key", "KARTEI_KEY"}},
+		{nil, []string{"listen", "--key", "kart_test_geheim"}, []string{"--forward"}},
+		{nil, []string{"listen", "--key", "kart_test_geheim", "--forward", "localhost:3000"}, []string{"--forward", "http://localhost:3000/hook"}},
+		{nil, []string{"listen", "--key", "kart_test_geheim", "--forward", "http://localhost:3000", "--events", "contact.made"}, []string{"--events", "contact.made", "contact.created"}},
+		{nil, []string{"listen", "--key", "kart_test_geheim", "--forward", "http://localhost:3000", "--secret", "geheim"}, []string{"--secret", "whsec_"}},
+		{nil, []string{"trigger", "contact.created", "--key", "kart_test_geheim", "--url", "kartei.example.com"}, []string{"--url", "https://kartei.example.com"}},
+		{nil, []string{"trigger", "contact.made", "--key", "kart_test_geheim"}, []string{"contact.made", "contact.created"}},
+		{nil, []string{"trigger", "contact.created", "--key", "kart_live_geheim"}, []string{"kart_test_"}},
+		{nil, []string{"webhook", "list"}, []string{"--org"}},
+		{nil, []string{"webhook", "resend", "whe_1", "--org", "org_1"}, []string{"--event", "--failed", "--since"}},
 	} {
 		status, out, errs := kartei(c.environ, c.args...)
 		if status != 2 || out != "" {

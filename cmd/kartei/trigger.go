@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -35,6 +36,9 @@ func (c *triggerCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	made, err := client.Trigger(ctx, c.Type)
+	if errors.Is(err, remote.ErrLive) || errors.Is(err, remote.ErrType) {
+		return usageError{err}
+	}
 	if err != nil {
 		return err
 	}
