@@ -130,6 +130,7 @@ type Courier struct {
 	nextDue  clock.Micros // when something is due, as far as is known
 	cursor   address      // where the next look for who is behind goes on
 	waiters  []chan struct{}
+	asks     int  // how often Idle was called
 	forced   bool // a sweep was asked for
 	ending   bool
 	attempts context.Context
@@ -537,7 +538,7 @@ func (c *Courier) toStore(t *try) {
 
 // visit looks at an endpoint beside.
 func (c *Courier) visit(l *lane) {
-	v := &visit{Courier: c, lane: l, room: c.room(l), newFirst: l.newFirst, due: l.due, note: l.note, known: l.seen}
+	v := &visit{Courier: c, lane: l, room: c.room(l), newFirst: l.newFirst, asks: c.asks, due: l.due, note: l.note, known: l.seen}
 	if c.ending || v.room == 0 && !l.stale {
 		return
 	}
@@ -594,7 +595,9 @@ func (c *Courier) visited(v *visit, held []*delivery, err error) {
 	switch {
 	case v.rests:
 		l.rests, l.look = true, true
-		l.notBefore = now + restTime
+		if v.asks == c.asks { // else it looked before somebody asked
+			l.notBefore = now + restTime
+		}
 	case len(v.taken) == 0 && !v.more && !v.moreDue && len(c.waiters) == 0:
 		l.notBefore = max(l.notBefore, now.Add(quiet))
 	}
@@ -702,6 +705,7 @@ func (c *Courier) Idle(ctx context.Context) error {
 	done := make(chan struct{})
 	ask := func() {
 		c.waiters = append(c.waiters, done)
+		c.asks++
 		c.forced, c.behindAt, c.nextDue, c.swept = true, 1, 1, 0
 		for _, l := range c.lanes {
 			if l.rests || l.notBefore <= clock.Now(c.clock).Add(quiet) && l.failures <= patience {

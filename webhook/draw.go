@@ -53,6 +53,8 @@ type visit struct {
 	known clock.Micros
 	// due is set where more is known to be due than the endpoint says.
 	due bool
+	// asks is how often Idle had been called.
+	asks int
 	// note has the cursor stored also where nothing was found.
 	note bool
 
