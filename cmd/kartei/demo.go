@@ -94,10 +94,10 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 		}
 		fmt.Fprintf(g.Out, "  webhook  %s\n", line)
 	})
-	defer receiver.Close()
 	if err != nil {
 		return fmt.Errorf("the receiver of webhooks: %w", err)
 	}
+	defer receiver.Close()
 	instance.TuneCollector()
 	i, err := instance.Start(ctx, instance.Config{Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Logger: logger})
 	if err != nil {

@@ -51,34 +51,38 @@ type receiver struct {
 	waiting  chan struct{}             // closed when it is
 }
 
-// startReceiver listens and sets what the server must know to reach it. It must
-// be closed in any case.
-func startReceiver(s *config.Server, tell func(line string)) (*receiver, error) {
+// startReceiver listens and sets what the server must know to reach it.
+func startReceiver(s *config.Server, tell func(line string)) (_ *receiver, err error) {
 	r := &receiver{tell: tell, waiting: make(chan struct{})}
 	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug)}
+	defer func() {
+		if err != nil {
+			r.Close()
+		}
+	}()
 	authority, certificate, err := throwAway(receiverHost)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	if s.WebhookCA != "" { // the demo may have receivers elsewhere too
 		known, err := os.ReadFile(string(s.WebhookCA))
 		if err != nil {
-			return r, fmt.Errorf("--webhook-ca: %w", err)
+			return nil, fmt.Errorf("--webhook-ca: %w", err)
 		}
 		authority = slices.Concat(known, []byte("\n"), authority)
 	}
 	file, err := os.CreateTemp("", "kartei-demo-*.pem")
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	r.authority = file.Name()
 	_, err = file.Write(authority)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return r, err
+		return nil, err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	at := netip.MustParseAddrPort(l.Addr().String())
 	s.WebhookCA = config.File(r.authority)
