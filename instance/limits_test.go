@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/blob/s3test"
 	"kartei/config"
 	"kartei/dbtest"
 	"kartei/limit"
 	"kartei/notify"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+func TestMain(m *testing.M) { dbtest.Main(m, s3test.Stop) }
 
 // TestQuotaIsToldAndSurvives runs a whole instance: deletes up to 80 percent
 // of the day's raise a bell entry and an email, the last one pauses the key,
