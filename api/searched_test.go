@@ -14,6 +14,7 @@ import (
 	"kartei/company"
 	"kartei/contact"
 	"kartei/docs"
+	records "kartei/document"
 	"kartei/search"
 	"kartei/task"
 )
@@ -45,6 +46,7 @@ func TestWhatIsSearched(t *testing.T) {
 		"contacts.list":  func() (any, func() *search.Document) { f := new(contact.Fields); return f, f.Words },
 		"companies.list": func() (any, func() *search.Document) { f := new(company.Fields); return f, f.Words },
 		"tasks.list":     func() (any, func() *search.Document) { f := new(task.Fields); return f, f.Words },
+		"documents.list": func() (any, func() *search.Document) { f := new(records.Fields); return f, f.Words },
 	} {
 		i := slices.IndexFunc(api.Operations, func(op api.Operation) bool { return op.ID == id })
 		_, german, _ := strings.Cut(strings.TrimSuffix(api.Operations[i].Description, "."), "mit q sucht er in ")
@@ -57,6 +59,9 @@ func TestWhatIsSearched(t *testing.T) {
 		}
 		var words [2]map[string]bool
 		words[0], words[1] = map[string]bool{}, map[string]bool{}
+		if id == "documents.list" {
+			words[0]["Text der Datei"], words[1]["text of the file"] = true, true // no member
+		}
 		for member := range indexed(fields) {
 			if member == "phone" && id == "contacts.list" {
 				member = "mobile" // told together

@@ -26,7 +26,7 @@ const exampleHost = "kartei.example"
 func info(version string) object {
 	return object{
 		{"title", "Kartei API"},
-		{"summary", "Kontakte einer Organisation und der Strom ihrer Änderungen"},
+		{"summary", "Kontakte, Firmen, Aufgaben und Dokumente einer Organisation und der Strom ihrer Änderungen"},
 		{"description", infoWords(version)},
 		{"contact", object{{"name", "Wer die Instanz betreibt"}, {"url", "https://" + exampleHost + "/guide"}}},
 		{"license", object{{"name", "Apache License 2.0"}, {"identifier", "Apache-2.0"}}},
@@ -658,7 +658,7 @@ func infoWords(version string) string {
 	if i := slices.IndexFunc(api.Versions, func(v api.Version) bool { return v.Name == version }); i >= 0 && api.Versions[i].Candidate {
 		state = "Diese Version ist noch nicht freigegeben; bis dahin kann sich die Beschreibung ändern."
 	}
-	return `Die öffentliche Schnittstelle von Kartei: Kontakte, Firmen, Aufgaben, der Strom der Ereignisse und Auskünfte über die eigenen Zugangsdaten und Limits. Weitere Familien kommen in derselben Version hinzu. Ein Leitfaden vom ersten Aufruf bis zum Abgleich steht auf jeder Instanz unter /guide.
+	return `Die öffentliche Schnittstelle von Kartei: Kontakte, Firmen, Aufgaben, Dokumente und ihre Uploads, gebündelte Aufrufe, der Strom der Ereignisse, Webhooks und Auskünfte über die eigenen Zugangsdaten und Limits. Ein Leitfaden vom ersten Aufruf bis zum Abgleich steht auf jeder Instanz unter /guide.
 
 **Zugang.** Jede Anfrage trägt ` + "`Authorization: Bearer <API_KEY>`" + `. Testschlüssel sehen nur die Sandbox, Schlüssel für den Echtbetrieb nur die Organisation selbst.
 

@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	c.settings = newSettings(environ)
 	parser, err := kong.New(&c,
 		kong.Name("kartei"),
-		kong.Description("Kartei keeps the contacts, companies and tasks of an office and serves them as an HTTP API."),
+		kong.Description("Kartei keeps the contacts, companies, tasks and documents of an office and serves them as an HTTP API."),
 		kong.Writers(out, errs),
 		kong.Exit(func(code int) { panic(left(code)) }),
 		kong.Resolvers(c.settings),
