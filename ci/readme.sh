@@ -40,7 +40,7 @@ for document in README.md docs/guide.md; do
 	{
 		printf 'set -euo pipefail\ntrap "kill \$(jobs -p) 2>/dev/null || true" EXIT\ncurl() { command curl --fail-with-body "$@"; }\n'
 		blocks try "$document" | tr '\0' '\n' |
-			sed "s#head\.txt#$work/&#; s#mirror\.db#$work/&#; s#hook/[a-z]#$work/&#g; s#-p hook#-p $work/hook#; s#--prefix hook#--prefix $work/hook#; s#3000#$port#; s#klage\.txt#$work/&#g; s#operation\.json#$work/&#g"
+			sed "s#head\.txt#$work/&#; s#mirror\.db#$work/&#; s#bin/hook#$work/hook#g; s#3000#$port#; s#klage\.txt#$work/&#g; s#operation\.json#$work/&#g"
 	} >"$work/try.sh"
 	grep -q curl "$work/try.sh" || { echo "$document has no block to try"; exit 1; }
 	if ! bash "$work/try.sh" >"$work/out" 2>&1; then
