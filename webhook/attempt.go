@@ -149,7 +149,7 @@ func (s *Sender) drain(body io.Reader, cancel context.CancelCauseFunc) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		io.CopyN(io.Discard, body, drainSize)
+		_, _ = io.CopyN(io.Discard, body, drainSize)
 	}()
 	select {
 	case <-done:

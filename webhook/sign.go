@@ -53,7 +53,7 @@ func (s Secret) Reveal() string { return secretPrefix + base64.StdEncoding.Encod
 const hidden = secretPrefix + "..."
 
 // Format hides the secret from package fmt, whatever the verb.
-func (Secret) Format(f fmt.State, _ rune) { io.WriteString(f, hidden) }
+func (Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
 
 // LogValue hides the secret from structured logs.
 func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
@@ -68,8 +68,7 @@ func Signature(id string, at time.Time, body []byte, secrets ...Secret) string {
 	var b strings.Builder
 	for _, s := range secrets {
 		h := hmac.New(sha256.New, s)
-		io.WriteString(h, id)
-		io.WriteString(h, "."+strconv.FormatInt(at.Unix(), 10)+".")
+		fmt.Fprintf(h, "%s.%d.", id, at.Unix())
 		h.Write(body)
 		if b.Len() > 0 {
 			b.WriteByte(' ')
