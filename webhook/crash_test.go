@@ -1,0 +1,201 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// errKilled is what a process meets that a test has killed: it gets nothing more
+// from the data base, and nothing more into it.
+var errKilled = fmt.Errorf("%w: killed", db.ErrUnavailable)
+
+// mortal is a data base as one process sees it, until it is killed: at a point
+// within a write, before it, or after it before it is known.
+type mortal struct {
+	db.DB
+	mu   sync.Mutex
+	left int // writes until it dies; -1 is never
+	how  int
+	dead chan struct{}
+}
+
+func (m *mortal) alive() error {
+	select {
+	case <-m.dead:
+		return errKilled
+	default:
+		return nil
+	}
+}
+
+func (m *mortal) Read(ctx context.Context, f func(db.Tx) error) error {
+	if err := m.alive(); err != nil {
+		return err
+	}
+	return m.DB.Read(ctx, f)
+}
+
+func (m *mortal) Write(ctx context.Context, f func(db.Tx) error) error {
+	m.mu.Lock()
+	if err := m.alive(); err != nil {
+		m.mu.Unlock()
+		return err
+	}
+	dies := m.left == 0
+	if m.left >= 0 {
+		m.left--
+	}
+	if dies {
+		close(m.dead)
+	}
+	m.mu.Unlock()
+	switch {
+	case dies && m.how == 0: // before it
+		return errKilled
+	case dies && m.how == 1: // within it
+		return errors.Join(m.DB.Write(ctx, func(tx db.Tx) error {
+			f(tx)
+			return errKilled
+		}), errKilled)
+	case dies: // after it
+		return errors.Join(m.DB.Write(ctx, f), errKilled)
+	}
+	return m.DB.Write(ctx, f)
+}
+
+// sent is what receivers got, and which attempts.
+type sent struct {
+	endpoint, event string
+}
+
+// Two processes deliver, one of which is killed after any number of writes,
+// before, within or after one, or in the middle of attempts; others go on when
+// its leases have ended. Whatever happens: each endpoint gets each event, an
+// attempt has one row in the log at most, they are numbered without a gap, an
+// attempt that is in the log was made, and who answered 200 is not asked again
+// once that is stored.
+func TestNothingIsLostWhateverDies(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		seed := time.Now().UnixNano()
+		t.Logf("seed %d", seed)
+		random := rand.New(rand.NewPCG(uint64(seed), 0))
+		o := open(t, d)
+		endpoints := []string{o.endpoint(), o.endpoint(), o.endpointOf(o.admin)}
+		other := dbtest.Again(t, d)
+		if other == nil {
+			other = d // one data base, two processes of Kartei: their claims hold all the same
+		}
+		var events []string
+		made := map[sent]int{}
+		refuse := map[sent]int{}
+		o.answer = func(m Message) Outcome {
+			s := sent{"whe_" + m.URL[len("https://"):strings.Index(m.URL, ".")], m.EventID}
+			made[s]++
+			if refuse[s] > 0 {
+				refuse[s]--
+				return Outcome{Status: 500, Code: HTTPStatus}
+			}
+			return Outcome{Status: 200}
+		}
+		for range 25 {
+			first := &mortal{DB: d, left: random.IntN(12), how: random.IntN(3), dead: make(chan struct{})}
+			second := &mortal{DB: other, left: -1, dead: make(chan struct{})}
+			_, stop := o.courierOn(first)
+			c, stopSecond := o.courierOn(second)
+			ids := o.events(1 + random.IntN(6))
+			o.mu.Lock()
+			for _, event := range ids {
+				for _, endpoint := range endpoints {
+					refuse[sent{endpoint, event}] = random.IntN(3)
+				}
+			}
+			o.mu.Unlock()
+			events = append(events, ids...)
+			o.idle(c)
+			// The first is dead at the latest now; it takes nothing with it that
+			// another would not find.
+			first.mu.Lock()
+			if first.alive() == nil {
+				close(first.dead)
+			}
+			first.mu.Unlock()
+			o.clock.Advance(time.Duration(random.IntN(60)) * time.Second)
+			o.idle(c)
+			finish(o, stop)
+			if random.IntN(2) == 0 {
+				finish(o, stopSecond)
+			} else {
+				second.mu.Lock()
+				close(second.dead)
+				second.mu.Unlock()
+				finish(o, stopSecond)
+			}
+		}
+		last, _ := o.courier()
+		for range 20 {
+			o.idle(last)
+			o.clock.Advance(20 * time.Minute)
+		}
+		o.idle(last)
+		checkLog(o, endpoints, events, made)
+	})
+}
+
+// finish stops a courier, whose waits a test has to end.
+func finish(o *office, stop func()) {
+	stopped := make(chan struct{})
+	go func() {
+		stop()
+		close(stopped)
+	}()
+	for {
+		select {
+		case <-stopped:
+			return
+		case <-time.After(time.Millisecond):
+			o.clock.Advance(time.Second)
+		}
+	}
+}
+
+// checkLog holds the log against what receivers got.
+func checkLog(o *office, endpoints, events []string, made map[sent]int) {
+	o.Helper()
+	for _, endpoint := range endpoints {
+		log := map[string][]string{}
+		for _, line := range o.attempts(endpoint) {
+			words := strings.Fields(line)
+			log[words[0]] = append(log[words[0]], words[1]+" "+words[2])
+		}
+		for _, event := range events {
+			s := sent{endpoint, event}
+			var want []string
+			for n := range log[event] {
+				result := " failed"
+				if n == len(log[event])-1 {
+					result = " succeeded"
+				}
+				want = append(want, fmt.Sprint(n+1, result))
+			}
+			if got := log[event]; len(got) == 0 || !slices.Equal(got, want) {
+				o.Errorf("%s at %s: the log is %v", event, endpoint, got)
+			}
+			if made[s] < len(log[event]) {
+				o.Errorf("%s at %s: %d made, the log has %v", event, endpoint, made[s], log[event])
+			}
+		}
+	}
+	if n := o.count("webhook_deliveries", "true"); n != 0 {
+		o.Errorf("%d deliveries are left", n)
+	}
+}
