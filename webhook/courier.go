@@ -725,9 +725,20 @@ func (c *Courier) Idle(ctx context.Context) error {
 	return nil
 }
 
+// pausing is how many deliveries are taken that a pause keeps from being begun.
+func (c *Courier) pausing() (n int) {
+	now := clock.Now(c.clock)
+	for _, l := range c.lanes {
+		if l.notBefore > now {
+			n += len(l.ready)
+		}
+	}
+	return n
+}
+
 // answer tells those who wait in Idle.
 func (c *Courier) answer() {
-	if len(c.waiters) == 0 || c.forced || c.sweeping || c.finding || c.visiting+c.settling+c.running+c.held > 0 ||
+	if len(c.waiters) == 0 || c.forced || c.sweeping || c.finding || c.visiting+c.settling+c.running > 0 || c.held > c.pausing() ||
 		c.looks.len()+c.ring.len()+len(c.asking)+len(c.inbox) > 0 {
 		return
 	}

@@ -164,7 +164,26 @@ func (o *office) courier() (c *Courier, stop func()) {
 
 func (o *office) courierOn(d db.DB) (c *Courier, stop func()) {
 	o.Helper()
-	c = NewCourier(Options{DB: d, Clock: o.clock, Vault: o.vault, Families: families, Send: o.send, Notices: notify.New(notify.Options{DB: d, Clock: o.clock, Forms: Forms}),
+	return o.courierWith(d, o.send)
+}
+
+// sender returns what makes attempts for courierWith: the first of them as given,
+// those that follow as the office's receivers do.
+func (o *office) sender(first func(context.Context, Message) Outcome) func(context.Context, Message) Outcome {
+	var once sync.Once
+	return func(ctx context.Context, m Message) (out Outcome) {
+		done := false
+		once.Do(func() { out, done = first(ctx, m), true })
+		if !done {
+			out = o.send(ctx, m)
+		}
+		return out
+	}
+}
+
+func (o *office) courierWith(d db.DB, send func(context.Context, Message) Outcome) (c *Courier, stop func()) {
+	o.Helper()
+	c = NewCourier(Options{DB: d, Clock: o.clock, Vault: o.vault, Families: families, Send: send, Notices: notify.New(notify.Options{DB: d, Clock: o.clock, Forms: Forms}),
 		Logger: slog.New(slog.NewTextHandler(o.Output(), nil)), Rand: func(n int64) int64 { return n / 2 }})
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

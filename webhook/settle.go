@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -41,6 +42,8 @@ const (
 		select organization, cast($5 as text), endpoint, event_id, type, attempts + 1, cast($6 as text), cast($7 as bigint),
 			cast($8 as bigint), cast($9 as text), cast($10 as bigint), cast($11 as bigint)
 		from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
+	selectClaims = `select event_id, claim from webhook_deliveries where organization = $1 and endpoint = $2
+		and event_id in (select value from %s)`
 	tryAgain = `update webhook_deliveries set claim = claim + 1, attempts = attempts + 1, due_at = $5
 		where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
 	// noteSuccess is setHealth of an endpoint all of whose attempts succeeded,
@@ -96,6 +99,9 @@ func (c *Courier) settleLane(ctx context.Context, tx db.Tx, l *lane, tries []*tr
 	if err != nil {
 		return settled{}, err
 	}
+	if tries, err = c.stillHeld(ctx, tx, l, tries); err != nil {
+		return settled{}, err
+	}
 	for _, t := range tries {
 		switch {
 		case !t.attempted():
@@ -111,6 +117,35 @@ func (c *Courier) settleLane(ctx context.Context, tx db.Tx, l *lane, tries []*tr
 	}
 	next, err := c.put(ctx, tx, h)
 	return settled{h.status, next}, err
+}
+
+// stillHeld are those of the tries whose deliveries no other has taken since. Who
+// was taken for dead says nothing of the endpoint any more.
+func (c *Courier) stillHeld(ctx context.Context, tx db.Tx, l *lane, tries []*try) (list []*try, err error) {
+	names := make([]string, len(tries))
+	for i, t := range tries {
+		names[i] = t.event.ID
+	}
+	rows, err := tx.Query(ctx, fmt.Sprintf(selectClaims, fmt.Sprintf(tx.Dialect().TextList, "$3")), l.organization, l.id, textList(names))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	claims := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var claim int64
+		if err := rows.Scan(&name, &claim); err != nil {
+			return nil, err
+		}
+		claims[name] = claim
+	}
+	for _, t := range tries {
+		if claims[t.event.ID] == t.claim {
+			list = append(list, t)
+		}
+	}
+	return list, rows.Err()
 }
 
 // settleSuccesses asks nothing, so that it is one round trip.

@@ -1,0 +1,221 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// frozen is a data base as a process sees it that stands still.
+type frozen struct {
+	db.DB
+	atomic.Bool
+}
+
+func (f *frozen) Read(ctx context.Context, run func(db.Tx) error) error {
+	if f.Load() {
+		return errKilled
+	}
+	return f.DB.Read(ctx, run)
+}
+
+func (f *frozen) Write(ctx context.Context, run func(db.Tx) error) error {
+	if f.Load() {
+		return errKilled
+	}
+	return f.DB.Write(ctx, run)
+}
+
+// A process that stands still in the middle of an attempt is taken for dead;
+// when it goes on, what it did changes nothing.
+func TestLateProcessIsFenced(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.endpoint()
+		entered, leave := make(chan struct{}), make(chan struct{})
+		late := o.sender(func(context.Context, Message) Outcome {
+			close(entered)
+			<-leave
+			return Outcome{Status: 410, Code: HTTPStatus}
+		})
+		still := &frozen{DB: d}
+		first, _ := o.courierWith(still, late)
+		event := o.event()
+		<-entered
+		still.Store(true)
+		o.clock.Advance(31 * time.Second)
+		second, _ := o.courierWith(d, o.send)
+		o.idle(second)
+		want := []string{event + " 1 succeeded 200 "}
+		if got := o.attempts(name); !slices.Equal(got, want) {
+			t.Errorf("the log is %v", got)
+		}
+		still.Store(false)
+		close(leave)
+		o.clock.Advance(2 * time.Second)
+		o.idle(first)
+		if got := o.state(name); got != "active" {
+			t.Errorf("afterwards the endpoint is %s", got)
+		}
+		if got := o.attempts(name); !slices.Equal(got, want) {
+			t.Errorf("afterwards the log is %v", got)
+		}
+	})
+}
+
+// A dead endpoint with a backlog of many thousands delays nobody: another gets
+// all of its events while the dead one has had a few attempts; and what the
+// process holds of the backlog is bounded.
+func TestBacklogDelaysNobody(t *testing.T) {
+	d := dbtest.SQLite(t)
+	o := open(t, d)
+	dead := o.endpoint()
+	const backlog = 100_000
+	for range backlog / 5000 {
+		o.events(5000)
+	}
+	o.endpoint() // that answers
+	at := func(m Message, endpoint string) bool {
+		return strings.Contains(m.URL, strings.TrimPrefix(endpoint, "whe_"))
+	}
+	o.answer = func(m Message) Outcome {
+		if at(m, dead) {
+			return Outcome{Code: ConnectError}
+		}
+		return Outcome{Status: 200}
+	}
+	c, _ := o.courier()
+	o.idle(c)
+	ids := o.events(50)
+	o.idle(c)
+	var got []string
+	tries := 0
+	for _, m := range o.got {
+		if at(m, dead) {
+			tries++
+		} else {
+			got = append(got, m.EventID)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, ids) {
+		t.Errorf("%d of %d events came", len(got), len(ids))
+	}
+	if tries > 2*patience {
+		t.Errorf("%d attempts at the dead one at one time", tries)
+	}
+	if n := o.count("webhook_deliveries", "true"); n > 2*patience {
+		t.Errorf("%d deliveries were made of the backlog", n)
+	}
+	// An attempt a second at most, later on.
+	o.received()
+	for range 100 {
+		o.clock.Advance(100 * time.Millisecond)
+		o.idle(c)
+	}
+	if n := len(o.received()); n > 40 || n < 5 {
+		t.Errorf("%d attempts in 10 seconds", n)
+	}
+}
+
+// No more attempts are under way at an endpoint than its window, which grows
+// with each success.
+func TestWindow(t *testing.T) {
+	w := newWindow(0)
+	for want := range 40 {
+		if w.size != min(want+1, widest) {
+			t.Fatalf("after %d successes %d", want, w.size)
+		}
+		w.succeeded()
+	}
+	for i, want := range []int{8, 4, 2, 1, 1, 1, 1, 1, 1, 1} {
+		if w.failed(); w.size != want || w.pause() != 0 {
+			t.Fatalf("after %d failures %d, and a pause of %s", i+1, w.size, w.pause())
+		}
+	}
+	for _, want := range []time.Duration{50, 100, 200, 400, 800, 1000, 1000} {
+		if w.failed(); w.size != 1 || w.pause() != want*time.Millisecond {
+			t.Fatalf("a pause of %s, not %d ms", w.pause(), want)
+		}
+	}
+	if w.succeeded(); w.size != 2 || w.pause() != 0 {
+		t.Errorf("after a success: %+v", w)
+	}
+}
+
+// Each gap is the contract's, a tenth more or less.
+func TestGapsVary(t *testing.T) {
+	at := clock.FromTime(begin)
+	for n, gap := range gaps {
+		for part, want := range map[float64]time.Duration{0: gap - gap/10, 1: gap + gap/10} {
+			next := nextAttempt(n+1, at, func(n int64) int64 { return int64(part * float64(n-1)) })
+			if got := next.Sub(at); got != want {
+				t.Errorf("gap %d: %s, not %s", n+1, got, want)
+			}
+		}
+	}
+	if nextAttempt(Attempts, at, nil) != 0 {
+		t.Error("there is an attempt after the last")
+	}
+}
+
+// A process that stops lets attempts end, or gives them back where they do not in
+// time, and what it had not begun: another makes it at once.
+func TestStop(t *testing.T) {
+	for _, ends := range []bool{true, false} {
+		dbtest.Each(t, func(t *testing.T, d db.DB) {
+			o := open(t, d)
+			name := o.endpoint()
+			entered, leave, given := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			_, stop := o.courierWith(d, o.sender(func(ctx context.Context, m Message) Outcome {
+				close(entered)
+				select {
+				case <-leave:
+					return Outcome{Status: 200}
+				case <-ctx.Done():
+					close(given)
+					return Outcome{Interrupted: true, Code: ProtocolError}
+				}
+			}))
+			ids := o.events(2) // one is under way, the other waits for it
+			<-entered
+			if ends {
+				close(leave)
+				stop()
+			} else {
+				stopped := make(chan struct{})
+				go func() { stop(); close(stopped) }()
+				for waits := true; waits; {
+					select {
+					case <-given:
+						waits = false
+					case <-time.After(10 * time.Millisecond):
+						o.clock.Advance(time.Second)
+					}
+				}
+				<-stopped
+			}
+			logged := len(o.attempts(name))
+			if ends && logged == 0 || !ends && logged > 0 {
+				t.Errorf("the log is %v", o.attempts(name))
+			}
+			if n := o.count("webhook_deliveries", fmt.Sprintf("(claim %% 2 = 1 or due_at > %d)", clock.Now(o.clock))); n != 0 {
+				t.Errorf("%d deliveries were not given back", n)
+			}
+			o.received()
+			c, _ := o.courier()
+			o.idle(c)
+			if got := o.received(); len(got) != len(ids)-logged {
+				t.Errorf("the next process sent %v of %v", got, ids)
+			}
+		})
+	}
+}
