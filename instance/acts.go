@@ -46,7 +46,7 @@ type calls interface {
 func (i *Instance) acts() admin.Acts {
 	a := acts(i.DB, i.Directory, i.Log, i.API.Pause)
 	a["address"] = admin.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
-	a["blobs.rotate"] = admin.Do(rotateBlobs(i.Blobs))
+	a["blobs.rotate"] = admin.Do(rotateBlobs(i.DB, i.Blobs, i.keys, i.clock))
 	a["backup"] = admin.Do(i.backupAct)
 	a["blobs.check"] = admin.Do(checkBlobs(i.DB, i.Blobs, i.clock))
 	return a

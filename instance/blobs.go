@@ -11,7 +11,9 @@ import (
 	"kartei/blob"
 	"kartei/clock"
 	"kartei/config"
+	"kartei/db"
 	"kartei/masterkey"
+	"kartei/webhook"
 )
 
 const (
@@ -74,16 +76,22 @@ type RotateOutput struct {
 	// Failed counts those that could not be, Errors says why of the first few.
 	Failed int      `json:"failed"`
 	Errors []string `json:"errors"`
+	// Secrets counts the webhook endpoints whose secrets were sealed anew.
+	Secrets int `json:"secrets"`
 }
 
 // maxErrors bounds what a run tells of.
 const maxErrors = 20
 
-// rotateBlobs seals everything in a store under the master key in force. It may
-// be interrupted at any time: the next run goes on where this one ended.
-func rotateBlobs(s blob.Store) func(context.Context, Nothing) (RotateOutput, error) {
-	return func(ctx context.Context, _ Nothing) (RotateOutput, error) {
-		out := RotateOutput{Errors: []string{}}
+// rotateBlobs seals the secrets of webhook endpoints and everything in a store
+// under the master key in force. It may be interrupted at any time: the next run
+// goes on where this one ended.
+func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func(context.Context, Nothing) (RotateOutput, error) {
+	return func(ctx context.Context, _ Nothing) (out RotateOutput, err error) {
+		out.Errors = []string{}
+		if out.Secrets, err = webhook.Reseal(ctx, d, keys.Vault(webhook.SecretsPurpose), clock.Now(c)); err != nil {
+			return out, err
+		}
 		for info, err := range s.List(ctx, "") {
 			if err != nil {
 				return out, err
@@ -107,9 +115,9 @@ func rotateBlobs(s blob.Store) func(context.Context, Nothing) (RotateOutput, err
 	}
 }
 
-// OpenBlobActs opens where the bytes of documents are, and the data base where
-// rows is true, and returns the acts on them, and how to close them.
-func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server, rows bool) (_ admin.Acts, done func(), err error) {
+// OpenBlobActs opens where the bytes of documents are, and the data base, and
+// returns the acts on them, and how to close them.
+func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server) (_ admin.Acts, done func(), err error) {
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
 	if i.keys.Current, err = masterkey.Load(s.MasterKey(store)); err != nil {
 		return nil, nil, err
@@ -125,15 +133,14 @@ func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server, ro
 			slog.Error("files of documents not closed", "error", err)
 		}
 	}
-	acts := admin.Acts{"blobs.rotate": admin.Do(rotateBlobs(i.Blobs))}
-	if !rows {
-		return acts, closeBlobs, nil
-	}
 	d, closeData, err := openData(ctx, store, migrated)
 	if err != nil {
 		closeBlobs()
 		return nil, nil, err
 	}
-	acts["blobs.check"] = admin.Do(checkBlobs(d, i.Blobs, i.clock))
+	acts := admin.Acts{
+		"blobs.rotate": admin.Do(rotateBlobs(d, i.Blobs, i.keys, i.clock)),
+		"blobs.check":  admin.Do(checkBlobs(d, i.Blobs, i.clock)),
+	}
 	return acts, func() { closeData(); closeBlobs() }, nil
 }

@@ -63,7 +63,7 @@ func TestRotateBlobs(t *testing.T) {
 	end(t, third)
 
 	// Where no server runs, with a key that opens nothing.
-	acts, done, err := OpenBlobActs(context.Background(), &renewed.Store, &config.Server{}, false)
+	acts, done, err := OpenBlobActs(context.Background(), &renewed.Store, &config.Server{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 type blobsCmd struct {
-	Rotate rotateBlobsCmd  `cmd:"" name:"rotate" help:"Seal all files under the master key in force."`
+	Rotate rotateBlobsCmd  `cmd:"" name:"rotate" help:"Seal all files and webhook secrets under the master key in force."`
 	Check  checkBlobsCmd   `cmd:"" name:"check" help:"Find files that are missing, damaged or nobody's."`
 	Forget forgetFolderCmd `cmd:"" name:"forget-folder" help:"Let the next server to start bring another folder of files."`
 }
@@ -27,10 +27,8 @@ type blobKeys struct {
 }
 
 // open returns the acts on files where no server runs.
-func (k *blobKeys) open(rows bool) func(context.Context, *config.Store) (admin.Acts, func(), error) {
-	return func(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
-		return instance.OpenBlobActs(ctx, store, k.server(), rows)
-	}
+func (k *blobKeys) open(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
+	return instance.OpenBlobActs(ctx, store, k.server())
 }
 
 // server returns the settings of a server by which files are opened.
@@ -45,15 +43,15 @@ type rotateBlobsCmd struct {
 
 // Help says what the command does beyond its one line.
 func (*rotateBlobsCmd) Help() string {
-	return `Files that are under an earlier master key are sealed under the one in force, and files
-that are not encrypted but should be are encrypted. Calls go on meanwhile, and the command
-may be interrupted and run again at any time. When it ends without an error, nothing of the
-files needs the earlier keys any more.`
+	return `Files and secrets of webhook endpoints that are under an earlier master key are sealed
+under the one in force, and files that are not encrypted but should be are encrypted. Calls
+go on meanwhile, and the command may be interrupted and run again at any time. When it ends
+without an error, nothing of them needs the earlier keys any more.`
 }
 
 // Run has the server seal its files anew, or does it where none runs.
 func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
-	acts, done, err := g.connect(ctx, c.open(false))
+	acts, done, err := g.connect(ctx, c.open)
 	if err != nil {
 		return err
 	}
@@ -65,7 +63,7 @@ func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	if c.JSON.JSON {
 		err = g.print(out)
 	} else {
-		fmt.Fprintf(g.Out, "Of %d files %d were sealed anew.\n", out.Looked, out.Changed)
+		fmt.Fprintf(g.Out, "Of %d files %d were sealed anew, and the secrets of %d webhook endpoints.\n", out.Looked, out.Changed, out.Secrets)
 		for _, reason := range out.Errors {
 			fmt.Fprintln(g.Err, reason)
 		}
@@ -102,7 +100,7 @@ var advice = map[blob.State]string{
 // Run has the server compare its files with its data base, or does it where
 // none runs.
 func (c *checkBlobsCmd) Run(ctx context.Context, g *Globals) error {
-	acts, done, err := g.connect(ctx, c.open(true))
+	acts, done, err := g.connect(ctx, c.open)
 	if err != nil {
 		return err
 	}

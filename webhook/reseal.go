@@ -1,0 +1,102 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/masterkey"
+)
+
+const (
+	// resealPiece is how many endpoints are read in one go.
+	resealPiece = 500
+	listAll     = `select ` + columns + ` from webhook_endpoints where organization = $1 and id > $2 order by id limit $3`
+	// setSealed leaves alone what was rotated since it was read.
+	setSealed = `update webhook_endpoints set secret = $5, previous_secret = $6 where organization = $1 and id = $2 and secret = $3 and previous_secret = $4`
+)
+
+// Reseal seals anew what is under an earlier master key, and returns of how
+// many endpoints that was. Secrets that sign no more are forgotten. It may be
+// interrupted at any time: the next run goes on where this one ended.
+func Reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (changed int, err error) {
+	var organizations []int64
+	err = d.Read(ctx, func(tx db.Tx) (err error) {
+		organizations, err = db.Values[int64](ctx, tx, `select number from organizations order by number`)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, organization := range organizations {
+		for after := ""; ; {
+			rows, err := piece(ctx, d, organization, after)
+			if err != nil {
+				return changed, err
+			}
+			for i := range rows {
+				did, err := rows[i].reseal(ctx, d, v, now)
+				if err != nil {
+					return changed, err
+				}
+				if did {
+					changed++
+				}
+			}
+			if len(rows) < resealPiece {
+				break
+			}
+			after = rows[len(rows)-1].ID
+		}
+	}
+	return changed, nil
+}
+
+// piece reads the next endpoints of an organization.
+func piece(ctx context.Context, d db.DB, organization int64, after string) (list []row, err error) {
+	err = d.Read(ctx, func(tx db.Tx) error {
+		list = nil
+		rows, err := tx.Query(ctx, listAll, organization, after, resealPiece)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			r, err := scan(rows)
+			if err != nil {
+				return err
+			}
+			list = append(list, r)
+		}
+		return rows.Err()
+	})
+	return list, err
+}
+
+// reseal seals the secrets of one endpoint anew, and reports whether that was needed.
+func (r *row) reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (did bool, err error) {
+	secret, previous := r.secret, r.previous
+	if now >= r.previousUntil {
+		previous = ""
+	}
+	for _, sealed := range []*string{&secret, &previous} {
+		if *sealed == "" {
+			continue
+		}
+		plain, first, err := v.Open(*sealed, sealingPlace(r.organization, r.ID))
+		if err != nil {
+			return false, fmt.Errorf("webhook: the secret of %s: %w", r.ID, err)
+		}
+		if !first {
+			*sealed = v.Seal(plain, sealingPlace(r.organization, r.ID))
+		}
+	}
+	if secret == r.secret && previous == r.previous {
+		return false, nil
+	}
+	return true, d.WriteIn(ctx, r.organization, func(tx db.Tx) error {
+		tx.Queue(setSealed, r.organization, r.ID, r.secret, r.previous, secret, previous)
+		return nil
+	})
+}

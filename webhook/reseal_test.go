@@ -1,0 +1,58 @@
+package webhook_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/masterkey"
+	"kartei/webhook"
+)
+
+// TestReseal: after it nothing needs the earlier master key, and what signs is
+// what signed before.
+func TestReseal(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		at, first := create(c, nil)
+		old, _ := create(c, nil)
+		c.Do("POST", old+"/rotate_secret", nil).Want(200)
+		o.Clock.Advance(25 * time.Hour) // that one's previous secret has ended
+		second := c.Do("POST", at+"/rotate_secret", nil).Want(200).Text("secret")
+
+		next := masterkey.New()
+		both := masterkey.Ring{Current: next, Previous: apitest.Keys.All()}.Vault(webhook.SecretsPurpose)
+		for run, want := range []int{2, 0} {
+			if n, err := webhook.Reseal(t.Context(), o.DB, both, clock.Now(o.Clock)); n != want || err != nil {
+				t.Errorf("run %d: %d, %v", run, n, err)
+			}
+		}
+		only := masterkey.Ring{Current: next}.Vault(webhook.SecretsPurpose)
+		var secret, previous, gone string
+		row(o, at, "secret, previous_secret", &secret, &previous)
+		row(o, old, "previous_secret", &gone)
+		var where string
+		err := o.DB.Read(t.Context(), func(tx db.Tx) error {
+			return tx.QueryRow(t.Context(), `select organization || '|' || id from webhook_endpoints where id = $1`, strings.TrimPrefix(at, endpoints+"/")).Scan(&where)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for sealed, want := range map[string]string{secret: second, previous: first} {
+			if plain, _, err := only.Open(sealed, where); err != nil || webhook.Secret(plain).Reveal() != want {
+				t.Errorf("%v", err)
+			}
+		}
+		if gone != "" {
+			t.Error("a secret that signs no more is kept")
+		}
+		// Without the earlier key nothing is lost silently.
+		if _, err := webhook.Reseal(t.Context(), o.DB, masterkey.Ring{Current: masterkey.New()}.Vault(webhook.SecretsPurpose), clock.Now(o.Clock)); err == nil {
+			t.Error("sealed anew what could not be opened")
+		}
+	})
+}
