@@ -605,3 +605,21 @@ func TestSearchWhileSegmentsAreMerged(t *testing.T) {
 		}
 	})
 }
+
+// TestManyLongRecords looks at more records than one statement reads: short ones
+// first, then some whose words are many.
+func TestManyLongRecords(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		for i := range documentsAtOnce + 30 {
+			w.put(t, "usr_1", false, text("Anna Berg", "", page([]int{1, 2000}[i/documentsAtOnce])))
+		}
+		s, q := ScopeFor(w.organization, "contact", "usr_1", false), Parse("berg anna")
+		want := w.matching("usr_1", false, q)
+		for _, limit := range []int{1000, 100} {
+			got := w.pages(t, usual, s, q, limit, func() {})
+			slices.Sort(got)
+			same(t, fmt.Sprint("pages of ", limit), want, got)
+		}
+	})
+}

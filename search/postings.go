@@ -296,9 +296,40 @@ func (f *front) Pop() any {
 	return c
 }
 
+const (
+	// documentsAtOnce is how many records are read by the first statement: those of
+	// the longest page and a quarter more.
+	documentsAtOnce = 128
+	// documentBytes is about how many bytes of words the further ones read. What a
+	// statement of PostgreSQL's has begun to answer must be read to its end, also
+	// when the page is full or has looked at enough: of 500 long documents that
+	// would be 100 MB.
+	documentBytes = 1 << 20
+	// leastDocuments are read at once however long they are.
+	leastDocuments = 8
+)
+
 // documents calls visit for the record of each posting, in their order, until
 // it returns false.
 func (x *index) documents(list []entry, visit func(entry, document) bool) error {
+	for n := documentsAtOnce; len(list) > 0; {
+		chunk, bytes, goes := list[:min(n, len(list))], 0, true
+		err := x.documentsOf(chunk, func(e entry, d document) bool {
+			bytes += len(d.words)
+			goes = visit(e, d)
+			return goes
+		})
+		if err != nil || !goes {
+			return err
+		}
+		list = list[len(chunk):]
+		n = max(leastDocuments, documentBytes*len(chunk)/max(1, bytes))
+	}
+	return nil
+}
+
+// documentsOf is documents in one statement.
+func (x *index) documentsOf(list []entry, visit func(entry, document) bool) error {
 	var old strings.Builder
 	for _, e := range list {
 		if _, newest := x.newest[e.position]; !newest {
