@@ -65,7 +65,7 @@ func (a *API) answer(c *call, err error) *Response {
 			r.File = c.file // Sent records it
 			return r
 		}
-		c.file.Close()
+		_ = c.file.Close() // it was only read
 	}
 	a.record(c, r.Status, code, f)
 	return r

@@ -87,7 +87,8 @@ func (f *File) Sent(status int, taken bool) {
 	case f.code != "":
 		how = Refused
 	}
-	f.end(how)
+	_ = f.end(how) // it was only read
+	f.api.settle(c)
 	f.api.record(c, status, f.code, nil)
 }
 

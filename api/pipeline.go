@@ -135,7 +135,9 @@ func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*
 	a.inFlight.Add(1)
 	defer a.inFlight.Add(-1)
 	response := a.answer(c, a.walk(ctx, c))
-	a.settle(c) // a file that goes on flowing is no call any more: see Transfer
+	if response.File == nil { // else with the file: its key has a call running as long as that flows
+		a.settle(c)
+	}
 	return response, c
 }
 

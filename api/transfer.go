@@ -7,10 +7,11 @@ import (
 	"kartei/fault"
 )
 
-// Transfer is a file on its way between a client and this process. It is no
-// call: it goes at the pace of the client's line, which may take hours, and so
-// it takes nothing from the calls that may be answered at the same time, nor
-// from those of its key. It is bounded on its own.
+// Transfer is a file on its way between a client and this process. It goes at
+// the pace of the client's line, which may take hours, and so it takes nothing
+// from the calls that may be answered at the same time: it is bounded on its
+// own. A download counts as a call of its key until it ends, an upload, which
+// has no key, does not.
 type Transfer struct {
 	transfers    *transfers
 	organization int64

@@ -25,7 +25,7 @@ func TestBackupWhileFilesGo(t *testing.T) {
 }
 
 func backupWhileFilesGo(t *testing.T, place, engine string) {
-	dir, database, files := t.TempDir(), "", ""
+	dir := t.TempDir()
 	data := func(dir string) string {
 		if engine == "postgres" {
 			return dbtest.EmptyPostgresURL(t)
@@ -39,7 +39,7 @@ func backupWhileFilesGo(t *testing.T, place, engine string) {
 		}
 		return "file:" + filepath.Join(dir, "files")
 	}
-	database, files = data(dir), at(dir)
+	database, files := data(dir), at(dir)
 	store := []string{"--data-dir", dir, "--database-url", database, "--blob-url", files}
 	// Each call has a connection of its own.
 	h := newHouseWith(t, 1, []string{"--max-connections-per-address", "4096"}, database, store...)

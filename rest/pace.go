@@ -35,7 +35,7 @@ type mover interface{ Moved(bytes int) }
 func (p *pace) step(do func() (int, error)) (int, error) {
 	begun := time.Now()
 	behind := time.Duration(p.moved)*time.Second/slowest - p.waited // negative: too slow
-	p.deadline(begun.Add(min(patience, patience+behind)))           // a connection that has none needs none
+	_ = p.deadline(begun.Add(min(patience, patience+behind)))       // a connection that has none needs none
 	n, err := do()
 	p.waited += time.Since(begun)
 	p.moved += int64(n)
@@ -55,7 +55,7 @@ type pacedReader struct {
 func (r *pacedReader) Read(b []byte) (int, error) {
 	n, err := r.step(func() (int, error) { return r.Reader.Read(b) })
 	if err != nil {
-		r.deadline(time.Time{}) // net/http goes on to listen whether the client goes away
+		_ = r.deadline(time.Time{}) // net/http goes on to listen whether the client goes away
 	}
 	return n, err
 }

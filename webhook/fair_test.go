@@ -141,8 +141,8 @@ func TestWindow(t *testing.T) {
 			t.Fatalf("after %d failures %d, and a pause of %s", i+1, w.size, w.pause())
 		}
 	}
-	for _, want := range []time.Duration{50, 100, 200, 400, 800, 1000, 1000} {
-		if w.failed(); w.size != 1 || w.pause() != want*time.Millisecond {
+	for _, want := range []int64{50, 100, 200, 400, 800, 1000, 1000} {
+		if w.failed(); w.size != 1 || w.pause().Milliseconds() != want {
 			t.Fatalf("a pause of %s, not %d ms", w.pause(), want)
 		}
 	}
