@@ -21,4 +21,4 @@ if [ -z "${KARTEI_TEST_CITUS:-}" ] && ! installed; then
 fi
 # What a call takes differs too much there to tell a few microseconds apart.
 CGO_ENABLED=0 KARTEI_TEST_POSTGRES=citus go test -timeout 30m -skip TestInvisibleTakesAsLong ./db ./api ./access ./limit ./notify ./retention ./requestlog \
-	./record ./event ./search ./contact ./company ./task ./document ./upload ./job ./instance ./e2e
+	./record ./event ./search ./contact ./company ./task ./document ./upload ./job ./webhook ./instance ./e2e
