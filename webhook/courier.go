@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
@@ -137,54 +136,6 @@ type Courier struct {
 	ground   sync.WaitGroup
 }
 
-// address names an endpoint.
-type address struct {
-	organization int64
-	id           string
-}
-
-// lane is an endpoint that there is something to do for.
-type lane struct {
-	address
-	tenant *tenant
-	window
-	took      time.Duration // of an attempt, about
-	running   int
-	unsettled int
-	ready     []*delivery
-	visiting  bool
-	look      bool // there may be something to take
-	due       bool // there is more due than the endpoint says
-	note      bool // its cursor is to be stored
-	stale     bool // its deliveries are to be asked for again
-	gone      bool // its receiver answered 410, which is not stored yet
-	newFirst  bool
-	rests     bool
-	notBefore clock.Micros
-	alarm     clock.Micros
-	seen      clock.Micros
-	used      clock.Micros
-	inLooks   bool
-	inRing    bool
-}
-
-// tenant is an organization that has lanes.
-type tenant struct {
-	organization int64
-	lanes        int
-	running      int
-	endpoints    int     // that have something under way
-	parked       []*lane // wait for the organization's bound
-	tries        []*try  // wait to be stored
-	inStoring    bool    // in the line of those, or being stored
-}
-
-// endpoints are the endpoints that an organization was found to have.
-type endpoints struct {
-	ids   []string
-	until clock.Micros
-}
-
 // NewCourier returns a courier, which delivers while Run runs.
 func NewCourier(o Options) *Courier {
 	if o.Logger == nil {
@@ -304,94 +255,6 @@ func (c *Courier) lookAt(organization int64, ids []string) {
 	}
 }
 
-// lane returns the lane of an endpoint.
-func (c *Courier) lane(a address) *lane {
-	l := c.lanes[a]
-	if l == nil {
-		t := c.tenants[a.organization]
-		if t == nil {
-			t = &tenant{organization: a.organization}
-			c.tenants[a.organization] = t
-		}
-		t.lanes++
-		l = &lane{address: a, tenant: t, window: newWindow(0), used: clock.Now(c.clock)}
-		c.lanes[a] = l
-	}
-	return l
-}
-
-// drop forgets a lane that has nothing under way.
-func (c *Courier) drop(l *lane) {
-	if c.lanes[l.address] != l {
-		return
-	}
-	delete(c.lanes, l.address)
-	if l.tenant.lanes--; l.tenant.lanes == 0 {
-		delete(c.tenants, l.organization)
-	}
-}
-
-// consider puts a lane into the lines that it belongs to.
-func (c *Courier) consider(l *lane) {
-	now := clock.Now(c.clock)
-	switch {
-	case l.gone:
-		return
-	case l.notBefore > now:
-		c.alarms.set(l, l.notBefore)
-		return
-	}
-	if len(l.ready) > 0 && l.running < l.size && !l.inRing && !l.stale {
-		l.inRing = true
-		c.ring.push(l)
-	}
-	if (l.look || l.stale) && !l.visiting && !l.inLooks && (l.stale || c.room(l) > 0) {
-		l.inLooks = true
-		c.looks.push(l)
-	}
-}
-
-// room returns how many deliveries may be taken for a lane: so many that it
-// need not wait for the next look, as long as its receiver answers fast.
-func (c *Courier) room(l *lane) int {
-	has := l.running + len(l.ready)
-	switch {
-	case c.ending, l.unsettled >= unstored, has > 0 && !c.admits(l):
-		return 0
-	case l.failures > patience:
-		return max(0, 1-has)
-	}
-	ahead := 1
-	switch {
-	case l.took > 500*time.Millisecond, c.held > 2*widestProcess:
-		ahead = 0
-	case l.took > 0 && l.took < 100*time.Millisecond:
-		ahead = 4
-	}
-	full := l.size * (1 + ahead)
-	if 2*has > full {
-		return 0
-	}
-	return full - has
-}
-
-// admits reports whether the bounds let one more attempt of a lane begin.
-func (c *Courier) admits(l *lane) bool {
-	t := l.tenant
-	switch {
-	case c.crowded(t):
-		return false
-	case l.running == 0:
-		return t.endpoints < mostEndpoints
-	}
-	return t.running-t.endpoints < widestOrganization
-}
-
-// crowded reports whether the process has too much under way for one more of a tenant.
-func (c *Courier) crowded(t *tenant) bool {
-	return c.running >= widestProcess || c.running >= widestProcess-reserved && t.running >= few
-}
-
 // dispatch begins all that may begin, and returns when there is something to do
 // that nobody tells of.
 func (c *Courier) dispatch() (next clock.Micros) {
@@ -472,26 +335,6 @@ func (c *Courier) begin(l *lane, now clock.Micros) bool {
 	return true
 }
 
-// park has a lane wait until an attempt ends that keeps it from its own.
-func (c *Courier) park(l *lane) {
-	l.inRing = true // it is in a line
-	if c.crowded(l.tenant) {
-		c.parked = append(c.parked, l)
-	} else {
-		l.tenant.parked = append(l.tenant.parked, l)
-	}
-}
-
-// unpark has lanes try again.
-func (c *Courier) unpark(lanes []*lane) []*lane {
-	for _, l := range lanes {
-		l.inRing = false
-		c.consider(l)
-	}
-	clear(lanes)
-	return lanes[:0]
-}
-
 // attempted notes how an attempt ended.
 func (c *Courier) attempted(t *try) {
 	l, now := t.lane, clock.Now(c.clock)
@@ -523,136 +366,6 @@ func (c *Courier) attempted(t *try) {
 	l.tenant.parked = c.unpark(l.tenant.parked)
 	c.parked = c.unpark(c.parked)
 	c.consider(l)
-}
-
-// toStore puts a try into the line of those that are to be stored.
-func (c *Courier) toStore(t *try) {
-	t.lane.unsettled++
-	tenant := t.lane.tenant
-	tenant.tries = append(tenant.tries, t)
-	if !tenant.inStoring {
-		tenant.inStoring = true
-		c.storing.push(tenant)
-	}
-}
-
-// visit looks at an endpoint beside.
-func (c *Courier) visit(l *lane) {
-	v := &visit{Courier: c, lane: l, room: c.room(l), newFirst: l.newFirst, asks: c.asks, due: l.due, note: l.note, known: l.seen}
-	if c.ending || v.room == 0 && !l.stale {
-		return
-	}
-	if l.stale {
-		v.held, l.ready = l.ready, nil
-	}
-	l.visiting, l.look, l.due, l.note, l.stale, l.rests = true, false, false, false, false, false
-	l.newFirst = !l.newFirst
-	c.visiting++
-	c.ground.Go(func() {
-		held := v.held
-		err := v.run(context.WithoutCancel(c.attempts))
-		c.inbox <- func() { c.visited(v, held, err) }
-	})
-}
-
-// visited takes what a visit found.
-func (c *Courier) visited(v *visit, held []*delivery, err error) {
-	l, now := v.lane, clock.Now(c.clock)
-	l.visiting = false
-	c.visiting--
-	l.used = now
-	switch {
-	case err != nil && !errors.Is(err, errLost):
-		c.failed("an endpoint cannot be looked at", err)
-		l.notBefore = now.Add(afterFailure)
-		fallthrough
-	case err != nil:
-		// What it had taken is found again when its lease has ended; what it held is asked for again.
-		l.look, l.note, l.due = true, v.note, v.due
-		l.ready = append(held, l.ready...)
-		l.stale = len(held) > 0
-		c.nextDue = earliest(c.nextDue, now+lease)
-		c.consider(l)
-		return
-	}
-	c.held += len(v.taken) - len(held)
-	if v.ended {
-		c.held -= len(l.ready)
-		l.ready = nil
-		if l.running == 0 && l.unsettled == 0 {
-			c.drop(l)
-		}
-		return
-	}
-	if l.running == 0 && l.unsettled == 0 && l.failures < v.row.failures {
-		l.window = newWindow(v.row.failures)
-	}
-	l.ready = append(v.taken, l.ready...)
-	l.seen = max(l.seen, v.seen)
-	l.due = l.due || v.moreDue
-	l.look = l.look || v.more || v.moreDue
-	c.nextDue = earliest(c.nextDue, v.next)
-	switch {
-	case v.rests:
-		l.rests, l.look = true, true
-		if v.asks == c.asks { // else it looked before somebody asked
-			l.notBefore = now + restTime
-		}
-	case len(v.taken) == 0 && !v.more && !v.moreDue && len(c.waiters) == 0:
-		l.notBefore = max(l.notBefore, now.Add(quiet))
-	}
-	c.consider(l)
-}
-
-// store stores what became of tries of an organization beside.
-func (c *Courier) store(t *tenant) {
-	n := min(len(t.tries), most)
-	tries := t.tries[:n:n]
-	t.tries = t.tries[n:]
-	c.settling++
-	drained := map[*lane]bool{}
-	for _, try := range tries {
-		l := try.lane
-		drained[l] = l.running == 0 && len(l.ready) == 0 && !l.visiting && !l.look
-	}
-	for _, try := range t.tries {
-		drained[try.lane] = false
-	}
-	c.ground.Go(func() {
-		ends, err := c.settle(context.WithoutCancel(c.attempts), t.organization, tries, drained)
-		if err != nil {
-			<-c.clock.After(afterFailure)
-		}
-		c.inbox <- func() { c.stored(t, tries, ends, err) }
-	})
-}
-
-// stored notes that tries were stored, or has them stored again.
-func (c *Courier) stored(t *tenant, tries []*try, ends map[*lane]settled, err error) {
-	c.settling--
-	if err != nil {
-		c.failed("attempts not stored", err)
-		t.tries = append(tries, t.tries...)
-	}
-	if t.inStoring = len(t.tries) > 0; t.inStoring {
-		c.storing.push(t)
-	}
-	if err != nil {
-		return
-	}
-	c.held -= len(tries)
-	for _, try := range tries {
-		try.lane.unsettled--
-	}
-	for l, end := range ends {
-		l.gone = false
-		c.nextDue = earliest(c.nextDue, end.next)
-		if end.status == Disabled {
-			l.look, l.due = true, true
-			l.stale = len(l.ready) > 0
-		}
-		c.consider(l)
-	}
 }
 
 // end ends Run: nothing more begins.

@@ -192,3 +192,65 @@ func (c *Courier) newTry(d *delivery) *try {
 	t.next = nextAttempt(d.attempts+1, t.began, c.Rand)
 	return t
 }
+
+// toStore puts a try into the line of those that are to be stored.
+func (c *Courier) toStore(t *try) {
+	t.lane.unsettled++
+	tenant := t.lane.tenant
+	tenant.tries = append(tenant.tries, t)
+	if !tenant.inStoring {
+		tenant.inStoring = true
+		c.storing.push(tenant)
+	}
+}
+
+// store stores what became of tries of an organization beside.
+func (c *Courier) store(t *tenant) {
+	n := min(len(t.tries), most)
+	tries := t.tries[:n:n]
+	t.tries = t.tries[n:]
+	c.settling++
+	drained := map[*lane]bool{}
+	for _, try := range tries {
+		l := try.lane
+		drained[l] = l.running == 0 && len(l.ready) == 0 && !l.visiting && !l.look
+	}
+	for _, try := range t.tries {
+		drained[try.lane] = false
+	}
+	c.ground.Go(func() {
+		ends, err := c.settle(context.WithoutCancel(c.attempts), t.organization, tries, drained)
+		if err != nil {
+			<-c.clock.After(afterFailure)
+		}
+		c.inbox <- func() { c.stored(t, tries, ends, err) }
+	})
+}
+
+// stored notes that tries were stored, or has them stored again.
+func (c *Courier) stored(t *tenant, tries []*try, ends map[*lane]settled, err error) {
+	c.settling--
+	if err != nil {
+		c.failed("attempts not stored", err)
+		t.tries = append(tries, t.tries...)
+	}
+	if t.inStoring = len(t.tries) > 0; t.inStoring {
+		c.storing.push(t)
+	}
+	if err != nil {
+		return
+	}
+	c.held -= len(tries)
+	for _, try := range tries {
+		try.lane.unsettled--
+	}
+	for l, end := range ends {
+		l.gone = false
+		c.nextDue = earliest(c.nextDue, end.next)
+		if end.status == Disabled {
+			l.look, l.due = true, true
+			l.stale = len(l.ready) > 0
+		}
+		c.consider(l)
+	}
+}

@@ -533,3 +533,71 @@ func jsonList(texts []string) string {
 	b, _ := json.Marshal(texts) // texts always encode
 	return string(b)
 }
+
+// visit looks at an endpoint beside.
+func (c *Courier) visit(l *lane) {
+	v := &visit{Courier: c, lane: l, room: c.room(l), newFirst: l.newFirst, asks: c.asks, due: l.due, note: l.note, known: l.seen}
+	if c.ending || v.room == 0 && !l.stale {
+		return
+	}
+	if l.stale {
+		v.held, l.ready = l.ready, nil
+	}
+	l.visiting, l.look, l.due, l.note, l.stale, l.rests = true, false, false, false, false, false
+	l.newFirst = !l.newFirst
+	c.visiting++
+	c.ground.Go(func() {
+		held := v.held
+		err := v.run(context.WithoutCancel(c.attempts))
+		c.inbox <- func() { c.visited(v, held, err) }
+	})
+}
+
+// visited takes what a visit found.
+func (c *Courier) visited(v *visit, held []*delivery, err error) {
+	l, now := v.lane, clock.Now(c.clock)
+	l.visiting = false
+	c.visiting--
+	l.used = now
+	switch {
+	case err != nil && !errors.Is(err, errLost):
+		c.failed("an endpoint cannot be looked at", err)
+		l.notBefore = now.Add(afterFailure)
+		fallthrough
+	case err != nil:
+		// What it had taken is found again when its lease has ended; what it held is asked for again.
+		l.look, l.note, l.due = true, v.note, v.due
+		l.ready = append(held, l.ready...)
+		l.stale = len(held) > 0
+		c.nextDue = earliest(c.nextDue, now+lease)
+		c.consider(l)
+		return
+	}
+	c.held += len(v.taken) - len(held)
+	if v.ended {
+		c.held -= len(l.ready)
+		l.ready = nil
+		if l.running == 0 && l.unsettled == 0 {
+			c.drop(l)
+		}
+		return
+	}
+	if l.running == 0 && l.unsettled == 0 && l.failures < v.row.failures {
+		l.window = newWindow(v.row.failures)
+	}
+	l.ready = append(v.taken, l.ready...)
+	l.seen = max(l.seen, v.seen)
+	l.due = l.due || v.moreDue
+	l.look = l.look || v.more || v.moreDue
+	c.nextDue = earliest(c.nextDue, v.next)
+	switch {
+	case v.rests:
+		l.rests, l.look = true, true
+		if v.asks == c.asks { // else it looked before somebody asked
+			l.notBefore = now + restTime
+		}
+	case len(v.taken) == 0 && !v.more && !v.moreDue && len(c.waiters) == 0:
+		l.notBefore = max(l.notBefore, now.Add(quiet))
+	}
+	c.consider(l)
+}
