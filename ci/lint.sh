@@ -21,6 +21,11 @@ if [ -n "$unformatted" ]; then
 	printf 'not in the form of gofmt:\n%s\n' "$unformatted"
 	exit 1
 fi
+large=$(git ls-files -z | xargs -0 find 2>/dev/null -size +1M)
+if [ -n "$large" ]; then
+	printf 'larger than 1 MiB, which every clone would carry for ever:\n%s\n' "$large"
+	exit 1
+fi
 ci/frozen.sh
 go mod verify >/dev/null
 go mod tidy -diff
