@@ -45,19 +45,30 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 	if refused == nil && err != nil {
 		return err
 	}
+	// What has come counts, also where the client does not wait for the answer.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+	defer cancel()
 	if err := r.note(ctx, number, name, refused); err != nil {
 		return err
 	}
 	if refused != nil {
 		return refused
 	}
+	s, err := r.state(ctx, number, name)
+	if err != nil { // then nobody knows, and what an earlier answer acknowledged stays
+		return err
+	}
 	// Where the session has ended meanwhile, nobody else removes what came too
 	// late. Where it was consumed, the operation or Expire does.
-	if s, err := r.state(ctx, number, name); err != nil || s == Expired {
-		return errors.Join(err, s.fault(), r.Store.Delete(ctx, granted.Name))
+	if s == Expired {
+		return errors.Join(s.fault(), r.Store.Delete(ctx, granted.Name))
 	}
 	return nil
 }
+
+// settling is how long the data base may take to say what becomes of a file that
+// has come.
+const settling = 30 * time.Second
 
 // state returns Pending while a session takes its file, else Consumed or Expired.
 func (r *Receiver) state(ctx context.Context, organization int64, name string) (Status, error) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 	"kartei/db"
 	"kartei/dbtest"
 	"kartei/id"
+	"kartei/upload"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -504,6 +507,69 @@ func TestStoreInTrouble(t *testing.T) {
 			t.Errorf("the operator is not told: %s", o.Logged)
 		}
 	})
+}
+
+// A file that was acknowledged stays where it is sent once more and the data
+// base, once the bytes are there, does not say what became of the session, and
+// where the client does not wait for the answer.
+func TestAcknowledgedStays(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		file := []byte("Guten Tag\n")
+		again := func(session *apitest.Answer, d db.DB, then func()) error {
+			t.Helper()
+			granted, err := o.Store.Verify(strings.TrimPrefix(target(session), "/uploads/"), o.Clock.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			r := &upload.Receiver{DB: d, Clock: o.Clock, Store: &following{o.Store, func() { cancel(); then() }}}
+			return r.Receive(ctx, granted, bytes.NewReader(file), -1)
+		}
+		asked, left := open(c, len(file)), open(c, len(file))
+		d := &mute{DB: o.DB}
+		c.Put(asked, file).Want(204)
+		if err := again(asked, d, func() { d.silent.Store(true) }); !errors.Is(err, errMute) {
+			t.Errorf("%v", err)
+		}
+		c.Put(left, file[1:]).Want(409) // which the session remembers until a whole one comes
+		if err := again(left, o.DB, func() {}); err != nil {
+			t.Errorf("%v", err)
+		}
+		for _, session := range []*apitest.Answer{asked, left} {
+			if got := document(c, session); got != "202" {
+				t.Error(got)
+			}
+		}
+	})
+}
+
+var errMute = errors.New("test: no answer")
+
+// mute is a data base that is not read any more once it is told so.
+type mute struct {
+	db.DB
+	silent atomic.Bool
+}
+
+func (m *mute) Read(ctx context.Context, f func(db.Tx) error) error {
+	if m.silent.Load() {
+		return errMute
+	}
+	return m.DB.Read(ctx, f)
+}
+
+// following is a store that tells when bytes were put.
+type following struct {
+	blob.Store
+	then func()
+}
+
+func (s *following) Put(ctx context.Context, name string, r io.Reader, want blob.Expected) (blob.Info, error) {
+	info, err := s.Store.Put(ctx, name, r, want)
+	s.then()
+	return info, err
 }
 
 // troubled is a store that fails while it is told to.
