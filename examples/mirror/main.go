@@ -184,12 +184,18 @@ func (m *mirror) hear(e event) error {
 	return nil
 }
 
-func (m *mirror) mark(lists ...string) {
+// note makes lists due.
+func (m *mirror) note(lists ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, list := range lists {
 		m.due[list] = true
 	}
+}
+
+// mark makes lists due and says so to follow.
+func (m *mirror) mark(lists ...string) {
+	m.note(lists...)
 	select {
 	case m.wake <- struct{}{}:
 	default:
@@ -243,7 +249,7 @@ func (m *mirror) copyAll(ctx context.Context) error {
 			err = advance(ctx, m.db, "events", newest.Data[0].CreatedAt)
 		}
 	}
-	m.mark(m.lists...)
+	m.note(m.lists...)
 	return errors.Join(err, m.copyDue(ctx))
 }
 
@@ -260,7 +266,7 @@ func (m *mirror) copyDue(ctx context.Context) error {
 		}
 		n, err := m.copyList(ctx, list)
 		if total += n; err != nil {
-			m.mark(list)
+			m.note(list) // whoever follows waits before asking again
 			return err
 		}
 	}

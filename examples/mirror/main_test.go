@@ -9,7 +9,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"kartei/access"
@@ -256,5 +259,66 @@ func TestFeed(t *testing.T) {
 		}
 		h.must(h.copyAll(ctx))
 		h.equals()
+	})
+}
+
+// transport answers requests in place of a network.
+type transport func(*http.Request) *http.Response
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// An instance that is down is asked again after a pause, and not at once; when
+// it is back, the copy goes on.
+func TestPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var calls atomic.Int32
+		var back atomic.Bool
+		asked := make(chan string, 1000)
+		before := http.DefaultClient.Transport
+		defer func() { http.DefaultClient.Transport = before }()
+		http.DefaultClient.Transport = transport(func(r *http.Request) *http.Response {
+			answer := httptest.NewRecorder()
+			if back.Load() {
+				asked <- r.URL.Path
+				answer.WriteString(`{"data":[]}`)
+				return answer.Result()
+			}
+			if calls.Add(1) == 100 {
+				cancel() // or this test would never end
+			}
+			answer.WriteHeader(http.StatusInternalServerError)
+			return answer.Result()
+		})
+		m, err := open(filepath.Join(t.TempDir(), "mirror.db"), "http://kartei.test", "key", lists, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.db.Close()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			m.follow(ctx, time.Hour, time.Hour)
+		}()
+		time.Sleep(4 * time.Second)
+		if n := calls.Load(); n > 2 { // of the feed, and of the first list
+			t.Fatalf("%d calls before the first pause", n)
+		}
+		time.Sleep(56 * time.Second)
+		if n := calls.Load() - 2; n < 9 || n > 11 {
+			t.Errorf("%d calls in the rest of a minute", n)
+		}
+		back.Store(true)
+		time.Sleep(7 * time.Second)
+		var got []string
+		for len(asked) > 0 {
+			got = append(got, <-asked)
+		}
+		if want := []string{"/v1/companies", "/v1/contacts", "/v1/tasks", "/v1/documents"}; !slices.Equal(got, want) {
+			t.Errorf("when the instance is back, asked are %v, want %v", got, want)
+		}
+		cancel()
+		<-done
 	})
 }
