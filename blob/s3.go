@@ -398,12 +398,13 @@ func (s *S3) Delete(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	for _, key := range s.forms(name) {
-		if err := s.remove(ctx, key, name); err != nil {
-			return err
-		}
+	// The plain one first: encryptOne, which finds it gone once it has written the
+	// other, removes what it wrote. So nothing comes back, also where this ends in
+	// between.
+	if err := s.remove(ctx, s.key(name), name); err != nil || !isKept(name) {
+		return err
 	}
-	return nil
+	return s.remove(ctx, s.key(name)+sealedSuffix, name)
 }
 
 // List asks the bucket for a thousand objects at a time.
@@ -454,8 +455,9 @@ func (s *S3) Sweep(ctx context.Context, since time.Time) (removed int, err error
 		if u.Err != nil {
 			return removed, s.explain(ctx, u.Err, s.prefix)
 		}
-		if u.Initiated.After(since) {
-			continue
+		plain, _ := strings.CutSuffix(strings.TrimPrefix(u.Key, s.prefix), sealedSuffix)
+		if checkName(plain) != nil || u.Initiated.After(since) {
+			continue // nothing of ours, as in List, or being sent
 		}
 		if err := s.core.AbortMultipartUpload(ctx, s.bucket, u.Key, u.UploadID); err != nil {
 			return removed, s.explain(ctx, err, u.Key)

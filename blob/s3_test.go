@@ -6,7 +6,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -204,6 +207,72 @@ func TestRotateDoesNotBringBack(t *testing.T) {
 		t.Error("what is gone was rotated")
 	}
 	isAbsent(t, s, kept)
+}
+
+// TestRotateWhileDeleted encrypts an object between the two requests of its
+// deletion.
+func TestRotateWhileDeleted(t *testing.T) {
+	plain := newBucket(t, Never)
+	put(t, plain, kept, content(100_000))
+	g := s3test.Shared(t)
+	behind, err := url.Parse(g.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotating := openBucket(t, g.Location(plain.bucket), Options{Encryption: Always})
+	var removed atomic.Int32
+	front := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			if removed.Add(1) == 2 {
+				if _, err := rotating.Rotate(ctx, kept); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(behind)
+			p.Out.Host = p.In.Host // which is signed
+		}}).ServeHTTP(w, r)
+	})
+	deleting := openBucket(t, s3test.Location(front, plain.bucket), Options{Encryption: Always})
+	if err := deleting.Delete(ctx, kept); err != nil || removed.Load() != 2 {
+		t.Fatal(removed.Load(), err)
+	}
+	isAbsent(t, plain, kept)
+}
+
+// TestSweepBucket has another program send to the same bucket.
+func TestSweepBucket(t *testing.T) {
+	for what, prefix := range map[string]string{"with a prefix": "kartei/", "without": ""} {
+		t.Run(what, func(t *testing.T) {
+			s := newBucket(t, Never)
+			s.prefix = prefix
+			keys := []string{s.key(staged), s.key(kept), s.key(kept) + sealedSuffix, s.key("elsewhere/backup.tar"), s.key("files/of-others.sealed"), "backup"}
+			for _, key := range keys {
+				if _, err := s.core.NewMultipartUpload(ctx, s.bucket, key, minio.PutObjectOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if removed, err := s.Sweep(ctx, time.Now().Add(-time.Hour)); removed != 0 || err != nil {
+				t.Errorf("of an hour ago: %d, %v", removed, err)
+			}
+			if removed, err := s.Sweep(ctx, time.Now().Add(time.Hour)); removed != 3 || err != nil {
+				t.Errorf("%d, %v", removed, err)
+			}
+			var left []string
+			for u := range s.core.Client.ListIncompleteUploads(ctx, s.bucket, "", true) {
+				if u.Err != nil {
+					t.Fatal(u.Err)
+				}
+				left = append(left, u.Key)
+			}
+			want := slices.Clone(keys[3:])
+			slices.Sort(want)
+			if slices.Sort(left); !slices.Equal(left, want) {
+				t.Errorf("left are %q", left)
+			}
+		})
+	}
 }
 
 func TestReplacedWhileRead(t *testing.T) {
