@@ -243,9 +243,11 @@ func (c *Courier) stored(t *tenant, tries []*try, ends map[*lane]settled, err er
 	c.held -= len(tries)
 	for _, try := range tries {
 		try.lane.unsettled--
+		if try.outcome.Gone() { // not where the attempt so answered is still in the line
+			try.lane.gone = false
+		}
 	}
 	for l, end := range ends {
-		l.gone = false
 		c.nextDue = earliest(c.nextDue, end.next)
 		if end.status == Disabled {
 			l.look, l.due = true, true
