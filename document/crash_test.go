@@ -155,7 +155,7 @@ func rested(o *apitest.Office) {
 	for range 20_000 {
 		var open int64
 		err := o.DB.Read(context.Background(), func(tx db.Tx) error {
-			return tx.QueryRow(context.Background(), "select count(*) from jobs where kind <> 'uploads.expire' or state = 'running'").Scan(&open)
+			return tx.QueryRow(context.Background(), "select count(*) from jobs where kind not in ('uploads.expire', 'uploads.clear') or state = 'running'").Scan(&open)
 		})
 		if err != nil {
 			o.Fatal(err)

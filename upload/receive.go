@@ -143,8 +143,18 @@ type expiry struct {
 	Upload string `json:"upload"`
 }
 
+// ClearKind is the kind of job that removes what came after its session.
+const ClearKind = "uploads.clear"
+
+// clearAfter is how long after a session's end its bytes are looked for once
+// more: as long as 168 MiB take at the slowest rate that is waited for, see
+// package rest.
+const clearAfter = 3 * clock.Hour
+
 // Expire removes a session whose time is over, and bytes of which no document
-// was made.
+// was made. Who began to send before the end may still do so: to a bucket, where
+// only the beginning is looked at, or to a process that dies before it removes
+// what came too late. So a job follows that removes that.
 func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
 	var e expiry
 	if err := j.Decode(&e); err != nil {
@@ -161,9 +171,19 @@ func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
 			return job.Later(time.Hour)
 		}
 		tx.Queue(`delete from uploads where organization = $1 and id = $2`, j.Organization, e.Upload)
-		return nil
+		now := clock.Now(r.Clock)
+		return job.Enqueue(ctx, tx, j.Organization, now, job.Spec{Kind: ClearKind, Key: e.Upload, Payload: e, Due: now + clearAfter})
 	})
 	if err != nil {
+		return err
+	}
+	return r.Store.Delete(ctx, Staged(j.Organization, e.Upload))
+}
+
+// Clear removes what came after a session's end.
+func (r *Receiver) Clear(ctx context.Context, j *job.Job) error {
+	var e expiry
+	if err := j.Decode(&e); err != nil {
 		return err
 	}
 	return r.Store.Delete(ctx, Staged(j.Organization, e.Upload))
@@ -188,5 +208,5 @@ var (
 
 // Handlers returns what carries out the jobs of sessions.
 func (r *Receiver) Handlers() []job.Handler {
-	return []job.Handler{{Kind: ExpireKind, Run: r.Expire}}
+	return []job.Handler{{Kind: ExpireKind, Run: r.Expire}, {Kind: ClearKind, Run: r.Clear}}
 }

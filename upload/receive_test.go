@@ -545,6 +545,64 @@ func TestAcknowledgedStays(t *testing.T) {
 	})
 }
 
+// What comes after the end of its session, as to a bucket that looks at the time
+// only when it begins, is known as a session's until it is removed.
+func TestComesTooLate(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		ended := make(chan string, 10)
+		o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
+			tell := w.Options.Observe
+			w.Options.Observe = func(kind, outcome string, took time.Duration) {
+				tell(kind, outcome, took)
+				if strings.HasPrefix(kind, "uploads.") {
+					ended <- kind + " " + outcome
+				}
+			}
+		}))
+		c := o.As(access.Member)
+		file := []byte("Guten Tag\n")
+		s := open(c, len(file))
+		granted, err := o.Store.Verify(strings.TrimPrefix(target(s), "/uploads/"), o.Clock.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		await := func(want string) {
+			t.Helper()
+			select {
+			case got := <-ended:
+				if got != want {
+					t.Fatalf("%s, not %s", got, want)
+				}
+			case <-time.After(time.Minute):
+				t.Fatalf("no %s\n%s", want, o.Logged)
+			}
+		}
+		known := func(want bool) {
+			t.Helper()
+			var has bool
+			err := o.DB.Read(t.Context(), func(tx db.Tx) (err error) {
+				has, err = upload.HasStaged(t.Context(), tx, granted.Organization(), s.Text("id"))
+				return err
+			})
+			if err != nil || has != want {
+				t.Errorf("%t, %v", has, err)
+			}
+		}
+		o.Clock.Advance(24*time.Hour + time.Second)
+		await("uploads.expire finished")
+		if _, err := o.Store.Put(t.Context(), granted.Name, bytes.NewReader(file), blob.Expected{Size: granted.Size}); err != nil {
+			t.Fatal(err)
+		}
+		known(true)
+		o.Clock.Advance(3*time.Hour + time.Second)
+		await("uploads.clear finished")
+		if left := stored(o); len(left) > 0 {
+			t.Errorf("%q", left)
+		}
+		known(false)
+	})
+}
+
 var errMute = errors.New("test: no answer")
 
 // mute is a data base that is not read any more once it is told so.
