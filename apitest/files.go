@@ -120,10 +120,19 @@ func (o *Office) work() {
 		defer close(ended)
 		runner.Run(ctx)
 	}()
-	o.Cleanup(func() {
+	o.stopWork = func() {
 		stop()
 		<-ended
-	})
+	}
+	o.Cleanup(o.stopWork)
+}
+
+// Restart ends who carries out the office's jobs, as when a process stops, and
+// has another go on.
+func (o *Office) Restart() {
+	o.Helper()
+	o.stopWork()
+	o.work()
 }
 
 func (o *Office) receiver() *upload.Receiver {

@@ -68,6 +68,7 @@ type Office struct {
 	Folder string
 
 	worked   *signal // when a job has ended
+	stopWork func()
 	versions []api.Version
 	// Limits counts the calls of this replica.
 	Limits *limit.Ledger

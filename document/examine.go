@@ -64,7 +64,8 @@ func (w *work) measure(ctx context.Context) error {
 }
 
 // scan has the bytes looked at for malware where that is configured. Nothing
-// comes through unseen.
+// comes through unseen. Only a scanner that is away is waited for: what is wrong
+// with this file, or with what listens there, does not go by.
 func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	if w.Scanner == nil {
 		return nil
@@ -76,10 +77,14 @@ func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	switch {
 	case errors.Is(err, extract.ErrScanSize):
 		return &fault.Fault{Code: fault.UploadRejected, Detail: &unscannable, Cause: err}
-	case err != nil && w.RefuseUnscanned:
+	case err != nil && ctx.Err() != nil: // the process stops
+		return ctx.Err()
+	case errors.Is(err, extract.ErrScannerAway) && w.RefuseUnscanned:
 		return &fault.Fault{Code: fault.Upstream, Detail: &scannerAway, Cause: err}
-	case err != nil:
+	case errors.Is(err, extract.ErrScannerAway):
 		return errors.Join(err, job.Later(patience))
+	case err != nil:
+		return err
 	case found != "":
 		return &fault.Fault{Code: fault.UploadRejected, Detail: &malware}
 	}
@@ -122,6 +127,14 @@ var (
 	unscannable = fault.Text{
 		DE: "Die Datei ist größer, als die Prüfung auf Schadsoftware zulässt.",
 		EN: "The file is larger than the scan for malware allows.",
+	}
+	damaged = fault.Text{
+		DE: "Die Datei ist im Speicher dieser Instanz beschädigt und wurde gelöscht. Senden Sie sie mit einem neuen Upload noch einmal, und nennen Sie dem Betreiber die requestId.",
+		EN: "The file was damaged in the storage of this instance and has been deleted. Send it once more with a new upload, and tell the operator the requestId.",
+	}
+	unknownKey = fault.Text{
+		DE: "Diese Instanz hat den Hauptschlüssel nicht, unter dem die Datei verschlüsselt wurde; sie wurde gelöscht. Senden Sie sie mit einem neuen Upload noch einmal, und nennen Sie dem Betreiber die requestId.",
+		EN: "This instance does not have the master key that the file was encrypted under; it has been deleted. Send it once more with a new upload, and tell the operator the requestId.",
 	}
 	scannerAway = fault.Text{
 		DE: "Die Prüfung auf Schadsoftware ist zurzeit nicht erreichbar; ungeprüft wird keine Datei angenommen. Versuchen Sie es später noch einmal mit einem neuen Upload.",

@@ -59,7 +59,8 @@ func erase(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, 
 
 // Scanner looks for malware.
 type Scanner interface {
-	// Scan returns the name of what it found, empty for nothing.
+	// Scan returns the name of what it found, empty for nothing. It fails with
+	// extract.ErrScannerAway where the scanner is to be waited for.
 	Scan(ctx context.Context, file io.Reader) (found string, err error)
 }
 
@@ -115,6 +116,8 @@ func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 	switch {
 	case errors.As(err, &refused):
 		return w.fail(ctx, refused)
+	case errors.Is(err, blob.ErrDamaged), errors.Is(err, blob.ErrUnknownKey):
+		return job.Permanent(err)
 	case err != nil:
 		return err
 	}
@@ -129,8 +132,8 @@ func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 }
 
 // GaveUp ends an operation that failed again and again for reasons of the
-// instance.
-func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, _ error) error {
+// instance, or whose bytes cannot be read any more.
+func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, cause error) error {
 	var b begun
 	if err := j.Decode(&b); err != nil {
 		return err
@@ -143,7 +146,14 @@ func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, _ error) error
 	if err != nil || w.operation.Ended() {
 		return err
 	}
-	return w.failIn(ctx, tx, fault.New(fault.Internal))
+	why := fault.Wrap(cause)
+	switch {
+	case errors.Is(cause, blob.ErrDamaged):
+		why.Detail = &damaged
+	case errors.Is(cause, blob.ErrUnknownKey):
+		why.Detail = &unknownKey
+	}
+	return w.failIn(ctx, tx, why)
 }
 
 // Erase removes the bytes of a document.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 )
@@ -39,6 +40,10 @@ func (u ClamdURL) address() (network, address string, err error) {
 // ErrScanSize says that clamd does not take files of this size (its
 // StreamMaxLength). Trying again does not help.
 var ErrScanSize = errors.New("extract: clamd does not take files of this size")
+
+// ErrScannerAway says that no clamd answered: nobody listens, or who does says
+// nothing in time, or hangs up without a word. It says nothing of the file.
+var ErrScannerAway = errors.New("extract: clamd is away")
 
 // Scanner asks a clamd whether files are malware. It may be used by several
 // goroutines; each file has a connection of its own.
@@ -72,8 +77,9 @@ func (s *Scanner) Ping(ctx context.Context) error {
 }
 
 // Scan streams a file to clamd and returns the name of what was found in it,
-// "" for nothing. Who gets an error knows nothing of the file: unless it is
-// ErrScanSize, clamd is away or has a trouble that goes by.
+// "" for nothing. Who gets an error does not know whether the file is clean. It
+// is ErrScanSize, ErrScannerAway, what reading the file gave, or else clamd had
+// trouble with this file, or what listens is no clamd.
 func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err error) {
 	c, err := s.dial(ctx)
 	if err != nil {
@@ -131,7 +137,7 @@ func (s *Scanner) dial(ctx context.Context) (*session, error) {
 	defer cancel()
 	conn, err := s.dialer.DialContext(limited, s.network, s.address)
 	if err != nil {
-		return nil, fmt.Errorf("extract: clamd: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrScannerAway, err)
 	}
 	c := &session{Conn: conn, patience: s.patience}
 	c.stop = context.AfterFunc(ctx, func() { conn.Close() })
@@ -147,7 +153,7 @@ func (c *session) close() {
 func (c *session) write(b []byte) error {
 	_ = c.SetWriteDeadline(time.Now().Add(c.patience))
 	if _, err := c.Write(b); err != nil {
-		return fmt.Errorf("extract: clamd: %w", err)
+		return fmt.Errorf("%w: %w", ErrScannerAway, err)
 	}
 	return nil
 }
@@ -164,7 +170,10 @@ func (c *session) ask(command string) (string, error) {
 func (c *session) answer() (string, error) {
 	answer, err := bufio.NewReader(io.LimitReader(c, 4096)).ReadString(0)
 	if err != nil {
-		return "", fmt.Errorf("extract: clamd: %w", err)
+		if answer == "" || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
+			return "", fmt.Errorf("%w: %w", ErrScannerAway, err)
+		}
+		return "", fmt.Errorf("extract: clamd answered %.80q and no more: %w", answer, err) // it ends what it says
 	}
 	return strings.TrimSpace(strings.TrimSuffix(answer, "\x00")), nil
 }
@@ -175,7 +184,7 @@ var errHungUp = errors.New("extract: clamd hung up")
 // stream sends a file in chunks, each after its length.
 func (c *session) stream(r io.Reader) error {
 	if err := c.write([]byte("zINSTREAM\x00")); err != nil {
-		return err
+		return errors.Join(errHungUp, err)
 	}
 	chunk := make([]byte, 4+64<<10)
 	for {
@@ -194,10 +203,15 @@ func (c *session) stream(r io.Reader) error {
 	}
 }
 
-// fill reads as much as fits, and less at the end of the file.
-func fill(r io.Reader, p []byte) (int, error) {
-	n, err := io.ReadFull(r, p)
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+// fill reads as much as fits, and less at the end of the file. A file that
+// breaks off, which readers may call io.ErrUnexpectedEOF, is not at its end.
+func fill(r io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var more int
+		more, err = r.Read(p[n:])
+		n += more
+	}
+	if err == io.EOF {
 		err = nil
 	}
 	return n, err

@@ -111,7 +111,7 @@ func TestScanWhileAway(t *testing.T) {
 	d := clamdtest.Start(t)
 	s := scanner(t, d.URL)
 	d.Stop()
-	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); err == nil || errors.Is(err, extract.ErrScanSize) {
+	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); !errors.Is(err, extract.ErrScannerAway) || found != "" {
 		t.Errorf("without clamd: %q, %v", found, err)
 	}
 	if err := s.Ping(t.Context()); err == nil {
@@ -123,8 +123,8 @@ func TestScanWhileAway(t *testing.T) {
 	}
 	// It dies while it is being told.
 	dying := io.MultiReader(strings.NewReader("Guten Tag"), stops{d}, io.LimitReader(zeros{}, 8<<20))
-	if found, err := s.Scan(t.Context(), dying); err == nil {
-		t.Errorf("clamd died in between: %q", found)
+	if found, err := s.Scan(t.Context(), dying); !errors.Is(err, extract.ErrScannerAway) {
+		t.Errorf("clamd died in between: %q, %v", found, err)
 	}
 }
 
@@ -138,8 +138,11 @@ func (s stops) Read([]byte) (int, error) {
 
 func TestScanTellsOfReading(t *testing.T) {
 	s := scanner(t, clamdtest.Start(t).URL)
-	if found, err := s.Scan(t.Context(), io.MultiReader(strings.NewReader("a"), iotest.ErrReader(iotest.ErrTimeout))); !errors.Is(err, iotest.ErrTimeout) {
-		t.Errorf("%q, %v", found, err)
+	for _, broken := range []error{iotest.ErrTimeout, io.ErrUnexpectedEOF} {
+		found, err := s.Scan(t.Context(), io.MultiReader(strings.NewReader("a"), iotest.ErrReader(broken)))
+		if !errors.Is(err, broken) || errors.Is(err, extract.ErrScannerAway) || found != "" {
+			t.Errorf("%q, %v; want %v", found, err, broken)
+		}
 	}
 }
 
@@ -151,6 +154,8 @@ func TestScanBelievesClamdOnly(t *testing.T) {
 		s := scanner(t, answering(t, answer))
 		if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); err == nil || found != "" {
 			t.Errorf("%.40q: %q, %v", answer, found, err)
+		} else if away := errors.Is(err, extract.ErrScannerAway); away != (answer == "") {
+			t.Errorf("%.40q: away is %t, %v", answer, away, err)
 		}
 		if err := s.Ping(t.Context()); err == nil {
 			t.Errorf("%.40q: that is no clamd", answer)

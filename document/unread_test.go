@@ -1,0 +1,260 @@
+package document_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/blob"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/extract"
+	"kartei/extract/clamdtest"
+)
+
+// broken is a store whose files fail: when they are opened, or once so many
+// bytes are read.
+type broken struct {
+	blob.Store
+	opening error
+	reading *brokenReading
+}
+
+// brokenReading fails from the reading on that comes after the type is told.
+type brokenReading struct {
+	err   error
+	whole int64 // how many bytes are read well
+}
+
+func (s broken) Open(ctx context.Context, name string) (blob.Reader, error) {
+	r, err := s.Store.Open(ctx, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.opening != nil:
+		r.Close()
+		return nil, s.opening
+	case s.reading != nil:
+		return &brokenReader{r, s.reading, 0}, nil
+	}
+	return r, nil
+}
+
+type brokenReader struct {
+	blob.Reader
+	*brokenReading
+	at int64
+}
+
+func (r *brokenReader) Seek(offset int64, whence int) (n int64, err error) {
+	n, err = r.Reader.Seek(offset, whence)
+	r.at = n
+	return n, err
+}
+
+func (r *brokenReader) Read(p []byte) (int, error) {
+	if r.at >= r.whole {
+		return 0, r.err
+	}
+	n, err := r.Reader.Read(p[:min(int64(len(p)), r.whole-r.at)])
+	r.at += int64(n)
+	return n, err
+}
+
+// failed waits for the end of an operation and holds its error to a code, and to
+// words of the operator's language.
+func failed(t *testing.T, c *apitest.Client, accepted *apitest.Answer, code, words string) {
+	t.Helper()
+	ended := c.Await(accepted)
+	problem, _ := ended.JSON()["error"].(map[string]any)
+	if detail, _ := problem["detail"].(string); ended.Text("status") != "failed" || problem["code"] != code || !strings.Contains(detail, words) {
+		t.Errorf("%s; want %s, %q", ended.Body, code, words)
+	}
+}
+
+// onceEach is the Rand of jobs that are tried again at once.
+func onceEach(int64) int64 { return 0 }
+
+// Bytes that cannot be read any more end the operation at once, with what is
+// wrong, wherever that shows; what goes by is tried again, and in the end the
+// operation ends with that, too. None of it is taken for a scanner that is away.
+func TestUnreadable(t *testing.T) {
+	clean := []byte("Guten Tag\n")
+	daemon := clamdtest.Start(t)
+	scanner, err := extract.NewScanner(daemon.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		err   error
+		words string
+		tries int
+	}{
+		"damaged":     {blob.ErrDamaged, "beschädigt", 1},
+		"unknown key": {blob.ErrUnknownKey, "Hauptschlüssel", 1},
+		"away":        {blob.ErrUnavailable, "unerwarteter Fehler", 16},
+	} {
+		for _, where := range []string{"opening", "scan", "scan or refuse"} {
+			t.Run(name+" "+where, func(t *testing.T) {
+				dbtest.Each(t, func(t *testing.T, d db.DB) {
+					tries := new(atomic.Int64)
+					o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
+						s := broken{Store: w.Maker.Store}
+						if err := fmt.Errorf("test: %w", c.err); where == "opening" {
+							s.opening = err
+						} else {
+							s.reading = &brokenReading{err, 5}
+							w.Maker.Scanner, w.Maker.RefuseUnscanned = scanner, where == "scan or refuse"
+						}
+						w.Maker.Store, w.Options.Rand = counted{s, tries}, onceEach
+					}))
+					m := o.As(access.Member)
+					failed(t, m, m.Do("POST", "/documents", map[string]any{"uploadId": m.Upload("a.txt", "text/plain", clean)}).Want(202), "INTERNAL", c.words)
+					if n := int(tries.Load()); n != c.tries {
+						t.Errorf("%d tries, want %d", n, c.tries)
+					}
+					rest(o)
+					if left := stored(o); len(left) > 0 {
+						t.Errorf("%q is left", left)
+					}
+				})
+			})
+		}
+	}
+}
+
+// counted counts the tries of an operation.
+type counted struct {
+	blob.Store
+	tries *atomic.Int64
+}
+
+func (s counted) Keep(ctx context.Context, from, to string) error {
+	s.tries.Add(1)
+	return s.Store.Keep(ctx, from, to)
+}
+
+// listener answers each file in its way.
+func listener(t *testing.T, answer string) *extract.Scanner {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				io.ReadFull(c, make([]byte, len("zINSTREAM\x00")+4+len("Guten Tag\n")+4))
+				io.WriteString(c, answer)
+			}()
+		}
+	}()
+	scanner, err := extract.NewScanner(extract.ClamdURL("unix:" + path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scanner
+}
+
+// A clamd that has an error with a file, and something else that listens in its
+// place, are tried as often as anything else; only one that is away is waited
+// for, or refused.
+func TestScannerAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer string
+		away   bool
+	}{
+		"error":    {"stream: Can't allocate memory ERROR\x00", false},
+		"nonsense": {"HTTP/1.1 400 Bad Request\r\n\r\n", false},
+		"hangs up": {"", true},
+	} {
+		for _, refuse := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " refuse ", refuse), func(t *testing.T) {
+				dbtest.Each(t, func(t *testing.T, d db.DB) {
+					scanner, tries := listener(t, c.answer), new(atomic.Int64)
+					o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
+						w.Maker.Scanner, w.Maker.RefuseUnscanned = scanner, refuse
+						w.Maker.Store, w.Options.Rand = counted{w.Maker.Store, tries}, onceEach
+					}))
+					m := o.As(access.Member)
+					accepted := m.Do("POST", "/documents", map[string]any{"uploadId": m.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))}).Want(202)
+					want := 1
+					switch {
+					case c.away && refuse:
+						failed(t, m, accepted, "UPSTREAM", "Schadsoftware")
+					case c.away:
+						for range 20 { // more often than anything is tried
+							rest(o)
+							o.Clock.Advance(31 * time.Second)
+						}
+						rest(o)
+						if a := m.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200); a.Text("status") != "running" {
+							t.Errorf("%s", a.Body)
+						}
+						if n := tries.Load(); n <= 16 {
+							t.Errorf("asked %d times only", n)
+						}
+						return
+					default:
+						failed(t, m, accepted, "INTERNAL", "unerwarteter Fehler")
+						want = 16
+					}
+					if n := int(tries.Load()); n != want {
+						t.Errorf("%d tries, want %d", n, want)
+					}
+				})
+			})
+		}
+	}
+}
+
+// stopping is a scanner whose first file is under way when the process stops.
+type stopping struct {
+	came chan struct{}
+	once sync.Once
+}
+
+func (s *stopping) Scan(ctx context.Context, _ io.Reader) (string, error) {
+	first := false
+	s.once.Do(func() { first = true })
+	if !first {
+		return "", nil
+	}
+	close(s.came)
+	<-ctx.Done()
+	return "", fmt.Errorf("%w: the connection was closed", extract.ErrScannerAway)
+}
+
+// A process that stops in the middle of a scan gives the operation back: the
+// next goes on with it at once.
+func TestStopInScan(t *testing.T) {
+	for _, refuse := range []bool{false, true} {
+		dbtest.Each(t, func(t *testing.T, d db.DB) {
+			s := &stopping{came: make(chan struct{})}
+			o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
+				w.Maker.Scanner, w.Maker.RefuseUnscanned = s, refuse
+			}))
+			c := o.As(access.Member)
+			accepted := c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))}).Want(202)
+			<-s.came
+			o.Restart()
+			want(t, c.Await(accepted), map[string]any{"status": "succeeded"})
+		})
+	}
+}
