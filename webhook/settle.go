@@ -111,7 +111,9 @@ func (c *Courier) settleLane(ctx context.Context, tx db.Tx, l *lane, tries []*tr
 			h.failed(t.began, t.outcome.Gone())
 		}
 	}
-	h.pass(clock.Now(c.clock))
+	if slices.ContainsFunc(tries, (*try).attempted) {
+		h.pass(clock.Now(c.clock))
+	}
 	for _, t := range tries {
 		c.settleTry(tx, l, t, h.status)
 	}

@@ -68,10 +68,15 @@ func (h *health) pass(now clock.Micros) {
 	}
 }
 
-// deadline is when pass may change something next; zero is never.
+// deadline is when pass may change something next; zero is never. What it would
+// change now waits for an attempt.
 func (h *health) deadline(now clock.Micros) clock.Micros {
 	if h.status == Disabled || h.failedSince == 0 {
 		return 0
+	}
+	passed := *h
+	if passed.pass(now); passed.status != h.status {
+		return now + lease
 	}
 	for _, after := range []clock.Micros{failingAfter, disabledAfter} {
 		at := h.failedSince + after
@@ -122,7 +127,6 @@ func (c *Courier) hold(ctx context.Context, tx db.Tx, l *lane) (*held, error) {
 // something to tell, and returns when it is to be looked at again.
 func (c *Courier) put(ctx context.Context, tx db.Tx, h *held) (due clock.Micros, err error) {
 	now := clock.Now(c.clock)
-	h.pass(now)
 	if due, err = c.due(ctx, tx, h.lane, h.health); err != nil {
 		return 0, err
 	}

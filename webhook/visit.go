@@ -112,6 +112,10 @@ const (
 	setDue    = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
 	holdDue   = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2 and revision = $4`
 	selectDue = `select due_at from webhook_deliveries where organization = $1 and endpoint = $2 order by due_at limit 1`
+	// countTried is 1 where an attempt is due or under way: what is under way is
+	// due again within a lease.
+	countTried = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $4
+		and (due_at <= $3 or claim % 2 = 1) limit 1) as d`
 	// claimDue takes those that are due, and those whose process died.
 	claimDue = `update webhook_deliveries set claim = claim + 1 + claim %% 2, due_at = $4
 		where organization = $1 and endpoint = $2 and due_at <= $3 and event_id in (select event_id from webhook_deliveries
@@ -208,7 +212,8 @@ func (v *visit) rest(ctx context.Context) error {
 	})
 }
 
-// passTime changes the endpoint's status where time alone does.
+// passTime changes the endpoint's status where time alone does. Where an attempt
+// is due or under way, its end says more than the time.
 func (v *visit) passTime(ctx context.Context) error {
 	before := v.row.health()
 	after := before
@@ -217,10 +222,18 @@ func (v *visit) passTime(ctx context.Context) error {
 	}
 	return v.db.Write(ctx, func(tx db.Tx) error {
 		h, err := v.hold(ctx, tx, v.lane)
-		if err == nil {
-			_, err = v.put(ctx, tx, h)
-			v.row.Status = h.status
+		if err != nil {
+			return err
 		}
+		tried := 0
+		if err := tx.QueryRow(ctx, countTried, v.lane.organization, v.lane.id, v.now, v.now+lease).Scan(&tried); err != nil {
+			return err
+		}
+		if tried == 0 {
+			h.pass(v.now)
+			_, err = v.put(ctx, tx, h)
+		}
+		v.row.Status = h.status
 		return err
 	})
 }
