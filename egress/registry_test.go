@@ -200,6 +200,26 @@ func TestOperatorsNetworks(t *testing.T) {
 	}
 }
 
+// With both families denied nobody is dialled, whatever is allowed or mapped:
+// so operating.md has a copy of an instance started.
+func TestNobody(t *testing.T) {
+	receiver := listen(t, "127.0.0.1:0")
+	to := netip.MustParseAddrPort(receiver.Addr().String())
+	g := New(Options{
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::/0")},
+		Deny:  []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")},
+		Dial:  []Mapping{{Host: "mapped.test", To: to}},
+	})
+	for _, text := range []string{"1.1.1.1", "127.0.0.1", "::ffff:1.1.1.1", "64:ff9b::1.1.1.1", "2a00:1450::1", "2a00:1450::1%eth0", "fd00:1::1"} {
+		if err := g.Permit(netip.MustParseAddr(text)); !errors.Is(err, ErrBlocked) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := g.DialContext(t.Context(), "tcp", "mapped.test:443"); !errors.Is(err, ErrBlocked) || receiver.came.Load() != 0 {
+		t.Errorf("a mapped host: %v, %d came", err, receiver.came.Load())
+	}
+}
+
 // FuzzPermit holds the judgement to the table above, for any 4 or 16 bytes.
 func FuzzPermit(f *testing.F) {
 	for _, row := range special {
