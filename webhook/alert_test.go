@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
 	"kartei/notify"
@@ -67,4 +68,53 @@ func TestAlertsComeOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a notice says of each kind and reason, in both languages.
+func TestAlertWords(t *testing.T) {
+	at := func(s string) clock.Micros {
+		m, err := clock.Parse(s)
+		must(t, err)
+		return m
+	}
+	f := AlertFacts{Organization: "org_1", Endpoint: "whe_1", Since: at("2026-11-02T09:00:00.000000Z"), At: at("2026-11-05T09:30:00.000000Z")}
+	gone, silent := f, f
+	gone.Reason, silent.Reason = Gone, NoSuccess
+	de, en := "„CRM“ von Kanzlei", "“CRM” of Kanzlei"
+	commands := "kartei webhook enable whe_1 --org org_1\nkartei webhook resend whe_1 --org org_1 --failed\nkartei webhook resend whe_1 --org org_1 --since 2026-11-05T09:30:00.000000Z"
+	for _, c := range []struct {
+		words          notify.Words
+		titleDE, title string
+		de, en         []string
+	}{
+		{failingWords(f, de, en),
+			"Webhook-Endpunkt „CRM“ von Kanzlei: seit 24 Stunden keine Zustellung",
+			"Webhook endpoint “CRM” of Kanzlei: no delivery for 24 hours",
+			[]string{"Seit dem 2026-11-02 09:00 (UTC) ist keine", "gelingt bis zum 2026-11-05 09:00 (UTC) keiner, wird der Endpunkt abgeschaltet", "(GET /v1/webhook_endpoints/whe_1/deliveries)"},
+			[]string{"has succeeded since 2026-11-02 09:00 (UTC)", "if none succeeds by 2026-11-05 09:00 (UTC), the endpoint will be disabled", "(GET /v1/webhook_endpoints/whe_1/deliveries)"}},
+		{disabledWords(silent, de, en),
+			"Webhook-Endpunkt „CRM“ von Kanzlei wurde abgeschaltet: 72 Stunden ohne Erfolg",
+			"Webhook endpoint “CRM” of Kanzlei was disabled: 72 hours without success",
+			[]string{"Seit dem 2026-11-02 09:00 (UTC) ist keine", "Nach 72 Stunden, am 2026-11-05 09:30 (UTC), wurde er deshalb abgeschaltet.", commands},
+			[]string{"has succeeded since 2026-11-02 09:00 (UTC)", "disabled after 72 hours, at 2026-11-05 09:30 (UTC)", commands}},
+		{disabledWords(gone, de, en),
+			"Webhook-Endpunkt „CRM“ von Kanzlei wurde abgeschaltet: der Empfänger antwortet 410 Gone",
+			"Webhook endpoint “CRM” of Kanzlei was disabled: the receiver answers 410 Gone",
+			[]string{"hat am 2026-11-05 09:30 (UTC) mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.", commands},
+			[]string{"answered 410 Gone at 2026-11-05 09:30 (UTC): it wants no more deliveries. The endpoint was therefore disabled at once.", commands}},
+	} {
+		if c.words.Title.DE != c.titleDE || c.words.Title.EN != c.title {
+			t.Errorf("the titles are %+v", c.words.Title)
+		}
+		for text, want := range map[string][]string{c.words.Text.DE: c.de, c.words.Text.EN: c.en} {
+			for _, w := range want {
+				if !strings.Contains(text, w) {
+					t.Errorf("%q is not in:\n%s", w, text)
+				}
+			}
+			if strings.Contains(text, "%!") || strings.Contains(text, "72") && strings.Contains(text, "410") {
+				t.Errorf("in the notice stands:\n%s", text)
+			}
+		}
+	}
 }
