@@ -1,9 +1,17 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
 	"net/http"
 	"net/http/httptest"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,9 +20,11 @@ import (
 )
 
 // TestWebhookCommands is what an operator does for an endpoint whose receiver
-// said that it was gone: look, enable, and have sent again what was missed.
+// said that it was gone: read the email, look, enable, and have sent again what
+// was missed.
 func TestWebhookCommands(t *testing.T) {
-	each := func(t *testing.T, store ...string) {
+	each := func(t *testing.T, dir string, more ...string) {
+		store := append([]string{"--data-dir", dir}, more...)
 		on := func(args ...string) []string { return append(args, store...) }
 		receiver := &hook{TB: t, took: make(chan string, 100), status: 200}
 		tls := httptest.NewTLSServer(receiver)
@@ -90,6 +100,18 @@ func TestWebhookCommands(t *testing.T) {
 		if e := show(); e.Status != "disabled" || e.DisabledReason != "gone" {
 			t.Errorf("after 410 the endpoint is %+v", e)
 		}
+		heading, body := mailed(t, dir, 1, on("bell", "--org", o.ID, "--json"))
+		if want := "Kartei: Webhook-Endpunkt „CRM“ von Kanzlei Beispiel (Sandbox) wurde abgeschaltet: der Empfänger antwortet 410 Gone"; heading != want {
+			t.Errorf("the email is about %q, want %q", heading, want)
+		}
+		for _, want := range []string{
+			"Der Empfänger des Webhook-Endpunkts „CRM“ von Kanzlei Beispiel (Sandbox) hat am 20", "mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.",
+			"kartei webhook enable " + made.ID + " --org " + o.SandboxID + "\n", "weil Ihnen der Webhook-Endpunkt gehört",
+		} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%q is not in the email:\n%s", want, body)
+			}
+		}
 		receiver.answers(made.Secret, http.StatusOK)
 		missed := contact()
 		_, errs, status := try(t, on(append([]string{"webhook", "resend", made.ID, "--event", missed}, org...)...)...)
@@ -149,7 +171,82 @@ func TestWebhookCommands(t *testing.T) {
 		if out := kartei(t, on(append([]string{"webhook", "list"}, org...)...)...); !strings.Contains(out, made.ID) || strings.Contains(out, made.Secret) {
 			t.Errorf("the list for people says %s", out)
 		}
+
+		// What operating.md says that there is to be read of webhooks.
+		get(t, served.Operator+"/metrics", 200,
+			"\nkartei_webhook_attempts_total{result=\"succeeded\"} ", "\nkartei_webhook_attempts_total{result=\"HTTP_STATUS\"} 1\n",
+			"\nkartei_webhook_first_attempt_seconds_count ",
+			"\nkartei_webhook_deliveries_waiting ", "\nkartei_webhook_deliveries_oldest_seconds ",
+			"\nkartei_webhook_endpoints_behind ", "\nkartei_webhook_behind_seconds ",
+			"\nkartei_webhook_endpoints{status=\"active\"} 1\n")
+
+		// Gone once more, told to somebody who reads English.
+		kartei(t, on("user", "set", o.User, "--language", "en")...)
+		receiver.answers(made.Secret, http.StatusGone)
+		receiver.takes(contact())
+		heading, body = mailed(t, dir, 2, on("bell", "--org", o.ID, "--json"))
+		if want := "Kartei: Webhook endpoint “CRM” of Kanzlei Beispiel (Sandbox) was disabled: the receiver answers 410 Gone"; heading != want {
+			t.Errorf("the email is about %q, want %q", heading, want)
+		}
+		for _, want := range []string{
+			"The receiver of the webhook endpoint “CRM” of Kanzlei Beispiel (Sandbox) answered 410 Gone at 20", "it wants no more deliveries. The endpoint was therefore disabled at once.",
+			"kartei webhook resend " + made.ID + " --org " + o.SandboxID + " --failed\n", "because the webhook endpoint is yours",
+		} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%q is not in the email:\n%s", want, body)
+			}
+		}
 	}
-	t.Run("sqlite", func(t *testing.T) { each(t, "--data-dir", t.TempDir()) })
-	t.Run("postgres", func(t *testing.T) { each(t, "--data-dir", t.TempDir(), "--database-url", dbtest.PostgresURL(t)) })
+	t.Run("sqlite", func(t *testing.T) { each(t, t.TempDir()) })
+	t.Run("postgres", func(t *testing.T) { each(t, t.TempDir(), "--database-url", dbtest.PostgresURL(t)) })
+}
+
+// mailed waits until the bell says that so many emails were sent and returns
+// subject and text of the last of those that lie in the data folder.
+func mailed(t *testing.T, dir string, want int, bell []string) (heading, text string) {
+	t.Helper()
+	sent := func() (n int) {
+		var entries struct{ Data []bellEntry }
+		decode(t, kartei(t, bell...), &entries)
+		for _, e := range entries.Data {
+			if e.Kind == "webhook_disabled" && e.MailedAt != nil {
+				n++
+			}
+		}
+		return n
+	}
+	for end := time.Now().Add(patience); sent() < want; {
+		if time.Now().After(end) {
+			t.Fatalf("there are not %d emails", want)
+		}
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "mail", "ntc_*.eml"))
+	if err != nil || len(names) != want {
+		t.Fatalf("emails %v, %v, want %d", names, err, want)
+	}
+	age := func(name string) int64 {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.ModTime().UnixNano()
+	}
+	f, err := os.Open(slices.MaxFunc(names, func(a, b string) int { return cmp.Compare(age(a), age(b)) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, err := mail.ReadMessage(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to := m.Header.Get("To"); !strings.Contains(to, "anna.berg@example.com") {
+		t.Errorf("the email goes to %s", to)
+	}
+	heading, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+	body, wrong := io.ReadAll(quotedprintable.NewReader(m.Body))
+	if err != nil || wrong != nil {
+		t.Fatal(err, wrong)
+	}
+	return heading, strings.ReplaceAll(string(body), "\r\n", "\n")
 }
