@@ -113,6 +113,7 @@ type call struct {
 	fingerprint    string // run: of the content, where there is an idempotency key
 
 	looked   any    // run
+	unseen   error  // run: why looking failed
 	result   result // run
 	file     *File  // run
 	replayed bool

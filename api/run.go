@@ -54,11 +54,9 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 			c.fingerprint = fingerprintOf(c) // not in the transaction, where others wait
 		}
 		if c.op.Run.look != nil {
-			c.looked, err = c.op.Run.look(ctx, a.callOf(c, nil), c.input.Interface())
+			c.looked, c.unseen = c.op.Run.look(ctx, a.callOf(c, nil), c.input.Interface())
 		}
-		if err == nil {
-			err = a.change(ctx, c)
-		}
+		err = a.change(ctx, c)
 	}
 	if _, refused := errors.AsType[*fault.Fault](err); c.recognized && (err == nil || refused) {
 		a.confirmed(c)
@@ -103,6 +101,9 @@ func (a *API) expect(ctx context.Context, c *call, tx db.Tx) error {
 
 // operate calls the operation and encodes its answer.
 func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
+	if c.unseen != nil { // a stored answer needs no look
+		return result{}, c.unseen
+	}
 	answer, err := c.op.Run.call(ctx, a.callOf(c, tx), c.input.Interface())
 	if err != nil {
 		return result{}, err
