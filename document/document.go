@@ -141,6 +141,9 @@ func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields
 		f.Name = "x" // there is none to complain about
 		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.FieldNotFound, Text: &noUpload})
 	case s.Operation != "":
+		if n.Name == nil {
+			f.Name = "x" // as above
+		}
 		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.Duplicate, Text: consumed(s.Operation)})
 	}
 	if err := Documents.Check(ctx, c, f); fault.Is(err, fault.ValidationFailed) {

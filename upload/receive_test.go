@@ -557,6 +557,34 @@ func TestAcknowledgedStays(t *testing.T) {
 	})
 }
 
+// Of an upload nothing tells that its document, which is deleted, does not: who
+// uses it again still hears that it is used up, and nothing else.
+func TestForgetsWithItsDocument(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		file := []byte("Guten Tag\n")
+		s := open(c, len(file), map[string]any{"fileName": "Morgenstern.txt", "sha256": sum(file)})
+		c.Put(s, file).Want(204)
+		ended := c.Await(c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id")}).Want(202))
+		document := "/documents/" + ended.JSON()["result"].(map[string]any)["id"].(string)
+		if d := c.Do("GET", document, nil).Want(200); d.Text("name") != "Morgenstern.txt" || d.Text("sha256") != sum(file) {
+			t.Errorf("%s", d.Body)
+		}
+		c.Do("DELETE", document, nil, "If-Match", "*").Want(204)
+		var name, hash string
+		err := o.DB.Read(t.Context(), func(tx db.Tx) error {
+			return tx.QueryRow(t.Context(), `select file_name, sha256 from uploads where id = $1`, s.Text("id")).Scan(&name, &hash)
+		})
+		if err != nil || name != "" || hash != "" {
+			t.Errorf("%q %q, %v", name, hash, err)
+		}
+		again := c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id")}).Want(422, "VALIDATION_FAILED")
+		if got := again.Fields(); len(got) != 1 || got[0] != "uploadId DUPLICATE" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // What comes after the end of its session, as to a bucket that looks at the time
 // only when it begins, is known as a session's until it is removed.
 func TestComesTooLate(t *testing.T) {

@@ -172,6 +172,7 @@ func Staged(organization int64, upload string) string {
 
 // Session is a session as who goes on with it sees it.
 type Session struct {
+	// FileName and SHA256 are empty once there is an Operation.
 	FileName, ContentType string
 	Size                  int64
 	SHA256                string
@@ -196,10 +197,13 @@ func Find(ctx context.Context, c *app.Call, name string) (s Session, found bool,
 	return s, err == nil, err
 }
 
-// Consume has an operation make a document of a session's file. Of two that
-// try at the same time one gets db.ErrConflict, upon which it is run again.
+// Consume has an operation make a document of a session's file. What tells of the
+// file then stands with the document alone, and is gone where that is deleted. Of
+// two that try at the same time one gets db.ErrConflict, upon which it is run
+// again.
 func Consume(ctx context.Context, c *app.Call, name, operation string) error {
-	rows, err := c.Tx.Exec(ctx, `update uploads set operation = $3 where organization = $1 and id = $2 and operation = ''`, c.Actor.Org(), name, operation)
+	rows, err := c.Tx.Exec(ctx, `update uploads set operation = $3, file_name = '', sha256 = ''
+		where organization = $1 and id = $2 and operation = ''`, c.Actor.Org(), name, operation)
 	if err == nil && rows == 0 {
 		return db.ErrConflict
 	}
