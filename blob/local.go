@@ -83,15 +83,18 @@ func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expected
 	if l.encrypt {
 		target += sealedSuffix
 	}
-	if err := l.write(target, func(f *os.File) error { return l.fill(f, name, m) }); err != nil {
+	var info fs.FileInfo // before it has its name, under which it may be kept or deleted at once
+	err := l.write(target, func(f *os.File) (err error) {
+		if err = l.fill(f, name, m); err == nil {
+			info, err = f.Stat()
+		}
+		return err
+	})
+	if err != nil {
 		return Info{}, err
 	}
 	if err := l.remove(l.otherForm(target)); err != nil {
 		return Info{}, err
-	}
-	info, err := l.root.Stat(target)
-	if err != nil {
-		return Info{}, classify(err)
 	}
 	return Info{name, m.size, m.sum(), info.ModTime()}, nil
 }

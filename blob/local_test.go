@@ -224,6 +224,36 @@ func TestKeepAfterCrash(t *testing.T) {
 	}
 }
 
+// TestPutWhileDeleted deletes what is put at once: it was put all the same.
+func TestPutWhileDeleted(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		s := newLocal(t, t.TempDir(), LocalOptions{Plain: plain})
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					if err := s.Delete(ctx, staged); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		}()
+		for range 100 {
+			if info, err := s.Put(ctx, staged, strings.NewReader("Guten Tag"), Expected{Size: 9}); err != nil || info.Modified.IsZero() {
+				t.Errorf("%+v, %v", info, err)
+				break
+			}
+		}
+		close(stop)
+		<-stopped
+	}
+}
+
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	l := newLocal(t, dir, LocalOptions{})

@@ -59,11 +59,12 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 		return err
 	}
 	// Where the session has ended meanwhile, nobody else removes what came too
-	// late. Where it was consumed, the operation or Expire does.
+	// late. Where it was consumed, the operation or Expire does: it may be what the
+	// document is being made of, and may not, of which nobody can be sure.
 	if s == Expired {
 		return errors.Join(s.fault(), r.Store.Delete(ctx, granted.Name))
 	}
-	return nil
+	return s.fault()
 }
 
 // settling is how long the data base may take to say what becomes of a file that

@@ -557,6 +557,36 @@ func TestAcknowledgedStays(t *testing.T) {
 	})
 }
 
+// A document is made of an upload whose file is being sent once more: what comes
+// then is not taken, and who sends it is told so.
+func TestSentWhileUsed(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		file := []byte("Guten Tag\n")
+		other := bytes.ToUpper(file)
+		s := open(c, len(file))
+		c.Put(s, file).Want(204)
+		reader, writer := io.Pipe()
+		answered := make(chan *apitest.Answer, 1)
+		go func() { answered <- put(c, target(s), reader, -1) }()
+		if _, err := writer.Write(other[:1]); err != nil { // it has begun
+			t.Fatal(err)
+		}
+		ended := c.Await(c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id")}).Want(202))
+		if _, err := writer.Write(other[1:]); err != nil {
+			t.Fatal(err)
+		}
+		writer.Close()
+		if a := (<-answered).Want(404, "NOT_FOUND"); !strings.Contains(a.Text("detail"), "schon ein Dokument") {
+			t.Errorf("%s", a.Body)
+		}
+		id := ended.JSON()["result"].(map[string]any)["id"].(string)
+		if got := c.Do("GET", "/documents/"+id+"/content", nil).Want(200).Body; !bytes.Equal(got, file) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // Of an upload nothing tells that its document, which is deleted, does not: who
 // uses it again still hears that it is used up, and nothing else.
 func TestForgetsWithItsDocument(t *testing.T) {
