@@ -49,18 +49,21 @@ func notAsSaid(declared, found string) *fault.Text {
 	}
 }
 
-// measure takes down the hash of the bytes. Where it was announced they were
-// held to it as they came.
+// measure takes down the hash of the bytes, and holds it to the one that was
+// announced: clients send them to a bucket past Kartei.
 func (w *work) measure(ctx context.Context) error {
-	if w.Fields.SHA256 != "" {
-		return nil
-	}
 	info, err := w.Store.Stat(ctx, w.name())
 	if err == nil && info.SHA256 == "" {
 		info, err = blob.Read(ctx, w.Store, w.name())
 	}
+	switch {
+	case err != nil:
+		return err
+	case w.Fields.SHA256 != "" && w.Fields.SHA256 != info.SHA256:
+		return fault.New(fault.UploadChecksumMismatch)
+	}
 	w.Fields.SHA256 = info.SHA256
-	return err
+	return nil
 }
 
 // scan has the bytes looked at for malware where that is configured. Nothing
