@@ -300,7 +300,9 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 		f.Errorf("the median is %s: healthy endpoints wait for others", median)
 	}
 	tell("away from kills", away)
-	most := 2 * time.Second
+	// What else runs on the machine decides how long it takes: held only where
+	// somebody has asked for the long form.
+	most := 30 * time.Second
 	if times("KARTEI_KILLS", 3) >= 100 {
 		most = 500 * time.Millisecond
 	}
