@@ -29,6 +29,8 @@ type AlertFacts struct {
 	Reason       Reason       `json:"reason,omitempty"`
 	Since        clock.Micros `json:"since"` // the first failed attempt
 	At           clock.Micros `json:"at"`
+	// Missed is since when events of a disabled endpoint were never tried.
+	Missed clock.Micros `json:"missedSince,omitempty"`
 }
 
 // Forms are those of the notices about endpoints.
@@ -52,6 +54,9 @@ func (c *Courier) alert(ctx context.Context, tx db.Tx, h *held, now clock.Micros
 		return err
 	}
 	facts := AlertFacts{Endpoint: h.lane.id, Reason: h.reason, Since: h.failedSince, At: now}
+	if h.status == Disabled {
+		facts.Missed = h.missedSince
+	}
 	if facts.Organization, err = access.OrganizationID(ctx, tx, h.lane.organization); err != nil {
 		return err
 	}
@@ -125,9 +130,9 @@ func disabledWords(f AlertFacts, de, en string) notify.Words {
 		},
 		Text: fault.Text{
 			DE: why.DE + fmt.Sprintf(" Was noch zuzustellen war, wird nicht mehr versucht.\n\n"+
-				"Verloren ist nichts: Der Ereignisfeed (GET /v1/events) enthält alle Ereignisse 30 Tage lang. Ist der Empfänger wieder da, lassen Sie den Endpunkt wieder einschalten und das Versäumte noch einmal senden. Der Betreiber tut das mit:\n\nkartei webhook enable %s --org %s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.At),
+				"Verloren ist nichts: Der Ereignisfeed (GET /v1/events) enthält alle Ereignisse 30 Tage lang. Ist der Empfänger wieder da, lassen Sie den Endpunkt wieder einschalten und das Versäumte noch einmal senden. Der Betreiber tut das mit:\n\nkartei webhook enable %s --org %s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed),
 			EN: why.EN + fmt.Sprintf(" What was still to be delivered is not tried any more.\n\n"+
-				"Nothing is lost: the event feed (GET /v1/events) has all events for 30 days. Once the receiver is back, have the endpoint enabled and what was missed sent again. Whoever runs the instance does it with:\n\nkartei webhook enable %s --org %s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.At),
+				"Nothing is lost: the event feed (GET /v1/events) has all events for 30 days. Once the receiver is back, have the endpoint enabled and what was missed sent again. Whoever runs the instance does it with:\n\nkartei webhook enable %s --org %s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed),
 		},
 	}
 }

@@ -77,11 +77,12 @@ func TestAlertWords(t *testing.T) {
 		must(t, err)
 		return m
 	}
-	f := AlertFacts{Organization: "org_1", Endpoint: "whe_1", Since: at("2026-11-02T09:00:00.000000Z"), At: at("2026-11-05T09:30:00.000000Z")}
+	f := AlertFacts{Organization: "org_1", Endpoint: "whe_1", Since: at("2026-11-02T09:00:00.000000Z"), At: at("2026-11-05T09:30:00.000000Z"),
+		Missed: at("2026-11-05T09:12:34.567890Z")}
 	gone, silent := f, f
 	gone.Reason, silent.Reason = Gone, NoSuccess
 	de, en := "„CRM“ von Kanzlei", "“CRM” of Kanzlei"
-	commands := "kartei webhook enable whe_1 --org org_1\nkartei webhook resend whe_1 --org org_1 --failed\nkartei webhook resend whe_1 --org org_1 --since 2026-11-05T09:30:00.000000Z"
+	commands := "kartei webhook enable whe_1 --org org_1\nkartei webhook resend whe_1 --org org_1 --failed\nkartei webhook resend whe_1 --org org_1 --since 2026-11-05T09:12:34.567890Z"
 	for _, c := range []struct {
 		words          notify.Words
 		titleDE, title string
@@ -116,5 +117,73 @@ func TestAlertWords(t *testing.T) {
 				t.Errorf("in the notice stands:\n%s", text)
 			}
 		}
+	}
+}
+
+// What the notice of a disabled endpoint says to do brings everything: what
+// failed, what was on its way and never tried, what no delivery was made of yet,
+// and what happened while it was disabled.
+func TestRecipeOfTheNotice(t *testing.T) {
+	for _, behind := range []bool{false, true} {
+		dbtest.Each(t, func(t *testing.T, d db.DB) {
+			o := open(t, d)
+			name := o.endpoint()
+			desk, wait := o.desk()
+			o.event() // this one got through
+			c, stop := o.courier()
+			o.idle(c)
+			o.clock.Advance(time.Minute)
+			o.answer = func(Message) Outcome { return Outcome{Status: 410, Code: HTTPStatus} }
+			if behind {
+				stop()
+			}
+			ids := o.events(5)
+			if behind { // the first is disabled before deliveries were made of the others
+				l := c.lane(address{o.organization, name})
+				v := &visit{Courier: c, lane: l, room: 1, newFirst: true}
+				must(t, v.run(ctx))
+				must(t, d.Write(ctx, func(tx db.Tx) error {
+					h, err := c.hold(ctx, tx, l)
+					must(t, err)
+					try := c.newTry(v.taken[0])
+					try.outcome = o.answer(Message{})
+					h.failed(try.began, true)
+					c.settleTry(tx, l, try, h.status)
+					_, err = c.put(ctx, tx, h)
+					return err
+				}))
+				c, _ = o.courier()
+			}
+			o.idle(c)
+			o.clock.Advance(time.Hour)
+			ids = append(ids, o.event())
+			o.idle(c)
+			if got := o.state(name); got != "disabled gone" {
+				t.Fatalf("the endpoint is %s", got)
+			}
+			o.answer = nil
+			o.received()
+
+			bell, err := notify.New(notify.Options{DB: d, Clock: o.clock, Forms: Forms}).Bell(ctx, notify.BellInput{Organization: o.info.ID})
+			must(t, err)
+			_, since, _ := strings.Cut(bell.Data[0].Text, "--since ")
+			at, err := clock.Parse(strings.Fields(since)[0])
+			must(t, err)
+			info, err := desk.Enable(ctx, One{o.info.ID, name})
+			must(t, err)
+			if info.MissedSince != at {
+				t.Errorf("the notice says %v, the endpoint %v", at, info.MissedSince)
+			}
+			for _, in := range []ResendInput{{Failed: true}, {Since: at}} {
+				in.Organization, in.ID = o.info.ID, name
+				_, err := desk.Resend(ctx, in)
+				must(t, err)
+				wait(1)
+				o.idle(c)
+			}
+			if got := slices.Compact(slices.Sorted(slices.Values(o.received()))); !slices.Equal(got, slices.Sorted(slices.Values(ids))) {
+				t.Errorf("behind the cursor %v: received %v of %v", behind, got, ids)
+			}
+		})
 	}
 }

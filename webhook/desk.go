@@ -32,6 +32,9 @@ type Info struct {
 	// there was none; Failures is how many there were.
 	FailedSince clock.Micros `json:"failedSince"`
 	Failures    int64        `json:"failures"`
+	// MissedSince is the time after which is all that was never tried when the
+	// endpoint was last disabled, null where it never was.
+	MissedSince clock.Micros `json:"missedSince"`
 	// Waiting is how many deliveries wait or are under way, 10,000 at most. Events
 	// that it has not come to yet are not among them.
 	Waiting int64 `json:"waiting"`
@@ -144,7 +147,7 @@ func (d *Desk) Find(ctx context.Context, in FindInput) (page access.List[Info], 
 }
 
 func inform(ctx context.Context, tx db.Tx, r *row) (Info, error) {
-	info := Info{Endpoint: r.Endpoint, PrincipalID: r.principal, FailedSince: r.failedSince, Failures: r.failures, Through: r.cursor}
+	info := Info{Endpoint: r.Endpoint, PrincipalID: r.principal, FailedSince: r.failedSince, Failures: r.failures, MissedSince: r.missedSince, Through: r.cursor}
 	return info, tx.QueryRow(ctx, countWaiting, r.organization, r.ID).Scan(&info.Waiting)
 }
 
@@ -204,7 +207,7 @@ func (d *Desk) Log(ctx context.Context, in LogInput) (page access.List[Attempt],
 }
 
 // Enable has a disabled endpoint get events again, those of from now on: what it
-// missed is sent by Resend. One that is not disabled stays as it is.
+// missed is sent by Resend, from MissedSince on. One that is not disabled stays as it is.
 func (d *Desk) Enable(ctx context.Context, in One) (Info, error) {
 	if err := d.purge(ctx, in); err != nil {
 		return Info{}, err

@@ -117,6 +117,9 @@ type row struct {
 	// there was none; failures is how many there were.
 	failedSince clock.Micros
 	failures    int64
+	// missedSince is the tick behind which is all that was never tried when the
+	// endpoint was last disabled; zero where it never was.
+	missedSince clock.Micros
 }
 
 // at returns the endpoint as it is shown at a moment.

@@ -99,10 +99,14 @@ func (r *row) health() health {
 const (
 	// holdEndpoint keeps others from the endpoint until the commit.
 	holdEndpoint = `update webhook_endpoints set failures = failures where organization = $1 and id = $2
-		returning principal, status, disabled_reason, failed_since, failures, last_success_at, last_failure_at`
+		returning principal, status, disabled_reason, failed_since, failures, last_success_at, last_failure_at, cursor, missed_since`
 	setHealth = `update webhook_endpoints set status = $3, disabled_reason = $4, failed_since = $5, failures = $6, last_success_at = $7,
-		last_failure_at = $8, due_at = $9, revision = revision + $10, updated_at = case when $10 > 0 then $11 else updated_at end
-		where organization = $1 and id = $2`
+		last_failure_at = $8, due_at = $9, revision = revision + $10, updated_at = case when $10 > 0 then $11 else updated_at end,
+		missed_since = $12 where organization = $1 and id = $2`
+	// selectUntried finds the first event on its way for which there is no
+	// attempt, and so no row of the log when its delivery ends unmade.
+	selectUntried = `select coalesce(min(tick), 0) from webhook_deliveries where organization = $1 and endpoint = $2
+		and attempts = 0 and type <> 'webhook.test'`
 )
 
 // held is an endpoint that a transaction holds.
@@ -111,6 +115,8 @@ type held struct {
 	lane      *lane
 	principal string
 	before    health
+	// cursor and missedSince are as in row.
+	cursor, missedSince clock.Micros
 }
 
 // hold reads an endpoint and keeps others from it until the commit. It is
@@ -118,7 +124,7 @@ type held struct {
 func (c *Courier) hold(ctx context.Context, tx db.Tx, l *lane) (*held, error) {
 	h := &held{lane: l}
 	err := tx.QueryRow(ctx, holdEndpoint, l.organization, l.id).Scan(&h.principal, &h.status, &h.reason, &h.failedSince, &h.failures,
-		&h.lastSuccess, &h.lastFailure)
+		&h.lastSuccess, &h.lastFailure, &h.cursor, &h.missedSince)
 	h.before = h.health
 	return h, err
 }
@@ -135,14 +141,29 @@ func (c *Courier) put(ctx context.Context, tx db.Tx, h *held) (due clock.Micros,
 		changed = 1
 		if h.status == Disabled {
 			due = now // what waits for it is to end
+			if err := h.miss(ctx, tx); err != nil {
+				return 0, err
+			}
 		}
 		if err := c.alert(ctx, tx, h, now); err != nil {
 			return 0, err
 		}
 	}
 	tx.Queue(setHealth, h.lane.organization, h.lane.id, h.status, h.reason, h.failedSince, h.failures, h.lastSuccess, h.lastFailure,
-		due, changed, now)
+		due, changed, now, h.missedSince)
 	return due, nil
+}
+
+// miss notes since when an endpoint that is disabled misses events: those on
+// their way that were never tried, and those behind its cursor. What was tried is in
+// the log.
+func (h *held) miss(ctx context.Context, tx db.Tx) error {
+	var first clock.Micros
+	err := tx.QueryRow(ctx, selectUntried, h.lane.organization, h.lane.id).Scan(&first)
+	if h.missedSince = h.cursor; first > 0 {
+		h.missedSince = min(h.cursor, first-1)
+	}
+	return err
 }
 
 // due returns when the first delivery of a held endpoint is due or its status

@@ -75,7 +75,7 @@ func (c *webhookEnableCmd) Run(ctx context.Context, g *Globals) error {
 	return c.show(ctx, g, "webhook.enable")
 }
 
-var endpointHeader = []string{"ID", "NAME", "URL", "STATUS", "WAITING", "FAILURES", "LAST SUCCESS", "LAST FAILURE", "PRINCIPAL"}
+var endpointHeader = []string{"ID", "NAME", "URL", "STATUS", "WAITING", "FAILURES", "LAST SUCCESS", "LAST FAILURE", "MISSED SINCE", "PRINCIPAL"}
 
 func endpointRow(e webhook.Info) []string {
 	status := string(e.Status)
@@ -89,7 +89,11 @@ func endpointRow(e webhook.Info) []string {
 	if e.LastFailureAt != nil {
 		failure = minute(*e.LastFailureAt)
 	}
-	return []string{e.ID, e.Name, e.URL, status, strconv.FormatInt(e.Waiting, 10), strconv.FormatInt(e.Failures, 10), success, failure, e.PrincipalID}
+	missed := "-"
+	if e.MissedSince != 0 { // in full: it is what resend is given
+		missed = e.MissedSince.String()
+	}
+	return []string{e.ID, e.Name, e.URL, status, strconv.FormatInt(e.Waiting, 10), strconv.FormatInt(e.Failures, 10), success, failure, missed, e.PrincipalID}
 }
 
 type webhookDeliveriesCmd struct {

@@ -36,6 +36,9 @@ create table webhook_endpoints (
 	-- Zero is never.
 	last_success_at  bigint not null,
 	last_failure_at  bigint not null,
+	-- A tick: all that was never tried when the endpoint was last disabled is
+	-- behind it. Zero where it never was.
+	missed_since     bigint not null,
 	primary key (organization, id)
 );
 create index webhook_endpoints_principal on webhook_endpoints (organization, principal, id);
