@@ -40,13 +40,14 @@ func (h *health) succeeded(at clock.Micros) {
 	h.lastSuccess = max(h.lastSuccess, at)
 }
 
-// failed notes an attempt that failed at a moment.
+// failed notes an attempt that failed at a moment. Where the run of failures before
+// it is stale, it begins a new one, with a warning of its own after 24 hours.
 func (h *health) failed(at clock.Micros, gone bool) {
 	if h.status == Disabled {
 		return
 	}
 	if h.failedSince == 0 || at-h.lastFailure > stale {
-		h.failedSince, h.failures = at, 0
+		h.status, h.failedSince, h.failures = Active, at, 0
 	}
 	h.failures++
 	h.lastFailure = max(h.lastFailure, at)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
 )
@@ -87,6 +88,48 @@ func TestTimeWaitsForWhatIsDue(t *testing.T) {
 					})
 				})
 			}
+		}
+	}
+}
+
+// A run of failures says nothing 48 hours after the last of them; the next failure
+// begins another, of which there is a warning again.
+func TestStaleRun(t *testing.T) {
+	const hour, last = clock.Hour, 1000 * clock.Hour
+	for _, gap := range []clock.Micros{stale, stale + 1} {
+		lapsed := gap > stale
+		h := health{status: Failing, failedSince: last - 30*hour, failures: 7, lastFailure: last}
+		passed := h
+		if passed.pass(last + gap); (passed.status == Disabled) == lapsed {
+			t.Errorf("%d after the last failure time makes it %s", gap, passed.status)
+		}
+		h.failed(last+gap, false)
+		want := health{status: Failing, failedSince: last - 30*hour, failures: 8, lastFailure: last + gap}
+		if lapsed {
+			want = health{status: Active, failedSince: last + gap, failures: 1, lastFailure: last + gap}
+		}
+		if h != want {
+			t.Errorf("a failure %d after the last makes %+v", gap, h)
+		}
+		if !lapsed {
+			continue
+		}
+		began := h.failedSince
+		if at := h.deadline(began); at != began+failingAfter {
+			t.Errorf("the next deadline is %d after", at-began)
+		}
+		for _, c := range []struct {
+			after clock.Micros
+			want  Status
+		}{{failingAfter - 1, Active}, {failingAfter, Failing}, {stale, Failing}, {stale + 1, Active}, {disabledAfter, Active}} {
+			later := h
+			if later.pass(began + c.after); later.status != c.want {
+				t.Errorf("%d into the new run it is %s, not %s", c.after, later.status, c.want)
+			}
+		}
+		gone := health{status: Failing, failedSince: last - 30*hour, lastFailure: last}
+		if gone.failed(last+gap, true); gone.status != Disabled || gone.reason != Gone {
+			t.Errorf("410 after a lapsed run makes %+v", gone)
 		}
 	}
 }
