@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"kartei/access"
@@ -223,6 +224,7 @@ func (d *Desk) Enable(ctx context.Context, in One) (Info, error) {
 		}
 		tx.Queue(enableEndpoint, r.organization, r.ID, tick, clock.Now(d.Clock))
 		tx.Queue(findDue, r.organization, r.ID)
+		tx.Tell(Topic, strconv.FormatInt(r.organization, 10))
 		return nil
 	})
 	if err != nil {

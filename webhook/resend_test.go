@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -137,6 +138,28 @@ func TestResendInPieces(t *testing.T) {
 		must(t, err)
 		if len(list.Data) != 1 || list.Data[0].ID != name || list.Data[0].Waiting != 0 || list.Data[0].PrincipalID != o.owner {
 			t.Errorf("the list: %+v", list)
+		}
+	})
+}
+
+// Enabling wakes the couriers: what happens next needs not wait for the sweep.
+func TestEnableTells(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.endpoint()
+		desk, _ := o.desk()
+		told := make(chan string, 10)
+		defer d.Hear(Topic, func(word string) { told <- word })()
+		o.exec(`update webhook_endpoints set status = 'disabled', disabled_reason = 'gone' where organization = $1`, o.organization)
+		_, err := desk.Enable(ctx, One{o.info.ID, name})
+		must(t, err)
+		select {
+		case word := <-told:
+			if word != strconv.FormatInt(o.organization, 10) {
+				t.Errorf("told %q", word)
+			}
+		case <-time.After(20 * time.Second):
+			t.Error("nobody was told")
 		}
 	})
 }
