@@ -252,19 +252,19 @@ func TestPatterns(t *testing.T) {
 	})
 }
 
-// TestLogsHideMembers: what a person, a company or a task says of itself is
+// TestLogsHideMembers: what a person, a company, a task or a document says of itself is
 // removed from the log should anybody write it there under its name.
 func TestLogsHideMembers(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *rules, _ *jsonschema.Compiler) {
 		harmless := strings.Fields("address object id revision createdAt updatedAt companyId contactId documentId assigneeId ownerId visibility language externalId " +
-			"status priority dueAt completedAt completedBy")
+			"status priority dueAt completedAt completedBy contentType size taskId uploadId")
 		var b bytes.Buffer
 		log, err := telemetry.NewLogger(&b, "text", slog.LevelInfo)
 		if err != nil {
 			t.Fatal(err)
 		}
 		schemas := r.document["components"].(map[string]any)["schemas"].(map[string]any)
-		for _, family := range []string{"Contact", "Company", "Task"} {
+		for _, family := range []string{"Contact", "Company", "Task", "Document"} {
 			for name := range schemas[family].(map[string]any)["properties"].(map[string]any) {
 				b.Reset()
 				log.Info("said", name, "Geheimes")
