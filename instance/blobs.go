@@ -19,9 +19,10 @@ import (
 const (
 	// sweepEvery is how often the store is looked through for what uploads of
 	// processes that were killed have left behind.
-	sweepEvery = 6 * time.Hour
-	// sweepAfter is how long nobody must have written to it.
-	sweepAfter = 24 * time.Hour
+	sweepEvery = 15 * time.Minute
+	// sweepAfter is how long nobody must have written to it. Who sends and moves
+	// nothing is given up after half a minute, see package rest.
+	sweepAfter = time.Hour
 )
 
 // openBlobs opens where the bytes of documents are.
@@ -48,18 +49,33 @@ func previousKeys(paths []config.File) ([]*masterkey.Key, error) {
 	return keys, nil
 }
 
+// sweepFolder removes at the start whatever killed uploads have left behind in a
+// folder, before there are new ones. An SQLite data base, which is locked by now,
+// has no other process that might be writing there.
+func (i *Instance) sweepFolder(ctx context.Context) error {
+	if _, folder := i.Blobs.(*blob.Local); folder && i.DB.Dialect().Name == "sqlite" {
+		i.sweep(ctx, i.clock.Now())
+	}
+	return nil
+}
+
+// sweep removes what killed uploads that wrote last before since have left
+// behind.
+func (i *Instance) sweep(ctx context.Context, since time.Time) {
+	removed, err := i.Blobs.Sweep(ctx, since)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		i.logger.Error("what killed uploads left behind was not removed", "error", err)
+	case removed > 0:
+		i.logger.Info("removed what killed uploads left behind", "files", removed)
+	}
+}
+
 // sweepBlobs removes what killed uploads have left behind, until ctx ends.
 func (i *Instance) sweepBlobs(ctx context.Context) {
 	for {
-		removed, err := i.Blobs.Sweep(ctx, i.clock.Now().Add(-sweepAfter))
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			i.logger.Error("what killed uploads left behind was not removed", "error", err)
-		case removed > 0:
-			i.logger.Info("removed what killed uploads left behind", "files", removed)
-		}
+		i.sweep(ctx, i.clock.Now().Add(-sweepAfter))
 		select {
 		case <-ctx.Done():
 			return

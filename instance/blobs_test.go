@@ -13,6 +13,8 @@ import (
 	"kartei/blob"
 	"kartei/clock"
 	"kartei/config"
+	"kartei/db"
+	"kartei/dbtest"
 	"kartei/masterkey"
 )
 
@@ -84,7 +86,7 @@ func TestSweepBlobs(t *testing.T) {
 	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	i := &Instance{config: configOf(dir), clock: clock.NewFake(now.Add(23 * time.Hour)), logger: configOf(dir).Logger, keys: masterkey.Ring{Current: masterkey.New()}}
+	i := &Instance{config: configOf(dir), clock: clock.NewFake(now.Add(50 * time.Minute)), logger: configOf(dir).Logger, keys: masterkey.Ring{Current: masterkey.New()}}
 	if err := i.openBlobs(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -95,13 +97,50 @@ func TestSweepBlobs(t *testing.T) {
 	fake := i.clock.(*clock.Fake)
 	fake.Await(1)
 	if _, err := os.Stat(left); err != nil {
-		t.Errorf("after 23 hours: %v", err)
+		t.Errorf("after 50 minutes: %v", err)
 	}
 	fake.Advance(sweepEvery)
 	fake.Await(1)
 	if _, err := os.Stat(left); !os.IsNotExist(err) {
-		t.Errorf("after 29 hours: %v", err)
+		t.Errorf("after 65 minutes: %v", err)
 	}
 	cancel()
 	<-swept
+}
+
+// At the start everything goes that is unfinished, where no other process may be
+// at it.
+func TestSweepFolder(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		dir := t.TempDir()
+		left := filepath.Join(dir, "files", "unfinished", "left")
+		i := &Instance{config: configOf(dir), clock: clock.NewFake(time.Now().Add(time.Minute)), logger: configOf(dir).Logger, keys: masterkey.Ring{Current: masterkey.New()}, DB: d}
+		if err := i.openBlobs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer i.Blobs.Close()
+		if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := i.sweepFolder(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(left); os.IsNotExist(err) != (d.Dialect().Name == "sqlite") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A process that takes over from one that was killed begins with that.
+func TestSweepAtStart(t *testing.T) {
+	dir := t.TempDir()
+	end(t, begin(t, configOf(dir)))
+	left := filepath.Join(dir, "files", "unfinished", "left")
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	end(t, begin(t, configOf(dir)))
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("%v", err)
+	}
 }

@@ -123,7 +123,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 			err = errors.Join(err, i.Close(ctx))
 		}
 	}()
-	for _, step := range []func(context.Context) error{i.prepare, i.patient(i.open), i.listen, i.patient(i.openBlobs), i.wire, i.patient(i.migrate)} {
+	for _, step := range []func(context.Context) error{i.prepare, i.patient(i.open), i.listen, i.patient(i.openBlobs), i.sweepFolder, i.wire, i.patient(i.migrate)} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
