@@ -14,6 +14,7 @@ import (
 
 	"kartei/app"
 	"kartei/blob"
+	"kartei/db"
 	"kartei/fault"
 	"kartei/upload"
 )
@@ -49,6 +50,15 @@ func (a *API) openFile(ctx context.Context, c *call) error {
 	r, err := f.Open(ctx)
 	if err != nil {
 		t.End(Failed)
+	}
+	if errors.Is(err, blob.ErrNotExist) { // the record may have been deleted since it was read
+		gone := a.db.Read(ctx, func(tx db.Tx) error {
+			_, err := a.operate(ctx, c, tx)
+			return err
+		})
+		if gone != nil {
+			return gone
+		}
 	}
 	switch {
 	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrDamaged), errors.Is(err, blob.ErrUnknownKey):

@@ -1,0 +1,51 @@
+package document_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/blob"
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// vanishing is a store in which something happens before a file is opened, of
+// which the bytes are then gone.
+type vanishing struct {
+	blob.Store
+	before *atomic.Pointer[func()]
+}
+
+func (s vanishing) Open(ctx context.Context, name string) (blob.Reader, error) {
+	f := s.before.Swap(nil)
+	if f == nil {
+		return s.Store.Open(ctx, name)
+	}
+	(*f)()
+	return nil, blob.ErrNotExist
+}
+
+// A document that is deleted between its row and its file is not found, which is
+// no fault of the instance; one that is there and has no file is.
+func TestDeletedMeanwhile(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		before := new(atomic.Pointer[func()])
+		o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store { return vanishing{s, before} }))
+		c := o.As(access.Member)
+		id := c.Document("a.txt", "text/plain", []byte("Guten Tag\n"))
+		remove := func() { c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204) }
+		before.Store(&remove)
+		download(c, id).Want(404, "NOT_FOUND")
+		if said := o.Logged.String(); strings.Contains(said, "internal error") {
+			t.Errorf("the operator is told %s", said)
+		}
+		id = c.Document("b.txt", "text/plain", []byte("Guten Abend\n"))
+		nothing := func() {}
+		before.Store(&nothing)
+		download(c, id).Want(500, "INTERNAL")
+	})
+}
