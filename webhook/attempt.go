@@ -134,7 +134,7 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	}
 	defer answer.Body.Close()
 	switch o.Status = answer.StatusCode; {
-	case o.Status < 100: // HTTP/2 lets any number through
+	case o.Status < 100, o.Status > 999: // HTTP/2 lets any number through
 		return Outcome{Took: o.Took, Code: ProtocolError}
 	case o.Status < 200 || o.Status > 299:
 		o.Code = HTTPStatus

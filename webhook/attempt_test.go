@@ -657,6 +657,10 @@ func TestHTTP2(t *testing.T) {
 			answerHTTP2(f, s, head(-5), true)
 			return true
 		}, Outcome{Code: ProtocolError}, 1},
+		"a status of four digits": {func(f *http2.Framer, s uint32, _ int32) bool {
+			answerHTTP2(f, s, head(1000), true)
+			return true
+		}, Outcome{Code: ProtocolError}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ca := newAuthority(t)
