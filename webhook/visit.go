@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"kartei/access"
 	"kartei/clock"
@@ -357,10 +358,13 @@ func (v *visit) take(ctx context.Context, statement string, n int) error {
 	v.next = earliest(v.next, next)
 	kept, err := v.sift(ctx, list)
 	if err != nil {
-		return err
+		for _, d := range list {
+			d.asked = 0 // it is asked again before its attempt
+		}
+		kept = list
 	}
 	v.taken = append(v.taken, kept...)
-	return nil
+	return err
 }
 
 // sift returns those of the given deliveries that the endpoint asks for and its
@@ -578,9 +582,11 @@ func (c *Courier) visited(v *visit, held []*delivery, err error) {
 		l.notBefore = now.Add(afterFailure)
 		fallthrough
 	case err != nil:
-		// What it had taken is found again when its lease has ended; what it held is asked for again.
-		l.look, l.note, l.due = true, v.note, v.due
-		l.ready = append(held, l.ready...)
+		// What it had taken before it failed is its own; what it held is asked for again.
+		taken := slices.DeleteFunc(v.taken, func(d *delivery) bool { return slices.Contains(held, d) })
+		c.held += len(taken)
+		l.look, l.note, l.due = true, v.note, v.due || v.moreDue
+		l.ready = append(append(held, taken...), l.ready...)
 		l.stale = len(held) > 0
 		c.nextDue = earliest(c.nextDue, now+lease)
 		c.consider(l)

@@ -1,8 +1,12 @@
 package webhook
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 
+	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
 )
@@ -24,4 +28,81 @@ func TestHeldDeliveriesTakeNoRoom(t *testing.T) {
 			t.Errorf("%d were taken, then %d, more %v", len(first.taken), len(second.taken), second.more)
 		}
 	})
+}
+
+// refusing is a data base whose transactions refuse a statement.
+type refusing struct {
+	db.DB
+	statement string
+}
+
+type refusingTx struct {
+	db.Tx
+	statement string
+}
+
+func (r refusing) Write(ctx context.Context, run func(db.Tx) error) error {
+	return r.DB.Write(ctx, func(tx db.Tx) error { return run(refusingTx{tx, r.statement}) })
+}
+
+// Exec changes nothing, as if another had been faster.
+func (r refusingTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if query == r.statement {
+		return 0, nil
+	}
+	return r.Tx.Exec(ctx, query, args...)
+}
+
+func (r refusing) Read(ctx context.Context, run func(db.Tx) error) error {
+	return r.DB.Read(ctx, func(tx db.Tx) error { return run(refusingTx{tx, r.statement}) })
+}
+
+func (r refusingTx) Query(ctx context.Context, query string, args ...any) (db.Rows, error) {
+	if r.statement == "sift" && strings.HasPrefix(query, "select e.event_id, e.claim") {
+		return nil, errKilled
+	}
+	return r.Tx.Query(ctx, query, args...)
+}
+
+// A look that fails after it took deliveries, because another was faster or the
+// data base is away, has these: they need not wait until their lease ends.
+func TestFailedLookKeepsWhatItTook(t *testing.T) {
+	for name, test := range map[string]struct {
+		refused  string
+		newFirst bool
+		error    error
+		asked    bool // and it is known that the endpoint may have it
+	}{
+		"the cursor is lost":             {moveCursor, false, errLost, true},
+		"what is due is lost":            {holdDue, true, errLost, true},
+		"it cannot be asked who sees it": {"sift", false, errKilled, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, d db.DB) {
+				o := open(t, d)
+				c := NewCourier(Options{DB: refusing{d, test.refused}, Clock: o.clock, Vault: o.vault, Families: families})
+				l := c.lane(address{o.organization, o.endpoint()})
+				due := o.event()
+				o.exec(`update webhook_endpoints set due_at = $2, cursor = (select tick from clocks where organization = $1) where organization = $1`, o.organization, clock.Now(o.clock))
+				o.exec(`insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
+					select organization, $2, id, tick, type, object, record_id, 1, $3, 2, $3 from events where organization = $1`, o.organization, l.id, clock.Now(o.clock))
+				drawn := o.event()
+				held := []*delivery{{lane: l, until: clock.Now(o.clock) + lease}}
+				c.visiting, c.held = 1, 1
+				v := &visit{Courier: c, lane: l, room: 4, newFirst: test.newFirst}
+				err := v.run(ctx)
+				c.visited(v, held, err)
+				want := due
+				if test.newFirst {
+					want = drawn
+				}
+				if !errors.Is(err, test.error) || c.held != 2 || len(l.ready) != 2 || l.ready[0] != held[0] || l.ready[1].event.ID != want {
+					t.Fatalf("%v: %d are held, %d can begin", err, c.held, len(l.ready))
+				}
+				if n := o.count("webhook_deliveries", "claim % 2 = 1 and event_id = '"+want+"'"); n != 1 || l.ready[1].asked == 0 == test.asked {
+					t.Errorf("%d claimed, asked at %d", n, l.ready[1].asked)
+				}
+			})
+		})
+	}
 }
