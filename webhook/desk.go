@@ -260,7 +260,8 @@ func (d *Desk) purge(ctx context.Context, in One) error {
 }
 
 // ResendInput says what is sent again: one event, all that failed, or a range of
-// time. Each starts a new series of attempts.
+// time. Each starts a new series of attempts; where an attempt is under way, it
+// is the first of the new series.
 type ResendInput struct {
 	Organization string `json:"organizationId"`
 	ID           string `json:"id"`
@@ -343,5 +344,9 @@ func (d *Desk) resendOne(ctx context.Context, tx db.Tx, r *row, now clock.Micros
 	if len(events) == 0 {
 		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
 	}
-	return again.send(ctx, tx, events)
+	sent, err := again.send(ctx, tx, events)
+	if err == nil && !sent {
+		return &fault.Fault{Code: fault.NotFound, Detail: &noEndpoint}
+	}
+	return err
 }

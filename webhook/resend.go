@@ -43,10 +43,13 @@ const (
 	keepEndpoint = `update webhook_endpoints set failures = failures where organization = $1 and id = $2`
 	// dueNow has the endpoint looked at now.
 	dueNow = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
-	// resendDelivery begins a series of attempts, unless one is just made.
+	// resendDelivery begins a series of attempts. Where an attempt is under way it
+	// is the first of them: if it fails, the next follows after the first gap. What
+	// a dead process has left goes on at once.
 	resendDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, $8) on conflict (organization, endpoint, event_id)
-		do update set attempts = 0, due_at = excluded.due_at where webhook_deliveries.claim % 2 = 0`
+		do update set attempts = 0, due_at = case when webhook_deliveries.claim % 2 = 0 or webhook_deliveries.due_at <= excluded.due_at
+			then excluded.due_at else webhook_deliveries.due_at end`
 	countDue = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $3 limit $4) as d`
 	// selectFailed finds the next events with failed attempts and no success, that
 	// do not wait for another.
@@ -134,7 +137,8 @@ func (d *Desk) resend(ctx context.Context, j *job.Job) error {
 				return err
 			}
 		}
-		return again.send(ctx, tx, events)
+		_, err := again.send(ctx, tx, events)
+		return err
 	})
 }
 
@@ -233,17 +237,18 @@ func (r resending) query(ctx context.Context, tx db.Tx, query string, args ...an
 	return events, rows.Err()
 }
 
-// send puts events on their way to the endpoint.
-func (r resending) send(ctx context.Context, tx db.Tx, events []event.Event) error {
+// send puts events on their way to the endpoint, and reports whether it did: not
+// where the endpoint was deleted since it was read.
+func (r resending) send(ctx context.Context, tx db.Tx, events []event.Event) (bool, error) {
 	if len(events) == 0 {
-		return nil
+		return false, nil
 	}
-	if _, err := tx.Exec(ctx, dueNow, r.organization, r.ID, r.now); err != nil {
-		return err
+	if n, err := tx.Exec(ctx, dueNow, r.organization, r.ID, r.now); err != nil || n == 0 {
+		return false, err
 	}
 	for _, e := range events {
 		tx.Queue(resendDelivery, r.organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, r.now)
 	}
 	tx.Tell(Topic, strconv.FormatInt(r.organization, 10))
-	return nil
+	return true, nil
 }

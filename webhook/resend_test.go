@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -12,7 +13,9 @@ import (
 	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
+	"kartei/event"
 	"kartei/fault"
+	"kartei/id"
 	"kartei/job"
 )
 
@@ -160,6 +163,109 @@ func TestEnableTells(t *testing.T) {
 			}
 		case <-time.After(20 * time.Second):
 			t.Error("nobody was told")
+		}
+	})
+}
+
+// A try is stored as what its delivery is by now: the last of a series that
+// was begun anew meanwhile is its first.
+func TestLastAttemptOfWhatIsSentAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		c, at := o.still()
+		l := c.lane(at)
+		desk := &Desk{DB: d, Clock: o.clock, Families: families}
+		sent := o.event()
+		v := &visit{Courier: c, lane: l, room: 1}
+		must(t, v.run(ctx))
+		o.exec(`update webhook_deliveries set attempts = 9 where organization = $1`, o.organization)
+		v.taken[0].attempts = 9
+		last := c.newTry(v.taken[0])
+		last.outcome = Outcome{Status: 500, Code: HTTPStatus}
+		_, err := desk.Resend(ctx, ResendInput{Organization: o.info.ID, ID: at.id, Event: sent})
+		must(t, err)
+		_, err = c.settle(ctx, o.organization, []*try{last}, nil)
+		must(t, err)
+		if n := o.count("webhook_deliveries", fmt.Sprint("attempts = 1 and claim = 2 and due_at = ", int64(last.began+30*clock.Second))); n != 1 || last.next == 0 {
+			t.Errorf("the delivery does not go on: %v", o.attempts(at.id))
+		}
+	})
+}
+
+// still is a courier that does not run, and an endpoint.
+func (o *office) still() (*Courier, address) {
+	o.Helper()
+	return NewCourier(Options{DB: o.db, Clock: o.clock, Vault: o.vault, Families: families, Rand: func(n int64) int64 { return n / 2 }}),
+		address{o.organization, o.endpoint()}
+}
+
+// What a dead process has left begins a new series of attempts at once.
+func TestResendOfWhatTheDeadLeft(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		dead, at := o.still()
+		desk := &Desk{DB: d, Clock: o.clock, Families: families}
+		sent := o.event()
+		must(t, (&visit{Courier: dead, lane: dead.lane(at), room: 1}).run(ctx))
+		o.exec(`update webhook_deliveries set attempts = 9 where organization = $1`, o.organization)
+		o.clock.Advance(31 * time.Second)
+		_, err := desk.Resend(ctx, ResendInput{Organization: o.info.ID, ID: at.id, Event: sent})
+		must(t, err)
+		c, _ := o.courier()
+		o.idle(c)
+		if got, want := o.attempts(at.id), []string{sent + " 1 succeeded 200 "}; !slices.Equal(got, want) {
+			t.Errorf("the log is %v", got)
+		}
+	})
+}
+
+// Nothing is put on its way to an endpoint that was deleted after it was read.
+func TestResendToADeletedEndpoint(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.endpoint()
+		desk := &Desk{DB: d, Clock: o.clock, Families: families}
+		r := row{organization: o.organization, principal: o.owner, Endpoint: Endpoint{ID: name}}
+		o.exec(`delete from webhook_endpoints where organization = $1`, o.organization)
+		must(t, d.Write(ctx, func(tx db.Tx) error {
+			sent, err := resending{Desk: desk, row: &r, now: clock.Now(o.clock)}.send(ctx, tx, []event.Event{{ID: id.New(id.Event), Type: "contact.created"}})
+			if sent {
+				t.Error("it says that it was sent")
+			}
+			return err
+		}))
+		if n := o.count("webhook_deliveries", "true"); n != 0 {
+			t.Errorf("%d deliveries without an endpoint", n)
+		}
+	})
+}
+
+// Events are sent again for 30 days.
+func TestResendOfOldEvents(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.endpoint()
+		desk := &Desk{DB: d, Clock: o.clock, Families: families}
+		c, _ := o.courier()
+		o.idle(c)
+		old := o.event()
+		o.idle(c)
+		o.received()
+		in := ResendInput{Organization: o.info.ID, ID: name, Event: old}
+		o.clock.Advance(30*24*time.Hour - time.Second)
+		_, err := desk.Resend(ctx, in)
+		must(t, err)
+		o.idle(c)
+		if got := o.received(); !slices.Equal(got, []string{old}) {
+			t.Errorf("within 30 days: %v", got)
+		}
+		o.clock.Advance(2 * time.Second)
+		if _, err := desk.Resend(ctx, in); !fault.Is(err, fault.ValidationFailed) {
+			t.Errorf("after 30 days: %v", err)
+		}
+		o.idle(c)
+		if got := o.received(); got != nil {
+			t.Errorf("after 30 days: received %v", got)
 		}
 	})
 }

@@ -42,7 +42,7 @@ const (
 		select organization, cast($5 as text), endpoint, event_id, type, attempts + 1, cast($6 as text), cast($7 as bigint),
 			cast($8 as bigint), cast($9 as text), cast($10 as bigint), cast($11 as bigint)
 		from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
-	selectClaims = `select event_id, claim from webhook_deliveries where organization = $1 and endpoint = $2
+	selectClaims = `select event_id, claim, attempts from webhook_deliveries where organization = $1 and endpoint = $2
 		and event_id in (select value from %s)`
 	tryAgain = `update webhook_deliveries set claim = claim + 1, attempts = attempts + 1, due_at = $5
 		where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
@@ -122,7 +122,8 @@ func (c *Courier) settleLane(ctx context.Context, tx db.Tx, l *lane, tries []*tr
 }
 
 // stillHeld are those of the tries whose deliveries no other has taken since. Who
-// was taken for dead says nothing of the endpoint any more.
+// was taken for dead says nothing of the endpoint any more. A try whose delivery
+// was sent again meanwhile is the first of the new series.
 func (c *Courier) stillHeld(ctx context.Context, tx db.Tx, l *lane, tries []*try) (list []*try, err error) {
 	names := make([]string, len(tries))
 	for i, t := range tries {
@@ -133,19 +134,24 @@ func (c *Courier) stillHeld(ctx context.Context, tx db.Tx, l *lane, tries []*try
 		return nil, err
 	}
 	defer rows.Close()
-	claims := map[string]int64{}
+	claims, attempts := map[string]int64{}, map[string]int{}
 	for rows.Next() {
 		var name string
 		var claim int64
-		if err := rows.Scan(&name, &claim); err != nil {
+		var n int
+		if err := rows.Scan(&name, &claim, &n); err != nil {
 			return nil, err
 		}
-		claims[name] = claim
+		claims[name], attempts[name] = claim, n
 	}
 	for _, t := range tries {
-		if claims[t.event.ID] == t.claim {
-			list = append(list, t)
+		if claims[t.event.ID] != t.claim {
+			continue
 		}
+		if n := attempts[t.event.ID]; n < t.attempts {
+			t.attempts, t.next = n, nextAttempt(n+1, t.began, c.Rand)
+		}
+		list = append(list, t)
 	}
 	return list, rows.Err()
 }
