@@ -141,14 +141,11 @@ const nothing = "false"
 // errLost is what a visit meets that was overtaken by another's: it reads again.
 var errLost = errors.New("webhook: another was faster")
 
-// run makes the visit.
+// run makes the visit. It is db.ErrNoRows where there is no such endpoint any more.
 func (v *visit) run(ctx context.Context) error {
 	v.now = clock.Now(v.clock)
 	err := v.read(ctx)
 	switch {
-	case errors.Is(err, db.ErrNoRows):
-		v.ended = true
-		return nil
 	case err != nil:
 		return err
 	case v.rests:
@@ -576,6 +573,9 @@ func (c *Courier) visited(v *visit, held []*delivery, err error) {
 	l.visiting = false
 	c.visiting--
 	l.used = now
+	if errors.Is(err, db.ErrNoRows) { // the endpoint was deleted, before the look or meanwhile
+		v.ended, v.taken, err = true, nil, nil
+	}
 	switch {
 	case err != nil && !errors.Is(err, errLost):
 		c.failed("an endpoint cannot be looked at", err)

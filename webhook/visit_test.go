@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -105,4 +106,25 @@ func TestFailedLookKeepsWhatItTook(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An endpoint that is deleted while it is looked at is no error: what was taken
+// for it is forgotten.
+func TestEndpointDeletedDuringLook(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		var log strings.Builder
+		c := NewCourier(Options{DB: d, Clock: o.clock, Vault: o.vault, Families: families, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		l := c.lane(address{o.organization, o.endpoint()})
+		o.event()
+		c.visiting = 1
+		v := &visit{Courier: c, lane: l, room: 1}
+		must(t, v.run(ctx))
+		o.exec(`delete from webhook_endpoints where organization = $1`, o.organization)
+		err := v.end(ctx, v.taken)
+		c.visited(v, nil, err)
+		if !errors.Is(err, db.ErrNoRows) || log.Len() > 0 || c.held != 0 || len(l.ready) != 0 || c.lanes[l.address] != nil {
+			t.Errorf("%v: %d are held, logged %q", err, c.held, log.String())
+		}
+	})
 }
