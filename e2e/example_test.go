@@ -37,6 +37,7 @@ type postman struct {
 	mu     sync.Mutex
 	loses  bool
 	held   []func() error
+	prompt bool // holds nothing back
 	counts map[string]int
 }
 
@@ -88,7 +89,7 @@ func (p *postman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch n := rand.IntN(4); {
 	case p.loses && n < 2:
 		p.counts["lost"]++
-	case n == 2 && len(p.held) < 5: // brought after a later one, by itself or with more
+	case n == 2 && len(p.held) < 5 && !p.prompt: // brought after a later one, by itself or with more
 		p.counts["held back"]++
 		p.held = append(p.held, bring)
 	default:
@@ -115,14 +116,15 @@ func (p *postman) lossy() bool {
 func (p *postman) careless() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.loses = true
+	p.loses, p.prompt = true, false
 }
 
-// handOver brings what is held back.
+// handOver brings what is held back, and holds nothing back from then on: what
+// is still on its way would have nobody to bring it.
 func (p *postman) handOver() {
 	p.mu.Lock()
 	held := p.held
-	p.held = nil
+	p.held, p.prompt = nil, true
 	p.mu.Unlock()
 	for _, f := range held {
 		if err := f(); err != nil {

@@ -80,7 +80,7 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		files := app.Files{Store: store, MaxSize: 1 << 20, Declared: extract.Allow().Declared}
+		files := app.Files{Store: store, MaxSize: 1 << 20, MaxStaged: 1 << 30, Declared: extract.Allow().Declared}
 		if err := o.Fill(ctx, d, dir, clock.System, keys.Full.Key, Size); err != nil {
 			t.Fatal(err)
 		}
