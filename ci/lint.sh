@@ -21,7 +21,7 @@ if [ -n "$unformatted" ]; then
 	printf 'not in the form of gofmt:\n%s\n' "$unformatted"
 	exit 1
 fi
-large=$(git ls-files -z | xargs -0 find 2>/dev/null -size +1M)
+large=$(git ls-tree -r -l HEAD | awk '$4 > 1048576')
 if [ -n "$large" ]; then
 	printf 'larger than 1 MiB, which every clone would carry for ever:\n%s\n' "$large"
 	exit 1
