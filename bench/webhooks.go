@@ -3,19 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,6 +25,7 @@ import (
 	"kartei/db"
 	"kartei/dbtest"
 	"kartei/webhook"
+	"kartei/webhook/webhooktest"
 )
 
 // The names of the series of webhooks.
@@ -354,7 +350,7 @@ func receiving(in io.Reader, out io.Writer) error {
 	if err := questions.Decode(&ca); err != nil {
 		return err
 	}
-	certificate, err := authority(ca)
+	certificate, err := webhooktest.Certificate("*.bench.test", ca)
 	if err != nil {
 		return err
 	}
@@ -416,25 +412,6 @@ func (t *tally) take() received {
 	r := received{int(t.n.Swap(0)), t.after, t.last}
 	t.after, t.last = nil, ""
 	return r
-}
-
-// authority makes a certificate for the receivers, which is its own authority,
-// and writes it into a file.
-func authority(file string) (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bench"}, DNSNames: []string{"*.bench.test"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
-		os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600)
 }
 
 // posting is what the bare loop is asked to do.

@@ -1,23 +1,15 @@
 package e2e
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -146,22 +138,11 @@ func newFarm(t testing.TB, numbers map[*behaviour]int) *farm {
 // tls makes an authority and a certificate for all hosts. Half of the healthy
 // receivers speak HTTP/2; of the others some could not do what they do.
 func (f *farm) tls() *tls.Config {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	certificate, err := webhooktest.Certificate("*.farm.test", f.ca)
 	if err != nil {
 		f.Fatal(err)
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "farm"}, DNSNames: []string{"*.farm.test"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		f.Fatal(err)
-	}
-	if err := os.WriteFile(f.ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		f.Fatal(err)
-	}
-	one := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, NextProtos: []string{"http/1.1"}}
+	one := &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}}
 	both := one.Clone()
 	both.NextProtos = []string{"h2", "http/1.1"}
 	both.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {

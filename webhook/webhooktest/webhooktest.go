@@ -1,4 +1,4 @@
-// Package webhooktest owns how receivers verify deliveries: with the official Standard Webhooks libraries for Go, Python and JavaScript.
+// Package webhooktest owns what receivers of tests have: a certificate, and the official Standard Webhooks libraries for Go, Python and JavaScript to verify deliveries with.
 package webhooktest
 
 import (
