@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,6 +80,13 @@ func (g *Gateway) Bucket(t testing.TB) string {
 	client, err := minio.New(strings.TrimPrefix(g.URL, "http://"), &minio.Options{Creds: credentials.NewStaticV4(AccessKey, SecretKey, "")})
 	if err == nil {
 		err = client.MakeBucket(t.Context(), name, minio.MakeBucketOptions{})
+	}
+	// Folders as consoles make them: else versitygw removes its own with the last
+	// object, and a PUT at that moment fails with ExistingObjectIsDirectory.
+	for _, folder := range []string{"kartei/", "kartei/uploads/", "kartei/files/"} {
+		if err == nil {
+			_, err = client.PutObject(t.Context(), name, folder, http.NoBody, 0, minio.PutObjectOptions{})
+		}
 	}
 	if err != nil {
 		t.Fatal(err)
