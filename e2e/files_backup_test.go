@@ -93,6 +93,10 @@ func backupWhileFilesGo(t *testing.T, place, engine string) {
 		kartei(t, append(append([]string{"restore", copied}, store...), key...)...)
 		restored := s
 		restored.server = start(t, append(append([]string{"serve"}, store...), key...)...)
+		// Operations of the copy go on: what is a document now has its file, and the
+		// look at the files may find more.
+		var list struct{ Data []struct{ ID, Name string } }
+		decode(t, string(restored.call("GET", "/documents?limit=100", "", 200, "").Body), &list)
 		// What was deleted while the copy was made may be in it, and is told as such.
 		var out struct {
 			Wanted   int
@@ -105,8 +109,6 @@ func backupWhileFilesGo(t *testing.T, place, engine string) {
 				t.Errorf("%s: %s", f.State, f.Name)
 			}
 		}
-		var list struct{ Data []struct{ ID, Name string } }
-		decode(t, string(restored.call("GET", "/documents?limit=100", "", 200, "").Body), &list)
 		if len(list.Data) == 0 || out.Wanted < len(list.Data) {
 			t.Errorf("%d documents in the copy, of which %d should have files", len(list.Data), out.Wanted)
 		}
