@@ -145,10 +145,10 @@ func TestRecipeOfTheNotice(t *testing.T) {
 				must(t, d.Write(ctx, func(tx db.Tx) error {
 					h, err := c.hold(ctx, tx, l)
 					must(t, err)
-					try := c.newTry(v.taken[0])
-					try.outcome = o.answer(Message{})
-					h.failed(try.began, true)
-					c.settleTry(tx, l, try, h.status)
+					first := c.newTry(v.taken[0])
+					first.outcome = o.answer(Message{})
+					h.failed(first.began, true)
+					c.settleTries(tx, l, []*try{first}, h.status)
 					_, err = c.put(ctx, tx, h)
 					return err
 				}))

@@ -3,11 +3,12 @@ package webhook
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
+	"strconv"
 
 	"kartei/clock"
 	"kartei/db"
@@ -35,13 +36,19 @@ type settled struct {
 }
 
 const (
-	// insertAttempt does nothing where another has taken the delivery since: it
+	// insertAttempts does nothing where another has taken the delivery since: it
 	// made the attempt again, under the same number.
-	insertAttempt = `insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status,
+	insertAttempts = `insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status,
 			response_ms, error_code, attempted_at, next_attempt_at)
-		select organization, cast($5 as text), endpoint, event_id, type, attempts + 1, cast($6 as text), cast($7 as bigint),
-			cast($8 as bigint), cast($9 as text), cast($10 as bigint), cast($11 as bigint)
-		from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
+		select d.organization, t.value ->> 2, d.endpoint, d.event_id, d.type, d.attempts + 1, t.value ->> 3, cast(t.value ->> 4 as bigint),
+			cast(t.value ->> 5 as bigint), t.value ->> 6, cast(t.value ->> 7 as bigint), cast(t.value ->> 8 as bigint)
+		from %[1]s as t cross join webhook_deliveries as d
+		where d.organization = $1 and d.endpoint = $2 and d.event_id %[2]s
+			and d.event_id = t.value ->> 0 and d.claim = cast(t.value ->> 1 as bigint)`
+	// endDeliveries is endDelivery of many, of which $4 holds the ids and $3 the
+	// ids with their claims.
+	endDeliveries = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id %[2]s
+		and event_id || ' ' || claim %[1]s`
 	selectClaims = `select event_id, claim, attempts from webhook_deliveries where organization = $1 and endpoint = $2
 		and event_id in (select value from %s)`
 	tryAgain = `update webhook_deliveries set claim = claim + 1, attempts = attempts + 1, due_at = $5
@@ -114,9 +121,7 @@ func (c *Courier) settleLane(ctx context.Context, tx db.Tx, l *lane, tries []*tr
 	if slices.ContainsFunc(tries, (*try).attempted) {
 		h.pass(clock.Now(c.clock))
 	}
-	for _, t := range tries {
-		c.settleTry(tx, l, t, h.status)
-	}
+	c.settleTries(tx, l, tries, h.status)
 	next, err := c.put(ctx, tx, h)
 	return settled{h.status, next}, err
 }
@@ -163,34 +168,54 @@ func (c *Courier) settleSuccesses(tx db.Tx, l *lane, tries []*try, drained bool)
 		last = max(last, t.began)
 	}
 	tx.Queue(noteSuccess, l.organization, l.id, last, clock.Now(c.clock))
-	for _, t := range tries {
-		c.settleTry(tx, l, t, Active)
-	}
+	c.settleTries(tx, l, tries, Active)
 	if drained {
 		tx.Queue(findDue, l.organization, l.id)
 	}
 }
 
-// settleTry stores one try at an endpoint that has a status now.
-func (c *Courier) settleTry(tx db.Tx, l *lane, t *try, status Status) {
-	if !t.attempted() {
-		tx.Queue(giveBack, l.organization, l.id, t.event.ID, t.claim, clock.Now(c.clock))
-		return
-	}
-	result, next := "succeeded", clock.Micros(0)
-	if !t.outcome.Succeeded() {
-		result = "failed"
-		if status != Disabled {
-			next = t.next
+// settleTries stores tries at an endpoint that has a status now: those that were
+// attempted in one statement, and in one the ends of their deliveries.
+func (c *Courier) settleTries(tx db.Tx, l *lane, tries []*try, status Status) {
+	var rows [][]any
+	var ids, ended, endedIDs []string
+	var again []*try
+	for _, t := range tries {
+		if !t.attempted() {
+			tx.Queue(giveBack, l.organization, l.id, t.event.ID, t.claim, clock.Now(c.clock))
+			continue
+		}
+		result, next := Succeeded, clock.Micros(0)
+		if !t.outcome.Succeeded() {
+			result = Failed
+			if status != Disabled {
+				next = t.next
+			}
+		}
+		ids = append(ids, t.event.ID)
+		rows = append(rows, []any{t.event.ID, t.claim, t.id, result, t.outcome.Status, t.outcome.Took.Milliseconds(), t.outcome.Code, int64(t.began), int64(next)})
+		if next > 0 {
+			again = append(again, t)
+		} else {
+			ended, endedIDs = append(ended, t.event.ID+" "+strconv.FormatInt(t.claim, 10)), append(endedIDs, t.event.ID)
 		}
 	}
-	tx.Queue(insertAttempt, l.organization, l.id, t.event.ID, t.claim, t.id, result, t.outcome.Status,
-		int64(t.outcome.Took/time.Millisecond), string(t.outcome.Code), t.began, next)
-	if next == 0 {
-		tx.Queue(endDelivery, l.organization, l.id, t.event.ID, t.claim)
-	} else {
-		tx.Queue(tryAgain, l.organization, l.id, t.event.ID, t.claim, next)
+	d := tx.Dialect()
+	if len(rows) > 0 {
+		tx.Queue(fmt.Sprintf(insertAttempts, fmt.Sprintf(d.Rows, "$4"), d.In("$3")), l.organization, l.id, textList(ids), jsonRows(rows))
 	}
+	if len(ended) > 0 {
+		tx.Queue(fmt.Sprintf(endDeliveries, d.In("$3"), d.In("$4")), l.organization, l.id, textList(ended), textList(endedIDs))
+	}
+	for _, t := range again {
+		tx.Queue(tryAgain, l.organization, l.id, t.event.ID, t.claim, t.next)
+	}
+}
+
+// jsonRows packs rows of texts and numbers into one parameter, for db.Dialect.Rows.
+func jsonRows(rows [][]any) string {
+	b, _ := json.Marshal(rows) // they always encode
+	return string(b)
 }
 
 // newTry returns an attempt at a delivery that begins now. When the next one

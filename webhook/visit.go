@@ -110,6 +110,11 @@ const (
 		where organization = $1 and id = $2 and cursor = $3 and revision = $6`
 	drawDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10) on conflict (organization, endpoint, event_id) do nothing`
+	// drawEvents makes deliveries of events up to a tick, of which it is given the ids.
+	drawEvents = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
+		select organization, cast($2 as text), id, tick, type, object, record_id, 0, cast($6 as bigint), cast($7 as bigint), cast($8 as bigint)
+		from events where organization = $1 and tick > $3 and tick <= $4 and id %s
+		on conflict (organization, endpoint, event_id) do nothing`
 	setDue    = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
 	holdDue   = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2 and revision = $4`
 	selectDue = `select due_at from webhook_deliveries where organization = $1 and endpoint = $2 order by due_at limit 1`
@@ -458,7 +463,12 @@ func (v *visit) draw(ctx context.Context, n int) error {
 	if len(events) == 0 && !v.note && !more {
 		return nil // the next look that finds something, or the sweep, stores it
 	}
-	until, list := v.now+lease, make([]*delivery, 0, len(events))
+	until, list := v.now+lease, make([]*delivery, len(events))
+	ids := make([]string, len(events))
+	for i, e := range events {
+		list[i] = &delivery{lane: v.lane, event: e, claim: firstClaim, until: until, asked: v.now, fresh: true, to: v.to}
+		ids[i] = e.ID
+	}
 	err := v.db.Write(ctx, func(tx db.Tx) error {
 		due := clock.Micros(0)
 		if len(events) > 0 {
@@ -468,10 +478,8 @@ func (v *visit) draw(ctx context.Context, n int) error {
 		if err != nil || moved == 0 {
 			return orLost(err)
 		}
-		list = list[:0]
-		for _, e := range events {
-			tx.Queue(drawDelivery, v.lane.organization, v.lane.id, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, until, firstClaim, v.now)
-			list = append(list, &delivery{lane: v.lane, event: e, claim: firstClaim, until: until, asked: v.now, fresh: true, to: v.to})
+		if len(events) > 0 {
+			tx.Queue(fmt.Sprintf(drawEvents, tx.Dialect().In("$5")), v.lane.organization, v.lane.id, from, cursor, jsonList(ids), until, firstClaim, v.now)
 		}
 		return nil
 	})
