@@ -95,6 +95,8 @@ const (
 	findLog      = `select id, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at
 		from webhook_attempts where organization = $1 and endpoint = $2 and ($3 = '' or event_id = $3) and ($4 = '' or status = $4)
 		and ($5 = '' or id < $5) order by id desc limit $6`
+	// keepDisabled is keepEndpoint of one that is disabled.
+	keepDisabled   = keepEndpoint + ` and status = 'disabled'`
 	enableEndpoint = `update webhook_endpoints set status = 'active', disabled_reason = '', failed_since = 0, failures = 0, cursor = $3,
 		due_at = 0, revision = revision + 1, updated_at = $4 where organization = $1 and id = $2`
 )
@@ -177,6 +179,17 @@ func (in *One) find(ctx context.Context, tx db.Tx) (r row, err error) {
 	return r, err
 }
 
+// holdDisabled reads an endpoint and, where it is disabled, keeps others from it
+// until the commit. Another may be enabling it at the same time: what it read
+// alone says nothing of that.
+func (in *One) holdDisabled(ctx context.Context, tx db.Tx) (r row, held bool, err error) {
+	if r, err = in.find(ctx, tx); err != nil {
+		return r, false, err
+	}
+	n, err := tx.Exec(ctx, keepDisabled, r.organization, r.ID)
+	return r, n == 1, err
+}
+
 // Log returns entries of the delivery log.
 func (d *Desk) Log(ctx context.Context, in LogInput) (page access.List[Attempt], err error) {
 	limit := pageSize(in.Limit)
@@ -213,9 +226,16 @@ func (d *Desk) Enable(ctx context.Context, in One) (Info, error) {
 	if err := d.purge(ctx, in); err != nil {
 		return Info{}, err
 	}
-	err := d.DB.Write(ctx, func(tx db.Tx) error {
-		r, err := in.find(ctx, tx)
-		if err != nil || r.Status != Disabled {
+	if err := d.enable(ctx, in); err != nil {
+		return Info{}, err
+	}
+	return d.Show(ctx, in)
+}
+
+func (d *Desk) enable(ctx context.Context, in One) error {
+	return d.DB.Write(ctx, func(tx db.Tx) error {
+		r, held, err := in.holdDisabled(ctx, tx)
+		if err != nil || !held {
 			return err
 		}
 		var tick clock.Micros
@@ -227,10 +247,6 @@ func (d *Desk) Enable(ctx context.Context, in One) (Info, error) {
 		tx.Tell(Topic, strconv.FormatInt(r.organization, 10))
 		return nil
 	})
-	if err != nil {
-		return Info{}, err
-	}
-	return d.Show(ctx, in)
 }
 
 // purge ends, piece by piece, what still waits for a disabled endpoint.
@@ -238,11 +254,9 @@ func (d *Desk) purge(ctx context.Context, in One) error {
 	for {
 		ended := int64(0)
 		err := d.DB.Write(ctx, func(tx db.Tx) error {
-			r, err := in.find(ctx, tx)
-			if err != nil || r.Status != Disabled {
-				return err
-			}
-			if _, err = tx.Exec(ctx, keepEndpoint, r.organization, r.ID); err != nil {
+			ended = 0
+			r, held, err := in.holdDisabled(ctx, tx)
+			if err != nil || !held {
 				return err
 			}
 			ended, err = tx.Exec(ctx, purge, r.organization, r.ID, clock.Now(d.Clock), purged)

@@ -180,6 +180,11 @@ func (v *visit) run(ctx context.Context) error {
 // read reads the endpoint and who it is for.
 func (v *visit) read(ctx context.Context) error {
 	return v.db.Read(ctx, func(tx db.Tx) (err error) {
+		// The tick before all else: what is committed after it is behind v.seen,
+		// and is looked at by what the endpoint and its principal's rights are then.
+		if err := tx.QueryRow(ctx, selectTick, v.lane.organization).Scan(&v.tick); err != nil {
+			return err
+		}
 		if v.row, err = find(ctx, tx, v.lane.organization, v.lane.id); err != nil {
 			return err
 		}
@@ -199,7 +204,7 @@ func (v *visit) read(ctx context.Context) error {
 				v.sees = event.Visible(v.actor, v.Families)
 			}
 		}
-		return tx.QueryRow(ctx, selectTick, v.lane.organization).Scan(&v.tick)
+		return nil
 	})
 }
 
@@ -242,19 +247,29 @@ func (v *visit) passTime(ctx context.Context) error {
 }
 
 // close ends what waits for a disabled endpoint, but for tests: these are sent
-// on demand, whatever the status.
+// on demand, whatever the status. Where its owner has enabled it since it was
+// read, it may have been sent something again, and all of it stays.
 func (v *visit) close(ctx context.Context) error {
 	if v.row.dueAt == 0 && !v.due && len(v.held) == 0 {
 		return nil
 	}
-	held, err := v.heldTests(ctx)
-	if err != nil {
+	if err := v.askAgain(ctx); err != nil {
 		return err
 	}
+	var tests []*delivery
 	var ended int64
-	err = v.db.Write(ctx, func(tx db.Tx) (err error) {
-		if _, err = tx.Exec(ctx, setDue, v.lane.organization, v.lane.id, v.now+lease); err != nil {
-			return err
+	err := v.db.Write(ctx, func(tx db.Tx) error {
+		tests = nil
+		held, err := tx.Exec(ctx, holdDue, v.lane.organization, v.lane.id, v.now+lease, v.row.Revision)
+		if err != nil || held == 0 {
+			return orLost(err)
+		}
+		for _, d := range v.taken {
+			if d.event.Type == testType {
+				tests = append(tests, d)
+			} else {
+				tx.Queue(endDelivery, v.lane.organization, v.lane.id, d.event.ID, d.claim)
+			}
 		}
 		ended, err = tx.Exec(ctx, purge, v.lane.organization, v.lane.id, v.now, purged)
 		return err
@@ -262,32 +277,9 @@ func (v *visit) close(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := v.take(ctx, claimTests, max(1, v.room)); err != nil {
-		return err
-	}
-	v.taken = append(held, v.taken...)
+	v.taken = tests
 	v.more = ended == purged
-	return nil
-}
-
-// heldTests are those of the held deliveries that go on to a disabled endpoint.
-func (v *visit) heldTests(ctx context.Context) ([]*delivery, error) {
-	if err := v.askAgain(ctx); err != nil {
-		return nil, err
-	}
-	var tests, others []*delivery
-	for _, d := range v.taken {
-		if d.event.Type == testType {
-			tests = append(tests, d)
-		} else {
-			others = append(others, d)
-		}
-	}
-	v.taken = nil
-	if len(others) > 0 {
-		return tests, v.end(ctx, others)
-	}
-	return tests, nil
+	return v.take(ctx, claimTests, max(1, v.room))
 }
 
 // askAgain keeps of the held deliveries those that the endpoint may still have.
