@@ -34,7 +34,8 @@ type Info struct {
 	FailedSince clock.Micros `json:"failedSince"`
 	Failures    int64        `json:"failures"`
 	// MissedSince is the time after which is all that was never tried when the
-	// endpoint was last disabled, null where it never was.
+	// endpoint was last disabled, or when events that it had not come to were 30
+	// days old; null where neither ever was.
 	MissedSince clock.Micros `json:"missedSince"`
 	// Waiting is how many deliveries wait or are under way, 10,000 at most. Events
 	// that it has not come to yet are not among them.

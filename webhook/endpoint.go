@@ -118,7 +118,8 @@ type row struct {
 	failedSince clock.Micros
 	failures    int64
 	// missedSince is the tick behind which is all that was never tried when the
-	// endpoint was last disabled; zero where it never was.
+	// endpoint was last disabled, or when events behind its cursor came to their
+	// end; zero where neither ever was.
 	missedSince clock.Micros
 }
 

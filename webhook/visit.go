@@ -92,6 +92,9 @@ const (
 	// restTime is how long an endpoint rests whose organization's gate is closed,
 	// before it is looked at again.
 	restTime = 10 * clock.Second
+	// lapsing is how long before its end an event behind a cursor is noted: what
+	// removes them looks each hour.
+	lapsing = clock.Hour
 	// purged is how many deliveries of a disabled endpoint end in one go.
 	purged = 500
 )
@@ -115,9 +118,11 @@ const (
 		select organization, cast($2 as text), id, tick, type, object, record_id, 0, cast($6 as bigint), cast($7 as bigint), cast($8 as bigint)
 		from events where organization = $1 and tick > $3 and tick <= $4 and id %s
 		on conflict (organization, endpoint, event_id) do nothing`
-	setDue    = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
-	holdDue   = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2 and revision = $4`
-	selectDue = `select due_at from webhook_deliveries where organization = $1 and endpoint = $2 order by due_at limit 1`
+	setDue = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
+	// noteMissed changes nothing where the cursor has gone on.
+	noteMissed = `update webhook_endpoints set missed_since = $3 where organization = $1 and id = $2 and cursor = $3`
+	holdDue    = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2 and revision = $4`
+	selectDue  = `select due_at from webhook_deliveries where organization = $1 and endpoint = $2 order by due_at limit 1`
 	// countTried is 1 where an attempt is due or under way: what is under way is
 	// due again within a lease.
 	countTried = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $4
@@ -153,7 +158,12 @@ func (v *visit) run(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case v.rests:
+	case v.row.Status != Disabled:
+		if err := v.lapse(ctx); err != nil {
+			return err
+		}
+	}
+	if v.rests {
 		return v.rest(ctx)
 	}
 	if err := v.passTime(ctx); err != nil {
@@ -206,6 +216,35 @@ func (v *visit) read(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// lapse notes since when events behind the cursor have been kept for as long as
+// they are kept: after a long rest, or where a receiver is slower than what comes
+// for it. When they are removed there is nothing left of them to tell its owner.
+func (v *visit) lapse(ctx context.Context) error {
+	missed, edge := v.row.missedSince, v.now-event.Retention+lapsing
+	if v.tick <= v.row.cursor || v.row.cursor >= edge || missed == v.row.cursor || missed > edge-clock.Day {
+		return nil
+	}
+	var last clock.Micros
+	err := v.db.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, selectBound, v.lane.organization, v.row.cursor, edge, 0).Scan(&last)
+	})
+	if err != nil {
+		if errors.Is(err, db.ErrNoRows) {
+			return nil
+		}
+		return err
+	}
+	var noted int64
+	err = v.db.Write(ctx, func(tx db.Tx) (err error) {
+		noted, err = tx.Exec(ctx, noteMissed, v.lane.organization, v.lane.id, v.row.cursor)
+		return err
+	})
+	if err == nil && noted > 0 {
+		v.log.Warn("events end before they were sent to a webhook endpoint: they are 30 days old", "endpoint", v.lane.id, "since", v.row.cursor)
+	}
+	return err
 }
 
 // rest leaves everything as it is until the gate is open again.

@@ -3,10 +3,13 @@ package webhook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
+	"kartei/access"
 	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
@@ -127,4 +130,49 @@ func TestEndpointDeletedDuringLook(t *testing.T) {
 			t.Errorf("%v: %d are held, logged %q", err, c.held, log.String())
 		}
 	})
+}
+
+// Events behind a cursor that end after their 30 days do not end silently; that
+// there were none for so long is no reason to say so.
+func TestEventsEndBehindTheCursor(t *testing.T) {
+	for _, closed := range []bool{true, false} {
+		for _, behind := range []bool{true, false} {
+			t.Run(fmt.Sprintf("gate closed %v, behind %v", closed, behind), func(t *testing.T) {
+				dbtest.Each(t, func(t *testing.T, d db.DB) {
+					o := open(t, d)
+					o.event() // so that the cursor is a time
+					c, at := o.still()
+					var log strings.Builder
+					c.log = slog.New(slog.NewTextHandler(&log, nil))
+					look := func() {
+						t.Helper()
+						must(t, (&visit{Courier: c, lane: c.lane(at)}).run(ctx)) // that has no room
+					}
+					if behind {
+						o.event()
+					}
+					if closed {
+						o.set(access.OrganizationChange{Module: as("off")})
+					}
+					o.clock.Advance(30*24*time.Hour - time.Hour - time.Microsecond)
+					if !behind {
+						o.event()
+					}
+					look()
+					if n := o.count("webhook_endpoints", "missed_since = 0"); n != 1 || log.Len() > 0 {
+						t.Errorf("before: logged %q", log.String())
+					}
+					o.clock.Advance(time.Microsecond)
+					look()
+					o.clock.Advance(time.Hour)
+					look()
+					noted := o.count("webhook_endpoints", "missed_since = cursor")
+					logged := strings.Count(log.String(), at.id)
+					if behind && (noted != 1 || logged != 1) || !behind && noted+logged > 0 {
+						t.Errorf("noted %d, logged %q", noted, log.String())
+					}
+				})
+			})
+		}
+	}
 }
