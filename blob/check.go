@@ -131,8 +131,9 @@ func (c *Check) orphan(ctx context.Context, info Info) error {
 	if !info.Modified.Before(c.Before) {
 		return nil
 	}
-	// In this order: what was pending may have got its row in between.
-	for _, needed := range []func(context.Context, string) (bool, error){c.Rows.Pending, c.Rows.Has} {
+	// Nearly everything has its row, and asking for that is the cheapest. It is
+	// asked for again at the end, since what was pending may have got it in between.
+	for _, needed := range []func(context.Context, string) (bool, error){c.Rows.Has, c.Rows.Pending, c.Rows.Has} {
 		if yes, err := needed(ctx, info.Name); yes || err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 type rows struct {
 	wanted  []Wanted
 	pending []string
+	asked   []string // of what is pending
 }
 
 func (r *rows) Wanted(context.Context) iter.Seq2[Wanted, error] {
@@ -38,6 +39,7 @@ func (r *rows) Has(_ context.Context, name string) (bool, error) {
 }
 
 func (r *rows) Pending(_ context.Context, name string) (bool, error) {
+	r.asked = append(r.asked, strings.TrimPrefix(name, "files/1/doc_"))
 	return slices.Contains(r.pending, name), nil
 }
 
@@ -98,6 +100,10 @@ func TestCheck(t *testing.T) {
 	done, found := run(Check{Before: later})
 	if diff := cmp.Diff(append(slices.Clone(wrong), "orphan orphan", "orphan uploads/1/upl_orphan"), found); diff != "" {
 		t.Error(diff)
+	}
+	slices.Sort(data.asked)
+	if diff := cmp.Diff([]string{"orphan", "pending", "uploads/1/upl_orphan"}, data.asked); diff != "" {
+		t.Errorf("it was asked of what has a row, too: %s", diff)
 	}
 	if done.Wanted != 8 || done.Stored != 9 || done.Bytes == 0 {
 		t.Errorf("%+v", done)

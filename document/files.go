@@ -12,6 +12,13 @@ import (
 // filesPage is how many rows are read at a time.
 const filesPage = 500
 
+const (
+	// countErasing names what jobs_unique leaves out, so that it serves.
+	countErasing = `select count(*) from jobs
+		where organization = $1 and kind = $2 and key = $3 and key <> '' and state <> 'failed'`
+	selectOpen = `select input from operations where organization = $1 and finished_at = 0`
+)
+
 // Files returns what bytes there must be of an organization's documents, of those
 // whose identifier comes after the given one, and the last identifier; a page
 // that is empty is the last.
@@ -42,13 +49,13 @@ func HasFile(ctx context.Context, tx db.Tx, organization int64, document string)
 }
 
 // FilePending reports whether an operation is making a document of the bytes, or
-// a job is to remove them.
+// a job is to remove them. One that failed does not: then nobody needs them.
 func FilePending(ctx context.Context, tx db.Tx, organization int64, document string) (pending bool, err error) {
-	pending, err = exists(ctx, tx, `select count(*) from jobs where organization = $1 and kind = $2 and key = $3`, organization, EraseKind, document)
+	pending, err = exists(ctx, tx, countErasing, organization, EraseKind, document)
 	if pending || err != nil {
 		return pending, err
 	}
-	inputs, err := db.Values[string](ctx, tx, `select input from operations where organization = $1 and finished_at = 0`, organization)
+	inputs, err := db.Values[string](ctx, tx, selectOpen, organization)
 	for _, input := range inputs {
 		var m making
 		if err := json.Unmarshal([]byte(input), &m); err != nil {
