@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"sync"
 	"time"
 
 	"kartei/admin"
@@ -36,9 +36,13 @@ type BackupOutput struct {
 	Copied *blob.Copied `json:"filesCopied,omitempty"`
 }
 
-// holdTime is for how long a backup holds the removal of files, and renews it
-// three times as often. One that died holds it no longer.
-const holdTime = 10 * time.Minute
+const (
+	// holdTime is for how long a backup holds the removal of files, and renews it
+	// three times as often. One that died holds it no longer.
+	holdTime = 10 * time.Minute
+	// holdRetry is after how long it tries once more where that failed.
+	holdRetry = 5 * time.Second
+)
 
 // backupAct copies a data base and the files of its documents, so that each
 // document in the copy has its file: no file is removed from before the
@@ -62,6 +66,9 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 		return out, err
 	}
 	copied, err := blob.Copy(ctx, i.Blobs, to)
+	if err == nil {
+		err = release()
+	}
 	if err != nil {
 		return out, fmt.Errorf("the database was copied to %s, but not all files: %w", in.File, err)
 	}
@@ -80,29 +87,54 @@ func backup(ctx context.Context, d db.DB, in BackupInput) (BackupOutput, error) 
 	return BackupOutput{File: in.File, Bytes: info.Size()}, nil
 }
 
-// holdFiles keeps all replicas from removing files until release. The hold then
-// runs out by itself, since another backup may rely on it too.
-func holdFiles(ctx context.Context, d db.DB, c clock.Clock) (release func(), err error) {
-	hold := func() error {
-		return d.Write(ctx, func(tx db.Tx) error { return document.Hold(ctx, tx, clock.Now(c).Add(holdTime)) })
+// holdFiles keeps all replicas from removing files until release, which fails
+// where that did not hold all the time. The hold then runs out by itself, since
+// another backup may rely on it too.
+func holdFiles(ctx context.Context, d db.DB, c clock.Clock) (release func() error, err error) {
+	var until clock.Micros // of what was stored last
+	var lapsed error
+	renew := func() error {
+		next := clock.Now(c).Add(holdTime)
+		err := d.Write(ctx, func(tx db.Tx) error { return document.Hold(ctx, tx, next) })
+		if until > 0 && clock.Now(c) > until {
+			lapsed = errors.Join(errLapsed, err)
+		}
+		if err == nil {
+			until = next
+		}
+		return err
 	}
-	if err := hold(); err != nil {
+	if err := renew(); err != nil {
 		return nil, err
 	}
 	ended, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		for {
+		for pause := holdTime / 3; ; {
 			select {
 			case <-ended:
 				return
-			case <-c.After(holdTime / 3):
-				_ = hold() // a data base that is away fails the backup too, or comes back in time
+			case <-c.After(pause):
+			}
+			if pause = holdTime / 3; renew() != nil {
+				pause = holdRetry
 			}
 		}
 	}()
-	return func() { close(ended); <-stopped }, nil
+	return sync.OnceValue(func() error {
+		close(ended)
+		<-stopped
+		if lapsed == nil && clock.Now(c) > until {
+			lapsed = errLapsed
+		}
+		return lapsed
+	}), nil
 }
+
+// errLapsed is what a backup ends with where files may have been removed before
+// they were copied.
+var errLapsed = errors.New("the database could not be told for " + holdTime.String() +
+	" that files are being copied, so those of documents that were deleted meanwhile may be missing; make another backup, which takes only what is new into the same folder")
 
 // OpenBackup opens a data base as it is, and its files, and returns the act
 // backup on them, and how to close them.
@@ -143,8 +175,8 @@ func (i *Instance) openFiles(ctx context.Context) (done func(), err error) {
 
 // RestoreFiles copies the files of a backup to where those of the instance are.
 func RestoreFiles(ctx context.Context, store *config.Store, s *config.Server, dir string) (blob.Copied, error) {
-	found, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
-	if err != nil || len(found) == 0 { // that takes no key
+	found, err := blob.Holds(dir)
+	if err != nil || !found { // that takes no key
 		return blob.Copied{Errors: []string{}}, err
 	}
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}

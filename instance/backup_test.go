@@ -21,6 +21,7 @@ import (
 func TestBackupWithFiles(t *testing.T) {
 	ctx := context.Background()
 	dir, target := t.TempDir(), t.TempDir()
+	files := filepath.Join(target, "of [2026]") // which is a pattern to some
 	i := begin(t, configOf(dir))
 	put := func(name, text string) {
 		t.Helper()
@@ -30,7 +31,7 @@ func TestBackupWithFiles(t *testing.T) {
 	}
 	back := func(file string) (out BackupOutput) {
 		t.Helper()
-		err := i.acts().Call(ctx, "backup", BackupInput{File: filepath.Join(target, file), Files: filepath.Join(target, "files")}, &out)
+		err := i.acts().Call(ctx, "backup", BackupInput{File: filepath.Join(target, file), Files: files}, &out)
 		if err != nil || out.Bytes == 0 || out.Copied == nil {
 			t.Fatalf("%+v, %v", out, err)
 		}
@@ -41,7 +42,7 @@ func TestBackupWithFiles(t *testing.T) {
 	if c := back("first.db").Copied; c.Copied != 2 || c.Bytes != 29+11 || c.Same != 0 {
 		t.Errorf("the first time: %+v", c)
 	}
-	if b, err := os.ReadFile(filepath.Join(target, "files", "files", "1", "doc_a.sealed")); err != nil || bytes.Contains(b, []byte("Morgenstern")) {
+	if b, err := os.ReadFile(filepath.Join(files, "files", "1", "doc_a.sealed")); err != nil || bytes.Contains(b, []byte("Morgenstern")) {
 		t.Errorf("the copy is not encrypted: %v", err)
 	}
 	var until string
@@ -93,13 +94,13 @@ func TestBackupWithFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := RestoreFiles(ctx, &restored.Store, &restored.Server, filepath.Join(target, "files")); err != errNoKey {
+	if _, err := RestoreFiles(ctx, &restored.Store, &restored.Server, files); err != errNoKey {
 		t.Errorf("without a master key: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(string(restored.Store.DataDir), "master.key"), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := RestoreFiles(ctx, &restored.Store, &restored.Server, filepath.Join(target, "files")); err != nil || c.Copied != 3 {
+	if c, err := RestoreFiles(ctx, &restored.Store, &restored.Server, files); err != nil || c.Copied != 3 {
 		t.Errorf("restored: %+v, %v", c, err)
 	}
 	again := begin(t, restored)

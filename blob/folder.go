@@ -1,0 +1,55 @@
+package blob
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Holds reports whether a folder that a Local made holds bytes of any name. It
+// takes no key, and stops at the first. It fails where the folder cannot be
+// read, and where no Local made it.
+func Holds(dir string) (bool, error) {
+	for _, kind := range []string{"files", "uploads"} {
+		found, err := holds(filepath.Join(dir, kind), 1)
+		if found || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return found, err
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, unfinished)); err != nil { // which each Local makes first
+		return false, fmt.Errorf("blob: %s is no folder of files: %w", dir, err)
+	}
+	return false, nil
+}
+
+// holds looks for anything that lies so many folders below a folder.
+func holds(dir string, below int) (bool, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	for {
+		page, err := f.ReadDir(100)
+		for _, entry := range page {
+			if below == 0 {
+				return true, nil
+			}
+			if !entry.IsDir() {
+				continue
+			}
+			if found, err := holds(filepath.Join(dir, entry.Name()), below-1); found || err != nil {
+				return found, err
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+	}
+}
