@@ -35,6 +35,7 @@ const (
 	Damaged State = "damaged" // they are not what was stored
 	Locked  State = "locked"  // sealed under a master key that is not at hand
 	Orphan  State = "orphan"  // they are there, and no row has them
+	Unread  State = "unread"  // the store is there, and did not give them
 )
 
 // Finding is one thing that is not as it should be.
@@ -59,7 +60,13 @@ type Check struct {
 	Remove bool
 	// Found is told of each finding.
 	Found func(Finding)
+
+	unread int // in a row
 }
+
+// maxUnread is how many files in a row a store may be unable to give before it
+// is taken for one that does not work. Each takes up to minutes.
+const maxUnread = 10
 
 // Checked counts what was looked at.
 type Checked struct {
@@ -69,7 +76,7 @@ type Checked struct {
 }
 
 // Run looks at everything and ends with the first error that says nothing of one
-// file: where the store is away, say.
+// file: where the store is away, say, or gives one file after the other not.
 func (c *Check) Run(ctx context.Context) (done Checked, err error) {
 	for w, err := range c.Rows.Wanted(ctx) {
 		if err != nil {
@@ -102,6 +109,9 @@ func (c *Check) look(ctx context.Context, w Wanted) (read int64, err error) {
 	} else if info, err = Read(ctx, c.Store, w.Name); err == nil {
 		read = info.Size
 	}
+	if !errors.Is(err, ErrUnavailable) {
+		c.unread = 0
+	}
 	f := Finding{Name: w.Name}
 	switch {
 	case errors.Is(err, ErrNotExist):
@@ -110,6 +120,10 @@ func (c *Check) look(ctx context.Context, w Wanted) (read int64, err error) {
 		f.State, f.Reason = Damaged, err.Error()
 	case errors.Is(err, ErrUnknownKey):
 		f.State = Locked
+	case errors.Is(err, ErrUnavailable) && c.unread < maxUnread && c.Store.Ping(ctx) == nil:
+		c.unread++
+		c.Found(Finding{State: Unread, Name: w.Name, Reason: err.Error()})
+		return 0, nil
 	case err != nil:
 		return read, err
 	case info.Size != w.Size:

@@ -10,7 +10,9 @@ import (
 )
 
 // remote reads an object. Each request asks for a range that is read to its end,
-// so that connections can be used again. Who reads on gets larger ranges.
+// so that connections can be used again. Who reads on gets larger ranges. Where
+// one breaks off, what is missing of it is asked for again: the client of the
+// bucket does so of requests, but not of what answers them.
 type remote struct {
 	s    *S3
 	ctx  context.Context
@@ -50,15 +52,18 @@ func (r *remote) ReadAt(p []byte, offset int64) (n int, err error) {
 		return 0, errOffset
 	}
 	end := min(offset+int64(len(p)), r.o.Size)
-	if end > offset {
-		body, err := r.request(offset, end)
+	for broken := 0; offset+int64(n) < end; {
+		body, err := r.request(offset+int64(n), end)
 		if err != nil {
-			return 0, err
+			return n, err
 		}
-		n, err = io.ReadFull(body, p[:end-offset])
+		m, err := io.ReadFull(body, p[n:end-offset])
+		n += m
 		body.Close()
 		if err != nil {
-			return n, r.s.explain(r.ctx, err, r.name)
+			if broken++; broken == attempts || r.ctx.Err() != nil {
+				return n, r.s.explain(r.ctx, err, r.name)
+			}
 		}
 	}
 	if n < len(p) {
@@ -74,7 +79,7 @@ func (r *remote) next(p []byte, offset int64) (n int, err error) {
 		r.ahead = 0
 	}
 	r.at = offset
-	for n < len(p) && r.at < r.o.Size {
+	for broken := 0; n < len(p) && r.at < r.o.Size; {
 		if r.body == nil {
 			r.ahead = min(max(4*r.ahead, int64(len(p)-n)), window)
 			r.end = min(r.at+r.ahead, r.o.Size)
@@ -86,7 +91,10 @@ func (r *remote) next(p []byte, offset int64) (n int, err error) {
 		n, r.at = n+m, r.at+int64(m)
 		if err != nil {
 			r.drop()
-			return n, r.s.explain(r.ctx, err, r.name)
+			if broken++; broken == attempts || r.ctx.Err() != nil {
+				return n, r.s.explain(r.ctx, err, r.name)
+			}
+			continue
 		}
 		if r.at == r.end {
 			r.drop()

@@ -38,7 +38,8 @@ const (
 	// patience is how long a bucket may not answer, or neither give nor take a
 	// byte, before a call ends with ErrUnavailable.
 	patience = 30 * time.Second
-	// attempts bounds how often a request that failed is sent.
+	// attempts bounds how often a request that failed is sent, and a part of an
+	// object asked for that broke off.
 	attempts = 3
 	// window bounds what one request reads of an object.
 	window = 16 << 20
@@ -492,8 +493,10 @@ func (s *S3) rotateKey(ctx context.Context, o object, name string) (changed bool
 	r := s.remote(ctx, o, name)
 	defer r.drop()
 	envelope := make([]byte, envelopeSize)
-	if n, err := r.ReadAt(envelope, 0); n < envelopeSize {
-		return false, fmt.Errorf("%w: %s is cut: %w", ErrDamaged, name, err)
+	if n, err := r.ReadAt(envelope, 0); err != nil && err != io.EOF {
+		return false, err
+	} else if n < envelopeSize {
+		return false, fmt.Errorf("%w: %s is cut", ErrDamaged, name)
 	}
 	if s.keys.current(envelope) {
 		return false, nil

@@ -215,10 +215,6 @@ func TestRotateWhileDeleted(t *testing.T) {
 	plain := newBucket(t, Never)
 	put(t, plain, kept, content(100_000))
 	g := s3test.Shared(t)
-	behind, err := url.Parse(g.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	rotating := openBucket(t, g.Location(plain.bucket), Options{Encryption: Always})
 	var removed atomic.Int32
 	front := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -229,16 +225,25 @@ func TestRotateWhileDeleted(t *testing.T) {
 				}
 			}
 		}
-		(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
-			p.SetURL(behind)
-			p.Out.Host = p.In.Host // which is signed
-		}}).ServeHTTP(w, r)
+		forward(t, w, r)
 	})
 	deleting := openBucket(t, s3test.Location(front, plain.bucket), Options{Encryption: Always})
 	if err := deleting.Delete(ctx, kept); err != nil || removed.Load() != 2 {
 		t.Fatal(removed.Load(), err)
 	}
 	isAbsent(t, plain, kept)
+}
+
+// forward has the server of all buckets answer.
+func forward(t *testing.T, w http.ResponseWriter, r *http.Request) {
+	behind, err := url.Parse(s3test.Shared(t).URL)
+	if err != nil {
+		t.Error(err)
+	}
+	(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
+		p.SetURL(behind)
+		p.Out.Host = p.In.Host // which is signed
+	}}).ServeHTTP(w, r)
 }
 
 // TestSweepBucket has another program send to the same bucket.

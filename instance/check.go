@@ -26,8 +26,10 @@ type CheckInput struct {
 // CheckOutput is what the act blobs.check answers.
 type CheckOutput struct {
 	blob.Checked
-	// Found counts all findings; Findings are the first few thousand.
+	// Found counts all findings, Left those that are left to be dealt with;
+	// Findings are the first few thousand.
 	Found    int            `json:"found"`
+	Left     int            `json:"left"`
 	Findings []blob.Finding `json:"findings"`
 }
 
@@ -41,6 +43,9 @@ func checkBlobs(d db.DB, s blob.Store, c clock.Clock) func(context.Context, Chec
 		check := blob.Check{
 			Store: s, Rows: files{d}, Quick: in.Quick, Remove: in.Remove, Before: c.Now().Add(-time.Duration(in.Age) * time.Second),
 			Found: func(f blob.Finding) {
+				if !f.Removed {
+					out.Left++
+				}
 				if out.Found++; len(out.Findings) < maxFindings {
 					out.Findings = append(out.Findings, f)
 				}

@@ -2,6 +2,9 @@ package instance
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
+	"kartei/masterkey"
 )
 
 // The files of an office are compared with its rows: what is in order, in the
@@ -24,7 +28,7 @@ func TestCheckBlobs(t *testing.T) {
 		check := func(want ...blob.Finding) {
 			t.Helper()
 			out, err := checkBlobs(d, o.Store, clock.NewFake(time.Now().Add(2*time.Hour)))(ctx, CheckInput{Age: 3600})
-			if err != nil || out.Found != len(want) || len(out.Findings) != len(want) {
+			if err != nil || out.Found != len(want) || out.Left != len(want) || len(out.Findings) != len(want) {
 				t.Fatalf("%+v, %v; want %+v", out, err, want)
 			}
 			for i := range want {
@@ -100,4 +104,28 @@ func TestCheckBlobs(t *testing.T) {
 		}
 		check(blob.Finding{State: blob.Missing, Name: mine})
 	})
+}
+
+// What was removed is not left to be done, also where it is more than is told.
+func TestCheckCountsWhatIsLeft(t *testing.T) {
+	dir := t.TempDir()
+	store, err := blob.NewLocal(dir, blob.LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}, Plain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	folder := filepath.Join(dir, "files", "1")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxFindings + 1 {
+		if err := os.WriteFile(filepath.Join(folder, "doc_"+strconv.Itoa(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := checkBlobs(dbtest.SQLite(t), store, clock.NewFake(time.Now().Add(2*time.Hour)))
+	out, err := check(context.Background(), CheckInput{Age: 3600, Remove: true})
+	if err != nil || out.Found != maxFindings+1 || len(out.Findings) != maxFindings || out.Left != 0 {
+		t.Errorf("found %d, told %d, left %d, %v", out.Found, len(out.Findings), out.Left, err)
+	}
 }

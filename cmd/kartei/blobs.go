@@ -95,6 +95,7 @@ var advice = map[blob.State]string{
 	blob.Damaged: "put the file back from a backup, or delete the document",
 	blob.Locked:  "name the master key that it was sealed under with --previous-master-key-files, then run: kartei blobs rotate",
 	blob.Orphan:  "nobody needs it; --remove-orphans removes it",
+	blob.Unread:  "the storage did not give it; run kartei blobs check again",
 }
 
 // Run has the server compare its files with its data base, or does it where
@@ -114,14 +115,8 @@ func (c *checkBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	} else {
 		err = c.tell(g, &out)
 	}
-	left := out.Found
-	for _, f := range out.Findings {
-		if f.Removed {
-			left--
-		}
-	}
-	if err == nil && left > 0 {
-		err = fmt.Errorf("%d files are not as they should be", left)
+	if err == nil && out.Left > 0 {
+		err = fmt.Errorf("%d files are not as they should be", out.Left)
 	}
 	return err
 }
