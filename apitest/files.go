@@ -14,6 +14,7 @@ import (
 	"kartei/api"
 	"kartei/app"
 	"kartei/blob"
+	"kartei/clock"
 	"kartei/db"
 	"kartei/document"
 	"kartei/extract"
@@ -184,10 +185,55 @@ func (c *Client) Await(accepted *Answer) *Answer {
 		}
 		select {
 		case <-ended:
-		case <-time.After(time.Minute):
+		case <-time.After(long):
 			c.Fatalf("the operation does not end: %s", a.Body)
 		}
 	}
+}
+
+// long bounds waits that only ever pass where something is broken.
+const long = time.Minute
+
+// Rest waits until no job runs or is due, that is until all that follows from
+// what was done is done.
+func (o *Office) Rest() {
+	o.Helper()
+	for overdue := time.After(long); ; {
+		ended := o.worked.wait()
+		var open int64
+		err := o.DB.Read(context.Background(), func(tx db.Tx) error {
+			return tx.QueryRow(context.Background(), "select count(*) from jobs where state = 'running' or state = 'waiting' and due_at <= $1",
+				clock.Now(o.Clock)).Scan(&open)
+		})
+		if err != nil {
+			o.Fatal(err)
+		}
+		if open == 0 {
+			return
+		}
+		select {
+		case <-ended:
+		case <-overdue:
+			o.Fatalf("%d jobs do not end\n%s", open, o.Logged)
+		}
+	}
+}
+
+// Ended is closed when a job ends the next time. Who waits for what jobs do asks
+// for it before looking.
+func (o *Office) Ended() <-chan struct{} { return o.worked.wait() }
+
+// Stored returns the names of all bytes of an office, in order.
+func (o *Office) Stored() (names []string) {
+	o.Helper()
+	for info, err := range o.Store.List(context.Background(), "") {
+		if err != nil {
+			o.Fatal(err)
+		}
+		names = append(names, info.Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Document uploads a file and makes a document of it, of which further members

@@ -43,8 +43,8 @@ func TestChangedInStore(t *testing.T) {
 				return s.Text("id")
 			}
 			good, bad := send(), send()
-			at := slices.IndexFunc(stored(o), func(name string) bool { return strings.HasSuffix(name, bad) })
-			if _, err := o.Store.Put(t.Context(), stored(o)[at], bytes.NewReader(other), blob.Expected{Size: int64(len(other))}); err != nil {
+			at := slices.IndexFunc(o.Stored(), func(name string) bool { return strings.HasSuffix(name, bad) })
+			if _, err := o.Store.Put(t.Context(), o.Stored()[at], bytes.NewReader(other), blob.Expected{Size: int64(len(other))}); err != nil {
 				t.Fatal(err)
 			}
 			a := c.Do("POST", "/documents", map[string]any{"uploadId": bad})

@@ -2,17 +2,14 @@ package document_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"mime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"kartei/access"
 	"kartei/apitest"
-	"kartei/db"
 )
 
 // session is the body of POST /uploads for a text.
@@ -24,37 +21,6 @@ func session(name string, file []byte, members ...map[string]any) map[string]any
 		}
 	}
 	return body
-}
-
-// stored returns the names of all bytes of an office.
-func stored(o *apitest.Office) (names []string) {
-	for info, err := range o.Store.List(context.Background(), "") {
-		if err != nil {
-			o.Fatal(err)
-		}
-		names = append(names, info.Name)
-	}
-	return names
-}
-
-// rest waits until no job is due any more.
-func rest(o *apitest.Office) {
-	o.Helper()
-	for range 6000 {
-		var due int64
-		err := o.DB.Read(context.Background(), func(tx db.Tx) error {
-			return tx.QueryRow(context.Background(), "select count(*) from jobs where state = 'running' or state = 'waiting' and due_at <= $1",
-				o.Clock.Now().UnixMicro()).Scan(&due)
-		})
-		if err != nil {
-			o.Fatal(err)
-		}
-		if due == 0 {
-			return
-		}
-		time.Sleep(time.Millisecond) // there is no signal for the end of all
-	}
-	o.Fatal("jobs go on and on")
 }
 
 // A name comes back exactly as it was given, in the record and in what browsers
@@ -170,8 +136,8 @@ func TestRejected(t *testing.T) {
 					t.Errorf("%s is told %s", who, got)
 				}
 			}
-			rest(o)
-			if left := stored(o); len(left) > 0 {
+			o.Rest()
+			if left := o.Stored(); len(left) > 0 {
 				t.Errorf("%s as %s: %q is left", lie.name, lie.declared, left)
 			}
 			usedUp := c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(422, "VALIDATION_FAILED")

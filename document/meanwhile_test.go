@@ -88,7 +88,7 @@ func TestMeanwhile(t *testing.T) {
 		}
 		disable(true)
 		free <- struct{}{}
-		rest(o)
+		o.Rest()
 		c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(401)
 		disable(false)
 		want(t, c.Do("GET", "/documents/"+made(c.Await(accepted)), nil).Want(200), map[string]any{"ownerId": c.Principal, "visibility": "private"})
@@ -108,7 +108,7 @@ func TestMeanwhile(t *testing.T) {
 		off, on := "off", "on"
 		set(o.SandboxID, access.OrganizationChange{Module: &off})
 		free <- struct{}{}
-		rest(o)
+		o.Rest()
 		set(o.SandboxID, access.OrganizationChange{Module: &on})
 		made(c.Await(accepted))
 		if n := len(types(admin)); n != before || slices.Contains(types(c), "operation.completed") {
@@ -118,11 +118,11 @@ func TestMeanwhile(t *testing.T) {
 		closed, open := access.State("closed"), access.State("open")
 		set(o.ID, access.OrganizationChange{State: &closed})
 		free <- struct{}{}
-		rest(o)
+		o.Rest()
 		set(o.ID, access.OrganizationChange{State: &open})
 		made(c.Await(accepted))
-		rest(o)
-		if n := len(stored(o)); n != 5 {
+		o.Rest()
+		if n := len(o.Stored()); n != 5 {
 			t.Errorf("%d files of 5 documents", n)
 		}
 	})
@@ -152,8 +152,8 @@ func TestMalware(t *testing.T) {
 			if problem["code"] != "UPLOAD_REJECTED" || !strings.Contains(problem["detail"].(string), "Schadsoftware") {
 				t.Errorf("%s", ended.Body)
 			}
-			rest(o)
-			if n := len(stored(o)); n != 1 {
+			o.Rest()
+			if n := len(o.Stored()); n != 1 {
 				t.Errorf("%d files", n)
 			}
 			daemon.Stop()
@@ -165,16 +165,16 @@ func TestMalware(t *testing.T) {
 				}
 				daemon.Start(t)
 			} else {
-				rest(o) // put off
+				o.Rest() // put off
 				want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200), map[string]any{"status": "running", "result": nil, "error": nil})
 				daemon.Start(t)
 				o.Clock.Advance(31 * time.Second)
 				want(t, c.Await(accepted), map[string]any{"status": "succeeded"})
 			}
-			rest(o)
+			o.Rest()
 			n := len(c.Do("GET", "/documents", nil).Want(200).Data())
-			if want := map[bool]int{false: 2, true: 1}[refuse]; n != want || len(stored(o)) != want {
-				t.Errorf("refuse %t: %d documents, %d files", refuse, n, len(stored(o)))
+			if want := map[bool]int{false: 2, true: 1}[refuse]; n != want || len(o.Stored()) != want {
+				t.Errorf("refuse %t: %d documents, %d files", refuse, n, len(o.Stored()))
 			}
 		})
 	}

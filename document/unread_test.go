@@ -122,8 +122,8 @@ func TestUnreadable(t *testing.T) {
 					if n := int(tries.Load()); n != c.tries {
 						t.Errorf("%d tries, want %d", n, c.tries)
 					}
-					rest(o)
-					if left := stored(o); len(left) > 0 {
+					o.Rest()
+					if left := o.Stored(); len(left) > 0 {
 						t.Errorf("%q is left", left)
 					}
 				})
@@ -200,10 +200,10 @@ func TestScannerAnswers(t *testing.T) {
 						failed(t, m, accepted, "UPSTREAM", "Schadsoftware")
 					case c.away:
 						for range 20 { // more often than anything is tried
-							rest(o)
+							o.Rest()
 							o.Clock.Advance(31 * time.Second)
 						}
-						rest(o)
+						o.Rest()
 						if a := m.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200); a.Text("status") != "running" {
 							t.Errorf("%s", a.Body)
 						}

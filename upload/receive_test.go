@@ -61,17 +61,6 @@ func document(c *apitest.Client, session *apitest.Answer) string {
 	return fmt.Sprint(a.Status, " ", a.Text("code"))
 }
 
-// stored returns the names of all bytes of an office.
-func stored(o *apitest.Office) (names []string) {
-	for info, err := range o.Store.List(context.Background(), "") {
-		if err != nil {
-			o.Fatal(err)
-		}
-		names = append(names, info.Name)
-	}
-	return names
-}
-
 // target is the path of a session's address.
 func target(session *apitest.Answer) string {
 	session.Helper()
@@ -117,7 +106,7 @@ func TestSizes(t *testing.T) {
 			s := open(c, size, map[string]any{"sha256": sum(file)})
 			c.Put(s, append(file, 'b')).Want(422, "UPLOAD_CHECKSUM_MISMATCH")
 			c.Put(s, file[:size-1]).Want(409, "UPLOAD_INCOMPLETE")
-			if left := stored(o); len(left) > 0 {
+			if left := o.Stored(); len(left) > 0 {
 				t.Fatalf("%q is left of what was refused", left)
 			}
 			c.Put(s, file).Want(204)
@@ -125,12 +114,13 @@ func TestSizes(t *testing.T) {
 				t.Errorf("%d bytes: %s", size, got)
 			}
 			o.Clock.Advance(time.Second)
-			for len(stored(o)) > 0 { // the operation moves them, then they are deleted
-				list := c.Do("GET", "/documents", nil).Want(200).Data()
-				for _, d := range list {
-					c.Do("DELETE", "/documents/"+d["id"].(string), nil, "If-Match", "*").Want(204)
-				}
-				time.Sleep(time.Millisecond)
+			o.Rest() // the operation moves them, then they are deleted
+			for _, d := range c.Do("GET", "/documents", nil).Want(200).Data() {
+				c.Do("DELETE", "/documents/"+d["id"].(string), nil, "If-Match", "*").Want(204)
+			}
+			o.Rest()
+			if left := o.Stored(); len(left) > 0 {
+				t.Errorf("%d bytes: %q is left", size, left)
 			}
 		}
 	})
@@ -186,7 +176,7 @@ func TestRefusedPuts(t *testing.T) {
 			if got := document(c, s); got != test.then {
 				t.Errorf("%s, then: %s", test.name, got)
 			}
-			if left := stored(o); len(left) > 0 {
+			if left := o.Stored(); len(left) > 0 {
 				t.Fatalf("%s: %q is left", test.name, left)
 			}
 			// It may be sent again, also in pieces of unknown length and with a parameter
@@ -199,7 +189,7 @@ func TestRefusedPuts(t *testing.T) {
 			if got := document(c, s); got != "202" {
 				t.Errorf("%s, then the file: %s", test.name, got)
 			}
-			for _, name := range stored(o) { // what comes next begins with nothing
+			for _, name := range o.Stored() { // what comes next begins with nothing
 				o.Store.Delete(context.Background(), name)
 			}
 		}
@@ -251,7 +241,7 @@ func TestAddresses(t *testing.T) {
 				t.Errorf("%s: %d, Allow %q", method, w.Code, w.Header().Get("Allow"))
 			}
 		}
-		if left := stored(o); len(left) > 0 {
+		if left := o.Stored(); len(left) > 0 {
 			t.Fatalf("%q", left)
 		}
 		// Used up: nothing changes any more.
@@ -279,12 +269,8 @@ func TestAddresses(t *testing.T) {
 				t.Errorf("after its end: %s", got)
 			}
 		}
-		for end := time.Now().Add(time.Minute); len(stored(o)) > 1; time.Sleep(time.Millisecond) { // the document's stay
-			if time.Now().After(end) {
-				t.Fatalf("%q", stored(o))
-			}
-		}
-		if left := stored(o); len(left) != 1 || !strings.HasPrefix(left[0], "files/") {
+		o.Rest()
+		if left := o.Stored(); len(left) != 1 || !strings.HasPrefix(left[0], "files/") {
 			t.Errorf("%q", left)
 		}
 	})
@@ -312,7 +298,7 @@ func TestSentTwiceAtOnce(t *testing.T) {
 		if sum(content.Body) != d.Text("sha256") || !bytes.Equal(content.Body, files[0]) && !bytes.Equal(content.Body, files[1]) {
 			t.Errorf("%d bytes, %s", len(content.Body), d.Body)
 		}
-		if left := stored(o); len(left) != 1 {
+		if left := o.Stored(); len(left) != 1 {
 			t.Errorf("%q", left)
 		}
 	})
@@ -349,7 +335,7 @@ func TestCutOnTheWire(t *testing.T) {
 				if got := document(c, s); got != "409 UPLOAD_INCOMPLETE" {
 					t.Errorf("cut after %d bytes: %s", cut, got)
 				}
-				if left := stored(o); len(left) > 0 {
+				if left := o.Stored(); len(left) > 0 {
 					t.Fatalf("cut after %d bytes: %q", cut, left)
 				}
 			}
@@ -460,13 +446,14 @@ func TestUsedOnce(t *testing.T) {
 				t.Errorf("%d operations, %d refused", len(operations), refused)
 			}
 			for id := range operations {
-				for c.Do("GET", "/operations/"+id, nil).Want(200).Text("finishedAt") == "" {
-					time.Sleep(time.Millisecond)
+				o.Rest()
+				if ended := c.Do("GET", "/operations/"+id, nil).Want(200); ended.Text("status") != "succeeded" {
+					t.Errorf("%s", ended.Body)
 				}
 			}
 		}
-		if n := len(c.Do("GET", "/documents", nil).Want(200).Data()); n != 5 || len(stored(o)) != 5 {
-			t.Errorf("%d documents, %q", n, stored(o))
+		if n := len(c.Do("GET", "/documents", nil).Want(200).Data()); n != 5 || len(o.Stored()) != 5 {
+			t.Errorf("%d documents, %q", n, o.Stored())
 		}
 	})
 }
@@ -666,7 +653,7 @@ func TestComesTooLate(t *testing.T) {
 		known(true)
 		o.Clock.Advance(3*time.Hour + time.Second)
 		await("uploads.clear finished")
-		if left := stored(o); len(left) > 0 {
+		if left := o.Stored(); len(left) > 0 {
 			t.Errorf("%q", left)
 		}
 		known(false)
