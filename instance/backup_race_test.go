@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"kartei/access"
 	"kartei/blob"
@@ -68,7 +69,11 @@ func TestBackupOfWhatGoesMeanwhile(t *testing.T) {
 					tx.Queue(`update documents set deleted = true where organization = 1 and id = 'doc_a'`)
 					return job.Enqueue(ctx, tx, 1, clock.Now(clock.System), job.Spec{Kind: document.EraseKind, Key: "doc_a", Payload: map[string]string{"document": "doc_a"}})
 				})
+				end := time.Now().Add(time.Minute)
 				for tried := int64(0); tried == 0; { // gone, or waiting for later
+					if time.Now().After(end) {
+						t.Fatal("nobody tries to remove the file")
+					}
 					if err := i.DB.Read(ctx, func(tx db.Tx) error {
 						return tx.QueryRow(ctx, `select case when count(*) = 0 then 1 else count(case when state = 'waiting' and due_at > $2 then 1 end) end
 							from jobs where organization = 1 and kind = $1`, document.EraseKind, clock.Now(clock.System)).Scan(&tried)

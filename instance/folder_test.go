@@ -101,12 +101,14 @@ func TestFolderAway(t *testing.T) {
 // say then: it stays 200.
 func shows(t *testing.T, i *Instance, now *clock.Fake, metric string, words ...string) {
 	t.Helper()
-	for {
+	for end := time.Now().Add(time.Minute); ; now.Advance(watchEvery) {
 		_, metrics := get(t, i.OperatorURL+"/metrics")
 		if strings.Contains(metrics, metric) {
 			break
 		}
-		now.Advance(watchEvery)
+		if time.Now().After(end) {
+			t.Fatalf("the metrics do not come to say %s", metric)
+		}
 	}
 	status, text := get(t, i.OperatorURL+"/readyz")
 	for _, w := range words {
