@@ -111,6 +111,7 @@ type API struct {
 	paused   atomic.Bool
 	maxCalls int64
 	inFlight atomic.Int64
+	lastCall atomic.Int64 // when the last one began, in microseconds
 	// declared is what the limit headers say before a caller is known.
 	declared  limit.Decision
 	transfers transfers

@@ -35,6 +35,14 @@ func (a *API) open() error {
 	return nil
 }
 
+// callsApart is how far apart calls of somebody may be who makes one after the other.
+const callsApart = 100 * time.Millisecond
+
+// Busy reports whether calls are being answered, or were a moment ago.
+func (a *API) Busy() bool {
+	return a.inFlight.Load() > 0 || a.clock.Now().Sub(time.UnixMicro(a.lastCall.Load())) < callsApart
+}
+
 // Ready refuses a request that is none of the table's as calls are refused
 // while the instance is not ready, or is paused.
 func (a *API) Ready() error {

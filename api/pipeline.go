@@ -133,6 +133,7 @@ func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *R
 // do is Do, and returns the call as well.
 func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*Response, *call) {
 	c := a.begin(r, header)
+	a.lastCall.Store(c.begun.UnixMicro())
 	a.inFlight.Add(1)
 	defer a.inFlight.Add(-1)
 	response := a.answer(c, a.walk(ctx, c))

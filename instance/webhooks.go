@@ -21,6 +21,7 @@ func (i *Instance) takeCourier() error {
 	i.courier = webhook.NewCourier(webhook.Options{
 		DB: i.DB, Clock: i.clock, Vault: i.keys.Vault(webhook.SecretsPurpose), Families: api.Families,
 		Send: i.sender.Attempt, Notices: i.notices, Logger: i.logger,
+		Calls:     func() bool { return i.API.Busy() },
 		Attempted: attempted, Waited: waited,
 	})
 	return nil

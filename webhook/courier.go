@@ -86,6 +86,8 @@ type Options struct {
 	Logger  *slog.Logger
 	// Rand returns a random number from 0 to below n.
 	Rand func(n int64) int64
+	// Calls reports whether calls are being answered, to which a backlog gives way.
+	Calls func() bool
 	// Attempted and Waited are told of each attempt how it ended, and of each
 	// first one how long after the commit of its event it began.
 	Attempted func(result string)
@@ -116,6 +118,7 @@ type Courier struct {
 	looks    queue[lane]    // that want a visit
 	ring     queue[lane]    // that have deliveries to begin
 	parked   []*lane        // that wait for the process's bound
+	pace     pace           // those that give way to calls
 	storing  queue[tenant]  // that have tries to store
 	alarms   alarms
 	visiting int
@@ -143,6 +146,9 @@ func NewCourier(o Options) *Courier {
 	}
 	if o.Rand == nil {
 		o.Rand = rand.Int64N
+	}
+	if o.Calls == nil {
+		o.Calls = func() bool { return false }
 	}
 	if o.Attempted == nil {
 		o.Attempted = func(string) {}
@@ -268,10 +274,11 @@ func (c *Courier) dispatch() (next clock.Micros) {
 	if !c.sweeping && !c.ending && c.sweepAt() <= now {
 		c.sweep()
 	}
+	c.takeWay(now)
 	for c.ring.len() > 0 {
 		l := c.ring.pop()
 		l.inRing = false
-		if c.begin(l, now) {
+		if !c.givesWay(l, now) && c.begin(l, now) {
 			c.consider(l)
 		}
 	}
@@ -287,6 +294,9 @@ func (c *Courier) dispatch() (next clock.Micros) {
 	next = c.sweepAt()
 	if c.sweeping {
 		next = now.Add(sweepEvery)
+	}
+	if c.pace.line.len() > 0 {
+		next = min(next, max(c.pace.next, now))
 	}
 	return earliest(next, c.alarms.first())
 }
@@ -452,7 +462,7 @@ func (c *Courier) pausing() (n int) {
 // answer tells those who wait in Idle.
 func (c *Courier) answer() {
 	if len(c.waiters) == 0 || c.forced || c.sweeping || c.finding || c.visiting+c.settling+c.running > 0 || c.held > c.pausing() ||
-		c.looks.len()+c.ring.len()+len(c.asking)+len(c.inbox) > 0 {
+		c.looks.len()+c.ring.len()+c.pace.line.len()+len(c.asking)+len(c.inbox) > 0 {
 		return
 	}
 	c.mu.Lock()

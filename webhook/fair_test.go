@@ -37,38 +37,54 @@ func (f *frozen) Write(ctx context.Context, run func(db.Tx) error) error {
 // A process that stands still in the middle of an attempt is taken for dead;
 // when it goes on, what it did changes nothing.
 func TestLateProcessIsFenced(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		o := open(t, d)
-		name := o.endpoint()
-		entered, leave := make(chan struct{}), make(chan struct{})
-		late := o.sender(func(context.Context, Message) Outcome {
-			close(entered)
-			<-leave
-			return Outcome{Status: 410, Code: HTTPStatus}
+	failure := Outcome{Status: 500, Code: HTTPStatus}
+	for _, c := range []struct {
+		name       string
+		late, then Outcome
+		log        string
+		failures   int
+	}{
+		{"a late 410", Outcome{Status: 410, Code: HTTPStatus}, Outcome{Status: 200}, " 1 succeeded 200 ", 0},
+		{"a late failure", failure, Outcome{Status: 200}, " 1 succeeded 200 ", 0},
+		{"a late success", Outcome{Status: 200}, failure, " 1 failed 500 HTTP_STATUS", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, d db.DB) {
+				o := open(t, d)
+				name := o.endpoint()
+				entered, leave := make(chan struct{}), make(chan struct{})
+				late := o.sender(func(context.Context, Message) Outcome {
+					close(entered)
+					<-leave
+					return c.late
+				})
+				o.answer = func(Message) Outcome { return c.then }
+				still := &frozen{DB: d}
+				first, _ := o.courierWith(still, late)
+				event := o.event()
+				<-entered
+				still.Store(true)
+				o.clock.Advance(31 * time.Second)
+				second, _ := o.courierWith(d, o.send)
+				o.idle(second)
+				want := []string{event + c.log}
+				check := func(when string) {
+					if got := o.attempts(name); !slices.Equal(got, want) {
+						t.Errorf("%s the log is %v", when, got)
+					}
+					if n := o.count("webhook_endpoints", fmt.Sprintf("status = 'active' and failures = %d", c.failures)); n != 1 {
+						t.Errorf("%s the endpoint is another", when)
+					}
+				}
+				check("before")
+				still.Store(false)
+				close(leave)
+				o.clock.Advance(2 * time.Second)
+				o.idle(first)
+				check("afterwards")
+			})
 		})
-		still := &frozen{DB: d}
-		first, _ := o.courierWith(still, late)
-		event := o.event()
-		<-entered
-		still.Store(true)
-		o.clock.Advance(31 * time.Second)
-		second, _ := o.courierWith(d, o.send)
-		o.idle(second)
-		want := []string{event + " 1 succeeded 200 "}
-		if got := o.attempts(name); !slices.Equal(got, want) {
-			t.Errorf("the log is %v", got)
-		}
-		still.Store(false)
-		close(leave)
-		o.clock.Advance(2 * time.Second)
-		o.idle(first)
-		if got := o.state(name); got != "active" {
-			t.Errorf("afterwards the endpoint is %s", got)
-		}
-		if got := o.attempts(name); !slices.Equal(got, want) {
-			t.Errorf("afterwards the log is %v", got)
-		}
-	})
+	}
 }
 
 // A dead endpoint with a backlog of many thousands delays nobody: another gets

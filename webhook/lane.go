@@ -119,6 +119,9 @@ func (c *Courier) room(l *lane) int {
 		ahead = 4
 	}
 	full := l.size * (1 + ahead)
+	if c.pace.line.len() > 0 {
+		full = min(full, c.pace.share())
+	}
 	if 2*has > full {
 		return 0
 	}

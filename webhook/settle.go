@@ -53,15 +53,17 @@ const (
 		and event_id in (select value from %s)`
 	tryAgain = `update webhook_deliveries set claim = claim + 1, attempts = attempts + 1, due_at = $5
 		where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
-	// noteSuccess is setHealth of an endpoint all of whose attempts succeeded,
-	// without looking at it.
+	// noteSuccess is setHealth of an endpoint that the transaction holds and all of
+	// whose attempts succeeded, without looking at it. A process that was taken for
+	// dead, whose last delivery another has taken since, says nothing of it.
 	noteSuccess = `update webhook_endpoints set status = case when status = 'failing' then 'active' else status end,
 		failed_since = case when status = 'disabled' then failed_since else 0 end,
 		failures = case when status = 'disabled' then failures else 0 end,
 		last_success_at = case when $3 > last_success_at and status <> 'disabled' then $3 else last_success_at end,
 		revision = revision + case when status = 'failing' then 1 else 0 end,
 		updated_at = case when status = 'failing' then $4 else updated_at end
-		where organization = $1 and id = $2`
+		where organization = $1 and id = $2
+			and exists (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $5 and claim = $6)`
 	// findDue follows a statement by which the transaction holds the endpoint.
 	findDue = `update webhook_endpoints set due_at = coalesce((select due_at from webhook_deliveries
 			where organization = $1 and endpoint = $2 order by due_at limit 1), 0) where organization = $1 and id = $2`
@@ -163,11 +165,9 @@ func (c *Courier) stillHeld(ctx context.Context, tx db.Tx, l *lane, tries []*try
 
 // settleSuccesses asks nothing, so that it is one round trip.
 func (c *Courier) settleSuccesses(tx db.Tx, l *lane, tries []*try, drained bool) {
-	last := tries[0].began
-	for _, t := range tries {
-		last = max(last, t.began)
-	}
-	tx.Queue(noteSuccess, l.organization, l.id, last, clock.Now(c.clock))
+	last := slices.MaxFunc(tries, func(a, b *try) int { return cmp.Compare(a.began, b.began) })
+	tx.Queue(keepEndpoint, l.organization, l.id)
+	tx.Queue(noteSuccess, l.organization, l.id, last.began, clock.Now(c.clock), last.event.ID, last.claim)
 	c.settleTries(tx, l, tries, Active)
 	if drained {
 		tx.Queue(findDue, l.organization, l.id)
