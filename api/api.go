@@ -131,7 +131,7 @@ func New(o Options) (*API, error) {
 	if err := a.serve(o.Versions); err != nil {
 		return nil, err
 	}
-	a.services.OpenAPI = a.document
+	a.services.OpenAPI, a.services.InBatch = a.document, a.routes.inBatch
 	a.declared = o.Limiter.Declared(limit.Charge{})
 	a.maxCalls = int64(cmp.Or(o.MaxCalls, 1024))
 	a.transfers = transfers{most: cmp.Or(o.MaxTransfers, 256), each: cmp.Or(o.MaxTransfersEach, 32), observer: o.Transfers, now: o.Clock.Now, of: map[int64]int{}}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -28,12 +27,8 @@ const (
 // call at all is certain before the first part runs: afterwards the batch
 // cannot begin again.
 func runBatch(a *API, ctx context.Context, c *call, in batch.Input) (batch.Results, error) {
-	calls := in.Calls.Calls
-	if wrong := in.Calls.Check(); len(wrong) > 0 {
-		return batch.Results{}, fault.Invalid(wrong...)
-	}
-	if wrong := a.notInBatch(calls); len(wrong) > 0 {
-		return batch.Results{}, &fault.Fault{Code: fault.BatchFamilyNotAllowed, Fields: wrong}
+	if err := in.Calls.Check(a.services); err != nil {
+		return batch.Results{}, err
 	}
 	if c.recognized {
 		if err := a.confirm(ctx, c); err != nil {
@@ -90,19 +85,12 @@ var tooMuch = fault.Text{
 	EN: "The answers of the parts before fill the answer of the batch already. Send this part in a new one.",
 }
 
-// notInBatch names the calls whose place of the table is not open to a batch.
-// A path that does not exist is its part's own affair.
-func (a *API) notInBatch(calls []batch.Call) (wrong []fault.Field) {
-	for i := range calls {
-		path, _, _ := calls[i].Target()
-		if at := a.routes.find(path); at.family != "" || at.node != nil && !at.node.inBatch(calls[i].Method) {
-			wrong = append(wrong, fault.Field{Name: fmt.Sprintf("calls[%d].path", i), Code: fault.NotInEnum, Text: &outOfBatch})
-		}
-	}
-	return wrong
+// inBatch reports whether a batch may hold a call. A path that does not exist is
+// its part's own affair.
+func (r routes) inBatch(method, path string) bool {
+	at := r.find(path)
+	return at.family == "" && (at.node == nil || at.node.inBatch(method))
 }
-
-var outOfBatch = fault.Text{DE: "Diese Operation ist im Batch nicht erlaubt.", EN: "This operation is not allowed in a batch."}
 
 // inherited are the headers that hold for all parts of a batch.
 var inherited = [...]string{"Authorization", "Svc-Version", "Svc-Preview", "Svc-Organization", "Accept-Language"}

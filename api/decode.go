@@ -23,7 +23,7 @@ type checked interface {
 
 // decode checks the query, the headers and the body by the version's frozen
 // document.
-func decode(_ *API, _ context.Context, c *call) error {
+func decode(a *API, _ context.Context, c *call) error {
 	var err error
 	if c.parameters, err = c.rules.parameters(c.op.ID, c.Query); err != nil {
 		return err
@@ -37,7 +37,7 @@ func decode(_ *API, _ context.Context, c *call) error {
 	if err := c.decodeHeaders(); err != nil {
 		return err
 	}
-	return c.decodeBody()
+	return c.decodeBody(a)
 }
 
 func (c *call) given(name string) bool {
@@ -104,7 +104,7 @@ var (
 	}
 )
 
-func (c *call) decodeBody() error {
+func (c *call) decodeBody(a *API) error {
 	body := c.op.Run.bind.body
 	if body < 0 {
 		if c.HasBody && c.Body != nil {
@@ -125,7 +125,7 @@ func (c *call) decodeBody() error {
 			return err
 		}
 	}
-	return c.fillBody(c.input)
+	return c.fillBody(a, c.input)
 }
 
 // empty reports whether a body is an object without members, which many HTTP
@@ -150,8 +150,8 @@ var noBody = fault.Text{
 }
 
 // fillBody decodes the body into an input.
-func (c *call) fillBody(in reflect.Value) error {
-	return c.rules.body(c.op.ID, c.body, in.Elem().Field(c.op.Run.bind.body).Addr().Interface())
+func (c *call) fillBody(a *API, in reflect.Value) error {
+	return c.rules.body(c.op.ID, c.body, in.Elem().Field(c.op.Run.bind.body).Addr().Interface(), a.services)
 }
 
 // contentType takes application/json and, for a patch, its own type.

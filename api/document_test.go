@@ -164,7 +164,7 @@ func TestBodyExamples(t *testing.T) {
 					t.Fatal(err)
 				}
 				target := op.Run.bind.fill("", nil).Elem().Field(op.Run.bind.body).Addr().Interface()
-				if err := r.body(op.ID, raw, target); err != nil {
+				if err := r.body(op.ID, raw, target, nil); err != nil {
 					t.Errorf("%s: %v: %s", op.ID, fault.From(err).Fields, raw)
 				}
 			}

@@ -166,7 +166,7 @@ func FuzzMergePatch(f *testing.F) {
 	document := currentRules(f)
 	f.Fuzz(func(t *testing.T, patch string) {
 		var p app.Patch[contact.Fields]
-		if document.body("contacts.update", []byte(patch), &p) != nil {
+		if document.body("contacts.update", []byte(patch), &p, nil) != nil {
 			return // the path refuses it
 		}
 		var patched contact.Fields

@@ -32,7 +32,7 @@ type result struct {
 // record. An operation that lost a race is run again from its input.
 func run(a *API, ctx context.Context, c *call) (err error) {
 	if c.op.Run.apart != nil {
-		return c.op.Run.apart(a, ctx, c)
+		return c.inOrder(c.op.Run.apart(a, ctx, c))
 	}
 	if !c.op.Writes() {
 		err = a.db.Read(ctx, func(tx db.Tx) (err error) {
@@ -61,6 +61,18 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 	if _, refused := errors.AsType[*fault.Fault](err); c.recognized && (err == nil || refused) {
 		a.confirmed(c)
 	}
+	return c.inOrder(err)
+}
+
+// inOrder has what an operation found wrong stand in the order of the body.
+func (c *call) inOrder(err error) error {
+	if f, is := errors.AsType[*fault.Fault](err); is && len(f.Fields) > 1 && len(c.body) > 0 {
+		var body place
+		for _, field := range f.Fields {
+			body.at(pathOf(field.Name)).name(field.Name)
+		}
+		f.Fields = inOrder(c.body, f.Fields, &body)
+	}
 	return err
 }
 
@@ -71,7 +83,7 @@ func (a *API) change(ctx context.Context, c *call) error {
 		if again { // the run before may have changed its input
 			c.input = c.newInput()
 			if c.op.Run.bind.body >= 0 {
-				if err := c.fillBody(c.input); err != nil {
+				if err := c.fillBody(a, c.input); err != nil {
 					return err
 				}
 			}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/api/pattern"
+	"kartei/app"
 	"kartei/fault"
 
 	"github.com/go-json-experiment/json"
@@ -45,8 +46,10 @@ type bounded interface {
 // pointer to the body's struct or to an app.Patch; the latter keeps raw. The
 // fault is INVALID_REQUEST where raw is not one JSON object, else
 // VALIDATION_FAILED with everything that is wrong, in the order in which it
-// stands in raw.
-func (r *rules) body(op string, raw []byte, target any) error {
+// stands in raw: where the schema refuses a value, what the target's own rules
+// say of the others is told with it. Where it refuses none, the operation
+// applies them, together with those that need the data base.
+func (r *rules) body(op string, raw []byte, target any, services *app.Services) error {
 	o := r.operations[op]
 	if o == nil || o.body == nil {
 		return fault.Wrap(fmt.Errorf("api: the document has no body for %s", op))
@@ -60,35 +63,24 @@ func (r *rules) body(op string, raw []byte, target any) error {
 			return err
 		}
 	}
+	c := collector{rules: r, operation: o, named: map[string]bool{}}
 	if err := o.body.Validate(value); err != nil {
 		var invalid *jsonschema.ValidationError
 		if !errors.As(err, &invalid) {
 			return fault.Wrap(err)
 		}
-		return fault.Invalid(r.fields(o, raw, invalid)...)
+		c.collect(invalid)
 	}
-	if patch, is := target.(rawTaker); is {
-		patch.SetRaw(raw)
-		return nil
+	if len(c.fields) < MaxErrors {
+		if err := c.decode(raw, target); err != nil {
+			return err
+		}
+		if len(c.fields) == 0 {
+			return nil
+		}
+		c.judge(value, target, services)
 	}
-	if err := json.Unmarshal(raw, target); err != nil {
-		return undecodable(err)
-	}
-	return nil
-}
-
-// undecodable turns what the schema lets through and Go does not into a fault:
-// numbers such as 1.0 or 1e2 where an integer belongs.
-func undecodable(err error) error {
-	var semantic *json.SemanticError
-	if !errors.As(err, &semantic) {
-		return fault.Wrap(err)
-	}
-	var path []string
-	for token := range semantic.JSONPointer.Tokens() {
-		path = append(path, token)
-	}
-	return fault.Invalid(fault.Field{Name: dotted(path), Code: fault.InvalidType})
+	return fault.Invalid(inOrder(raw, c.fields, &c.body)...)
 }
 
 var (
@@ -250,16 +242,14 @@ func parseNumber(s string) any {
 	return f
 }
 
-// fields turns a tree of schema errors into what the client reads: at most
-// one entry a member, in the order of the body.
-func (r *rules) fields(o *operationRules, raw []byte, invalid *jsonschema.ValidationError) []fault.Field {
-	c := collector{rules: r, operation: o, named: map[string]bool{}}
-	c.collect(invalid)
-	if len(c.fields) < 2 {
-		return c.fields
+// inOrder returns fields as the places that they name, which body holds, stand
+// in a body.
+func inOrder(raw []byte, fields []fault.Field, body *place) []fault.Field {
+	if len(fields) < 2 {
+		return fields
 	}
-	at := positions(raw, &c.body)
-	return sortFields(c.fields, func(name string) int {
+	at := positions(raw, body)
+	return sortFields(fields, func(name string) int {
 		for {
 			if n, found := at[name]; found {
 				return n
@@ -274,6 +264,8 @@ func (r *rules) fields(o *operationRules, raw []byte, invalid *jsonschema.Valida
 	})
 }
 
+// collector turns a tree of schema errors into what the client reads: at most
+// one entry a member.
 type collector struct {
 	// listed says that the names that an object may have were told.
 	listed    bool
@@ -292,10 +284,53 @@ func (c *collector) add(path []string, code fault.FieldCode, limit any) bool {
 		return false
 	}
 	c.named[name] = true
-	named := c.body.at(path)
-	named.named, named.name = true, shown(name)
+	c.body.at(path).name(shown(name))
 	c.fields = append(c.fields, fault.Field{Name: shown(name), Code: code, Limit: limit})
 	return true
+}
+
+// decode decodes the values of a body in which nothing was found to be wrong,
+// and notes those that the schema lets through and Go does not: numbers such as
+// 1.0 or 1e2 where an integer belongs.
+func (c *collector) decode(raw []byte, target any) error {
+	for {
+		rest := raw
+		if len(c.fields) > 0 {
+			rest = without(raw, &c.body)
+		}
+		if patch, is := target.(rawTaker); is {
+			patch.SetRaw(rest)
+			return nil
+		}
+		err := json.Unmarshal(rest, target)
+		if err == nil {
+			return nil
+		}
+		var semantic *json.SemanticError
+		if !errors.As(err, &semantic) || !c.add(slices.Collect(semantic.JSONPointer.Tokens()), fault.InvalidType, nil) {
+			return fault.Wrap(err)
+		}
+	}
+}
+
+// judge applies the rules of a body's own to the members of which nothing was
+// noted: of one that is wrong already they would only tell what follows from it.
+func (c *collector) judge(body map[string]any, target any, services *app.Services) {
+	ruled, is := target.(app.Ruled)
+	if !is || c.body.named {
+		return
+	}
+	_, patch := target.(rawTaker)
+	unfit := func(member string) bool {
+		path := pathOf(member)
+		_, sent := body[path[0]]
+		return patch && !sent || c.body.touches(path)
+	}
+	for _, f := range ruled.Wrong(services, app.Sent{New: !patch, Unfit: unfit}) {
+		if c.add(pathOf(f.Name), f.Code, f.Limit) {
+			c.say(f.Text)
+		}
+	}
 }
 
 // say gives the field that was added last words of its own.
@@ -521,6 +556,11 @@ func dotted(path []string) string {
 	return b.String()
 }
 
+// pathOf is the inverse of dotted, for names of the document.
+func pathOf(name string) []string {
+	return strings.FieldsFunc(name, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
+}
+
 // index reports whether a path's token is an array's index. Members of the
 // document's objects have no such names.
 func index(token string) bool {
@@ -535,7 +575,7 @@ func index(token string) bool {
 // place is a value of a body that a problem names, or that holds one.
 type place struct {
 	named  bool   // and not only on the way to one that is
-	name   string // as the problem writes it
+	as     string // the name, as the problem writes it
 	within map[string]*place
 }
 
@@ -555,6 +595,69 @@ func (p *place) at(path []string) *place {
 	return p
 }
 
+func (p *place) name(as string) { p.named, p.as = true, as }
+
+// touches reports whether a named place is at a path below p, on the way to it,
+// or below it.
+func (p *place) touches(path []string) bool {
+	for _, token := range path {
+		if p = p.within[token]; p == nil {
+			return false
+		}
+		if p.named {
+			return true
+		}
+	}
+	return true
+}
+
+// without returns a body that is valid JSON without the values that are named;
+// in an array, where others would move up, null stands for them.
+func without(raw []byte, body *place) []byte {
+	var out bytes.Buffer
+	d, e := jsontext.NewDecoder(bytes.NewBuffer(raw)), jsontext.NewEncoder(&out)
+	var walk func(*place)
+	walk = func(p *place) {
+		kind := d.PeekKind()
+		if p == nil || p.within == nil || kind != '{' && kind != '[' {
+			value, _ := d.ReadValue()
+			_ = e.WriteValue(value)
+			return
+		}
+		token, _ := d.ReadToken()
+		_ = e.WriteToken(token)
+		for i := 0; ; i++ {
+			name := strconv.Itoa(i)
+			switch next := d.PeekKind(); {
+			case next == 0:
+				return
+			case next == '}' || next == ']':
+				token, _ := d.ReadToken()
+				_ = e.WriteToken(token)
+				return
+			case kind == '{':
+				token, _ := d.ReadToken()
+				name = token.String()
+			}
+			p := p.within[name]
+			switch {
+			case p == nil || !p.named:
+				if kind == '{' {
+					_ = e.WriteToken(jsontext.String(name))
+				}
+				walk(p)
+			case kind == '[':
+				_ = e.WriteToken(jsontext.Null)
+				fallthrough
+			default:
+				_ = d.SkipValue()
+			}
+		}
+	}
+	walk(body)
+	return out.Bytes()
+}
+
 // positions returns where the named places stand in a body that is valid JSON,
 // as numbers that grow along it. It looks at each byte once, and into values
 // only that hold a named one.
@@ -564,7 +667,7 @@ func positions(raw []byte, body *place) map[string]int {
 	var walk func(*place)
 	walk = func(p *place) {
 		if p != nil && p.named {
-			at[p.name] = len(at)
+			at[p.as] = len(at)
 		}
 		kind := d.PeekKind()
 		if p == nil || p.within == nil || kind != '{' && kind != '[' {

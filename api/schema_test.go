@@ -226,7 +226,7 @@ func TestBody(t *testing.T) {
 		// All at once, in the order of the body.
 		`{"zip":1,"tags":["",2],"email":"x","address":{"country":5,"zip":1},"id":1,"firstName":""}`: "VALIDATION_FAILED zip UNKNOWN_FIELD, tags[0] TOO_SHORT, tags[1] INVALID_TYPE, email INVALID_FORMAT, address.country INVALID_TYPE, address.zip UNKNOWN_FIELD, id READ_ONLY, firstName TOO_SHORT",
 	} {
-		if got := said(r.body("contacts.create", []byte(body), new(contact.Fields))); got != want {
+		if got := said(r.body("contacts.create", []byte(body), new(contact.Fields), nil)); got != want {
 			t.Errorf("%.80s:\nhave %s\nwant %s", body, got, want)
 		}
 	}
@@ -247,7 +247,7 @@ func TestPatchBody(t *testing.T) {
 		`[{"op":"remove"}]`:         "INVALID_REQUEST",
 	} {
 		var patch app.Patch[contact.Fields]
-		if got := said(r.body("contacts.update", []byte(body), &patch)); got != want {
+		if got := said(r.body("contacts.update", []byte(body), &patch, nil)); got != want {
 			t.Errorf("%s:\nhave %s\nwant %s", body, got, want)
 		}
 	}
@@ -256,7 +256,7 @@ func TestPatchBody(t *testing.T) {
 // TestBodyDecodes: what passes is in the struct.
 func TestBodyDecodes(t *testing.T) {
 	var f contact.Fields
-	if err := currentRules(t).body("contacts.create", []byte(`{"firstName":"Anna","address":{"city":"Köln"},"tags":["a"]}`), &f); err != nil {
+	if err := currentRules(t).body("contacts.create", []byte(`{"firstName":"Anna","address":{"city":"Köln"},"tags":["a"]}`), &f, nil); err != nil {
 		t.Fatal(err)
 	}
 	if *f.FirstName != "Anna" || *f.Address.City != "Köln" || f.LastName != nil || !slices.Equal(f.Tags, []string{"a"}) {
@@ -267,7 +267,7 @@ func TestBodyDecodes(t *testing.T) {
 // TestMessages: every entry says in both languages what was expected, and
 // repeats nothing of what was sent.
 func TestMessages(t *testing.T) {
-	err := currentRules(t).body("contacts.create", []byte(`{"email":"geheim","address":{"country":"geheim"},"salutation":"geheim","birthday":"geheim","tags":"geheim","firstName":" \u0000geheim"}`), new(contact.Fields))
+	err := currentRules(t).body("contacts.create", []byte(`{"email":"geheim","address":{"country":"geheim"},"salutation":"geheim","birthday":"geheim","tags":"geheim","firstName":" \u0000geheim"}`), new(contact.Fields), nil)
 	f := fault.From(err)
 	if len(f.Fields) != 6 {
 		t.Fatal(said(err))
@@ -310,7 +310,7 @@ func TestCostlyBodies(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		err := r.body("contacts.create", []byte(body), new(contact.Fields))
+		err := r.body("contacts.create", []byte(body), new(contact.Fields), nil)
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20+200*uint64(len(body)) {
 			t.Errorf("%s: %d bytes were allocated for %d", name, took, len(body))
@@ -323,7 +323,7 @@ func TestCostlyBodies(t *testing.T) {
 			t.Errorf("%s: the answer has %d fields and %d bytes", name, len(f.Fields), n)
 		}
 	}
-	err := r.body("contacts.create", []byte(`{`+members.String()+`"firstName":"a"}`), new(contact.Fields))
+	err := r.body("contacts.create", []byte(`{`+members.String()+`"firstName":"a"}`), new(contact.Fields), nil)
 	if f := fault.From(err); len(f.Fields) != MaxErrors || f.Fields[0].Name != "x0" || f.Fields[99].Name != "x99" {
 		t.Errorf("the first hundred are not listed: %s", said(err))
 	}
@@ -372,7 +372,7 @@ func TestNumbers(t *testing.T) {
 			At    clock.Micros `json:"at"`
 		}
 		var target any = &in
-		if got := said(r.body("x.make", []byte(body), target)); got != want {
+		if got := said(r.body("x.make", []byte(body), target, nil)); got != want {
 			t.Errorf("%s:\nhave %s\nwant %s", body, got, want)
 		}
 	}
@@ -406,7 +406,7 @@ func TestBrokenDocuments(t *testing.T) {
 	if _, err := r.parameters("x.y", ""); !fault.Is(err, fault.Internal) {
 		t.Error(err)
 	}
-	if err := r.body("contacts.list", []byte("{}"), new(contact.Fields)); !fault.Is(err, fault.Internal) {
+	if err := r.body("contacts.list", []byte("{}"), new(contact.Fields), nil); !fault.Is(err, fault.Internal) {
 		t.Error(err)
 	}
 }
@@ -417,16 +417,23 @@ func FuzzBodyRules(f *testing.F) {
 		"", "{}", "[]", "null", `{"firstName":"Anna"}`, `{"firstName":"a","firstName":"b"}`, `{"email":"a@b.example","tags":["a",""]}`,
 		`{"address":{"country":"DE"}}`, `{"firstName":1e999}`, `{"firstName":-0}`, "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `{"a":[[[[[[]]]]]]}`,
 		`{"":{"":[{"":0}]}}`, `{"tags[0]":1,"tags":[1]}`, "\ufeff{}", `{} {}`,
+		`{"fileName":"a/b","contentType":1,"size":1.0}`, `{"uploadId":5,"name":"a/b"}`, `{"url":"http://x","name":null}`, `{"status":"completed","x":1}`,
+		`{"calls":[{"id":"1","method":"GET","path":"/%zz"},5,{"id":"1","method":5,"path":"/batch"},null]}`,
 	} {
 		f.Add([]byte(seed))
 	}
+	services := &app.Services{
+		Files:   app.Files{MaxSize: 100, Declared: func(kind string) (string, bool) { return kind, kind == "text/plain" }},
+		InBatch: routesOf(Operations).inBatch,
+	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, target := range []any{new(contact.Fields), new(app.Patch[contact.Fields])} {
-			op := "contacts.create"
-			if _, patch := target.(rawTaker); patch {
-				op = "contacts.update"
+		for i := range Operations {
+			op := &Operations[i]
+			if !op.HasBody() {
+				continue
 			}
-			err := r.body(op, raw, target)
+			target := op.Run.bind.fill("", nil).Elem().Field(op.Run.bind.body).Addr().Interface()
+			err := r.body(op.ID, raw, target, services)
 			if err == nil {
 				if !jsontext.Value(raw).IsValid() || !utf8.Valid(raw) {
 					t.Fatalf("%q is taken", raw)
@@ -437,6 +444,9 @@ func FuzzBodyRules(f *testing.F) {
 				continue
 			}
 			answer := fault.From(err)
+			if answer.Code == fault.BatchTooLarge {
+				continue
+			}
 			if answer.Code != fault.InvalidRequest && answer.Code != fault.ValidationFailed {
 				t.Fatalf("%q: %v", raw, err)
 			}
@@ -500,7 +510,7 @@ func BenchmarkBody(b *testing.B) {
 	raw := []byte(`{"firstName":"Anna","lastName":"Berg","email":"anna.berg@example.com","address":{"city":"Köln","country":"DE"},"tags":["Mandant"]}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := r.body("contacts.create", raw, new(contact.Fields)); err != nil {
+		if err := r.body("contacts.create", raw, new(contact.Fields), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

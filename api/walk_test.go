@@ -99,10 +99,11 @@ var document = func() (d struct {
 
 // ref is a parameter or schema, or a reference to one.
 type ref struct {
-	Ref      string `json:"$ref"`
-	Name, In string
-	Example  json.RawMessage
-	Examples json.RawMessage
+	Ref        string `json:"$ref"`
+	Name, In   string
+	Example    json.RawMessage
+	Examples   json.RawMessage
+	Properties map[string]json.RawMessage
 }
 
 func resolve(r ref) ref {

@@ -44,6 +44,9 @@ type Services struct {
 	// OpenAPI returns the frozen description of a version, and false for one
 	// that does not exist.
 	OpenAPI func(version string) ([]byte, bool)
+	// InBatch reports whether POST /batch may hold a call of this method and escaped
+	// path, which need not lead anywhere.
+	InBatch func(method, path string) bool
 	// Families are the kinds of record that this release serves.
 	Families []Family
 	// DocsBase is the address below which /problems/{CODE} is found.

@@ -3,6 +3,8 @@ package app
 import (
 	"reflect"
 
+	"kartei/fault"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -19,6 +21,16 @@ func (p *Patch[T]) SetRaw(raw []byte) { p.raw = raw }
 // null sets a pointer to nil, a missing member is left alone, a nested
 // struct merges, a slice is replaced.
 func (p Patch[T]) Apply(v *T) error { return json.Unmarshal(p.raw, v) }
+
+// Wrong applies the rules of T, if it has any, to the members that were sent.
+func (p Patch[T]) Wrong(s *Services, sent Sent) []fault.Field {
+	v := new(T)
+	ruled, is := any(v).(Ruled)
+	if !is || p.Apply(v) != nil {
+		return nil
+	}
+	return ruled.Wrong(s, sent)
+}
 
 // Type returns T; the OpenAPI draft learns from it what a patch may hold.
 func (Patch[T]) Type() reflect.Type { return reflect.TypeFor[T]() }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"kartei/app"
 	"kartei/fault"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -76,30 +77,68 @@ func (*Calls) Bound(body map[string]any) error {
 	return nil
 }
 
-// Check returns what is wrong with the calls besides what the schema says:
-// two of one id, and paths that no URL has.
-func (c *Calls) Check() []fault.Field {
-	var wrong []fault.Field
-	names := c.Names()
+// Check refuses calls with what Wrong returns: 422 BATCH_FAMILY_NOT_ALLOWED
+// where they are not open to a batch, and 422 VALIDATION_FAILED where more is
+// wrong.
+func (c *Calls) Check(s *app.Services) error {
+	malformed, outside := c.malformed(app.Sent{}), c.outside(s, app.Sent{})
+	switch {
+	case len(malformed) > 0:
+		return fault.Invalid(append(malformed, outside...)...)
+	case len(outside) > 0:
+		return &fault.Fault{Code: fault.BatchFamilyNotAllowed, Fields: outside}
+	}
+	return nil
+}
+
+// Wrong returns what is wrong with the calls besides what the schema says.
+func (c *Calls) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+	return append(c.malformed(sent), c.outside(s, sent)...)
+}
+
+// malformed names two calls of one id, and paths that no URL has.
+func (c *Calls) malformed(sent app.Sent) (wrong []fault.Field) {
 	first := map[string]int{}
-	for i, name := range names {
-		j, twice := first[name]
-		switch {
-		case !twice:
-			first[name] = i
-		case c.Calls[i].ID != nil:
-			wrong = append(wrong, fault.Field{Name: fmt.Sprintf("calls[%d].id", i), Code: fault.Duplicate})
-		default: // the other has the place of this one for a name
-			wrong = append(wrong, fault.Field{Name: fmt.Sprintf("calls[%d].id", j), Code: fault.Duplicate})
+	for i, name := range c.Names() {
+		if id := member(i, "id"); sent.Fit(id) {
+			j, twice := first[name]
+			switch {
+			case !twice:
+				first[name] = i
+			case c.Calls[i].ID != nil:
+				wrong = append(wrong, fault.Field{Name: id, Code: fault.Duplicate})
+			default: // the other has the place of this one for a name
+				wrong = append(wrong, fault.Field{Name: member(j, "id"), Code: fault.Duplicate})
+			}
 		}
-		if _, _, err := c.Calls[i].Target(); err != nil {
-			wrong = append(wrong, fault.Field{Name: fmt.Sprintf("calls[%d].path", i), Code: fault.InvalidFormat, Limit: escaped})
+		if path := member(i, "path"); sent.Fit(path) {
+			if _, _, err := c.Calls[i].Target(); err != nil {
+				wrong = append(wrong, fault.Field{Name: path, Code: fault.InvalidFormat, Limit: escaped})
+			}
 		}
 	}
 	return wrong
 }
 
 var escaped = fault.Text{DE: "ein Pfad, in dem hinter % zwei Hexadezimalziffern stehen", EN: "a path with two hexadecimal digits behind each %"}
+
+// outside names the calls that are not open to a batch.
+func (c *Calls) outside(s *app.Services, sent app.Sent) (wrong []fault.Field) {
+	for i := range c.Calls {
+		name := member(i, "path")
+		if !sent.Fit(name, member(i, "method")) {
+			continue
+		}
+		if path, _, err := c.Calls[i].Target(); err == nil && !s.InBatch(c.Calls[i].Method, path) {
+			wrong = append(wrong, fault.Field{Name: name, Code: fault.NotInEnum, Text: &outOfBatch})
+		}
+	}
+	return wrong
+}
+
+var outOfBatch = fault.Text{DE: "Diese Operation ist im Batch nicht erlaubt.", EN: "This operation is not allowed in a batch."}
+
+func member(i int, name string) string { return fmt.Sprintf("calls[%d].%s", i, name) }
 
 // Names returns the ids of the calls: the place of one that has none.
 func (c *Calls) Names() []string {

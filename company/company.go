@@ -80,10 +80,10 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Co
 func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
 
 // Normalize leaves out an address in which nothing is set.
-func (f *Fields) Normalize() []fault.Field {
-	f.Address = f.Address.OrNil()
-	return nil
-}
+func (f *Fields) Normalize() { f.Address = f.Address.OrNil() }
+
+// Wrong returns nil: the schema says all that companies must be.
+func (f *Fields) Wrong(*app.Services, app.Sent) []fault.Field { return nil }
 
 // Words returns what a company is found by: its name weighs most, then how and
 // where it is reached and its numbers, then notes.

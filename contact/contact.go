@@ -89,12 +89,16 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Co
 // Shared returns the members that all families have in common.
 func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
 
-// Normalize completes the name and checks what no schema can say.
-func (f *Fields) Normalize() []fault.Field {
+// Normalize completes the name.
+func (f *Fields) Normalize() {
 	f.Address = f.Address.OrNil()
 	f.Language = record.CanonicalLanguage(f.Language)
 	f.DisplayName = displayName(f)
-	if f.DisplayName == nil {
+}
+
+// Wrong refuses a contact without a name.
+func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
+	if sent.Fit("firstName", "lastName", "email") && displayName(f) == nil {
 		return []fault.Field{{Name: "lastName", Code: fault.Required, Text: &nameMissing}}
 	}
 	return nil

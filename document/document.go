@@ -47,6 +47,14 @@ type New struct {
 	record.Sharing
 }
 
+// Wrong checks the name, if there is one: that of the upload is checked with it.
+func (n *New) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+	if n.Name == nil {
+		return nil
+	}
+	return (&Fields{Name: *n.Name}).Wrong(s, sent)
+}
+
 // CreateInput is the input of documents.create.
 type CreateInput struct {
 	Fields New `body:"create" named:"DocumentCreate"`
@@ -132,18 +140,17 @@ func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields
 		Name: s.FileName, ContentType: s.ContentType, Size: s.Size, SHA256: s.SHA256, UploadID: n.UploadID,
 		ContactID: n.ContactID, CompanyID: n.CompanyID, TaskID: n.TaskID, Sharing: n.Sharing,
 	}
-	if n.Name != nil {
+	switch {
+	case n.Name != nil:
 		f.Name = *n.Name
+	case !found, s.Operation != "":
+		f.Name = "x" // there is none to complain about
 	}
 	var wrong []fault.Field
 	switch {
 	case !found:
-		f.Name = "x" // there is none to complain about
 		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.FieldNotFound, Text: &noUpload})
 	case s.Operation != "":
-		if n.Name == nil {
-			f.Name = "x" // as above
-		}
 		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.Duplicate, Text: consumed(s.Operation)})
 	}
 	if err := Documents.Check(ctx, c, f); fault.Is(err, fault.ValidationFailed) {
@@ -187,8 +194,14 @@ func eraseRest(ctx context.Context, c *app.Call, name string) error {
 // Shared returns the members that all families have in common.
 func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
 
-// Normalize checks the name.
-func (f *Fields) Normalize() []fault.Field {
+// Normalize does nothing: a document has no more than it was given.
+func (f *Fields) Normalize() {}
+
+// Wrong checks the name.
+func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
+	if !sent.Fit("name") {
+		return nil
+	}
 	switch why := upload.NameFault(f.Name); {
 	case f.Name == "":
 		return []fault.Field{{Name: "name", Code: fault.Required}}

@@ -101,26 +101,24 @@ func (k *Kind[T, F, P]) Silent() *Kind[T, F, P] {
 // with them as far as that can be told without the data base: text is trimmed
 // and in Unicode NFC, line ends are \n, and the family's own rules hold. before
 // are the members that a change begins with, nil for a new record.
-func (k *Kind[T, F, P]) Prepare(f, before P) error {
+func (k *Kind[T, F, P]) Prepare(s *app.Services, f, before P) []fault.Field {
 	k.texts.normalize(f)
-	wrong := k.complete(f)
-	if t, has := any(f).(interface{ Follow(before *F) []fault.Field }); has {
+	k.complete(f)
+	wrong := f.Wrong(s, app.Sent{New: before == nil})
+	if t, has := any(f).(interface{ Follow(before *F) []fault.Field }); has && before != nil {
 		wrong = append(wrong, t.Follow(before)...)
 	}
-	if len(wrong) > 0 {
-		return fault.Invalid(wrong...)
-	}
-	return nil
+	return wrong
 }
 
 // complete gives members that name nothing what they have then.
-func (k *Kind[T, F, P]) complete(f P) []fault.Field {
+func (k *Kind[T, F, P]) complete(f P) {
 	s := f.Shared()
 	s.Tags = Unique(s.Tags)
 	if s.Visibility == "" {
 		s.Visibility = Organization
 	}
-	return f.Normalize()
+	f.Normalize()
 }
 
 // Get returns the record, or NOT_FOUND where there is none that the actor sees.
@@ -162,10 +160,7 @@ func (k *Kind[T, F, P]) examine(ctx context.Context, c *app.Call, f P, ask bool)
 	if s := f.Shared(); s.OwnerID == "" {
 		s.OwnerID = c.Actor.PrincipalID()
 	}
-	if err := k.Prepare(f, nil); err != nil {
-		return err
-	}
-	return k.check(ctx, c, f, nil, ask)
+	return k.check(ctx, c, f, nil, k.Prepare(c.Services, f, nil), ask)
 }
 
 // Insert makes a record of checked members, which is found by further words
@@ -203,11 +198,11 @@ type UpdateInput[F any] struct {
 // Update merges a patch into the record. It requires If-Match. Where nothing
 // changes, the record stays as it is: no new revision, no event.
 func (k *Kind[T, F, P]) Update(ctx context.Context, c *app.Call, in UpdateInput[F]) (Answer[T], error) {
-	return k.change(ctx, c, in.ID, "updated", c.IfMatch.Require, func(before, after P) error {
+	return k.change(ctx, c, in.ID, "updated", c.IfMatch.Require, func(before, after P) ([]fault.Field, error) {
 		if err := in.Patch.Apply((*F)(after)); err != nil {
-			return fault.New(fault.InvalidRequest)
+			return nil, fault.New(fault.InvalidRequest)
 		}
-		return k.Prepare(after, before)
+		return k.Prepare(c.Services, after, before), nil
 	})
 }
 
@@ -215,11 +210,12 @@ func (k *Kind[T, F, P]) Update(ctx context.Context, c *app.Call, in UpdateInput[
 // own. It honours If-Match. Where nothing changes, the record stays as it is;
 // where act returns a fault, so does everything that the operation did.
 func (k *Kind[T, F, P]) Act(ctx context.Context, c *app.Call, name, verb string, act func(P) error) (Answer[T], error) {
-	return k.change(ctx, c, name, verb, c.IfMatch.Check, func(_, after P) error { return act(after) })
+	return k.change(ctx, c, name, verb, c.IfMatch.Check, func(_, after P) ([]fault.Field, error) { return nil, act(after) })
 }
 
-// change makes the next revision of a record, if anything differs.
-func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb string, precondition func(revision int64) error, alter func(before, after P) error) (Answer[T], error) {
+// change makes the next revision of a record, if anything differs. alter makes
+// the change and reports what is wrong with its outcome.
+func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb string, precondition func(revision int64) error, alter func(before, after P) ([]fault.Field, error)) (Answer[T], error) {
 	r, err := k.find(ctx, c, name)
 	if err != nil {
 		return Answer[T]{}, err
@@ -227,14 +223,18 @@ func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb stri
 	if err := precondition(r.revision); err != nil {
 		return Answer[T]{}, err
 	}
-	before, after, same, err := k.altered(r, alter)
+	var wrong []fault.Field
+	before, after, same, err := k.altered(r, func(before, after P) (err error) {
+		wrong, err = alter(before, after)
+		return err
+	})
 	if err != nil {
 		return Answer[T]{}, err
 	}
-	if same {
+	if same && len(wrong) == 0 {
 		return k.answer(r), nil
 	}
-	if err := k.check(ctx, c, after, before, !c.Tx.Optimistic()); err != nil {
+	if err := k.check(ctx, c, after, before, wrong, !c.Tx.Optimistic()); err != nil {
 		return Answer[T]{}, err
 	}
 	next, stored, err := k.next(r, after)
@@ -367,13 +367,14 @@ func (k *Kind[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, tick c
 	return err
 }
 
-// check holds what only the record before and the data base can tell: that the
-// actor may change who owns and sees the record, that the owner is one of the
-// organization's principals, that the external id is free, and that references
-// name visible records. before is nil for a new record; what did not change is
-// not checked again. Without ask an external id is supposed to be free: the
-// change inserts it, and the unique index tells otherwise.
-func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, ask bool) error {
+// check fails where something is wrong with the members: wrong, which is known
+// already, and what only the record before and the data base can tell. The
+// actor must be allowed to change who owns and sees the record, the owner must
+// be one of the organization's principals, the external id must be free, and
+// references must name visible records. before is nil for a new record; what
+// did not change is not checked again. Without ask an external id is supposed
+// to be free: the change inserts it, and the unique index tells otherwise.
+func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, wrong []fault.Field, ask bool) error {
 	s := f.Shared()
 	var old Sharing
 	if before != nil {
@@ -382,10 +383,11 @@ func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, ask
 			return err
 		}
 	}
-	wrong, err := k.checkReferences(ctx, c, f, before)
+	unseen, err := k.checkReferences(ctx, c, f, before)
 	if err != nil {
 		return err
 	}
+	wrong = append(wrong, unseen...)
 	if s.ExternalID != nil && (old.ExternalID == nil || *old.ExternalID != *s.ExternalID) && ask {
 		var holder, audience string
 		err := c.Tx.QueryRow(ctx, k.sql.external, c.Actor.Org(), *s.ExternalID).Scan(&holder, &audience)

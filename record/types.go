@@ -3,6 +3,7 @@ package record
 import (
 	"reflect"
 
+	"kartei/app"
 	"kartei/clock"
 	"kartei/fault"
 	"kartei/search"
@@ -54,10 +55,9 @@ func (a *Address) OrNil() *Address {
 
 // Fields is what a family's struct of writable members can do.
 type Fields interface {
-	// Normalize completes the fields, whose texts are trimmed already, and
-	// returns what is wrong with them as far as that can be told without the
-	// data base.
-	Normalize() []fault.Field
+	app.Ruled
+	// Normalize completes the fields, whose texts are trimmed already.
+	Normalize()
 	// Shared returns the members that all families have in common.
 	Shared() *Sharing
 	// Words returns what the record is found by.

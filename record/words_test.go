@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"kartei/app"
 	"kartei/fault"
 	"kartei/search"
 )
@@ -23,8 +24,9 @@ type (
 	byBoth   struct{ searchable }
 )
 
-func (s *searchable) Normalize() []fault.Field { return nil }
-func (s *searchable) Shared() *Sharing         { return &s.Sharing }
+func (s *searchable) Normalize()                                  {}
+func (s *searchable) Wrong(*app.Services, app.Sent) []fault.Field { return nil }
+func (s *searchable) Shared() *Sharing                            { return &s.Sharing }
 
 func (s *searchable) found(rank search.Rank, texts ...*string) *search.Document {
 	d := new(search.Document)

@@ -58,8 +58,8 @@ func TestContactsLookLikeAnOffice(t *testing.T) {
 		} else if c.ExternalID != nil {
 			numbers[*c.ExternalID] = true
 		}
-		if err := contact.Contacts.Prepare(c, nil); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if wrong := contact.Contacts.Prepare(nil, c, nil); len(wrong) > 0 {
+			t.Errorf("%s: %v", name, wrong)
 		}
 		if strings.ContainsAny(name, "äöüßÄÖÜ") {
 			umlauts++
@@ -121,8 +121,8 @@ func TestCompaniesAndTasks(t *testing.T) {
 	names := map[string]bool{}
 	for i := range companies {
 		c := &companies[i]
-		if err := company.Companies.Prepare(c, nil); err != nil || names[c.Name] {
-			t.Errorf("%s: twice %v, %v", c.Name, names[c.Name], err)
+		if wrong := company.Companies.Prepare(nil, c, nil); len(wrong) > 0 || names[c.Name] {
+			t.Errorf("%s: twice %v, %v", c.Name, names[c.Name], wrong)
 		}
 		names[c.Name] = true
 		if !reserved.MatchString(*c.Phone) || !strings.HasSuffix(*c.Email, ".example") {
@@ -143,8 +143,8 @@ func TestCompaniesAndTasks(t *testing.T) {
 	list := tasks(people, owners, 1_800_000_000_000_000)
 	for i := range list {
 		e := &list[i]
-		if err := task.Tasks.Prepare(&e.Fields, nil); err != nil {
-			t.Errorf("%s: %v", e.Title, err)
+		if wrong := task.Tasks.Prepare(nil, &e.Fields, nil); len(wrong) > 0 {
+			t.Errorf("%s: %v", e.Title, wrong)
 		}
 		if e.done {
 			done++

@@ -113,12 +113,19 @@ func Complete(ctx context.Context, c *app.Call, in app.ByID) (record.Answer[Task
 func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
 
 // Normalize fills in what a task that names none has.
-func (f *Fields) Normalize() []fault.Field {
+func (f *Fields) Normalize() {
 	if f.Status == "" {
 		f.Status = Open
 	}
 	if f.Priority == "" {
 		f.Priority = Normal
+	}
+}
+
+// Wrong refuses a task that begins completed.
+func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
+	if sent.New && sent.Fit("status") && f.Status == Completed {
+		return []fault.Field{completed}
 	}
 	return nil
 }
@@ -129,11 +136,13 @@ func (f *Fields) Follow(before *Fields) []fault.Field {
 	switch {
 	case f.Status == Open:
 		f.CompletedAt, f.CompletedBy = nil, nil
-	case before == nil || before.Status != Completed:
-		return []fault.Field{{Name: "status", Code: fault.ReadOnly, Text: &useComplete}}
+	case before.Status != Completed:
+		return []fault.Field{completed}
 	}
 	return nil
 }
+
+var completed = fault.Field{Name: "status", Code: fault.ReadOnly, Text: &useComplete}
 
 var useComplete = fault.Text{
 	DE: "Eine Aufgabe wird mit POST /tasks/{id}/complete abgeschlossen.",

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"kartei/fault"
+	"kartei/record"
 )
 
 // NameFault returns what is wrong with the name of a file; nil where it is
@@ -11,6 +12,7 @@ import (
 // a name is one step of a path, and shows what it is. Control characters are
 // refused by the schema, as in every text.
 func NameFault(name string) *fault.Text {
+	name = record.Clean(name) // as it will be stored
 	switch {
 	case strings.ContainsAny(name, `/\`):
 		return &noPath

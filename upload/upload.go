@@ -80,7 +80,7 @@ func (Created) Secret() {}
 func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 	f := in.Fields
 	f.FileName = record.Clean(f.FileName)
-	kind, wrong := check(&f, &c.Services.Files)
+	kind, wrong := check(&f, &c.Services.Files, app.Sent{})
 	if len(wrong) > 0 {
 		return Created{}, fault.Invalid(wrong...)
 	}
@@ -134,21 +134,28 @@ var noRoom = fault.Text{
 	EN: "Your organization has announced so many files of which no document was made yet that there is no room for this one. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.",
 }
 
+// Wrong checks what the schema does not say of a file.
+func (f *New) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+	_, wrong := check(f, &s.Files, sent)
+	return wrong
+}
+
 // check returns the media type without parameters, and what is wrong with the
 // members.
-func check(f *New, files *app.Files) (kind string, wrong []fault.Field) {
-	if why := NameFault(f.FileName); why != nil {
+func check(f *New, files *app.Files, sent app.Sent) (kind string, wrong []fault.Field) {
+	if why := NameFault(f.FileName); why != nil && sent.Fit("fileName") {
 		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.InvalidFormat, Text: why})
 	}
 	declared, _, err := mime.ParseMediaType(f.ContentType)
 	kind, taken := files.Declared(declared)
 	switch {
+	case !sent.Fit("contentType"):
 	case err != nil || !strings.Contains(declared, "/"):
 		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.InvalidFormat})
 	case !taken:
 		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.NotInEnum, Limit: files.Types})
 	}
-	if f.Size > files.MaxSize {
+	if f.Size > files.MaxSize && sent.Fit("size") {
 		wrong = append(wrong, fault.Field{Name: "size", Code: fault.OutOfRange, Limit: files.MaxSize, Text: tooLarge(files.MaxSize)})
 	}
 	return kind, wrong

@@ -140,6 +140,17 @@ func (f *Fields) prepare(guard *egress.Guard) (err error) {
 	return err
 }
 
+// Wrong checks the URL.
+func (f *Fields) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+	if !sent.Fit("url") {
+		return nil
+	}
+	if _, err := CheckURL(record.Clean(f.URL), s.Webhooks.Guard); err != nil {
+		return fault.From(err).Fields
+	}
+	return nil
+}
+
 // CreateInput is the input of webhookEndpoints.create.
 type CreateInput struct {
 	Fields Fields `body:"create" named:"WebhookEndpointCreate"`
