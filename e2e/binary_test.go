@@ -57,14 +57,12 @@ func build() (dir string, err error) {
 // passes where something is broken.
 const patience = 2 * time.Minute
 
-// command is one run of the binary with a given environment and nothing else
-// of the tester's own, but a bucket's credentials where a test has set them.
+// command is one run of the binary with a given environment, the credentials of
+// the tests' buckets in it, and nothing of the tester's own.
 func command(args ...string) *exec.Cmd {
 	c := exec.Command(binary, args...)
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + os.TempDir()}
-	if os.Getenv("AWS_ACCESS_KEY_ID") == s3test.AccessKey {
-		c.Env = append(c.Env, "AWS_ACCESS_KEY_ID="+s3test.AccessKey, "AWS_SECRET_ACCESS_KEY="+s3test.SecretKey)
-	}
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + os.TempDir(),
+		"AWS_ACCESS_KEY_ID=" + s3test.AccessKey, "AWS_SECRET_ACCESS_KEY=" + s3test.SecretKey}
 	return c
 }
 

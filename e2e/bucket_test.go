@@ -1,20 +1,23 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"kartei/blob/s3test"
-	"kartei/dbtest"
 )
 
 // bucketFront stands between Kartei, its clients and the bucket, and has the
@@ -24,9 +27,18 @@ type bucketFront struct {
 	url, name string
 
 	mu     sync.Mutex
-	fault  string // "500", "away", or "gone"; empty for none
+	fault  string // "500", "away", "gone", "before", "after", or "slow"; empty for none
 	after  int    // that so many requests still get through
 	failed int    // requests since
+	meet   func() // what is done at the request of "before" and "after", once
+	stalls []*stall
+}
+
+// stall is a request that is not answered, or half, until who sent it gives up.
+type stall struct {
+	method, part string        // of the address
+	met, over    chan struct{} // closed when it comes, and when it is given up
+	half         bool
 }
 
 // newBucketFront makes a bucket.
@@ -38,14 +50,38 @@ func newBucketFront(t *testing.T) *bucketFront {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host
-		r.Out.Host = r.In.Host // which is signed
-	}}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host
+			r.Out.Host = r.In.Host // which is signed
+		},
+		ErrorLog: log.New(io.Discard, "", 0), // of servers that were killed
+	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s := b.stalled(r); s != nil {
+			defer close(s.over)
+			if s.half {
+				w = &cut{w, s}
+				proxy.ServeHTTP(w, r)
+			}
+			s.hang(r.Context())
+		}
 		switch b.next() {
 		case "":
 			proxy.ServeHTTP(w, r)
+		case "before":
+			b.meet()
+			panic(http.ErrAbortHandler)
+		case "after":
+			proxy.ServeHTTP(httptest.NewRecorder(), r)
+			b.meet()
+			panic(http.ErrAbortHandler)
+		case "slow":
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{&slowReader{r.Body}, r.Body}
+			proxy.ServeHTTP(slowWriter{w}, r)
 		case "500":
 			w.WriteHeader(http.StatusInternalServerError)
 		case "away":
@@ -73,7 +109,84 @@ func (b *bucketFront) next() string {
 		return ""
 	}
 	b.failed++
-	return b.fault
+	fault := b.fault
+	if b.meet != nil {
+		b.fault = ""
+	}
+	return fault
+}
+
+// meets has what is done happen once after so many more requests: when the next
+// one has come, or when the bucket has carried it out. Nobody hears of that one.
+func (b *bucketFront) meets(fault string, after int, do func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fault, b.after, b.failed, b.meet = fault, after, 0, do
+}
+
+// stall has the next request with a method and with a part of its address, or of
+// that of the object which it copies, hang: before the bucket hears of it, or in
+// the midst of its answer.
+func (b *bucketFront) stall(method, part string, half bool) *stall {
+	s := &stall{method, part, make(chan struct{}), make(chan struct{}), half}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stalls = append(b.stalls, s)
+	return s
+}
+
+// stalled returns the stall that a request meets, nil for none.
+func (b *bucketFront) stalled(r *http.Request) *stall {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, s := range b.stalls {
+		if r.Method == s.method && strings.Contains(r.URL.Path+r.Header.Get("X-Amz-Copy-Source"), s.part) {
+			b.stalls = slices.Delete(b.stalls, i, i+1)
+			return s
+		}
+	}
+	return nil
+}
+
+// hang waits until the other side gives up.
+func (s *stall) hang(ctx context.Context) {
+	close(s.met)
+	<-ctx.Done()
+	panic(http.ErrAbortHandler)
+}
+
+// cut passes on the first bytes of an answer and hangs then.
+type cut struct {
+	http.ResponseWriter
+	*stall
+}
+
+func (c *cut) Write(p []byte) (int, error) {
+	n, _ := c.ResponseWriter.Write(p[:min(len(p), 1000)])
+	http.NewResponseController(c.ResponseWriter).Flush()
+	return n, io.ErrShortWrite
+}
+
+// slowReader and slowWriter pass on a little now and then, as a line does that
+// is slow: 400 KiB a second.
+type slowReader struct{ io.Reader }
+
+func (r *slowReader) Read(p []byte) (int, error) {
+	<-time.After(10 * time.Millisecond)
+	return r.Reader.Read(p[:min(len(p), 4<<10)])
+}
+
+type slowWriter struct{ http.ResponseWriter }
+
+func (w slowWriter) Write(p []byte) (n int, err error) {
+	for err == nil && n < len(p) {
+		<-time.After(10 * time.Millisecond)
+		var m int
+		m, err = w.ResponseWriter.Write(p[n:min(len(p), n+4<<10)])
+		n += m
+		http.NewResponseController(w.ResponseWriter).Flush()
+	}
+	return n, err
 }
 
 // fail has the bucket fail after so many more requests, until heal.
@@ -81,7 +194,7 @@ func (b *bucketFront) fail(t *testing.T, fault string, after int) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fault, b.after, b.failed = fault, after, 0
+	b.fault, b.after, b.failed, b.meet = fault, after, 0, nil
 	if fault == "gone" {
 		b.move(t, b.name, b.name+"-gone")
 	}
@@ -111,25 +224,6 @@ func (b *bucketFront) failures() int {
 	return b.failed
 }
 
-// objects returns what lies in the bucket.
-func (b *bucketFront) objects(t *testing.T, bucket string) (names []string) {
-	t.Helper()
-	dir := filepath.Join(b.Dir, bucket, "kartei")
-	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			names = append(names, strings.TrimPrefix(path, dir+"/"))
-		}
-		if os.IsNotExist(err) {
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
-
 // shows waits until the operator is told that the files can be reached, or not.
 func (s teller) shows(reachable bool) {
 	s.Helper()
@@ -145,84 +239,12 @@ func (s teller) shows(reachable bool) {
 	get(s.TB, s.Operator+"/readyz", 200, check)
 }
 
-// buckets runs f on an instance of each engine whose files are in a bucket.
-func buckets(t *testing.T, f func(t *testing.T, h *house, s teller, b *bucketFront)) {
-	for _, engine := range []string{"sqlite", "postgres"} {
-		t.Run(engine, func(t *testing.T) {
-			b, dir := newBucketFront(t), t.TempDir()
-			database := "sqlite:" + dir + "/kartei.db"
-			if engine == "postgres" {
-				database = dbtest.PostgresURL(t)
-			}
-			store := []string{"--data-dir", dir, "--database-url", database, "--blob-url", b.location()}
-			h := newHouse(t, 1, database, store...)
-			f(t, h, h.at(0).forFiles(h.office, store...), b)
-		})
-	}
-}
-
-// TestBucket is the journey of a document whose file lies in a bucket, from the
-// presigned address to a restored backup.
-func TestBucket(t *testing.T) {
-	buckets(t, func(t *testing.T, h *house, s teller, b *bucketFront) {
-		file := []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")
-		session := s.open("Brief.txt", file)
-		if !strings.HasPrefix(session.Text("url"), b.url+"/"+b.name+"/kartei/uploads/") {
-			t.Errorf("the address is %s", session.Text("url"))
-		}
-		for _, wrong := range [][]byte{file[1:], append([]byte("x"), file[1:]...)} {
-			if a, err := s.put(session, wrong); err != nil || a.Status/100 != 4 {
-				t.Errorf("the bucket takes other bytes: %+v, %v", a, err)
-			}
-		}
-		s.call("POST", "/documents", s.of(session), 409, "UPLOAD_INCOMPLETE", "Idempotency-Key", "too early")
-		if a, err := s.put(session, file); err != nil || a.Status != 200 {
-			t.Fatalf("%+v, %v", a, err)
-		}
-		id := s.made(s.await(s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", "letter").Text("id")))
-		if found := s.call("GET", "/documents?q=mietaufhebung", "", 200, ""); !strings.Contains(string(found.Body), id) {
-			t.Errorf("not found by its content: %s", found.Body)
-		}
-		s.has(id, file)
-		if part := s.call("GET", "/documents/"+id+"/content", "", 206, "", "Range", "bytes=5-11"); string(part.Body) != string(file[5:12]) {
-			t.Errorf("the part is %q", part.Body)
-		}
-		s.call("GET", "/documents/"+id+"/content", "", 416, "RANGE_NOT_SATISFIABLE", "Range", "bytes=1000-")
-		second := s.document("Anlage.txt", []byte("Anlage\n"))
-		check(t, 2, h.store...)
-
-		copied := filepath.Join(t.TempDir(), "copy")
-		kartei(t, append([]string{"backup", copied}, h.store...)...)
-		s.call("DELETE", "/documents/"+second, "", 204, "", "If-Match", "*")
-		s.call("GET", "/documents/"+second+"/content", "", 404, "NOT_FOUND")
-		if n := len(b.objects(t, b.name)); n < 1 || n > 2 { // a backup holds what is deleted for some minutes
-			t.Errorf("%d objects", n)
-		}
-
-		other, elsewhere := b.Bucket(t), t.TempDir()
-		database := "sqlite:" + elsewhere + "/kartei.db"
-		if !strings.HasPrefix(h.database, "sqlite:") {
-			database = dbtest.EmptyPostgresURL(t)
-		}
-		store := []string{"--data-dir", elsewhere, "--database-url", database, "--blob-url", b.Location(other)}
-		key := []string{"--master-key-file", filepath.Join(h.store[1], "master.key")}
-		kartei(t, append(append([]string{"restore", copied}, store...), key...)...)
-		restored := s
-		restored.server = start(t, append(append([]string{"serve"}, store...), key...)...)
-		restored.has(id, file)
-		restored.has(second, []byte("Anlage\n"))
-		if n := len(b.objects(t, other)); n != 2 {
-			t.Errorf("%d objects were restored", n)
-		}
-		check(t, 2, store...)
-	})
-}
-
 // TestBucketAway has the bucket fail at each step of the journey: each answer is
 // clear, nothing is lost, what needs no bytes goes on, and what the client then
 // does again succeeds.
 func TestBucketAway(t *testing.T) {
-	buckets(t, func(t *testing.T, h *house, s teller, b *bucketFront) {
+	places(t, []string{"bucket"}, func(t *testing.T, h *house, s teller, p place) {
+		b := p.front
 		file := []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")
 		kept := s.document("Brief.txt", file)
 		good := filepath.Join(t.TempDir(), "good")
@@ -308,8 +330,8 @@ func TestBucketAway(t *testing.T) {
 		}
 		check(t, documents, h.store...)
 		// Backups hold those that were deleted for some minutes.
-		if n := len(b.objects(t, b.name)); n < documents || n > documents+3 {
-			t.Errorf("%d objects of %d documents: %q", n, documents, b.objects(t, b.name))
+		if n := len(p.files(t)); n < documents || n > documents+3 {
+			t.Errorf("%d objects of %d documents: %q", n, documents, p.files(t))
 		}
 	})
 }
