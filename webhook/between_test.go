@@ -122,6 +122,7 @@ func TestBetweenEventAndDelivery(t *testing.T) {
 						}
 						o.clock.Advance(time.Hour)
 						c.undo(o)
+						o.clock.Advance(10 * time.Second) // it may have been looked at just before
 						o.idle(courier)
 					}
 					o.mu.Lock()
@@ -165,8 +166,11 @@ func TestOverlap(t *testing.T) {
 			o.idle(c)
 			o.event()
 			o.idle(c)
-			if len(o.got) != 1 || len(o.got[0].Secrets) != want || len(o.got[0].Secrets[0]) != 32 {
-				t.Errorf("case %d: %d secrets", after, len(o.got[0].Secrets))
+			o.mu.Lock()
+			got := o.got
+			o.mu.Unlock()
+			if len(got) != 1 || len(got[0].Secrets) != want || len(got[0].Secrets[0]) != 32 {
+				t.Errorf("case %d: got %+v", after, got)
 			}
 			o.received()
 			o.clock.Advance([]time.Duration{24*time.Hour - time.Microsecond, time.Microsecond, 0}[after])
