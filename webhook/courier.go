@@ -58,7 +58,7 @@ const (
 	// keptFor is how long the window of an endpoint is kept that has nothing to do.
 	keptFor = 30 * time.Second
 	// current is how long before its attempt it may have been asked whether a
-	// delivery may be made.
+	// delivery may be made. Of what this process has changed it knows at once.
 	current = time.Second
 	// spare is what the lease of a delivery must have beyond the time of its
 	// attempt when that begins.
@@ -241,6 +241,9 @@ func (c *Courier) takeTold() {
 	c.mu.Unlock()
 	for organization := range forget {
 		delete(c.known, organization)
+		if t := c.tenants[organization]; t != nil {
+			t.changes++
+		}
 	}
 	now := clock.Now(c.clock)
 	for organization := range told {
@@ -320,7 +323,7 @@ func (c *Courier) begin(l *lane, now clock.Micros) bool {
 		l.look = true
 		c.nextDue = earliest(c.nextDue, d.until)
 		return true
-	case now.Sub(d.asked) > current:
+	case now.Sub(d.asked) > current, d.changes != l.tenant.changes:
 		l.stale = true
 		return true
 	case !c.admits(l):

@@ -41,6 +41,7 @@ type lane struct {
 type tenant struct {
 	organization int64
 	lanes        int
+	changes      int // how often its endpoints were told to have changed
 	running      int
 	endpoints    int     // that have something under way
 	parked       []*lane // wait for the organization's bound

@@ -180,3 +180,53 @@ func TestChangedDuringLook(t *testing.T) {
 		}
 	}
 }
+
+// What was ready when its endpoint was changed goes by what the endpoint is now.
+func TestChangedWhileReady(t *testing.T) {
+	for name, test := range map[string]struct {
+		change string
+		url    string // of what is sent; empty is nothing
+		secret byte
+	}{
+		"URL":     {`update webhook_endpoints set url = 'https://other.example.com', revision = revision + 1 where organization = $1`, "https://other.example.com", 0},
+		"secret":  {`update webhook_endpoints set secret = $2, revision = revision + 1 where organization = $1`, "https://crm.example.com", 7},
+		"types":   {`update webhook_endpoints set event_types = '["contact.updated"]', revision = revision + 1 where organization = $1`, "", 0},
+		"deleted": {`delete from webhook_endpoints where organization = $1`, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, d db.DB) {
+				o := open(t, d)
+				endpoint := o.endpoint()
+				o.exec(`update webhook_endpoints set url = 'https://crm.example.com' where organization = $1`, o.organization)
+				secret := o.vault.Seal([]byte{test.secret}, sealingPlace(o.organization, endpoint))
+				entered, leave := make(chan struct{}), make(chan struct{})
+				c, _ := o.courierWith(d, o.sender(func(context.Context, Message) Outcome {
+					close(entered)
+					<-leave
+					return Outcome{Status: 200}
+				}))
+				o.events(2) // one is under way, the other waits for it
+				<-entered
+				must(t, d.Write(ctx, func(tx db.Tx) error {
+					args := []any{o.organization}
+					if test.secret != 0 {
+						args = append(args, secret)
+					}
+					tx.Queue(test.change, args...)
+					tx.Tell(Topic, fmt.Sprint(o.organization))
+					return nil
+				}))
+				close(leave)
+				o.idle(c)
+				o.mu.Lock()
+				defer o.mu.Unlock()
+				switch {
+				case test.url == "" && len(o.got) > 0:
+					t.Errorf("%d were sent", len(o.got))
+				case test.url != "" && (len(o.got) != 1 || o.got[0].URL != test.url || o.got[0].Secrets[0][0] != test.secret):
+					t.Errorf("sent: %+v", o.got)
+				}
+			})
+		})
+	}
+}

@@ -24,6 +24,8 @@ type delivery struct {
 	until clock.Micros
 	// asked is when it was looked up whether the principal may have it.
 	asked clock.Micros
+	// changes is how often the organization's endpoints had changed before that.
+	changes int
 	// fresh is set where its first attempt follows its commit: not of what was
 	// sent again.
 	fresh bool
@@ -54,6 +56,8 @@ type visit struct {
 	known clock.Micros
 	// due is set where more is known to be due than the endpoint says.
 	due bool
+	// changes is as in tenant, when the visit began.
+	changes int
 	// asks is how often Idle had been called.
 	asks int
 	// note has the cursor stored also where nothing was found.
@@ -589,7 +593,7 @@ func jsonList(texts []string) string {
 
 // visit looks at an endpoint beside.
 func (c *Courier) visit(l *lane) {
-	v := &visit{Courier: c, lane: l, room: c.room(l), newFirst: l.newFirst, asks: c.asks, due: l.due, note: l.note, known: l.seen}
+	v := &visit{Courier: c, lane: l, room: c.room(l), newFirst: l.newFirst, changes: l.tenant.changes, asks: c.asks, due: l.due, note: l.note, known: l.seen}
 	if c.ending || v.room == 0 && !l.stale {
 		return
 	}
@@ -612,6 +616,9 @@ func (c *Courier) visited(v *visit, held []*delivery, err error) {
 	l.visiting = false
 	c.visiting--
 	l.used = now
+	for _, d := range v.taken {
+		d.changes = v.changes
+	}
 	if errors.Is(err, db.ErrNoRows) { // the endpoint was deleted, before the look or meanwhile
 		v.ended, v.taken, err = true, nil, nil
 	}
