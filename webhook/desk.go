@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -90,17 +91,56 @@ type Attempt struct {
 }
 
 const (
-	findEndpoints = `select ` + columns + ` from webhook_endpoints where organization = $1 and ($2 = '' or principal = $2) and id > $3
-		order by id limit $4`
-	countWaiting = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 limit 10000) as d`
-	findLog      = `select id, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at
-		from webhook_attempts where organization = $1 and endpoint = $2 and ($3 = '' or event_id = $3) and ($4 = '' or status = $4)
-		and ($5 = '' or id < $5) order by id desc limit $6`
+	findEndpoints = `select ` + columns + ` from webhook_endpoints where organization = $1`
+	countWaiting  = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 limit 10000) as d`
+	findLog       = `select id, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at
+		from webhook_attempts where organization = $1 and endpoint = $2`
 	// keepDisabled is keepEndpoint of one that is disabled.
 	keepDisabled   = keepEndpoint + ` and status = 'disabled'`
 	enableEndpoint = `update webhook_endpoints set status = 'active', disabled_reason = '', failed_since = 0, failures = 0, cursor = $3,
 		due_at = 0, revision = revision + 1, updated_at = $4 where organization = $1 and id = $2`
 )
+
+// question is a statement with its arguments that asks for what is given, and
+// for nothing else: PostgreSQL makes one plan for all values, so a condition
+// that may be void would keep it from every index.
+type question struct {
+	text string
+	args []any
+}
+
+func ask(text string, args ...any) *question { return &question{text, args} }
+
+// given adds a condition that ends with its argument, where that is not empty.
+func (q *question) given(condition, value string) *question {
+	if value == "" {
+		return q
+	}
+	return q.then(" and "+condition, value)
+}
+
+// then adds words that end with their argument.
+func (q *question) then(words string, value any) *question {
+	q.args = append(q.args, value)
+	q.text += fmt.Sprintf("%s $%d", words, len(q.args))
+	return q
+}
+
+// page asks for endpoints of an organization.
+func (in *FindInput) page(organization int64, limit int) *question {
+	return ask(findEndpoints, organization).given("principal =", in.Principal).given("id >", in.After).then(" order by id limit", limit)
+}
+
+// page asks for attempts at an endpoint.
+func (in *LogInput) page(organization int64, limit int) *question {
+	q := ask(findLog, organization, in.ID).given("event_id =", in.Event).given("id <", in.Before)
+	if Result(in.Result) == Failed {
+		q.text += ` and status = 'failed'` // of these there is an index
+	} else {
+		q = q.given("status =", in.Result)
+	}
+	return q.then(" order by id desc limit", limit)
+}
 
 func pageSize(limit int) int {
 	if limit <= 0 || limit > 1000 {
@@ -118,7 +158,8 @@ func (d *Desk) Find(ctx context.Context, in FindInput) (page access.List[Info], 
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, findEndpoints, o.Number(), in.Principal, in.After, limit+1)
+		q := in.page(o.Number(), limit+1)
+		rows, err := tx.Query(ctx, q.text, q.args...)
 		if err != nil {
 			return err
 		}
@@ -200,7 +241,8 @@ func (d *Desk) Log(ctx context.Context, in LogInput) (page access.List[Attempt],
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, findLog, r.organization, r.ID, in.Event, in.Result, in.Before, limit+1)
+		q := in.page(r.organization, limit+1)
+		rows, err := tx.Query(ctx, q.text, q.args...)
 		if err != nil {
 			return err
 		}
@@ -306,6 +348,10 @@ var (
 		EN: "There is no such event, it is older than 30 days, or the endpoint does not get it (event type, rights).",
 	}
 	isDisabled = fault.Text{DE: "Der Endpunkt ist abgeschaltet. Schalten Sie ihn zuerst wieder ein.", EN: "The endpoint is disabled. Enable it first."}
+	resting    = fault.Text{
+		DE: "Die API der Organisation ist zurzeit abgeschaltet oder die Organisation geschlossen; Zustellungen ruhen.",
+		EN: "The API of the organization is off at present or the organization is closed; deliveries rest.",
+	}
 	oneOfThree = fault.Text{
 		DE: "Geben Sie genau eines an: ein Ereignis, alle gescheiterten, oder einen Zeitraum.",
 		EN: "Give exactly one: an event, all that failed, or a range of time.",
@@ -348,11 +394,14 @@ func (d *Desk) resendOne(ctx context.Context, tx db.Tx, r *row, now clock.Micros
 		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
 	}
 	again := resending{Desk: d, row: r, now: now}
-	sees, err := again.sees(ctx, tx)
+	sees, rests, err := mayHave(ctx, tx, r.organization, r.principal, d.Families)
 	if err != nil {
 		return err
 	}
-	events, err := again.query(ctx, tx, again.one(sees), r.organization, r.principal, name, now-event.Retention, jsonList(r.EventTypes), r.ID, r.cursor)
+	if rests {
+		return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &resting})
+	}
+	events, err := readEvents(ctx, tx, again.one(sees), r.organization, r.principal, name, now-event.Retention, textList(r.EventTypes), r.ID, r.cursor)
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
-	"kartei/access"
 	"kartei/clock"
 	"kartei/db"
 	"kartei/event"
@@ -31,7 +31,7 @@ const (
 type resendFrom struct {
 	Endpoint string `json:"endpoint"`
 	Failed   bool   `json:"failed,omitempty"`
-	// After is the last event of the pieces before, where all that failed are sent.
+	// After is the last attempt of the pieces before, where all that failed are sent.
 	After string `json:"after,omitempty"`
 	// Since is the last tick of the pieces before, Until the last one of all.
 	Since clock.Micros `json:"since,omitempty"`
@@ -41,8 +41,6 @@ type resendFrom struct {
 const (
 	// keepEndpoint keeps others from the endpoint until the commit.
 	keepEndpoint = `update webhook_endpoints set failures = failures where organization = $1 and id = $2`
-	// dueNow has the endpoint looked at now.
-	dueNow = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
 	// resendDelivery begins a series of attempts. Where an attempt is under way it
 	// is the first of them: if it fails, the next follows after the first gap. What
 	// a dead process has left goes on at once.
@@ -51,12 +49,13 @@ const (
 		do update set attempts = 0, due_at = case when webhook_deliveries.claim % 2 = 0 or webhook_deliveries.due_at <= excluded.due_at
 			then excluded.due_at else webhook_deliveries.due_at end`
 	countDue = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $3 limit $4) as d`
-	// selectFailed finds the next events with failed attempts and no success, that
-	// do not wait for another.
-	selectFailed = `select distinct a.event_id from webhook_attempts as a where a.organization = $1 and a.endpoint = $2 and a.status = 'failed' and a.event_id > $3
-		and not exists (select 1 from webhook_attempts as s where s.organization = $1 and s.endpoint = $2 and s.event_id = a.event_id and s.status = 'succeeded')
-		and not exists (select 1 from webhook_deliveries as w where w.organization = $1 and w.endpoint = $2 and w.event_id = a.event_id)
-		order by a.event_id limit $4`
+	// selectFailed are the next failed attempts with their events; again is 1 of
+	// those that have had no success and do not wait for another attempt.
+	selectFailed = `select a.id, a.event_id, case
+			when exists (select 1 from webhook_attempts as s where s.organization = $1 and s.endpoint = $2 and s.event_id = a.event_id and s.status = 'succeeded') then 0
+			when exists (select 1 from webhook_deliveries as w where w.organization = $1 and w.endpoint = $2 and w.event_id = a.event_id) then 0
+			else 1 end as again
+		from webhook_attempts as a where a.organization = $1 and a.endpoint = $2 and a.status = 'failed' and a.id > $3 order by a.id limit $4`
 )
 
 func enqueueResend(ctx context.Context, tx db.Tx, r *row, now clock.Micros, in ResendInput) error {
@@ -95,26 +94,27 @@ func (d *Desk) resend(ctx context.Context, j *job.Job) error {
 		return err
 	}
 	now := clock.Now(d.Clock)
-	var wait, done bool
+	var rests, full, done bool
 	var sees string
 	var r row
 	err := d.DB.Read(ctx, func(tx db.Tx) (err error) {
-		wait, done = false, false
+		done = false
 		r, err = find(ctx, tx, j.Organization, from.Endpoint)
-		if errors.Is(err, db.ErrNoRows) || err == nil && r.Status == Disabled {
+		if errors.Is(err, db.ErrNoRows) {
 			done = true
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		again := resending{Desk: d, row: &r, now: now}
-		if sees, err = again.sees(ctx, tx); err != nil {
+		if sees, rests, err = mayHave(ctx, tx, r.organization, r.principal, d.Families); err != nil {
 			return err
 		}
+		// Where all has rested for so long nothing of it is left.
+		done = r.Status == Disabled || sees == nothing && !rests || now-j.CreatedAt > event.Retention
 		waiting := 0
 		err = tx.QueryRow(ctx, countDue, r.organization, r.ID, now, resendMost).Scan(&waiting)
-		wait = waiting >= resendMost || sees == ""
+		full = waiting >= resendMost
 		return err
 	})
 	switch {
@@ -122,7 +122,9 @@ func (d *Desk) resend(ctx context.Context, j *job.Job) error {
 		return err
 	case done:
 		return nil
-	case wait:
+	case rests:
+		return job.Later(time.Duration(restTime) * time.Microsecond)
+	case full:
 		return job.Later(resendPause)
 	}
 	again := resending{Desk: d, row: &r, now: now}
@@ -142,23 +144,6 @@ func (d *Desk) resend(ctx context.Context, j *job.Job) error {
 	})
 }
 
-// sees is the condition on events that the endpoint's principal may have; empty
-// while its organization's gate is closed.
-func (r resending) sees(ctx context.Context, tx db.Tx) (string, error) {
-	actor, err := access.ActorFor(ctx, tx, r.organization, r.principal)
-	switch {
-	case errors.Is(err, db.ErrNoRows):
-		return nothing, nil
-	case err != nil:
-		return "", err
-	case actor.Gate() != nil:
-		return "", nil //nolint:nilerr // a gate that is closed is an answer, and no failure
-	case actor.Disabled():
-		return nothing, nil
-	}
-	return event.Visible(actor, r.Families), nil
-}
-
 // next returns the events of the piece, and where the next one goes on; nil
 // where there is none.
 func (r resending) next(ctx context.Context, from resendFrom, sees string) (events []event.Event, next *resendFrom, err error) {
@@ -174,38 +159,53 @@ func (r resending) next(ctx context.Context, from resendFrom, sees string) (even
 }
 
 func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) error {
-	failed, err := db.Values[string](ctx, tx, selectFailed, r.organization, r.ID, from.After, resendPiece)
-	if err != nil || len(failed) == 0 {
-		*next = nil
+	failed, after, err := r.failed(ctx, tx, from.After)
+	if err != nil {
 		return err
+	}
+	if (*next).After = after; after == "" {
+		*next = nil
 	}
 	list := fmt.Sprintf(r.DB.Dialect().TextList, "$5")
 	types := fmt.Sprintf(r.DB.Dialect().TextList, "$4")
-	*events, err = r.query(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id from events as e where e.organization = $1 and $2 = $2
+	*events, err = readEvents(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id from events as e where e.organization = $1 and $2 = $2
 		and e.tick > $3 and e.id in (select value from `+list+`) and e.type in (select value from `+types+`) and (`+sees+`)`,
-		r.organization, r.principal, r.now-event.Retention, jsonList(r.EventTypes), jsonList(failed))
-	(*next).After = failed[len(failed)-1]
-	if len(failed) < resendPiece {
-		*next = nil
-	}
+		r.organization, r.principal, r.now-event.Retention, textList(r.EventTypes), textList(failed))
 	return err
+}
+
+// failed returns the next events that are to be sent again because they failed,
+// each once, and the attempt after which the next piece goes on; empty where
+// there is none.
+func (r resending) failed(ctx context.Context, tx db.Tx, from string) (list []string, after string, err error) {
+	rows, err := tx.Query(ctx, selectFailed, r.organization, r.ID, from, scanned)
+	if err != nil {
+		return nil, "", err
+	}
+	defer rows.Close()
+	for looked := 0; rows.Next(); {
+		var name string
+		var again int
+		if err := rows.Scan(&after, &name, &again); err != nil {
+			return nil, "", err
+		}
+		if again == 1 && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+		if looked++; looked == scanned || len(list) == resendPiece {
+			return list, after, nil
+		}
+	}
+	return list, "", rows.Err()
 }
 
 // nextRange looks at the next events of a range of time. What lies behind the
 // endpoint's cursor comes by itself.
-func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) error {
-	since, until := max(from.Since, r.now-event.Retention), min(from.Until, r.cursor)
-	query := fmt.Sprintf(`select e.tick, e.id, e.type, e.object, e.record_id from (
-		select * from events where organization = $1 and tick > $3 and tick <= $4 order by tick limit %d) as e
-		where $2 = $2 and e.type in (select value from `+r.DB.Dialect().TextList+`) and (%s) order by e.tick`, resendPiece, "$5", sees)
-	var err error
-	if *events, err = r.query(ctx, tx, query, r.organization, r.principal, since, until, jsonList(r.EventTypes)); err != nil {
-		return err
-	}
-	err = tx.QueryRow(ctx, selectBound, r.organization, since, until, resendPiece-1).Scan(&(*next).Since)
-	if errors.Is(err, db.ErrNoRows) {
+func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) (err error) {
+	part, more := stretch{r.row, sees, max(from.Since, r.now-event.Retention), min(from.Until, r.cursor)}, false
+	*events, (*next).Since, more, err = part.read(ctx, tx, resendPiece)
+	if !more {
 		*next = nil
-		return nil
 	}
 	return err
 }
@@ -213,28 +213,9 @@ func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, see
 // one is the query for one event: of a type that the endpoint asks for, that its
 // principal may see and that was gone through already, or of a test of the endpoint.
 func (r resending) one(sees string) string {
-	if sees == "" {
-		sees = nothing
-	}
 	return `select e.tick, e.id, e.type, e.object, e.record_id from events as e where e.organization = $1 and $2 = $2
 		and e.id = $3 and e.tick > $4 and (e.type = '` + testType + `' and e.record_id = $6
 		or e.tick <= $7 and e.type in (select value from ` + fmt.Sprintf(r.DB.Dialect().TextList, "$5") + `) and (` + sees + `))`
-}
-
-func (r resending) query(ctx context.Context, tx db.Tx, query string, args ...any) (events []event.Event, err error) {
-	rows, err := tx.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		e := event.Event{Object: "event"}
-		if err := rows.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID); err != nil {
-			return nil, err
-		}
-		events = append(events, e)
-	}
-	return events, rows.Err()
 }
 
 // send puts events on their way to the endpoint, and reports whether it did: not
@@ -243,7 +224,7 @@ func (r resending) send(ctx context.Context, tx db.Tx, events []event.Event) (bo
 	if len(events) == 0 {
 		return false, nil
 	}
-	if n, err := tx.Exec(ctx, dueNow, r.organization, r.ID, r.now); err != nil || n == 0 {
+	if n, err := tx.Exec(ctx, setDue, r.organization, r.ID, r.now); err != nil || n == 0 {
 		return false, err
 	}
 	for _, e := range events {

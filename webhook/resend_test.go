@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"kartei/access"
 	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
@@ -266,6 +268,112 @@ func TestResendOfOldEvents(t *testing.T) {
 		o.idle(c)
 		if got := o.received(); got != nil {
 			t.Errorf("after 30 days: received %v", got)
+		}
+	})
+}
+
+// logged writes n rows of the log of an endpoint: attempts at one event that end as given.
+func (o *office) logged(endpoint, event string, status Result, n int) {
+	o.Helper()
+	must(o, o.db.Write(ctx, func(tx db.Tx) error {
+		for range n {
+			tx.Queue(`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
+				values ($1, $2, $3, $4, 'contact.created', 1, $5, 500, 1, '', $6, 0)`, o.organization, id.New(id.Delivery), endpoint, event, status, clock.Now(o.clock))
+		}
+		return nil
+	}))
+}
+
+// Of all that failed each event is sent again once, however many attempts at it
+// and at others there were.
+func TestResendFailedInPieces(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.endpoint()
+		desk, wait := o.desk()
+		ids := o.events(3)
+		o.exec(`update webhook_endpoints set cursor = (select tick from clocks where organization = $1) where organization = $1`, o.organization)
+		o.logged(name, ids[0], Failed, 3)
+		o.logged(name, ids[1], Failed, scanned)
+		o.logged(name, ids[1], Succeeded, 1)
+		o.logged(name, ids[2], Failed, 1)
+		_, err := desk.Resend(ctx, ResendInput{Organization: o.info.ID, ID: name, Failed: true})
+		must(t, err)
+		wait(2)
+		c, _ := o.courier()
+		o.idle(c)
+		want := []string{ids[0], ids[2]}
+		if got := slices.Sorted(slices.Values(o.received())); !slices.Equal(got, want) {
+			t.Errorf("received %v, not %v", got, want)
+		}
+	})
+}
+
+// Of a range as many events are looked at in one go as a look at new ones does,
+// whether or not the endpoint asks for them.
+func TestResendOfFewInMany(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.endpoint("contact.created")
+		desk, wait := o.desk()
+		first := o.events(1)
+		o.eventsOf("contact.updated", "", scanned)
+		want := append(first, o.events(1)...)
+		o.exec(`update webhook_endpoints set cursor = (select tick from clocks where organization = $1) where organization = $1`, o.organization)
+		_, err := desk.Resend(ctx, ResendInput{Organization: o.info.ID, ID: name, Since: clock.FromTime(begin) - 1})
+		must(t, err)
+		wait(2) // of 1002 events
+		c, _ := o.courier()
+		o.idle(c)
+		if got := slices.Sorted(slices.Values(o.received())); !slices.Equal(got, want) || o.count("jobs", "true") > 0 {
+			t.Errorf("received %v, not %v", got, want)
+		}
+	})
+}
+
+// While the gate is closed an event is not sent again, and the answer says why;
+// a range waits for as long as there may be something left of it.
+func TestResendWhileAllRests(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.endpoint()
+		desk := &Desk{DB: d, Clock: o.clock, Families: families}
+		sent := o.event()
+		o.exec(`update webhook_endpoints set cursor = (select tick from clocks where organization = $1) where organization = $1`, o.organization)
+		o.set(access.OrganizationChange{Level: as(access.Off)})
+		_, err := desk.Resend(ctx, ResendInput{Organization: o.info.ID, ID: name, Event: sent})
+		if f := fault.From(err); f.Code != fault.ValidationFailed || f.Fields[0].Text != &resting {
+			t.Errorf("one event: %v", err)
+		}
+		from := resendFrom{Endpoint: name, Since: clock.FromTime(begin) - 1, Until: clock.Now(o.clock)}
+		payload, err := json.Marshal(from)
+		must(t, err)
+		j := &job.Job{Organization: o.organization, Payload: payload, CreatedAt: clock.Now(o.clock)}
+		o.clock.Advance(30 * 24 * time.Hour)
+		if err := desk.resend(ctx, j); err == nil || err.Error() != job.Later(10*time.Second).Error() {
+			t.Errorf("after 30 days: %v", err)
+		}
+		o.clock.Advance(time.Microsecond)
+		if err := desk.resend(ctx, j); err != nil {
+			t.Errorf("later: %v", err)
+		}
+	})
+}
+
+// To a principal that may have nothing any more no range is looked through.
+func TestResendToNobody(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.endpoint()
+		desk, wait := o.desk()
+		o.events(scanned + 50)
+		o.exec(`update webhook_endpoints set cursor = (select tick from clocks where organization = $1) where organization = $1`, o.organization)
+		o.setOwner(access.PrincipalChange{Disabled: as(true)})
+		_, err := desk.Resend(ctx, ResendInput{Organization: o.info.ID, ID: name, Since: clock.FromTime(begin) - 1})
+		must(t, err)
+		wait(1)
+		if n := o.count("jobs", "true"); n != 0 {
+			t.Errorf("%d more jobs", n)
 		}
 	})
 }

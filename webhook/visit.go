@@ -2,12 +2,10 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
-	"kartei/access"
 	"kartei/clock"
 	"kartei/db"
 	"kartei/event"
@@ -63,9 +61,8 @@ type visit struct {
 	// note has the cursor stored also where nothing was found.
 	note bool
 
-	row   row
-	to    *target
-	actor *access.Actor
+	row row
+	to  *target
 	// tick is that of the organization's clock.
 	tick clock.Micros
 	// sees is the condition on events under alias e that the endpoint may have.
@@ -91,8 +88,6 @@ const (
 	// it is taken for dead, and others take what it had. It allows for a delivery
 	// to wait for another, for its attempt, and for its end to be stored.
 	lease = 30 * clock.Second
-	// scanned is how many events are looked at in one go.
-	scanned = 1000
 	// restTime is how long an endpoint rests whose organization's gate is closed,
 	// before it is looked at again.
 	restTime = 10 * clock.Second
@@ -149,9 +144,6 @@ var (
 	claimTests = fmt.Sprintf(claimDue, onlyTests)
 )
 
-// nothing is what a principal may see that is disabled or not there any more.
-const nothing = "false"
-
 // errLost is what a visit meets that was overtaken by another's: it reads again.
 var errLost = errors.New("webhook: another was faster")
 
@@ -207,18 +199,8 @@ func (v *visit) read(ctx context.Context) error {
 			return err
 		}
 		v.to = &target{v.row.URL, secrets}
-		v.actor, err = access.ActorFor(ctx, tx, v.lane.organization, v.row.principal)
-		if err != nil && !errors.Is(err, db.ErrNoRows) {
-			return err
-		}
-		v.sees = nothing
-		if v.actor != nil {
-			v.rests = v.actor.Gate() != nil
-			if !v.actor.Disabled() {
-				v.sees = event.Visible(v.actor, v.Families)
-			}
-		}
-		return nil
+		v.sees, v.rests, err = mayHave(ctx, tx, v.lane.organization, v.row.principal, v.Families)
+		return err
 	})
 }
 
@@ -417,7 +399,7 @@ func (v *visit) sift(ctx context.Context, list []*delivery) (kept []*delivery, e
 	if v.sees == nothing {
 		return nil, v.end(ctx, list)
 	}
-	ids, types := jsonList(names), jsonList(v.row.EventTypes)
+	ids, types := textList(names), textList(v.row.EventTypes)
 	dialect := v.db.Dialect()
 	query := `select e.event_id, e.claim from webhook_deliveries as e where e.organization = $1 and e.endpoint = $3
 		and e.event_id in (select value from ` + fmt.Sprintf(dialect.TextList, "$4") + `)
@@ -514,7 +496,7 @@ func (v *visit) draw(ctx context.Context, n int) error {
 			return orLost(err)
 		}
 		if len(events) > 0 {
-			tx.Queue(fmt.Sprintf(drawEvents, tx.Dialect().In("$5")), v.lane.organization, v.lane.id, from, cursor, jsonList(ids), until, firstClaim, v.now)
+			tx.Queue(fmt.Sprintf(drawEvents, tx.Dialect().In("$5")), v.lane.organization, v.lane.id, from, cursor, textList(ids), until, firstClaim, v.now)
 		}
 		return nil
 	})
@@ -531,41 +513,10 @@ func (v *visit) draw(ctx context.Context, n int) error {
 // firstClaim is that of a delivery that is made by who takes it.
 const firstClaim = int64(1)
 
-// behind returns up to n events after a tick that the endpoint asks for and may
-// have, the tick up to which it looked, and whether there may be more.
+// behind reads the events after a tick.
 func (v *visit) behind(ctx context.Context, from clock.Micros, n int) (events []event.Event, cursor clock.Micros, more bool, err error) {
-	query := fmt.Sprintf(`select e.tick, e.id, e.type, e.object, e.record_id from (
-		select * from events where organization = $1 and tick > $3 and tick <= $4 order by tick limit %d) as e
-		where $2 = $2 and e.type in (select value from `+v.db.Dialect().TextList+`) and (%s) order by e.tick limit $6`, scanned, "$5", v.sees)
-	types := jsonList(v.row.EventTypes)
-	err = v.db.Read(ctx, func(tx db.Tx) error {
-		events, cursor, more = events[:0], v.tick, false
-		rows, err := tx.Query(ctx, query, v.lane.organization, v.row.principal, from, v.tick, types, n)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			e := event.Event{Object: "event"}
-			if err := rows.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID); err != nil {
-				return err
-			}
-			events = append(events, e)
-		}
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		rows.Close()
-		if len(events) == n {
-			cursor = events[n-1].CreatedAt
-			more = cursor < v.tick
-			return nil
-		}
-		err = tx.QueryRow(ctx, selectBound, v.lane.organization, from, v.tick, scanned-1).Scan(&cursor)
-		if errors.Is(err, db.ErrNoRows) {
-			return nil
-		}
-		more = cursor < v.tick
+	err = v.db.Read(ctx, func(tx db.Tx) (err error) {
+		events, cursor, more, err = stretch{&v.row, v.sees, from, v.tick}.read(ctx, tx, n)
 		return err
 	})
 	return events, cursor, more, err
@@ -584,11 +535,6 @@ func earliest(a, b clock.Micros) clock.Micros {
 		return b
 	}
 	return a
-}
-
-func jsonList(texts []string) string {
-	b, _ := json.Marshal(texts) // texts always encode
-	return string(b)
 }
 
 // visit looks at an endpoint beside.

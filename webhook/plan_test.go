@@ -1,0 +1,38 @@
+package webhook
+
+import (
+	"strings"
+	"testing"
+
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// What asks for a part of the log goes along an index that leads to this part.
+func TestPlans(t *testing.T) {
+	find := func(in FindInput) *question { return in.page(1, 100) }
+	log := func(in LogInput) *question { in.ID = "whe_a"; return in.page(1, 100) }
+	for name, c := range map[string]struct {
+		*question
+		want string
+	}{
+		"send again":           {ask(selectFailed, 1, "whe_a", "", 1000), "a USING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id>?)"},
+		"log":                  {log(LogInput{}), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=?)"},
+		"log, later page":      {log(LogInput{Before: "dlv_a"}), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=? AND id<?)"},
+		"log of an event":      {log(LogInput{Event: "evt_a"}), "USING INDEX webhook_attempts_event (organization=? AND endpoint=? AND event_id=?)"},
+		"log of failures":      {log(LogInput{Result: "failed", Before: "dlv_a"}), "USING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id<?)"},
+		"endpoints":            {find(FindInput{}), "(organization=?)"},
+		"endpoints, next page": {find(FindInput{After: "whe_a"}), "(organization=? AND id>?)"},
+		"endpoints of one":     {find(FindInput{Principal: "usr_a", After: "whe_a"}), "USING INDEX webhook_endpoints_principal (organization=? AND principal=? AND id>?)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			must(t, dbtest.SQLite(t).Read(ctx, func(tx db.Tx) error {
+				plan, err := dbtest.SQLitePlan(ctx, tx, c.text, c.args...)
+				if !strings.Contains(plan, c.want) || strings.Contains(plan, "TEMP B-TREE") {
+					t.Errorf("%s\n%s", c.text, plan)
+				}
+				return err
+			}))
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/event"
+)
+
+// nothing is what a principal may see that is disabled or not there any more.
+const nothing = "false"
+
+// mayHave returns the condition on events under alias e that a principal may
+// have now ($1 is the organization, $2 the principal), and whether all rests
+// because the organization's gate is closed.
+func mayHave(ctx context.Context, tx db.Tx, organization int64, principal string, families []app.Family) (sees string, rests bool, err error) {
+	actor, err := access.ActorFor(ctx, tx, organization, principal)
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+		return nothing, false, nil
+	case err != nil:
+		return "", false, err
+	case actor.Gate() != nil:
+		return nothing, true, nil //nolint:nilerr // a gate that is closed is an answer, and no failure
+	case actor.Disabled():
+		return nothing, false, nil
+	}
+	return event.Visible(actor, families), false, nil
+}
+
+// scanned is how many events of the log are looked at in one go.
+const scanned = 1000
+
+// stretch is a part of the change log, after one tick and through another, that
+// is gone through for an endpoint.
+type stretch struct {
+	*row
+	sees           string
+	after, through clock.Micros
+}
+
+// read returns up to n events that the endpoint asks for and may have, the tick
+// up to which it looked, and whether there may be more.
+func (s stretch) read(ctx context.Context, tx db.Tx, n int) (events []event.Event, last clock.Micros, more bool, err error) {
+	query := fmt.Sprintf(`select e.tick, e.id, e.type, e.object, e.record_id from (
+		select * from events where organization = $1 and tick > $3 and tick <= $4 order by tick limit %d) as e
+		where $2 = $2 and e.type in (select value from `+tx.Dialect().TextList+`) and (%s) order by e.tick limit $6`, scanned, "$5", s.sees)
+	events, err = readEvents(ctx, tx, query, s.organization, s.principal, s.after, s.through, textList(s.EventTypes), n)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	if last = s.through; len(events) == n {
+		last = events[n-1].CreatedAt
+		return events, last, last < s.through, nil
+	}
+	err = tx.QueryRow(ctx, selectBound, s.organization, s.after, s.through, scanned-1).Scan(&last)
+	if err != nil && !errors.Is(err, db.ErrNoRows) {
+		return nil, 0, false, err
+	}
+	return events, last, last < s.through, nil
+}
+
+func readEvents(ctx context.Context, tx db.Tx, query string, args ...any) (events []event.Event, err error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		e := event.Event{Object: "event"}
+		if err := rows.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID); err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	return events, rows.Err()
+}
