@@ -79,7 +79,7 @@ var Operations = []Operation{
 		"Dokument löschen", "Löscht das Dokument und seine Datei sofort; für den Abgleich bleibt eine Löschmarke. Verlangt If-Match."},
 	{"GET", "/documents/{id}/content", "documents.content", stable, "documents:read", 1, notBatch, "", do(document.Download, fault.RangeNotSatisfiable, fault.Upstream),
 		"Datei herunterladen", "Liefert die Datei eines Dokuments, mit Range nur einen Teil. ETag und Repr-Digest stehen für die ganze Datei, die sich nie ändert."},
-	{"POST", "/uploads", "uploads.create", preview, "documents:write", 5, notBatch, "", do(upload.Create, fault.Upstream, fault.QuotaExhausted),
+	{"POST", "/uploads", "uploads.create", preview, "documents:write", 5, notBatch, "", looking(upload.Look, upload.Create, fault.Upstream, fault.QuotaExhausted),
 		"Upload beginnen", "Eröffnet einen Upload und nennt Methode, Adresse und Header, mit denen die Datei binnen 24 Stunden gesendet wird, ohne Schlüssel. Typen und Größe, die die Instanz annimmt, nennt sie, wo eine Angabe nicht dazu passt."},
 
 	{"POST", "/batch", "batch.run", preview, "", 0, notBatch, "", doApart(runBatch, fault.BatchTooLarge, fault.BatchFamilyNotAllowed),

@@ -52,11 +52,15 @@ func (o *Office) File(ctx context.Context, d db.DB, dir *access.Directory, c clo
 			return err
 		}
 		for i := range all {
-			session, err := upload.Create(ctx, call, upload.CreateInput{Fields: all[i].upload})
+			in := upload.CreateInput{Fields: all[i].upload}
+			opened, err := upload.Look(ctx, call, in)
 			if err != nil {
 				return err
 			}
-			all[i].UploadID = session.ID
+			if _, err := upload.Create(ctx, call, in, opened); err != nil {
+				return err
+			}
+			all[i].UploadID = opened.ID
 		}
 		return nil
 	})

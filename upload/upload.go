@@ -76,36 +76,49 @@ func (Created) EntityTag() string { return app.Tag(1) }
 // Secret says that the answer holds one: the address is signed.
 func (Created) Secret() {}
 
-// Create opens a session.
-func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
+// Opened is a session before the data base has it.
+type Opened struct {
+	Upload
+	fileName, contentType, sha256 string
+}
+
+// Look checks what a session is to take, and has the store say where it is sent,
+// for which that may have to ask others who it is: before the transaction, so
+// that nobody waits for it but the caller.
+func Look(ctx context.Context, c *app.Call, in CreateInput) (Opened, error) {
 	f := in.Fields
 	f.FileName = record.Clean(f.FileName)
 	kind, wrong := check(&f, &c.Services.Files, app.Sent{})
 	if len(wrong) > 0 {
-		return Created{}, fault.Invalid(wrong...)
+		return Opened{}, fault.Invalid(wrong...)
 	}
-	if err := room(ctx, c, f.Size); err != nil {
-		return Created{}, err
+	o := Opened{
+		Upload:   Upload{Object: "upload", ID: id.New(id.Upload), Status: Pending, CreatedAt: c.Now, ExpiresAt: c.Now + Lifetime},
+		fileName: f.FileName, contentType: kind,
 	}
-	u := Upload{
-		Object: "upload", ID: id.New(id.Upload), Status: Pending, CreatedAt: c.Now, ExpiresAt: c.Now + Lifetime,
-	}
-	sum := ""
 	if f.SHA256 != nil {
-		sum = strings.ToLower(*f.SHA256)
+		o.sha256 = strings.ToLower(*f.SHA256)
 	}
 	t, err := c.Services.Files.Store.Target(ctx, blob.Upload{
-		Name: Staged(c.Actor.Org(), u.ID), Size: f.Size, ContentType: kind, SHA256: sum, Expires: u.ExpiresAt.Time(),
+		Name: Staged(c.Actor.Org(), o.ID), Size: f.Size, ContentType: kind, SHA256: o.sha256, Expires: o.ExpiresAt.Time(),
 	})
 	if err != nil {
-		return Created{}, Away(err)
+		return Opened{}, Away(err)
 	}
-	u.Method, u.URL, u.Headers = t.Method, t.URL, t.Headers
+	o.Method, o.URL, o.Headers = t.Method, t.URL, t.Headers
+	return o, nil
+}
+
+// Create opens a session.
+func Create(ctx context.Context, c *app.Call, in CreateInput, o Opened) (Created, error) {
+	if err := room(ctx, c, in.Fields.Size); err != nil {
+		return Created{}, err
+	}
 	c.Tx.Queue(`insert into uploads (organization, id, principal, file_name, content_type, size, sha256, created_at, expires_at, refused, operation)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', '')`,
-		c.Actor.Org(), u.ID, c.Actor.PrincipalID(), f.FileName, kind, f.Size, sum, u.CreatedAt, u.ExpiresAt)
-	err = job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: ExpireKind, Key: u.ID, Payload: expiry{u.ID}, Due: u.ExpiresAt})
-	return Created{u}, err
+		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), o.fileName, o.contentType, in.Fields.Size, o.sha256, o.CreatedAt, o.ExpiresAt)
+	err := job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: ExpireKind, Key: o.ID, Payload: expiry{o.ID}, Due: o.ExpiresAt})
+	return Created{o.Upload}, err
 }
 
 // maxOpen is how many uploads of an organization may wait for their file or their
