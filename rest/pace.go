@@ -34,7 +34,7 @@ type mover interface{ Moved(bytes int) }
 // step does what waits for the client and says how many bytes that moved.
 func (p *pace) step(do func() (int, error)) (int, error) {
 	begun := time.Now()
-	behind := time.Duration(p.moved)*time.Second/slowest - p.waited // negative: too slow
+	behind := time.Duration(p.moved/slowest)*time.Second - p.waited // negative: too slow
 	_ = p.deadline(begun.Add(min(patience, patience+behind)))       // a connection that has none needs none
 	n, err := do()
 	p.waited += time.Since(begun)

@@ -170,3 +170,23 @@ func TestPaceOfTheStore(t *testing.T) {
 		}
 	})
 }
+
+// TestPaceOfLargeFiles: who is a second behind the slowest rate has just that
+// less time, whatever the size of the file.
+func TestPaceOfLargeFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, moved := range []int64{slowest, 8 << 30, 9 << 30, 5 << 40, 1 << 60} {
+			for _, ahead := range []time.Duration{0, time.Second, -time.Second, -patience} {
+				var deadline time.Time
+				p := &pace{deadline: func(d time.Time) error { deadline = d; return nil }, transfer: new(counted)}
+				p.moved, p.waited = moved, time.Duration(moved/slowest)*time.Second-ahead
+				if _, err := p.step(func() (int, error) { return 1, nil }); err != nil {
+					t.Fatal(err)
+				}
+				if left, want := time.Until(deadline), min(patience, patience+ahead); left != want {
+					t.Errorf("%d bytes, %s ahead: %s left, want %s", moved, ahead, left, want)
+				}
+			}
+		}
+	})
+}

@@ -72,13 +72,15 @@ func (u *Uploads) take(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	how := api.Failed // by a panic
+	defer func() { transfer.End(how) }()
 	control := http.NewResponseController(w)
 	control.SetWriteDeadline(time.Time{}) // until there is an answer
 	body := &pacedReader{r.Body, &pace{deadline: control.SetReadDeadline, transfer: transfer}}
 	err = u.Receive(r.Context(), granted, body, r.ContentLength)
 	control.SetWriteDeadline(time.Now().Add(patience))
 	err = explain(err)
-	transfer.End(ended(err, body.failed))
+	how = ended(err, body.failed)
 	return err
 }
 
