@@ -50,7 +50,9 @@ func notAsSaid(declared, found string) *fault.Text {
 }
 
 // measure takes down the hash of the bytes, and holds it to the one that was
-// announced: clients send them to a bucket past Kartei.
+// announced: clients send them to a bucket past Kartei. Where the store knows no
+// hash that reads all of them, and so it comes after the scanner, which may be
+// away and have this tried again and again.
 func (w *work) measure(ctx context.Context) error {
 	info, err := w.Store.Stat(ctx, w.name())
 	if err == nil && info.SHA256 == "" {

@@ -227,10 +227,10 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	if err := w.progress(ctx, 30); err != nil {
 		return nil, err
 	}
-	if err := w.measure(ctx); err != nil {
+	if err := w.scan(ctx, file); err != nil {
 		return nil, err
 	}
-	if err := w.scan(ctx, file); err != nil {
+	if err := w.measure(ctx); err != nil {
 		return nil, err
 	}
 	if err := w.progress(ctx, 60); err != nil {

@@ -97,15 +97,20 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 		answer, err := c.answer()
 		heard <- said{answer, err}
 	}()
-	if err := c.stream(r); err != nil && !errors.Is(err, errHungUp) {
-		return "", err
+	sent := c.stream(r)
+	if sent != nil && !errors.Is(sent, errHungUp) {
+		return "", sent
 	}
 	_ = c.SetReadDeadline(time.Now().Add(c.patience))
 	got := <-heard
 	if got.err != nil {
 		return "", got.err
 	}
-	return verdict(got.answer)
+	found, err = verdict(got.answer)
+	if err == nil && found == "" && sent != nil { // nobody says so of what was not sent
+		return "", fmt.Errorf("extract: clamd answered %.80q before it had the whole file: %v", got.answer, sent)
+	}
+	return found, err
 }
 
 // verdict reads the answer to INSTREAM.

@@ -163,6 +163,25 @@ func TestScanBelievesClamdOnly(t *testing.T) {
 	}
 }
 
+// Of a file that clamd did not take to its end nobody says that it is clean;
+// what was found in its beginning counts.
+func TestScanOfAPart(t *testing.T) {
+	for answer, want := range map[string]struct {
+		found string
+		fails bool
+	}{
+		"stream: OK\x00":                          {"", true},
+		"stream: Eicar FOUND\x00":                 {"Eicar", false},
+		"INSTREAM size limit exceeded. ERROR\x00": {"", true},
+		"stream: Can't allocate memory ERROR\x00": {"", true},
+	} {
+		found, err := scanner(t, answering(t, answer)).Scan(t.Context(), io.LimitReader(zeros{}, 16<<20))
+		if found != want.found || (err != nil) != want.fails || errors.Is(err, extract.ErrScannerAway) {
+			t.Errorf("%q: %q, %v", answer, found, err)
+		}
+	}
+}
+
 // answering listens and says the same to everyone.
 func answering(t *testing.T, answer string) extract.ClamdURL {
 	t.Helper()
