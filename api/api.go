@@ -126,7 +126,7 @@ func New(o Options) (*API, error) {
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
 		docsBase: o.DocsBase, observe: o.Observe, routes: routesOf(Operations), versions: map[string]*served{}, answers: answers{o.Answers},
-		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks},
+		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger},
 	}
 	if err := a.serve(o.Versions); err != nil {
 		return nil, err

@@ -2,6 +2,8 @@
 package app
 
 import (
+	"log/slog"
+
 	"kartei/access"
 	"kartei/blob"
 	"kartei/clock"
@@ -55,6 +57,8 @@ type Services struct {
 	Files Files
 	// Webhooks is what operations on webhook endpoints need.
 	Webhooks Webhooks
+	// Logger is told what is for the operator and not for the caller.
+	Logger *slog.Logger
 }
 
 // Webhooks is what operations on webhook endpoints need.

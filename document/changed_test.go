@@ -3,15 +3,21 @@ package document_test
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"kartei/access"
 	"kartei/apitest"
 	"kartei/blob"
 	"kartei/db"
 	"kartei/dbtest"
+	"kartei/extract"
+	"kartei/masterkey"
 )
 
 // unhashed is a store that knows no hashes, as buckets may be.
@@ -59,4 +65,75 @@ func TestChangedInStore(t *testing.T) {
 			want(t, c.Do("GET", "/documents/"+made, nil).Want(200), map[string]any{"sha256": sum(file)})
 		})
 	}
+}
+
+// Staged bytes that nobody can read are none: the client sends them again. The
+// operator is told.
+func TestDamagedBeforeItsDocument(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, file := o.As(access.Member), []byte("Guten Tag\n")
+		elsewhere, err := blob.NewLocal(o.Folder, blob.LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer elsewhere.Close()
+		for what, spoil := range map[string]func(name string) error{
+			"damaged": func(name string) error {
+				return os.WriteFile(filepath.Join(o.Folder, name+".sealed"), []byte("x"), 0o600)
+			},
+			"unknown key": func(name string) error {
+				_, err := elsewhere.Put(t.Context(), name, bytes.NewReader(file), blob.Expected{Size: int64(len(file))})
+				return err
+			},
+		} {
+			session := c.Do("POST", "/uploads", session("a.txt", file)).Want(201)
+			c.Put(session, file).Want(204)
+			upload := session.Text("id")
+			at := slices.IndexFunc(stored(o), func(name string) bool { return strings.HasSuffix(name, upload) })
+			if err := spoil(stored(o)[at]); err != nil {
+				t.Fatal(err)
+			}
+			c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(409, "UPLOAD_INCOMPLETE")
+			if !strings.Contains(o.Logged.String(), "upload="+upload) {
+				t.Errorf("%s: the operator is not told: %s", what, o.Logged)
+			}
+			c.Put(session, file).Want(204)
+			want(t, c.Await(c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(202)), map[string]any{"status": "succeeded"})
+		}
+	})
+}
+
+// opened counts how often a file is opened.
+type opened struct {
+	unhashed
+	times *atomic.Int64
+}
+
+func (s opened) Open(ctx context.Context, name string) (blob.Reader, error) {
+	s.times.Add(1)
+	return s.Store.Open(ctx, name)
+}
+
+// While the scanner is away nobody reads whole files to wait for it.
+func TestAwayScannerIsAskedFirst(t *testing.T) {
+	scanner, err := extract.NewScanner(extract.ClamdURL("unix:" + filepath.Join(t.TempDir(), "nobody")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		opens, tries := new(atomic.Int64), new(atomic.Int64)
+		o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
+			w.Maker.Store, w.Maker.Scanner = counted{opened{unhashed{w.Maker.Store}, opens}, tries}, scanner
+		}))
+		c := o.As(access.Member)
+		c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))}).Want(202)
+		for range 3 {
+			rest(o)
+			o.Clock.Advance(31 * time.Second)
+		}
+		rest(o)
+		if n, all := tries.Load(), opens.Load(); n < 3 || all != n {
+			t.Errorf("opened %d times in %d tries", all, n)
+		}
+	})
 }

@@ -98,7 +98,8 @@ func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error
 
 // Look asks the store for the bytes of the upload, which may be on another
 // machine: before the transaction, so that nobody waits for it but the caller.
-// Zero bytes are none.
+// Zero bytes are none, and those that nobody can read are none either: the
+// client sends them again, while to wait would not help.
 func Look(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Info, err error) {
 	if !id.Valid(id.Upload, in.Fields.UploadID) {
 		return blob.Info{}, nil
@@ -106,6 +107,9 @@ func Look(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Info, e
 	staged, err = c.Services.Files.Store.Stat(ctx, upload.Staged(c.Actor.Org(), in.Fields.UploadID))
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
+		return blob.Info{}, nil
+	case errors.Is(err, blob.ErrDamaged), errors.Is(err, blob.ErrUnknownKey):
+		c.Services.Logger.Error("the file of an upload cannot be read any more", "organization", c.Actor.Org(), "upload", in.Fields.UploadID, "error", err)
 		return blob.Info{}, nil
 	case err != nil:
 		return blob.Info{}, upload.Away(err)
