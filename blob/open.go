@@ -21,6 +21,11 @@ type Options struct {
 	Encryption Encryption
 	// BaseURL is the address of the instance, without a path.
 	BaseURL string
+	// MaxSize is that of the largest file that will be stored, in bytes; 0 where
+	// nobody knows.
+	MaxSize int64
+	// Now tells the time; nil is the machine's.
+	Now func() time.Time
 }
 
 // Encryption says where new bytes are encrypted before they are stored.
@@ -87,6 +92,8 @@ func bucketLocation(u *url.URL) (Location, error) {
 				return Location{}, errors.New("the endpoint of the bucket is not an address; accepted is one such as https://s3.example.com:9000")
 			}
 			l.Host, l.Insecure = endpoint.Host, endpoint.Scheme == "http"
+		case name == "region" && value == "":
+			return Location{}, errors.New("the region of the bucket is empty; leave the parameter out for that of AWS_REGION")
 		case name == "region":
 			l.Region = value
 		case name == "path-style" && (value == "true" || value == "false"):

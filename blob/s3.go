@@ -32,6 +32,7 @@ type S3 struct {
 	prefix    string
 	keys      keys
 	encrypt   bool
+	now       func() time.Time
 }
 
 const (
@@ -43,6 +44,9 @@ const (
 	attempts = 3
 	// window bounds what one request reads of an object.
 	window = 16 << 20
+	// maxObject is what a bucket takes or copies in one request (Amazon S3 API
+	// reference, PutObject and CopyObject).
+	maxObject = 5 << 30
 )
 
 // NewS3 makes a store of a bucket. It does not call it. Credentials come from
@@ -54,6 +58,12 @@ func newS3(l Location, o Options, patience time.Duration, attempts int) (*S3, er
 	keys, err := newKeys(o.Keys)
 	if err != nil {
 		return nil, err
+	}
+	if o.MaxSize > maxObject || o.Encryption == Always && storedSize(o.MaxSize) > maxObject {
+		return nil, fmt.Errorf("blob: a bucket takes at most 5 GiB in one request, a little less where Kartei encrypts; files may have %d bytes (--max-file-size)", o.MaxSize)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
@@ -85,7 +95,7 @@ func newS3(l Location, o Options, patience time.Duration, attempts int) (*S3, er
 	}
 	return &S3{
 		core: minio.Core{Client: client}, transport: transport, bucket: l.Bucket, prefix: l.Prefix,
-		keys: keys, encrypt: o.Encryption == Always,
+		keys: keys, encrypt: o.Encryption == Always, now: o.Now,
 	}, nil
 }
 
@@ -141,7 +151,7 @@ func (s *S3) Target(ctx context.Context, u Upload) (Target, error) {
 	if err := checkName(u.Name); err != nil {
 		return Target{}, err
 	}
-	valid := time.Until(u.Expires).Truncate(time.Second)
+	valid := u.Expires.Sub(s.now()).Truncate(time.Second)
 	if valid <= 0 {
 		return Target{}, ErrExpired
 	}
@@ -179,7 +189,7 @@ func (s *S3) Put(ctx context.Context, name string, r io.Reader, want Expected) (
 	if err := s.removeOtherForm(ctx, name); err != nil {
 		return Info{}, err
 	}
-	return Info{name, m.size, m.sum(), time.Now()}, nil
+	return Info{name, m.size, m.sum(), s.now()}, nil
 }
 
 // put stores what m reads; where match is not empty only in place of the object

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -411,11 +412,46 @@ func TestParseLocation(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "file:", "files", "http://geheim", "s3:", "s3://", "s3://user:geheim@office", "s3://office?secret=geheim", "s3://office?endpoint=geheim",
-		"s3://office?endpoint=ftp://geheim", "s3://office?endpoint=http://geheim/path", "s3://office?path-style=geheim", "s3://office?region=a&region=geheim",
+		"s3://office?endpoint=ftp://geheim", "s3://office?endpoint=http://geheim/path", "s3://office?path-style=geheim", "s3://office?region=a&region=geheim", "s3://office?region=",
 		"s3://office#geheim", "s3://office?a;geheim", "s3://office?endpoint=https://u:geheim@x", "geheim://\x00",
 	} {
 		if l, err := ParseLocation(text); err == nil || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%q: %+v, %v", text, l, err)
+		}
+	}
+}
+
+// The time for which an address is valid is that of the instance's clock.
+func TestPresignedByTheClock(t *testing.T) {
+	now := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := openBucket(t, "s3://office?endpoint=http://127.0.0.1:1", Options{Now: func() time.Time { return now }})
+	target, err := s.Target(ctx, Upload{Name: staged, Size: 1, ContentType: "text/plain", Expires: now.Add(time.Hour)})
+	if err != nil || !strings.Contains(target.URL, "X-Amz-Expires=3600&") {
+		t.Errorf("%+v, %v", target, err)
+	}
+	if _, err := s.Target(ctx, Upload{Name: staged, Size: 1, ContentType: "text/plain", Expires: now.Add(-time.Second)}); !errors.Is(err, ErrExpired) {
+		t.Error(err)
+	}
+}
+
+// A bucket takes 5 GiB at once, and what seals a file is a part of that.
+func TestLargestInABucket(t *testing.T) {
+	l := Location{Bucket: "office", Host: "127.0.0.1:1"}
+	sealable := int64(sort.Search(maxObject, func(size int) bool { return storedSize(int64(size)) > maxObject })) - 1
+	for _, c := range []struct {
+		size  int64
+		e     Encryption
+		taken bool
+	}{
+		{0, Auto, true}, {maxObject, Auto, true}, {maxObject + 1, Auto, false}, {1<<63 - 1, Always, false},
+		{maxObject, Always, false}, {sealable, Always, true}, {sealable + 1, Always, false},
+	} {
+		s, err := NewS3(l, Options{Keys: masterkey.Ring{Current: key}, Encryption: c.e, MaxSize: c.size})
+		if (err == nil) != c.taken {
+			t.Errorf("%d bytes, %s: %v", c.size, c.e, err)
+		}
+		if err == nil {
+			s.Close()
 		}
 	}
 }

@@ -29,6 +29,7 @@ const (
 func (i *Instance) openBlobs(ctx context.Context) (err error) {
 	i.Blobs, err = blob.Open(ctx, i.config.Store.Blobs(), blob.Options{
 		Keys: i.keys, Encryption: blob.Encryption(i.config.Server.BlobEncryption), BaseURL: i.BaseURL,
+		MaxSize: int64(i.config.Server.MaxFileSize), Now: i.clock.Now,
 	})
 	if err != nil {
 		return fmt.Errorf("--blob-url: %w", err)
