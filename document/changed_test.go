@@ -89,8 +89,8 @@ func TestDamagedBeforeItsDocument(t *testing.T) {
 			session := c.Do("POST", "/uploads", session("a.txt", file)).Want(201)
 			c.Put(session, file).Want(204)
 			upload := session.Text("id")
-			at := slices.IndexFunc(stored(o), func(name string) bool { return strings.HasSuffix(name, upload) })
-			if err := spoil(stored(o)[at]); err != nil {
+			at := slices.IndexFunc(o.Stored(), func(name string) bool { return strings.HasSuffix(name, upload) })
+			if err := spoil(o.Stored()[at]); err != nil {
 				t.Fatal(err)
 			}
 			c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(409, "UPLOAD_INCOMPLETE")
@@ -128,10 +128,10 @@ func TestAwayScannerIsAskedFirst(t *testing.T) {
 		c := o.As(access.Member)
 		c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))}).Want(202)
 		for range 3 {
-			rest(o)
+			o.Rest()
 			o.Clock.Advance(31 * time.Second)
 		}
-		rest(o)
+		o.Rest()
 		if n, all := tries.Load(), opens.Load(); n < 3 || all != n {
 			t.Errorf("opened %d times in %d tries", all, n)
 		}
