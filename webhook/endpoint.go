@@ -367,7 +367,7 @@ func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error
 	if err := c.IfMatch.Check(r.Revision); err != nil {
 		return Rotated{}, err
 	}
-	r.previous, r.previousUntil = r.secret, c.Now+Overlap
+	r.previous, r.previousUntil = r.secret, c.Now+Overlap // as it was read: it may be sealed anew meanwhile
 	secret, err := r.newSecret(c)
 	if err != nil {
 		return Rotated{}, err
@@ -397,6 +397,9 @@ func SendTest(ctx context.Context, c *app.Call, in app.ByID) (Test, error) {
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
 	if err != nil {
 		return Test{}, err
+	}
+	if !c.Actor.Emits() { // the module was switched off since the call was let in
+		return Test{}, c.Actor.Gate()
 	}
 	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}
 	e.ID = event.Append(c, e)

@@ -8,9 +8,12 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/app"
 	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
+	"kartei/fault"
+	"kartei/masterkey"
 )
 
 // meanwhile is a data base where another does something once, before a
@@ -45,6 +48,11 @@ func (m *meanwhile) Write(ctx context.Context, run func(db.Tx) error) error {
 		m.once.Do(m.do)
 	}
 	return m.DB.Write(ctx, func(tx db.Tx) error { return run(&meanwhileTx{tx, m, m.before}) })
+}
+
+func (m *meanwhile) WriteIn(ctx context.Context, organization int64, run func(db.Tx) error) error {
+	m.once.Do(m.do)
+	return m.DB.WriteIn(ctx, organization, run)
 }
 
 func (t *meanwhileTx) count() {
@@ -229,4 +237,87 @@ func TestChangedWhileReady(t *testing.T) {
 			})
 		})
 	}
+}
+
+// call is one of the owner's, whose transaction it is.
+func (o *office) call(tx db.Tx) *app.Call {
+	o.Helper()
+	actor, err := access.ActorFor(ctx, tx, o.organization, o.owner)
+	must(o, err)
+	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(o.clock), Services: &app.Services{Webhooks: app.Webhooks{Secrets: o.vault}}}
+}
+
+// A secret that was sealed anew since a rotation read it is not put back as it
+// was sealed before: the rotation begins again.
+func TestSealedAnewWhileRotated(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.endpoint()
+		must(t, d.Write(ctx, func(tx db.Tx) error {
+			c := o.call(tx)
+			m := &meanwhile{do: func() {
+				_, err := tx.Exec(ctx, `update webhook_endpoints set secret = 'anew' where organization = $1`, o.organization)
+				must(t, err)
+			}}
+			c.Tx = &meanwhileTx{tx, m, 1}
+			if _, err := RotateSecret(ctx, c, app.ByID{ID: name}); err != db.ErrConflict {
+				t.Errorf("rotated: %v", err)
+			}
+			return nil
+		}))
+		if n := o.count("webhook_endpoints", "secret = 'anew'"); n != 1 {
+			t.Error("what was sealed anew is gone")
+		}
+	})
+}
+
+// What is rotated while it is sealed anew is sealed anew as it is then.
+func TestRotatedWhileSealedAnew(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.endpoint()
+		place := sealingPlace(o.organization, name)
+		next := make([]byte, 32)
+		next[0] = 1
+		both, err := masterkey.NewVault(next, make([]byte, 32))
+		must(t, err)
+		m := &meanwhile{DB: d, do: func() {
+			o.exec(`update webhook_endpoints set secret = $2, previous_secret = secret, previous_until = $3, revision = 2 where organization = $1`,
+				o.organization, both.Seal([]byte("new"), place), clock.Now(o.clock)+Overlap)
+		}}
+		n, err := Reseal(ctx, m, both, clock.Now(o.clock))
+		if n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		only, err := masterkey.NewVault(next)
+		must(t, err)
+		var secret, previous string
+		must(t, d.Read(ctx, func(tx db.Tx) error {
+			return tx.QueryRow(ctx, `select secret, previous_secret from webhook_endpoints where organization = $1`, o.organization).Scan(&secret, &previous)
+		}))
+		for _, sealed := range []string{secret, previous} {
+			if _, _, err := only.Open(sealed, place); err != nil {
+				t.Errorf("it needs the earlier key: %v", err)
+			}
+		}
+	})
+}
+
+// There is no test event, and no delivery of one, where none can be written
+// since the module was switched off.
+func TestTestWithoutAModule(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.endpoint()
+		o.set(access.OrganizationChange{Module: as("off")})
+		must(t, d.Write(ctx, func(tx db.Tx) error {
+			if _, err := SendTest(ctx, o.call(tx), app.ByID{ID: name}); !fault.Is(err, fault.APIModuleDisabled) {
+				t.Errorf("%v", err)
+			}
+			return nil
+		}))
+		if n := o.count("webhook_deliveries", "true"); n != 0 {
+			t.Errorf("%d deliveries", n)
+		}
+	})
 }

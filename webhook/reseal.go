@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"kartei/clock"
@@ -13,7 +14,7 @@ const (
 	// resealPiece is how many endpoints are read in one go.
 	resealPiece = 500
 	listAll     = `select ` + columns + ` from webhook_endpoints where organization = $1 and id > $2 order by id limit $3`
-	// setSealed leaves alone what was rotated since it was read.
+	// setSealed fails where it was rotated since it was read.
 	setSealed = `update webhook_endpoints set secret = $5, previous_secret = $6 where organization = $1 and id = $2 and secret = $3 and previous_secret = $4`
 )
 
@@ -74,9 +75,31 @@ func piece(ctx context.Context, d db.DB, organization int64, after string) (list
 	return list, err
 }
 
-// reseal seals the secrets of one endpoint anew, and reports whether that was needed.
+// reseal seals the secrets of one endpoint anew, and reports whether that was
+// needed. What is rotated since it was read is read again.
 func (r *row) reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (did bool, err error) {
-	secret, previous := r.secret, r.previous
+	if secret, previous, err := r.sealAnew(v, now); err != nil || secret == r.secret && previous == r.previous {
+		return false, err
+	}
+	return true, d.WriteIn(ctx, r.organization, func(tx db.Tx) error {
+		read, err := find(ctx, tx, r.organization, r.ID)
+		if err != nil {
+			if errors.Is(err, db.ErrNoRows) { // it was deleted
+				return nil
+			}
+			return err
+		}
+		secret, previous, err := read.sealAnew(v, now)
+		if err != nil {
+			return err
+		}
+		return one(tx.Exec(ctx, setSealed, r.organization, r.ID, read.secret, read.previous, secret, previous))
+	})
+}
+
+// sealAnew returns the endpoint's secrets under the first key, empty where there is none.
+func (r *row) sealAnew(v masterkey.Vault, now clock.Micros) (secret, previous string, err error) {
+	secret, previous = r.secret, r.previous
 	if now >= r.previousUntil {
 		previous = ""
 	}
@@ -86,17 +109,11 @@ func (r *row) reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.
 		}
 		plain, first, err := v.Open(*sealed, sealingPlace(r.organization, r.ID))
 		if err != nil {
-			return false, fmt.Errorf("webhook: the secret of %s: %w", r.ID, err)
+			return "", "", fmt.Errorf("webhook: the secret of %s: %w", r.ID, err)
 		}
 		if !first {
 			*sealed = v.Seal(plain, sealingPlace(r.organization, r.ID))
 		}
 	}
-	if secret == r.secret && previous == r.previous {
-		return false, nil
-	}
-	return true, d.WriteIn(ctx, r.organization, func(tx db.Tx) error {
-		tx.Queue(setSealed, r.organization, r.ID, r.secret, r.previous, secret, previous)
-		return nil
-	})
+	return secret, previous, nil
 }
