@@ -231,10 +231,18 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, hea
 		*refused = Refusal{}
 	}
 	refused.Status = response.StatusCode
-	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		refused.retryAfter = time.Duration(seconds) * time.Second
-	}
+	refused.retryAfter = retryAfter(response.Header)
 	return nil, refused
+}
+
+// retryAfter reads Retry-After in seconds (RFC 9110, section 10.2.3); zero
+// where there is none.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 // reason is what went wrong, without the method and address that net/http puts

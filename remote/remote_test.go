@@ -334,3 +334,31 @@ func TestPace(t *testing.T) {
 		}
 	}
 }
+
+// A long run is asked for when its answers say, and not for longer than the
+// client's patience.
+func TestPatienceWithAnOperation(t *testing.T) {
+	var url string
+	running := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		fmt.Fprint(w, `{"id":"op_1","status":"running"}`)
+	}
+	url, calls := scripted(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"id":"upl_1","method":"PUT","url":%q}`, url)
+	}, func(http.ResponseWriter, *http.Request) {}, running)
+	c, moved := client(t, url, "kart_test_x", func(o *remote.Options) { o.Patience = 10 * time.Second })
+	done := make(chan error)
+	go func() {
+		_, err := c.Trigger(ctx, "document.created")
+		done <- err
+	}()
+	moved.Await(1)
+	moved.Advance(6 * time.Second)
+	if n := calls.Load(); n != 3 {
+		t.Errorf("%d calls before the time", n)
+	}
+	moved.Advance(time.Second)
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "op_1") || calls.Load() != 4 {
+		t.Errorf("after %d calls: %v", calls.Load(), err)
+	}
+}

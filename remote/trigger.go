@@ -211,17 +211,25 @@ func (c *Client) upload(ctx context.Context) (operationID, documentID string, er
 	if err := c.put(ctx, session.Method, session.URL, session.Headers, file); err != nil {
 		return "", "", err
 	}
-	var o operation
-	err = c.Call(ctx, http.MethodPost, "/documents", map[string]any{"uploadId": session.ID, "tags": []string{Tag}}, &o)
+	a, err := c.call(ctx, http.MethodPost, "/documents", map[string]any{"uploadId": session.ID, "tags": []string{Tag}})
+	began := c.Clock.Now()
 	for err == nil {
+		var o operation
+		if err := a.into(&o); err != nil {
+			return "", "", err
+		}
 		switch {
 		case o.Status == "succeeded" && o.Result != nil:
 			return o.ID, o.Result.ID, nil
 		case o.Status == "failed" && o.Error != nil:
 			return "", "", o.Error
 		}
-		if err = c.rest(ctx, time.Second); err == nil {
-			err = c.Call(ctx, http.MethodGet, "/operations/"+o.ID, nil, &o)
+		wait := max(retryAfter(a.header), time.Second)
+		if c.Patience > 0 && c.Clock.Now().Add(wait).Sub(began) > c.Patience {
+			return "", "", fmt.Errorf("the operation %s has not ended after %s", o.ID, c.Clock.Now().Sub(began).Round(time.Second))
+		}
+		if err = c.rest(ctx, wait); err == nil {
+			a, err = c.call(ctx, http.MethodGet, "/operations/"+o.ID, nil)
 		}
 	}
 	return "", "", err
