@@ -52,6 +52,7 @@ const beginning = "1970-01-01T00:00:00Z"
 // mirror is a copy and what is to be done for it.
 type mirror struct {
 	base, key string
+	client    *http.Client
 	lists     []string // in the order in which they are read
 	secrets   []*standardwebhooks.Webhook
 	db        *sql.DB
@@ -93,7 +94,8 @@ func main() {
 
 // open opens the copy, or makes a new one. During a rotation secrets are two, with a comma.
 func open(file, base, key string, lists []string, secrets string) (*mirror, error) {
-	m := &mirror{base: base + "/v1", key: key, lists: lists, due: map[string]bool{}, wake: make(chan struct{}, 1)}
+	client := &http.Client{Timeout: 2 * time.Minute} // the instance ends a slow call before that
+	m := &mirror{base: base + "/v1", key: key, client: client, lists: lists, due: map[string]bool{}, wake: make(chan struct{}, 1)}
 	for secret := range strings.FieldsFuncSeq(secrets, func(r rune) bool { return r == ',' }) {
 		w, err := standardwebhooks.NewWebhook(secret)
 		if err != nil {
@@ -356,6 +358,9 @@ func advance(ctx context.Context, db interface {
 	return err
 }
 
+// maxPage bounds what is read of an answer: a page of the largest records.
+const maxPage = 32 << 20
+
 // page is one page of a list or of the feed.
 type page[T any] struct {
 	Data       []T
@@ -381,11 +386,11 @@ func get[T any](ctx context.Context, m *mirror, path string) (*page[T], error) {
 		}
 		request.Header.Set("Authorization", "Bearer "+m.key)
 		request.Header.Set("Accept-Language", "en")
-		response, err := http.DefaultClient.Do(request)
+		response, err := m.client.Do(request)
 		if err != nil {
 			return nil, err
 		}
-		body, err := io.ReadAll(response.Body)
+		body, err := io.ReadAll(io.LimitReader(response.Body, maxPage))
 		response.Body.Close()
 		if err != nil {
 			return nil, err

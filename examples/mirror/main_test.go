@@ -276,9 +276,7 @@ func TestPauses(t *testing.T) {
 		var calls atomic.Int32
 		var back atomic.Bool
 		asked := make(chan string, 1000)
-		before := http.DefaultClient.Transport
-		defer func() { http.DefaultClient.Transport = before }()
-		http.DefaultClient.Transport = transport(func(r *http.Request) *http.Response {
+		instance := transport(func(r *http.Request) *http.Response {
 			answer := httptest.NewRecorder()
 			if back.Load() {
 				asked <- r.URL.Path
@@ -296,6 +294,7 @@ func TestPauses(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer m.db.Close()
+		m.client.Transport = instance
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
