@@ -145,7 +145,7 @@ func (c *call) read() ([]byte, error) {
 }
 
 var noBody = fault.Text{
-	DE: "Dieser Aufruf nimmt keinen Inhalt (Body) an.",
+	DE: "Dieser Aufruf nimmt keinen Body an.",
 	EN: "This call takes no body.",
 }
 

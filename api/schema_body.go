@@ -84,11 +84,11 @@ func (r *rules) body(op string, raw []byte, target any, services *app.Services) 
 }
 
 var (
-	emptyBody   = fault.Text{DE: "Die Anfrage hat keinen Körper. Erwartet wird ein JSON-Objekt.", EN: "The request has no body. A JSON object is expected."}
-	notUTF8     = fault.Text{DE: "Der Körper der Anfrage ist kein gültiges UTF-8.", EN: "The body of the request is not valid UTF-8."}
-	notObject   = fault.Text{DE: "Der Körper der Anfrage muss auf oberster Ebene ein JSON-Objekt sein.", EN: "The body of the request must be a JSON object at its top level."}
-	tooDeep     = fault.Text{DE: "Der Körper der Anfrage ist zu tief verschachtelt.", EN: "The body of the request is nested too deeply."}
-	trailing    = fault.Text{DE: "Nach dem JSON-Objekt darf im Körper der Anfrage nichts mehr folgen.", EN: "Nothing may follow the JSON object in the body of the request."}
+	emptyBody   = fault.Text{DE: "Die Anfrage hat keinen Body. Erwartet wird ein JSON-Objekt.", EN: "The request has no body. A JSON object is expected."}
+	notUTF8     = fault.Text{DE: "Der Body der Anfrage ist kein gültiges UTF-8.", EN: "The body of the request is not valid UTF-8."}
+	notObject   = fault.Text{DE: "Der Body der Anfrage muss auf oberster Ebene ein JSON-Objekt sein.", EN: "The body of the request must be a JSON object at its top level."}
+	tooDeep     = fault.Text{DE: "Der Body der Anfrage ist zu tief verschachtelt.", EN: "The body of the request is nested too deeply."}
+	trailing    = fault.Text{DE: "Nach dem JSON-Objekt darf im Body der Anfrage nichts mehr folgen.", EN: "Nothing may follow the JSON object in the body of the request."}
 	errTooDeep  = errors.New("api: nested too deeply")
 	decoderPool = sync.Pool{New: func() any { return jsontext.NewDecoder(new(bytes.Buffer)) }}
 )
@@ -135,12 +135,12 @@ func syntax(raw []byte, err error) error {
 	de, en := position(raw[:min(int(at), len(raw))])
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		return malformed(fault.Text{
-			DE: "Im Körper der Anfrage steht ein Name zweimal in demselben Objekt (" + de + ").",
+			DE: "Im Body der Anfrage steht ein Name zweimal in demselben Objekt (" + de + ").",
 			EN: "A name occurs twice in the same object of the request's body (" + en + ").",
 		}, nil)
 	}
 	return malformed(fault.Text{
-		DE: "Der Körper der Anfrage ist kein gültiges JSON (" + de + ").",
+		DE: "Der Body der Anfrage ist kein gültiges JSON (" + de + ").",
 		EN: "The body of the request is not valid JSON (" + en + ").",
 	}, nil)
 }

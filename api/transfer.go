@@ -69,7 +69,8 @@ func (a *API) Transfer(organization int64, direction string) (*Transfer, error) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.of[organization] >= t.each {
-		return nil, &fault.Fault{Code: fault.RateLimited, RetryAfter: transferRetry, Detail: &manyTransfers}
+		return nil, &fault.Fault{Code: fault.RateLimited, RetryAfter: transferRetry, Detail: &manyTransfers,
+			Extra: map[string]any{"violated-policies": []string{"transfers"}}}
 	}
 	if t.count >= t.most {
 		return nil, &fault.Fault{Code: fault.Overloaded, RetryAfter: transferRetry, Detail: &noLine}

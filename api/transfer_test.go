@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -133,6 +134,9 @@ func TestTransfersAreBounded(t *testing.T) {
 		for _, language := range []string{"de", "en"} {
 			a := get(0, "Accept-Language", language).Want(429, "RATE_LIMITED")
 			words[a.Text("detail")] = true
+			if got := fmt.Sprint(a.JSON()["violated-policies"]); got != "[transfers]" {
+				t.Errorf("violated-policies %s", got)
+			}
 			if a.Header.Get("Retry-After") != "2" || a.Header.Get("Content-Disposition") != "" {
 				t.Errorf("%v", a.Header)
 			}

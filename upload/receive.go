@@ -120,7 +120,7 @@ func another(size, announced int64, sent fault.Text) *fault.Text {
 	}
 	n := fault.Bytes(size)
 	return &fault.Text{
-		DE: "Der Upload wurde für " + n.DE + " begonnen, gesendet wurden " + sent.DE + ". Senden Sie die ganze Datei noch einmal; ist sie wirklich so groß, beginnen Sie einen neuen Upload.",
+		DE: "Der Upload wurde für " + n.DE + " begonnen, gesendet: " + sent.DE + ". Senden Sie die ganze Datei noch einmal; ist sie wirklich so groß, beginnen Sie einen neuen Upload.",
 		EN: "The upload was begun for " + n.EN + "; sent were " + sent.EN + ". Send the whole file again; if that is its size, begin a new upload.",
 	}
 }
@@ -194,7 +194,7 @@ var (
 	fewer    = fault.Text{DE: "weniger", EN: "fewer"}
 	more     = fault.Text{DE: "mehr", EN: "more"}
 	otherSum = fault.Text{
-		DE: "Die gesendete Datei hat die richtige Größe, aber eine andere SHA-256 als angekündigt. Senden Sie sie noch einmal; war die Angabe falsch, beginnen Sie einen neuen Upload.",
+		DE: "Die gesendete Datei hat die richtige Größe, aber einen anderen SHA-256-Wert als angekündigt. Senden Sie sie noch einmal; war die Angabe falsch, beginnen Sie einen neuen Upload.",
 		EN: "The file that was sent has the right size but another SHA-256 than was announced. Send it again; if the value was wrong, begin a new upload.",
 	}
 	over = fault.Text{

@@ -144,14 +144,14 @@ func TestRefusedPuts(t *testing.T) {
 			then   string // of POST /documents
 			said   string // in the detail
 		}{
-			{"nothing", strings.NewReader(""), 0, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "für 34 Bytes begonnen, gesendet wurden 0 Bytes"},
-			{"one byte", bytes.NewReader(file[:1]), 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet wurden 1 Byte."},
-			{"all but one", bytes.NewReader(file[:n-1]), n - 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet wurden 33 Bytes"},
-			{"all but one, not announced", bytes.NewReader(file[:n-1]), -1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet wurden weniger"},
-			{"one more", bytes.NewReader(append(file, 'x')), n + 1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet wurden 35 Bytes"},
-			{"one more, not announced", bytes.NewReader(append(file, 'x')), -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet wurden mehr"},
-			{"endless", endless{}, -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet wurden mehr"},
-			{"other bytes", bytes.NewReader(other), n, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "andere SHA-256"},
+			{"nothing", strings.NewReader(""), 0, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "für 34 Bytes begonnen, gesendet: 0 Bytes"},
+			{"one byte", bytes.NewReader(file[:1]), 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet: 1 Byte."},
+			{"all but one", bytes.NewReader(file[:n-1]), n - 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet: 33 Bytes"},
+			{"all but one, not announced", bytes.NewReader(file[:n-1]), -1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet: weniger"},
+			{"one more", bytes.NewReader(append(file, 'x')), n + 1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet: 35 Bytes"},
+			{"one more, not announced", bytes.NewReader(append(file, 'x')), -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet: mehr"},
+			{"endless", endless{}, -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet: mehr"},
+			{"other bytes", bytes.NewReader(other), n, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "anderen SHA-256-Wert"},
 			{"another type", bytes.NewReader(file), n, []string{"Content-Type", "application/pdf"}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE", "text/plain"},
 			{"a part", bytes.NewReader(file), n, []string{"Content-Range", "bytes 0-33/34"}, "400 INVALID_REQUEST", "409 UPLOAD_INCOMPLETE", "ohne Content-Range"},
 			{"compressed", bytes.NewReader(file), n, []string{"Content-Encoding", "gzip"}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE", "unkomprimiert"},

@@ -2,6 +2,7 @@ package upload_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -30,6 +31,9 @@ func TestRoom(t *testing.T) {
 		for _, language := range []string{"de", "en"} {
 			a := c.Do("POST", "/uploads", body, "Accept-Language", language).Want(429, "QUOTA_EXHAUSTED")
 			words[a.Text("detail")] = true
+			if got := fmt.Sprint(a.JSON()["violated-policies"]); got != "[uploads]" {
+				t.Errorf("violated-policies %s", got)
+			}
 			if a.Header.Get("Retry-After") != "82800" { // until the first has ended
 				t.Errorf("Retry-After %s", a.Header.Get("Retry-After"))
 			}

@@ -56,7 +56,7 @@ type Upload struct {
 	Status    Status            `json:"status" enum:"pending,received,consumed,expired" doc:"pending: die Datei wird erwartet; received: sie ist da; consumed: aus ihr wurde ein Dokument; expired: zu spät" example:"pending"`
 	Method    string            `json:"method" enum:"PUT" doc:"Methode, mit der die Datei gesendet wird" example:"PUT"`
 	URL       string            `json:"url" doc:"Adresse, an die die Datei gesendet wird; wer sie kennt, darf senden: behandeln Sie sie wie ein Geheimnis" example:"https://kartei.example/uploads/AX3k9bQ"`
-	Headers   map[string]string `json:"headers" doc:"Header, die beim Senden gesetzt sein müssen, genau so" example:"{\"Content-Type\":\"application/pdf\",\"Content-Length\":\"48213\"}"`
+	Headers   map[string]string `json:"headers" doc:"Header, die genau so mitgesendet werden müssen" example:"{\"Content-Type\":\"application/pdf\",\"Content-Length\":\"48213\"}"`
 	ExpiresAt clock.Micros      `json:"expiresAt" doc:"Bis wann die Datei gesendet und das Dokument angelegt sein muss" example:"2026-11-02T09:30:00.000000Z"`
 	CreatedAt clock.Micros      `json:"createdAt" doc:"Zeitpunkt der Anlage" example:"2026-11-01T09:30:00.000000Z"`
 }
@@ -139,11 +139,12 @@ func room(ctx context.Context, c *app.Call, size int64) error {
 	if err != nil || open < maxOpen && announced+size <= c.Services.Files.MaxStaged {
 		return err
 	}
-	return &fault.Fault{Code: fault.QuotaExhausted, RetryAfter: max(first.Sub(c.Now), time.Second), Detail: &noRoom}
+	return &fault.Fault{Code: fault.QuotaExhausted, RetryAfter: max(first.Sub(c.Now), time.Second), Detail: &noRoom,
+		Extra: map[string]any{"violated-policies": []string{"uploads"}}}
 }
 
 var noRoom = fault.Text{
-	DE: "Ihre Organisation hat so viele Dateien angekündigt, aus denen noch kein Dokument wurde, dass für diese kein Platz ist. Legen Sie die Dokumente mit POST /v1/documents an; jedes gibt sofort Platz frei. Uploads, aus denen nichts wird, enden nach 24 Stunden.",
+	DE: "Ihre Organisation hat so viele Dateien angekündigt, aus denen noch kein Dokument wurde, dass für diese Datei kein Platz mehr ist. Legen Sie die Dokumente mit POST /v1/documents an; jedes gibt sofort Platz frei. Uploads, aus denen nichts wird, enden nach 24 Stunden.",
 	EN: "Your organization has announced so many files of which no document was made yet that there is no room for this one. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.",
 }
 

@@ -56,11 +56,11 @@
 
   // What Redoc writes in English whatever its labels say.
   const words = {
-    "Authorizations:": "Anmeldung:", "Request Body schema:": "Körper der Anfrage:",
-    "Response Schema:": "Körper der Antwort:", "Response Headers": "Header der Antwort", "required": "erforderlich",
+    "Authorizations:": "Anmeldung:", "Request Body schema:": "Body der Anfrage:",
+    "Response Schema:": "Body der Antwort:", "Response Headers": "Header der Antwort", "required": "erforderlich",
     "additional property": "weitere Angabe", "property name*": "beliebiger Name*", "read-only": "nur lesbar", "write-only": "nur schreibbar",
     "Content type": "Inhaltstyp", "Copy": "Kopieren", "Copied": "Kopiert", "Expand all": "Alles aufklappen", "Collapse all": "Alles zuklappen",
-    "License:": "Lizenz:", "API docs by Redocly": "Darstellung: Redoc von Redocly", "Payload": "Körper",
+    "License:": "Lizenz:", "API docs by Redocly": "Darstellung: Redoc von Redocly", "Payload": "Body",
     "Show pattern": "Muster zeigen", "Hide pattern": "Muster verbergen", "Authentication": "Anmeldung",
     "Security Scheme Type:": "Art der Anmeldung:", "HTTP Authorization Scheme:": "HTTP-Verfahren:", "Bearer format:": "Format:",
     "Flow type:": "Ablauf:", "Authorization URL:": "Adresse der Freigabe:", "Token URL:": "Adresse für Tokens:", "Refresh URL:": "Adresse für neue Tokens:",
