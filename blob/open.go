@@ -7,9 +7,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
-	"kartei/fault"
 	"kartei/masterkey"
 )
 
@@ -115,26 +113,4 @@ func Open(_ context.Context, location string, o Options) (Store, error) {
 		return NewS3(l, o)
 	}
 	return NewLocal(l.Dir, LocalOptions{Keys: o.Keys, Plain: o.Encryption == Never, BaseURL: o.BaseURL})
-}
-
-// retry is how long clients are asked to wait for a store that is away or full.
-const retry = 5 * time.Second
-
-// noRoom is what clients are told where nothing can be stored.
-var noRoom = fault.Text{
-	DE: "Zurzeit lassen sich keine Dateien speichern. Geändert wurde nichts; Lesen ist weiterhin möglich. Versuchen Sie es etwas später noch einmal.",
-	EN: "No files can be stored at the moment. Nothing was changed; reading is still possible. Please try again a little later.",
-}
-
-// Fault turns what a store returns into what a client is told: 502 UPSTREAM
-// where the store does not answer, 503 INSTANCE_PENDING where it has no room.
-// Other errors are returned as they are.
-func Fault(err error) error {
-	switch {
-	case errors.Is(err, ErrUnavailable):
-		return &fault.Fault{Code: fault.Upstream, RetryAfter: retry, Cause: err}
-	case errors.Is(err, ErrFull):
-		return &fault.Fault{Code: fault.InstancePending, Detail: &noRoom, RetryAfter: retry, Cause: err}
-	}
-	return err
 }

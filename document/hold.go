@@ -13,7 +13,7 @@ import (
 
 // holdSetting is the instance's setting that says until when no bytes of
 // documents are removed.
-const holdSetting = "files_held_until"
+const holdSetting = "files-held-until"
 
 // Hold keeps the bytes of deleted documents where they are until a point in
 // time. Who takes a picture of the data base after it can copy the bytes of

@@ -47,7 +47,7 @@ func TestBackupWithFiles(t *testing.T) {
 	}
 	var until string
 	if err := i.DB.Read(ctx, func(tx db.Tx) (err error) {
-		until, err = access.Setting(ctx, tx, "files_held_until")
+		until, err = access.Setting(ctx, tx, "files-held-until")
 		return err
 	}); err != nil || until <= strconv.FormatInt(int64(clock.Now(clock.System).Add(holdTime/2)), 10) {
 		t.Errorf("files were not held: %q, %v", until, err)

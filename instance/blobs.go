@@ -53,11 +53,10 @@ func previousKeys(paths []config.File) ([]*masterkey.Key, error) {
 // sweepFolder removes at the start whatever killed uploads have left behind in a
 // folder, before there are new ones. An SQLite data base, which is locked by now,
 // has no other process that might be writing there.
-func (i *Instance) sweepFolder(ctx context.Context) error {
+func (i *Instance) sweepFolder(ctx context.Context) {
 	if _, folder := i.Blobs.(*blob.Local); folder && i.DB.Dialect().Name == "sqlite" {
 		i.sweep(ctx, i.clock.Now())
 	}
-	return nil
 }
 
 // sweep removes what killed uploads that wrote last before since have left

@@ -122,9 +122,7 @@ func TestSweepFolder(t *testing.T) {
 		if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := i.sweepFolder(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		i.sweepFolder(t.Context())
 		if _, err := os.Stat(left); os.IsNotExist(err) != (d.Dialect().Name == "sqlite") {
 			t.Errorf("%v", err)
 		}

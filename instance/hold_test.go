@@ -47,7 +47,7 @@ func TestHoldOfABackup(t *testing.T) {
 				t.Helper()
 				var until string
 				err := d.Read(t.Context(), func(tx db.Tx) (err error) {
-					until, err = access.Setting(t.Context(), tx, "files_held_until")
+					until, err = access.Setting(t.Context(), tx, "files-held-until")
 					return err
 				})
 				if err != nil || until != strconv.FormatInt(want.Add(holdTime).UnixMicro(), 10) {

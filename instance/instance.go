@@ -123,7 +123,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 			err = errors.Join(err, i.Close(ctx))
 		}
 	}()
-	for _, step := range []func(context.Context) error{i.prepare, i.patient(i.open), i.listen, i.patient(i.openBlobs), i.sweepFolder, i.wire, i.patient(i.migrate)} {
+	for _, step := range []func(context.Context) error{i.prepare, i.patient(i.open), i.listen, i.patient(i.openBlobs), i.wire, i.patient(i.migrate)} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -209,7 +209,8 @@ func (i *Instance) listen(context.Context) error {
 
 // wire puts the parts together and lets calls in, which are told to come back
 // until the data base is migrated.
-func (i *Instance) wire(context.Context) error {
+func (i *Instance) wire(ctx context.Context) error {
+	i.sweepFolder(ctx)
 	limits, err := i.config.Server.Limits()
 	if err != nil {
 		return err
