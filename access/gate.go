@@ -23,6 +23,10 @@ func (a *Actor) Gate() error {
 	return nil
 }
 
+// GateOpen is a condition on an organization under alias o: that Gate lets
+// its principals through.
+const GateOpen = `o.module_on and o.secrecy_declared and o.level in ('read', 'on') and o.state = 'open'`
+
 var (
 	undeclared = fault.Text{
 		DE: "Die Organisation hat noch nicht erklärt, ob sie der beruflichen Schweigepflicht unterliegt. Bis dahin gilt das Modul publicApi als nicht freigeschaltet.",

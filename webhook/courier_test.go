@@ -456,6 +456,17 @@ func TestFigures(t *testing.T) {
 		o.event()
 		at := clock.Now(o.clock)
 		measure(Figures{Behind: 1, First: at, Endpoints: one})
+		for _, closed := range []struct{ as, was access.OrganizationChange }{
+			{access.OrganizationChange{Module: as("off")}, access.OrganizationChange{Module: as("on")}},
+			{access.OrganizationChange{Secrecy: as("undeclared")}, access.OrganizationChange{Secrecy: as("declared")}},
+			{access.OrganizationChange{Level: as(access.Off)}, access.OrganizationChange{Level: as(access.Read)}},
+			{access.OrganizationChange{State: as(access.Closed)}, access.OrganizationChange{State: as(access.Open)}},
+		} {
+			o.set(closed.as)
+			measure(Figures{Endpoints: one})
+			o.set(closed.was)
+			measure(Figures{Behind: 1, First: at, Endpoints: one})
+		}
 		o.answer = func(Message) Outcome { return Outcome{Code: ConnectError} }
 		c, _ := o.courier()
 		o.clock.Advance(time.Minute)

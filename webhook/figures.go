@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 
+	"kartei/access"
 	"kartei/clock"
 	"kartei/db"
 )
@@ -13,8 +14,8 @@ type Figures struct {
 	// of them was made; zero where there is none.
 	Waiting int64
 	Oldest  clock.Micros
-	// Behind is how many endpoints that are not disabled have changes in the log
-	// that they have not come to, First the tick of the first of these.
+	// Behind is how many endpoints that are not disabled, and do not rest, have changes
+	// in the log that they have not come to, First the tick of the first of these.
 	Behind int64
 	First  clock.Micros
 	// Endpoints are how many there are, by status.
@@ -27,8 +28,8 @@ const (
 	countByStatus   = `select status, count(*) from webhook_endpoints group by status`
 	countBehind     = `select count(*), coalesce(min(first), 0) from (select (select v.tick from events as v
 			where v.organization = e.organization and v.tick > e.cursor order by v.tick limit 1) as first
-		from webhook_endpoints as e join clocks as c on c.organization = e.organization
-		where e.status <> 'disabled' and e.cursor < c.tick) as b where first is not null`
+		from webhook_endpoints as e join clocks as c on c.organization = e.organization join organizations as o on o.number = e.organization
+		where e.status <> 'disabled' and e.cursor < c.tick and ` + access.GateOpen + `) as b where first is not null`
 )
 
 // Measure reads the figures.
