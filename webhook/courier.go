@@ -117,7 +117,7 @@ type Courier struct {
 	asking   map[int64]bool // whose endpoints are to be looked up
 	looks    queue[lane]    // that want a visit
 	ring     queue[lane]    // that have deliveries to begin
-	parked   []*lane        // that wait for the process's bound
+	parked   queue[lane]    // that wait for the process's bound
 	pace     pace           // those that give way to calls
 	storing  queue[tenant]  // that have tries to store
 	alarms   alarms
@@ -312,18 +312,18 @@ func (c *Courier) sweepAt() clock.Micros {
 // begin begins the first of a lane's deliveries, and reports whether it did or
 // another one may begin.
 func (c *Courier) begin(l *lane, now clock.Micros) bool {
-	if len(l.ready) == 0 || l.running >= l.size || l.notBefore > now || l.gone || c.ending {
+	if !l.mayBegin(now) || c.ending {
 		return l.notBefore > now && !c.ending
 	}
 	d := l.ready[0]
 	switch {
-	case now.Add(attemptTime+spare) > d.until: // it is found again when its lease has ended
+	case d.expires(now): // it is found again when its lease has ended
 		l.ready = l.ready[1:]
 		c.held--
 		l.look = true
 		c.nextDue = earliest(c.nextDue, d.until)
 		return true
-	case now.Sub(d.asked) > current, d.changes != l.tenant.changes:
+	case !d.fresh(now):
 		l.stale = true
 		return true
 	case !c.admits(l):
@@ -338,7 +338,7 @@ func (c *Courier) begin(l *lane, now clock.Micros) bool {
 		l.tenant.endpoints++
 	}
 	t := c.newTry(d)
-	if d.fresh {
+	if d.first {
 		c.Waited(t.began.Sub(d.event.CreatedAt))
 	}
 	c.ground.Go(func() {
@@ -376,8 +376,8 @@ func (c *Courier) attempted(t *try) {
 	l.took = (7*l.took + t.outcome.Took) / 8
 	l.used = now
 	c.toStore(t)
-	l.tenant.parked = c.unpark(l.tenant.parked)
-	c.parked = c.unpark(c.parked)
+	c.unpark(&l.tenant.parked, now)
+	c.unpark(&c.parked, now)
 	c.consider(l)
 }
 

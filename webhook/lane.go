@@ -43,10 +43,10 @@ type tenant struct {
 	lanes        int
 	changes      int // how often its endpoints were told to have changed
 	running      int
-	endpoints    int     // that have something under way
-	parked       []*lane // wait for the organization's bound
-	tries        []*try  // wait to be stored
-	inStoring    bool    // in the line of those, or being stored
+	endpoints    int         // that have something under way
+	parked       queue[lane] // wait for the organization's bound
+	tries        []*try      // wait to be stored
+	inStoring    bool        // in the line of those, or being stored
 }
 
 // endpoints are the endpoints that an organization was found to have.
@@ -80,6 +80,11 @@ func (c *Courier) drop(l *lane) {
 	if l.tenant.lanes--; l.tenant.lanes == 0 {
 		delete(c.tenants, l.organization)
 	}
+}
+
+// mayBegin reports whether a lane has a delivery to begin, as far as the lane itself says.
+func (l *lane) mayBegin(now clock.Micros) bool {
+	return len(l.ready) > 0 && l.running < l.size && l.notBefore <= now && !l.gone
 }
 
 // consider puts a lane into the lines that it belongs to.
@@ -150,18 +155,26 @@ func (c *Courier) crowded(t *tenant) bool {
 func (c *Courier) park(l *lane) {
 	l.inRing = true // it is in a line
 	if c.crowded(l.tenant) {
-		c.parked = append(c.parked, l)
+		c.parked.push(l)
 	} else {
-		l.tenant.parked = append(l.tenant.parked, l)
+		l.tenant.parked.push(l)
 	}
 }
 
-// unpark has lanes try again.
-func (c *Courier) unpark(lanes []*lane) []*lane {
-	for _, l := range lanes {
+// unpark has the first lane try again that can begin: an attempt that ended
+// leaves room for one. So of thousands that wait each end touches one, and not
+// all. Those before it that have to be looked at first, or have nothing left, wait no more.
+func (c *Courier) unpark(parked *queue[lane], now clock.Micros) {
+	for range parked.len() {
+		l := parked.pop()
+		if !c.admits(l) {
+			parked.push(l)
+			continue
+		}
 		l.inRing = false
 		c.consider(l)
+		if l.mayBegin(now) && l.ready[0].fresh(now) {
+			return
+		}
 	}
-	clear(lanes)
-	return lanes[:0]
 }

@@ -24,11 +24,19 @@ type delivery struct {
 	asked clock.Micros
 	// changes is how often the organization's endpoints had changed before that.
 	changes int
-	// fresh is set where its first attempt follows its commit: not of what was
+	// first is set where its first attempt follows its commit: not of what was
 	// sent again.
-	fresh bool
+	first bool
 	// to is where it goes.
 	to *target
+}
+
+// expires reports whether the lease may end before an attempt that begins now.
+func (d *delivery) expires(now clock.Micros) bool { return now.Add(attemptTime+spare) > d.until }
+
+// fresh reports whether it may begin by what was looked up.
+func (d *delivery) fresh(now clock.Micros) bool {
+	return !d.expires(now) && now.Sub(d.asked) <= current && d.changes == d.lane.tenant.changes
 }
 
 // target is what of an endpoint an attempt needs.
@@ -483,7 +491,7 @@ func (v *visit) draw(ctx context.Context, n int) error {
 	until, list := v.now+lease, make([]*delivery, len(events))
 	ids := make([]string, len(events))
 	for i, e := range events {
-		list[i] = &delivery{lane: v.lane, event: e, claim: firstClaim, until: until, asked: v.now, fresh: true, to: v.to}
+		list[i] = &delivery{lane: v.lane, event: e, claim: firstClaim, until: until, asked: v.now, first: true, to: v.to}
 		ids[i] = e.ID
 	}
 	err := v.db.Write(ctx, func(tx db.Tx) error {
