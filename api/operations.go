@@ -98,9 +98,9 @@ var Operations = []Operation{
 	{"DELETE", "/webhook_endpoints/{id}", "webhookEndpoints.delete", preview, "webhook_endpoints:write", 10, notBatch, "", do(webhook.Delete),
 		"Webhook-Endpunkt löschen", "Löscht den Endpunkt mit seinem Zustellprotokoll; offene Zustellungen enden. Verlangt If-Match."},
 	{"POST", "/webhook_endpoints/{id}/test", "webhookEndpoints.test", preview, "webhook_endpoints:write", 5, notBatch, "webhook.test", do(webhook.SendTest),
-		"Webhook-Endpunkt prüfen", "Sendet das Ereignis webhook.test an diesen Endpunkt, ohne Body; was daraus wird, steht im Zustellprotokoll. Ein abgeschalteter Endpunkt bekommt es einmal und bleibt abgeschaltet."},
+		"Webhook-Endpunkt prüfen", "Sendet das Ereignis webhook.test an diesen Endpunkt; was daraus wird, steht im Zustellprotokoll. Ein abgeschalteter Endpunkt bekommt es einmal und bleibt abgeschaltet. Der Aufruf hat keinen Body."},
 	{"POST", "/webhook_endpoints/{id}/rotate_secret", "webhookEndpoints.rotateSecret", preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.RotateSecret),
-		"Geheimnis wechseln", "Erzeugt ein neues Geheimnis und nennt es einmalig, ohne Body. 24 Stunden lang tragen Zustellungen die Unterschriften beider. Ein zweiter Wechsel in dieser Zeit beendet das ältere sofort. If-Match ist nicht nötig, wird aber beachtet."},
+		"Geheimnis wechseln", "Erzeugt ein neues Geheimnis und nennt es einmalig. 24 Stunden lang tragen Zustellungen die Unterschriften beider. Ein zweiter Wechsel in dieser Zeit beendet das ältere sofort. If-Match ist nicht nötig, wird aber beachtet. Der Aufruf hat keinen Body."},
 	{"GET", "/webhook_endpoints/{id}/deliveries", "webhookEndpoints.deliveries", stable, "webhook_endpoints:read", 2, notBatch, "", do(webhook.Deliveries),
 		"Zustellprotokoll lesen", "Liefert die Zustellversuche der letzten 30 Tage seitenweise, den neuesten zuerst. Was der Empfänger geantwortet hat, wird bis auf den Status nie gespeichert."},
 

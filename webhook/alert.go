@@ -130,7 +130,7 @@ func disabledWords(f AlertFacts, de, en string) notify.Words {
 		},
 		Text: fault.Text{
 			DE: why.DE + fmt.Sprintf(" Was noch zuzustellen war, wird nicht mehr versucht.\n\n"+
-				"Verloren ist nichts: Der Ereignisfeed (GET /v1/events) enthält alle Ereignisse 30 Tage lang. Ist der Empfänger wieder da, lassen Sie den Endpunkt wieder einschalten und das Versäumte noch einmal senden. Der Betreiber tut das mit:\n\nkartei webhook enable %s --org %s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed),
+				"Verloren ist nichts: Der Ereignisfeed (GET /v1/events) enthält alle Ereignisse 30 Tage lang. Ist der Empfänger wieder da, lassen Sie den Endpunkt wieder einschalten und das Versäumte nachsenden. Der Betreiber tut das mit:\n\nkartei webhook enable %s --org %s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed),
 			EN: why.EN + fmt.Sprintf(" What was still to be delivered is not tried any more.\n\n"+
 				"Nothing is lost: the event feed (GET /v1/events) has all events for 30 days. Once the receiver is back, have the endpoint enabled and what was missed sent again. Whoever runs the instance does it with:\n\nkartei webhook enable %s --org %s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed),
 		},

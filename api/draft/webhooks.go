@@ -60,7 +60,7 @@ func (d *drafter) deliveryHeaders() []object {
 			"evt_"+exampleSuffix, matching("^evt"+pattern.IDShape, idLength)),
 		header("WebhookTimestamp", "webhook-timestamp", "Zeitpunkt des Versuchs in Unix-Sekunden. Weisen Sie ab, was älter als 5 Minuten ist.",
 			"1793525400", matching("^[0-9]+$", 20)),
-		header("WebhookSignature", "webhook-signature", "v1, und HMAC-SHA256 über webhook-id.webhook-timestamp.Body in Base64; nach einem Wechsel des Geheimnisses 24 Stunden lang zwei davon mit einem Leerzeichen dazwischen. Prüfen Sie den Body so, wie er ankommt, Byte für Byte.",
+		header("WebhookSignature", "webhook-signature", "`v1,` und dahinter der HMAC-SHA256 über webhook-id.webhook-timestamp.Body in Base64; nach einem Wechsel des Geheimnisses 24 Stunden lang zwei davon mit einem Leerzeichen dazwischen. Prüfen Sie den Body so, wie er ankommt, Byte für Byte.",
 			"v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=", matching("^v1,[0-9A-Za-z+/=]{44}( v1,[0-9A-Za-z+/=]{44})?$", 200)),
 		header("WebhookUserAgent", "User-Agent", "Wer sendet.", "Kartei-Webhooks/1.0", matching("^Kartei-Webhooks/", 100)),
 	}
