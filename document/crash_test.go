@@ -162,7 +162,7 @@ func (f *faults) rested(o *apitest.Office) {
 		var due, lease clock.Micros
 		err := o.DB.Read(context.Background(), func(tx db.Tx) error {
 			return tx.QueryRow(context.Background(), `select count(*), coalesce(min(case when state = 'waiting' then due_at end), 0), coalesce(max(case when state = 'running' then due_at end), 0)
-				from jobs where kind not in ('uploads.expire', 'uploads.clear') or state = 'running' or due_at <= $1`, clock.Now(o.Clock)).Scan(&open, &due, &lease)
+				from jobs where kind <> 'uploads.expire' or state = 'running' or due_at <= $1`, clock.Now(o.Clock)).Scan(&open, &due, &lease)
 		})
 		switch next := max(0, due.Sub(clock.Now(o.Clock)), lease.Sub(clock.Now(o.Clock))); {
 		case err != nil:

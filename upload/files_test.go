@@ -4,23 +4,40 @@ import (
 	"strings"
 	"testing"
 
+	"kartei/clock"
 	"kartei/db"
 	"kartei/dbtest"
 )
 
-// What is asked of each staged file reads the few rows it is about, whatever
-// else an organization has.
-func TestStagedAreAskedForAlongAnIndex(t *testing.T) {
+// What ends sessions reads those of its hour, whatever else an organization has.
+func TestSessionsEndAlongAnIndex(t *testing.T) {
 	d := dbtest.SQLite(t)
 	err := d.Read(t.Context(), func(tx db.Tx) error {
-		const index = "jobs_unique (organization=? AND kind=? AND key=?)"
-		plan, err := dbtest.SQLitePlan(t.Context(), tx, countEnding, 1, ExpireKind, ClearKind, "upl_a")
-		if err != nil || !strings.Contains(plan, index) {
-			t.Errorf("not along %s but %s, %v", index, plan, err)
+		for _, statement := range []string{selectOver, selectCleared, selectNextEnd} {
+			const index = "uploads_expires_at (organization=? AND expires_at>? AND expires_at<?)"
+			args := []any{1, 0, 1, 2, expirePage}
+			if statement == selectNextEnd {
+				args = []any{1, 0, 1, clearAfter}
+			}
+			plan, err := dbtest.SQLitePlan(t.Context(), tx, statement, args...)
+			if err != nil || !strings.Contains(plan, index) || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "SCAN") {
+				t.Errorf("%s: not along %s but %s, %v", statement, index, plan, err)
+			}
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Sessions that end within an hour have one job.
+func TestSessionsShareTheirJob(t *testing.T) {
+	for at, key := range map[clock.Micros]string{
+		48 * clock.Hour: "172800000000", 49*clock.Hour - 1: "172800000000", 49 * clock.Hour: "176400000000",
+	} {
+		if s := expiry(at); s.Key != key || s.Due != at {
+			t.Errorf("%d: %+v", at, s)
+		}
 	}
 }

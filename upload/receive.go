@@ -137,59 +137,6 @@ func (r *Receiver) note(ctx context.Context, organization int64, name string, re
 	})
 }
 
-// ExpireKind is the kind of job that ends a session.
-const ExpireKind = "uploads.expire"
-
-type expiry struct {
-	Upload string `json:"upload"`
-}
-
-// ClearKind is the kind of job that removes what came after its session.
-const ClearKind = "uploads.clear"
-
-// clearAfter is how long after a session's end its bytes are looked for once
-// more: as long as 168 MiB take at the slowest rate that is waited for, see
-// package rest.
-const clearAfter = 3 * clock.Hour
-
-// Expire removes a session whose time is over, and bytes of which no document
-// was made. Who began to send before the end may still do so: to a bucket, where
-// only the beginning is looked at, or to a process that dies before it removes
-// what came too late. So a job follows that removes that.
-func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
-	var e expiry
-	if err := j.Decode(&e); err != nil {
-		return err
-	}
-	err := j.Update(ctx, func(tx db.Tx) error {
-		var goesOn int64
-		err := tx.QueryRow(ctx, `select count(*) from operations where organization = $1 and finished_at = 0
-			and id = (select operation from uploads where organization = $1 and id = $2)`, j.Organization, e.Upload).Scan(&goesOn)
-		if err != nil {
-			return err
-		}
-		if goesOn > 0 { // which has yet to take the bytes away
-			return job.Later(time.Hour)
-		}
-		tx.Queue(`delete from uploads where organization = $1 and id = $2`, j.Organization, e.Upload)
-		now := clock.Now(r.Clock)
-		return job.Enqueue(ctx, tx, j.Organization, now, job.Spec{Kind: ClearKind, Key: e.Upload, Payload: e, Due: now + clearAfter})
-	})
-	if err != nil {
-		return err
-	}
-	return r.Store.Delete(ctx, Staged(j.Organization, e.Upload))
-}
-
-// Clear removes what came after a session's end.
-func (r *Receiver) Clear(ctx context.Context, j *job.Job) error {
-	var e expiry
-	if err := j.Decode(&e); err != nil {
-		return err
-	}
-	return r.Store.Delete(ctx, Staged(j.Organization, e.Upload))
-}
-
 var (
 	fewer    = fault.Text{DE: "weniger", EN: "fewer"}
 	more     = fault.Text{DE: "mehr", EN: "more"}
@@ -209,5 +156,5 @@ var (
 
 // Handlers returns what carries out the jobs of sessions.
 func (r *Receiver) Handlers() []job.Handler {
-	return []job.Handler{{Kind: ExpireKind, Run: r.Expire}, {Kind: ClearKind, Run: r.Clear}}
+	return []job.Handler{{Kind: ExpireKind, Run: r.Expire}}
 }

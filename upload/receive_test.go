@@ -646,13 +646,13 @@ func TestComesTooLate(t *testing.T) {
 			}
 		}
 		o.Clock.Advance(24*time.Hour + time.Second)
-		await("uploads.expire finished")
+		await("uploads.expire later")
 		if _, err := o.Store.Put(t.Context(), granted.Name, bytes.NewReader(file), blob.Expected{Size: granted.Size}); err != nil {
 			t.Fatal(err)
 		}
 		known(true)
 		o.Clock.Advance(3*time.Hour + time.Second)
-		await("uploads.clear finished")
+		await("uploads.expire finished")
 		if left := o.Stored(); len(left) > 0 {
 			t.Errorf("%q", left)
 		}

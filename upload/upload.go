@@ -117,7 +117,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput, o Opened) (Created
 	c.Tx.Queue(`insert into uploads (organization, id, principal, file_name, content_type, size, sha256, created_at, expires_at, refused, operation)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', '')`,
 		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), o.fileName, o.contentType, in.Fields.Size, o.sha256, o.CreatedAt, o.ExpiresAt)
-	err := job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: ExpireKind, Key: o.ID, Payload: expiry{o.ID}, Due: o.ExpiresAt})
+	err := job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, expiry(o.ExpiresAt))
 	return Created{o.Upload}, err
 }
 
@@ -210,7 +210,7 @@ func Find(ctx context.Context, c *app.Call, name string) (s Session, found bool,
 		return s, false, nil
 	}
 	err = c.Tx.QueryRow(ctx, `select file_name, content_type, size, sha256, expires_at, refused, operation from uploads
-		where organization = $1 and id = $2 and principal = $3 and expires_at > $4`, c.Actor.Org(), name, c.Actor.PrincipalID(), c.Now).
+		where organization = $1 and id = $2 and principal = $3 and expires_at > $4 and ended = false`, c.Actor.Org(), name, c.Actor.PrincipalID(), c.Now).
 		Scan(&s.FileName, &s.ContentType, &s.Size, &s.SHA256, &s.ExpiresAt, &s.Refused, &s.Operation)
 	if errors.Is(err, db.ErrNoRows) {
 		return s, false, nil
@@ -224,7 +224,7 @@ func Find(ctx context.Context, c *app.Call, name string) (s Session, found bool,
 // again.
 func Consume(ctx context.Context, c *app.Call, name, operation string) error {
 	rows, err := c.Tx.Exec(ctx, `update uploads set operation = $3, file_name = '', sha256 = ''
-		where organization = $1 and id = $2 and operation = ''`, c.Actor.Org(), name, operation)
+		where organization = $1 and id = $2 and operation = '' and ended = false`, c.Actor.Org(), name, operation)
 	if err == nil && rows == 0 {
 		return db.ErrConflict
 	}

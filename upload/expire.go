@@ -1,0 +1,152 @@
+package upload
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/job"
+)
+
+// ExpireKind is the kind of job that ends the sessions of an organization whose
+// time is over within the same hour. One for each would be a million rows of
+// jobs where there are a million uploads a day.
+const ExpireKind = "uploads.expire"
+
+const (
+	// clearAfter is how long after a session's end its bytes are looked for once
+	// more: as long as 168 MiB take at the slowest rate that is waited for, see
+	// package rest.
+	clearAfter = 3 * clock.Hour
+	// expireEvery is after how long a job looks for the next ends at the earliest.
+	expireEvery = time.Minute
+	// expirePage is how many sessions are ended in one transaction.
+	expirePage = 100
+)
+
+const (
+	// selectOver finds sessions whose time is over, and which no operation has yet
+	// to take the bytes of.
+	selectOver = `select id from uploads where organization = $1 and expires_at >= $2 and expires_at < $3 and expires_at <= $4 and ended = false
+		and not exists (select 1 from operations where operations.organization = $1 and operations.id = uploads.operation and operations.finished_at = 0)
+		order by expires_at limit $5`
+	selectCleared = `select id from uploads where organization = $1 and expires_at >= $2 and expires_at < $3 and expires_at <= $4 and ended = true
+		order by expires_at limit $5`
+	selectNextEnd = `select coalesce(min(case when ended then expires_at + $4 else expires_at end), 0) from uploads
+		where organization = $1 and expires_at >= $2 and expires_at < $3`
+	setEnded    = `update uploads set ended = $3, file_name = '', sha256 = '' where organization = $1 and id = $2`
+	deleteEnded = `delete from uploads where organization = $1 and id = $2`
+)
+
+// hour is that in which sessions end. No session is opened into one that has
+// begun: they live for a day.
+type hour struct {
+	From clock.Micros `json:"from"`
+}
+
+// expiry is the job that ends a session, among others, at its time.
+func expiry(at clock.Micros) job.Spec {
+	h := hour{at - at%clock.Hour}
+	return job.Spec{Kind: ExpireKind, Key: strconv.FormatInt(int64(h.From), 10), Payload: h, Due: at}
+}
+
+// Expire ends sessions whose time is over, and removes bytes of which no document
+// was made. Who began to send before the end may still do so: to a bucket, where
+// only the beginning is looked at, or to a process that dies before it removes
+// what came too late. So they are removed once more three hours later, with what
+// is known of the session.
+func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
+	var h hour
+	if err := j.Decode(&h); err != nil {
+		return err
+	}
+	e := expiring{r, j, h.From}
+	if err := errors.Join(e.end(ctx), e.clear(ctx)); err != nil {
+		return err
+	}
+	var next clock.Micros
+	err := r.DB.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, selectNextEnd, j.Organization, h.From, h.From+clock.Hour, clearAfter).Scan(&next)
+	})
+	if err != nil || next == 0 {
+		return err
+	}
+	return job.Later(max(next.Sub(clock.Now(r.Clock)), expireEvery))
+}
+
+// expiring is one run of the job.
+type expiring struct {
+	*Receiver
+	job  *job.Job
+	from clock.Micros
+}
+
+// page reads some sessions of the hour that ended up to a point in time.
+func (e *expiring) page(ctx context.Context, tx db.Tx, statement string, until clock.Micros) ([]string, error) {
+	return db.Values[string](ctx, tx, statement, e.job.Organization, e.from, e.from+clock.Hour, until, expirePage)
+}
+
+// remove removes the bytes of sessions.
+func (e *expiring) remove(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := e.Store.Delete(ctx, Staged(e.job.Organization, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end ends sessions, so that nobody makes a document of them any more, and then
+// removes their bytes. Where that fails they are as before; a process that dies
+// leaves bytes to the second removal.
+func (e *expiring) end(ctx context.Context) error {
+	for {
+		var names []string
+		set := func(ended bool) func(tx db.Tx) error {
+			return func(tx db.Tx) (err error) {
+				if ended {
+					names, err = e.page(ctx, tx, selectOver, clock.Now(e.Clock))
+				}
+				for _, name := range names {
+					tx.Queue(setEnded, e.job.Organization, name, ended)
+				}
+				return err
+			}
+		}
+		if err := e.job.Update(ctx, set(true)); err != nil || len(names) == 0 {
+			return err
+		}
+		if err := e.remove(ctx, names); err != nil {
+			return errors.Join(err, e.job.Update(ctx, set(false)))
+		}
+	}
+}
+
+// clear removes what came after the end of sessions, and what is known of them.
+func (e *expiring) clear(ctx context.Context) error {
+	for {
+		var names []string
+		err := e.DB.Read(ctx, func(tx db.Tx) (err error) {
+			names, err = e.page(ctx, tx, selectCleared, clock.Now(e.Clock)-clearAfter)
+			return err
+		})
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		if err := e.remove(ctx, names); err != nil {
+			return err
+		}
+		err = e.job.Update(ctx, func(tx db.Tx) error {
+			for _, name := range names {
+				tx.Queue(deleteEnded, e.job.Organization, name)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
