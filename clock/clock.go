@@ -29,6 +29,7 @@ type Fake struct {
 	waits   sync.Cond // signalled when somebody begins to wait
 	now     time.Time
 	waiters []waiter
+	next    chan struct{} // closed when somebody begins to wait; nil where nobody asked
 }
 
 type waiter struct {
@@ -61,7 +62,21 @@ func (f *Fake) After(d time.Duration) <-chan time.Time {
 	}
 	f.waiters = append(f.waiters, waiter{f.now.Add(d), c})
 	f.waits.Broadcast()
+	if f.next != nil {
+		close(f.next)
+		f.next = nil
+	}
 	return c
+}
+
+// Waited returns a channel that is closed when somebody next begins to wait.
+func (f *Fake) Waited() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.next == nil {
+		f.next = make(chan struct{})
+	}
+	return f.next
 }
 
 // Advance moves the clock by d and wakes everyone whose time has come.

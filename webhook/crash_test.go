@@ -151,6 +151,28 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 	})
 }
 
+// pass moves the clock for those who wait for it, until done.
+func (o *office) pass(done <-chan struct{}) {
+	o.Helper()
+	overdue := time.After(20 * time.Second)
+	for {
+		waits := o.clock.Waited()
+		select {
+		case <-done:
+			return
+		default:
+			o.clock.Advance(grace)
+		}
+		select {
+		case <-done:
+			return
+		case <-waits:
+		case <-overdue:
+			o.Fatal("it does not end")
+		}
+	}
+}
+
 // finish stops a courier, whose waits a test has to end.
 func finish(o *office, stop func()) {
 	stopped := make(chan struct{})
@@ -158,14 +180,7 @@ func finish(o *office, stop func()) {
 		stop()
 		close(stopped)
 	}()
-	for {
-		select {
-		case <-stopped:
-			return
-		case <-time.After(time.Millisecond):
-			o.clock.Advance(time.Second)
-		}
-	}
+	o.pass(stopped)
 }
 
 // checkLog holds the log against what receivers got.

@@ -209,14 +209,7 @@ func TestStop(t *testing.T) {
 			} else {
 				stopped := make(chan struct{})
 				go func() { stop(); close(stopped) }()
-				for waits := true; waits; {
-					select {
-					case <-given:
-						waits = false
-					case <-time.After(10 * time.Millisecond):
-						o.clock.Advance(time.Second)
-					}
-				}
+				o.pass(given)
 				<-stopped
 			}
 			logged := len(o.attempts(name))
