@@ -83,9 +83,10 @@ func Stored(wrap func(blob.Store) blob.Store) Option { return func(o *options) {
 
 // Workshop is who carries out an office's jobs.
 type Workshop struct {
-	DB      db.DB
-	Maker   *document.Maker
-	Options job.Options
+	DB       db.DB
+	Maker    *document.Maker
+	Receiver *upload.Receiver
+	Options  job.Options
 }
 
 // Working changes who carries out the jobs of an office.
@@ -109,12 +110,13 @@ func (o *Office) work() {
 		Maker: &document.Maker{
 			Clock: o.Clock, Store: o.blobs(), Types: extract.Allow(), Extractor: extractor, Families: api.Families, Logger: logger,
 		},
-		Options: job.Options{Logger: logger, Observe: func(string, string, time.Duration) { o.worked.tell() }},
+		Receiver: o.receiver(),
+		Options:  job.Options{Logger: logger, Observe: func(string, string, time.Duration) { o.worked.tell() }},
 	}
 	if o.options.working != nil {
 		o.options.working(w)
 	}
-	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), o.receiver().Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers()), w.Options)
+	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers()), w.Options)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

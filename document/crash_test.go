@@ -146,6 +146,7 @@ func faulty(t testing.TB, d db.DB) (*apitest.Office, *faults) {
 	f := new(faults)
 	return apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
 		w.DB, w.Maker.Store = faultyDB{w.DB, f}, faultyStore{w.Maker.Store, f}
+		w.Receiver.Store = faultyStore{w.Receiver.Store, f}
 		w.Options.Rand = func(int64) int64 { return 0 } // again at once
 	})), f
 }
@@ -251,13 +252,67 @@ func TestEveryStep(t *testing.T) {
 	})
 }
 
+// TestEveryStepOfTheEnd ends an attempt at each step of the end of a session
+// whose file nobody made a document of, and of the look three hours later, in
+// each way. Nothing of it stays, and until then there are no bytes without their
+// session.
+func TestEveryStepOfTheEnd(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o, f := faulty(t, d)
+		c := o.As(access.Member)
+		steps := 0
+		for _, how := range ways {
+			for step := 1; ; step++ {
+				c.Key = o.Key(c.Principal) // keys end after 30 days
+				c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))
+				met := 0
+				for _, hours := range []time.Duration{25, 4} {
+					f.arm(step, how)
+					o.Clock.Advance(hours * time.Hour)
+					f.rested(o)
+					if f.was() {
+						met++
+					}
+					if left, rows := o.Stored(), sessionsOf(o); int64(len(left)) > rows {
+						t.Errorf("%s step %d, after %d hours: %q of %d sessions", how, step, hours, left, rows)
+					}
+				}
+				f.arm(0, "")
+				if left, rows := o.Stored(), sessionsOf(o); len(left) > 0 || rows > 0 {
+					t.Fatalf("%s step %d: %q and %d sessions are left\n%s", how, step, left, rows, o.Logged)
+				}
+				if met == 0 {
+					break
+				}
+				steps += met
+			}
+		}
+		if steps < 3*6 {
+			t.Errorf("only %d steps were tried", steps)
+		}
+		t.Logf("%d steps", steps)
+	})
+}
+
+// sessionsOf is how many upload sessions are known.
+func sessionsOf(o *apitest.Office) (n int64) {
+	o.Helper()
+	err := o.DB.Read(context.Background(), func(tx db.Tx) error {
+		return tx.QueryRow(context.Background(), "select count(*) from uploads").Scan(&n)
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return n
+}
+
 // TestModel does anything in any order, with faults anywhere. In the end there
 // are as many files as documents, each with its bytes, and nothing goes on.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
 		c := o.As(access.Member)
-		n, made := 0, 0
+		n, made, ends := 0, 0, 0
 		rapid.Check(t, func(t *rapid.T) {
 			type opened struct {
 				answer *apitest.Answer
@@ -376,14 +431,24 @@ func TestModel(t *testing.T) {
 			for id := range documents { // the next run begins with nothing
 				c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
 			}
-			f.arm(0, "")
-			o.Clock.Advance(25 * time.Hour)
-			c.Key = o.Key(c.Principal) // keys end after 30 days
 			f.rested(o)
-			if left := o.Stored(); len(left) > 0 {
-				t.Fatalf("%q is left after a day", left)
+			for _, hours := range []time.Duration{25, 4} { // sessions end, and what came after their end is removed
+				f.arm(rapid.IntRange(0, 8).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
+				o.Clock.Advance(hours * time.Hour)
+				f.rested(o)
+				if f.was() {
+					ends++
+				}
+			}
+			f.arm(0, "")
+			c.Key = o.Key(c.Principal) // keys end after 30 days
+			if left, rows := o.Stored(), sessionsOf(o); len(left) > 0 || rows > 0 {
+				t.Fatalf("%q and %d sessions are left", left, rows)
 			}
 		})
+		if ends == 0 {
+			t.Error("no end of sessions met a fault")
+		}
 		if t.Logf("%d sessions, %d documents", n, made); made < n/10 {
 			t.Error("too few for a test")
 		}
