@@ -41,7 +41,7 @@ var Forms = map[notify.Kind]notify.Form{
 
 // alert tells the owner of a held endpoint that it fails or was disabled, in
 // the transaction that says so: of several replicas only one makes the change.
-func (c *Courier) alert(ctx context.Context, tx db.Tx, h *held, now clock.Micros) error {
+func (c *Courier) alert(ctx context.Context, tx db.Tx, h *heldEndpoint, now clock.Micros) error {
 	kind := IsFailing
 	switch h.status {
 	case Active:
@@ -141,6 +141,3 @@ var alertFarewell = fault.Text{
 	DE: "Diese Nachricht hat Kartei verschickt, weil Ihnen der Webhook-Endpunkt gehört oder weil Sie die Organisation seines Dienstkontos verwalten. Sie kommt bei jeder solchen Störung einmal.",
 	EN: "Kartei sent this message because the webhook endpoint is yours or because you administer the organization of its service account. It comes once for each such failure.",
 }
-
-// testType is the type of events that are sent on demand.
-const testType = "webhook.test"

@@ -34,11 +34,11 @@ const (
 	widestOrganization = 128
 	mostEndpoints      = 512
 	reserved           = widestProcess / 4
-	few                = 16
+	fewRunning         = 16
 	// Looks at endpoints, and transactions that store what became of attempts.
 	visits, settles = 16, 8
-	// most is how many tries one transaction stores.
-	most = 256
+	// settleMost is how many tries one transaction stores.
+	settleMost = 256
 	// unstored is how many tries of one endpoint may wait to be stored before
 	// no more deliveries are taken for it.
 	unstored = 8 * widest
@@ -47,8 +47,8 @@ const (
 	sweepEvery = 2 * time.Second
 	// sweepPause is the least time between two looks for what is due.
 	sweepPause = 100 * time.Millisecond
-	// page and pages bound what a sweep finds.
-	page, pages = 1000, 10
+	// sweepPage and sweepPages bound what a sweep finds.
+	sweepPage, sweepPages = 1000, 10
 	// remembered is how long it is known which endpoints an organization has, as
 	// long as nobody tells of a change.
 	remembered = 2 * time.Second
@@ -132,8 +132,8 @@ type Courier struct {
 	nextDue  clock.Micros // when something is due, as far as is known
 	cursor   address      // where the next look for who is behind goes on
 	waiters  []chan struct{}
-	asks     int  // how often Idle was called
-	forced   bool // a sweep was asked for
+	asks     int  // how often Idle was called, which is for tests
+	forced   bool // a sweep was asked for by Idle
 	ending   bool
 	attempts context.Context
 	ground   sync.WaitGroup
@@ -426,7 +426,8 @@ func (c *Courier) discard() {
 }
 
 // Idle returns when there is nothing to do at the present time, also nothing
-// that other replicas have left, or when ctx ends.
+// that other replicas have left, or when ctx ends. It is for tests, as are
+// pausing, answer, and of the state waiters, asks and forced.
 func (c *Courier) Idle(ctx context.Context) error {
 	done := make(chan struct{})
 	ask := func() {

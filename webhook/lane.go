@@ -148,7 +148,7 @@ func (c *Courier) admits(l *lane) bool {
 
 // crowded reports whether the process has too much under way for one more of a tenant.
 func (c *Courier) crowded(t *tenant) bool {
-	return c.running >= widestProcess || c.running >= widestProcess-reserved && t.running >= few
+	return c.running >= widestProcess || c.running >= widestProcess-reserved && t.running >= fewRunning
 }
 
 // park has a lane wait until an attempt ends that keeps it from its own.

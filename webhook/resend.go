@@ -39,8 +39,6 @@ type resendFrom struct {
 }
 
 const (
-	// keepEndpoint keeps others from the endpoint until the commit.
-	keepEndpoint = `update webhook_endpoints set failures = failures where organization = $1 and id = $2`
 	// resendDelivery begins a series of attempts. Where an attempt is under way it
 	// is the first of them: if it fails, the next follows after the first gap. What
 	// a dead process has left goes on at once.
@@ -214,7 +212,7 @@ func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, see
 // principal may see and that was gone through already, or of a test of the endpoint.
 func (r resending) one(sees string) string {
 	return `select e.tick, e.id, e.type, e.object, e.record_id from events as e where e.organization = $1 and $2 = $2
-		and e.id = $3 and e.tick > $4 and (e.type = '` + testType + `' and e.record_id = $6
+		and e.id = $3 and e.tick > $4 and (e.type = '` + event.Test + `' and e.record_id = $6
 		or e.tick <= $7 and e.type in (select value from ` + fmt.Sprintf(r.DB.Dialect().TextList, "$5") + `) and (` + sees + `))`
 }
 

@@ -239,7 +239,7 @@ func (c *Courier) toStore(t *try) {
 
 // store stores what became of tries of an organization beside.
 func (c *Courier) store(t *tenant) {
-	n := min(len(t.tries), most)
+	n := min(len(t.tries), settleMost)
 	tries := t.tries[:n:n]
 	t.tries = t.tries[n:]
 	c.settling++

@@ -6,6 +6,7 @@ import (
 
 	"kartei/clock"
 	"kartei/db"
+	"kartei/event"
 )
 
 const (
@@ -13,11 +14,11 @@ const (
 	// success while attempts are made (contract, 'States and transitions').
 	failingAfter  = 24 * clock.Hour
 	disabledAfter = 72 * clock.Hour
-	// stale is how long after its last failed attempt a run of failures still
+	// staleRun is how long after its last failed attempt a run of failures still
 	// says something: longer than the longest gap of the schedule, 26.4 hours.
 	// An endpoint that had one failure and then no events for a week is not
 	// disabled by the next failure.
-	stale = 48 * clock.Hour
+	staleRun = 48 * clock.Hour
 )
 
 // health is what attempts make of an endpoint.
@@ -46,7 +47,7 @@ func (h *health) failed(at clock.Micros, gone bool) {
 	if h.status == Disabled {
 		return
 	}
-	if h.failedSince == 0 || at-h.lastFailure > stale {
+	if h.failedSince == 0 || at-h.lastFailure > staleRun {
 		h.status, h.failedSince, h.failures = Active, at, 0
 	}
 	h.failures++
@@ -58,7 +59,7 @@ func (h *health) failed(at clock.Micros, gone bool) {
 
 // pass notes that time has passed.
 func (h *health) pass(now clock.Micros) {
-	if h.status == Disabled || h.failedSince == 0 || now-h.lastFailure > stale {
+	if h.status == Disabled || h.failedSince == 0 || now-h.lastFailure > staleRun {
 		return
 	}
 	switch since := now - h.failedSince; {
@@ -81,7 +82,7 @@ func (h *health) deadline(now clock.Micros) clock.Micros {
 	}
 	for _, after := range []clock.Micros{failingAfter, disabledAfter} {
 		at := h.failedSince + after
-		if at > now && at-h.lastFailure <= stale {
+		if at > now && at-h.lastFailure <= staleRun {
 			return at
 		}
 	}
@@ -98,8 +99,10 @@ func (r *row) health() health {
 }
 
 const (
-	// holdEndpoint keeps others from the endpoint until the commit.
-	holdEndpoint = `update webhook_endpoints set failures = failures where organization = $1 and id = $2
+	// keepEndpoint keeps others from the endpoint until the commit; holdEndpoint
+	// reads it too.
+	keepEndpoint = `update webhook_endpoints set failures = failures where organization = $1 and id = $2`
+	holdEndpoint = keepEndpoint + `
 		returning principal, status, disabled_reason, failed_since, failures, last_success_at, last_failure_at, cursor, missed_since`
 	setHealth = `update webhook_endpoints set status = $3, disabled_reason = $4, failed_since = $5, failures = $6, last_success_at = $7,
 		last_failure_at = $8, due_at = $9, revision = revision + $10, updated_at = case when $10 > 0 then $11 else updated_at end,
@@ -107,11 +110,11 @@ const (
 	// selectUntried finds the first event on its way for which there is no
 	// attempt, and so no row of the log when its delivery ends unmade.
 	selectUntried = `select coalesce(min(tick), 0) from webhook_deliveries where organization = $1 and endpoint = $2
-		and attempts = 0 and type <> 'webhook.test'`
+		and attempts = 0 and type <> '` + event.Test + `'`
 )
 
-// held is an endpoint that a transaction holds.
-type held struct {
+// heldEndpoint is an endpoint that a transaction holds.
+type heldEndpoint struct {
 	health
 	lane      *lane
 	principal string
@@ -122,8 +125,8 @@ type held struct {
 
 // hold reads an endpoint and keeps others from it until the commit. It is
 // db.ErrNoRows where there is none any more.
-func (c *Courier) hold(ctx context.Context, tx db.Tx, l *lane) (*held, error) {
-	h := &held{lane: l}
+func (c *Courier) hold(ctx context.Context, tx db.Tx, l *lane) (*heldEndpoint, error) {
+	h := &heldEndpoint{lane: l}
 	err := tx.QueryRow(ctx, holdEndpoint, l.organization, l.id).Scan(&h.principal, &h.status, &h.reason, &h.failedSince, &h.failures,
 		&h.lastSuccess, &h.lastFailure, &h.cursor, &h.missedSince)
 	h.before = h.health
@@ -132,7 +135,7 @@ func (c *Courier) hold(ctx context.Context, tx db.Tx, l *lane) (*held, error) {
 
 // put stores what has become of a held endpoint, tells its owner where there is
 // something to tell, and returns when it is to be looked at again.
-func (c *Courier) put(ctx context.Context, tx db.Tx, h *held) (due clock.Micros, err error) {
+func (c *Courier) put(ctx context.Context, tx db.Tx, h *heldEndpoint) (due clock.Micros, err error) {
 	now := clock.Now(c.clock)
 	if due, err = c.due(ctx, tx, h.lane, h.health); err != nil {
 		return 0, err
@@ -158,7 +161,7 @@ func (c *Courier) put(ctx context.Context, tx db.Tx, h *held) (due clock.Micros,
 // miss notes since when an endpoint that is disabled misses events: those on
 // their way that were never tried, and those behind its cursor. What was tried is in
 // the log.
-func (h *held) miss(ctx context.Context, tx db.Tx) error {
+func (h *heldEndpoint) miss(ctx context.Context, tx db.Tx) error {
 	var first clock.Micros
 	err := tx.QueryRow(ctx, selectUntried, h.lane.organization, h.lane.id).Scan(&first)
 	if h.missedSince = h.cursor; first > 0 {

@@ -96,8 +96,8 @@ func TestTimeWaitsForWhatIsDue(t *testing.T) {
 // begins another, of which there is a warning again.
 func TestStaleRun(t *testing.T) {
 	const hour, last = clock.Hour, 1000 * clock.Hour
-	for _, gap := range []clock.Micros{stale, stale + 1} {
-		lapsed := gap > stale
+	for _, gap := range []clock.Micros{staleRun, staleRun + 1} {
+		lapsed := gap > staleRun
 		h := health{status: Failing, failedSince: last - 30*hour, failures: 7, lastFailure: last}
 		passed := h
 		if passed.pass(last + gap); (passed.status == Disabled) == lapsed {
@@ -121,7 +121,7 @@ func TestStaleRun(t *testing.T) {
 		for _, c := range []struct {
 			after clock.Micros
 			want  Status
-		}{{failingAfter - 1, Active}, {failingAfter, Failing}, {stale, Failing}, {stale + 1, Active}, {disabledAfter, Active}} {
+		}{{failingAfter - 1, Active}, {failingAfter, Failing}, {staleRun, Failing}, {staleRun + 1, Active}, {disabledAfter, Active}} {
 			later := h
 			if later.pass(began + c.after); later.status != c.want {
 				t.Errorf("%d into the new run it is %s, not %s", c.after, later.status, c.want)

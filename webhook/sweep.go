@@ -68,8 +68,8 @@ func (c *Courier) failed(what string, err error) {
 	}
 }
 
-// swept is what a sweep found.
-type swept struct {
+// sweepResult is what a sweep found.
+type sweepResult struct {
 	now  clock.Micros
 	due  []address
 	next clock.Micros // when something else is due
@@ -83,31 +83,31 @@ type swept struct {
 // sweep looks beside for what nobody told of.
 func (c *Courier) sweep() {
 	now := clock.Now(c.clock)
-	s := &swept{now: now, looked: c.behindAt <= now, last: c.cursor}
+	s := &sweepResult{now: now, looked: c.behindAt <= now, last: c.cursor}
 	c.sweeping, c.forced, c.swept, c.nextDue = true, false, now, 0
 	if s.looked {
 		c.behindAt = now.Add(sweepEvery)
 	}
 	c.ground.Go(func() {
 		err := c.db.Read(context.Background(), func(tx db.Tx) error { return s.run(context.Background(), tx) })
-		c.inbox <- func() { c.took(s, err) }
+		c.inbox <- func() { c.sweptEndpoints(s, err) }
 	})
 }
 
-func (s *swept) run(ctx context.Context, tx db.Tx) error {
+func (s *sweepResult) run(ctx context.Context, tx db.Tx) error {
 	if err := s.findDue(ctx, tx); err != nil || !s.looked {
 		return err
 	}
 	return s.findBehind(ctx, tx)
 }
 
-func (s *swept) findDue(ctx context.Context, tx db.Tx) error {
+func (s *sweepResult) findDue(ctx context.Context, tx db.Tx) error {
 	s.due, s.next = nil, 0
 	var at clock.Micros
 	var last address
-	for range pages {
+	for range sweepPages {
 		n := 0
-		rows, err := tx.Query(ctx, selectDueEndpoints, at, last.organization, last.id, page)
+		rows, err := tx.Query(ctx, selectDueEndpoints, at, last.organization, last.id, sweepPage)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (s *swept) findDue(ctx context.Context, tx db.Tx) error {
 			s.due = append(s.due, last)
 		}
 		rows.Close()
-		if err := rows.Err(); err != nil || n < page || s.next != 0 {
+		if err := rows.Err(); err != nil || n < sweepPage || s.next != 0 {
 			return err
 		}
 	}
@@ -132,10 +132,10 @@ func (s *swept) findDue(ctx context.Context, tx db.Tx) error {
 	return nil
 }
 
-func (s *swept) findBehind(ctx context.Context, tx db.Tx) error {
+func (s *sweepResult) findBehind(ctx context.Context, tx db.Tx) error {
 	s.behind = map[address]clock.Micros{}
 	from := s.last
-	rows, err := tx.Query(ctx, selectBehind, from.organization, from.id, page)
+	rows, err := tx.Query(ctx, selectBehind, from.organization, from.id, sweepPage)
 	if err != nil {
 		return err
 	}
@@ -149,14 +149,14 @@ func (s *swept) findBehind(ctx context.Context, tx db.Tx) error {
 		s.behind[s.last] = tick
 		n++
 	}
-	if n < page { // begin anew
+	if n < sweepPage { // begin anew
 		s.last = address{}
 	}
 	return rows.Err()
 }
 
-// took takes what a sweep found.
-func (c *Courier) took(s *swept, err error) {
+// sweptEndpoints takes what a sweep found.
+func (c *Courier) sweptEndpoints(s *sweepResult, err error) {
 	c.sweeping = false
 	now := clock.Now(c.clock)
 	if err != nil {

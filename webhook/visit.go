@@ -64,7 +64,7 @@ type visit struct {
 	due bool
 	// changes is as in tenant, when the visit began.
 	changes int
-	// asks is how often Idle had been called.
+	// asks is how often Idle had been called, which is for tests.
 	asks int
 	// note has the cursor stored also where nothing was found.
 	note bool
@@ -139,10 +139,10 @@ const (
 		where organization = $1 and endpoint = $2 and due_at <= $3 and event_id in (select event_id from webhook_deliveries
 			where organization = $1 and endpoint = $2 and due_at <= $3%s order by due_at limit $5)
 		returning event_id, tick, type, object, record_id, attempts, claim`
-	onlyTests = ` and type = 'webhook.test'`
+	onlyTests = ` and type = '` + event.Test + `'`
 	// purge ends what waits for a disabled endpoint. What is under way is ended by who has it.
 	purge = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id in (select event_id from webhook_deliveries
-		where organization = $1 and endpoint = $2 and type <> 'webhook.test' and (claim % 2 = 0 or due_at <= $3) limit $4)`
+		where organization = $1 and endpoint = $2 and type <> '` + event.Test + `' and (claim % 2 = 0 or due_at <= $3) limit $4)`
 	endDelivery = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
 	giveBack    = `update webhook_deliveries set claim = claim + 1, due_at = $5 where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
 )
@@ -298,7 +298,7 @@ func (v *visit) close(ctx context.Context) error {
 			return orLost(err)
 		}
 		for _, d := range v.taken {
-			if d.event.Type == testType {
+			if d.event.Type == event.Test {
 				tests = append(tests, d)
 			} else {
 				tx.Queue(endDelivery, v.lane.organization, v.lane.id, d.event.ID, d.claim)
@@ -411,7 +411,7 @@ func (v *visit) sift(ctx context.Context, list []*delivery) (kept []*delivery, e
 	dialect := v.db.Dialect()
 	query := `select e.event_id, e.claim from webhook_deliveries as e where e.organization = $1 and e.endpoint = $3
 		and e.event_id in (select value from ` + fmt.Sprintf(dialect.TextList, "$4") + `)
-		and $2 = $2 and (e.type = '` + testType + `' or e.type in (select value from ` + fmt.Sprintf(dialect.TextList, "$5") + `) and (` + v.sees + `))`
+		and $2 = $2 and (e.type = '` + event.Test + `' or e.type in (select value from ` + fmt.Sprintf(dialect.TextList, "$5") + `) and (` + v.sees + `))`
 	claims := map[string]int64{}
 	err = v.db.Read(ctx, func(tx db.Tx) error {
 		clear(claims)
