@@ -266,15 +266,15 @@ func TestEveryStepOfTheEnd(t *testing.T) {
 				c.Key = o.Key(c.Principal) // keys end after 30 days
 				c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))
 				met := 0
-				for _, hours := range []time.Duration{25, 4} {
+				for _, later := range []time.Duration{25 * time.Hour, 4 * time.Hour} {
 					f.arm(step, how)
-					o.Clock.Advance(hours * time.Hour)
+					o.Clock.Advance(later)
 					f.rested(o)
 					if f.was() {
 						met++
 					}
 					if left, rows := o.Stored(), sessionsOf(o); int64(len(left)) > rows {
-						t.Errorf("%s step %d, after %d hours: %q of %d sessions", how, step, hours, left, rows)
+						t.Errorf("%s step %d, after %s: %q of %d sessions", how, step, later, left, rows)
 					}
 				}
 				f.arm(0, "")
@@ -432,9 +432,9 @@ func TestModel(t *testing.T) {
 				c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
 			}
 			f.rested(o)
-			for _, hours := range []time.Duration{25, 4} { // sessions end, and what came after their end is removed
+			for _, later := range []time.Duration{25 * time.Hour, 4 * time.Hour} { // sessions end, and what came after their end is removed
 				f.arm(rapid.IntRange(0, 8).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
-				o.Clock.Advance(hours * time.Hour)
+				o.Clock.Advance(later)
 				f.rested(o)
 				if f.was() {
 					ends++
