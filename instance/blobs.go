@@ -89,11 +89,14 @@ type RotateOutput struct {
 	// Looked counts all files, Changed those that were sealed anew.
 	Looked  int `json:"looked"`
 	Changed int `json:"changed"`
-	// Failed counts those that could not be, Errors says why of the first few.
+	// Failed counts those that could not be, Errors says why of the first few,
+	// endpoints included.
 	Failed int      `json:"failed"`
 	Errors []string `json:"errors"`
 	// Secrets counts the webhook endpoints whose secrets were sealed anew.
 	Secrets int `json:"secrets"`
+	// Unreadable counts the webhook endpoints whose secret no master key opens.
+	Unreadable int `json:"unreadableSecrets"`
 }
 
 // maxErrors bounds what a run tells of.
@@ -105,8 +108,13 @@ const maxErrors = 20
 func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func(context.Context, Nothing) (RotateOutput, error) {
 	return func(ctx context.Context, _ Nothing) (out RotateOutput, err error) {
 		out.Errors = []string{}
-		if out.Secrets, err = webhook.Reseal(ctx, d, keys.Vault(webhook.SecretsPurpose), clock.Now(c)); err != nil {
+		changed, unreadable, err := webhook.Reseal(ctx, d, keys.Vault(webhook.SecretsPurpose), clock.Now(c))
+		if err != nil {
 			return out, err
+		}
+		out.Secrets, out.Unreadable = changed, len(unreadable)
+		for _, reason := range unreadable[:min(len(unreadable), maxErrors)] {
+			out.Errors = append(out.Errors, reason.Error())
 		}
 		for info, err := range s.List(ctx, "") {
 			if err != nil {

@@ -72,7 +72,7 @@ func (i *Instance) checkMasterKey(ctx context.Context) error {
 	}
 	return fmt.Errorf("%w %s. Name the file that its servers use with --master-key-file, or copy it there: every replica needs the same one. "+
 		"To replace the key, name the old one with --previous-master-key-files. "+
-		"If that key is lost for good, run 'kartei master-key forget' once: the next server to start decides on the key, and clients that are in the midst of paging begin again. Encrypted files of documents cannot be read any more; nothing else is lost", err, found)
+		"If that key is lost for good, run 'kartei master-key forget' once: the next server to start decides on the key, and clients that are in the midst of paging begin again. Encrypted files of documents cannot be read any more, and webhook endpoints get nothing until their owners rotate their secrets; nothing else is lost", err, found)
 }
 
 // checkLost warns where the data folder has a master key from before and a data

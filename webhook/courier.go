@@ -65,6 +65,8 @@ const (
 	spare = 2 * time.Second
 	// afterFailure is how long the data base is left alone that failed.
 	afterFailure = time.Second
+	// unreadableEvery is how often it is logged that a secret cannot be read.
+	unreadableEvery = time.Minute
 	// grace is how long attempts may go on when the process stops; then they are
 	// given back, which takes lastTime at most.
 	grace, lastTime = 5 * time.Second, 3 * time.Second
@@ -128,15 +130,17 @@ type Courier struct {
 	finding  bool
 	sweeping bool
 	swept    clock.Micros // when it was last looked for what is due
-	behindAt clock.Micros // when it is next looked for who is behind
-	nextDue  clock.Micros // when something is due, as far as is known
-	cursor   address      // where the next look for who is behind goes on
-	waiters  []chan struct{}
-	asks     int  // how often Idle was called, which is for tests
-	forced   bool // a sweep was asked for by Idle
-	ending   bool
-	attempts context.Context
-	ground   sync.WaitGroup
+	// unreadable is when it was logged last that an endpoint's secret cannot be read.
+	unreadable map[string]clock.Micros
+	behindAt   clock.Micros // when it is next looked for who is behind
+	nextDue    clock.Micros // when something is due, as far as is known
+	cursor     address      // where the next look for who is behind goes on
+	waiters    []chan struct{}
+	asks       int  // how often Idle was called, which is for tests
+	forced     bool // a sweep was asked for by Idle
+	ending     bool
+	attempts   context.Context
+	ground     sync.WaitGroup
 }
 
 // NewCourier returns a courier, which delivers while Run runs.
@@ -161,6 +165,7 @@ func NewCourier(o Options) *Courier {
 		inbox: make(chan func(), 256), signal: make(chan struct{}, 1),
 		told: map[int64]bool{}, forget: map[int64]bool{},
 		lanes: map[address]*lane{}, tenants: map[int64]*tenant{}, known: map[int64]endpoints{}, asking: map[int64]bool{},
+		unreadable: map[string]clock.Micros{},
 	}
 }
 

@@ -358,7 +358,8 @@ func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) 
 // RotateSecret gives an endpoint of the caller's a new secret. For Overlap the
 // one that it replaces signs too; one that was replaced before that ends now,
 // so there are never more than two, and whoever rotates twice is rid of a
-// secret that somebody else has seen. It honours If-Match.
+// secret that somebody else has seen. One that cannot be read ends now too: its
+// master key is lost, and nothing can be signed with it. It honours If-Match.
 func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
@@ -367,12 +368,16 @@ func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error
 	if err := c.IfMatch.Check(r.Revision); err != nil {
 		return Rotated{}, err
 	}
-	r.previous, r.previousUntil = r.secret, c.Now+Overlap // as it was read: it may be sealed anew meanwhile
+	read := r.secret // it may be sealed anew meanwhile
+	r.previous, r.previousUntil = read, c.Now+Overlap
+	if _, _, err := c.Services.Webhooks.Secrets.Open(read, sealingPlace(r.organization, r.ID)); err != nil {
+		r.previous, r.previousUntil = "", 0
+	}
 	secret, err := r.newSecret(c)
 	if err != nil {
 		return Rotated{}, err
 	}
-	if err := r.replace(ctx, c, rotateSecret, r.secret, r.previous, r.previousUntil); err != nil {
+	if err := r.replace(ctx, c, rotateSecret, r.secret, r.previous, r.previousUntil, read); err != nil {
 		return Rotated{}, err
 	}
 	return Rotated{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil

@@ -285,7 +285,7 @@ func TestRotatedWhileSealedAnew(t *testing.T) {
 			o.exec(`update webhook_endpoints set secret = $2, previous_secret = secret, previous_until = $3, revision = 2 where organization = $1`,
 				o.organization, both.Seal([]byte("new"), place), clock.Now(o.clock)+Overlap)
 		}}
-		n, err := Reseal(ctx, m, both, clock.Now(o.clock))
+		n, _, err := Reseal(ctx, m, both, clock.Now(o.clock))
 		if n != 1 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}

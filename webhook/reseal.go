@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"kartei/clock"
 	"kartei/db"
@@ -19,29 +18,34 @@ const (
 )
 
 // Reseal seals anew what is under an earlier master key, and returns of how
-// many endpoints that was. Secrets that sign no more are forgotten. It may be
-// interrupted at any time: the next run goes on where this one ended.
-func Reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (changed int, err error) {
+// many endpoints that was, and an error for each endpoint whose secret no key
+// opens: it stays as it is, and the others are sealed. Secrets that sign no more
+// are forgotten. It may be interrupted at any time: the next run goes on where
+// this one ended.
+func Reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (changed int, unreadable []error, err error) {
 	var organizations []int64
 	err = d.Read(ctx, func(tx db.Tx) (err error) {
 		organizations, err = db.Values[int64](ctx, tx, `select number from organizations order by number`)
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	for _, organization := range organizations {
 		for after := ""; ; {
 			rows, err := piece(ctx, d, organization, after)
 			if err != nil {
-				return changed, err
+				return changed, unreadable, err
 			}
 			for i := range rows {
 				did, err := rows[i].reseal(ctx, d, v, now)
-				if err != nil {
-					return changed, err
-				}
-				if did {
+				var locked *unreadableError
+				switch {
+				case errors.As(err, &locked):
+					unreadable = append(unreadable, locked)
+				case err != nil:
+					return changed, unreadable, err
+				case did:
 					changed++
 				}
 			}
@@ -51,7 +55,7 @@ func Reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (
 			after = rows[len(rows)-1].ID
 		}
 	}
-	return changed, nil
+	return changed, unreadable, nil
 }
 
 // piece reads the next endpoints of an organization.
@@ -109,7 +113,7 @@ func (r *row) sealAnew(v masterkey.Vault, now clock.Micros) (secret, previous st
 		}
 		plain, first, err := v.Open(*sealed, sealingPlace(r.organization, r.ID))
 		if err != nil {
-			return "", "", fmt.Errorf("webhook: the secret of %s: %w", r.ID, err)
+			return "", "", &unreadableError{r.ID, err}
 		}
 		if !first {
 			*sealed = v.Seal(plain, sealingPlace(r.organization, r.ID))

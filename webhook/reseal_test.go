@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestReseal(t *testing.T) {
 		next := masterkey.New()
 		both := masterkey.Ring{Current: next, Previous: apitest.Keys.All()}.Vault(webhook.SecretsPurpose)
 		for run, want := range []int{2, 0} {
-			if n, err := webhook.Reseal(t.Context(), o.DB, both, clock.Now(o.Clock)); n != want || err != nil {
+			if n, locked, err := webhook.Reseal(t.Context(), o.DB, both, clock.Now(o.Clock)); n != want || len(locked) > 0 || err != nil {
 				t.Errorf("run %d: %d, %v", run, n, err)
 			}
 		}
@@ -50,9 +51,16 @@ func TestReseal(t *testing.T) {
 		if gone != "" {
 			t.Error("a secret that signs no more is kept")
 		}
-		// Without the earlier key nothing is lost silently.
-		if _, err := webhook.Reseal(t.Context(), o.DB, masterkey.Ring{Current: masterkey.New()}.Vault(webhook.SecretsPurpose), clock.Now(o.Clock)); err == nil {
-			t.Error("sealed anew what could not be opened")
+		// Without the earlier key nothing is lost silently, and each is named.
+		n, locked, err := webhook.Reseal(t.Context(), o.DB, masterkey.Ring{Current: masterkey.New()}.Vault(webhook.SecretsPurpose), clock.Now(o.Clock))
+		if n != 0 || len(locked) != 2 || err != nil || !strings.Contains(errors.Join(locked...).Error(), strings.TrimPrefix(at, endpoints+"/")) {
+			t.Errorf("%d, %v, %v", n, locked, err)
+		}
+		// A rotation heals an endpoint whose secret is lost with its key: what
+		// cannot be read is not kept.
+		c.Do("POST", at+"/rotate_secret", nil).Want(200)
+		if row(o, at, "previous_secret", &gone); gone != "" {
+			t.Error("a secret that cannot be read signs beside the new one")
 		}
 	})
 }

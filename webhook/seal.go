@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"fmt"
 	"strconv"
 
 	"kartei/clock"
@@ -32,9 +31,22 @@ func (r *row) secrets(v masterkey.Vault, now clock.Micros) (list []Secret, err e
 	for _, s := range sealed {
 		secret, _, err := v.Open(s, sealingPlace(r.organization, r.ID))
 		if err != nil {
-			return nil, fmt.Errorf("webhook: the secret of %s: %w", r.ID, err)
+			return nil, &unreadableError{r.ID, err}
 		}
 		list = append(list, secret)
 	}
 	return list, nil
 }
+
+// unreadableError is that of a secret which no known master key opens: nothing
+// can be signed for its endpoint until its owner rotates the secret.
+type unreadableError struct {
+	endpoint string
+	err      error
+}
+
+func (e *unreadableError) Error() string {
+	return "webhook: the secret of " + e.endpoint + " was sealed under a master key that is not known, rotate_secret makes a new one: " + e.err.Error()
+}
+
+func (e *unreadableError) Unwrap() error { return e.err }

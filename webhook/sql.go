@@ -24,7 +24,7 @@ const (
 	// Those that make the next revision follow row.replace.
 	nextRevision   = `revision = revision + 1, updated_at = $4 where organization = $1 and id = $2 and revision = $3`
 	updateEndpoint = `update webhook_endpoints set name = $5, url = $6, event_types = $7, ` + nextRevision
-	rotateSecret   = `update webhook_endpoints set secret = $5, previous_secret = $6, previous_until = $7, ` + nextRevision + ` and secret = $6`
+	rotateSecret   = `update webhook_endpoints set secret = $5, previous_secret = $6, previous_until = $7, ` + nextRevision + ` and secret = $8`
 	deleteEndpoint = `delete from webhook_endpoints where organization = $1 and id = $2 and revision = $3`
 	// noteDue says that an endpoint has a delivery that is due at $3.
 	noteDue = `update webhook_endpoints set due_at = case when due_at = 0 or due_at > $3 then $3 else due_at end

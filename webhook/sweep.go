@@ -62,10 +62,21 @@ func (c *Courier) found(list []int64, found map[int64][]string, err error) {
 	}
 }
 
+// failed logs what went wrong; of a secret that cannot be read, which stays so
+// until somebody rotates it, once a minute.
 func (c *Courier) failed(what string, err error) {
-	if !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
-		c.log.Error(what, "error", err)
+	if errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+		return
 	}
+	var locked *unreadableError
+	if errors.As(err, &locked) {
+		now := clock.Now(c.clock)
+		if now.Sub(c.unreadable[locked.endpoint]) < unreadableEvery {
+			return
+		}
+		c.unreadable[locked.endpoint] = now
+	}
+	c.log.Error(what, "error", err)
 }
 
 // sweepResult is what a sweep found.
@@ -192,6 +203,11 @@ func (c *Courier) tidy(now clock.Micros) {
 		idle := l.running+l.unsettled+len(l.ready) == 0 && l.notBefore <= now && !l.visiting && !l.look && !l.inLooks && !l.inRing
 		if idle && now.Sub(l.used) > keptFor {
 			c.drop(l)
+		}
+	}
+	for endpoint, at := range c.unreadable {
+		if now.Sub(at) >= unreadableEvery {
+			delete(c.unreadable, endpoint)
 		}
 	}
 	for organization, e := range c.known {

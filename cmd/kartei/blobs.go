@@ -68,8 +68,8 @@ func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 			fmt.Fprintln(g.Err, reason)
 		}
 	}
-	if err == nil && out.Failed > 0 {
-		err = fmt.Errorf("%d files could not be sealed anew", out.Failed)
+	if err == nil && out.Failed+out.Unreadable > 0 {
+		err = fmt.Errorf("%d files and the secrets of %d webhook endpoints could not be sealed anew", out.Failed, out.Unreadable)
 	}
 	return err
 }

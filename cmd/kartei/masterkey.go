@@ -17,9 +17,11 @@ type forgetKeyCmd struct{ JSON }
 func (*forgetKeyCmd) Help() string {
 	return `A database remembers which master key it is used with, though not the key itself, and a
 server that comes with another one does not start. Use this only where the key is lost for good:
-clients that are in the midst of paging begin again (400 CURSOR_MISMATCH), and encrypted files
-of documents cannot be read any more; nothing else is lost. To replace a key that is there, use
---previous-master-key-files and 'kartei blobs rotate' instead.
+clients that are in the midst of paging begin again (400 CURSOR_MISMATCH), encrypted files of
+documents cannot be read any more, and the secrets of webhook endpoints are lost: each gets
+nothing until its owner rotates its secret (POST /v1/webhook_endpoints/{id}/rotate_secret).
+Nothing else is lost. To replace a key that is there, use --previous-master-key-files and
+'kartei blobs rotate' instead.
 Stop all servers first. The first one that starts then decides, and the others need its file.`
 }
 
