@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -97,13 +98,24 @@ func open(file, base, key string, lists []string, secrets string) (*mirror, erro
 	client := &http.Client{Timeout: 2 * time.Minute} // the instance ends a slow call before that
 	m := &mirror{base: base + "/v1", key: key, client: client, lists: lists, due: map[string]bool{}, wake: make(chan struct{}, 1)}
 	for secret := range strings.FieldsFuncSeq(secrets, func(r rune) bool { return r == ',' }) {
-		w, err := standardwebhooks.NewWebhook(secret)
+		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+		if err != nil || len(key) < 24 { // the library takes an empty one, and with it what anybody signs
+			return nil, errors.New("SECRET is not the secret of an endpoint")
+		}
+		w, err := standardwebhooks.NewWebhookRaw(key)
 		if err != nil {
 			return nil, err
 		}
 		m.secrets = append(m.secrets, w)
 	}
-	var err error
+	// What is copied is for the one who may read it: SQLite would let all users of the machine.
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
 	if m.db, err = sql.Open("sqlite", "file:"+file+"?_pragma=journal_mode(wal)&_pragma=busy_timeout(5000)"); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -154,6 +155,33 @@ func TestCopy(t *testing.T) {
 			h.equals()
 		}
 	})
+}
+
+// A secret that anybody could guess verifies nothing, so the mirror does not
+// begin; and only its user reads the copy.
+func TestOpen(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mirror.db")
+	for _, wrong := range []string{"whsec_", "whsec_c2hvcnQ=", "whsec_!", secret + ",whsec_"} {
+		if m, err := open(file, "http://127.0.0.1:1", "", lists, wrong); err == nil {
+			m.db.Close()
+			t.Errorf("the secret %q is taken", wrong)
+		}
+	}
+	m, err := open(file, "http://127.0.0.1:1", "", lists, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.db.Close()
+	files, err := filepath.Glob(file + "*")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("the copy is %v (%v)", files, err)
+	}
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
 }
 
 // What comes twice or late changes nothing.
