@@ -19,6 +19,7 @@ test:
 	@$(GO) test -timeout 30m $(ARGS) ./...
 
 build:
+	@[ -e bin/kartei ] || echo 'Building bin/kartei; the first time takes a few minutes.' >&2
 	@$(GO) build -o bin/kartei ./cmd/kartei
 
 # Prints ratios against limits measured in the same run; see docs/performance.md.

@@ -297,7 +297,7 @@ var catalog = []Entry{
 	{
 		Code: WebhookEndpointLimit, Status: 409,
 		Title:  Text{"Höchstzahl der Webhook-Endpunkte erreicht", "Webhook endpoint limit reached"},
-		Detail: Text{"Es sind höchstens 16 Webhook-Endpunkte je Person oder Dienstkonto möglich.", "At most 16 webhook endpoints are possible per person or service account."},
+		Detail: Text{"Es sind höchstens 16 Webhook-Endpunkte je Person oder Dienstkonto möglich. Löschen Sie einen, der nicht mehr gebraucht wird.", "At most 16 webhook endpoints are possible per person or service account. Delete one that is no longer needed."},
 		What:   Text{"Ein weiterer Webhook-Endpunkt wurde nicht angelegt.", "No further webhook endpoint was created."},
 		Why:    Text{"Die Person oder das Dienstkonto hinter dem Schlüssel hat schon 16 Endpunkte.", "The person or service account behind the key already has 16 endpoints."},
 		Do:     Text{"Löschen Sie Endpunkte, die nicht mehr gebraucht werden, oder nehmen Sie in einen bestehenden weitere Ereignistypen auf.", "Delete endpoints that are no longer needed, or add event types to an existing one."},

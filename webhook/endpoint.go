@@ -56,7 +56,7 @@ type Endpoint struct {
 	Object string `json:"object" enum:"webhook_endpoint" doc:"Immer webhook_endpoint" example:"webhook_endpoint"`
 	ID     string `json:"id" doc:"Kennung des Endpunkts" example:"whe_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Fields
-	Status         Status  `json:"status" enum:"active,failing,disabled" doc:"active: Ereignisse werden zugestellt; failing: seit 24 Stunden gelingt keine Zustellung, versucht wird es weiter; disabled: abgeschaltet, bis Sie ihn wieder einschalten" example:"active"`
+	Status         Status  `json:"status" enum:"active,failing,disabled" doc:"active: Ereignisse werden zugestellt; failing: seit 24 Stunden gelingt keine Zustellung, versucht wird es weiter; disabled: abgeschaltet, bis der Betreiber ihn wieder einschaltet (kartei webhook enable)" example:"active"`
 	DisabledReason *Reason `json:"disabledReason" enum:"gone,no_success" doc:"Warum der Endpunkt abgeschaltet ist: gone (der Empfänger hat 410 geantwortet) oder no_success (72 Stunden lang ist keine Zustellung gelungen); sonst null" example:"null"`
 	// The times are nil where there is none.
 	LastSuccessAt            *clock.Micros `json:"lastSuccessAt" doc:"Letzte gelungene Zustellung" example:"2026-11-02T14:05:12.345678Z"`

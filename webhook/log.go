@@ -30,7 +30,7 @@ type Delivery struct {
 	Status         Result        `json:"status" enum:"succeeded,failed" doc:"succeeded: der Empfänger hat 2xx geantwortet; failed: sonst" example:"failed"`
 	ResponseStatus *int64        `json:"responseStatus" min:"100" max:"999" doc:"HTTP-Status der Antwort; null, wenn keine kam" example:"503"`
 	ResponseTimeMs int64         `json:"responseTimeMs" min:"0" doc:"Millisekunden bis zur Antwort oder bis zum Scheitern" example:"148"`
-	ErrorCode      *Code         `json:"errorCode" enum:"TIMEOUT,DNS,CONNECT,TLS,BLOCKED_ADDRESS,HTTP_STATUS,PROTOCOL" doc:"Woran der Versuch gescheitert ist: TIMEOUT (keine Antwort in 10 Sekunden), DNS, CONNECT, TLS, BLOCKED_ADDRESS (keine öffentliche Adresse), HTTP_STATUS (eine Antwort ohne 2xx) oder PROTOCOL; sonst null" example:"HTTP_STATUS"`
+	ErrorCode      *Code         `json:"errorCode" enum:"TIMEOUT,DNS,CONNECT,TLS,BLOCKED_ADDRESS,HTTP_STATUS,PROTOCOL" doc:"Woran der Versuch gescheitert ist: TIMEOUT (keine Antwort in 10 Sekunden), DNS, CONNECT, TLS, BLOCKED_ADDRESS (keine öffentliche Adresse), HTTP_STATUS (eine Antwort ohne 2xx) oder PROTOCOL (die Verbindung endete ohne HTTP-Antwort); sonst null" example:"HTTP_STATUS"`
 	AttemptedAt    clock.Micros  `json:"attemptedAt" doc:"Zeitpunkt des Versuchs" example:"2026-11-02T14:05:12.345678Z"`
 	NextAttemptAt  *clock.Micros `json:"nextAttemptAt" doc:"Wann der nächste Versuch folgen sollte; null, wenn keiner mehr folgt" example:"2026-11-02T14:07:12.345678Z"`
 }

@@ -269,7 +269,8 @@ func (c *demoCmd) tell(g *Globals, i *instance.Instance, l demoLine, kept bool) 
 	_, err := fmt.Fprintf(g.Out, `Kartei serves the sample office '%s' with %d contacts, their companies, tasks and documents in its sandbox.
 
   API              %s
-  reference        %s/docs
+  reference        %[4]s/docs
+  guide            %[4]s/guide
   for operators    %s/metrics, /healthz, /readyz
   data             %s
 
