@@ -1,5 +1,7 @@
 package db
 
+import "encoding/json"
+
 // Dialect holds the words in which SQLite and PostgreSQL differ. Everything
 // else is written once.
 type Dialect struct {
@@ -28,6 +30,16 @@ type Dialect struct {
 	// which keeps no figures of how often a value occurs, would guess; where
 	// the index cannot serve the statement, it fails. PostgreSQL knows.
 	Along func(index string) string
+}
+
+// Texts packs texts into one parameter or column, for TextList and In: [] where
+// there are none.
+func Texts(texts []string) string {
+	if len(texts) == 0 {
+		return "[]" // PostgreSQL takes no null for a list
+	}
+	b, _ := json.Marshal(texts) // texts always encode
+	return string(b)
 }
 
 // Dialects are those of both engines, for statements that are made once.

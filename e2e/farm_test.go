@@ -40,7 +40,6 @@ type receiver struct {
 	*farm
 	host   string
 	answer *behaviour
-	http2  bool
 
 	id, secret string // of its endpoint
 
@@ -129,29 +128,19 @@ func newFarm(t testing.TB, numbers map[*behaviour]int) *farm {
 	for b, n := range numbers {
 		for range n {
 			host := fmt.Sprintf("r%d.farm.test", len(f.hosts))
-			f.hosts[host] = &receiver{farm: f, host: host, answer: b, http2: b == healthy && len(f.hosts)%2 == 0, visits: map[string][]visit{}, news: make(chan struct{})}
+			f.hosts[host] = &receiver{farm: f, host: host, answer: b, visits: map[string][]visit{}, news: make(chan struct{})}
 		}
 	}
 	return f
 }
 
-// tls makes an authority and a certificate for all hosts. Half of the healthy
-// receivers speak HTTP/2; of the others some could not do what they do.
+// tls makes an authority and a certificate for all hosts.
 func (f *farm) tls() *tls.Config {
 	certificate, err := webhooktest.Certificate("*.farm.test", f.ca)
 	if err != nil {
 		f.Fatal(err)
 	}
-	one := &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}}
-	both := one.Clone()
-	both.NextProtos = []string{"h2", "http/1.1"}
-	both.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		if r := f.hosts[hello.ServerName]; r != nil && r.http2 {
-			return nil, nil
-		}
-		return one, nil
-	}
-	return both
+	return &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}}
 }
 
 // hold takes connections and says nothing until the listener is closed.

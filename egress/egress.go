@@ -67,7 +67,7 @@ func New(o Options) *Guard {
 	}
 	g.dialer = net.Dialer{Control: g.control, Resolver: o.Resolver}
 	g.tls = &tls.Config{
-		MinVersion: tls.VersionTLS12, RootCAs: o.Roots, NextProtos: []string{"h2", "http/1.1"},
+		MinVersion: tls.VersionTLS12, RootCAs: o.Roots, NextProtos: []string{"http/1.1"},
 		ClientSessionCache: tls.NewLRUClientSessionCache(maxIdle),
 	}
 	return g
@@ -193,33 +193,28 @@ const (
 	// Connections that wait for the next request, of all receivers and of one.
 	maxIdle, maxIdleEach = 1024, 128
 	idleTime             = 90 * time.Second
-	// What the other end may send over HTTP/2 before it is read. Go's own 4 MiB
-	// a stream would be 8 GiB for 2,048 receivers that send bodies nobody wants.
-	maxStream, maxConn = 64 << 10, 1 << 20
-	// A connection of HTTP/2 that says nothing for so long is asked whether it
-	// is still there, so that one that is not does not take the next request.
-	quiet, answer = 15 * time.Second, 5 * time.Second
 )
 
-// Transport returns a transport whose connections the guard dials: HTTP/1.1 and
-// HTTP/2 over TLS 1.2 or later, fully verified, without proxy, redirects,
-// cookies or compression; an http.Client around it would follow redirects. The
-// caller bounds the time of a request and what is read of an answer's body; its
-// head is bounded at 64 KiB.
+// Transport returns a transport whose connections the guard dials: HTTP/1.1 over
+// TLS 1.2 or later, fully verified, without proxy, redirects, cookies or
+// compression; an http.Client around it would follow redirects. The caller bounds
+// the time of a request and what is read of an answer's body; its head is bounded
+// at 64 KiB. An answer below 200 may be 101, whose connection is the caller's:
+// its body has to be closed unread.
+//
+// HTTP/2 would give the other end ways to cost us something that no bound of
+// net/http ends: with GOAWAY for each stream one request took thousands of
+// connections in its 10 seconds, and PING frames go on after the request.
 func (g *Guard) Transport() *http.Transport {
 	return &http.Transport{
 		DialContext:            refusePlain,
 		DialTLSContext:         g.dialTLS,
-		ForceAttemptHTTP2:      true,
+		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{}, // no HTTP/2
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdleEach,
 		IdleConnTimeout:        idleTime,
-		HTTP2: &http.HTTP2Config{
-			MaxReceiveBufferPerStream: maxStream, MaxReceiveBufferPerConnection: maxConn,
-			SendPingTimeout: quiet, PingTimeout: answer,
-		},
 	}
 }
 

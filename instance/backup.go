@@ -60,7 +60,7 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	if err != nil {
 		return BackupOutput{}, err
 	}
-	defer release()
+	defer func() { _ = release() }() // where something failed before, which is told
 	out, err := backup(ctx, i.DB, in)
 	if err != nil {
 		return out, err

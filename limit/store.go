@@ -46,12 +46,8 @@ func (l *Ledger) readStored(ctx context.Context, who *[levels]subject, into *acc
 
 // readAccounts reads those of the named subjects that are stored.
 func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64, names []string, lock string) (map[string]*account, error) {
-	list, err := json.Marshal(names)
-	if err != nil {
-		return nil, err
-	}
 	query := fmt.Sprintf(selectAccounts, fmt.Sprintf(tx.Dialect().TextList, "$2")) + lock
-	rows, err := tx.Query(ctx, query, organization, string(list))
+	rows, err := tx.Query(ctx, query, organization, db.Texts(names))
 	if err != nil {
 		return nil, err
 	}

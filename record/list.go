@@ -7,6 +7,7 @@ import (
 
 	"kartei/app"
 	"kartei/clock"
+	"kartei/db"
 	"kartei/fault"
 	"kartei/search"
 )
@@ -99,7 +100,7 @@ func (k *Kind[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in ListInp
 	}
 	found := make([]*row, len(hits.IDs))
 	if len(hits.IDs) > 0 {
-		read, err := k.query(ctx, c, len(hits.IDs), k.byIDs(c), c.Actor.Org(), c.Actor.PrincipalID(), textList(hits.IDs))
+		read, err := k.query(ctx, c, len(hits.IDs), k.byIDs(c), c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(hits.IDs))
 		if err != nil {
 			return nil, nil, err
 		}

@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -165,12 +164,6 @@ func Seen(ctx context.Context, c *app.Call, family, name string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// textList packs texts into one parameter, for db.Dialect.TextList.
-func textList(texts []string) string {
-	b, _ := json.Marshal(texts) // strings always encode
-	return string(b)
 }
 
 // Unique drops repetitions and keeps the order. It never returns nil.

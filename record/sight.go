@@ -7,6 +7,7 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/db"
 	"kartei/fault"
 )
 
@@ -59,6 +60,6 @@ func (k *Kind[T, F, P]) resight(ctx context.Context, c *app.Call, before, after 
 		c.Tx.Queue(regainSight, c.Actor.Org(), after.id, after.audience)
 	}
 	c.Tx.Queue(fmt.Sprintf(loseSight, fmt.Sprintf(c.Tx.Dialect().TextList, "$5")),
-		c.Actor.Org(), after.id, k.Plural, after.updated, textList(losers))
+		c.Actor.Org(), after.id, k.Plural, after.updated, db.Texts(losers))
 	return nil
 }

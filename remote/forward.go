@@ -60,7 +60,9 @@ func (r *Receiver) Post(ctx context.Context, e Event) (status int, took time.Dur
 	took = r.clock.Now().Sub(begin)
 	if err == nil {
 		defer response.Body.Close()
-		_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection is used again
+		if response.StatusCode >= 200 { // nothing ends a read after 101
+			_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection is used again
+		}
 		return response.StatusCode, took, nil
 	}
 	if ctx.Err() != nil {

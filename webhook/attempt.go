@@ -134,9 +134,12 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	}
 	defer answer.Body.Close()
 	switch o.Status = answer.StatusCode; {
-	case o.Status < 100, o.Status > 999: // HTTP/2 lets any number through
+	case o.Status < 100:
 		return Outcome{Took: o.Took, Code: ProtocolError}
-	case o.Status < 200 || o.Status > 299:
+	case o.Status < 200: // 101: the connection has become ours, and nothing would end a read of it
+		o.Code = HTTPStatus
+		return o
+	case o.Status > 299:
 		o.Code = HTTPStatus
 	}
 	s.drain(answer.Body, cancel)
@@ -145,7 +148,7 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 
 // drain reads what little is left of most answers. A receiver that sends more,
 // or slowly, loses the connection.
-func (s *Sender) drain(body io.Reader, cancel context.CancelCauseFunc) {
+func (s *Sender) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -155,6 +158,7 @@ func (s *Sender) drain(body io.Reader, cancel context.CancelCauseFunc) {
 	case <-done:
 	case <-s.clock.After(drainTime):
 		cancel(errTime)
+		body.Close()
 		<-done
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,8 +25,6 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"kartei/clock"
 	"kartei/egress"
@@ -159,8 +156,8 @@ func take(t *testing.T, l net.Listener, each func(net.Conn)) net.Addr {
 }
 
 func TestDelivery(t *testing.T) {
-	for _, protocol := range []int{1, 2} {
-		t.Run(fmt.Sprint("HTTP/", protocol), func(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		t.Run(tls.VersionName(version), func(t *testing.T) {
 			var got *http.Request
 			var body []byte
 			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -169,12 +166,8 @@ func TestDelivery(t *testing.T) {
 				w.WriteHeader(http.StatusNoContent)
 			}))
 			ca := newAuthority(t)
-			server.TLS = &tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, hook)}, MinVersion: tls.VersionTLS12}
-			if protocol == 1 {
-				server.TLS.NextProtos = []string{"http/1.1"}
-				server.TLS.MaxVersion = tls.VersionTLS12
-			}
-			server.EnableHTTP2 = protocol == 2
+			server.TLS = &tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, hook)}, MinVersion: version, MaxVersion: version}
+			server.EnableHTTP2 = true // which nobody asks for
 			var connections atomic.Int32
 			server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 				if s == http.StateNew {
@@ -193,7 +186,7 @@ func TestDelivery(t *testing.T) {
 			if n := connections.Load(); n != 1 {
 				t.Errorf("3 attempts took %d connections", n)
 			}
-			if got.ProtoMajor != protocol || got.Method != "POST" || got.Host != hook || got.URL.Path != "/kartei" || !bytes.Equal(body, m.Body) {
+			if got.ProtoMajor != 1 || got.Method != "POST" || got.Host != hook || got.URL.Path != "/kartei" || !bytes.Equal(body, m.Body) {
 				t.Errorf("%s %s %s%s %q", got.Proto, got.Method, got.Host, got.URL, body)
 			}
 			for name, want := range map[string]string{
@@ -247,6 +240,7 @@ func TestAnswers(t *testing.T) {
 		"half a head":                {"HTTP/1.1 200 OK\r\nContent-Le", Outcome{Code: ProtocolError}},
 		"not HTTP":                   {"220 mail.example.com ESMTP\r\n", Outcome{Code: ProtocolError}},
 		"a status of letters":        {"HTTP/1.1 abc OK\r\n\r\n", Outcome{Code: ProtocolError}},
+		"a status below 100":         {"HTTP/1.1 099 OK\r\n\r\n", Outcome{Code: ProtocolError}},
 		"a status that there is not": {"HTTP/1.1 -20 OK\r\n\r\n", Outcome{Code: ProtocolError}},
 		"a head that is malformed":   {"HTTP/1.1 200 OK\r\n: a\r\nb\r\n\r\n", Outcome{Code: ProtocolError}},
 		"two lengths":                {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok", Outcome{Code: ProtocolError}},
@@ -302,9 +296,6 @@ func TestTime(t *testing.T) {
 				quiet(c)
 			})
 		},
-		"no head over HTTP/2": func(t *testing.T, ca *authority, reached chan<- struct{}) net.Addr {
-			return serveHTTP2(t, ca, func(*http2.Framer, uint32) bool { reached <- struct{}{}; return true })
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ca, reached := newAuthority(t), make(chan struct{}, 1)
@@ -358,6 +349,19 @@ func TestTrickle(t *testing.T) {
 
 // TestLongBodies has receivers answer 200 and send more than anybody reads.
 func TestLongBodies(t *testing.T) {
+	// The connection is then the sender's, and its time does not end a read.
+	t.Run("another protocol that says nothing", func(t *testing.T) {
+		end := make(chan struct{})
+		b := plain(t, func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
+			io.Copy(io.Discard, c)
+			close(end)
+		})
+		if o := b.attempt(t); o != (Outcome{Status: 101, Code: HTTPStatus}) {
+			t.Errorf("%+v", o)
+		}
+		<-end
+	})
 	t.Run("a byte now and then", func(t *testing.T) {
 		answered, end := make(chan struct{}), make(chan struct{})
 		b := plain(t, func(c net.Conn) {
@@ -387,32 +391,6 @@ func TestLongBodies(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 		if n := <-sent; n > long/5 { // what the sockets hold
-			t.Errorf("the receiver got rid of %d bytes", n)
-		}
-	})
-	t.Run("100 MB over HTTP/2", func(t *testing.T) {
-		sent := make(chan int64, 1)
-		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			n, _ := io.Copy(w, io.LimitReader(zeroes{}, long))
-			sent <- n
-		}))
-		server.EnableHTTP2 = true
-		server.StartTLS()
-		defer server.Close()
-		ca := newAuthority(t)
-		ca.pool.AddCert(server.Certificate())
-		b := newBench(t, nil, ca)
-		b.Sender = NewSender(egress.New(egress.Options{
-			Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Roots: ca.pool,
-			Dial: []egress.Mapping{{Host: "example.com", To: netip.MustParseAddrPort(server.Listener.Addr().String())}},
-		}), b.clock)
-		defer b.Close()
-		m := b.message()
-		m.URL = "https://example.com/"
-		if o := b.Attempt(t.Context(), m); o != (Outcome{Status: 200}) {
-			t.Errorf("%+v", o)
-		}
-		if n := <-sent; n > 1<<20 { // the window is 64 KiB
 			t.Errorf("the receiver got rid of %d bytes", n)
 		}
 	})
@@ -546,132 +524,5 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 	}
 	if n := requests.Load(); n != 3 {
 		t.Errorf("%d requests came", n)
-	}
-}
-
-// serveHTTP2 has each request's stream handed to each with what writes frames,
-// until that returns false or the connection ends.
-func serveHTTP2(t *testing.T, ca *authority, each func(*http2.Framer, uint32) bool) net.Addr {
-	t.Helper()
-	config := &tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, hook)}, NextProtos: []string{"h2"}}
-	return serveTLS(t, config, func(c net.Conn) {
-		preface := make([]byte, len(http2.ClientPreface))
-		if _, err := io.ReadFull(c, preface); err != nil {
-			return
-		}
-		framer := http2.NewFramer(c, c)
-		framer.WriteSettings()
-		for {
-			frame, err := framer.ReadFrame()
-			if err != nil {
-				return
-			}
-			switch f := frame.(type) {
-			case *http2.SettingsFrame:
-				if !f.IsAck() {
-					framer.WriteSettingsAck()
-				}
-			case *http2.HeadersFrame:
-				if !each(framer, f.StreamID) {
-					return
-				}
-			}
-		}
-	})
-}
-
-// head encodes the head of an answer.
-func head(status int, fields ...string) []byte {
-	var b bytes.Buffer
-	e := hpack.NewEncoder(&b)
-	e.WriteField(hpack.HeaderField{Name: ":status", Value: strconv.Itoa(status)})
-	for i := 0; i < len(fields); i += 2 {
-		e.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
-	}
-	return b.Bytes()
-}
-
-// answerHTTP2 writes a head as a frame of HEADERS and, where it is long, some of
-// CONTINUATION.
-func answerHTTP2(f *http2.Framer, stream uint32, block []byte, end bool) {
-	const size = 16 << 10
-	first := block[:min(size, len(block))]
-	block = block[len(first):]
-	f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: first, EndStream: end, EndHeaders: len(block) == 0})
-	for len(block) > 0 {
-		next := block[:min(size, len(block))]
-		block = block[len(next):]
-		f.WriteContinuation(stream, len(block) == 0, next)
-	}
-}
-
-func TestHTTP2(t *testing.T) {
-	for name, c := range map[string]struct {
-		each     func(f *http2.Framer, stream uint32, nth int32) bool
-		want     Outcome
-		requests int32
-	}{
-		"200": {func(f *http2.Framer, s uint32, _ int32) bool { answerHTTP2(f, s, head(200), true); return true }, Outcome{Status: 200}, 1},
-		"GOAWAY before it was taken": {func(f *http2.Framer, s uint32, nth int32) bool {
-			if nth == 1 {
-				f.WriteGoAway(0, http2.ErrCodeNo, nil)
-				return false
-			}
-			answerHTTP2(f, s, head(200), true)
-			return true
-		}, Outcome{Status: 200}, 2},
-		"GOAWAY after it was taken": {func(f *http2.Framer, s uint32, _ int32) bool {
-			f.WriteGoAway(s, http2.ErrCodeNo, nil)
-			answerHTTP2(f, s, head(200), true)
-			return true
-		}, Outcome{Status: 200}, 1},
-		"GOAWAY in place of an answer": {func(f *http2.Framer, s uint32, _ int32) bool {
-			f.WriteGoAway(s, http2.ErrCodeInternal, []byte("oops"))
-			return false
-		}, Outcome{Code: ProtocolError}, 1},
-		"RST_STREAM": {func(f *http2.Framer, s uint32, _ int32) bool {
-			f.WriteRSTStream(s, http2.ErrCodeInternal)
-			return true
-		}, Outcome{Code: ProtocolError}, 1},
-		"closed": {func(*http2.Framer, uint32, int32) bool { return false }, Outcome{Code: ProtocolError}, 1},
-		"a head of 100 KB": {func(f *http2.Framer, s uint32, _ int32) bool {
-			answerHTTP2(f, s, head(200, "x-a", strings.Repeat("\x01\x02", 100<<10)), true)
-			return true
-		}, Outcome{Code: ProtocolError}, 1},
-		"a head of many fields": {func(f *http2.Framer, s uint32, _ int32) bool {
-			answerHTTP2(f, s, head(200, slices.Repeat([]string{"x-a", strings.Repeat("a", 100)}, 5000)...), true)
-			return true
-		}, Outcome{Code: ProtocolError}, 1},
-		"a flood of 1xx": {func(f *http2.Framer, s uint32, _ int32) bool {
-			hints := head(103, "link", "</a>")
-			for range 10_000 {
-				answerHTTP2(f, s, hints, false)
-			}
-			return true
-		}, Outcome{Code: ProtocolError}, 1},
-		"frames that are none": {func(f *http2.Framer, s uint32, _ int32) bool {
-			f.WriteRawFrame(http2.FrameHeaders, http2.FlagHeadersEndHeaders, s, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
-			return true
-		}, Outcome{Code: ProtocolError}, 1},
-		"a status that is none": {func(f *http2.Framer, s uint32, _ int32) bool {
-			answerHTTP2(f, s, head(-5), true)
-			return true
-		}, Outcome{Code: ProtocolError}, 1},
-		"a status of four digits": {func(f *http2.Framer, s uint32, _ int32) bool {
-			answerHTTP2(f, s, head(1000), true)
-			return true
-		}, Outcome{Code: ProtocolError}, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ca := newAuthority(t)
-			var requests atomic.Int32
-			b := newBench(t, serveHTTP2(t, ca, func(f *http2.Framer, stream uint32) bool { return c.each(f, stream, requests.Add(1)) }), ca)
-			if o := b.attempt(t); o != c.want {
-				t.Errorf("%+v, want %+v", o, c.want)
-			}
-			if n := requests.Load(); n != c.requests {
-				t.Errorf("%d requests came, want %d", n, c.requests)
-			}
-		})
 	}
 }

@@ -401,7 +401,7 @@ func (d *Desk) resendOne(ctx context.Context, tx db.Tx, r *row, now clock.Micros
 	if rests {
 		return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &resting})
 	}
-	events, err := readEvents(ctx, tx, again.one(sees), r.organization, r.principal, name, now-event.Retention, textList(r.EventTypes), r.ID, r.cursor)
+	events, err := readEvents(ctx, tx, again.one(sees), r.organization, r.principal, name, now-event.Retention, db.Texts(r.EventTypes), r.ID, r.cursor)
 	if err != nil {
 		return err
 	}

@@ -313,7 +313,7 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 		return r.at(c.Now), nil
 	}
 	r.Fields = after
-	if err := r.replace(ctx, c, updateEndpoint, r.Name, r.URL, textList(r.EventTypes)); err != nil {
+	if err := r.replace(ctx, c, updateEndpoint, r.Name, r.URL, db.Texts(r.EventTypes)); err != nil {
 		return Endpoint{}, err
 	}
 	return r.at(c.Now), nil

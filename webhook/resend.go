@@ -168,7 +168,7 @@ func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, se
 	types := fmt.Sprintf(r.DB.Dialect().TextList, "$4")
 	*events, err = readEvents(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id from events as e where e.organization = $1 and $2 = $2
 		and e.tick > $3 and e.id in (select value from `+list+`) and e.type in (select value from `+types+`) and (`+sees+`)`,
-		r.organization, r.principal, r.now-event.Retention, textList(r.EventTypes), textList(failed))
+		r.organization, r.principal, r.now-event.Retention, db.Texts(r.EventTypes), db.Texts(failed))
 	return err
 }
 

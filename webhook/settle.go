@@ -136,7 +136,7 @@ func (c *Courier) stillHeld(ctx context.Context, tx db.Tx, l *lane, tries []*try
 	for i, t := range tries {
 		names[i] = t.event.ID
 	}
-	rows, err := tx.Query(ctx, fmt.Sprintf(selectClaims, fmt.Sprintf(tx.Dialect().TextList, "$3")), l.organization, l.id, textList(names))
+	rows, err := tx.Query(ctx, fmt.Sprintf(selectClaims, fmt.Sprintf(tx.Dialect().TextList, "$3")), l.organization, l.id, db.Texts(names))
 	if err != nil {
 		return nil, err
 	}
@@ -202,10 +202,10 @@ func (c *Courier) settleTries(tx db.Tx, l *lane, tries []*try, status Status) {
 	}
 	d := tx.Dialect()
 	if len(rows) > 0 {
-		tx.Queue(fmt.Sprintf(insertAttempts, fmt.Sprintf(d.Rows, "$4"), d.In("$3")), l.organization, l.id, textList(ids), jsonRows(rows))
+		tx.Queue(fmt.Sprintf(insertAttempts, fmt.Sprintf(d.Rows, "$4"), d.In("$3")), l.organization, l.id, db.Texts(ids), jsonRows(rows))
 	}
 	if len(ended) > 0 {
-		tx.Queue(fmt.Sprintf(endDeliveries, d.In("$3"), d.In("$4")), l.organization, l.id, textList(ended), textList(endedIDs))
+		tx.Queue(fmt.Sprintf(endDeliveries, d.In("$3"), d.In("$4")), l.organization, l.id, db.Texts(ended), db.Texts(endedIDs))
 	}
 	for _, t := range again {
 		tx.Queue(tryAgain, l.organization, l.id, t.event.ID, t.claim, t.next)

@@ -62,7 +62,7 @@ func scan(s scanner) (r row, err error) {
 
 // values are those of columns.
 func (r *row) values() []any {
-	return []any{r.organization, r.ID, r.principal, r.Name, r.URL, textList(r.EventTypes), string(r.Status), string(orZero(r.DisabledReason)),
+	return []any{r.organization, r.ID, r.principal, r.Name, r.URL, db.Texts(r.EventTypes), string(r.Status), string(orZero(r.DisabledReason)),
 		r.secret, r.previous, r.previousUntil, r.Revision, r.CreatedAt, r.UpdatedAt, r.cursor, r.dueAt, r.failedSince, r.failures,
 		orZero(r.LastSuccessAt), orZero(r.LastFailureAt), r.missedSince}
 }
@@ -81,12 +81,6 @@ func scanAttempt(s scanner) (d Delivery, err error) {
 	err = s.Scan(&d.ID, &d.EventID, &d.EventType, &d.Attempt, &d.Status, &status, &d.ResponseTimeMs, &code, &d.AttemptedAt, &next)
 	d.ResponseStatus, d.ErrorCode, d.NextAttemptAt = orNil(status), orNil(code), orNil(next)
 	return d, err
-}
-
-// textList packs texts into one column.
-func textList(texts []string) string {
-	b, _ := json.Marshal(texts) // texts always encode
-	return string(b)
 }
 
 func orNil[T comparable](v T) *T {

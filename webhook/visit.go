@@ -407,7 +407,7 @@ func (v *visit) sift(ctx context.Context, list []*delivery) (kept []*delivery, e
 	if v.sees == nothing {
 		return nil, v.end(ctx, list)
 	}
-	ids, types := textList(names), textList(v.row.EventTypes)
+	ids, types := db.Texts(names), db.Texts(v.row.EventTypes)
 	dialect := v.db.Dialect()
 	query := `select e.event_id, e.claim from webhook_deliveries as e where e.organization = $1 and e.endpoint = $3
 		and e.event_id in (select value from ` + fmt.Sprintf(dialect.TextList, "$4") + `)
@@ -504,7 +504,7 @@ func (v *visit) draw(ctx context.Context, n int) error {
 			return orLost(err)
 		}
 		if len(events) > 0 {
-			tx.Queue(fmt.Sprintf(drawEvents, tx.Dialect().In("$5")), v.lane.organization, v.lane.id, from, cursor, textList(ids), until, firstClaim, v.now)
+			tx.Queue(fmt.Sprintf(drawEvents, tx.Dialect().In("$5")), v.lane.organization, v.lane.id, from, cursor, db.Texts(ids), until, firstClaim, v.now)
 		}
 		return nil
 	})
