@@ -380,12 +380,20 @@ func TestTextList(t *testing.T) {
 		for i, name := range []string{"a", "b", `c"ö`} {
 			run(t, d, "insert into things (n, name) values ($1, $2)", i, name)
 		}
-		list := fmt.Sprintf(d.Dialect().TextList, "$2")
-		query := "select name from things where n >= $1 and name in (select value from " + list + ") order by n"
-		if got := texts(t, d, query, 0, `["c\"ö","a","none"]`); strings.Join(got, " ") != `a c"ö` {
-			t.Error(got)
+		for _, in := range []string{"in (select value from " + fmt.Sprintf(d.Dialect().TextList, "$2") + ")", d.Dialect().In("$2")} {
+			query := "select name from things where n >= $1 and name " + in + " order by n"
+			if got := texts(t, d, query, 0, db.Texts([]string{`c"ö`, "a", "none"})); strings.Join(got, " ") != `a c"ö` {
+				t.Error(in, got)
+			}
+			for _, none := range [][]string{nil, {}} {
+				if got := texts(t, d, query, 0, db.Texts(none)); got != nil {
+					t.Error(in, got)
+				}
+			}
 		}
-		if got := texts(t, d, query, 0, `[]`); got != nil {
+		rows := fmt.Sprintf(d.Dialect().Rows, "$2")
+		query := "select r.value ->> 1 from " + rows + " as r cross join things where things.n >= $1 and things.n = cast(r.value ->> 0 as bigint) order by n"
+		if got := texts(t, d, query, 1, `[[2,"x"],[0,"z"],[1,"\"ü"]]`); strings.Join(got, " ") != `"ü x` {
 			t.Error(got)
 		}
 	})
