@@ -12,6 +12,7 @@ import (
 	mathrand "math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -290,6 +291,15 @@ type Me struct {
 	Key struct {
 		Environment string `json:"environment"`
 	} `json:"key"`
+	Scopes []string `json:"scopes"`
+}
+
+// SeesRecords reports whether a scope lets the key read records, of which
+// events tell. Without one the feed is empty.
+func (m Me) SeesRecords() bool {
+	return slices.ContainsFunc(m.Scopes, func(scope string) bool {
+		return strings.HasSuffix(scope, ":read") && scope != "webhook_endpoints:read"
+	})
 }
 
 // Me returns for whom the key speaks.

@@ -285,6 +285,18 @@ func TestRefusedInWords(t *testing.T) {
 	}
 }
 
+// Without a scope that reads records the feed is empty, and listen says so.
+func TestSeesRecords(t *testing.T) {
+	for scopes, want := range map[string]bool{
+		"": false, "webhook_endpoints:read webhook_endpoints:write": false, "contacts:write": false,
+		"documents:read": true, "webhook_endpoints:read contacts:read": true,
+	} {
+		if got := (remote.Me{Scopes: strings.Fields(scopes)}).SeesRecords(); got != want {
+			t.Errorf("%q: %t", scopes, got)
+		}
+	}
+}
+
 // Patience ends: a call that would have to wait for longer fails at once.
 func TestPatience(t *testing.T) {
 	url, calls := scripted(t, problem(429, "QUOTA_EXHAUSTED", "Retry-After", "1800"))

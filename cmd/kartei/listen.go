@@ -37,7 +37,11 @@ func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Clie
 	c, err := remote.New(remote.Options{
 		URL: cmp.Or(f.URL, environ("KARTEI_URL"), "http://127.0.0.1:8080"), Key: key, Patience: patience, Clock: clock.System,
 		Waiting: func(why error, wait time.Duration) {
-			fmt.Fprintf(g.Err, "The instance: %v; trying again in %s and from then on.\n", why, wait.Round(100*time.Millisecond))
+			until := ""
+			if patience > 0 {
+				until = fmt.Sprintf(" for %s at most", patience)
+			}
+			fmt.Fprintf(g.Err, "The instance: %v; trying again in %s and from then on%s.\n", why, wait.Round(100*time.Millisecond), until)
 		},
 	})
 	if err != nil {
@@ -107,6 +111,9 @@ func (c *listenCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	if l.receiver, err = remote.NewReceiver(c.Forward, secret, clock.System); err != nil {
 		return err
+	}
+	if !me.SeesRecords() {
+		fmt.Fprintln(g.Err, "This key may read no contacts, companies, tasks or documents, so the feed tells it of none. Use a key with contacts:read, for example.")
 	}
 	if err := l.begin(client.Base(), me, c.Forward, resumed); err != nil {
 		return err
@@ -218,7 +225,7 @@ func (l *listener) begin(base string, me remote.Me, forward string, resumed bool
 	if l.place.Since != 0 {
 		from = "after " + l.place.Since.String()
 	}
-	_, err := fmt.Fprintf(l.Out, `Following what %s sees of %s at %s, %s.
+	_, err := fmt.Fprintf(l.Out, `Following what this key of %s sees of %s at %s, %s.
 Posting to %s, signed with %s
 The place is kept in %s.
 
@@ -272,8 +279,11 @@ func (l *listener) tell(e remote.Event, status int, took time.Duration, err erro
 		return l.print(line)
 	}
 	result := fmt.Sprint(status)
-	if err != nil {
+	switch {
+	case err != nil:
 		result = err.Error()
+	case status < 200 || status > 299:
+		result += " (not tried again)"
 	}
 	_, err = fmt.Fprintf(l.Out, "%s  %-19s  %s  %s  %s  %d ms\n", now.Time().Local().Format(time.TimeOnly), e.Type, e.Data.ID, e.ID, result, took.Milliseconds())
 	return err

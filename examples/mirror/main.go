@@ -90,17 +90,25 @@ func main() {
 		server := &http.Server{Addr: *listen, Handler: http.HandlerFunc(m.receive), ReadTimeout: 10 * time.Second}
 		go func() { log.Fatal(server.ListenAndServe()) }()
 	}
+	hooks := "no SECRET, so no webhooks"
+	if len(m.secrets) > 0 {
+		hooks = "webhooks at " + *listen
+	}
+	fmt.Printf("following every %s; %s\n", *feed, hooks)
 	m.follow(ctx, *feed, *all)
 }
 
 // open opens the copy, or makes a new one. During a rotation secrets are two, with a comma.
 func open(file, base, key string, lists []string, secrets string) (*mirror, error) {
+	if key == "" {
+		return nil, errors.New("KEY is empty")
+	}
 	client := &http.Client{Timeout: 2 * time.Minute} // the instance ends a slow call before that
 	m := &mirror{base: base + "/v1", key: key, client: client, lists: lists, due: map[string]bool{}, wake: make(chan struct{}, 1)}
 	for secret := range strings.FieldsFuncSeq(secrets, func(r rune) bool { return r == ',' }) {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 		if err != nil || len(key) < 24 { // the library takes an empty one, and with it what anybody signs
-			return nil, errors.New("SECRET is not the secret of an endpoint")
+			return nil, errors.New("SECRET: not a webhook secret (whsec_...)")
 		}
 		w, err := standardwebhooks.NewWebhookRaw(key)
 		if err != nil {
@@ -285,7 +293,11 @@ func (m *mirror) copyDue(ctx context.Context) error {
 		}
 	}
 	if total > 0 {
-		fmt.Printf("%s  %d changes\n", time.Now().Format(time.TimeOnly), total)
+		what := "changes"
+		if total == 1 {
+			what = "change"
+		}
+		fmt.Printf("%s  %d %s\n", time.Now().Format(time.TimeOnly), total, what)
 	}
 	return nil
 }

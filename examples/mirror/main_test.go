@@ -162,12 +162,16 @@ func TestCopy(t *testing.T) {
 func TestOpen(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mirror.db")
 	for _, wrong := range []string{"whsec_", "whsec_c2hvcnQ=", "whsec_!", secret + ",whsec_"} {
-		if m, err := open(file, "http://127.0.0.1:1", "", lists, wrong); err == nil {
+		if m, err := open(file, "http://127.0.0.1:1", "key", lists, wrong); err == nil {
 			m.db.Close()
 			t.Errorf("the secret %q is taken", wrong)
 		}
 	}
-	m, err := open(file, "http://127.0.0.1:1", "", lists, secret)
+	if m, err := open(file, "http://127.0.0.1:1", "", lists, secret); err == nil {
+		m.db.Close()
+		t.Error("no key is taken")
+	}
+	m, err := open(file, "http://127.0.0.1:1", "key", lists, secret)
 	if err != nil {
 		t.Fatal(err)
 	}
