@@ -339,6 +339,9 @@ type ResendOutput struct {
 	Events int `json:"events"`
 	// Going is set where the events are looked up beside, by a job.
 	Going bool `json:"going"`
+	// Rests is set where that job waits: the API of the organization is off, or
+	// the organization is closed.
+	Rests bool `json:"rests"`
 }
 
 var (
@@ -348,7 +351,11 @@ var (
 		EN: "There is no such event, it is older than 30 days, or the endpoint does not get it (event type, rights).",
 	}
 	isDisabled = fault.Text{DE: "Der Endpunkt ist abgeschaltet. Schalten Sie ihn zuerst wieder ein.", EN: "The endpoint is disabled. Enable it first."}
-	resting    = fault.Text{
+	ownerless  = fault.Text{
+		DE: "Der Inhaber des Endpunkts ist gesperrt; ihm wird nichts zugestellt. Heben Sie die Sperre zuerst auf (kartei user set oder kartei service-account set mit --enable).",
+		EN: "The owner of the endpoint is disabled, so nothing is delivered to it. Enable the owner first (kartei user set or kartei service-account set, with --enable).",
+	}
+	resting = fault.Text{
 		DE: "Die API der Organisation ist zurzeit abgeschaltet oder die Organisation geschlossen; Zustellungen ruhen.",
 		EN: "The API of the organization is off at present or the organization is closed; deliveries rest.",
 	}
@@ -378,29 +385,31 @@ func (d *Desk) Resend(ctx context.Context, in ResendInput) (out ResendOutput, er
 			return err
 		case r.Status == Disabled:
 			return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &isDisabled})
+		}
+		sees, rests, err := mayHave(ctx, tx, r.organization, r.principal, d.Families)
+		switch {
+		case err != nil:
+			return err
+		case sees == nothing && !rests:
+			return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &ownerless})
 		case in.Event == "":
-			out.Going = true
+			out.Going, out.Rests = true, rests
 			return enqueueResend(ctx, tx, &r, now, in)
+		case rests:
+			return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &resting})
 		}
 		out.Events = 1
-		return d.resendOne(ctx, tx, &r, now, in.Event)
+		return d.resendOne(ctx, tx, &r, now, in.Event, sees)
 	})
 	return out, err
 }
 
 // resendOne puts one event on its way again.
-func (d *Desk) resendOne(ctx context.Context, tx db.Tx, r *row, now clock.Micros, name string) error {
+func (d *Desk) resendOne(ctx context.Context, tx db.Tx, r *row, now clock.Micros, name, sees string) error {
 	if !id.Valid(id.Event, name) {
 		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
 	}
 	again := resending{Desk: d, row: r, now: now}
-	sees, rests, err := mayHave(ctx, tx, r.organization, r.principal, d.Families)
-	if err != nil {
-		return err
-	}
-	if rests {
-		return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &resting})
-	}
 	events, err := readEvents(ctx, tx, again.one(sees), r.organization, r.principal, name, now-event.Retention, db.Texts(r.EventTypes), r.ID, r.cursor)
 	if err != nil {
 		return err

@@ -345,6 +345,10 @@ func TestResendWhileAllRests(t *testing.T) {
 		if f := fault.From(err); f.Code != fault.ValidationFailed || f.Fields[0].Text != &resting {
 			t.Errorf("one event: %v", err)
 		}
+		out, err := desk.Resend(ctx, ResendInput{Organization: o.info.ID, ID: name, Failed: true})
+		if must(t, err); !out.Going || !out.Rests {
+			t.Errorf("many: %+v", out)
+		}
 		from := resendFrom{Endpoint: name, Since: clock.FromTime(begin) - 1, Until: clock.Now(o.clock)}
 		payload, err := json.Marshal(from)
 		must(t, err)
@@ -360,7 +364,8 @@ func TestResendWhileAllRests(t *testing.T) {
 	})
 }
 
-// To a principal that may have nothing any more no range is looked through.
+// To a principal that may have nothing any more nothing is sent again, and no
+// range is looked through.
 func TestResendToNobody(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -368,9 +373,19 @@ func TestResendToNobody(t *testing.T) {
 		desk, wait := o.desk()
 		o.events(scanned + 50)
 		o.exec(`update webhook_endpoints set cursor = (select tick from clocks where organization = $1) where organization = $1`, o.organization)
+		in := ResendInput{Organization: o.info.ID, ID: name, Since: clock.FromTime(begin) - 1}
 		o.setOwner(access.PrincipalChange{Disabled: as(true)})
-		_, err := desk.Resend(ctx, ResendInput{Organization: o.info.ID, ID: name, Since: clock.FromTime(begin) - 1})
-		must(t, err)
+		_, err := desk.Resend(ctx, in)
+		if f := fault.From(err); f.Code != fault.ValidationFailed || f.Fields[0].Text != &ownerless {
+			t.Errorf("while the owner is disabled: %v", err)
+		}
+		must(t, d.Write(ctx, func(tx db.Tx) error { // as it was asked for before
+			r, err := find(ctx, tx, o.organization, name)
+			if err != nil {
+				return err
+			}
+			return enqueueResend(ctx, tx, &r, clock.Now(o.clock), in)
+		}))
 		wait(1)
 		if n := o.count("jobs", "true"); n != 0 {
 			t.Errorf("%d more jobs", n)

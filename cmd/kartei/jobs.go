@@ -56,12 +56,17 @@ type jobsRetryCmd struct {
 
 // Run has a job tried again.
 func (c *jobsRetryCmd) Run(ctx context.Context, g *Globals) error {
-	if err := g.act(ctx, "job.retry", instance.RetryInput{ID: c.ID}, nil); err != nil {
+	running, err := g.actOf(ctx, "job.retry", instance.RetryInput{ID: c.ID}, nil)
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {
 		return g.print(instance.Nothing{})
 	}
-	fmt.Fprintf(g.Out, "%s is tried again as soon as a server runs.\n", c.ID)
+	when := "now"
+	if !running {
+		when = "as soon as a server runs"
+	}
+	fmt.Fprintf(g.Out, "%s is tried again %s.\n", c.ID, when)
 	return nil
 }

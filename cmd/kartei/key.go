@@ -176,10 +176,13 @@ func keyRow(k access.KeyInfo) []string {
 		strings.Join(k.Scopes, ","), strings.Join(networks, ","), k.VersionPin, minute(k.ExpiresAt), minute(k.LastUsedAt)}
 }
 
+// minuteForm is how tables print a time, in UTC.
+const minuteForm = "2006-01-02 15:04Z"
+
 // minute is a time as people read it in a table.
 func minute(t clock.Micros) string {
 	if t == 0 {
 		return "never"
 	}
-	return t.Time().Format("2006-01-02 15:04Z")
+	return t.Time().Format(minuteForm)
 }

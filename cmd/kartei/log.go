@@ -58,14 +58,18 @@ func logRow(l requestlog.Line) []string {
 		(time.Duration(l.DurationMicros) * time.Microsecond).String(), l.RequestID}
 }
 
-// moment is a point in time as a flag: RFC 3339, or a duration that counts
-// back from now.
+// moment is a point in time as a flag: RFC 3339, a minute as tables print it
+// (2026-11-01 09:00Z), or a duration that counts back from now.
 type moment struct{ clock.Micros }
 
 // UnmarshalText reads the flag.
 func (m *moment) UnmarshalText(text []byte) error {
 	if ago, err := time.ParseDuration(string(text)); err == nil && ago >= 0 {
 		m.Micros = clock.Now(clock.System).Add(-ago)
+		return nil
+	}
+	if at, err := time.Parse(minuteForm, string(text)); err == nil {
+		m.Micros = clock.FromTime(at)
 		return nil
 	}
 	at, err := clock.Parse(string(text))

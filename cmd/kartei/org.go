@@ -116,15 +116,23 @@ var flagNames = map[string]string{
 // act carries out an administrative act, in the server that runs on the data
 // or else on the data itself. Its errors name the command and the flags.
 func (g *Globals) act(ctx context.Context, name string, in, out any) error {
+	_, err := g.actOf(ctx, name, in, out)
+	return err
+}
+
+// actOf is act, and reports whether a server carried it out that runs on the
+// data folder.
+func (g *Globals) actOf(ctx context.Context, name string, in, out any) (running bool, err error) {
 	caller, done, err := g.Connect(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer done()
 	if err := caller.Call(ctx, name, in, out); err != nil {
-		return fmt.Errorf("%s: %s", strings.ReplaceAll(name, ".", " "), admin.Sentence(err, flagNames))
+		return false, fmt.Errorf("%s: %s", strings.ReplaceAll(name, ".", " "), admin.Sentence(err, flagNames))
 	}
-	return nil
+	_, alone := caller.(admin.Acts)
+	return !alone, nil
 }
 
 func nothingToSet(flags string) error {

@@ -15,6 +15,12 @@ func (c *pauseCmd) Run(ctx context.Context, g *Globals) error {
 	return switchAPI(ctx, g, c.JSON, "pause")
 }
 
+// Help says what the command does beyond its one line.
+func (*pauseCmd) Help() string {
+	return `Pages, the operator's listener and what goes on beside the calls are not affected: webhooks are
+delivered all the same.`
+}
+
 type resumeCmd struct{ JSON }
 
 // Run ends a pause.

@@ -172,18 +172,32 @@ func (c *webhookResendCmd) Run(ctx context.Context, g *Globals) error {
 		return usageError{errors.New("give exactly one of --event, --failed, and --since (with or without --until)")}
 	}
 	var out webhook.ResendOutput
-	if err := g.act(ctx, "webhook.resend", webhook.ResendInput{
+	running, err := g.actOf(ctx, "webhook.resend", webhook.ResendInput{
 		Organization: c.Org, ID: c.ID, Event: c.Event, Failed: c.Failed, Since: c.Since.Micros, Until: c.Until.Micros,
-	}, &out); err != nil {
+	}, &out)
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {
 		return g.print(out)
 	}
-	if out.Going {
-		fmt.Fprintf(g.Out, "The events are looked up and sent to %s, as soon as a server runs.\n", c.ID)
-		return nil
-	}
-	fmt.Fprintf(g.Out, "%s is sent to %s, as soon as a server runs.\n", c.Event, c.ID)
+	fmt.Fprintln(g.Out, c.outcome(out, running))
 	return nil
+}
+
+// outcome says what becomes of the events.
+func (c *webhookResendCmd) outcome(out webhook.ResendOutput, running bool) string {
+	what := c.Event + " is sent to " + c.ID
+	if out.Going {
+		what = "The events are looked up and sent to " + c.ID
+	}
+	switch {
+	case out.Rests:
+		return what + " once the API of the organization is on again and the organization open: until then deliveries rest."
+	case !running:
+		return what + " as soon as a server runs."
+	case out.Going:
+		return what + ", piece by piece: kartei jobs shows webhooks.resend while it goes on, kartei webhook deliveries what became of them."
+	}
+	return what + " now: kartei webhook deliveries shows what became of it."
 }
