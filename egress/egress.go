@@ -73,6 +73,15 @@ func New(o Options) *Guard {
 	return g
 }
 
+// Maps reports whether a mapping says where a host name leads.
+func (g *Guard) Maps(host string) bool {
+	if g == nil {
+		return false
+	}
+	_, mapped := g.mapped[strings.ToLower(host)]
+	return mapped
+}
+
 var (
 	public = ssrf.New()
 	// nat64 is the well-known prefix of RFC 6052. Its addresses lead to the

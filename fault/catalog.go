@@ -287,7 +287,7 @@ var catalog = []Entry{
 		Title:  Text{"Webhook-Adresse ungültig", "Webhook URL not valid"},
 		Detail: Text{"Die Adresse muss mit https beginnen, Port 443 verwenden und öffentlich erreichbar sein.", "The URL must begin with https, use port 443 and be publicly reachable."},
 		What:   Text{"Die angegebene Adresse kommt als Ziel für Webhooks nicht in Frage.", "The given URL cannot be a target of webhooks."},
-		Why:    Text{"Erlaubt sind nur https-Adressen auf Port 443 mit einem öffentlichen Rechnernamen oder einer öffentlichen IP-Adresse, ohne Benutzernamen, Kennwort und Fragment. Adressen interner Netze werden abgelehnt.", "Only https URLs on port 443 with a public host name or a public IP address are allowed, without user name, password or fragment. Addresses of internal networks are refused."},
+		Why:    Text{"Erlaubt sind nur https-Adressen auf Port 443 mit einem öffentlichen Rechnernamen oder einer öffentlichen IP-Adresse, ohne Benutzernamen, Kennwort und Fragment. Adressen interner Netze werden abgelehnt, ebenso Namen ohne Punkt und solche auf .localhost, .local oder .internal.", "Only https URLs on port 443 with a public host name or a public IP address are allowed, without user name, password or fragment. Addresses of internal networks are refused, and so are names without a dot and those in .localhost, .local or .internal."},
 		Do:     Text{"Geben Sie eine öffentliche https-Adresse mit gültigem Zertifikat an.", "Give a public https URL with a valid certificate."},
 		Example: Example{
 			Request: "POST " + exampleEndpoint + "\n" + exampleCreate + "{\n  \"name\": \"CRM\",\n  \"url\": \"http://crm.example:8080/hook\",\n  \"eventTypes\": [\"contact.updated\"]\n}", Instance: exampleEndpoint,

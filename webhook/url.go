@@ -3,6 +3,7 @@ package webhook
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,8 +21,8 @@ const maxURL = 2048
 // (RFC 5890), so that look-alikes can be told apart and what is dialled is what
 // is shown. An error is a fault, 422 WEBHOOK_URL_INVALID.
 //
-// A name is judged when it is dialled; an IP address here already, by guard.
-// With nil only public ones pass.
+// A name is judged when it is dialled, unless it can never be public; an IP
+// address here already, by guard. With nil only public ones pass.
 func CheckURL(raw string, guard *egress.Guard) (string, error) {
 	if utf8.RuneCountInString(raw) > maxURL {
 		return "", badURL("höchstens 2.048 Zeichen", "at most 2,048 characters")
@@ -77,7 +78,16 @@ func checkHost(host string, bracketed bool, guard *egress.Guard) (string, bool) 
 		addr, err := netip.ParseAddr(ascii)
 		return ascii, err == nil && addr.Is4() && guard.Permit(addr) == nil
 	}
-	return ascii, hostName(ascii)
+	return ascii, hostName(ascii) && (guard.Maps(ascii) || !internal(ascii))
+}
+
+// internal reports whether a name has no meaning in the public DNS: it has one
+// label, or ends in a special one (RFC 6761 localhost, RFC 6762 local, and
+// internal, which ICANN has set aside).
+func internal(host string) bool {
+	host = strings.ToLower(host)
+	last := strings.LastIndexByte(host, '.')
+	return last < 0 || slices.Contains([]string{"localhost", "local", "internal"}, host[last+1:])
 }
 
 // numeric reports whether resolvers may take a host for an IPv4 address, in

@@ -21,7 +21,8 @@ func TestURLs(t *testing.T) {
 		"https://hooks.example.com/ä?ö=ü":                "",
 		"https://8.8.8.8/hook":                           "",
 		"https://[2a00:1450:4001:80b::200e]:443/hook":    "",
-		"https://localhost/hook":                         "", // a name is judged when it is dialled
+		"https://hooks.localhost.example/":               "",
+		"https://local.example/":                         "",
 		"https://xn--mller-kva.example/":                 "",
 		"https://3com.example/":                          "",
 		"https://a.b--c.example/":                        "",
@@ -55,6 +56,7 @@ var badURLs = []string{
 	"https://[::1]/", "https://[::]/", "https://[fe80::1]/", "https://[fe80::1%25eth0]/", "https://[fd00::1]/", "https://[::ffff:127.0.0.1]/", "https://[::ffff:a00:1]/", "https://[64:ff9b::10.0.0.1]/", "https://[2002:7f00:1::]/", "https://[2001::1]/", "https://[2a00:1450:4001:80b::200e%25eth0]/", "https://[ff02::1]/",
 	"https://127.1/", "https://127.0.1/", "https://2130706433/", "https://0x7f000001/", "https://0x7f.0.0.1/", "https://0X7F.1/", "https://0177.0.0.1/", "https://017700000001/", "https://8.8.8.8./", "https://8.8.8.08/", "https://8.8.8/", "https://1.2.3.4.5/", "https://256.1.1.1/", "https://0x/", "https://a.0x/", "https://foo.1/",
 	"https://１２７.０.０.１/", "https://①②⑦.⓪.⓪.①/", "https://127。0。0。1/", "https://127%2e0%2e0%2e1/", "https://%31%32%37.0.0.1/", "https://0x7f。1/",
+	"https://localhost/hook", "https://intranet/hook", "https://INTRANET:443/", "https://a.localhost/", "https://nas.local/", "https://nas.LOCAL/", "https://db.internal/", "https://ｌｏｃａｌｈｏｓｔ/",
 	"https://hooks..example/", "https://.example/", "https://hooks.example./", "https://-a.example/", "https://a-.example/", "https://a_b.example/", "https://a*.example/", "https://" + strings.Repeat("a", 64) + ".example/", "https://" + strings.Repeat("a.", 126) + "example/",
 	"https://xn--a.example/\x80", "https://xn--0.example/", "https://ex\u00admple.example:8443/", "https://\u202e.example/", "https://a\u0000b.example/",
 	"https://e.example/" + strings.Repeat("a", 2031), "https://müller.example/" + strings.Repeat("ä", 2000),
@@ -77,6 +79,16 @@ func TestURLsRefused(t *testing.T) {
 func TestURLsOfAllowedNetworks(t *testing.T) {
 	g := egress.New(egress.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Deny: []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24")}})
 	for raw, want := range map[string]bool{"https://127.0.0.1/": true, "https://[::ffff:127.0.0.1]/": true, "https://10.0.0.1/": false, "https://8.8.8.8/": false, "https://127.1/": false} {
+		if _, err := CheckURL(raw, g); (err == nil) != want {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+}
+
+// Where an operator says where a name leads, it need not be public.
+func TestURLsOfMappedNames(t *testing.T) {
+	g := egress.New(egress.Options{Dial: []egress.Mapping{{Host: "hook", To: netip.MustParseAddrPort("127.0.0.1:8443")}, {Host: "crm.local", To: netip.MustParseAddrPort("127.0.0.1:8443")}}})
+	for raw, want := range map[string]bool{"https://hook/": true, "https://Hook/": true, "https://CRM.local/a": true, "https://other/": false, "https://nas.local/": false} {
 		if _, err := CheckURL(raw, g); (err == nil) != want {
 			t.Errorf("%s: %v", raw, err)
 		}
