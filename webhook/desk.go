@@ -29,7 +29,8 @@ type Desk struct {
 // Info is an endpoint as administration shows it.
 type Info struct {
 	Endpoint
-	PrincipalID string `json:"principalId"`
+	OrganizationID string `json:"organizationId"`
+	PrincipalID    string `json:"principalId"`
 	// FailedSince is the first failed attempt since the last success, null where
 	// there was none; Failures is how many there were.
 	FailedSince clock.Micros `json:"failedSince"`
@@ -41,13 +42,20 @@ type Info struct {
 	// Waiting is how many deliveries wait or are under way, 10,000 at most. Events
 	// that it has not come to yet are not among them.
 	Waiting int64 `json:"waiting"`
-	// Through is the tick up to which the change log was gone through for it.
-	Through clock.Micros `json:"through"`
+	// Through is the tick up to which the change log was gone through for it,
+	// BehindSince that of the first event after it; null where there is none, and
+	// of an endpoint that is disabled.
+	Through     clock.Micros `json:"through"`
+	BehindSince clock.Micros `json:"behindSince"`
 }
 
-// FindInput asks for endpoints of an organization, the oldest first.
+// FindInput asks for endpoints of an organization, the oldest first, or of one
+// organization after the other.
 type FindInput struct {
-	Organization string `json:"organizationId"`
+	// Organization is one; empty for all.
+	Organization string `json:"organizationId,omitempty"`
+	// Status is one; empty for all.
+	Status string `json:"status,omitempty"`
 	// Principal is one owner; empty for all.
 	Principal string `json:"principalId,omitempty"`
 	// After is the id of the last entry already seen.
@@ -95,6 +103,8 @@ const (
 	countWaiting  = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 limit 10000) as d`
 	findLog       = `select id, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at
 		from webhook_attempts where organization = $1 and endpoint = $2`
+	// selectBehindSince is the first event that an endpoint has not come to.
+	selectBehindSince = `select tick from events where organization = $1 and tick > $2 order by tick limit 1`
 	// keepDisabled is keepEndpoint of one that is disabled.
 	keepDisabled   = keepEndpoint + ` and status = 'disabled'`
 	enableEndpoint = `update webhook_endpoints set status = 'active', disabled_reason = '', failed_since = 0, failures = 0, cursor = $3,
@@ -128,7 +138,7 @@ func (q *question) then(words string, value any) *question {
 
 // page asks for endpoints of an organization.
 func (in *FindInput) page(organization int64, limit int) *question {
-	return ask(findEndpoints, organization).given("principal =", in.Principal).given("id >", in.After).then(" order by id limit", limit)
+	return ask(findEndpoints, organization).given("principal =", in.Principal).given("status =", in.Status).given("id >", in.After).then(" order by id limit", limit)
 }
 
 // page asks for attempts at an endpoint.
@@ -154,28 +164,10 @@ func (d *Desk) Find(ctx context.Context, in FindInput) (page access.List[Info], 
 	limit := pageSize(in.Limit)
 	err = d.DB.Read(ctx, func(tx db.Tx) error {
 		page = access.List[Info]{Data: []Info{}}
-		o, _, err := access.OrganizationIn(ctx, tx, in.Organization)
+		list, err := in.read(ctx, tx, limit+1)
 		if err != nil {
 			return err
 		}
-		q := in.page(o.Number(), limit+1)
-		rows, err := tx.Query(ctx, q.text, q.args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		var list []row
-		for rows.Next() {
-			r, err := scan(rows)
-			if err != nil {
-				return err
-			}
-			list = append(list, r)
-		}
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		rows.Close()
 		if len(list) > limit {
 			list, page.HasMore = list[:limit], true
 		}
@@ -191,8 +183,69 @@ func (d *Desk) Find(ctx context.Context, in FindInput) (page access.List[Info], 
 	return page, err
 }
 
-func inform(ctx context.Context, tx db.Tx, r *row) (Info, error) {
-	info := Info{Endpoint: r.Endpoint, PrincipalID: r.principal, FailedSince: r.failedSince, Failures: r.failures, MissedSince: r.missedSince, Through: r.cursor}
+// read reads up to n endpoints of the organization, or of all, one after the other.
+func (in FindInput) read(ctx context.Context, tx db.Tx, n int) (list []row, err error) {
+	if in.Organization != "" {
+		o, _, err := access.OrganizationIn(ctx, tx, in.Organization)
+		if err != nil {
+			return nil, err
+		}
+		return in.readOf(ctx, tx, o.Number(), n)
+	}
+	numbers, err := db.Values[int64](ctx, tx, selectNumbers)
+	if err != nil {
+		return nil, err
+	}
+	for _, organization := range numbers {
+		if in.After != "" { // in which organization that is only it says
+			switch _, err := find(ctx, tx, organization, in.After); {
+			case errors.Is(err, db.ErrNoRows):
+				continue
+			case err != nil:
+				return nil, err
+			}
+		}
+		more, err := in.readOf(ctx, tx, organization, n-len(list))
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, more...); len(list) == n {
+			break
+		}
+		in.After = ""
+	}
+	return list, nil
+}
+
+// readOf reads up to n endpoints of an organization.
+func (in *FindInput) readOf(ctx context.Context, tx db.Tx, organization int64, n int) (list []row, err error) {
+	q := in.page(organization, n)
+	rows, err := tx.Query(ctx, q.text, q.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+func inform(ctx context.Context, tx db.Tx, r *row) (info Info, err error) {
+	info = Info{Endpoint: r.Endpoint, PrincipalID: r.principal, FailedSince: r.failedSince, Failures: r.failures, MissedSince: r.missedSince, Through: r.cursor}
+	if info.OrganizationID, err = access.OrganizationID(ctx, tx, r.organization); err != nil {
+		return info, err
+	}
+	if r.Status != Disabled {
+		err = tx.QueryRow(ctx, selectBehindSince, r.organization, r.cursor).Scan(&info.BehindSince)
+		if err != nil && !errors.Is(err, db.ErrNoRows) {
+			return info, err
+		}
+	}
 	return info, tx.QueryRow(ctx, countWaiting, r.organization, r.ID).Scan(&info.Waiting)
 }
 

@@ -12,7 +12,9 @@ import (
 const (
 	// resealPiece is how many endpoints are read in one go.
 	resealPiece = 500
-	listAll     = `select ` + columns + ` from webhook_endpoints where organization = $1 and id > $2 order by id limit $3`
+	// selectNumbers are all organizations.
+	selectNumbers = `select number from organizations order by number`
+	listAll       = `select ` + columns + ` from webhook_endpoints where organization = $1 and id > $2 order by id limit $3`
 	// setSealed fails where it was rotated since it was read.
 	setSealed = `update webhook_endpoints set secret = $5, previous_secret = $6 where organization = $1 and id = $2 and secret = $3 and previous_secret = $4`
 )
@@ -25,7 +27,7 @@ const (
 func Reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (changed int, unreadable []error, err error) {
 	var organizations []int64
 	err = d.Read(ctx, func(tx db.Tx) (err error) {
-		organizations, err = db.Values[int64](ctx, tx, `select number from organizations order by number`)
+		organizations, err = db.Values[int64](ctx, tx, selectNumbers)
 		return err
 	})
 	if err != nil {

@@ -144,6 +144,22 @@ func TestResendInPieces(t *testing.T) {
 		if len(list.Data) != 1 || list.Data[0].ID != name || list.Data[0].Waiting != 0 || list.Data[0].PrincipalID != o.owner {
 			t.Errorf("the list: %+v", list)
 		}
+		all, err := desk.Find(ctx, FindInput{Status: "active"})
+		must(t, err)
+		if len(all.Data) != 1 || all.Data[0].OrganizationID != o.info.ID || all.Data[0].BehindSince != 0 {
+			t.Errorf("of all organizations: %+v", all)
+		}
+		for _, in := range []FindInput{{After: name}, {Status: "failing"}} {
+			if list, err := desk.Find(ctx, in); err != nil || len(list.Data) != 0 {
+				t.Errorf("%+v: %+v, %v", in, list, err)
+			}
+		}
+		o.exec(`update webhook_endpoints set cursor = $2 where organization = $1`, o.organization, clock.FromTime(begin)-1)
+		info, err := desk.Show(ctx, One{o.info.ID, name})
+		must(t, err)
+		if info.BehindSince < clock.FromTime(begin) || info.BehindSince > clock.Now(o.clock) {
+			t.Errorf("behind since %s", info.BehindSince)
+		}
 	})
 }
 

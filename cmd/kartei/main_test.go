@@ -51,7 +51,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{nil, []string{"trigger", "contact.created", "--key", "kart_test_geheim", "--url", "kartei.example.com"}, []string{"--url", "https://kartei.example.com"}},
 		{nil, []string{"trigger", "contact.made", "--key", "kart_test_geheim"}, []string{"contact.made", "contact.created"}},
 		{nil, []string{"trigger", "contact.created", "--key", "kart_live_geheim"}, []string{"kart_test_"}},
-		{nil, []string{"webhook", "list"}, []string{"--org"}},
+		{nil, []string{"webhook", "list", "--status", "lost"}, []string{"--status", "failing"}},
 		{nil, []string{"webhook", "resend", "whe_1", "--org", "org_1"}, []string{"--event", "--failed", "--since"}},
 	} {
 		status, out, errs := kartei(c.environ, c.args...)

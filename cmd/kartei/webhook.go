@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"kartei/access"
@@ -11,7 +12,7 @@ import (
 )
 
 type webhookCmd struct {
-	List       webhookListCmd       `cmd:"" help:"List the webhook endpoints of an organization."`
+	List       webhookListCmd       `cmd:"" help:"List webhook endpoints."`
 	Show       webhookShowCmd       `cmd:"" help:"Show one endpoint, without its secret."`
 	Deliveries webhookDeliveriesCmd `cmd:"" help:"Read the delivery log of an endpoint: each attempt of 30 days."`
 	Resend     webhookResendCmd     `cmd:"" help:"Have events sent again: one, all that failed, or those of a time."`
@@ -24,7 +25,8 @@ type inOrganization struct {
 }
 
 type webhookListCmd struct {
-	inOrganization
+	Org       string `name:"org" placeholder:"ORG" help:"Only those of this organization, org_...; endpoints that a test key made are in its sandbox."`
+	Status    string `name:"status" placeholder:"active|failing|disabled" help:"Only those that are so."`
 	Principal string `name:"principal" placeholder:"ID" help:"Only those of this user or service account."`
 	pageFlags
 	JSON
@@ -32,8 +34,11 @@ type webhookListCmd struct {
 
 // Run lists endpoints.
 func (c *webhookListCmd) Run(ctx context.Context, g *Globals) error {
+	if c.Status != "" && !slices.Contains([]webhook.Status{webhook.Active, webhook.Failing, webhook.Disabled}, webhook.Status(c.Status)) {
+		return usageError{errors.New("--status: must be active, failing or disabled")}
+	}
 	var page access.List[webhook.Info]
-	if err := g.act(ctx, "webhook.list", webhook.FindInput{Organization: c.Org, Principal: c.Principal, After: c.After, Limit: c.Limit}, &page); err != nil {
+	if err := g.act(ctx, "webhook.list", webhook.FindInput{Organization: c.Org, Status: c.Status, Principal: c.Principal, After: c.After, Limit: c.Limit}, &page); err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, endpointHeader, endpointRow)
@@ -75,7 +80,7 @@ func (c *webhookEnableCmd) Run(ctx context.Context, g *Globals) error {
 	return c.show(ctx, g, "webhook.enable")
 }
 
-var endpointHeader = []string{"ID", "NAME", "URL", "STATUS", "WAITING", "FAILURES", "LAST SUCCESS", "LAST FAILURE", "MISSED SINCE", "PRINCIPAL"}
+var endpointHeader = []string{"ID", "ORGANIZATION", "NAME", "URL", "STATUS", "WAITING", "BEHIND SINCE", "FAILURES", "LAST SUCCESS", "LAST FAILURE", "MISSED SINCE", "PRINCIPAL"}
 
 func endpointRow(e webhook.Info) []string {
 	status := string(e.Status)
@@ -93,7 +98,11 @@ func endpointRow(e webhook.Info) []string {
 	if e.MissedSince != 0 { // in full: it is what resend is given
 		missed = e.MissedSince.String()
 	}
-	return []string{e.ID, e.Name, e.URL, status, strconv.FormatInt(e.Waiting, 10), strconv.FormatInt(e.Failures, 10), success, failure, missed, e.PrincipalID}
+	behind := "-"
+	if e.BehindSince != 0 {
+		behind = minute(e.BehindSince)
+	}
+	return []string{e.ID, e.OrganizationID, e.Name, e.URL, status, strconv.FormatInt(e.Waiting, 10), behind, strconv.FormatInt(e.Failures, 10), success, failure, missed, e.PrincipalID}
 }
 
 type webhookDeliveriesCmd struct {
