@@ -101,7 +101,7 @@ func TestWebhookCommands(t *testing.T) {
 			t.Errorf("after 410 the endpoint is %+v", e)
 		}
 		heading, body := mailed(t, dir, 1, on("bell", "--org", o.ID, "--json"))
-		if want := "Kartei: Webhook-Endpunkt „CRM“ von Kanzlei Beispiel (Sandbox) wurde abgeschaltet: der Empfänger antwortet 410 Gone"; heading != want {
+		if want := "Kartei: Webhook-Endpunkt " + made.ID + " von Kanzlei Beispiel (Sandbox) wurde abgeschaltet: der Empfänger antwortet 410 Gone"; heading != want {
 			t.Errorf("the email is about %q, want %q", heading, want)
 		}
 		for _, want := range []string{

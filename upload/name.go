@@ -18,17 +18,10 @@ func NameFault(name string) *fault.Text {
 		return &noPath
 	case name == "." || name == "..":
 		return &noPath
-	case strings.ContainsFunc(name, disguises):
+	case strings.ContainsFunc(name, record.Disguises):
 		return &disguised
 	}
 	return nil
-}
-
-// disguises reports whether a character changes the direction of what follows,
-// with which "Rechnung\u202Efdp.exe" is shown as "Rechnungexe.pdf" (Unicode
-// Technical Report 36, section 2.8).
-func disguises(c rune) bool {
-	return c >= 0x202A && c <= 0x202E || c >= 0x2066 && c <= 0x2069 || c == 0x200E || c == 0x200F || c == 0x061C
 }
 
 var (

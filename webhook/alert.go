@@ -64,69 +64,84 @@ func (c *Courier) alert(ctx context.Context, tx db.Tx, h *heldEndpoint, now cloc
 }
 
 // alertWords makes the words of a notice with what its endpoint is called now.
-func alertWords(words func(f AlertFacts, de, en string) notify.Words) func(context.Context, db.Tx, []byte) (notify.Words, error) {
+func alertWords(words func(AlertFacts, names) notify.Words) func(context.Context, db.Tx, []byte) (notify.Words, error) {
 	return func(ctx context.Context, tx db.Tx, data []byte) (notify.Words, error) {
 		var f AlertFacts
 		if err := json.Unmarshal(data, &f); err != nil {
 			return notify.Words{}, err
 		}
-		de, en, err := called(ctx, tx, f)
-		return words(f, de, en), err
+		n, err := called(ctx, tx, f)
+		return words(f, n), err
 	}
 }
 
-// called is by what a person knows an endpoint.
-func called(ctx context.Context, tx db.Tx, f AlertFacts) (de, en string, err error) {
+// names are by what people know an endpoint and its organization.
+type names struct {
+	organization string
+	// de and en are the endpoint's with its organization's. They are for texts:
+	// a title is the subject of an email, and the name of an endpoint is the words
+	// of whoever had a key of the principal. Titles name its id.
+	de, en string
+}
+
+// title names the endpoint for a title.
+func (n names) title(f AlertFacts) fault.Text {
+	return fault.Text{DE: "Webhook-Endpunkt " + f.Endpoint + " von " + n.organization, EN: "Webhook endpoint " + f.Endpoint + " of " + n.organization}
+}
+
+// called reads the names of now.
+func called(ctx context.Context, tx db.Tx, f AlertFacts) (names, error) {
 	o, _, err := access.OrganizationIn(ctx, tx, f.Organization)
 	if err != nil {
-		return "", "", err
+		return names{}, err
 	}
-	de, en = f.Endpoint, f.Endpoint
+	de, en := f.Endpoint, f.Endpoint
 	r, err := find(ctx, tx, o.Number(), f.Endpoint)
 	switch {
 	case err == nil:
 		de, en = "„"+r.Name+"“", "“"+r.Name+"”"
 	case !errors.Is(err, db.ErrNoRows): // one that was deleted has no name any more
-		return "", "", err
+		return names{}, err
 	}
-	return de + " von " + o.Name, en + " of " + o.Name, nil
+	return names{organization: o.Name, de: de + " von " + o.Name, en: en + " of " + o.Name}, nil
 }
 
 func minute(t clock.Micros) string { return strings.Replace(t.String(), "T", " ", 1)[:16] }
 
-func failingWords(f AlertFacts, de, en string) notify.Words {
-	end := f.Since + disabledAfter
+func failingWords(f AlertFacts, n names) notify.Words {
+	of, end := n.title(f), f.Since+disabledAfter
 	return notify.Words{
 		Title: fault.Text{
-			DE: "Webhook-Endpunkt " + de + ": seit 24 Stunden keine Zustellung",
-			EN: "Webhook endpoint " + en + ": no delivery for 24 hours",
+			DE: of.DE + ": seit 24 Stunden keine Zustellung",
+			EN: of.EN + ": no delivery for 24 hours",
 		},
 		Text: fault.Text{
 			DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Weitere Versuche folgen; gelingt bis zum %s (UTC) keiner, wird der Endpunkt abgeschaltet.\n\n"+
-				"Woran die Versuche scheitern, steht im Zustellprotokoll des Endpunkts %s (GET /v1/webhook_endpoints/%[4]s/deliveries). Sobald eine Zustellung gelingt, ist nichts weiter zu tun.", minute(f.Since), de, minute(end), f.Endpoint),
+				"Woran die Versuche scheitern, steht im Zustellprotokoll des Endpunkts %s (GET /v1/webhook_endpoints/%[4]s/deliveries). Sobald eine Zustellung gelingt, ist nichts weiter zu tun.", minute(f.Since), n.de, minute(end), f.Endpoint),
 			EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). Further attempts follow; if none succeeds by %s (UTC), the endpoint will be disabled.\n\n"+
-				"What the attempts fail for is in the delivery log of the endpoint %s (GET /v1/webhook_endpoints/%[4]s/deliveries). As soon as a delivery succeeds there is nothing more to do.", en, minute(f.Since), minute(end), f.Endpoint),
+				"What the attempts fail for is in the delivery log of the endpoint %s (GET /v1/webhook_endpoints/%[4]s/deliveries). As soon as a delivery succeeds there is nothing more to do.", n.en, minute(f.Since), minute(end), f.Endpoint),
 		},
 	}
 }
 
-func disabledWords(f AlertFacts, de, en string) notify.Words {
+func disabledWords(f AlertFacts, n names) notify.Words {
+	of := n.title(f)
 	why := fault.Text{
-		DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Nach 72 Stunden, am %s (UTC), wurde er deshalb abgeschaltet.", minute(f.Since), de, minute(f.At)),
-		EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). It was therefore disabled after 72 hours, at %s (UTC).", en, minute(f.Since), minute(f.At)),
+		DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Nach 72 Stunden, am %s (UTC), wurde er deshalb abgeschaltet.", minute(f.Since), n.de, minute(f.At)),
+		EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). It was therefore disabled after 72 hours, at %s (UTC).", n.en, minute(f.Since), minute(f.At)),
 	}
 	title := fault.Text{DE: "72 Stunden ohne Erfolg", EN: "72 hours without success"}
 	if f.Reason == Gone {
 		why = fault.Text{
-			DE: fmt.Sprintf("Der Empfänger des Webhook-Endpunkts %s hat am %s (UTC) mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.", de, minute(f.At)),
-			EN: fmt.Sprintf("The receiver of the webhook endpoint %s answered 410 Gone at %s (UTC): it wants no more deliveries. The endpoint was therefore disabled at once.", en, minute(f.At)),
+			DE: fmt.Sprintf("Der Empfänger des Webhook-Endpunkts %s hat am %s (UTC) mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.", n.de, minute(f.At)),
+			EN: fmt.Sprintf("The receiver of the webhook endpoint %s answered 410 Gone at %s (UTC): it wants no more deliveries. The endpoint was therefore disabled at once.", n.en, minute(f.At)),
 		}
 		title = fault.Text{DE: "der Empfänger antwortet 410 Gone", EN: "the receiver answers 410 Gone"}
 	}
 	return notify.Words{
 		Title: fault.Text{
-			DE: "Webhook-Endpunkt " + de + " wurde abgeschaltet: " + title.DE,
-			EN: "Webhook endpoint " + en + " was disabled: " + title.EN,
+			DE: of.DE + " wurde abgeschaltet: " + title.DE,
+			EN: of.EN + " was disabled: " + title.EN,
 		},
 		Text: fault.Text{
 			DE: why.DE + fmt.Sprintf(" Was noch zuzustellen war, wird nicht mehr versucht.\n\n"+

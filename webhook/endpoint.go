@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"kartei/app"
 	"kartei/clock"
@@ -133,22 +134,44 @@ func (r *row) at(now clock.Micros) Endpoint {
 }
 
 // prepare brings what an owner sends into its stored form. An error is a fault.
-func (f *Fields) prepare(guard *egress.Guard) (err error) {
+func (f *Fields) prepare(guard *egress.Guard) error {
 	f.Name = record.Clean(f.Name)
 	f.EventTypes = record.Unique(f.EventTypes)
-	f.URL, err = CheckURL(record.Clean(f.URL), guard)
+	url, err := CheckURL(record.Clean(f.URL), guard)
+	if wrong := f.wrongName(); wrong != nil {
+		if err != nil {
+			wrong = append(wrong, fault.From(err).Fields...)
+		}
+		return fault.Invalid(wrong...)
+	}
+	f.URL = url
 	return err
 }
 
-// Wrong checks the URL.
-func (f *Fields) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+// Wrong checks the name and the URL.
+func (f *Fields) Wrong(s *app.Services, sent app.Sent) (wrong []fault.Field) {
+	if sent.Fit("name") {
+		wrong = f.wrongName()
+	}
 	if !sent.Fit("url") {
-		return nil
+		return wrong
 	}
 	if _, err := CheckURL(record.Clean(f.URL), s.Webhooks.Guard); err != nil {
-		return fault.From(err).Fields
+		wrong = append(wrong, fault.From(err).Fields...)
 	}
-	return nil
+	return wrong
+}
+
+func (f *Fields) wrongName() []fault.Field {
+	if !strings.ContainsFunc(f.Name, record.Disguises) {
+		return nil
+	}
+	return []fault.Field{{Name: "name", Code: fault.InvalidFormat, Text: &disguised}}
+}
+
+var disguised = fault.Text{
+	DE: "Der Name enthält ein Zeichen, das die Schreibrichtung ändert. Damit könnte er anders aussehen, als er ist.",
+	EN: "The name contains a character that changes the direction of writing. With it the name could look like another one.",
 }
 
 // CreateInput is the input of webhookEndpoints.create.

@@ -136,6 +136,11 @@ func TestWrong(t *testing.T) {
 		}{
 			{map[string]any{"name": nil}, []string{"name INVALID_TYPE"}},
 			{map[string]any{"name": " "}, []string{"name INVALID_FORMAT"}},
+			{map[string]any{"name": "CRM\u202egnp.exe"}, []string{"name INVALID_FORMAT"}},
+			{map[string]any{"name": "a\u2066b"}, []string{"name INVALID_FORMAT"}},
+			{map[string]any{"name": "a\u200fb"}, []string{"name INVALID_FORMAT"}},
+			{map[string]any{"name": "a\u200fb", "url": "http://crm.example.com/"}, []string{"name INVALID_FORMAT", "url INVALID_FORMAT"}},
+			{map[string]any{"name": "a\u200fb", "eventTypes": "x"}, []string{"eventTypes INVALID_TYPE", "name INVALID_FORMAT"}},
 			{map[string]any{"name": strings.Repeat("x", 201)}, []string{"name TOO_LONG"}},
 			{map[string]any{"url": nil}, []string{"url INVALID_TYPE"}},
 			{map[string]any{"url": "https://crm.example.com/" + strings.Repeat("x", 2048)}, []string{"url TOO_LONG"}},

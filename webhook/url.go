@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"fmt"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -17,9 +18,10 @@ import (
 const maxURL = 2048
 
 // CheckURL returns the URL of an endpoint as it is stored: as it was given,
-// but for a host name with letters outside ASCII, which becomes its A-labels
-// (RFC 5890), so that look-alikes can be told apart and what is dialled is what
-// is shown. An error is a fault, 422 WEBHOOK_URL_INVALID.
+// but in ASCII: a host name with other letters becomes its A-labels (RFC 5890),
+// so that look-alikes can be told apart, and what follows it is percent-encoded
+// (RFC 3986), so that nothing changes how it is shown. What is dialled and asked
+// for is what is shown. An error is a fault, 422 WEBHOOK_URL_INVALID.
 //
 // A name is judged when it is dialled, unless it can never be public; an IP
 // address here already, by guard. With nil only public ones pass.
@@ -44,17 +46,31 @@ func CheckURL(raw string, guard *egress.Guard) (string, error) {
 	if !ok {
 		return "", badURL("ein öffentlicher Rechnername oder eine öffentliche IP-Adresse", "a public host name or a public IP address")
 	}
-	if host == u.Hostname() {
-		return raw, nil
+	begin := len("https://")
+	end := begin + strings.IndexAny(raw[begin:]+"/", "/?")
+	authority := raw[begin:end]
+	if host != u.Hostname() {
+		if authority = host; u.Port() != "" {
+			authority += ":" + u.Port()
+		}
 	}
-	if u.Port() != "" {
-		host += ":" + u.Port()
-	}
-	u.Host = host
-	if stored := u.String(); utf8.RuneCountInString(stored) <= maxURL {
+	if stored := raw[:begin] + authority + encode(raw[end:]); utf8.RuneCountInString(stored) <= maxURL {
 		return stored, nil
 	}
 	return "", badURL("höchstens 2.048 Zeichen", "at most 2,048 characters")
+}
+
+// encode percent-encodes what is outside ASCII, as browsers do.
+func encode(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if s[i] < utf8.RuneSelf {
+			b.WriteByte(s[i])
+		} else {
+			fmt.Fprintf(&b, "%%%02X", s[i])
+		}
+	}
+	return b.String()
 }
 
 // unsafe is what a URL does not contain (RFC 3986), letters outside ASCII
