@@ -200,7 +200,8 @@ func (r resending) failed(ctx context.Context, tx db.Tx, from string) (list []st
 // nextRange looks at the next events of a range of time. What lies behind the
 // endpoint's cursor comes by itself.
 func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) (err error) {
-	part, more := stretch{r.row, sees, max(from.Since, r.now-event.Retention), min(from.Until, r.cursor)}, false
+	part := stretch{r.row, sees, max(from.Since, r.now-event.Retention), min(from.Until, r.cursor)}
+	var more bool
 	*events, (*next).Since, more, err = part.read(ctx, tx, resendPiece)
 	if !more {
 		*next = nil
