@@ -130,7 +130,7 @@ func (s *Server) Check() error {
 	case s.MaxHeaderBytes < 64<<10:
 		return fmt.Errorf("--max-header-bytes: %d is too small; accepted is 65536 or more", s.MaxHeaderBytes)
 	}
-	if name := s.development(); name != "" && s.Environment != "rc" && !s.WebhookDevelopment {
+	if name := s.Development(); name != "" && s.Environment != "rc" && !s.WebhookDevelopment {
 		return fmt.Errorf("%s is for development and tests: it opens a way into networks that webhooks must not reach; whoever means it in production too says --webhook-development", name)
 	}
 	if _, err := s.Egress(); err != nil {
@@ -142,8 +142,9 @@ func (s *Server) Check() error {
 	return nil
 }
 
-// development returns the first setting for development that is set.
-func (s *Server) development() string {
+// Development returns the first setting for development that is set, empty where
+// none is.
+func (s *Server) Development() string {
 	switch {
 	case len(s.WebhookAllowNets) > 0:
 		return "--webhook-allow-nets"

@@ -15,6 +15,9 @@ func (i *Instance) takeCourier() error {
 	if err != nil {
 		return err
 	}
+	if name := i.config.Server.Development(); name != "" {
+		i.logger.Warn("webhooks may go to what is not public or not vouched for: a setting for development is in force", "setting", name)
+	}
 	i.guard = egress.New(options)
 	i.sender = webhook.NewSender(i.guard, i.clock)
 	attempted, waited := i.metrics.Webhooks()

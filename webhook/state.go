@@ -3,7 +3,9 @@ package webhook
 import (
 	"context"
 	"errors"
+	"log/slog"
 
+	"kartei/access"
 	"kartei/clock"
 	"kartei/db"
 	"kartei/event"
@@ -152,10 +154,29 @@ func (c *Courier) put(ctx context.Context, tx db.Tx, h *heldEndpoint) (due clock
 		if err := c.alert(ctx, tx, h, now); err != nil {
 			return 0, err
 		}
+		if err := c.logStatus(ctx, tx, h); err != nil {
+			return 0, err
+		}
 	}
 	tx.Queue(setHealth, h.lane.organization, h.lane.id, h.status, h.reason, h.failedSince, h.failures, h.lastSuccess, h.lastFailure,
 		due, changed, now, h.missedSince)
 	return due, nil
+}
+
+// logStatus names the endpoint to the operator, whom the metrics tell only how
+// many there are. A transaction that is run again may say it twice.
+func (c *Courier) logStatus(ctx context.Context, tx db.Tx, h *heldEndpoint) error {
+	organization, err := access.OrganizationID(ctx, tx, h.lane.organization)
+	if err != nil {
+		return err
+	}
+	level := slog.LevelWarn
+	if h.status == Active {
+		level = slog.LevelInfo
+	}
+	c.log.Log(ctx, level, "a webhook endpoint has another status", "organization", organization, "endpoint", h.lane.id,
+		"status", h.status, "reason", h.reason)
+	return nil
 }
 
 // miss notes since when an endpoint that is disabled misses events: those on

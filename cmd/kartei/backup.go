@@ -101,7 +101,9 @@ func (*restoreCmd) Help() string {
 	return `No server may be running on the data. The file is checked before anything is touched.
 Files of documents that are there already are left alone; they need the master key that was
 in force. kartei blobs check says afterwards whether every document has its file.
-On PostgreSQL pg_restore must be installed and the database must exist.`
+On PostgreSQL pg_restore must be installed and the database must exist.
+Webhooks that were pending when the copy was made are delivered at the first start; for a copy that
+is only to be looked at, start with --webhook-deny-nets 0.0.0.0/0,::/0.`
 }
 
 // Run makes the data base from a copy.
@@ -127,6 +129,7 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 		return errors.Join(g.print(map[string]any{"from": c.File, "aside": aside, "filesCopied": copied}), g.unreadable(copied))
 	}
 	fmt.Fprintf(g.Out, "The database was restored from %s.\n", c.File)
+	fmt.Fprintln(g.Out, "What was pending for webhook endpoints in it is delivered at the first start; for a copy to look at, start with --webhook-deny-nets 0.0.0.0/0,::/0.")
 	if aside != "" {
 		fmt.Fprintf(g.Out, "The one before it is in %s.\n", aside)
 	}
