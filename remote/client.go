@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"kartei/clock"
 
@@ -90,7 +91,9 @@ type Refusal struct {
 
 // Error says in words what was refused, why, and under which id whoever runs
 // the instance finds the call.
-func (r *Refusal) Error() string {
+func (r *Refusal) Error() string { return plain(r.words()) }
+
+func (r *Refusal) words() string {
 	var words strings.Builder
 	switch {
 	case r.Code == "":
@@ -121,6 +124,18 @@ func (r *Refusal) passes() bool {
 		return true
 	}
 	return r.Code == "IDEMPOTENCY_IN_PROGRESS" || r.Code == "INTERNAL"
+}
+
+// plain makes what an instance says fit for a terminal: control characters,
+// among them the escapes that move the cursor or set a title, and marks that
+// turn the direction of writing become U+FFFD.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
 
 // answer is what a call got.
@@ -305,5 +320,8 @@ func (m Me) SeesRecords() bool {
 // Me returns for whom the key speaks.
 func (c *Client) Me(ctx context.Context) (m Me, err error) {
 	err = c.Call(ctx, http.MethodGet, "/me", nil, &m)
+	for _, s := range []*string{&m.PrincipalID, &m.PrincipalName, &m.Organization.ID, &m.Organization.Name, &m.Key.Environment} {
+		*s = plain(*s)
+	}
 	return m, err
 }

@@ -31,6 +31,9 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, (*fields)(e)); err != nil {
 		return err
 	}
+	for _, s := range []*string{&e.ID, &e.Type, &e.Data.Object, &e.Data.ID} {
+		*s = plain(*s)
+	}
 	var body bytes.Buffer
 	if err := json.Compact(&body, b); err != nil {
 		return err

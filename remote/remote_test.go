@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -372,5 +373,29 @@ func TestPatienceWithAnOperation(t *testing.T) {
 	moved.Advance(time.Second)
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "op_1") || calls.Load() != 4 {
 		t.Errorf("after %d calls: %v", calls.Load(), err)
+	}
+}
+
+// What an instance says reaches no terminal as a command to it.
+func TestNothingForTheTerminal(t *testing.T) {
+	var e remote.Event
+	if err := json.Unmarshal([]byte(`{"id":"evt_\u001b[2J","type":"a\u0007\u009b","data":{"object":"\u007f","id":"con_\u202e\r\n"}}`), &e); err != nil {
+		t.Fatal(err)
+	}
+	url, _ := scripted(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"principalId":"usr_\u001b","principalName":"A\u001b]0;b\u0007","organization":{"id":"\u0000","name":"Kanzlei\n\u2066"},"key":{"environment":"\u001b"}}`)
+	}, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(422)
+		fmt.Fprint(w, `{"code":"A\u001b[31m","title":"\u0007","detail":"\u202e","requestId":"\u001b"}`)
+	})
+	c, _ := client(t, url, "k")
+	m, err := c.Me(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, refused := c.Me(t.Context())
+	said := fmt.Sprint(e.ID, e.Type, e.Data, m, refused)
+	if strings.ContainsFunc(said, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e || r == 0x2066 }) || !strings.Contains(said, "evt_\uFFFD[2J") || !strings.Contains(said, "A\uFFFD[31m") {
+		t.Errorf("the terminal gets %q", said)
 	}
 }
