@@ -110,6 +110,14 @@ func (c *keyResumeCmd) Run(ctx context.Context, g *Globals) error {
 	return c.show(ctx, g, "key.resume")
 }
 
+const endpointsGoOn = `Webhook endpoints belong to the user or service account, so they go on: see kartei webhook list --principal.`
+
+// Help says what the command does beyond its one line.
+func (*keyRevokeCmd) Help() string { return endpointsGoOn }
+
+// Help says what the command does beyond its one line.
+func (*keyRotateCmd) Help() string { return endpointsGoOn }
+
 // Run revokes a key.
 func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
 	return c.show(ctx, g, "key.revoke")
