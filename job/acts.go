@@ -19,6 +19,9 @@ type Count struct {
 	Oldest clock.Micros `json:"oldest"`
 	// Created is when the first of them was enqueued.
 	Created clock.Micros `json:"-"`
+	// Error is that of the last attempt of one of them, empty where none failed:
+	// so what is tried again and again is seen before it is given up.
+	Error string `json:"error"`
 }
 
 // FailedJob is one job that was given up.
@@ -43,7 +46,7 @@ func Counts(ctx context.Context, d db.DB) (counts []Count, err error) {
 		defer rows.Close()
 		for rows.Next() {
 			var c Count
-			if err := rows.Scan(&c.Kind, &c.State, &c.Count, &c.Oldest, &c.Created); err != nil {
+			if err := rows.Scan(&c.Kind, &c.State, &c.Count, &c.Oldest, &c.Created, &c.Error); err != nil {
 				return err
 			}
 			counts = append(counts, c)

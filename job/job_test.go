@@ -705,7 +705,7 @@ func TestCounts(t *testing.T) {
 		y.want("a", job.Failed)
 		got, err := job.Counts(ctx, d)
 		must(t, err)
-		want := []job.Count{{"a", "failed", 1, clock.FromTime(start), clock.FromTime(start)}, {"b", "waiting", 3, clock.FromTime(start.Add(time.Hour)), clock.FromTime(start)}}
+		want := []job.Count{{"a", "failed", 1, clock.FromTime(start), clock.FromTime(start), "no"}, {"b", "waiting", 3, clock.FromTime(start.Add(time.Hour)), clock.FromTime(start), ""}}
 		if !slices.Equal(got, want) {
 			t.Errorf("%+v", got)
 		}

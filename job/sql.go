@@ -33,7 +33,7 @@ const (
 	retryJob = `update jobs set state = 'waiting', attempt = 0, due_at = $3 where organization = $1 and id = $2 and state = 'failed'`
 
 	// The operator's questions, over all organizations.
-	countJobs = `select kind, state, count(*), min(case when state = 'running' then started_at else due_at end), min(created_at) from jobs
+	countJobs = `select kind, state, count(*), min(case when state = 'running' then started_at else due_at end), min(created_at), max(error) from jobs
 		group by kind, state order by kind, state`
 	selectFailed = `select organization, id, kind, attempt, error, created_at, due_at from jobs
 		where state = 'failed' order by due_at desc limit $1`

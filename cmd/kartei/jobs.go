@@ -22,7 +22,8 @@ type jobsListCmd struct {
 func (*jobsListCmd) Help() string {
 	return `Jobs are what goes on beside the calls: documents that are made of uploads, what was kept long
 enough and is deleted. SINCE is when the first of them was due (waiting; a time to come where
-none is due yet), begun (running) or given up (failed). A job that is given up stays for 30 days.`
+none is due yet), begun (running) or given up (failed). A job that is given up stays for 30 days.
+ERROR is what one of them met last, also of those that are tried again.`
 }
 
 // Run prints how many jobs there are, and those that failed, the last one first.
@@ -36,9 +37,9 @@ func (c *jobsListCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	rows := make([][]string, len(out.Counts))
 	for i, n := range out.Counts {
-		rows[i] = []string{n.Kind, n.State, strconv.FormatInt(n.Count, 10), n.Oldest.String()}
+		rows[i] = []string{n.Kind, n.State, strconv.FormatInt(n.Count, 10), n.Oldest.String(), n.Error}
 	}
-	if err := table(g, []string{"KIND", "STATE", "COUNT", "SINCE"}, rows); err != nil || len(out.Failed) == 0 {
+	if err := table(g, []string{"KIND", "STATE", "COUNT", "SINCE", "ERROR"}, rows); err != nil || len(out.Failed) == 0 {
 		return err
 	}
 	rows = make([][]string, len(out.Failed))
