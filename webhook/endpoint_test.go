@@ -332,6 +332,15 @@ func TestRotate(t *testing.T) {
 		}
 		secrets = append(secrets, replay.Text("secret"))
 		check("replayed", secrets[4], secrets[3])
+		// The next change after the day forgets the previous one, and not before.
+		for _, name := range []string{"within", "after"} {
+			c.Do("PATCH", at, map[string]any{"name": name}, "If-Match", "*").Want(200)
+			var previous string
+			if row(o, at, "previous_secret", &previous); (previous == "") != (name == "after") {
+				t.Errorf("%s the day: %q is kept", name, previous)
+			}
+			o.Clock.Advance(24 * time.Hour)
+		}
 		for _, table := range []string{"select secret || previous_secret from webhook_endpoints", "select body from idempotency"} {
 			err := o.DB.Read(t.Context(), func(tx db.Tx) error {
 				texts, err := db.Values[string](t.Context(), tx, table)

@@ -22,8 +22,10 @@ const (
 	listOwn        = `select ` + columns + ` from webhook_endpoints where organization = $1 and principal = $2 and id < $3 order by id desc limit $4`
 
 	// Those that make the next revision follow row.replace.
-	nextRevision   = `revision = revision + 1, updated_at = $4 where organization = $1 and id = $2 and revision = $3`
-	updateEndpoint = `update webhook_endpoints set name = $5, url = $6, event_types = $7, ` + nextRevision
+	nextRevision = `revision = revision + 1, updated_at = $4 where organization = $1 and id = $2 and revision = $3`
+	// A secret that signs no more is not kept beyond the next change.
+	updateEndpoint = `update webhook_endpoints set name = $5, url = $6, event_types = $7,
+		previous_secret = case when previous_until <= $4 then '' else previous_secret end, ` + nextRevision
 	rotateSecret   = `update webhook_endpoints set secret = $5, previous_secret = $6, previous_until = $7, ` + nextRevision + ` and secret = $8`
 	deleteEndpoint = `delete from webhook_endpoints where organization = $1 and id = $2 and revision = $3`
 	// noteDue says that an endpoint has a delivery that is due at $3.
