@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,6 +39,8 @@ type office struct {
 	info         access.OrganizationInfo
 	organization int64
 	owner, admin string
+
+	couriers clock.Clock // in place of clock
 
 	mu sync.Mutex
 	// answer says what a receiver makes of a message; 200 where it is nil.
@@ -183,7 +186,7 @@ func (o *office) sender(first func(context.Context, Message) Outcome) func(conte
 
 func (o *office) courierWith(d db.DB, send func(context.Context, Message) Outcome) (c *Courier, stop func()) {
 	o.Helper()
-	c = NewCourier(Options{DB: d, Clock: o.clock, Vault: o.vault, Families: families, Send: send, Notices: notify.New(notify.Options{DB: d, Clock: o.clock, Forms: Forms}),
+	c = NewCourier(Options{DB: d, Clock: cmp.Or[clock.Clock](o.couriers, o.clock), Vault: o.vault, Families: families, Send: send, Notices: notify.New(notify.Options{DB: d, Clock: o.clock, Forms: Forms}),
 		Logger: slog.New(slog.NewTextHandler(o.Output(), nil)), Rand: func(n int64) int64 { return n / 2 }})
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

@@ -183,6 +183,20 @@ func TestGapsVary(t *testing.T) {
 	}
 }
 
+// lastWait is a clock that closes stopping when a courier has all that it waits for at its end.
+type lastWait struct {
+	clock.Clock
+	stopping chan struct{}
+}
+
+func (c lastWait) After(d time.Duration) <-chan time.Time {
+	over := c.Clock.After(d)
+	if d == grace+lastTime {
+		close(c.stopping)
+	}
+	return over
+}
+
 // A process that stops lets attempts end, or gives them back where they do not in
 // time, and what it had not begun: another makes it at once.
 func TestStop(t *testing.T) {
@@ -191,6 +205,8 @@ func TestStop(t *testing.T) {
 			o := open(t, d)
 			name := o.endpoint()
 			entered, leave, given := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			stopping := make(chan struct{})
+			o.couriers = lastWait{o.clock, stopping}
 			_, stop := o.courierWith(d, o.sender(func(ctx context.Context, m Message) Outcome {
 				close(entered)
 				select {
@@ -209,7 +225,9 @@ func TestStop(t *testing.T) {
 			} else {
 				stopped := make(chan struct{})
 				go func() { stop(); close(stopped) }()
-				o.pass(given)
+				<-stopping
+				o.clock.Advance(grace)
+				<-given
 				<-stopped
 			}
 			logged := len(o.attempts(name))
@@ -220,6 +238,7 @@ func TestStop(t *testing.T) {
 				t.Errorf("%d deliveries were not given back", n)
 			}
 			o.received()
+			o.couriers = nil
 			c, _ := o.courier()
 			o.idle(c)
 			if got := o.received(); len(got) != len(ids)-logged {
