@@ -19,16 +19,16 @@ import (
 // reason why it may ask all servers of a cluster. A statement is known by how
 // it begins.
 var across = map[string]string{
-	"select organization, principal, id, kind, data, mail_due, mail_tries from notices where mail_due > 0 and mail_due <= $1":                        "emails that are due are few, and one replica looks for them once in a while",
-	"select organization, due_at from job_turns order by due_at limit $1":                                                                            "the look for jobs: some turns along an index",
+	"select organization, principal, id, kind, data, mail_due, mail_tries from notices where mail_due > 0 and mail_due <= $1":                                    "emails that are due are few, and one replica looks for them once in a while",
+	"select organization, due_at from job_turns order by due_at limit $1":                                                                                        "the look for jobs: some turns along an index",
 	"select kind, state, count(*), min(case when state = 'running' then started_at else due_at end), min(created_at), max(error) from jobs group by kind, state": "the operator's count of the jobs that there are, which are few",
-	"select organization, id, kind, attempt, error, created_at, due_at from jobs where state = 'failed'":                                             "the operator's list of what was given up, along an index that holds nothing else",
-	"select count(*), coalesce(min(created_at), 0) from webhook_deliveries":                                                                          "the operator's count of what waits",
-	"select status, count(*) from webhook_endpoints group by status":                                                                                 "the operator's count of endpoints",
-	"select count(*), coalesce(min(first), 0) from (select":                                                                                          "the operator's count of endpoints that are behind",
-	"select organization, id, due_at from webhook_endpoints where due_at > 0 and (due_at, organization, id) > ($1, $2, $3)":                          "the look for deliveries that are due, along an index",
-	"select e.organization, e.id, c.tick from webhook_endpoints as e join clocks as c on c.organization = e.organization":                            "the look for endpoints that have events nobody told of, of which each server has its own",
-	"select organization from jobs where state = 'failed' and id = $1":                                                                               "an operator names a job that was given up by its id",
+	"select organization, id, kind, attempt, error, created_at, due_at from jobs where state = 'failed'":                                                         "the operator's list of what was given up, along an index that holds nothing else",
+	"select count(*), coalesce(min(created_at), 0) from webhook_deliveries":                                                                                      "the operator's count of what waits",
+	"select status, count(*) from webhook_endpoints group by status":                                                                                             "the operator's count of endpoints",
+	"select count(*), coalesce(min(first), 0) from (select":                                                                                                      "the operator's count of endpoints that are behind",
+	"select organization, id, due_at from webhook_endpoints where due_at > 0 and (due_at, organization, id) > ($1, $2, $3)":                                      "the look for deliveries that are due, along an index",
+	"select e.organization, e.id, c.tick from webhook_endpoints as e join clocks as c on c.organization = e.organization":                                        "the look for endpoints that have events nobody told of, of which each server has its own",
+	"select organization from jobs where state = 'failed' and id = $1":                                                                                           "an operator names a job that was given up by its id",
 }
 
 // record keeps the distinct statements that the product sent while the tests
