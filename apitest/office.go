@@ -59,7 +59,7 @@ type Office struct {
 	Handler   http.Handler
 	// ID is the live organization's, SandboxID the sandbox's.
 	ID, SandboxID string
-	// Logged is what the API wrote into the operator's log.
+	// Logged is what the API wrote into the operator's log, of all replicas.
 	Logged *Logged
 
 	// Store is where the office's files lie.
@@ -227,7 +227,7 @@ func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	if len(clocks) > 0 {
 		r.Clock = clocks[0]
 	}
-	r.DB, r.Logged = d, new(Logged)
+	r.DB = d
 	r.Directory = r.directory()
 	r.open()
 	return &r
