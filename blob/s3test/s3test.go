@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -136,14 +137,22 @@ func start() (_ *Gateway, err error) {
 	cmd := exec.Command(binary, "--port", port, "--access", AccessKey, "--secret", SecretKey, "--quiet", "posix", dir)
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.SysProcAttr = diesWithParent()
-	if err := cmd.Start(); err != nil {
+	started, ended := make(chan error), make(chan struct{})
+	go func() {
+		// The signal at this process's death comes when the thread ends that
+		// started the server, so that thread is kept until the server is gone.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(ended)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
 		return nil, err
 	}
-	ended := make(chan struct{})
-	go func() {
-		cmd.Wait()
-		close(ended)
-	}()
 	g := &Gateway{URL: "http://" + port, Dir: dir, stop: func() {
 		cmd.Process.Kill()
 		<-ended
