@@ -185,7 +185,7 @@ func TestWebhookCommands(t *testing.T) {
 		receiver.answers(made.Secret, http.StatusGone)
 		receiver.takes(contact())
 		heading, body = mailed(t, dir, 2, on("bell", "--org", o.ID, "--json"))
-		if want := "Kartei: Webhook endpoint “CRM” of Kanzlei Beispiel (Sandbox) was disabled: the receiver answers 410 Gone"; heading != want {
+		if want := "Kartei: Webhook endpoint " + made.ID + " of Kanzlei Beispiel (Sandbox) was disabled: the receiver answers 410 Gone"; heading != want {
 			t.Errorf("the email is about %q, want %q", heading, want)
 		}
 		for _, want := range []string{
