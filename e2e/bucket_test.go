@@ -366,6 +366,7 @@ func bucketSlow(t *testing.T, h *house, s teller, p place) {
 	begin := func(session *answer) string {
 		return s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", session.Text("id")).Text("id")
 	}
+	began := time.Now()
 	stalls := []*stall{b.stall("PUT", copied.Text("id"), false)}
 	operations := map[string][]byte{begin(copied): text("Kopie")}
 	await(t, stalls[0].met)
@@ -390,16 +391,20 @@ func bucketSlow(t *testing.T, h *house, s teller, p place) {
 	s.has(other, text("Andere"))
 	s.has(kept, text("Brief"))
 	s.call("PATCH", "/documents/"+kept, `{"name":"Neu.txt"}`, 200, "", "If-Match", "*")
-	for id := range operations {
-		if status := s.call("GET", "/operations/"+id, "", 200, "").Text("status"); status != "running" {
-			t.Errorf("an operation is %s", status)
+	// What hangs is asked for anew after half a minute; a machine that took longer
+	// for the rest tells nothing of the order.
+	if time.Since(began) < 25*time.Second {
+		for id := range operations {
+			if status := s.call("GET", "/operations/"+id, "", 200, "").Text("status"); status != "running" {
+				t.Errorf("an operation is %s", status)
+			}
 		}
-	}
-	select {
-	case a := <-read:
-		t.Errorf("the reading was over before the others were done: %+v", a)
-		read <- a
-	default:
+		select {
+		case a := <-read:
+			t.Errorf("the reading was over before the others were done: %+v", a)
+			read <- a
+		default:
+		}
 	}
 	if a := <-read; a == nil || a.Status != 200 || !bytes.Equal(a.Body, text("Brief")) {
 		t.Errorf("who read got %+v", a)
