@@ -18,3 +18,8 @@ func Values[T any](ctx context.Context, tx Tx, query string, args ...any) (list 
 	}
 	return list, rows.Err()
 }
+
+// Organizations returns the numbers of all organizations, in their order.
+func Organizations(ctx context.Context, tx Tx) ([]int64, error) {
+	return Values[int64](ctx, tx, `select number from organizations order by number`)
+}

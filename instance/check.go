@@ -65,7 +65,7 @@ func (f files) Wanted(ctx context.Context) iter.Seq2[blob.Wanted, error] {
 	return func(yield func(blob.Wanted, error) bool) {
 		var organizations []int64
 		err := f.db.Read(ctx, func(tx db.Tx) (err error) {
-			organizations, err = db.Values[int64](ctx, tx, `select number from organizations order by number`)
+			organizations, err = db.Organizations(ctx, tx)
 			return err
 		})
 		if err != nil {

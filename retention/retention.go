@@ -205,7 +205,7 @@ func (k *Keeper) anyDue(ctx context.Context, rule Rule, organization int64, befo
 
 func (k *Keeper) organizations(ctx context.Context) (numbers []int64, err error) {
 	err = k.db.Read(ctx, func(tx db.Tx) (err error) {
-		numbers, err = db.Values[int64](ctx, tx, `select number from organizations order by number`)
+		numbers, err = db.Organizations(ctx, tx)
 		return err
 	})
 	return append([]int64{requestlog.Nobody}, numbers...), err

@@ -54,7 +54,7 @@ func (m *Merger) Run(ctx context.Context) {
 func (m *Merger) Once(ctx context.Context, before clock.Micros) error {
 	var numbers []int64
 	err := m.db.Read(ctx, func(tx db.Tx) (err error) {
-		numbers, err = db.Values[int64](ctx, tx, `select number from organizations order by number`)
+		numbers, err = db.Organizations(ctx, tx)
 		return err
 	})
 	if err != nil {

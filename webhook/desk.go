@@ -192,7 +192,7 @@ func (in FindInput) read(ctx context.Context, tx db.Tx, n int) (list []row, err 
 		}
 		return in.readOf(ctx, tx, o.Number(), n)
 	}
-	numbers, err := db.Values[int64](ctx, tx, selectNumbers)
+	numbers, err := db.Organizations(ctx, tx)
 	if err != nil {
 		return nil, err
 	}

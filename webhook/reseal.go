@@ -12,9 +12,7 @@ import (
 const (
 	// resealPiece is how many endpoints are read in one go.
 	resealPiece = 500
-	// selectNumbers are all organizations.
-	selectNumbers = `select number from organizations order by number`
-	listAll       = `select ` + columns + ` from webhook_endpoints where organization = $1 and id > $2 order by id limit $3`
+	listAll     = `select ` + columns + ` from webhook_endpoints where organization = $1 and id > $2 order by id limit $3`
 	// setSealed fails where it was rotated since it was read.
 	setSealed = `update webhook_endpoints set secret = $5, previous_secret = $6 where organization = $1 and id = $2 and secret = $3 and previous_secret = $4`
 )
@@ -27,7 +25,7 @@ const (
 func Reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (changed int, unreadable []error, err error) {
 	var organizations []int64
 	err = d.Read(ctx, func(tx db.Tx) (err error) {
-		organizations, err = db.Values[int64](ctx, tx, selectNumbers)
+		organizations, err = db.Organizations(ctx, tx)
 		return err
 	})
 	if err != nil {
