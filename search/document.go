@@ -155,6 +155,27 @@ func next(text string) (p posting, rest string) {
 	return posting{Rank(word[0] - '0'), word[1:]}, rest
 }
 
+// from returns what is left of a text that join wrote from the first posting on
+// that does not stand before begin, a rank and a word: '1kanz'. It halves the
+// text, as a document has pages of words.
+func from(text string, begin []byte) string {
+	low, high := 0, len(text)
+	for low < high {
+		middle := low + (high-low)/2
+		start := low + strings.LastIndexByte(text[low:middle], ' ') + 1
+		end := high
+		if n := strings.IndexByte(text[middle:high], ' '); n >= 0 {
+			end = middle + n
+		}
+		if text[start:end] < string(begin) {
+			low = min(end+1, high)
+		} else {
+			high = start
+		}
+	}
+	return text[low:]
+}
+
 // parse reads what join wrote.
 func parse(text string) []posting {
 	list := make([]posting, 0, strings.Count(text, " ")+1)

@@ -7,12 +7,7 @@ import (
 )
 
 // Query is what a person typed, as words. Every one must match.
-type Query struct {
-	words []term
-	// whole and prefixes are the numbers of the words that match as a whole,
-	// in the order of their texts, and of those that match as a beginning.
-	whole, prefixes []int
-}
+type Query struct{ words []term }
 
 // term is one word of a query.
 type term struct {
@@ -32,20 +27,7 @@ func Parse(q string) Query {
 	if len(words) > 0 {
 		words[len(words)-1].prefix = true
 	}
-	return queryOf(distinct(words))
-}
-
-func queryOf(words []term) Query {
-	q := Query{words: words}
-	for i, t := range words {
-		if t.prefix {
-			q.prefixes = append(q.prefixes, i)
-		} else {
-			q.whole = append(q.whole, i)
-		}
-	}
-	slices.SortFunc(q.whole, func(a, b int) int { return strings.Compare(words[a].text, words[b].text) })
-	return q
+	return Query{distinct(words)}
 }
 
 // distinct keeps each word once, as a whole word where it is asked for as one:
@@ -81,23 +63,16 @@ func (t term) end() string {
 }
 
 // best returns the first posting in a record's words that t takes. As words
-// stand by rank and then by bytes, it is the whole word where its rank has it:
-// so it is the first place in the text where one begins as t does. A search
-// for it takes a twentieth of the time of reading the words, and documents have
-// thousands.
+// stand by rank and then by bytes, it is the first at its rank that does not
+// stand before t: the whole word where the rank has it.
 func (t term) best(words string) (posting, bool) {
 	var buffer [64]byte
 	for rank := range Rank(ranks) {
-		begin := append(append(buffer[:0], ' ', '0'+byte(rank)), t.text...)
-		rest := words
-		if !strings.HasPrefix(words, string(begin[1:])) {
-			i := strings.Index(words, string(begin))
-			if i < 0 {
-				continue
-			}
-			rest = words[i+1:]
+		words = from(words, append(append(buffer[:0], '0'+byte(rank)), t.text...))
+		if words == "" {
+			return posting{}, false
 		}
-		if p, _ := next(rest); t.matches(p.word) {
+		if p, _ := next(words); p.rank == rank && t.matches(p.word) {
 			return p, true
 		}
 	}
@@ -119,21 +94,8 @@ func (k key) compare(o key) int {
 	return cmp.Or(cmp.Compare(k.Score, o.Score), cmp.Compare(k.Longer, o.Longer), cmp.Compare(k.Position, o.Position))
 }
 
-// lookedFor is how many words of a query are looked for each by itself. Where
-// there are more, the first are looked for as plain text: most records lack one
-// of them, and that is quickly seen.
-const lookedFor = 4
-
 // rate returns the key of a record, and false if a word of q does not match.
 func (q Query) rate(words string, position int64) (key, bool) {
-	for _, t := range q.words[:min(lookedFor, len(q.words))] {
-		if !strings.Contains(words, t.text) {
-			return key{}, false
-		}
-	}
-	if len(q.words) > lookedFor {
-		return q.rateAtOnce(words, position)
-	}
 	k := key{Position: position}
 	for _, t := range q.words {
 		p, found := t.best(words)
@@ -146,36 +108,4 @@ func (q Query) rate(words string, position int64) (key, bool) {
 		}
 	}
 	return k, true
-}
-
-// rateAtOnce is rate for many words: it goes over the record's words once. As
-// they stand by rank and then by bytes, the first that matches is the best.
-func (q Query) rateAtOnce(words string, position int64) (key, bool) {
-	k, found, left := key{Position: position}, make([]bool, len(q.words)), len(q.words)
-	take := func(i int, p posting) {
-		if found[i] {
-			return
-		}
-		found[i] = true
-		left--
-		k.Score += int(p.rank)
-		if p.word != q.words[i].text {
-			k.Longer++
-		}
-	}
-	for words != "" && left > 0 {
-		var p posting
-		p, words = next(words)
-		if n, is := slices.BinarySearchFunc(q.whole, p.word, func(i int, word string) int {
-			return strings.Compare(q.words[i].text, word)
-		}); is {
-			take(q.whole[n], p)
-		}
-		for _, i := range q.prefixes {
-			if strings.HasPrefix(p.word, q.words[i].text) {
-				take(i, p)
-			}
-		}
-	}
-	return k, left == 0
 }
