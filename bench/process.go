@@ -91,10 +91,11 @@ func eachJob[J any](in io.Reader, out io.Writer, do func(*J) (result, error)) er
 
 // server is a running Kartei in a process of its own.
 type server struct {
-	command *exec.Cmd
-	stdin   io.WriteCloser
-	address string
-	memory  *memory
+	command  *exec.Cmd
+	stdin    io.WriteCloser
+	profiled bool
+	address  string
+	memory   *memory
 }
 
 // raised are the limits as high as they go, so that they are counted and
@@ -141,7 +142,7 @@ func serve(ctx context.Context, program, dir, database string, profile bool, fla
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
-	s := &server{command: c, stdin: stdin}
+	s := &server{command: c, stdin: stdin, profiled: profile}
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
 		var line struct{ Msg, API, Level string }
@@ -174,14 +175,11 @@ func (s *server) profile(file string) error {
 // end stops the server and waits for it.
 func (s *server) end() error {
 	s.memory.end()
-	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
+	err := s.stdin.Close() // ends the one with the profiler, after its last profile
+	if !s.profiled {
+		err = s.command.Process.Signal(syscall.SIGTERM)
 	}
-	err := s.command.Wait()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && !exit.Exited() {
-		return nil // the signal ended the one with the profiler
-	}
-	return err
+	return errors.Join(err, s.command.Wait())
 }
 
 // serveProfiled is the process of a server that can be profiled. Every line

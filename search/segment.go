@@ -398,7 +398,11 @@ func (s segments) read(number int64, blocks int) (*run, error) {
 // mergeRuns takes the least postings of all runs in order, as far as all are
 // known, and at most so many.
 func mergeRuns(runs []*run, most int) []place {
-	var all []place
+	known := 0
+	for _, r := range runs {
+		known += len(r.list)
+	}
+	all := make([]place, 0, min(known, most))
 	for len(all) < most {
 		var least *run
 		for _, r := range runs {
