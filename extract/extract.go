@@ -240,6 +240,7 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) (
 	if err := cmd.Start(); err != nil {
 		return nil, 0, fmt.Errorf("extract: %w", err)
 	}
+	giveWay(cmd.Process)
 	_ = cmd.Wait() // the state says how it ended
 	if limited.Err() != nil {
 		return out.kept, exitTime, nil
