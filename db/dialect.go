@@ -8,8 +8,8 @@ type Dialect struct {
 	// Name is sqlite or postgres.
 	Name string
 	// TextList turns a parameter that holds a JSON array of strings into rows
-	// of one column named value: sprintf it with the placeholder, as in
-	// `select ... where id in (select value from ` + fmt.Sprintf(d.TextList, "$2") + `)`.
+	// of one column named value, in their order: sprintf it with the placeholder,
+	// as in `select value from ` + fmt.Sprintf(d.TextList, "$2"). A condition is In.
 	TextList string
 	// In is the condition that a column has one of the texts of a parameter that
 	// holds a JSON array of strings: `where id ` + d.In("$2"). PostgreSQL reads

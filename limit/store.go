@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	selectAccounts = `select subject, state from limits where organization = $1 and subject in (select value from %s)`
+	selectAccounts = `select subject, state from limits where organization = $1 and subject %s`
 	upsertAccount  = `insert into limits (organization, subject, state, updated_at) values ($1, $2, $3, $4)
 		on conflict (organization, subject) do update set state = excluded.state, updated_at = excluded.updated_at`
 )
@@ -46,7 +46,7 @@ func (l *Ledger) readStored(ctx context.Context, who *[levels]subject, into *acc
 
 // readAccounts reads those of the named subjects that are stored.
 func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64, names []string, lock string) (map[string]*account, error) {
-	query := fmt.Sprintf(selectAccounts, fmt.Sprintf(tx.Dialect().TextList, "$2")) + lock
+	query := fmt.Sprintf(selectAccounts, tx.Dialect().In("$2")) + lock
 	rows, err := tx.Query(ctx, query, organization, db.Texts(names))
 	if err != nil {
 		return nil, err

@@ -122,7 +122,7 @@ func (k *Kind[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in ListInp
 // byIDs returns the statement that reads listed records.
 func (k *Kind[T, F, P]) byIDs(c *app.Call) string {
 	return `select ` + shown + `, ` + hidden(k.references, c.Actor.SeesAll(), "$2") + ` from ` + k.Plural + ` as r where r.organization = $1 and ` + app.Visible("r", c.Actor, "$2") +
-		` and r.deleted = false and r.id in (select value from ` + fmt.Sprintf(c.Tx.Dialect().TextList, "$3") + `)`
+		` and r.deleted = false and r.id ` + c.Tx.Dialect().In("$3")
 }
 
 func (k *Kind[T, F, P]) query(ctx context.Context, c *app.Call, size int, query string, args ...any) ([]row, error) {

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -164,10 +163,9 @@ func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, se
 	if (*next).After = after; after == "" {
 		*next = nil
 	}
-	list := fmt.Sprintf(r.DB.Dialect().TextList, "$5")
-	types := fmt.Sprintf(r.DB.Dialect().TextList, "$4")
+	in := r.DB.Dialect().In
 	*events, err = readEvents(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id from events as e where e.organization = $1 and $2 = $2
-		and e.tick > $3 and e.id in (select value from `+list+`) and e.type in (select value from `+types+`) and (`+sees+`)`,
+		and e.tick > $3 and e.id `+in("$5")+` and e.type `+in("$4")+` and (`+sees+`)`,
 		r.organization, r.principal, r.now-event.Retention, db.Texts(r.EventTypes), db.Texts(failed))
 	return err
 }
@@ -214,7 +212,7 @@ func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, see
 func (r resending) one(sees string) string {
 	return `select e.tick, e.id, e.type, e.object, e.record_id from events as e where e.organization = $1 and $2 = $2
 		and e.id = $3 and e.tick > $4 and (e.type = '` + event.Test + `' and e.record_id = $6
-		or e.tick <= $7 and e.type in (select value from ` + fmt.Sprintf(r.DB.Dialect().TextList, "$5") + `) and (` + sees + `))`
+		or e.tick <= $7 and e.type ` + r.DB.Dialect().In("$5") + ` and (` + sees + `))`
 }
 
 // send puts events on their way to the endpoint, and reports whether it did: not

@@ -49,7 +49,7 @@ type stretch struct {
 func (s stretch) read(ctx context.Context, tx db.Tx, n int) (events []event.Event, last clock.Micros, more bool, err error) {
 	query := fmt.Sprintf(`select e.tick, e.id, e.type, e.object, e.record_id from (
 		select * from events where organization = $1 and tick > $3 and tick <= $4 order by tick limit %d) as e
-		where $2 = $2 and e.type in (select value from `+tx.Dialect().TextList+`) and (%s) order by e.tick limit $6`, scanned, "$5", s.sees)
+		where $2 = $2 and e.type %s and (%s) order by e.tick limit $6`, scanned, tx.Dialect().In("$5"), s.sees)
 	events, err = readEvents(ctx, tx, query, s.organization, s.principal, s.after, s.through, db.Texts(s.EventTypes), n)
 	if err != nil {
 		return nil, 0, false, err

@@ -50,7 +50,7 @@ const (
 	endDeliveries = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id %[2]s
 		and event_id || ' ' || claim %[1]s`
 	selectClaims = `select event_id, claim, attempts from webhook_deliveries where organization = $1 and endpoint = $2
-		and event_id in (select value from %s)`
+		and event_id %s`
 	tryAgain = `update webhook_deliveries set claim = claim + 1, attempts = attempts + 1, due_at = $5
 		where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
 	// noteSuccess is setHealth of an endpoint that the transaction holds and all of
@@ -136,7 +136,7 @@ func (c *Courier) stillHeld(ctx context.Context, tx db.Tx, l *lane, tries []*try
 	for i, t := range tries {
 		names[i] = t.event.ID
 	}
-	rows, err := tx.Query(ctx, fmt.Sprintf(selectClaims, fmt.Sprintf(tx.Dialect().TextList, "$3")), l.organization, l.id, db.Texts(names))
+	rows, err := tx.Query(ctx, fmt.Sprintf(selectClaims, tx.Dialect().In("$3")), l.organization, l.id, db.Texts(names))
 	if err != nil {
 		return nil, err
 	}

@@ -408,10 +408,10 @@ func (v *visit) sift(ctx context.Context, list []*delivery) (kept []*delivery, e
 		return nil, v.end(ctx, list)
 	}
 	ids, types := db.Texts(names), db.Texts(v.row.EventTypes)
-	dialect := v.db.Dialect()
+	in := v.db.Dialect().In
 	query := `select e.event_id, e.claim from webhook_deliveries as e where e.organization = $1 and e.endpoint = $3
-		and e.event_id in (select value from ` + fmt.Sprintf(dialect.TextList, "$4") + `)
-		and $2 = $2 and (e.type = '` + event.Test + `' or e.type in (select value from ` + fmt.Sprintf(dialect.TextList, "$5") + `) and (` + v.sees + `))`
+		and e.event_id ` + in("$4") + `
+		and $2 = $2 and (e.type = '` + event.Test + `' or e.type ` + in("$5") + ` and (` + v.sees + `))`
 	claims := map[string]int64{}
 	err = v.db.Read(ctx, func(tx db.Tx) error {
 		clear(claims)
