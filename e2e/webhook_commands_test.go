@@ -172,6 +172,15 @@ func TestWebhookCommands(t *testing.T) {
 			t.Errorf("the list for people says %s", out)
 		}
 
+		// A key ends, its owner's endpoint does not, and that is said.
+		leaked := read[struct{ ID string }](t, on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "test", "--name", "Abgleich", "--scopes", "contacts:read", "--expires-in", "1d", "--json")...)
+		for _, act := range []string{"rotate", "revoke"} {
+			_, told, _ := try(t, on("key", act, leaked.ID)...)
+			if want := "Webhook endpoints of " + o.User + " that go on getting events: 1. Look at them: kartei webhook list --org " + o.SandboxID + " --principal " + o.User; !strings.Contains(told, want) {
+				t.Errorf("key %s says %q, want %q", act, told, want)
+			}
+		}
+
 		// What operating.md says that there is to be read of webhooks.
 		get(t, served.Operator+"/metrics", 200,
 			"\nkartei_webhook_attempts_total{result=\"succeeded\"} ", "\nkartei_webhook_attempts_total{result=\"HTTP_STATUS\"} 1\n",

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"kartei/access"
 	"kartei/clock"
 	"kartei/instance"
+	"kartei/webhook"
 )
 
 type keyCmd struct {
@@ -57,10 +59,15 @@ func (c *keyCreateCmd) Run(ctx context.Context, g *Globals) error {
 	if c.ExpiresIn == 0 { // which the act would take for 'not said'
 		return usageError{fmt.Errorf("--expires-in: a key cannot live for no time at all")}
 	}
-	return showSecret(ctx, g, c.JSON, "key.create", access.NewKey{
+	var k access.CreatedKey
+	in := access.NewKey{
 		Organization: c.Org, Principal: c.Principal, Environment: c.Env, Name: c.Name,
 		Scopes: c.Scopes, Networks: c.IP, ExpiresIn: time.Duration(c.ExpiresIn), VersionPin: c.Pin,
-	})
+	}
+	if err := g.act(ctx, "key.create", in, &k); err != nil {
+		return err
+	}
+	return showSecret(ctx, g, c.JSON, k)
 }
 
 type keyListCmd struct {
@@ -96,7 +103,6 @@ type (
 	keyShowCmd   struct{ oneKey }
 	keyPauseCmd  struct{ oneKey }
 	keyResumeCmd struct{ oneKey }
-	keyRevokeCmd struct{ oneKey }
 )
 
 // Run shows a key.
@@ -110,17 +116,36 @@ func (c *keyResumeCmd) Run(ctx context.Context, g *Globals) error {
 	return c.show(ctx, g, "key.resume")
 }
 
-const endpointsGoOn = `Webhook endpoints belong to the user or service account, so they go on: see kartei webhook list --principal.`
-
-// Help says what the command does beyond its one line.
-func (*keyRevokeCmd) Help() string { return endpointsGoOn }
-
-// Help says what the command does beyond its one line.
-func (*keyRotateCmd) Help() string { return endpointsGoOn }
+type keyRevokeCmd struct{ oneKey }
 
 // Run revokes a key.
 func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
-	return c.show(ctx, g, "key.revoke")
+	if err := c.show(ctx, g, "key.revoke"); err != nil {
+		return err
+	}
+	return g.tellEndpoints(ctx, c.ID)
+}
+
+// tellEndpoints says how many webhook endpoints of a key's owner go on getting
+// events after the key: they are the owner's. Who ends a key that leaked looks
+// at them too.
+func (g *Globals) tellEndpoints(ctx context.Context, key string) error {
+	var k access.KeyInfo
+	var page access.List[webhook.Info]
+	err := g.act(ctx, "key.show", access.ByID{ID: key}, &k)
+	if err == nil {
+		err = g.act(ctx, "webhook.list", webhook.FindInput{Organization: k.OrganizationID, Principal: k.PrincipalID, Limit: webhook.MaxEndpoints}, &page)
+	}
+	if err != nil {
+		return fmt.Errorf("that is done; the webhook endpoints of the key's owner could not be looked up: %w", err)
+	}
+	on := slices.DeleteFunc(page.Data, func(e webhook.Info) bool { return e.Status == webhook.Disabled })
+	if len(on) == 0 {
+		return nil
+	}
+	_, err = fmt.Fprintf(g.Err, "Webhook endpoints of %s that go on getting events: %d. Look at them: kartei webhook list --org %s --principal %[1]s\n",
+		k.PrincipalID, len(on), k.OrganizationID)
+	return err
 }
 
 type keyRotateCmd struct {
@@ -131,15 +156,18 @@ type keyRotateCmd struct {
 
 // Run rotates a key and shows the new one.
 func (c *keyRotateCmd) Run(ctx context.Context, g *Globals) error {
-	return showSecret(ctx, g, c.JSON, "key.rotate", access.Rotation{ID: c.ID, ExpiresIn: time.Duration(c.ExpiresIn)})
-}
-
-// showSecret carries out an act that answers with a key's secret.
-func showSecret(ctx context.Context, g *Globals, j JSON, act string, in any) error {
 	var k access.CreatedKey
-	if err := g.act(ctx, act, in, &k); err != nil {
+	if err := g.act(ctx, "key.rotate", access.Rotation{ID: c.ID, ExpiresIn: time.Duration(c.ExpiresIn)}, &k); err != nil {
 		return err
 	}
+	if err := showSecret(ctx, g, c.JSON, k); err != nil {
+		return err
+	}
+	return g.tellEndpoints(ctx, c.ID)
+}
+
+// showSecret prints a new key with its secret.
+func showSecret(ctx context.Context, g *Globals, j JSON, k access.CreatedKey) error {
 	if j.JSON {
 		return g.print(k)
 	}
