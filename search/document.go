@@ -156,9 +156,9 @@ func next(text string) (p posting, rest string) {
 }
 
 // from returns what is left of a text that join wrote from the first posting on
-// that does not stand before begin, a rank and a word: '1kanz'. It halves the
-// text, as a document has pages of words.
-func from(text string, begin []byte) string {
+// that does not stand before p. It halves the text, as a document has pages of
+// words.
+func from(text string, p posting) string {
 	low, high := 0, len(text)
 	for low < high {
 		middle := low + (high-low)/2
@@ -167,7 +167,7 @@ func from(text string, begin []byte) string {
 		if n := strings.IndexByte(text[middle:high], ' '); n >= 0 {
 			end = middle + n
 		}
-		if text[start:end] < string(begin) {
+		if (posting{Rank(text[start] - '0'), text[start+1 : end]}).compare(p) < 0 {
 			low = min(end+1, high)
 		} else {
 			high = start

@@ -175,15 +175,15 @@ func (p *postings) take(c *cursor, block string, from entry) (err error) {
 func (p *postings) addNewest(starts [ranks]entry) {
 	var lists [ranks][]entry
 	for position, d := range p.newest {
-		if !strings.Contains(d.words, p.word.text) {
-			continue
-		}
-		for words := d.words; words != ""; {
-			var w posting
-			w, words = next(words)
-			e := entry{w.word, position}
-			if p.word.matches(w.word) && e.compare(starts[w.rank]) >= 0 {
-				lists[w.rank] = append(lists[w.rank], e)
+		for rank, start := range starts {
+			for rest := from(d.words, posting{Rank(rank), start.word}); rest != ""; {
+				var w posting
+				if w, rest = next(rest); w.rank != Rank(rank) || !p.word.matches(w.word) {
+					break
+				}
+				if e := (entry{w.word, position}); e.compare(start) >= 0 {
+					lists[rank] = append(lists[rank], e)
+				}
 			}
 		}
 	}

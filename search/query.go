@@ -66,11 +66,9 @@ func (t term) end() string {
 // stand by rank and then by bytes, it is the first at its rank that does not
 // stand before t: the whole word where the rank has it.
 func (t term) best(words string) (posting, bool) {
-	var buffer [64]byte
 	for rank := range Rank(ranks) {
-		words = from(words, append(append(buffer[:0], '0'+byte(rank)), t.text...))
-		if words == "" {
-			return posting{}, false
+		if words = from(words, posting{rank, t.text}); words == "" {
+			break
 		}
 		if p, _ := next(words); p.rank == rank && t.matches(p.word) {
 			return p, true
