@@ -111,6 +111,7 @@ func FuzzReadJSON(f *testing.F) {
 func FuzzReadRTF(f *testing.F) {
 	seed(f, ".rtf")
 	f.Add([]byte(`{\rtf1\uc2 \u-10179??\u-8704??\'e4{\*\x y}\bin3 abc}`))
+	f.Add([]byte(`{\rtf1\fromhtml1{\*\htmltag4 <b>}\htmlrtf x\htmlrtf0 c{\htmlrtf y}}`))
 	read(f, readRTF)
 }
 
@@ -118,6 +119,29 @@ func FuzzReadMail(f *testing.F) {
 	f.Add([]byte(letter))
 	f.Add([]byte(multipart))
 	read(f, readMail)
+}
+
+// Messages are larger than other seeds, but their tables stand at the front.
+func FuzzReadOutlook(f *testing.F) {
+	f.Add(filed(outlookItem("", 32, map[uint32]uint64{propMessageCodepage<<16 | typeNumber: 1251, propSubmitted<<16 | typeTime: 1},
+		entry{"0037001E", "a"}, entry{"1000001E", "b"})...))
+	f.Add(filed(outlookItem("", 32, nil, entry{"10090102", literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`, "")})...))
+	f.Add(nested(2))
+	read(f, readOutlook)
+}
+
+// Compressed RTF without the file around it, which mutations hardly ever leave
+// whole.
+func FuzzUnpackRTF(f *testing.F) {
+	f.Add([]byte(literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`, "")))
+	f.Add([]byte(rtfExample))
+	read(f, func(in *input, out *sink) error {
+		r, err := unpackRTF(in)
+		if err != nil {
+			return err
+		}
+		return readRTF(&input{Reader: r}, out)
+	})
 }
 
 func FuzzReadOffice(f *testing.F) {

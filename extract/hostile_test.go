@@ -36,6 +36,10 @@ func TestFilesOfTheWorld(t *testing.T) {
 		{"table.xlsx", xlsx, []string{"Name\tBetrag\nMüller\t12,50\nWeiß\t3"}, Complete},
 		{"table.ods", ods, []string{"Name\tBetrag\nMüller\t12,50\nWeiß\t3"}, Complete},
 		{"table.csv", "text/csv", []string{"Müller;12,50"}, Complete},
+		{"letter.msg", outlook, []string{"Kündigung Mietvertrag\nAnna Berg anna.berg@example.com\n" + weiss + " weiss@example.com\nKanzlei Größenstraße kanzlei@example.com\n" +
+			"Mon, 02 Nov 2026 09:00:00 +0000\n\nSehr geehrter", "950,00 € ist „pauschal“. Договор\nBescheid Müller.pdf"}, Complete},
+		{"page.msg", outlook, []string{weiss + " weiss@example.com", "Herr Weiß,\nKaltmiete\t950,00 €"}, Complete},
+		{"draft.msg", outlook, []string{weiss + " weiss@example.com", "Herr Weiß,\nKaltmiete\t950,00 €"}, Complete},
 		{"letter.doc", "application/msword", nil, Unsupported},
 		{"table.xls", "application/vnd.ms-excel", nil, Unsupported},
 	} {

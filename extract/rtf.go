@@ -2,6 +2,8 @@ package extract
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -17,56 +19,89 @@ var rtfHidden = map[string]bool{"fonttbl": true, "colortbl": true, "stylesheet":
 // rtfGroup is what holds between two braces.
 type rtfGroup struct {
 	hidden bool
-	skip   int // characters that stand for a Unicode one in old readers
+	other  bool // it shows the page that the document holds to who does not read pages
+	skip   int  // characters that stand for a Unicode one in old readers
 }
 
 // rtfReader reads Rich Text Format 1.9.
 type rtfReader struct {
 	r     *bufio.Reader
-	out   *sink
+	text  func(string)
 	stack []rtfGroup
 	rtfGroup
 	passing int      // characters still to be left out
 	pending []uint16 // the first half of a character beyond the basic plane
+	page    bool     // it holds a page (MS-OXRTFEX)
 }
 
 // maxGroups is how deep groups may lie within each other.
 const maxGroups = 10_000
 
 // readRTF reads the text of RTF. Its characters beyond ASCII are Windows-1252
-// or Unicode.
+// or Unicode. Where Outlook has put a page into it, that page is read.
 func readRTF(in *input, out *sink) error {
-	p := rtfReader{r: bufio.NewReader(in), out: out, rtfGroup: rtfGroup{skip: 1}}
+	p := rtfReader{r: bufio.NewReader(in), text: func(t string) { out.text(t) }, rtfGroup: rtfGroup{skip: 1}}
 	for !out.full() {
-		b, err := p.r.ReadByte()
-		if err == io.EOF {
+		if err := p.step(); err == io.EOF {
 			return nil
+		} else if err != nil {
+			return err
 		}
-		if err != nil {
-			return errBroken
-		}
-		switch b {
-		case '{':
-			if len(p.stack) == maxGroups {
-				return errInflated
-			}
-			p.stack = append(p.stack, p.rtfGroup)
-		case '}':
-			if len(p.stack) > 0 {
-				p.rtfGroup = p.stack[len(p.stack)-1]
-				p.stack = p.stack[:len(p.stack)-1]
-			}
-			p.passing = 0
-		case '\\':
-			if err := p.control(); err != nil {
-				return errBroken
-			}
-		case '\r', '\n', 0:
-		default:
-			p.char(charmap.Windows1252.DecodeByte(b))
+		if p.page {
+			return copyPage(&rtfPage{reader: &p}, out)
 		}
 	}
 	return errFull
+}
+
+// rtfPage is the page within RTF.
+type rtfPage struct {
+	reader *rtfReader
+	ready  bytes.Buffer
+	err    error
+}
+
+func (p *rtfPage) Read(b []byte) (int, error) {
+	p.reader.text = func(t string) { p.ready.WriteString(t) }
+	for p.ready.Len() == 0 && p.err == nil {
+		p.err = p.reader.step()
+	}
+	if p.ready.Len() == 0 {
+		return 0, p.err
+	}
+	return p.ready.Read(b)
+}
+
+// step reads a character, a control word, or where a group begins or ends.
+func (p *rtfReader) step() error {
+	b, err := p.r.ReadByte()
+	if err == io.EOF || errors.Is(err, errInflated) {
+		return err
+	}
+	if err != nil {
+		return errBroken
+	}
+	switch b {
+	case '{':
+		if len(p.stack) == maxGroups {
+			return errInflated
+		}
+		p.stack = append(p.stack, p.rtfGroup)
+	case '}':
+		if len(p.stack) > 0 {
+			p.rtfGroup = p.stack[len(p.stack)-1]
+			p.stack = p.stack[:len(p.stack)-1]
+		}
+		p.passing = 0
+	case '\\':
+		if p.control() != nil {
+			return errBroken
+		}
+	case '\r', '\n', 0:
+	default:
+		p.char(charmap.Windows1252.DecodeByte(b))
+	}
+	return nil
 }
 
 // char writes a character unless it is hidden or stands for one that was
@@ -76,8 +111,8 @@ func (p *rtfReader) char(r rune) {
 		p.passing--
 		return
 	}
-	if !p.hidden {
-		p.out.text(string(r))
+	if !p.hidden && !p.other {
+		p.text(string(r))
 	}
 }
 
@@ -131,7 +166,7 @@ func (p *rtfReader) word(first byte) error {
 			}
 		}
 		number, _ := strconv.Atoi(string(digits))
-		return p.act(string(word), number)
+		return p.act(string(word), number, len(digits) > 0)
 	}
 }
 
@@ -139,8 +174,14 @@ func (p *rtfReader) word(first byte) error {
 var rtfChars = map[string]rune{"par": '\n', "line": '\n', "page": '\n', "sect": '\n', "row": '\n', "tab": '\t', "cell": '\t',
 	"emdash": '—', "endash": '–', "lquote": '‘', "rquote": '’', "ldblquote": '“', "rdblquote": '”', "bullet": '•'}
 
-func (p *rtfReader) act(word string, number int) error {
+func (p *rtfReader) act(word string, number int, given bool) error {
 	switch {
+	case word == "fromhtml":
+		p.page = true
+	case word == "htmltag" && p.page:
+		p.hidden = false
+	case word == "htmlrtf" && p.page:
+		p.other = !given || number != 0
 	case rtfHidden[word] || strings.HasPrefix(word, "header") || strings.HasPrefix(word, "footer"):
 		p.hidden = true
 	case rtfChars[word] != 0:

@@ -65,7 +65,7 @@ var kinds = []kind{
 	{"application/msword", []string{"application/vnd.ms-word"}, true, []string{"application/msword"}, nil},
 	{"application/vnd.ms-excel", []string{"application/msexcel"}, true, []string{"application/vnd.ms-excel"}, nil},
 	{"application/vnd.ms-powerpoint", []string{"application/mspowerpoint"}, true, []string{"application/vnd.ms-powerpoint"}, nil},
-	{"application/vnd.ms-outlook", nil, true, []string{"application/vnd.ms-outlook"}, nil},
+	{"application/vnd.ms-outlook", nil, true, []string{"application/vnd.ms-outlook"}, readOutlook},
 
 	{"text/plain", nil, true, texts, readPlain},
 	{"text/csv", []string{"application/csv", "text/x-csv", "text/comma-separated-values"}, true, texts, readPlain},
