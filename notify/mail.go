@@ -112,7 +112,7 @@ func (c *Center) deliver(ctx context.Context, l *letter) error {
 	case err == nil:
 		mailed = int64(clock.Now(c.Clock))
 		log.Info("email sent")
-	case errors.Is(err, errNobody):
+	case errors.Is(err, errNobody), errors.Is(err, errEnough):
 		log.Info("email dropped", "reason", err)
 	case l.tries >= len(backoff):
 		log.Error("email given up", "reason", reason(err))
@@ -129,6 +129,15 @@ func (c *Center) deliver(ctx context.Context, l *letter) error {
 // errNobody is returned for somebody who is not to be written to any more.
 var errNobody = errors.New("the user is disabled or gone")
 
+// mostAnHour is how many emails of one kind go to one user about what happened
+// within an hour. Who has a key can bring about a notice for each endpoint, and
+// make ever new ones; further notices are in the bell alone. A service account
+// with all its endpoints has 16.
+const mostAnHour = 100
+
+// errEnough is returned for an email of which there are too many.
+var errEnough = fmt.Errorf("%d of its kind went to the user within an hour; the bell has it", mostAnHour)
+
 // errUnknown is returned for a kind of notice that this release does not know:
 // it is tried again, by a newer one.
 var errUnknown = errors.New("a newer release posted it")
@@ -143,6 +152,16 @@ func (c *Center) attempt(ctx context.Context, l *letter) error {
 		}
 		if err != nil {
 			return err
+		}
+		var sent int
+		err = tx.QueryRow(ctx, `select count(*) from notices`+tx.Dialect().Along("notices_age")+`
+			where organization = $1 and created_at > $2 and principal = $3 and kind = $4 and mailed_at > 0`,
+			l.organization, int64(clock.Now(c.Clock).Add(-time.Hour)), l.principal, string(l.kind)).Scan(&sent)
+		if err != nil {
+			return err
+		}
+		if sent >= mostAnHour {
+			return errEnough
 		}
 		words, known, err := c.words(ctx, tx, l.kind, l.facts)
 		switch {

@@ -382,6 +382,36 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// TestEnough: who brings about ever new notices does not fill a mailbox; the bell
+// has all.
+func TestEnough(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o, s := open(t, d), listen(t)
+		c := o.center(s.sender(t, ""))
+		a := o.low()
+		a.Principal = o.service // one email
+		for range 103 {
+			o.alert(c, a)
+		}
+		o.run(c)
+		if n, dropped := len(s.all()), strings.Count(o.logged.String(), "email dropped"); n != 100 || dropped != 3 {
+			t.Errorf("%d received, %d dropped", n, dropped)
+		}
+		o.clock.Advance(time.Hour)
+		o.clock.Await(1)
+		o.alert(c, a)
+		o.clock.Advance(time.Minute)
+		o.clock.Await(1)
+		if n := len(s.all()); n != 101 {
+			t.Errorf("%d received after the hour", n)
+		}
+		page, err := c.Bell(ctx, notify.BellInput{Organization: o.id, Limit: 1000})
+		if err != nil || len(page.Data) != 104 {
+			t.Errorf("the bell has %d entries, %v", len(page.Data), err)
+		}
+	})
+}
+
 // dying is a Sender whose process dies with the email in its hands.
 type dying struct{ asked chan struct{} }
 
