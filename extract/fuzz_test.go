@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bufio"
 	"bytes"
 	"os"
 	"path/filepath"
@@ -128,6 +129,28 @@ func FuzzReadOutlook(f *testing.F) {
 	f.Add(filed(outlookItem("", 32, nil, entry{"10090102", literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`, "")})...))
 	f.Add(nested(2))
 	read(f, readOutlook)
+}
+
+func FuzzReadWord97(f *testing.F) {
+	f.Add(wordOf(0, []int{3}, "abc"))
+	f.Add(wordOf(wordTable1, []int{4, 2, 0, 0, 1}, "a\x13b\x14c\x15", wide16("d\a\a😀")))
+	read(f, readWord97)
+}
+
+func FuzzReadExcel97(f *testing.F) {
+	f.Add(book(sharedTexts("a", "b"), xlsCell(xlsSharedOf, 0, "\x01\x00\x00\x00")))
+	f.Add(book("", xlsCell(xlsManyRK, 1, "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00"), xlsCell(xlsFormula, 2, "\x00\x00\x00\x00\x00\x00\xff\xff")))
+	read(f, readExcel97)
+}
+
+// The records of a workbook without the file around them.
+func FuzzReadExcel97Records(f *testing.F) {
+	f.Add([]byte(xlsRecord(xlsShared, "\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00a") + xlsRecord(xlsContinue, "\x01b\x00")))
+	f.Add([]byte(xlsRecord(xlsLabel, "\x00\x00\x00\x00\x00\x00\x01\x00\x0dx")))
+	read(f, func(in *input, out *sink) error {
+		x := excel97{r: &xlsReader{r: bufio.NewReader(in)}, out: out, depth: 1, kind: xlsWorksheet}
+		return x.workbook()
+	})
 }
 
 // Compressed RTF without the file around it, which mutations hardly ever leave

@@ -40,8 +40,14 @@ func TestFilesOfTheWorld(t *testing.T) {
 			"Mon, 02 Nov 2026 09:00:00 +0000\n\nSehr geehrter", "950,00 € ist „pauschal“. Договор\nBescheid Müller.pdf"}, Complete},
 		{"page.msg", outlook, []string{weiss + " weiss@example.com", "Herr Weiß,\nKaltmiete\t950,00 €"}, Complete},
 		{"draft.msg", outlook, []string{weiss + " weiss@example.com", "Herr Weiß,\nKaltmiete\t950,00 €"}, Complete},
-		{"letter.doc", "application/msword", nil, Unsupported},
-		{"table.xls", "application/vnd.ms-excel", nil, Unsupported},
+		{"letter.doc", "application/msword", []string{"Kündigung Mietvertrag", weiss, "Größenstraße 7", "Kaltmiete\t950,00 €\nNebenkosten\t„pauschal“", "Договор"}, Complete},
+		{"notes.doc", "application/msword", []string{"Vermerk zum Räumungsstreit\nGrößenstraße 7\nRäumung\n\nSiehe das Urteil des Gerichts und\nden Bescheid.\n" +
+			"Kommentiert und дважды 😀.\nMiete\t950,00 €\nKaution\t1.900,00 €\nText im Absatz.\n\nRahmen am Rand\n\nFußnote zu § 543 BGB\n\n" +
+			"Endnote zum Bescheid\n\nBitte prüfen\n\nKanzlei Morgenstern\nFußzeile der Kanzlei"}, Complete},
+		{"table.xls", "application/vnd.ms-excel", []string{"Name\tBetrag\nMüller\t12,50\nWeiß\t3"}, Complete},
+		{"book.xls", "application/vnd.ms-excel", []string{"Mietenübersicht\nMieten\nДоговоры\n\nName\tBetrag\n" + weiss + "\t950\nДоговор\t12.5\nProzent\t0.07\n" +
+			"Summe\t962.5\n\nNummer 0 ä\t0\nNummer 1 äж\t1000003\n",
+			"Nummer 119 äж\t119000357\n" + strings.Repeat("договор ", 600) + "Ende\n" + strings.Repeat("Größe ", 800) + "Schluss"}, Complete},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

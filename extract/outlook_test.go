@@ -159,6 +159,8 @@ var compoundReaders = []struct {
 }{
 	{"letter.msg", readOutlook},
 	{"draft.msg", readOutlook},
+	{"notes.doc", readWord97},
+	{"book.xls", readExcel97},
 }
 
 // A file that was cut is broken and no more, wherever it was cut, and of what

@@ -62,8 +62,8 @@ var kinds = []kind{
 	{odf + "presentation-template", nil, true, []string{odf + "presentation-template"}, readODF},
 	{odf + "graphics", nil, true, []string{odf + "graphics"}, readODF},
 
-	{"application/msword", []string{"application/vnd.ms-word"}, true, []string{"application/msword"}, nil},
-	{"application/vnd.ms-excel", []string{"application/msexcel"}, true, []string{"application/vnd.ms-excel"}, nil},
+	{"application/msword", []string{"application/vnd.ms-word"}, true, []string{"application/msword"}, readWord97},
+	{"application/vnd.ms-excel", []string{"application/msexcel"}, true, []string{"application/vnd.ms-excel"}, readExcel97},
 	{"application/vnd.ms-powerpoint", []string{"application/mspowerpoint"}, true, []string{"application/vnd.ms-powerpoint"}, nil},
 	{"application/vnd.ms-outlook", nil, true, []string{"application/vnd.ms-outlook"}, readOutlook},
 

@@ -1,0 +1,400 @@
+package extract
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// Records of a workbook (MS-XLS).
+const (
+	xlsFormula   = 0x0006
+	xlsEnd       = 0x000a
+	xlsPassword  = 0x002f
+	xlsContinue  = 0x003c
+	xlsSheet     = 0x0085
+	xlsManyRK    = 0x00bd
+	xlsRichLabel = 0x00d6
+	xlsShared    = 0x00fc
+	xlsSharedOf  = 0x00fd
+	xlsNumber    = 0x0203
+	xlsLabel     = 0x0204
+	xlsTruth     = 0x0205
+	xlsString    = 0x0207
+	xlsRK        = 0x027e
+	xlsBegin     = 0x0809
+)
+
+const (
+	xlsVersion   = 0x0600 // BIFF8, of Excel 97 and later
+	xlsGlobals   = 0x0005
+	xlsWorksheet = 0x0010
+	xlsMacros    = 0x0040
+	sharedCost   = 16 // what a shared text costs beside its bytes, so that empty ones are bounded too
+)
+
+// readExcel97 reads a workbook of Excel 97 and later, as readSheets does: the
+// names of its sheets, then each row as a line. Dates are the numbers that the
+// cells hold. A workbook of Excel 95 or before is taken for broken.
+func readExcel97(in *input, out *sink) error {
+	c, err := openCompound(in)
+	if err != nil {
+		return err
+	}
+	s, err := c.open(0, "workbook")
+	if err != nil || s == nil {
+		return orBroken(err)
+	}
+	if err := c.properties(out); err != nil {
+		return err
+	}
+	x := excel97{r: &xlsReader{r: bufio.NewReaderSize(s.reader(), 16<<10)}, out: out}
+	return x.workbook()
+}
+
+// xlsReader reads records, of which those that are too long go on in others.
+type xlsReader struct {
+	r      *bufio.Reader
+	kind   uint16
+	left   int // bytes of the record that were not read
+	number [8]byte
+}
+
+// next goes to the next record. After the last it is io.EOF.
+func (x *xlsReader) next() error {
+	if _, err := x.r.Discard(x.left); err != nil {
+		return errBroken
+	}
+	x.left = 0
+	head, err := x.r.Peek(4)
+	if err == io.EOF {
+		return err // what is shorter than a record pads the last sector
+	}
+	if err != nil {
+		return errBroken
+	}
+	x.kind, x.left = binary.LittleEndian.Uint16(head), int(binary.LittleEndian.Uint16(head[2:]))
+	_, err = x.r.Discard(4)
+	return err
+}
+
+// goesOn goes to the record that continues this one.
+func (x *xlsReader) goesOn() error {
+	head, err := x.r.Peek(2)
+	if err != nil || x.left > 0 || binary.LittleEndian.Uint16(head) != xlsContinue {
+		return errBroken
+	}
+	return x.next()
+}
+
+// fill reads so many bytes of the record, and of those that continue it.
+func (x *xlsReader) fill(p []byte) error {
+	for len(p) > 0 {
+		if x.left == 0 {
+			if err := x.goesOn(); err != nil {
+				return err
+			}
+			continue
+		}
+		n, err := x.r.Read(p[:min(len(p), x.left)])
+		if err != nil {
+			return errBroken
+		}
+		p, x.left = p[n:], x.left-n
+	}
+	return nil
+}
+
+// skip leaves out so many bytes.
+func (x *xlsReader) skip(n int) error {
+	for n > 0 {
+		if x.left == 0 {
+			if err := x.goesOn(); err != nil {
+				return err
+			}
+			continue
+		}
+		m, err := x.r.Discard(min(n, x.left))
+		if err != nil {
+			return errBroken
+		}
+		n, x.left = n-m, x.left-m
+	}
+	return nil
+}
+
+// uint reads a number of so many bytes.
+func (x *xlsReader) uint(size int) (int, error) {
+	x.number = [8]byte{}
+	err := x.fill(x.number[:size])
+	return int(binary.LittleEndian.Uint64(x.number[:])), err
+}
+
+// text reads a text whose length has so many bytes. Each character has one byte
+// or two, as flags say, which come again where the text goes on in another
+// record. Behind it may stand how it looks and how it is pronounced.
+func (x *xlsReader) text(size int) (string, error) {
+	length, err := x.uint(size)
+	if err != nil {
+		return "", err
+	}
+	flags, err := x.uint(1)
+	if err != nil {
+		return "", err
+	}
+	behind := 0
+	if flags&8 != 0 {
+		n, err := x.uint(2)
+		if err != nil {
+			return "", err
+		}
+		behind += 4 * n
+	}
+	if flags&4 != 0 {
+		n, err := x.uint(4)
+		if err != nil {
+			return "", err
+		}
+		behind += n
+	}
+	units := make([]uint16, 0, length)
+	for len(units) < length {
+		if x.left == 0 {
+			if err := x.goesOn(); err != nil {
+				return "", err
+			}
+			if flags, err = x.uint(1); err != nil {
+				return "", err
+			}
+		}
+		unit, err := x.uint(1 + flags&1)
+		if err != nil {
+			return "", err
+		}
+		units = append(units, uint16(unit))
+	}
+	return string(utf16.Decode(units)), x.skip(behind)
+}
+
+// excel97 writes a workbook: its records of substreams, the first of which is
+// of the workbook itself, and others, as charts are, lie within sheets.
+type excel97 struct {
+	r      *xlsReader
+	out    *sink
+	shared []string
+	depth  int // of substreams
+	kind   int // of the outermost
+	row    int // of the last cell
+	asked  bool
+}
+
+func (x *excel97) workbook() error {
+	for !x.out.full() {
+		err := x.r.next()
+		switch {
+		case err == io.EOF && x.depth > 0:
+			return errBroken
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := x.record(); err != nil {
+			return err
+		}
+	}
+	return errFull
+}
+
+func (x *excel97) record() error {
+	switch {
+	case x.r.kind == xlsBegin:
+		return x.begin()
+	case x.r.kind == xlsEnd:
+		x.depth = max(0, x.depth-1)
+	case x.r.kind == xlsPassword:
+		return errEncrypted
+	case x.depth != 1:
+	case x.r.kind == xlsSheet:
+		return x.sheetName()
+	case x.r.kind == xlsShared:
+		return x.sharedTexts()
+	case x.kind == xlsWorksheet || x.kind == xlsMacros:
+		return x.cell()
+	}
+	return nil
+}
+
+func (x *excel97) begin() error {
+	version, err := x.r.uint(2)
+	if err != nil || version != xlsVersion {
+		return errBroken
+	}
+	kind, err := x.r.uint(2)
+	if err != nil {
+		return err
+	}
+	if x.depth++; x.depth == 1 {
+		x.kind, x.row = kind, -1
+		if kind != xlsGlobals {
+			return x.out.paragraph()
+		}
+	}
+	return nil
+}
+
+func (x *excel97) sheetName() error {
+	if err := x.r.skip(6); err != nil {
+		return err
+	}
+	name, err := x.r.text(1)
+	if err != nil {
+		return err
+	}
+	x.out.line()
+	return x.out.text(name)
+}
+
+// sharedTexts reads the texts that cells name by number.
+func (x *excel97) sharedTexts() error {
+	if err := x.r.skip(4); err != nil {
+		return err
+	}
+	count, err := x.r.uint(4)
+	if err != nil {
+		return err
+	}
+	x.shared = make([]string, 0, min(count, maxShared/sharedCost)) // 32 MiB at most, and none left behind by growing
+	size := 0
+	for range count {
+		t, err := x.r.text(2)
+		if err != nil {
+			return err
+		}
+		if size += len(t) + sharedCost; size > maxShared {
+			return errInflated
+		}
+		x.shared = append(x.shared, t)
+	}
+	return nil
+}
+
+// cell writes what a record holds of cells.
+func (x *excel97) cell() error {
+	switch x.r.kind {
+	case xlsString:
+		if !x.asked {
+			return nil
+		}
+		x.asked = false
+		return x.textCell()
+	case xlsFormula, xlsManyRK, xlsRichLabel, xlsSharedOf, xlsNumber, xlsLabel, xlsTruth, xlsRK:
+	default:
+		return nil
+	}
+	row, err := x.r.uint(2)
+	if err != nil {
+		return err
+	}
+	if row != x.row {
+		x.row = row
+		x.out.line()
+	}
+	if err := x.r.skip(2); err != nil { // the column
+		return err
+	}
+	if x.r.kind == xlsManyRK {
+		for x.r.left >= 8 { // the last column stands behind
+			if err := x.rk(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	kind := x.r.kind
+	if kind == xlsRK {
+		return x.rk()
+	}
+	if err := x.r.skip(2); err != nil { // how it looks
+		return err
+	}
+	switch kind {
+	case xlsLabel, xlsRichLabel:
+		return x.textCell()
+	case xlsSharedOf:
+		n, err := x.r.uint(4)
+		if err != nil || n >= len(x.shared) {
+			return err
+		}
+		return x.put(x.shared[n])
+	case xlsTruth:
+		value, err := x.r.uint(2)
+		if err != nil || value > 1 { // an error in place of a value
+			return err
+		}
+		return x.put(strconv.Itoa(value))
+	}
+	value, err := x.r.uint(8)
+	if err != nil {
+		return err
+	}
+	return x.value(uint64(value), kind == xlsFormula)
+}
+
+// rk reads a number that is packed into four bytes: half of one, or 30 bits,
+// and a hundredth of either. How the cell looks stands before it.
+func (x *excel97) rk() error {
+	if err := x.r.skip(2); err != nil {
+		return err
+	}
+	n, err := x.r.uint(4)
+	if err != nil {
+		return err
+	}
+	v := math.Float64frombits(uint64(n&^3) << 32)
+	if n&2 != 0 {
+		v = float64(int32(uint32(n)) >> 2)
+	}
+	if n&1 != 0 {
+		v /= 100
+	}
+	return x.put(plainNumber(v))
+}
+
+// value writes a number, or of a formula also what is none.
+func (x *excel97) value(bits uint64, formula bool) error {
+	switch {
+	case !formula || bits>>48 != 0xffff:
+		return x.put(plainNumber(math.Float64frombits(bits)))
+	case bits&0xff == 0:
+		x.asked = true // the text comes in a record of its own
+	case bits&0xff == 1:
+		return x.put(strconv.Itoa(int(bits >> 16 & 1)))
+	}
+	return nil
+}
+
+// plainNumber writes a number as .xlsx has it, with all the digits that it has.
+func plainNumber(v float64) string {
+	if a := math.Abs(v); a != 0 && (a < 1e-5 || a >= 1e15) {
+		return strconv.FormatFloat(v, 'G', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+func (x *excel97) textCell() error {
+	t, err := x.r.text(2)
+	if err != nil {
+		return err
+	}
+	return x.put(t)
+}
+
+func (x *excel97) put(t string) error {
+	x.out.text(strings.ReplaceAll(t, "\n", " "))
+	return x.out.text("\t")
+}

@@ -1,0 +1,240 @@
+package extract
+
+import (
+	"encoding/binary"
+	"unicode/utf16"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// Places in the head of a Word document (MS-DOC, the FIB), and its flags.
+const (
+	wordHead      = 0x01aa // bytes of it that are read
+	wordFlags     = 0x0a
+	wordLengths   = 0x4c   // of the parts of the text, in the order of wordParts
+	wordPieces    = 0x01a2 // where the table of pieces stands
+	wordMark      = 0xa5ec
+	wordOldest    = 0x00c1 // Word 97
+	wordEncrypted = 0x0100
+	wordTable1    = 0x0200
+)
+
+// maxPieceTable is how many bytes of pieces are read, which are 1.4 million.
+const maxPieceTable = 16 << 20
+
+// wordOrder are the parts of the text in the order in which readWord has them:
+// what is written, text boxes in it, footnotes, endnotes, comments, headers and
+// footers, text boxes in these. A part's number is its place in the file.
+var wordOrder = []int{0, 6, 1, 5, 4, 2, 7}
+
+// readWord97 reads a text document of Word 97 and later. One of Word 95 or
+// before, which has the same name inside and another build, is taken for
+// broken. What was deleted while changes were recorded is read like the rest:
+// that it was stands far from the text.
+func readWord97(in *input, out *sink) error {
+	c, err := openCompound(in)
+	if err != nil {
+		return err
+	}
+	text, err := c.open(0, "worddocument")
+	if err != nil || text == nil {
+		return orBroken(err)
+	}
+	head, err := text.part(0, min(text.size, wordHead))
+	if err != nil || len(head) < 32 || binary.LittleEndian.Uint16(head) != wordMark {
+		return errBroken
+	}
+	flags := binary.LittleEndian.Uint16(head[wordFlags:])
+	switch {
+	case flags&wordEncrypted != 0:
+		return errEncrypted
+	case binary.LittleEndian.Uint16(head[2:]) < wordOldest, len(head) < wordHead:
+		return errBroken
+	}
+	if err := c.properties(out); err != nil {
+		return err
+	}
+	name := "0table"
+	if flags&wordTable1 != 0 {
+		name = "1table"
+	}
+	table, err := c.open(0, name)
+	if err != nil || table == nil {
+		return orBroken(err)
+	}
+	w := word97{out: out, text: text, left: maxInflated}
+	if w.pieces, err = wordPieceTable(table, head); err != nil {
+		return err
+	}
+	var ends [8]int64
+	var end int64
+	for i := range ends {
+		end += int64(binary.LittleEndian.Uint32(head[wordLengths+4*i:]))
+		ends[i] = end
+	}
+	for _, i := range wordOrder {
+		out.paragraph()
+		start := int64(0)
+		if i > 0 {
+			start = ends[i-1]
+		}
+		if err := w.write(start, ends[i]); err != nil {
+			return err
+		}
+	}
+	return out.err
+}
+
+// orBroken returns the error, and errBroken where there is none but something
+// is missing.
+func orBroken(err error) error {
+	if err == nil {
+		return errBroken
+	}
+	return err
+}
+
+// wordPiece is a run of characters that stand one after the other in the file.
+type wordPiece struct {
+	start, end int64 // in characters of the text
+	at         int64 // in the stream
+	width      int64 // bytes of a character: 1 of Windows-1252, or 2 of UTF-16
+}
+
+// wordPieceTable reads the table of pieces. Before it stand properties.
+func wordPieceTable(table *stream, head []byte) ([]wordPiece, error) {
+	size := int64(binary.LittleEndian.Uint32(head[wordPieces+4:]))
+	if size > maxPieceTable {
+		return nil, errInflated
+	}
+	b, err := table.part(int64(binary.LittleEndian.Uint32(head[wordPieces:])), size)
+	if err != nil {
+		return nil, err
+	}
+	for len(b) >= 3 && b[0] == 1 {
+		b = b[min(len(b), 3+int(binary.LittleEndian.Uint16(b[1:]))):]
+	}
+	if len(b) < 5 || b[0] != 2 {
+		return nil, errBroken
+	}
+	size, b = int64(binary.LittleEndian.Uint32(b[1:])), b[5:]
+	if size > int64(len(b)) || size < 4 {
+		return nil, errBroken
+	}
+	count := int((size - 4) / 12)
+	starts, pieces := b[:4*(count+1)], b[4*(count+1):]
+	list := make([]wordPiece, count)
+	for i := range list {
+		where := binary.LittleEndian.Uint32(pieces[8*i+2:])
+		p := wordPiece{start: int64(binary.LittleEndian.Uint32(starts[4*i:])), end: int64(binary.LittleEndian.Uint32(starts[4*i+4:])),
+			at: int64(where & 0x3fffffff), width: 2}
+		if where&0x40000000 != 0 {
+			p.at, p.width = p.at/2, 1
+		}
+		if p.end < p.start || i > 0 && p.start < list[i-1].end {
+			return nil, errBroken
+		}
+		list[i] = p
+	}
+	return list, nil
+}
+
+// word97 writes the characters of a document.
+type word97 struct {
+	out    *sink
+	text   *stream
+	pieces []wordPiece
+	fields []bool // those that are open, and whether their instruction is
+	hidden int    // how many instructions are
+	half   rune   // of a character beyond the basic plane
+	left   int64  // bytes that may still be read: pieces may overlap
+	cell   bool   // the last character ended a cell
+}
+
+// write writes the characters from start to end.
+func (w *word97) write(start, end int64) error {
+	w.fields, w.hidden, w.half, w.cell = w.fields[:0], 0, 0, false
+	buffer := make([]byte, 16<<10)
+	for _, p := range w.pieces {
+		from, to := max(start, p.start), min(end, p.end)
+		for from < to {
+			n := min((to-from)*p.width, int64(len(buffer)))
+			if at := p.at + (from-p.start)*p.width; at+n > w.text.size {
+				return errBroken
+			} else if _, err := w.text.ReadAt(buffer[:n], at); err != nil {
+				return errBroken
+			}
+			if w.left -= n; w.left < 0 {
+				return errInflated
+			}
+			for i := int64(0); i < n; i += p.width {
+				var err error
+				if p.width == 1 {
+					err = w.char(charmap.Windows1252.DecodeByte(buffer[i]))
+				} else {
+					err = w.unit(rune(binary.LittleEndian.Uint16(buffer[i:])))
+				}
+				if err != nil {
+					return err
+				}
+			}
+			from += n / p.width
+		}
+	}
+	return w.out.err
+}
+
+func (w *word97) unit(r rune) error {
+	half := w.half
+	w.half = 0
+	switch {
+	case r >= 0xd800 && r < 0xdc00:
+		w.half = r
+		return nil
+	case r >= 0xdc00 && r < 0xe000:
+		r = utf16.DecodeRune(half, r)
+	}
+	return w.char(r)
+}
+
+// char writes a character. Some are marks: of fields, of which the result is
+// what is seen, and of the ends of cells; two of these end a row.
+func (w *word97) char(r rune) error {
+	switch r {
+	case 0x13:
+		if len(w.fields) == maxGroups {
+			return errInflated
+		}
+		w.fields = append(w.fields, true)
+		w.hidden++
+	case 0x14, 0x15:
+		if n := len(w.fields); n > 0 {
+			if w.fields[n-1] {
+				w.hidden--
+			}
+			w.fields[n-1] = false
+			if r == 0x15 {
+				w.fields = w.fields[:n-1]
+			}
+		}
+	}
+	if w.hidden > 0 {
+		return w.out.err
+	}
+	ended := w.cell
+	w.cell = r == 7 && !ended
+	switch r {
+	case 7:
+		if ended {
+			return w.out.line()
+		}
+		return w.out.text("\t")
+	case '\r', '\v', 0x0e: // of a paragraph, a line, a column
+		return w.out.line()
+	case '\f': // of a page or a section
+		return w.out.paragraph()
+	case 0x1e:
+		r = '-'
+	}
+	return w.out.text(string(r))
+}

@@ -1,0 +1,131 @@
+package extract
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+	"unicode/utf16"
+)
+
+const doc = "application/msword"
+
+// wordOf returns a document of Word 97 whose parts have so many characters. Of
+// its pieces those with a NUL are UTF-16, the others Windows-1252.
+func wordOf(flags uint16, lengths []int, pieces ...string) []byte {
+	le := binary.LittleEndian
+	head := make([]byte, 1024)
+	le.PutUint16(head, wordMark)
+	le.PutUint16(head[2:], wordOldest)
+	le.PutUint16(head[wordFlags:], flags)
+	for i, n := range lengths {
+		le.PutUint32(head[wordLengths+4*i:], uint32(n))
+	}
+	text := string(head)
+	var starts, places []byte
+	at := 0
+	for _, p := range pieces {
+		starts = le.AppendUint32(starts, uint32(at))
+		places = append(places, 0, 0)
+		if strings.Contains(p, "\x00") {
+			places = le.AppendUint32(places, uint32(len(text)))
+			at += len(p) / 2
+		} else {
+			places = le.AppendUint32(places, uint32(2*len(text))|0x40000000)
+			at += len(p)
+		}
+		places = append(places, 0, 0)
+		text += p
+	}
+	starts = le.AppendUint32(starts, uint32(at))
+	table := append([]byte("\x01\x03\x00abc\x02"), le.AppendUint32(nil, uint32(len(starts)+len(places)))...)
+	table = append(append(table, starts...), places...)
+	b := []byte(text)
+	le.PutUint32(b[wordPieces:], 5)
+	le.PutUint32(b[wordPieces+4:], uint32(len(table)))
+	name := "0Table"
+	if flags&wordTable1 != 0 {
+		name = "1Table"
+	}
+	return filed(entry{"WordDocument", string(b)}, entry{name, "xxxxx" + string(table)})
+}
+
+func TestExtractWord97(t *testing.T) {
+	count := func(s string) int { return len(utf16.Encode([]rune(s))) }
+	const main, note, header, comment = "Haupttext", "Fußnote", "Kopf", "Kommentar"
+	all := main + note + header + comment
+	for _, c := range []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"Windows-1252", wordOf(0, []int{8}, "M\xfcller \x80"), "Müller €"},
+		{"UTF-16 beyond the basic plane", wordOf(wordTable1, []int{count("Договор 😀")}, wide16("Договор 😀")), "Договор 😀"},
+		{"pieces in turn", wordOf(0, []int{9}, "abc", wide16("def"), "ghi"), "abcdefghi"},
+		{"a character in two pieces", wordOf(0, []int{4}, wide16("a😀")[:4], wide16("😀b")[2:]), "a😀b"},
+		{"parts", wordOf(0, []int{count(main), count(note), count(header), 0, count(comment)}, wide16(all)), "Haupttext\n\nFußnote\n\nKommentar\n\nKopf"},
+		{"a part that ends within a piece", wordOf(0, []int{3, 1}, "abcd"), "abc\n\nd"},
+		{"a table", wordOf(0, []int{14}, "a\ab\a\ac\a\a\ad\a\ae\r"), "a\tb\nc\nd\ne"},
+		{"a field", wordOf(0, []int{26}, "a \x13PAGE \x14 7\x15 b \x13TOC\x15 c d e"), "a 7 b c d e"},
+		{"fields within fields", wordOf(0, []int{20}, "\x13IF \x13X\x14y\x15\x14ja\x13 Z\x14!\x15\x15."), "ja!."},
+		{"fields that do not fit", wordOf(0, []int{6}, "\x15\x14a\x15bc"), "abc"},
+		{"a field that does not end, and a note", wordOf(0, []int{3, 2}, "a\x13bcd"), "a\n\ncd"},
+		{"breaks", wordOf(0, []int{11}, "a\rb\vc\fd\x1ee\x1ff"), "a\nb\nc\n\nd-ef"},
+		{"nothing", wordOf(0, nil), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := textOf(t, Limits{}, string(c.content), doc); got != (Text{Body: c.want}) {
+				t.Errorf("%+v\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestWord97ThatIsNotRead(t *testing.T) {
+	turned := func(at int, v uint32) []byte { // of the head, which is the first sector
+		b := wordOf(0, []int{3}, strings.Repeat("a", 5000))
+		binary.LittleEndian.PutUint32(b[512+at:], v)
+		return b
+	}
+	for _, c := range []struct {
+		name    string
+		content []byte
+		want    Reason
+	}{
+		{"as it is", turned(0x18, 0), Complete},
+		{"under a password", wordOf(wordEncrypted|wordTable1, []int{1}, "a"), Encrypted},
+		{"Word 95", turned(0, 0x0068_a5ec), Broken},
+		{"Word 6", turned(0, 0x0065_a5dc), Broken},
+		{"no table", filed(entry{"WordDocument", strings.Repeat("\xec\xa5\xc1\x00", 200)}), Broken},
+		{"a head that is cut", filed(entry{"WordDocument", "\xec\xa5\xc1\x00" + strings.Repeat("\x00", 40)}), Broken},
+		{"a table of pieces elsewhere", turned(wordPieces, 5000), Broken},
+		{"a table of pieces without end", turned(wordPieces+4, 0xffffffff), Inflated},
+		{"pieces that lie at the same place", overlappingPieces(), Inflated},
+		{"a table of pieces of nothing", turned(wordPieces+4, 0), Broken},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if text := textOf(t, Limits{Memory: 256 << 20}, string(c.content), doc); text.Reason != c.want {
+				t.Errorf("%q, %.100q; want %q", text.Reason, text.Body, c.want)
+			}
+		})
+	}
+}
+
+// overlappingPieces returns a document of which each piece is the same 10,000
+// characters that nobody sees.
+func overlappingPieces() []byte {
+	const count, length = 20_000, 10_000
+	le := binary.LittleEndian
+	head := make([]byte, 1024)
+	le.PutUint16(head, wordMark)
+	le.PutUint16(head[2:], wordOldest)
+	le.PutUint32(head[wordLengths:], count*length)
+	table := append([]byte{2}, le.AppendUint32(nil, 4+12*count)...)
+	for i := range count + 1 {
+		table = le.AppendUint32(table, uint32(i*length))
+	}
+	for range count {
+		table = append(le.AppendUint32(append(table, 0, 0), 2*1024|0x40000000), 0, 0)
+	}
+	le.PutUint32(head[wordPieces+4:], uint32(len(table)))
+	return filed(entry{"WordDocument", string(head) + strings.Repeat("\x01", length)}, entry{"0Table", string(table)})
+}
