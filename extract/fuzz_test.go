@@ -153,6 +153,11 @@ func FuzzReadExcel97Records(f *testing.F) {
 	})
 }
 
+func FuzzReadPowerPoint97(f *testing.F) {
+	f.Add(slidesOf(pptPlain, pptRecordOf(0x0f, pptSlides, pptSlideOf(2)+pptTextOf("a")), 0, "", pptRecordOf(0x0f, 1006, pptTextOf("b"))))
+	read(f, readPowerPoint97)
+}
+
 // Compressed RTF without the file around it, which mutations hardly ever leave
 // whole.
 func FuzzUnpackRTF(f *testing.F) {

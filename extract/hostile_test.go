@@ -45,6 +45,8 @@ func TestFilesOfTheWorld(t *testing.T) {
 			"Kommentiert und дважды 😀.\nMiete\t950,00 €\nKaution\t1.900,00 €\nText im Absatz.\n\nRahmen am Rand\n\nFußnote zu § 543 BGB\n\n" +
 			"Endnote zum Bescheid\n\nBitte prüfen\n\nKanzlei Morgenstern\nFußzeile der Kanzlei"}, Complete},
 		{"table.xls", "application/vnd.ms-excel", []string{"Name\tBetrag\nMüller\t12,50\nWeiß\t3"}, Complete},
+		{"slides.ppt", "application/vnd.ms-powerpoint", []string{"Kündigung\nEigenbedarf\nGrößenstraße 7\nFreies Feld\n\nДоговор\nFrist “drei Monate”\nNoch ein Feld\n\n" +
+			"Anmerkung für den Redner\n\nZweite Anmerkung"}, Complete},
 		{"book.xls", "application/vnd.ms-excel", []string{"Mietenübersicht\nMieten\nДоговоры\n\nName\tBetrag\n" + weiss + "\t950\nДоговор\t12.5\nProzent\t0.07\n" +
 			"Summe\t962.5\n\nNummer 0 ä\t0\nNummer 1 äж\t1000003\n",
 			"Nummer 119 äж\t119000357\n" + strings.Repeat("договор ", 600) + "Ende\n" + strings.Repeat("Größe ", 800) + "Schluss"}, Complete},

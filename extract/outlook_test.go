@@ -161,6 +161,7 @@ var compoundReaders = []struct {
 	{"draft.msg", readOutlook},
 	{"notes.doc", readWord97},
 	{"book.xls", readExcel97},
+	{"slides.ppt", readPowerPoint97},
 }
 
 // A file that was cut is broken and no more, wherever it was cut, and of what

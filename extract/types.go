@@ -64,7 +64,7 @@ var kinds = []kind{
 
 	{"application/msword", []string{"application/vnd.ms-word"}, true, []string{"application/msword"}, readWord97},
 	{"application/vnd.ms-excel", []string{"application/msexcel"}, true, []string{"application/vnd.ms-excel"}, readExcel97},
-	{"application/vnd.ms-powerpoint", []string{"application/mspowerpoint"}, true, []string{"application/vnd.ms-powerpoint"}, nil},
+	{"application/vnd.ms-powerpoint", []string{"application/mspowerpoint"}, true, []string{"application/vnd.ms-powerpoint"}, readPowerPoint97},
 	{"application/vnd.ms-outlook", nil, true, []string{"application/vnd.ms-outlook"}, readOutlook},
 
 	{"text/plain", nil, true, texts, readPlain},

@@ -1,0 +1,285 @@
+package extract
+
+import (
+	"encoding/binary"
+	"io"
+	"strings"
+	"unicode/utf16"
+)
+
+// Records of a presentation (MS-PPT).
+const (
+	pptDocument = 1000 // a container
+	pptSlide    = 1011 // names what a slide is kept as; the text of its outline follows
+	pptUnicode  = 4000 // text in UTF-16
+	pptBytes    = 4008 // text of which each character is the lower byte of UTF-16
+	pptSlides   = 4080 // a container
+	pptEdit     = 4085 // what was saved at one time
+	pptPersists = 6002 // where that stands
+)
+
+// Bounds of reading a presentation.
+const (
+	pptPlain      = 0xe391c05f // the mark of one that has no password
+	pptSealed     = 0xf3d1c4df
+	maxPersists   = 1 << 20
+	maxPPTRecords = 8 << 20 // slides may lie within each other
+	maxPPTText    = 4 << 20 // bytes of one text
+)
+
+// readPowerPoint97 reads a presentation of PowerPoint 97 and later: its slides
+// in their order, then the notes. What slides take from their master is not
+// theirs. A file is saved by appending what has changed, so only that is read
+// to which its last table points.
+func readPowerPoint97(in *input, out *sink) error {
+	c, err := openCompound(in)
+	if err != nil {
+		return err
+	}
+	user, err := c.open(0, "current user")
+	if err != nil || user == nil {
+		return orBroken(err)
+	}
+	head, err := user.part(0, 20)
+	if err != nil {
+		return err
+	}
+	switch binary.LittleEndian.Uint32(head[12:]) {
+	case pptSealed:
+		return errEncrypted
+	case pptPlain:
+	default:
+		return errBroken
+	}
+	s, err := c.open(0, "powerpoint document")
+	if err != nil || s == nil {
+		return orBroken(err)
+	}
+	if err := c.properties(out); err != nil {
+		return err
+	}
+	p := powerpoint97{s: s, out: out, places: map[uint32]int64{}, read: map[int64]bool{}, left: maxPPTRecords, bytes: maxInflated}
+	document, err := p.table(int64(binary.LittleEndian.Uint32(head[16:])))
+	if err != nil {
+		return err
+	}
+	return p.document(document)
+}
+
+type powerpoint97 struct {
+	s      *stream
+	out    *sink
+	places map[uint32]int64 // where each thing stands
+	read   map[int64]bool   // places of slides that were read
+	left   int              // records that may still be read
+	bytes  int64            // of texts that may still be read
+}
+
+// pptRecord is a record: a container of others, or an atom.
+type pptRecord struct {
+	kind, instance uint16
+	container      bool
+	from, to       int64 // of its content
+}
+
+// record reads the head of a record that ends before the given place.
+func (p *powerpoint97) record(at, end int64) (r pptRecord, err error) {
+	if p.left--; p.left < 0 {
+		return r, errInflated
+	}
+	var b [8]byte
+	if n, err := p.s.ReadAt(b[:], at); n < len(b) || err != nil && err != io.EOF {
+		return r, errBroken
+	}
+	version := binary.LittleEndian.Uint16(b[:])
+	r = pptRecord{kind: binary.LittleEndian.Uint16(b[2:]), instance: version >> 4, container: version&0xf == 0xf, from: at + 8,
+		to: at + 8 + int64(binary.LittleEndian.Uint32(b[4:]))}
+	if r.to > end {
+		return r, errBroken
+	}
+	return r, nil
+}
+
+// table reads what was saved, from the last time to the first, and returns
+// where the document stands.
+func (p *powerpoint97) table(at int64) (int64, error) {
+	document := uint32(0)
+	for before := p.s.size; ; {
+		if at >= before {
+			return 0, errBroken // it would go in circles
+		}
+		before = at
+		r, err := p.record(at, p.s.size)
+		if err != nil {
+			return 0, err
+		}
+		edit, err := p.s.part(r.from, min(r.to-r.from, 32))
+		switch {
+		case err != nil:
+			return 0, err
+		case r.kind != pptEdit || len(edit) < 28:
+			return 0, errBroken
+		case len(edit) == 32: // it names the key
+			return 0, errEncrypted
+		}
+		if document == 0 {
+			document = binary.LittleEndian.Uint32(edit[16:])
+		}
+		if err := p.persists(int64(binary.LittleEndian.Uint32(edit[12:]))); err != nil {
+			return 0, err
+		}
+		if at = int64(binary.LittleEndian.Uint32(edit[8:])); at == 0 {
+			break
+		}
+	}
+	place, is := p.places[document]
+	if !is {
+		return 0, errBroken
+	}
+	return place, nil
+}
+
+// persists reads where things stand. What was saved later counts.
+func (p *powerpoint97) persists(at int64) error {
+	r, err := p.record(at, p.s.size)
+	switch {
+	case err != nil:
+		return err
+	case r.kind != pptPersists:
+		return errBroken
+	case r.to-r.from > 4*maxPersists:
+		return errInflated
+	}
+	b, err := p.s.part(r.from, r.to-r.from)
+	if err != nil {
+		return err
+	}
+	for len(b) >= 4 {
+		first := binary.LittleEndian.Uint32(b)
+		id, count := first&0xfffff, int(first>>20)
+		b = b[4:]
+		if p.left -= count + 1; p.left < 0 {
+			return errInflated
+		} else if len(b) < 4*count {
+			return errBroken
+		}
+		for i := range count {
+			if _, later := p.places[id+uint32(i)]; !later {
+				p.places[id+uint32(i)] = int64(binary.LittleEndian.Uint32(b[4*i:]))
+			}
+		}
+		b = b[4*count:]
+	}
+	return nil
+}
+
+// document reads the list of slides, and that of notes.
+func (p *powerpoint97) document(at int64) error {
+	d, err := p.record(at, p.s.size)
+	if err != nil || d.kind != pptDocument {
+		return orBroken(err)
+	}
+	var lists [3]pptRecord // of slides, of masters, of notes
+	for at := d.from; at < d.to; {
+		r, err := p.record(at, d.to)
+		if err != nil {
+			return err
+		}
+		if r.kind == pptSlides && int(r.instance) < len(lists) {
+			lists[r.instance] = r
+		}
+		at = r.to
+	}
+	for _, l := range []pptRecord{lists[0], lists[2]} {
+		if err := p.list(l); err != nil {
+			return err
+		}
+	}
+	return p.out.err
+}
+
+// list reads slides: first the outline of each, then what else is on it.
+func (p *powerpoint97) list(l pptRecord) error {
+	slide := uint32(0)
+	for at := l.from; at < l.to; {
+		r, err := p.record(at, l.to)
+		if err != nil {
+			return err
+		}
+		if r.kind == pptSlide {
+			if err := p.slide(slide); err != nil {
+				return err
+			}
+			b, err := p.s.part(r.from, min(r.to-r.from, 4))
+			if err != nil || len(b) < 4 {
+				return errBroken
+			}
+			slide = binary.LittleEndian.Uint32(b)
+			p.out.paragraph()
+		}
+		if err := p.text(r); err != nil {
+			return err
+		}
+		at = r.to
+	}
+	return p.slide(slide)
+}
+
+// slide reads the texts within a slide, however deep they lie.
+func (p *powerpoint97) slide(id uint32) error {
+	place, is := p.places[id]
+	if !is || p.read[place] {
+		return nil
+	}
+	p.read[place] = true
+	s, err := p.record(place, p.s.size)
+	if err != nil {
+		return err
+	}
+	for at := s.from; at < s.to; {
+		r, err := p.record(at, s.to)
+		if err != nil {
+			return err
+		}
+		if err := p.text(r); err != nil {
+			return err
+		}
+		if at = r.to; r.container {
+			at = r.from
+		}
+	}
+	return nil
+}
+
+// text writes a record that is text. One of an asterisk stands for the number
+// of the slide or the date.
+func (p *powerpoint97) text(r pptRecord) error {
+	if r.kind != pptUnicode && r.kind != pptBytes {
+		return nil
+	}
+	if p.bytes -= r.to - r.from; p.bytes < 0 || r.to-r.from > maxPPTText {
+		return errInflated
+	}
+	b, err := p.s.part(r.from, r.to-r.from)
+	if err != nil {
+		return err
+	}
+	units := make([]uint16, 0, len(b))
+	if r.kind == pptBytes {
+		for _, c := range b {
+			units = append(units, uint16(c))
+		}
+	} else {
+		for ; len(b) >= 2; b = b[2:] {
+			units = append(units, binary.LittleEndian.Uint16(b))
+		}
+	}
+	if t := string(utf16.Decode(units)); t != "*" {
+		p.out.line()
+		p.out.text(pptLines.Replace(t))
+	}
+	return p.out.err
+}
+
+// pptLines are what ends a paragraph and a line.
+var pptLines = strings.NewReplacer("\r", "\n", "\v", "\n")
