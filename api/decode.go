@@ -99,8 +99,8 @@ var (
 		EN: "This header takes 1 to 255 printable ASCII characters, sent once.",
 	}
 	lacksKey = fault.Text{
-		DE: "Der Header Idempotency-Key fehlt. Mit ihm lässt sich der Aufruf gefahrlos wiederholen.",
-		EN: "The header Idempotency-Key is missing. It makes the call safe to repeat.",
+		DE: "Der Header Idempotency-Key fehlt. Mit ihm lässt sich der Aufruf gefahrlos wiederholen: Senden Sie einen selbst gewählten Text, zum Beispiel eine UUID, für jeden neuen Vorgang einen anderen.",
+		EN: "The header Idempotency-Key is missing. It makes the call safe to repeat: send a text of your own, for example a UUID, another one for each new thing.",
 	}
 )
 

@@ -269,6 +269,7 @@ var expected = map[string]fault.Text{
 	pattern.Text:     {DE: "Text ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen", EN: "text without control characters and with at least one visible character"},
 	pattern.Language: {DE: "ein Sprachkürzel nach BCP 47, zum Beispiel de-DE", EN: "a language tag as in BCP 47, for example de-DE"},
 	pattern.Target:   {DE: "ein Pfad, der mit / beginnt, ohne /v1, ohne Leerzeichen und ohne #", EN: "a path that begins with /, without /v1, spaces and #"},
+	pattern.Hex:      {DE: "hexadezimale Ziffern (0 bis 9, a bis f)", EN: "hexadecimal digits (0 to 9, a to f)"},
 	pattern.Version:  {DE: "eine Version in der Form JJJJ-MM-TT", EN: "a version in the form YYYY-MM-DD"},
 }
 

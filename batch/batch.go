@@ -6,6 +6,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"kartei/app"
 	"kartei/fault"
@@ -112,13 +113,18 @@ func (c *Calls) malformed(sent app.Sent) (wrong []fault.Field) {
 			}
 		}
 		if path := member(i, "path"); sent.Fit(path) {
-			if _, _, err := c.Calls[i].Target(); err != nil {
+			switch target, _, err := c.Calls[i].Target(); {
+			case err != nil:
 				wrong = append(wrong, fault.Field{Name: path, Code: fault.InvalidFormat, Limit: escaped})
+			case strings.HasPrefix(target, "/v1/"): // as Location has it
+				wrong = append(wrong, fault.Field{Name: path, Code: fault.InvalidFormat, Limit: behindVersion})
 			}
 		}
 	}
 	return wrong
 }
+
+var behindVersion = fault.Text{DE: "der Pfad hinter /v1, zum Beispiel /contacts", EN: "the path behind /v1, for example /contacts"}
 
 var escaped = fault.Text{DE: "ein Pfad, in dem hinter % zwei Hexadezimalziffern stehen", EN: "a path with two hexadecimal digits behind each %"}
 

@@ -177,15 +177,15 @@ func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields
 }
 
 var noUpload = fault.Text{
-	DE: "Einen solchen Upload haben Sie nicht begonnen, oder seine Zeit ist abgelaufen.",
-	EN: "You have begun no such upload, or its time is over.",
+	DE: "Einen solchen Upload haben Sie nicht begonnen, oder seine Zeit ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
+	EN: "You have begun no such upload, or its time is over. Begin a new one with POST /v1/uploads.",
 }
 
 // consumed names the operation, for who lost the answer that began it.
 func consumed(operation string) *fault.Text {
 	return &fault.Text{
-		DE: "Aus diesem Upload ist schon ein Dokument entstanden, oder es entsteht gerade: siehe GET /v1/operations/" + operation + ".",
-		EN: "A document was made of this upload already, or is being made: see GET /v1/operations/" + operation + ".",
+		DE: "Dieser Upload ist schon verwendet; was aus ihm wird oder wurde, sagt GET /v1/operations/" + operation + ". Für ein weiteres Dokument beginnen Sie einen neuen mit POST /v1/uploads.",
+		EN: "This upload has been used already; GET /v1/operations/" + operation + " says what becomes or became of it. For another document begin a new one with POST /v1/uploads.",
 	}
 }
 

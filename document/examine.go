@@ -24,15 +24,16 @@ func (w *work) identify(file blob.Reader) error {
 	case extract.NotAllowed:
 		return &fault.Fault{Code: fault.UploadRejected, Detail: &notAllowed}
 	case extract.NotAsSaid:
-		return &fault.Fault{Code: fault.UploadRejected, Detail: notAsSaid(w.Fields.ContentType, v.Found)}
+		return &fault.Fault{Code: fault.UploadRejected, Detail: notAsSaid(w.Types, w.Fields.ContentType, v.Found)}
 	}
 	w.Fields.ContentType = v.Type
 	return nil
 }
 
 // notAsSaid says that a file is not of the type that was declared, and what it
-// was found to be where that has a name.
-func notAsSaid(declared, found string) *fault.Text {
+// was found to be where that has a name: to begin anew with that is no advice where
+// it is not taken.
+func notAsSaid(types extract.Types, declared, found string) *fault.Text {
 	if found == extract.Polyglot {
 		return &fault.Text{
 			DE: "Die Datei ist mehreres zugleich, zum Beispiel ein Bild, hinter dem ein Archiv steht. Solche Dateien werden nicht angenommen.",
@@ -40,13 +41,14 @@ func notAsSaid(declared, found string) *fault.Text {
 		}
 	}
 	t := fault.Text{DE: "Der Inhalt der Datei ist nicht vom Typ " + declared, EN: "The content of the file is not of the type " + declared}
+	next := fault.Text{DE: "Beginnen Sie mit dem passenden Typ einen neuen Upload.", EN: "Begin a new upload with the type that fits."}
 	if name, _, _ := strings.Cut(found, ";"); strings.Contains(name, "/") && name != extract.Unknown && name != declared {
 		t.DE, t.EN = t.DE+", sondern sieht aus wie "+name, t.EN+" but looks like "+name
+		if _, taken := types.Declared(name); !taken {
+			next = fault.Text{DE: "Dateien dieses Typs werden hier nicht angenommen.", EN: "Files of that type are not taken here."}
+		}
 	}
-	return &fault.Text{
-		DE: t.DE + ". Beginnen Sie mit dem passenden Typ einen neuen Upload.",
-		EN: t.EN + ". Begin a new upload with the type that fits.",
-	}
+	return &fault.Text{DE: t.DE + ". " + next.DE, EN: t.EN + ". " + next.EN}
 }
 
 // measure takes down the hash of the bytes, and holds it to the one that was

@@ -230,7 +230,7 @@ var catalog = []Entry{
 		Title:  Text{"Upload unvollständig", "Upload incomplete"},
 		Detail: Text{"Zu diesem Upload fehlen noch Daten. Laden Sie die Datei vollständig hoch und wiederholen Sie die Anfrage.", "Data is still missing for this upload. Upload the whole file and repeat the request."},
 		What:   Text{"Aus dem Upload lässt sich noch kein Dokument anlegen, weil die Datei fehlt oder nicht vollständig angekommen ist.", "No document can be created from the upload yet, because the file is missing or has not arrived completely."},
-		Why:    Text{"Die Datei wurde noch nicht an die Adresse aus der Upload-Sitzung gesendet, oder die Übertragung ist abgebrochen.", "The file has not been sent to the address of the upload session yet, or the transfer broke off."},
+		Why:    Text{"Die Datei wurde noch nicht an die Adresse aus der Upload-Sitzung gesendet, die Übertragung ist abgebrochen, oder die angekündigte Größe (`size`) ist größer als die Datei.", "The file has not been sent to the address of the upload session yet, the transfer broke off, or the size that was announced (`size`) is larger than the file."},
 		Do:     Text{"Senden Sie die Datei mit Methode, Adresse und Headern aus der Antwort auf `POST /v1/uploads` und rufen Sie danach `POST /v1/documents` erneut auf. Eine Sitzung gilt 24 Stunden; das Senden darf wiederholt werden.", "Send the file with the method, address and headers from the answer to `POST /v1/uploads`, then call `POST /v1/documents` again. A session lives for 24 hours; sending may be repeated."},
 		Example: Example{
 			Request: "POST /v1/documents\n" + exampleCreate + "{\"uploadId\": \"" + exampleUpload + "\"}", Instance: "/v1/documents",
@@ -426,8 +426,8 @@ var catalog = []Entry{
 		Title:  Text{"Inhaltstyp nicht unterstützt", "Unsupported media type"},
 		Detail: Text{"Der Body der Anfrage muss JSON sein: Content-Type: application/json.", "The body of the request must be JSON: Content-Type: application/json."},
 		What:   Text{"Der Server nimmt den Body in diesem Format nicht an.", "The server does not take the body in this format."},
-		Why:    Text{"Der Header `Content-Type` fehlt oder nennt ein anderes Format oder einen anderen Zeichensatz als JSON in UTF-8, etwa ein HTML-Formular.", "The header `Content-Type` is missing, or names another format or character set than JSON in UTF-8, such as an HTML form."},
-		Do:     Text{"Senden Sie `Content-Type: application/json`, bei `PATCH` wahlweise `application/merge-patch+json`, und den Body als JSON in UTF-8.", "Send `Content-Type: application/json`, or with `PATCH` also `application/merge-patch+json`, and the body as JSON in UTF-8."},
+		Why:    Text{"Der Header `Content-Type` fehlt oder nennt ein anderes Format oder einen anderen Zeichensatz als JSON in UTF-8, etwa ein HTML-Formular. Oder eine Datei kam mit einem anderen Typ an die Adresse ihres Uploads, als beim Beginn des Uploads angekündigt.", "The header `Content-Type` is missing, or names another format or character set than JSON in UTF-8, such as an HTML form. Or a file came to the address of its upload with another type than was announced when the upload was begun."},
+		Do:     Text{"Senden Sie `Content-Type: application/json`, bei `PATCH` wahlweise `application/merge-patch+json`, und den Body als JSON in UTF-8. Eine Datei senden Sie mit genau den Headern aus der Antwort auf `POST /v1/uploads`.", "Send `Content-Type: application/json`, or with `PATCH` also `application/merge-patch+json`, and the body as JSON in UTF-8. Send a file with exactly the headers from the answer to `POST /v1/uploads`."},
 		Example: Example{
 			Request: "POST /v1/contacts\n" + exampleKey + "\nSvc-Preview: true\nIdempotency-Key: 5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\nContent-Type: application/x-www-form-urlencoded\n\nfirstName=Karla", Instance: "/v1/contacts",
 		},

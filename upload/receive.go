@@ -149,8 +149,8 @@ var (
 		EN: "There is no such upload, or its time is over. Begin a new one with POST /v1/uploads.",
 	}
 	used = fault.Text{
-		DE: "Aus diesem Upload wurde schon ein Dokument; seine Datei ändert sich nicht mehr. Beginnen Sie einen neuen mit POST /v1/uploads.",
-		EN: "A document was made of this upload already; its file does not change any more. Begin a new one with POST /v1/uploads.",
+		DE: "Dieser Upload ist schon verwendet; seine Datei ändert sich nicht mehr. Beginnen Sie einen neuen mit POST /v1/uploads.",
+		EN: "This upload has been used already; its file does not change any more. Begin a new one with POST /v1/uploads.",
 	}
 )
 

@@ -165,7 +165,7 @@ func check(f *New, files *app.Files, sent app.Sent) (kind string, wrong []fault.
 	switch {
 	case !sent.Fit("contentType"):
 	case err != nil || !strings.Contains(declared, "/"):
-		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.InvalidFormat})
+		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.InvalidFormat, Limit: mediaType})
 	case !taken:
 		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.NotInEnum, Limit: files.Types})
 	}
@@ -174,6 +174,8 @@ func check(f *New, files *app.Files, sent app.Sent) (kind string, wrong []fault.
 	}
 	return kind, wrong
 }
+
+var mediaType = fault.Text{DE: "ein Medientyp, zum Beispiel application/pdf", EN: "a media type, for example application/pdf"}
 
 func tooLarge(most int64) *fault.Text {
 	n := fault.Bytes(most)

@@ -482,7 +482,7 @@ func TestGuide(t *testing.T) {
 	h := newHandler(t)
 	for _, l := range languages {
 		start := get(t, h, "/?lang="+string(l)).Body.String()
-		families := fault.Text{DE: "Kontakte, Firmen und Aufgaben", EN: "contacts, companies and tasks"}.In(l)
+		families := fault.Text{DE: "Kontakte, Firmen, Aufgaben und Dokumente", EN: "contacts, companies, tasks and documents"}.In(l)
 		for _, want := range []string{`href="/guide?lang=` + string(l) + `"`, families} {
 			if !strings.Contains(start, want) {
 				t.Errorf("%s: the start page lacks %q", l, want)

@@ -30,6 +30,9 @@ const (
 	Language = `^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`
 	Version  = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 
+	// Hex is bytes in hexadecimal digits.
+	Hex = `^[0-9A-Fa-f]*$`
+
 	// IDShape follows a prefix such as con_ or (usr|svc)_.
 	IDShape = `_[0-7][0-9a-hjkmnp-tv-z]{25}$`
 )
