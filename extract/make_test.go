@@ -146,10 +146,14 @@ func compoundOf(names ...string) []byte {
 	return b
 }
 
-// filed returns a compound file (MS-CFB) of streams whose names are paths, in
-// sectors of 512 bytes.
-func filed(entries ...entry) []byte {
-	const sector, free, end, inFAT, inDIFAT = 512, 0xffffffff, 0xfffffffe, 0xfffffffd, 0xfffffffc
+// filed returns a compound file (MS-CFB) of streams whose names are paths.
+func filed(entries ...entry) []byte { return filedIn(512, entries...) }
+
+// filedIn returns one of sectors of that size, which is 512 or 4096. What it
+// writes, a message within a message included, extract-msg 0.57 reads too.
+func filedIn(sector int, entries ...entry) []byte {
+	const free, end, inFAT, inDIFAT = 0xffffffff, 0xfffffffe, 0xfffffffd, 0xfffffffc
+	per := sector / 4
 	var data []byte
 	var fat, small []uint32
 	var mini []byte
@@ -223,15 +227,15 @@ func filed(entries ...entry) []byte {
 	}
 	directoryStart := put(directory)
 	fats, difats := 0, 0
-	for len(fat)+fats+difats > fats*128 {
+	for len(fat)+fats+difats > fats*per {
 		fats++
-		difats = (max(0, fats-109) + 126) / 127
+		difats = (max(0, fats-109) + per - 2) / (per - 1)
 	}
 	first := len(fat)
 	for i := range fats + difats {
 		fat = append(fat, map[bool]uint32{true: inFAT, false: inDIFAT}[i < fats])
 	}
-	for len(fat) < fats*128 {
+	for len(fat) < fats*per {
 		fat = append(fat, free)
 	}
 	for _, n := range fat {
@@ -244,20 +248,23 @@ func filed(entries ...entry) []byte {
 		return b
 	}
 	for i := range difats {
-		data = names(data, 109+127*i, 127)
+		data = names(data, 109+(per-1)*i, per-1)
 		data = le.AppendUint32(data, map[bool]uint32{true: uint32(first + fats + i + 1), false: end}[i < difats-1])
 	}
 	head := make([]byte, 76)
 	copy(head, compoundFile)
 	head[24], head[26], head[28], head[29], head[30], head[32] = 0x3e, 3, 0xfe, 0xff, 9, 6
+	if sector == 4096 {
+		head[26], head[30] = 4, 12
+	}
 	difat := uint32(end)
 	if difats > 0 {
 		difat = uint32(first + fats)
 	}
-	for at, v := range map[int]uint32{44: uint32(fats), 48: directoryStart, 56: 4096, 60: tableStart, 64: uint32((len(table) + 511) / 512), 68: difat, 72: uint32(difats)} {
+	for at, v := range map[int]uint32{44: uint32(fats), 48: directoryStart, 56: 4096, 60: tableStart, 64: uint32((len(table) + sector - 1) / sector), 68: difat, 72: uint32(difats)} {
 		le.PutUint32(head[at:], v)
 	}
-	return append(names(head, 0, 109), data...)
+	return append(padded(names(head, 0, 109), sector), data...)
 }
 
 // outlookProperties returns the stream of an item's properties of fixed size.

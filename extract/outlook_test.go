@@ -244,6 +244,14 @@ func TestCompoundThatIsHostile(t *testing.T) {
 	}
 }
 
+// Files of version 4 have larger sectors.
+func TestCompoundOfLargeSectors(t *testing.T) {
+	content := filedIn(4096, outlookItem("", 32, nil, entry{"0037001F", wide16("Betreff")}, entry{"1000001F", wide16(strings.Repeat("Wort ", 1000))})...)
+	if text := textOf(t, Limits{}, string(content), outlook); text != (Text{Body: "Betreff\n\n" + strings.TrimSpace(strings.Repeat("Wort ", 1000))}) {
+		t.Errorf("%q, %.100q", text.Reason, text.Body)
+	}
+}
+
 // A large file has tables beyond the header, and is held once.
 func TestCompoundThatIsLarge(t *testing.T) {
 	if testing.Short() {
