@@ -247,7 +247,7 @@ func TestAddresses(t *testing.T) {
 		// Used up: nothing changes any more.
 		send(path).Want(204)
 		accepted := c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id")}).Want(202)
-		if a := send(path).Want(404, "NOT_FOUND"); !strings.Contains(a.Text("detail"), "schon ein Dokument") {
+		if a := send(path).Want(404, "NOT_FOUND"); !strings.Contains(a.Text("detail"), "schon verwendet") {
 			t.Errorf("%s", a.Body)
 		}
 		c.Await(accepted)
@@ -564,7 +564,7 @@ func TestSentWhileUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		writer.Close()
-		if a := (<-answered).Want(404, "NOT_FOUND"); !strings.Contains(a.Text("detail"), "schon ein Dokument") {
+		if a := (<-answered).Want(404, "NOT_FOUND"); !strings.Contains(a.Text("detail"), "schon verwendet") {
 			t.Errorf("%s", a.Body)
 		}
 		id := ended.JSON()["result"].(map[string]any)["id"].(string)
