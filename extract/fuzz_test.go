@@ -126,7 +126,7 @@ func FuzzReadMail(f *testing.F) {
 func FuzzReadOutlook(f *testing.F) {
 	f.Add(filed(outlookItem("", 32, map[uint32]uint64{propMessageCodepage<<16 | typeNumber: 1251, propSubmitted<<16 | typeTime: 1},
 		entry{"0037001E", "a"}, entry{"1000001E", "b"})...))
-	f.Add(filed(outlookItem("", 32, nil, entry{"10090102", literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`, "")})...))
+	f.Add(filed(outlookItem("", 32, nil, entry{"10090102", literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`)})...))
 	f.Add(nested(2))
 	read(f, readOutlook)
 }
@@ -161,7 +161,7 @@ func FuzzReadPowerPoint97(f *testing.F) {
 // Compressed RTF without the file around it, which mutations hardly ever leave
 // whole.
 func FuzzUnpackRTF(f *testing.F) {
-	f.Add([]byte(literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`, "")))
+	f.Add([]byte(literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`)))
 	f.Add([]byte(rtfExample))
 	read(f, func(in *input, out *sink) error {
 		r, err := unpackRTF(in)

@@ -22,15 +22,14 @@ func outlookItem(folder string, head int, fixed map[uint32]uint64, properties ..
 	return item
 }
 
-// literal returns compressed RTF of bytes that are stored one by one, and the
-// given end.
-func literal(rtf, end string) string {
+// literal returns compressed RTF of bytes that are stored one by one.
+func literal(rtf string) string {
 	b := append(make([]byte, 8), "LZFu\x00\x00\x00\x00"...)
 	for len(rtf) >= 8 {
 		b = append(append(b, 0), rtf[:8]...)
 		rtf = rtf[8:]
 	}
-	return string(append(append(append(b, 0), rtf...), end...))
+	return string(append(append(b, 0), rtf...))
 }
 
 // rtfExample is the first of MS-OXRTFCP, section 3.1.
@@ -79,10 +78,11 @@ func TestExtractOutlook(t *testing.T) {
 		{"a page in KOI8-R", text(codepage(propInternetCodepage, 20866), entry{"10130102", "<p>\xe4\xcf\xc7\xcf\xd7\xcf\xd2</p>"}), "Договор"},
 		{"a page as text", text(nil, entry{"1013001F", wide16("<p>Grüße")}), "Grüße"},
 		{"a body of blanks before a page", text(nil, entry{"1000001F", wide16(" \r\n\x00")}, entry{"10130102", "<p>Grüße"}), "Grüße"},
-		{"RTF", text(nil, entry{"10090102", literal(`{\rtf1\ansi M\'fcller}`, "")}), "Müller"},
+		{"RTF", text(nil, entry{"10090102", literal(`{\rtf1\ansi M\'fcller}`)}), "Müller"},
 		{"RTF that is stored", text(nil, entry{"10090102", "\x00\x00\x00\x00\x00\x00\x00\x00MELA\x00\x00\x00\x00" + `{\rtf1 Hallo}`}), "Hallo"},
 		{"RTF with references", text(nil, entry{"10090102", rtfExample}), "hello world"},
-		{"a page within RTF", text(nil, entry{"10090102", literal(page, "")}), "Schöne\nGrüße €"},
+		{"RTF with something behind its end", text(nil, entry{"10090102", strings.TrimSuffix(literal(`{\rtf1 a`), "\x00") + "\x01\x0d\x70behind it"}), "a"},
+		{"a page within RTF", text(nil, entry{"10090102", literal(page)}), "Schöne\nGrüße €"},
 		{"nothing", text(nil), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestOutlookThatIsHostile(t *testing.T) {
 	}
 	// Each token is a reference to the byte before: 2 bytes become 17.
 	const before = `{\rtf1 {\pict   `
-	bomb := []byte(literal(before, ""))
+	bomb := []byte(literal(before))
 	bomb = bomb[:len(bomb)-1]
 	at := len(rtfDictionary) + len(before)
 	for range 2_200_000 {
