@@ -7,7 +7,12 @@ var (
 )
 
 // Waiting returns how many writes wait in SQLite's line.
-func Waiting(d DB) int { return len(d.(*liteDB).write.line) }
+func Waiting(d DB) int {
+	l := d.(*liteDB).write.line
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waiting
+}
 
 // Commits returns how often SQLite's writer has committed.
 func Commits(d DB) int64 { return d.(*liteDB).write.commits.Load() }

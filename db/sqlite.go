@@ -244,15 +244,18 @@ func (d *liteDB) release(conn *sqlite.Conn, tx *liteTx) {
 	<-d.slots
 }
 
-func (d *liteDB) Write(ctx context.Context, f func(Tx) error) error {
+func (d *liteDB) Write(ctx context.Context, f func(Tx) error) error { return d.WriteIn(ctx, 0, f) }
+
+// WriteIn has organizations take turns: see liteLine.
+func (d *liteDB) WriteIn(ctx context.Context, organization int64, f func(Tx) error) error {
 	if !d.gate.enter() {
 		return ErrClosed
 	}
 	defer d.gate.leave()
-	return d.writes.note(d.tries(ctx, f))
+	return d.writes.note(d.tries(ctx, organization, f))
 }
 
-func (d *liteDB) tries(ctx context.Context, f func(Tx) error) error {
+func (d *liteDB) tries(ctx context.Context, organization int64, f func(Tx) error) error {
 	if err := d.watch.look(); err != nil {
 		return err
 	}
@@ -261,16 +264,11 @@ func (d *liteDB) tries(ctx context.Context, f func(Tx) error) error {
 		if err = pause(ctx, d.opts.Clock, try); err != nil {
 			return err
 		}
-		if err = d.write.do(ctx, f); !errors.Is(err, ErrConflict) {
+		if err = d.write.do(ctx, organization, f); !errors.Is(err, ErrConflict) {
 			return err
 		}
 	}
 	return err
-}
-
-// WriteIn is Write: all writes of a SQLite data base are grouped.
-func (d *liteDB) WriteIn(ctx context.Context, _ int64, f func(Tx) error) error {
-	return d.Write(ctx, f)
 }
 
 // Writes knows whether the data base takes writes.

@@ -3,6 +3,7 @@ package db_test
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 
 	"kartei/db"
@@ -61,5 +62,32 @@ func TestGroupMembersLearnNothingBeforeTheCommit(t *testing.T) {
 		if err := <-results; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Organizations take turns: who makes many changes at once keeps nobody else
+// waiting for all of them, and its own come in their order.
+func TestOrganizationsTakeTurns(t *testing.T) {
+	d := dbtest.SQLite(t)
+	release := occupy(t, d)
+	var order []int64 // only the writer's goroutine appends
+	results := make(chan error, 7)
+	for i, organization := range []int64{1, 1, 1, 1, 2, 3, 2} {
+		go func() {
+			results <- d.WriteIn(ctx, organization, func(db.Tx) error {
+				order = append(order, organization*10+int64(i))
+				return nil
+			})
+		}()
+		waitFor(d, i+1)
+	}
+	release()
+	for range cap(results) {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []int64{10, 24, 35, 11, 26, 12, 13}; !slices.Equal(order, want) {
+		t.Errorf("they went %v, want %v", order, want)
 	}
 }

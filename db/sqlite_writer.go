@@ -41,7 +41,7 @@ type liteWriter struct {
 	tell func([]told)
 	// stated is Options.Stated.
 	stated func(query string)
-	line   chan *operation
+	line   *liteLine
 	alone  chan *operation
 	stop   chan struct{}
 	ended  chan struct{}
@@ -71,7 +71,7 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), te
 		told:          opts.Grouped,
 		took:          took,
 		tell:          tell,
-		line:          make(chan *operation, opts.Line),
+		line:          newLiteLine(opts.Line),
 		alone:         make(chan *operation),
 		stop:          make(chan struct{}),
 		ended:         make(chan struct{}),
@@ -87,13 +87,12 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), te
 	return w
 }
 
-// do runs f in the next group and returns after its commit.
-func (w *liteWriter) do(ctx context.Context, f func(Tx) error) error {
+// do runs f in a group, when it is the organization's turn, and returns after the
+// commit.
+func (w *liteWriter) do(ctx context.Context, organization int64, f func(Tx) error) error {
 	op := &operation{f: f, done: make(chan struct{})}
-	select {
-	case w.line <- op:
-	default:
-		return fmt.Errorf("%w: %d writes are waiting", ErrBusy, cap(w.line))
+	if err := w.line.join(organization, op); err != nil {
+		return err
 	}
 	return op.wait(ctx)
 }
@@ -132,8 +131,7 @@ func (w *liteWriter) loop() {
 	w.commit()
 	for {
 		select {
-		case op := <-w.line:
-			w.run(op)
+		case <-w.line.ready:
 			w.runWaiting()
 			w.commit()
 		case op := <-w.alone:
@@ -149,15 +147,14 @@ func (w *liteWriter) loop() {
 	}
 }
 
-// runWaiting lets those join who are waiting already.
+// runWaiting runs a group of those who wait.
 func (w *liteWriter) runWaiting() {
-	for len(w.group) < maxGroup && time.Since(w.started) < maxGroupTime {
-		select {
-		case op := <-w.line:
-			w.run(op)
-		default:
+	for len(w.group) == 0 || len(w.group) < maxGroup && time.Since(w.started) < maxGroupTime {
+		op := w.line.next()
+		if op == nil {
 			return
 		}
+		w.run(op)
 	}
 }
 
