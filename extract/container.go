@@ -88,6 +88,10 @@ func (c *content) archive(head []byte) string {
 	return pack(z)
 }
 
+// namesakes is how many entries of the first one's name are looked for in the file.
+// An archive has one of each name, and each costs a read.
+const namesakes = 16
+
 // begins reports whether the first bytes are the header of an entry.
 func begins(z *zip.Reader, head []byte) bool {
 	if len(head) < 30 {
@@ -97,9 +101,13 @@ func begins(z *zip.Reader, head []byte) bool {
 	if 30+name > len(head) {
 		return false
 	}
+	looked := 0
 	for _, f := range z.File {
 		if f.Name != string(head[30:30+name]) {
 			continue
+		}
+		if looked++; looked > namesakes {
+			return false
 		}
 		if at, err := f.DataOffset(); err == nil && at == int64(30+name+extra) {
 			return true

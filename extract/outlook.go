@@ -244,6 +244,9 @@ func (m *outlookReader) recipients(i *item, storages []int, kind uint64, all uin
 		return err
 	}
 	for _, s := range storages {
+		if m.out.full() {
+			return m.out.err
+		}
 		r, err := m.item(s, 8, i.codepages)
 		if err != nil {
 			return err

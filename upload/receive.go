@@ -125,11 +125,22 @@ func another(size, announced int64, sent fault.Text) *fault.Text {
 	}
 }
 
-// note remembers why a file was refused, or that one was taken.
+// note remembers why a file was refused, or that one was taken. What is known
+// already costs no write: whoever has the address may send again and again.
 func (r *Receiver) note(ctx context.Context, organization int64, name string, refused *fault.Fault) error {
 	code := ""
 	if refused != nil {
 		code = string(refused.Code)
+	}
+	known := ""
+	err := r.DB.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select refused from uploads where organization = $1 and id = $2`, organization, name).Scan(&known)
+	})
+	switch {
+	case errors.Is(err, db.ErrNoRows): // the session has ended
+		return nil
+	case err != nil || known == code:
+		return err
 	}
 	return r.DB.WriteIn(ctx, organization, func(tx db.Tx) error {
 		tx.Queue(`update uploads set refused = $3 where organization = $1 and id = $2 and refused <> $3`, organization, name, code)
