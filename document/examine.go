@@ -104,7 +104,7 @@ func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, e
 	if err := again(file); err != nil {
 		return nil, err
 	}
-	text, err := w.Extractor.Extract(ctx, file, w.Fields.ContentType)
+	text, err := w.Extractor.Extract(ctx, w.job.Organization, file, w.Fields.ContentType)
 	if err != nil {
 		return nil, err
 	}

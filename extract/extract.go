@@ -72,8 +72,8 @@ type Options struct {
 	Cache string
 	// Cold is told why the cache could not be filled; nil for nobody.
 	Cold func(why Reason)
-	// Parallel is how many children there are at once; as many as processors
-	// where it is 0.
+	// Parallel is how many children of one organization there are at once; as many
+	// as processors where it is 0. Of all together there is one more.
 	Parallel int
 }
 
@@ -81,7 +81,7 @@ type Options struct {
 // used by several goroutines.
 type Extractor struct {
 	options Options
-	slots   chan struct{}
+	slots   *slots
 	// warming is held by who fills the cache, warm says that somebody did, and
 	// cold how many PDFs are read without before somebody tries again.
 	warming chan struct{}
@@ -113,24 +113,22 @@ func New(o Options) (*Extractor, error) {
 		}
 		o.Cache = absolute
 	}
-	return &Extractor{options: o, slots: make(chan struct{}, o.Parallel), warming: make(chan struct{}, 1)}, nil
+	return &Extractor{options: o, slots: newSlots(o.Parallel), warming: make(chan struct{}, 1)}, nil
 }
 
-// Extract reads the text of a file of one of the types of Verdict.Type. Where
-// as many children run as may, it waits. Whatever the file does to its reader
+// Extract reads the text of an organization's file of one of the types of
+// Verdict.Type. Where as many children run as may, it waits. Whatever the file does to its reader
 // ends in Text.Reason; an error is one of ctx, of reading r, or of starting a
 // process, and tells nothing of the file.
-func (x *Extractor) Extract(ctx context.Context, r io.Reader, contentType string) (Text, error) {
+func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader, contentType string) (Text, error) {
 	k := find(contentType)
 	if k == nil || k.text == nil {
 		return Text{Reason: Unsupported}, nil
 	}
-	select {
-	case x.slots <- struct{}{}:
-		defer func() { <-x.slots }()
-	case <-ctx.Done():
-		return Text{}, ctx.Err()
+	if err := x.slots.enter(ctx, organization); err != nil {
+		return Text{}, err
 	}
+	defer x.slots.leave(organization)
 	cache := ""
 	if k.name == "application/pdf" && x.options.Cache != "" {
 		warm, err := x.fill(ctx)

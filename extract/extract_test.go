@@ -26,7 +26,7 @@ func extractor(t testing.TB, l Limits) *Extractor {
 
 func textOf(t testing.TB, l Limits, content, contentType string) Text {
 	t.Helper()
-	text, err := extractor(t, l).Extract(t.Context(), strings.NewReader(content), contentType)
+	text, err := extractor(t, l).Extract(t.Context(), 1, strings.NewReader(content), contentType)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestExtractCuts(t *testing.T) {
 	}
 	// Who has enough does not read on: this file has no end.
 	file := io.MultiReader(strings.NewReader("a "), repeat("b "))
-	text, err := extractor(t, Limits{Text: 1000}).Extract(t.Context(), file, "text/plain")
+	text, err := extractor(t, Limits{Text: 1000}).Extract(t.Context(), 1, file, "text/plain")
 	if err != nil || !text.Cut || text.Reason != Complete || !strings.HasPrefix(text.Body, "a b b b") || len(text.Body) > 1000 {
 		t.Errorf("a file without end: %d bytes, %v, %v", len(text.Body), text.Reason, err)
 	}
@@ -187,19 +187,19 @@ func (e *endless) Read(p []byte) (int, error) {
 // error.
 func TestExtractErrors(t *testing.T) {
 	x := extractor(t, Limits{})
-	if _, err := x.Extract(t.Context(), io.MultiReader(strings.NewReader("a"), iotest.ErrReader(iotest.ErrTimeout)), "text/plain"); err != iotest.ErrTimeout {
+	if _, err := x.Extract(t.Context(), 1, io.MultiReader(strings.NewReader("a"), iotest.ErrReader(iotest.ErrTimeout)), "text/plain"); err != iotest.ErrTimeout {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := x.Extract(ctx, repeat("b"), "text/plain"); err != context.Canceled {
+	if _, err := x.Extract(ctx, 1, repeat("b"), "text/plain"); err != context.Canceled {
 		t.Errorf("a call that was given up: %v", err)
 	}
 	missing, err := New(Options{Program: "/nowhere/kartei"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := missing.Extract(t.Context(), strings.NewReader("a"), "text/plain"); err == nil {
+	if text, err := missing.Extract(t.Context(), 1, strings.NewReader("a"), "text/plain"); err == nil {
 		t.Errorf("a program that is not there: %+v", text)
 	}
 }
@@ -213,20 +213,20 @@ func TestExtractWaitsItsTurn(t *testing.T) {
 	in, feed := io.Pipe()
 	done := make(chan Text)
 	go func() {
-		text, _ := x.Extract(context.Background(), in, "text/plain")
+		text, _ := x.Extract(context.Background(), 1, in, "text/plain")
 		done <- text
 	}()
 	feed.Write([]byte("erster")) // is taken when the child runs
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := x.Extract(ctx, strings.NewReader("zweiter"), "text/plain"); err != context.DeadlineExceeded {
+	if _, err := x.Extract(ctx, 1, strings.NewReader("zweiter"), "text/plain"); err != context.DeadlineExceeded {
 		t.Errorf("the second while the first runs: %v", err)
 	}
 	feed.Close()
 	if text := <-done; text.Body != "erster" {
 		t.Errorf("the first: %+v", text)
 	}
-	if text, err := x.Extract(t.Context(), strings.NewReader("zweiter"), "text/plain"); err != nil || text.Body != "zweiter" {
+	if text, err := x.Extract(t.Context(), 1, strings.NewReader("zweiter"), "text/plain"); err != nil || text.Body != "zweiter" {
 		t.Errorf("the second afterwards: %+v, %v", text, err)
 	}
 }
@@ -242,7 +242,7 @@ func TestCache(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := x.Extract(t.Context(), bytes.NewReader(pdfOf("Hallo")), "application/pdf")
+		text, err := x.Extract(t.Context(), 1, bytes.NewReader(pdfOf("Hallo")), "application/pdf")
 		if err != nil || text != (Text{Body: "Hallo"}) {
 			t.Errorf("%s: %+v, %v", folder, text, err)
 		}
@@ -283,7 +283,7 @@ func TestCacheComesBack(t *testing.T) {
 	}
 	read := func(cold int, warm bool) {
 		t.Helper()
-		if _, err := x.Extract(t.Context(), bytes.NewReader(pdfOf("Hallo")), "application/pdf"); err != nil {
+		if _, err := x.Extract(t.Context(), 1, bytes.NewReader(pdfOf("Hallo")), "application/pdf"); err != nil {
 			t.Error(err)
 		}
 		made, _ := filepath.Glob("file/cache/*/*")

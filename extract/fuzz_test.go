@@ -205,7 +205,7 @@ func FuzzReadPDF(f *testing.F) {
 	f.Add(pdfOf("a", "b", "c"))
 	x := extractor(f, Limits{Text: 4096})
 	f.Fuzz(func(t *testing.T, content []byte) {
-		text, err := x.Extract(t.Context(), bytes.NewReader(content), "application/pdf")
+		text, err := x.Extract(t.Context(), 1, bytes.NewReader(content), "application/pdf")
 		if err != nil || text.Reason == Crashed {
 			t.Errorf("%+v, %v", text, err)
 		}

@@ -130,7 +130,7 @@ func TestBombs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			text, err := extractor(t, c.Limits).Extract(t.Context(), c.content, c.contentType)
+			text, err := extractor(t, c.Limits).Extract(t.Context(), 1, c.content, c.contentType)
 			if err != nil || len(text.Body) > 1<<20 {
 				t.Errorf("%d bytes, %v", len(text.Body), err)
 			}

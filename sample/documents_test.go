@@ -54,7 +54,7 @@ func testPapers(t *testing.T, extractor *extract.Extractor) {
 		if v, err := extract.Allow().Sniff(bytes.NewReader(file), int64(len(file)), kind); err != nil || v.Refusal != "" || v.Type != kind {
 			t.Errorf("%s: %+v, %v", first, v, err)
 		}
-		got, err := extractor.Extract(context.Background(), bytes.NewReader(file), kind)
+		got, err := extractor.Extract(context.Background(), 1, bytes.NewReader(file), kind)
 		if err != nil || got.Reason != extract.Complete || words[first] == "" || !strings.Contains(got.Body, words[first]) {
 			t.Errorf("%s: %s %v, want %q in %q", first, got.Reason, err, words[first], got.Body)
 		}

@@ -1,0 +1,83 @@
+package extract
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// slots are the places for children that run at the same time. The last one is
+// only for an organization that has none running: a file may take a minute, so
+// that a few of one organization would keep all others waiting for them.
+type slots struct {
+	mu      sync.Mutex
+	free    int
+	running map[int64]int // children by organization; none is 0
+	line    []*applicant  // who waits, the first come first
+}
+
+// applicant waits for a place.
+type applicant struct {
+	organization int64
+	granted      chan struct{}
+}
+
+// newSlots returns places for so many children of one organization, and one more.
+func newSlots(n int) *slots { return &slots{free: n + 1, running: map[int64]int{}} }
+
+// enter waits for a place; leave gives it back.
+func (s *slots) enter(ctx context.Context, organization int64) error {
+	a := &applicant{organization, make(chan struct{})}
+	s.mu.Lock()
+	s.line = append(s.line, a)
+	s.grant()
+	s.mu.Unlock()
+	select {
+	case <-a.granted:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.line, a); i >= 0 {
+		s.line = slices.Delete(s.line, i, i+1)
+	} else {
+		s.giveBack(organization) // it was granted in the same moment
+	}
+	return ctx.Err()
+}
+
+func (s *slots) leave(organization int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.giveBack(organization)
+}
+
+func (s *slots) giveBack(organization int64) {
+	s.free++
+	if s.running[organization]--; s.running[organization] == 0 {
+		delete(s.running, organization)
+	}
+	s.grant()
+}
+
+// grant gives places to those who wait, as far as they go: first to the
+// organization that has the fewest.
+func (s *slots) grant() {
+	for s.free > 0 && len(s.line) > 0 {
+		next := 0
+		for i, a := range s.line {
+			if s.running[a.organization] < s.running[s.line[next].organization] {
+				next = i
+			}
+		}
+		a := s.line[next]
+		if s.free == 1 && s.running[a.organization] > 0 {
+			return
+		}
+		s.line = slices.Delete(s.line, next, next+1)
+		s.free--
+		s.running[a.organization]++
+		close(a.granted)
+	}
+}

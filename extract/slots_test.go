@@ -1,0 +1,61 @@
+package extract
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+)
+
+// One organization has as many places as it is said, another never waits for all of
+// them, and who has fewest goes first.
+func TestSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(2)
+		var in []int64
+		enter := func(ctx context.Context, organization int64) {
+			go func() {
+				if s.enter(ctx, organization) == nil {
+					in = append(in, organization)
+				}
+			}()
+			synctest.Wait()
+		}
+		has := func(want ...int64) {
+			t.Helper()
+			if !slices.Equal(in, want) {
+				t.Fatalf("in are %v, want %v", in, want)
+			}
+		}
+		gone, leave := context.WithCancel(t.Context())
+		for range 3 {
+			enter(t.Context(), 1)
+		}
+		has(1, 1)
+		enter(t.Context(), 2)
+		has(1, 1, 2)
+		enter(gone, 3)
+		enter(t.Context(), 2)
+		enter(t.Context(), 4)
+		has(1, 1, 2)
+		leave() // 3 goes away
+		synctest.Wait()
+		s.leave(1)
+		synctest.Wait()
+		has(1, 1, 2, 4) // it has none
+		s.leave(4)
+		synctest.Wait()
+		has(1, 1, 2, 4) // the last place is for who has none, and 1 and 2 have one
+		s.leave(2)
+		synctest.Wait()
+		has(1, 1, 2, 4, 2)
+		s.leave(2)
+		synctest.Wait()
+		has(1, 1, 2, 4, 2, 1)
+		s.leave(1)
+		s.leave(1)
+		if s.free != 3 || len(s.running) != 0 || len(s.line) != 0 {
+			t.Errorf("in the end there are %+v", s)
+		}
+	})
+}
