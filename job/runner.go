@@ -59,7 +59,7 @@ const (
 // Options are what a Runner may be given. The zero value will do.
 type Options struct {
 	// Workers is how many jobs run at once, 8 if zero; PerOrganization how many
-	// of them may be of the same one, half of them if zero.
+	// of them may be of the same one, fewer than half of them if zero.
 	Workers, PerOrganization int
 	Logger                   *slog.Logger
 	// Observe is told of the end of each taking.
@@ -89,7 +89,7 @@ type Runner struct {
 // NewRunner returns a runner of the kinds that handlers do, each a kind of its own.
 func NewRunner(d db.DB, c clock.Clock, handlers []Handler, o Options) *Runner {
 	o.Workers = cmp.Or(o.Workers, 8)
-	o.PerOrganization = cmp.Or(o.PerOrganization, max(1, o.Workers/2))
+	o.PerOrganization = cmp.Or(o.PerOrganization, max(1, (o.Workers-1)/2)) // an organization and its sandbox are two
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
