@@ -223,6 +223,15 @@ func (c *compound) open(storage int, name string) (*stream, error) {
 	return c.chained(e.start, e.size, e.size < miniCutoff), nil
 }
 
+// main returns a stream of the root that the format cannot do without.
+func (c *compound) main(name string) (*stream, error) {
+	s, err := c.open(0, name)
+	if err == nil && s == nil {
+		err = errBroken
+	}
+	return s, err
+}
+
 // stream is a stream of a compound file.
 type stream struct {
 	c       *compound

@@ -45,9 +45,9 @@ func readExcel97(in *input, out *sink) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.open(0, "workbook")
-	if err != nil || s == nil {
-		return orBroken(err)
+	s, err := c.main("workbook")
+	if err != nil {
+		return err
 	}
 	if err := c.properties(out); err != nil {
 		return err

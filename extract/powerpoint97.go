@@ -36,9 +36,9 @@ func readPowerPoint97(in *input, out *sink) error {
 	if err != nil {
 		return err
 	}
-	user, err := c.open(0, "current user")
-	if err != nil || user == nil {
-		return orBroken(err)
+	user, err := c.main("current user")
+	if err != nil {
+		return err
 	}
 	head, err := user.part(0, 20)
 	if err != nil {
@@ -51,9 +51,9 @@ func readPowerPoint97(in *input, out *sink) error {
 	default:
 		return errBroken
 	}
-	s, err := c.open(0, "powerpoint document")
-	if err != nil || s == nil {
-		return orBroken(err)
+	s, err := c.main("powerpoint document")
+	if err != nil {
+		return err
 	}
 	if err := c.properties(out); err != nil {
 		return err
@@ -176,8 +176,11 @@ func (p *powerpoint97) persists(at int64) error {
 // document reads the list of slides, and that of notes.
 func (p *powerpoint97) document(at int64) error {
 	d, err := p.record(at, p.s.size)
-	if err != nil || d.kind != pptDocument {
-		return orBroken(err)
+	if err != nil {
+		return err
+	}
+	if d.kind != pptDocument {
+		return errBroken
 	}
 	var lists [3]pptRecord // of slides, of masters, of notes
 	for at := d.from; at < d.to; {

@@ -36,9 +36,9 @@ func readWord97(in *input, out *sink) error {
 	if err != nil {
 		return err
 	}
-	text, err := c.open(0, "worddocument")
-	if err != nil || text == nil {
-		return orBroken(err)
+	text, err := c.main("worddocument")
+	if err != nil {
+		return err
 	}
 	head, err := text.part(0, min(text.size, wordHead))
 	if err != nil || len(head) < 32 || binary.LittleEndian.Uint16(head) != wordMark {
@@ -58,9 +58,9 @@ func readWord97(in *input, out *sink) error {
 	if flags&wordTable1 != 0 {
 		name = "1table"
 	}
-	table, err := c.open(0, name)
-	if err != nil || table == nil {
-		return orBroken(err)
+	table, err := c.main(name)
+	if err != nil {
+		return err
 	}
 	w := word97{out: out, text: text, left: maxInflated}
 	if w.pieces, err = wordPieceTable(table, head); err != nil {
@@ -83,15 +83,6 @@ func readWord97(in *input, out *sink) error {
 		}
 	}
 	return out.err
-}
-
-// orBroken returns the error, and errBroken where there is none but something
-// is missing.
-func orBroken(err error) error {
-	if err == nil {
-		return errBroken
-	}
-	return err
 }
 
 // wordPiece is a run of characters that stand one after the other in the file.
