@@ -67,6 +67,8 @@ func TestReferencesSayWhatIsExpected(t *testing.T) {
 		if other := inBoth(c, "GET", "/tasks/"+company, nil, 404); other != unknown {
 			t.Errorf("of a company's id:\n%s\nof an unknown one:\n%s", other, unknown)
 		}
+		file := map[string]any{"fileName": "Klage.pdf", "contentType": "pdf", "size": 5, "sha256": strings.Repeat("z", 64)}
+		says(t, inBoth(c, "POST", "/uploads", file, 422), "contentType INVALID_FORMAT", "ein Medientyp", "a media type", "hexadezimale Ziffern", "hexadecimal digits")
 		says(t, inBoth(c, "GET", "/users", nil, 403), "kartei user list", "one's own is in GET /v1/me")
 	})
 }

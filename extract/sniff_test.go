@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -281,5 +282,39 @@ func TestSniffTellsOfReading(t *testing.T) {
 		if !errors.Is(err, iotest.ErrTimeout) {
 			t.Errorf("from %d on: %+v, %v", from, v, err)
 		}
+	}
+}
+
+// counted counts how often a file is read from.
+type counted struct {
+	*bytes.Reader
+	reads int
+}
+
+func (c *counted) ReadAt(p []byte, off int64) (int, error) {
+	c.reads++
+	return c.Reader.ReadAt(p, off)
+}
+
+// An archive whose first bytes are the header of none of its entries, which all have
+// that header's name, is not read once for each: in a bucket each is a request.
+func TestSniffNamesakes(t *testing.T) {
+	var b bytes.Buffer
+	stray := "PK\x03\x04" + strings.Repeat("\x00", 22) + "\x01\x00\x00\x00a"
+	b.WriteString(stray)
+	z := zip.NewWriter(&b)
+	z.SetOffset(int64(len(stray)))
+	for range 3000 {
+		if _, err := z.CreateHeader(&zip.FileHeader{Name: "a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := &counted{Reader: bytes.NewReader(b.Bytes())}
+	v, err := Allow().Sniff(file, int64(b.Len()), "application/zip")
+	if err != nil || v.Found != Polyglot || file.reads > 200 {
+		t.Errorf("%+v, %v, %d reads", v, err, file.reads)
 	}
 }
