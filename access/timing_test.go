@@ -45,11 +45,12 @@ func TestRefusalsTakeTheSameTime(t *testing.T) {
 		apitest.Measure(50, all) // everything into memory, every statement prepared
 
 		// The machine is shared: a round that was disturbed is repeated, but a
-		// real difference shows in every round.
-		const rounds, turns, tolerance, blur = 6, 400, 0.1, 500 * time.Nanosecond
+		// real difference shows in every round. Of a difference that is told almost
+		// always a busy machine leaves seeing, which still is twice the tolerance.
+		const rounds, turns, seeing, tolerance, blur = 6, 400, 0.75, 0.1, 500 * time.Nanosecond
 		for round := 1; ; round++ {
 			took := apitest.Measure(turns, all)
-			if control := apitest.Advantage(took["accepted"], took["unknown"]); control < 0.95 {
+			if control := apitest.Advantage(took["accepted"], took["unknown"]); control < seeing {
 				t.Logf("a success is told from a refusal only with %.2f", control)
 				if round == rounds {
 					t.Fatal("the measure sees nothing")
