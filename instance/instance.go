@@ -327,6 +327,7 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() { i.jobs.Run(ctx) })
 	i.ground.Go(func() { i.deliver(ctx) })
 	i.ground.Go(func() { search.NewMerger(i.DB, i.clock).Run(ctx) })
+	i.ground.Go(func() { search.NewMover(i.DB, i.clock).Run(ctx) })
 	if i.DB.Dialect().Name != "sqlite" {
 		i.ground.Go(func() { i.follow(ctx) })
 	}

@@ -23,7 +23,11 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 		return 0, false, err
 	}
 	f := finder{index: x, query: q, bounds: b, limit: limit}
-	if len(q.words) == 1 {
+	moving, err := x.moving()
+	if err != nil {
+		return 0, false, err
+	}
+	if len(q.words) == 1 && !moving {
 		return f.countOne(q.words[0])
 	}
 	driver, err := f.rarest()
@@ -33,6 +37,14 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 	f.driver = q.words[driver]
 	err = f.walk(b.count)
 	return len(f.hits.IDs), f.hits.More, err
+}
+
+// moving reports whether postings may stand where their records' rows do not
+// grant it.
+func (x *index) moving() (is bool, err error) {
+	err = x.tx.QueryRow(x.ctx, `select exists (select 1 from search_moves where organization = $1 and family = $2)`,
+		x.scope.Organization, x.scope.Family).Scan(&is)
+	return is, err
 }
 
 // countOne counts from the postings alone. A record has one posting of a word.

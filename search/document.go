@@ -176,6 +176,16 @@ func from(text string, p posting) string {
 	return text[low:]
 }
 
+// holds reports whether a text that join wrote has p.
+func holds(text string, p posting) bool {
+	rest := from(text, p)
+	if rest == "" {
+		return false
+	}
+	first, _ := next(rest)
+	return first == p
+}
+
 // parse reads what join wrote.
 func parse(text string) []posting {
 	list := make([]posting, 0, strings.Count(text, " ")+1)

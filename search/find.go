@@ -26,6 +26,12 @@ func ScopeFor(organization int64, family, principal string, all bool) Scope {
 	return Scope{organization, family, [2]string{everyone, principal}}
 }
 
+// sees reports whether a record of an audience is in the scope.
+func (s Scope) sees(audience string) bool {
+	mine := s.Audiences[1]
+	return audience == everyone || audience == mine || mine == admins
+}
+
 // Hits is one page.
 type Hits struct {
 	// IDs are of records that match, the best first.
@@ -295,8 +301,12 @@ func (f *finder) look(list []entry, here *at) (full bool, err error) {
 		full = f.seen > f.bounds.bytes
 		return !full
 	})
-	if full {
+	switch {
+	case full:
 		f.stop(*here)
+	case len(list) > 0:
+		last := list[len(list)-1]
+		*here = at{here.Rank, last.word, last.position}
 	}
 	return full, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"kartei/clock"
 	"kartei/db"
@@ -100,6 +101,10 @@ func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, w
 // after: they differ in Private and Owner at most. Only what differs is
 // written. A record that was never Put is Put. The transaction must hold the
 // organization's change clock.
+//
+// From then on nobody finds the record who may not. Of more words than some
+// hundred a Mover brings most to their new places: until then they find the
+// record for those only who could see it before.
 func Replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) error {
 	return usualLayout.replace(ctx, tx, before, after, d)
 }
@@ -120,27 +125,20 @@ func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d 
 	default:
 		return nil
 	}
-	var list []change
-	old, next := audiences(audience), audiences(after.audience())
-	for _, a := range old {
-		if slices.Contains(next, a) {
-			list = appendChanges(list, a, without(was, is), after.position(), true)
-		} else {
-			list = appendChanges(list, a, was, after.position(), true)
-		}
+	m := move{after.Created, audiences(after.audience()), is}
+	switch {
+	case known && audience == after.audience():
+		m.words = union(without(was, is), without(is, was), posting.compare)
+	case known:
+		m.words = union(was, is, posting.compare)
+		m.audiences = union(m.audiences, audiences(audience), strings.Compare)
 	}
-	for _, a := range next {
-		if known && slices.Contains(old, a) {
-			list = appendChanges(list, a, without(is, was), after.position(), false)
-		} else {
-			list = appendChanges(list, a, is, after.position(), false)
-		}
-	}
-	return segments{ctx, tx, after.Organization, after.Family, l}.change(after.Created, list)
+	return segments{ctx, tx, after.Organization, after.Family, l}.move(m, document{after.audience(), after.ID, now})
 }
 
-// Remove erases everything that the index holds of a record. The transaction
-// must hold the organization's change clock.
+// Remove erases everything that the index holds of a record, which nobody finds
+// from then on; of more words than some hundred a Mover erases most. The
+// transaction must hold the organization's change clock.
 func Remove(ctx context.Context, tx db.Tx, s Subject) error {
 	return usualLayout.remove(ctx, tx, s)
 }
@@ -154,24 +152,12 @@ func (l layout) remove(ctx context.Context, tx db.Tx, s Subject) error {
 		return err
 	}
 	tx.Queue(deleteDocument, s.Organization, s.Family, int64(s.Created))
-	var list []change
-	for _, a := range audiences(audience) {
-		list = appendChanges(list, a, parse(words), s.position(), true)
-	}
-	return segments{ctx, tx, s.Organization, s.Family, l}.change(s.Created, list)
+	return segments{ctx, tx, s.Organization, s.Family, l}.move(move{s.Created, audiences(audience), parse(words)}, document{})
 }
 
 func documentOf(ctx context.Context, tx db.Tx, s Subject) (audience, words string, err error) {
 	err = tx.QueryRow(ctx, selectDocument, s.Organization, s.Family, int64(s.Created)).Scan(&audience, &words)
 	return audience, words, err
-}
-
-// appendChanges appends what is to be done to a record's postings of one audience.
-func appendChanges(list []change, audience string, postings []posting, position int64, remove bool) []change {
-	for _, p := range postings {
-		list = append(list, change{place{audience, p.rank, entry{p.word, position}}, remove})
-	}
-	return list
 }
 
 // without returns the postings of a that are not in b; both are in order.

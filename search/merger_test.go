@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -25,12 +24,7 @@ func TestMergerEndsWhatWritersBegan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
 		w.layout.haste = 1
-		w.write(t, func(tx db.Tx) error {
-			tx.Queue(`insert into organizations (number, id, name, module_on, secrecy_declared, level, state, created_at)
-				values ($1, $2, $2, true, true, 'on', 'open', 1)`, w.organization, fmt.Sprint("org_", w.organization))
-			tx.Queue(`insert into clocks (organization, tick) values ($1, 0)`, w.organization)
-			return nil
-		})
+		w.found(t)
 		for i := range 70 {
 			w.put(t, "usr_1", i%5 == 0, text("Anna Berg", "Köln", "Müller kanzlei"))
 		}

@@ -22,8 +22,8 @@ type index struct {
 	newest map[int64]document
 }
 
-// document is a record's id and its words.
-type document struct{ id, words string }
+// document is what the row of a record says.
+type document struct{ audience, id, words string }
 
 // newestAtOnce bounds how many records are read by one statement of openIndex.
 // The bound is there for PostgreSQL: it cannot know that behind the last segment
@@ -59,12 +59,11 @@ func (x *index) readNewest(after int64) (last int64, n int, err error) {
 	}
 	defer rows.Close()
 	for ; rows.Next(); n++ {
-		var audience string
 		var d document
-		if err := rows.Scan(&last, &audience, &d.id, &d.words); err != nil {
+		if err := rows.Scan(&last, &d.audience, &d.id, &d.words); err != nil {
 			return 0, 0, err
 		}
-		if mine := x.scope.Audiences[1]; audience == everyone || audience == mine || mine == admins {
+		if x.scope.sees(d.audience) {
 			x.newest[-last] = d
 		}
 	}
@@ -249,6 +248,7 @@ func (p *postings) all(yield func(entry) bool) {
 type walk struct {
 	*postings
 	front front
+	last  entry
 }
 
 func (p *postings) walk(rank Rank) *walk {
@@ -266,7 +266,10 @@ func (p *postings) walk(rank Rank) *walk {
 func (w *walk) next(n int) (list []entry, err error) {
 	for len(list) < n && len(w.front) > 0 {
 		c := w.front[0]
-		list = append(list, c.list[c.next])
+		if e := c.list[c.next]; e != w.last { // a word may stand under both audiences until it is moved
+			list = append(list, e)
+			w.last = e
+		}
 		c.next++
 		if c.next == len(c.list) && !c.ended {
 			if err := w.more(c); err != nil {
@@ -310,7 +313,8 @@ const (
 )
 
 // documents calls visit for the record of each posting, in their order, until
-// it returns false.
+// it returns false. It passes over those of records that are no more or that the
+// reader does not see: a Mover is about to move them.
 func (x *index) documents(list []entry, visit func(entry, document) bool) error {
 	for n := documentsAtOnce; len(list) > 0; {
 		chunk, bytes, goes := list[:min(n, len(list))], 0, true
@@ -352,8 +356,10 @@ func (x *index) documentsOf(list []entry, visit func(entry, document) bool) erro
 			if err := rows.Scan(&text); err != nil || text == nil {
 				return document{}, false, err
 			}
-			id, words, _ := strings.Cut(*text, " ")
-			return document{id, words}, true, nil
+			var d document
+			d.audience, d.words, _ = strings.Cut(*text, " ")
+			d.id, d.words, _ = strings.Cut(d.words, " ")
+			return d, x.scope.sees(d.audience), nil
 		}
 	}
 	for _, e := range list {
@@ -373,5 +379,5 @@ func (x *index) documentsOf(list []entry, visit func(entry, document) bool) erro
 
 // selectDocuments reads records in the order of a list: a row for each, null
 // where there is none. A subquery, for the same reason as in selectFirst.
-const selectDocuments = `select (select d.id || ' ' || d.words from search_documents d
+const selectDocuments = `select (select d.audience || ' ' || d.id || ' ' || d.words from search_documents d
 	where d.organization = $1 and d.family = $2 and d.created = cast(l.value as bigint)) from %s l`

@@ -41,6 +41,9 @@ type layout struct {
 	// small one counts as if it had least. A writer merges for most at most;
 	// AheadOf is for what is beyond.
 	share, least, most int
+	// atOnce is how many words of a record one transaction moves: some
+	// milliseconds of SQLite's one writer.
+	atOnce int
 	// fanout is how many segments of one level are merged.
 	fanout int
 	// haste is how many postings are merged for 100 that come in and for each
@@ -57,7 +60,7 @@ type layout struct {
 // A contact in 32 has its writer look. With seven levels one turn merges 21,000
 // postings at most. A block is with its key just what SQLite keeps
 // within a quarter of a page of 4 KiB: what is longer lies on a page of its own.
-var usualLayout = layout{pending: 128, volume: 128 << 10, share: 800, least: 25, most: 2000, fanout: 4, haste: 150, block: 780}
+var usualLayout = layout{pending: 128, volume: 128 << 10, share: 800, least: 25, most: 2000, atOnce: 500, fanout: 4, haste: 150, block: 780}
 
 // maxPacked bounds how many records are packed at once: more can only wait
 // after a migration.

@@ -1,0 +1,136 @@
+package search
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"kartei/clock"
+	"kartei/db"
+)
+
+// move is what a change leaves to be done: words of a record are to stand in
+// the segments as its row says by now. Until then some of them stand where they
+// stood before, and nobody is shown a record by them that its row does not
+// grant. So it does not matter in which order moves are carried out, nor how
+// often.
+type move struct {
+	created clock.Micros
+	// audiences are those under which the words may stand, and those under which
+	// they are to.
+	audiences []string
+	words     []posting
+}
+
+const (
+	selectMoves = `select audiences, words from search_moves where organization = $1 and family = $2 and created = $3 order by number`
+	deleteMoves = `delete from search_moves where organization = $1 and family = $2 and created = $3`
+	insertMove  = `insert into search_moves (organization, family, created, number, audiences, words) values ($1, $2, $3, $4, $5, $6)`
+)
+
+// movesTopic is what a Mover hears.
+const movesTopic = "search_moves"
+
+// move carries out as much of m as one transaction should, the words that weigh
+// most, and leaves the rest to a Mover. row is what the record's row says after
+// the change.
+func (s segments) move(m move, row document) error {
+	if len(m.words) <= s.atOnce {
+		return s.carryOut(m, row)
+	}
+	if held, err := s.holding(m.created); err != nil || len(held) == 0 {
+		return err
+	}
+	m, err := s.withLeft(m)
+	if err != nil {
+		return err
+	}
+	s.tx.Queue(deleteMoves, s.organization, s.family, int64(m.created))
+	left := slices.Chunk(m.words[s.atOnce:], s.atOnce)
+	m.words = m.words[:s.atOnce]
+	number := 0
+	for words := range left {
+		s.tx.Queue(insertMove, s.organization, s.family, int64(m.created), number, strings.Join(m.audiences, " "), join(words))
+		number++
+	}
+	s.tx.Tell(movesTopic, "")
+	return s.carryOut(m, row)
+}
+
+// withLeft returns m with what earlier changes of the record have left: so
+// that is never more than of one change.
+func (s segments) withLeft(m move) (move, error) {
+	rows, err := s.tx.Query(s.ctx, selectMoves, s.organization, s.family, int64(m.created))
+	if err != nil {
+		return move{}, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var audiences, words string
+		if err := rows.Scan(&audiences, &words); err != nil {
+			return move{}, err
+		}
+		m.audiences = union(m.audiences, strings.Split(audiences, " "), strings.Compare)
+		m.words = union(m.words, parse(words), posting.compare)
+	}
+	return m, rows.Err()
+}
+
+// carryOut brings the words of m to where row says.
+func (s segments) carryOut(m move, row document) error {
+	var under []string
+	if row.id != "" {
+		under = audiences(row.audience)
+	}
+	var list []change
+	for _, p := range m.words {
+		has := holds(row.words, p)
+		for _, audience := range m.audiences {
+			stays := has && slices.Contains(under, audience)
+			list = append(list, change{place{audience, p.rank, entry{p.word, -int64(m.created)}}, !stays})
+		}
+	}
+	return s.change(m.created, list)
+}
+
+// next carries out the first move of the family that is left, and reports
+// whether there was one. The transaction must hold the organization's change
+// clock.
+func (s segments) next() (bool, error) {
+	var m move
+	var number int64
+	var under, words string
+	err := s.tx.QueryRow(s.ctx, `select created, number, audiences, words from search_moves
+		where organization = $1 and family = $2 order by created, number limit 1`, s.organization, s.family).Scan(&m.created, &number, &under, &words)
+	if errors.Is(err, db.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	row, err := s.row(m.created)
+	if err != nil {
+		return false, err
+	}
+	m.words, m.audiences = parse(words), strings.Split(under, " ")
+	s.tx.Queue(`delete from search_moves where organization = $1 and family = $2 and created = $3 and number = $4`,
+		s.organization, s.family, int64(m.created), number)
+	return true, s.carryOut(m, row)
+}
+
+// row reads the row of a record; the zero value is one that is no more.
+func (s segments) row(created clock.Micros) (d document, err error) {
+	err = s.tx.QueryRow(s.ctx, `select audience, id, words from search_documents
+		where organization = $1 and family = $2 and created = $3`, s.organization, s.family, int64(created)).Scan(&d.audience, &d.id, &d.words)
+	if errors.Is(err, db.ErrNoRows) {
+		err = nil
+	}
+	return d, err
+}
+
+// union returns what is in a or in b, in order and once.
+func union[T comparable](a, b []T, compare func(x, y T) int) []T {
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, compare)
+	return slices.Compact(all)
+}

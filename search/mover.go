@@ -1,0 +1,125 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+)
+
+// Mover brings postings to where the rows of their records say, in pieces,
+// after a change of more words than one transaction should move.
+type Mover struct {
+	db     db.DB
+	clock  clock.Clock
+	layout layout
+}
+
+const (
+	// movesPoll is how long a Mover that hears of nothing waits before it looks
+	// for what a replica left that died.
+	movesPoll = 30 * time.Second
+	// afterFailure is how long it waits at most after a round that failed.
+	afterFailure = 5 * time.Second
+	// breath is the time between two pieces, which leaves the writer to others.
+	breath = 10 * time.Millisecond
+)
+
+// NewMover returns a mover of all organizations.
+func NewMover(d db.DB, c clock.Clock) *Mover { return &Mover{d, c, usualLayout} }
+
+// Run moves whenever something is left to move, until ctx ends. A failed round
+// is logged, and its work tried again.
+func (m *Mover) Run(ctx context.Context) {
+	wake := make(chan struct{}, 1)
+	defer m.db.Hear(movesTopic, func(string) {
+		select {
+		case wake <- struct{}{}:
+		default: // it is going to look anyway
+		}
+	})()
+	for {
+		wait := movesPoll
+		if err := m.Once(ctx); err != nil {
+			wait = afterFailure
+			if ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+				slog.Error("search: moving failed", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		case <-m.clock.After(wait):
+		}
+	}
+}
+
+// family is one of an organization's.
+type family struct {
+	organization int64
+	name         string
+}
+
+// Once moves what is left, one piece of each family after the other. What fails
+// does not keep the others from it.
+func (m *Mover) Once(ctx context.Context) error {
+	left, err := m.left(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for len(left) > 0 {
+		left = slices.DeleteFunc(left, func(f family) bool {
+			more, err := m.piece(ctx, f)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("search: %s: %w", f.name, err))
+			}
+			return !more
+		})
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-m.clock.After(breath):
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// left returns the families in which something is to be moved.
+func (m *Mover) left(ctx context.Context) (list []family, err error) {
+	err = m.db.Read(ctx, func(tx db.Tx) error {
+		list = nil
+		rows, err := tx.Query(ctx, `select organization, family from search_moves group by organization, family`)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var f family
+			if err := rows.Scan(&f.organization, &f.name); err != nil {
+				return err
+			}
+			list = append(list, f)
+		}
+		return rows.Err()
+	})
+	return list, err
+}
+
+// piece moves the first piece of a family, and reports whether there was one.
+func (m *Mover) piece(ctx context.Context, f family) (more bool, err error) {
+	err = m.db.WriteIn(ctx, f.organization, func(tx db.Tx) (err error) {
+		if _, err = db.Tick(ctx, tx, f.organization, clock.Now(m.clock)); err != nil {
+			return err
+		}
+		more, err = segments{ctx, tx, f.organization, f.name, m.layout}.next()
+		return err
+	})
+	return more && err == nil, err
+}

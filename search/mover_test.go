@@ -1,0 +1,201 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// found makes the row of the organization, whose clock is asked of by those who
+// work on their own.
+func (w *world) found(t testing.TB) {
+	t.Helper()
+	w.write(t, func(tx db.Tx) error {
+		tx.Queue(`insert into organizations (number, id, name, module_on, secrecy_declared, level, state, created_at)
+			values ($1, $2, $2, true, true, 'on', 'open', 1)`, w.organization, fmt.Sprint("org_", w.organization))
+		tx.Queue(`insert into clocks (organization, tick) values ($1, 0)`, w.organization)
+		return nil
+	})
+}
+
+func (w *world) moves(t testing.TB) int {
+	t.Helper()
+	return len(w.rows(t, `select words from search_moves where organization = $1`))
+}
+
+func (w *world) mover() *Mover {
+	m := NewMover(w.d, hasty{clock.NewFake(time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC))})
+	m.layout = w.layout
+	return m
+}
+
+// A change of a record with many words writes no more blocks in its own
+// transaction than one with few, whoever may see the record then; a Mover does
+// the rest, and another goes on where one was cut off.
+func TestMoverEndsWhatAChangeBegan(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		w.layout.atOnce = 50
+		w.found(t)
+		r := w.put(t, "usr_1", false, text("Anna Berg", "", page(400)))
+		w.put(t, "usr_1", false, text("Karl", "", ""))
+		w.checkRows(t)
+		words := len(r.doc.words)
+		finds := func(principal, q string, want bool) {
+			t.Helper()
+			s := ScopeFor(w.organization, "contact", principal, false)
+			if n, _ := w.count(t, usual, s, Parse(q), 10); n == 1 != want {
+				t.Errorf("%s counts %d records with %s", principal, n, q)
+			}
+			if ids := w.pages(t, usual, s, Parse(q), 10, func() {}); len(ids) == 1 != want {
+				t.Errorf("%s finds %v by %s", principal, ids, q)
+			}
+		}
+		left := func(want int) {
+			t.Helper()
+			if n := w.moves(t); n != want {
+				t.Errorf("%d moves are left, want %d", n, want)
+			}
+		}
+		rest := (words - 50 + 49) / 50
+
+		w.replace(t, r, "usr_1", true, r.doc)
+		left(rest)
+		for _, q := range []string{"anna", "wort399"} {
+			finds("usr_1", q, true)
+			finds("usr_2", q, false)
+		}
+		w.replace(t, r, "usr_2", true, r.doc)
+		left(rest)
+		for _, q := range []string{"anna", "wort399"} {
+			finds("usr_1", q, false)
+		}
+		finds("usr_2", "anna", true) // what weighs most is moved at once
+
+		ctx, stop := context.WithCancel(w.ctx)
+		cut := &cutOff{DB: w.d, after: 3, stop: stop}
+		m := w.mover()
+		m.db = cut
+		if err := m.Once(ctx); err == nil {
+			t.Error("a round that was cut off has ended well")
+		}
+		left(rest - 3)
+		if err := w.mover().Once(w.ctx); err != nil {
+			t.Fatal(err)
+		}
+		left(0)
+		finds("usr_2", "wort399", true)
+		w.checkRows(t)
+
+		w.remove(t, r)
+		left(rest)
+		finds("usr_2", "anna", false)
+		finds("usr_2", "wort399", false)
+		if err := w.mover().Once(w.ctx); err != nil {
+			t.Fatal(err)
+		}
+		left(0)
+		w.checkRows(t)
+		if list := w.rows(t, `select postings from search_blocks where organization = $1`); strings.Contains(strings.Join(list, ""), "wort") {
+			t.Error("words of the removed record are left")
+		}
+	})
+}
+
+// cutOff ends the work after so many writes.
+type cutOff struct {
+	db.DB
+	after int
+	stop  func()
+}
+
+func (c *cutOff) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	err := c.DB.WriteIn(ctx, organization, f)
+	if c.after--; c.after == 0 {
+		c.stop()
+	}
+	return err
+}
+
+// Run hears of what is left, and looks for what was left before it began.
+func TestMoverRuns(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		w.layout.atOnce = 50
+		w.found(t)
+		r := w.put(t, "usr_1", false, text("Anna Berg", "", page(400)))
+		w.put(t, "usr_1", false, text("Karl", "", ""))
+		w.replace(t, r, "usr_1", true, r.doc)
+		ctx, stop := context.WithCancel(w.ctx)
+		defer stop()
+		moved := make(chan struct{}, 1)
+		m := NewMover(&watched{w.d, moved}, clock.System)
+		m.layout = w.layout
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			m.Run(ctx)
+		}()
+		for w.moves(t) > 0 {
+			<-moved
+		}
+		w.replace(t, r, "usr_1", false, r.doc)
+		for w.moves(t) > 0 {
+			<-moved
+		}
+		stop()
+		<-ended
+		w.checkRows(t)
+	})
+}
+
+// watched tells of each write of a Mover.
+type watched struct {
+	db.DB
+	wrote chan struct{}
+}
+
+func (o *watched) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	err := o.DB.WriteIn(ctx, organization, f)
+	select {
+	case o.wrote <- struct{}{}:
+	default:
+	}
+	return err
+}
+
+// A word that comes back while it is left to be moved stands under two audiences
+// for some time; its record is found once.
+func TestWordUnderTwoAudiences(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		w.layout.atOnce = 2
+		r := w.put(t, "usr_1", false, text("Anna Berg", "", "Karl Köln"))
+		w.put(t, "usr_1", false, text("Heinz", "", ""))
+		w.replace(t, r, "usr_1", true, text("Anna Berg", "", "Karl Köln"))
+		w.replace(t, r, "usr_1", true, text("Anna Berg", "", "Karl"))
+		w.replace(t, r, "usr_1", true, text("Anna Berg", "", "Karl Köln"))
+		if w.moves(t) == 0 {
+			t.Fatal("nothing is left to move")
+		}
+		s := ScopeFor(w.organization, "contact", "usr_1", false)
+		for _, q := range []string{"köln", "köln karl"} {
+			for _, b := range []bounds{usual, {few: 0, rare: 1, walk: 10, count: 10, step: 1, bytes: 1000}} {
+				if ids := w.pages(t, b, s, Parse(q), 10, func() {}); len(ids) != 1 {
+					t.Errorf("%s finds %v", q, ids)
+				}
+				if n, _ := w.count(t, b, s, Parse(q), 10); n != 1 {
+					t.Errorf("%s counts %d", q, n)
+				}
+			}
+		}
+		w.moveAll(t)
+		w.checkRows(t)
+	})
+}
