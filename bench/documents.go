@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -20,6 +21,7 @@ import (
 	documents "kartei/document"
 	"kartei/id"
 	"kartei/progress"
+	"kartei/record"
 	"kartei/search"
 )
 
@@ -203,69 +205,144 @@ func store(ctx context.Context, tx db.Tx, f founder, i int, words *search.Docume
 	return name, err
 }
 
-// intake has 64 documents of 4,096 words come in, and one of the most words that
-// are kept, and then takes them away again. It reports how long one transaction took
-// at most, during which nobody else can write.
+// intake has 64 documents of 4,096 words come in, and eight of the most words
+// that are kept, hides them from all but their owner, and takes them away again. It
+// reports how long one transaction took at most, during which nobody else can
+// write, and how long somebody waited meanwhile who writes.
 func (o *office) intake(ctx context.Context) ([]figure, error) {
 	d, f, err := found(ctx, o.url, db.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
-	v := newVocabulary()
-	var longest, removal float64
-	timed := func(most *float64, do func(tx db.Tx) error) error {
-		start := time.Now()
-		err := d.Write(ctx, do)
-		*most = max(*most, float64(time.Since(start).Microseconds())/1000)
-		return err
+	i := &intake{d: d, founder: f, vocabulary: newVocabulary(), mover: search.NewMover(d, clock.System)}
+	var list []figure
+	for _, c := range []struct{ documents, words int }{{64, 4096}, {8, maxWords}} {
+		figures, err := i.of(ctx, c.documents, c.words)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, figures...)
 	}
-	names := map[int]string{}
-	put := func(i, length int) error {
-		words := v.content(i, length)
-		for left := search.Ahead(words); left > 0; {
-			err := timed(&longest, func(tx db.Tx) (err error) {
-				if _, err = db.Tick(ctx, tx, f.actor.Org(), clock.Now(clock.System)); err == nil {
-					left, err = search.AheadOf(ctx, tx, f.actor.Org(), documents.Documents.Object, left)
+	return list, nil
+}
+
+// intake is what documents come into and go from.
+type intake struct {
+	founder
+	d          db.DB
+	vocabulary *vocabulary
+	mover      *search.Mover
+}
+
+// of reports of so many documents of so many words.
+func (i *intake) of(ctx context.Context, documents, words int) ([]figure, error) {
+	var longest, hiding, removal, waiting float64
+	var names []string
+	for n := range documents {
+		name, err := i.put(ctx, n, words, &longest)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	for _, step := range []struct {
+		most *float64
+		do   func(ctx context.Context, c *app.Call, name string) error
+	}{{&hiding, hide}, {&removal, remove}} {
+		for _, name := range names {
+			err := timed(step.most, func() error {
+				return i.d.Write(ctx, func(tx db.Tx) error { return step.do(ctx, i.call(tx), name) })
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if err := i.wait(ctx, &waiting); err != nil {
+			return nil, err
+		}
+	}
+	what := fmt.Sprintf("%d documents of %s words", documents, number(float64(words)))
+	return []figure{
+		most("longest transaction while "+what+" come in", longest, 100),
+		most("longest to hide one of them from others", hiding, 50),
+		most("longest to remove one of them", removal, 50),
+		most("longest that a writer waited while the rest was done in the index", waiting, 50),
+	}, nil
+}
+
+// put makes a document as an operation does.
+func (i *intake) put(ctx context.Context, n, length int, longest *float64) (name string, err error) {
+	words := i.vocabulary.content(1_000_000+n, length)
+	for left := search.Ahead(words); left > 0; {
+		err := timed(longest, func() error {
+			return i.d.Write(ctx, func(tx db.Tx) (err error) {
+				if _, err = db.Tick(ctx, tx, i.actor.Org(), clock.Now(clock.System)); err == nil {
+					left, err = search.AheadOf(ctx, tx, i.actor.Org(), documents.Documents.Object, left)
 				}
 				return err
 			})
-			if err != nil {
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	err = timed(longest, func() error {
+		return i.d.Write(ctx, func(tx db.Tx) (err error) {
+			name, err = store(ctx, tx, i.founder, 1_000_000+n, words)
+			return err
+		})
+	})
+	return name, err
+}
+
+func (i *intake) call(tx db.Tx) *app.Call {
+	return &app.Call{Actor: i.actor, Tx: tx, Now: clock.Now(clock.System), IfMatch: app.Precondition{Sent: true, Any: true},
+		Services: &app.Services{Families: []app.Family{documents.Documents.Family}}}
+}
+
+func hide(ctx context.Context, c *app.Call, name string) error {
+	_, err := documents.Documents.Act(ctx, c, name, "updated", func(f *documents.Fields) error {
+		f.Visibility = record.Private
+		return nil
+	})
+	return err
+}
+
+func remove(ctx context.Context, c *app.Call, name string) error {
+	_, err := documents.Documents.Delete(ctx, c, app.ByID{ID: name})
+	return err
+}
+
+// wait writes, one small change after the other, while what is left in the index
+// is done.
+func (i *intake) wait(ctx context.Context, longest *float64) error {
+	done := make(chan error)
+	go func() { done <- i.mover.Once(ctx) }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		default:
+		}
+		err := timed(longest, func() error {
+			return i.d.WriteIn(ctx, 0, func(tx db.Tx) error {
+				_, err := tx.Exec(ctx, "update clocks set tick = tick where organization = $1", i.actor.Org())
 				return err
-			}
-		}
-		return timed(&longest, func(tx db.Tx) error {
-			name, err := store(ctx, tx, f, i, words)
-			names[i] = name
-			return err
+			})
 		})
-	}
-	remove := func(name string) error {
-		return timed(&removal, func(tx db.Tx) error {
-			call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), IfMatch: app.Precondition{Sent: true, Any: true}, Services: &app.Services{Families: []app.Family{documents.Documents.Family}}}
-			_, err := documents.Documents.Delete(ctx, call, app.ByID{ID: name})
-			return err
-		})
-	}
-	var list []figure
-	for _, c := range []struct{ documents, words int }{{64, 4096}, {8, maxWords}} {
-		longest, removal = 0, 0
-		for i := range c.documents {
-			if err := put(1_000_000+i, c.words); err != nil {
-				return nil, err
-			}
+		if err != nil {
+			return errors.Join(err, <-done)
 		}
-		for i, name := range names {
-			if err := remove(name); err != nil {
-				return nil, err
-			}
-			delete(names, i)
-		}
-		list = append(list,
-			most(fmt.Sprintf("longest transaction while %d documents of %s words come in", c.documents, number(float64(c.words))), longest, 100),
-			most("longest to remove one of them", removal, 250))
 	}
-	return list, nil
+}
+
+// timed runs a function and raises most to how many milliseconds it took.
+func timed(most *float64, do func() error) error {
+	start := time.Now()
+	err := do()
+	*most = max(*most, float64(time.Since(start).Microseconds())/1000)
+	return err
 }
 
 // most is a row about milliseconds.
