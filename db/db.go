@@ -86,9 +86,10 @@ type Tx interface {
 	// Notify wakes who listens to topic, on every replica, after the commit. The
 	// word, of some hundred bytes at most, tells them what it is about.
 	Notify(topic, word string)
-	// Tell wakes who listens to topic in this process, after the commit. Unlike
-	// Notify it costs the server nothing; commits that notify take turns there.
-	Tell(topic, word string)
+	// Tell wakes who listens to topic in this process, after the commit, and
+	// reports whether there is somebody. Unlike Notify it costs the server nothing;
+	// commits that notify take turns there.
+	Tell(topic, word string) (heard bool)
 	// Lock takes an exclusive lock named key for the rest of the transaction
 	// without waiting, and reports whether it got it. The lock ends with the
 	// transaction, also when the process dies.

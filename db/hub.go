@@ -28,6 +28,17 @@ func (h *hub) add(topic string, f func(word string)) (remove func()) {
 	}
 }
 
+// heard reports whether somebody listens to topic; a transaction that only
+// reads has no hub, and nobody hears of it.
+func (h *hub) heard(topic string) bool {
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.listeners[topic]) > 0
+}
+
 // told is what a transaction has to tell after its commit.
 type told struct{ topic, word string }
 

@@ -283,7 +283,7 @@ func (d *pgDB) begin(ctx context.Context, organization int64, optimistic bool, t
 	if err != nil {
 		return nil, nil, err
 	}
-	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: context.Background(), stated: d.opts.Stated, write: true, took: d.writes.took, tell: d.hub.tell, pooled: d.pooled,
+	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: context.Background(), stated: d.opts.Stated, write: true, took: d.writes.took, hub: &d.hub, pooled: d.pooled,
 		optimistic: optimistic, organization: organization, tick: d.lines.last(organization)}
 	return tx, func() {
 		tx.end()

@@ -53,7 +53,7 @@ type pgTx struct {
 	took    func()
 	// told are the topics of Tell, which tell wakes after the commit.
 	told []told
-	tell func([]told)
+	hub  *hub
 }
 
 // lost reports whether err came of a connection that broke while no commit
@@ -287,7 +287,10 @@ func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
 func (t *pgTx) Notify(topic, word string) { t.Queue("select pg_notify($1, $2)", topic, word) }
 
 // Tell remembers the topic and the word for the commit.
-func (t *pgTx) Tell(topic, word string) { t.told = append(t.told, told{topic, word}) }
+func (t *pgTx) Tell(topic, word string) (heard bool) {
+	t.told = append(t.told, told{topic, word})
+	return t.hub.heard(topic)
+}
 
 // Optimistic is true for the first try of a change. Who asks is taken to
 // suppose something, so that its failure is not believed.
@@ -381,7 +384,7 @@ func (t *pgTx) commit() error {
 		return t.err
 	}
 	if !t.begun && len(t.pending) == 0 {
-		t.tell(t.told)
+		t.hub.tell(t.told)
 		return nil
 	}
 	b, waiting := t.batch()
@@ -404,7 +407,7 @@ func (t *pgTx) commit() error {
 		if t.changed {
 			t.took()
 		}
-		t.tell(t.told)
+		t.hub.tell(t.told)
 		return nil
 	case err == nil:
 		t.begun = false

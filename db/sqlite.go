@@ -86,7 +86,7 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 		conn.Close()
 		return nil, err
 	}
-	d.write = newLiteWriter(conn, checkpoints, opts, d.writes.took, d.hub.tell)
+	d.write = newLiteWriter(conn, checkpoints, opts, d.writes.took, &d.hub)
 	if err := d.watch.begin(); err != nil {
 		return nil, err
 	}

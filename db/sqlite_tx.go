@@ -25,7 +25,8 @@ type liteTx struct {
 	open    *liteRows
 	pending []queued
 	ended   bool
-	told    []told       // with Tell
+	told    []told // with Tell
+	hub     *hub
 	stated  func(string) // Options.Stated
 }
 
@@ -196,7 +197,10 @@ func (t *liteTx) finish() error {
 func (t *liteTx) Notify(_, _ string) {}
 
 // Tell remembers the topic and the word for the commit.
-func (t *liteTx) Tell(topic, word string) { t.told = append(t.told, told{topic, word}) }
+func (t *liteTx) Tell(topic, word string) (heard bool) {
+	t.told = append(t.told, told{topic, word})
+	return t.hub.heard(topic)
+}
 
 // Expect asks at once.
 func (t *liteTx) Expect(ctx context.Context, query string, want int64) error {

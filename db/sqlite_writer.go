@@ -38,7 +38,7 @@ type liteWriter struct {
 	log  *slog.Logger
 	told func(writes int)
 	took func() // is called after each commit that changed something
-	tell func([]told)
+	hub  *hub
 	// stated is Options.Stated.
 	stated func(query string)
 	line   *liteLine
@@ -63,14 +63,14 @@ type liteWriter struct {
 	checkpointDone sync.WaitGroup
 }
 
-func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), tell func([]told)) *liteWriter {
+func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), hub *hub) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
 		log:           opts.Logger,
 		stated:        opts.Stated,
 		told:          opts.Grouped,
 		took:          took,
-		tell:          tell,
+		hub:           hub,
 		line:          newLiteLine(opts.Line),
 		alone:         make(chan *operation),
 		stop:          make(chan struct{}),
@@ -168,7 +168,7 @@ func (w *liteWriter) run(op *operation) {
 		op.finish(err)
 		return
 	}
-	tx := &liteTx{conn: w.conn, write: true, stated: w.stated}
+	tx := &liteTx{conn: w.conn, write: true, stated: w.stated, hub: w.hub}
 	defer func() {
 		if op.exited {
 			tx.finish()
@@ -269,7 +269,7 @@ func (w *liteWriter) commit() {
 		w.took()
 	}
 	for _, op := range w.group {
-		w.tell(op.told)
+		w.hub.tell(op.told)
 	}
 	w.answer(func(op *operation) error { return op.err })
 	w.watchLog()

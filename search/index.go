@@ -63,8 +63,9 @@ const (
 // index in the order of their positions, and nobody else changes it meanwhile.
 //
 // It writes no more than the record's words. Once some hundred records have
-// come together, or fewer with many words, one Put packs their postings into a
-// segment.
+// come together, or fewer with many words, one Put has their postings packed
+// into a segment: by the process's Merger once it is committed, and does it itself
+// where there is none.
 func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
 	return usualLayout.put(ctx, tx, s, d)
 }
@@ -72,8 +73,8 @@ func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
 func (l layout) put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
 	postings := d.postings()
 	tx.Queue(insertDocument, s.Organization, s.Family, int64(s.Created), s.audience(), s.ID, join(postings))
-	merges, due := l.due(s.Created, len(postings))
-	if !due {
+	merges, is := l.due(s.Created, len(postings))
+	if !is || tx.Tell(dueTopic, due{s.Organization, s.Family, merges}.String()) {
 		return nil
 	}
 	return segments{ctx, tx, s.Organization, s.Family, l}.settle(merges)

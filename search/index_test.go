@@ -518,7 +518,7 @@ func TestScope(t *testing.T) {
 func TestLargeRecordsArePackedByVolume(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
-		w.layout = layout{pending: 100, volume: 10_000, atOnce: 1000, share: 500, least: 25, most: 1000, fanout: 4, haste: 150, block: 780}
+		w.layout = layout{pending: 100, volume: 10_000, atOnce: 10_000, share: 500, least: 25, most: 1000, fanout: 4, haste: 150, block: 780}
 		for i := range 40 {
 			w.put(t, "usr_1", false, text("Anna Berg", "", page([]int{1500, 0, 700, 0, 0}[i%5])))
 			var waiting int

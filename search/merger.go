@@ -5,19 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"kartei/clock"
 	"kartei/db"
 )
 
-// Merger ends the merging that writers began, where none has come for some
-// time to go on with it. So after a large import a search opens as few
-// segments as it can, and not those of a merge that was left half done.
+// Merger packs and merges what Puts find to be due, as soon as they are
+// committed: in transactions that take their places in line among the writers', so
+// that it never falls behind them and nobody waits for it while the writer is
+// idle.
+//
+// And it ends the merging that was begun, where no Put has come for some time
+// to go on with it. So after a large import a search opens as few segments as it
+// can, and not those of a merge that was left half done.
 type Merger struct {
 	db     db.DB
 	clock  clock.Clock
 	layout layout
+}
+
+// due is what a Put leaves to a Merger: to pack what is new, and to merge for so
+// many postings.
+type due struct {
+	organization int64
+	family       string
+	merges       int
+}
+
+// dueTopic is what a Merger hears, with a due in words.
+const dueTopic = "search_due"
+
+func (d due) String() string { return fmt.Sprint(d.organization, " ", d.merges, " ", d.family) }
+
+func parseDue(word string) (d due, err error) {
+	_, err = fmt.Sscan(word, &d.organization, &d.merges, &d.family)
+	return d, err
 }
 
 const (
@@ -34,9 +58,18 @@ const (
 // NewMerger returns a merger of all organizations.
 func NewMerger(d db.DB, c clock.Clock) *Merger { return &Merger{d, c, usualLayout} }
 
-// Run merges after every Rest where nobody wrote meanwhile, until ctx ends. A
-// failed round is logged; the next one makes up for it.
+// Run packs and merges what is due and, after every Rest, where nobody wrote
+// meanwhile, until ctx ends. What fails is logged; what comes next makes up for it.
 func (m *Merger) Run(ctx context.Context) {
+	var ground sync.WaitGroup
+	defer ground.Wait()
+	defer m.db.Hear(dueTopic, func(word string) {
+		ground.Go(func() {
+			if err := m.settle(ctx, word); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+				slog.Error("search: packing failed", "error", err)
+			}
+		})
+	})()
 	for {
 		select {
 		case <-ctx.Done():
@@ -45,6 +78,31 @@ func (m *Merger) Run(ctx context.Context) {
 		}
 		if err := m.Once(ctx, clock.Now(m.clock).Add(-Rest)); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
 			slog.Error("search: merging failed", "error", err)
+		}
+	}
+}
+
+// settle does what is due. Where the line of the writers is full it waits for a
+// place: else a data base that is always busy would never be packed.
+func (m *Merger) settle(ctx context.Context, word string) error {
+	d, err := parseDue(word)
+	if err != nil {
+		return err
+	}
+	for {
+		err := m.db.WriteIn(ctx, d.organization, func(tx db.Tx) error {
+			if _, err := db.Tick(ctx, tx, d.organization, clock.Now(m.clock)); err != nil {
+				return err
+			}
+			return segments{ctx, tx, d.organization, d.family, m.layout}.settle(d.merges)
+		})
+		if !errors.Is(err, db.ErrBusy) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-m.clock.After(pause):
 		}
 	}
 }

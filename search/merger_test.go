@@ -1,6 +1,9 @@
 package search
 
 import (
+	"context"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +19,92 @@ func (h hasty) After(d time.Duration) <-chan time.Time {
 	c := h.Fake.After(d)
 	h.Advance(d)
 	return c
+}
+
+// full is a data base whose line of writers is full the first time.
+type full struct {
+	watched
+	tried atomic.Bool
+	hears chan struct{}
+}
+
+func (o *full) Hear(topic string, f func(string)) func() {
+	defer close(o.hears)
+	return o.DB.Hear(topic, f)
+}
+
+func (o *full) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	if !o.tried.Swap(true) {
+		return db.ErrBusy
+	}
+	return o.watched.WriteIn(ctx, organization, f)
+}
+
+// impatient waits for a pause no time at all, and for ever for all else.
+type impatient struct{ clock.Clock }
+
+func (impatient) After(d time.Duration) <-chan time.Time {
+	if d != pause {
+		return nil
+	}
+	return clock.System.After(0)
+}
+
+// What a Put finds to be due a Merger does after the commit, also where the line
+// was full at first; where there is no Merger the Put does it.
+func TestMergerDoesWhatIsDue(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		w.found(t)
+		unpacked := func(want int) {
+			t.Helper()
+			list := w.rows(t, `select id from search_documents where organization = $1
+				and created > (select coalesce(max(until), 0) from search_segments where organization = $1)`)
+			if len(list) != want {
+				t.Errorf("%v are in no segment, want %d", list, want)
+			}
+		}
+		ctx, stop := context.WithCancel(w.ctx)
+		defer stop()
+		o := &full{watched: watched{d, make(chan struct{}, 100)}, hears: make(chan struct{})}
+		m := &Merger{o, impatient{clock.System}, w.layout}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			m.Run(ctx)
+		}()
+		<-o.hears
+		w.put(t, "usr_1", false, text("Anna Berg", "", ""))
+		<-o.wrote
+		unpacked(1)
+		w.write(t, func(tx db.Tx) error { // two are enough for a segment, which their transaction does not write
+			for i := range 2 {
+				s := Subject{Organization: w.organization, Family: "contact", ID: fmt.Sprint("con_", i), Created: w.created + 1 + clock.Micros(i)}
+				r := &record{subject: s, doc: text("Karl Tal", "", "")}
+				if err := w.layout.put(w.ctx, tx, s, r.doc); err != nil {
+					return err
+				}
+				w.records = append(w.records, r)
+			}
+			var n int
+			err := tx.QueryRow(w.ctx, `select count(*) from search_segments where organization = $1`, w.organization).Scan(&n)
+			if n != 0 {
+				t.Errorf("the Puts have packed %d segments", n)
+			}
+			return err
+		})
+		<-o.wrote
+		<-o.wrote
+		unpacked(0)
+		w.checkRows(t)
+		stop()
+		<-ended
+		w.created += 10
+		w.put(t, "usr_1", false, text("Heinz", "", ""))
+		w.put(t, "usr_1", false, text("Heinz", "", ""))
+		unpacked(0)
+		w.checkRows(t)
+	})
 }
 
 // What writers left half merged is merged once they have rested, and every

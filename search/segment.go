@@ -20,8 +20,9 @@ import (
 // A new segment is packed from the newest records. As in every log-structured
 // merge tree, several of one level become one of the next, so that a posting
 // is written some times in long runs and not once into a place of its own,
-// which would cost a page. The merging is done in small steps by those who
-// write, so it needs no process of its own and never falls behind.
+// which would cost a page. The merging is done in small steps, one for every
+// so many records that come, so it never falls behind: by a Merger, or by those who
+// write where there is none.
 type segments struct {
 	ctx          context.Context
 	tx           db.Tx
@@ -60,7 +61,7 @@ type layout struct {
 // A contact in 32 has its writer look. With seven levels one turn merges 21,000
 // postings at most. A block is with its key just what SQLite keeps
 // within a quarter of a page of 4 KiB: what is longer lies on a page of its own.
-var usualLayout = layout{pending: 128, volume: 128 << 10, share: 800, least: 25, most: 2000, atOnce: 500, fanout: 4, haste: 150, block: 780}
+var usualLayout = layout{pending: 128, volume: 128 << 10, share: 800, least: 25, most: 2000, atOnce: 250, fanout: 4, haste: 150, block: 780}
 
 // maxPacked bounds how many records are packed at once: more can only wait
 // after a migration.
