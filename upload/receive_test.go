@@ -719,3 +719,38 @@ func (s *troubled) Stat(ctx context.Context, name string) (blob.Info, error) {
 	}
 	return s.Store.Stat(ctx, name)
 }
+
+// written counts the changes that are written.
+type written struct {
+	db.DB
+	n atomic.Int64
+}
+
+func (w *written) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	w.n.Add(1)
+	return w.DB.WriteIn(ctx, organization, f)
+}
+
+// Whoever has an address may send what is refused again and again: only what
+// POST /documents is to say anew is written.
+func TestRepeatedRefusalWritesNothing(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := &written{DB: d}
+		c := apitest.New(t, w, apitest.Replicas(1)).As(access.Member)
+		s := open(c, 3)
+		for _, step := range []struct {
+			body   string
+			status int
+			writes int64
+		}{{"ab", 409, 1}, {"ab", 409, 0}, {"a", 409, 0}, {"abcd", 422, 1}, {"abcde", 422, 0}, {"abc", 204, 1}, {"abc", 204, 0}} {
+			before := w.n.Load()
+			put(c, target(s), strings.NewReader(step.body), int64(len(step.body))).Want(step.status)
+			if n := w.n.Load() - before; n != step.writes {
+				t.Errorf("%q: %d writes, want %d", step.body, n, step.writes)
+			}
+		}
+		if got := document(c, s); got != "202" {
+			t.Errorf("the file: %s", got)
+		}
+	})
+}
