@@ -237,10 +237,12 @@ func TestWalksInBatch(t *testing.T) {
 		"confirmed": TestWhatIsRememberedIsConfirmed, "bodies": TestBadBodies, "queries": TestBadQueries, "ids": TestBadIds,
 		"versions": TestVersionOfTheRequest, "candidate": TestCandidate, "retirement": TestRetirement,
 	} {
-		before := apitest.SentInBatch()
-		if t.Run(name, walk); apitest.SentInBatch() == before {
-			t.Errorf("%s: no call travelled in a batch", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			before := apitest.SentInBatch()
+			if walk(t); apitest.SentInBatch() == before {
+				t.Error("no call travelled in a batch")
+			}
+		})
 	}
 }
 

@@ -23,9 +23,9 @@ func TestWalkEvents(t *testing.T) {
 			about := strings.Split(at, "/")
 			if op.Creates() {
 				about = []string{answer.Text("id")}
-				if answer.Status == 202 {
-					about = append(about, c.Await(answer).JSON()["result"].(map[string]any)["id"].(string))
-				}
+			}
+			if answer.Status == 202 {
+				about = append(about, answer.Text("id"), c.Await(answer).JSON()["result"].(map[string]any)["id"].(string))
 			}
 			var types []string
 			for _, e := range c.Do("GET", "/events?createdSince="+url.QueryEscape(last["createdAt"].(string)), nil).Want(200).Data() {

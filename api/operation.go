@@ -73,8 +73,8 @@ func (o *Operation) Tag() string {
 // Writes reports whether the operation changes anything.
 func (o *Operation) Writes() bool { return o.Method != "GET" }
 
-// Creates reports whether the operation makes a record, and so requires an
-// Idempotency-Key (contract, 'Common rules' 2).
+// Creates reports whether the operation is a POST on a family: it makes a
+// record and requires an Idempotency-Key (contract, 'Common rules' 2).
 func (o *Operation) Creates() bool {
 	return o.Method == "POST" && strings.Count(o.Path, "/") == 1 && o.ID != "batch.run"
 }

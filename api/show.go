@@ -28,9 +28,10 @@ func (o *Operation) ShowsRecord() bool {
 }
 
 // Revises reports whether the operation makes the next revision of a record
-// that was there before.
+// that was there before, and not another record.
 func (o *Operation) Revises() bool {
-	return o.Writes() && o.Named() && o.Run.Output.Implements(reflect.TypeFor[app.Revised]())
+	out := o.Run.Output
+	return o.Writes() && o.Named() && out.Implements(reflect.TypeFor[app.Revised]()) && !out.Implements(reflect.TypeFor[app.Located]())
 }
 
 // ReadScope returns the scope that reading the operation's family takes.

@@ -35,7 +35,8 @@ type begun struct {
 	Operation string `json:"operation"`
 }
 
-// making is the input of the operation.
+// making is the input of the operation, which FilePending reads of each that
+// has not ended.
 type making struct {
 	// Document is the id that the document will have, which names its bytes.
 	Document string `json:"document"`
