@@ -136,3 +136,21 @@ func TestCheckEndsWithItsStore(t *testing.T) {
 		t.Error("it found everything in order")
 	}
 }
+
+// What a row has and neither store is told of: a copy of a folder that is empty
+// is none. What is in the copy already, came meanwhile or went with its row is
+// not missing.
+func TestCopyTellsWhatIsMissing(t *testing.T) {
+	from, to := newLocal(t, t.TempDir(), LocalOptions{}), newLocal(t, t.TempDir(), LocalOptions{})
+	put(t, from, "files/7/doc_a", []byte("Guten Tag"))
+	put(t, to, "files/7/doc_b", []byte("Guten Tag"))
+	data := &rows{wanted: []Wanted{{"files/7/doc_a", 9, ""}, {"files/7/doc_b", 9, ""}, {"files/7/doc_c", 9, ""},
+		{"files/7/doc_d", -1, ""}}} // which was deleted meanwhile
+	c, err := Copy(ctx, from, to, data)
+	if err != nil || c.Copied != 1 || c.Unreadable != 0 || c.Missing != 1 || len(c.Errors) != 1 || !strings.Contains(c.Errors[0], "files/7/doc_c") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := Copy(ctx, from, to, nil); err != nil || c.Same != 1 || c.Missing != 0 {
+		t.Errorf("without rows: %+v, %v", c, err)
+	}
+}

@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -13,8 +14,10 @@ type Copied struct {
 	Bytes  int64 `json:"bytes"`
 	Same   int   `json:"same"`
 	// Unreadable counts those that are damaged or sealed under an unknown key, and
-	// so were left out; Errors says why of the first few.
+	// so were left out; Missing those that a row has and neither store. Errors says
+	// which, of the first few.
 	Unreadable int      `json:"unreadable"`
+	Missing    int      `json:"missing"`
 	Errors     []string `json:"errors"`
 }
 
@@ -25,27 +28,68 @@ const maxCopyErrors = 20
 // as that store does. Kept bytes never change, so those that are there in their
 // size are left alone, and sealed under the master key in force: that before it
 // may be destroyed once the store that is copied needs it no more. Staged bytes are copied first: what is kept meanwhile is
-// found under its new name. What is removed meanwhile may be missing.
-func Copy(ctx context.Context, from, to Store) (Copied, error) {
-	done := Copied{Errors: []string{}}
-	for _, prefix := range []string{"uploads/", "files/"} {
-		for info, err := range from.List(ctx, prefix) {
-			if err != nil {
-				return done, err
-			}
-			err := done.add(ctx, from, to, info.Name)
-			switch {
-			case errors.Is(err, ErrNotExist):
-			case errors.Is(err, ErrDamaged), errors.Is(err, ErrUnknownKey):
-				if done.Unreadable++; len(done.Errors) < maxCopyErrors {
-					done.Errors = append(done.Errors, err.Error())
-				}
-			case err != nil:
-				return done, err
-			}
+// found under its new name. What is removed meanwhile may be missing. What rows
+// want, unless they are nil, is looked for afterwards.
+func Copy(ctx context.Context, from, to Store, rows Rows) (done Copied, err error) {
+	done.Errors = []string{}
+	if err := done.all(ctx, from, to); err != nil || rows == nil {
+		return done, err
+	}
+	for w, err := range rows.Wanted(ctx) {
+		if err == nil {
+			err = done.seek(ctx, from, to, rows, w.Name)
+		}
+		if err != nil {
+			return done, err
 		}
 	}
 	return done, nil
+}
+
+// all copies everything.
+func (c *Copied) all(ctx context.Context, from, to Store) error {
+	for _, prefix := range []string{"uploads/", "files/"} {
+		for info, err := range from.List(ctx, prefix) {
+			if err != nil {
+				return err
+			}
+			err := c.add(ctx, from, to, info.Name)
+			switch {
+			case errors.Is(err, ErrNotExist):
+			case errors.Is(err, ErrDamaged), errors.Is(err, ErrUnknownKey):
+				c.Unreadable++
+				c.tell(err)
+			case err != nil:
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Copied) tell(err error) {
+	if len(c.Errors) < maxCopyErrors {
+		c.Errors = append(c.Errors, err.Error())
+	}
+}
+
+// seek counts the bytes of a row that neither store has. Those that only the
+// first has could not be read, or came meanwhile.
+func (c *Copied) seek(ctx context.Context, from, to Store, rows Rows, name string) error {
+	for _, s := range []Store{to, from} {
+		if _, err := s.Stat(ctx, name); !errors.Is(err, ErrNotExist) {
+			if errors.Is(err, ErrDamaged) || errors.Is(err, ErrUnknownKey) { // counted
+				err = nil
+			}
+			return err
+		}
+	}
+	still, err := rows.Has(ctx, name)
+	if err == nil && still { // not deleted meanwhile
+		c.Missing++
+		c.tell(fmt.Errorf("%w: %s", ErrNotExist, name))
+	}
+	return err
 }
 
 // add copies the bytes of one name.

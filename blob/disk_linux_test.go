@@ -65,6 +65,9 @@ func TestFullDisk(t *testing.T) {
 		if err := os.WriteFile(ballast, make([]byte, 8<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal(err)
 		}
+		if err := l.Ping(ctx); !errors.Is(err, ErrFull) {
+			t.Errorf("asked whether it is there: %v", err)
+		}
 		if !bytes.Equal(get(t, l, "files/7/doc_1"), b) {
 			t.Error("other bytes")
 		}

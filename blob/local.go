@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -128,7 +129,7 @@ func (l *Local) write(target string, fill func(*os.File) error) (err error) {
 	temporary := path.Join(unfinished, strings.ToLower(rand.Text()))
 	f, err := l.root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return classify(err)
+		return cmp.Or(l.gone(), classify(err))
 	}
 	defer func() {
 		if err != nil {
@@ -221,7 +222,16 @@ func (l *Local) open(name string, flag int) (f *os.File, encrypted bool, err err
 			return nil, false, classify(err)
 		}
 	}
-	return nil, false, fmt.Errorf("%w: %s", ErrNotExist, name)
+	return nil, false, cmp.Or(l.gone(), fmt.Errorf("%w: %s", ErrNotExist, name))
+}
+
+// gone fails where the whole folder is gone, so that no file of it is taken for
+// lost.
+func (l *Local) gone() error {
+	if _, err := l.root.Stat(unfinished); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
 }
 
 // Stat tells the size from that of the file, and the hash where the file is

@@ -1,12 +1,14 @@
 package blob
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"time"
 )
@@ -65,8 +67,13 @@ func (l *Local) mark(flags int) error {
 	return errors.Join(err, f.Close(), l.sync("."))
 }
 
-// Ping fails where the folder is gone, or another one stands in its place: what
-// is then stored would be found by nobody.
+// probed is how many bytes Ping writes: more than is left in corners of a full
+// disk.
+const probed = 64 << 10
+
+// Ping fails where the folder is gone or cannot be written to, where its disk is
+// full (ErrFull), and where another folder stands in its place: what is then
+// stored would be found by nobody.
 func (l *Local) Ping(context.Context) error {
 	there, err := os.Stat(l.root.Name())
 	if err == nil {
@@ -75,11 +82,20 @@ func (l *Local) Ping(context.Context) error {
 			err = errors.New("another folder stands in its place")
 		}
 	}
-	if err == nil {
-		_, err = l.root.Stat(unfinished)
-	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	return nil
+	return cmp.Or(l.gone(), l.probe())
+}
+
+// probe writes a file that is not kept. It is not synced: a disk that is full or
+// read-only says so before.
+func (l *Local) probe() error {
+	name := path.Join(unfinished, strings.ToLower(rand.Text()))
+	f, err := l.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return classify(err)
+	}
+	_, err = f.Write(make([]byte, probed))
+	return classify(errors.Join(err, f.Close(), l.root.Remove(name)))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -57,14 +58,24 @@ func TestMark(t *testing.T) {
 func TestPing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	l := newLocal(t, dir, LocalOptions{})
+	put(t, l, "files/7/doc_1", []byte("Guten Tag"))
 	if err := l.Ping(ctx); err != nil {
 		t.Error(err)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, unfinished)); len(left) != 0 || err != nil {
+		t.Errorf("%d files are left, %v", len(left), err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Ping(ctx); !errors.Is(err, ErrUnavailable) {
 		t.Error("gone:", err)
+	}
+	if _, err := l.Open(ctx, "files/7/doc_1"); !errors.Is(err, ErrUnavailable) {
+		t.Error("a file of a folder that is gone:", err)
+	}
+	if _, err := l.Put(ctx, "files/7/doc_2", strings.NewReader("a"), Expected{Size: 1}); !errors.Is(err, ErrUnavailable) {
+		t.Error("a new file in a folder that is gone:", err)
 	}
 	newLocal(t, dir, LocalOptions{})
 	if err := l.Ping(ctx); !errors.Is(err, ErrUnavailable) {

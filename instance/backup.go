@@ -65,7 +65,7 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	if err != nil {
 		return out, err
 	}
-	copied, err := blob.Copy(ctx, i.Blobs, to)
+	copied, err := blob.Copy(ctx, i.Blobs, to, files{i.DB})
 	if err == nil {
 		err = release()
 	}
@@ -190,5 +190,5 @@ func RestoreFiles(ctx context.Context, store *config.Store, s *config.Server, di
 		return blob.Copied{}, err
 	}
 	defer from.Close()
-	return blob.Copy(ctx, from, i.Blobs)
+	return blob.Copy(ctx, from, i.Blobs, nil)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"kartei/access"
 	"kartei/blob"
@@ -19,13 +18,12 @@ const folderSetting = "files-folder"
 // errOtherFolder is returned where the files of documents are in another folder.
 var errOtherFolder = errors.New("the files of this database's documents are in another folder")
 
-// checkFolder has a data base on a server remember the folder that its first
-// replica keeps files in, and fails where another replica comes with another: it
-// would not find the files of the first, nor the first its. An SQLite data base
-// has no second process.
+// checkFolder has a data base remember the folder that its first server keeps
+// files in, and fails where one comes with another: a replica that would not find
+// the files of the first, or a server whose disk of files was not mounted.
 func (i *Instance) checkFolder(ctx context.Context) error {
 	local, is := i.Blobs.(*blob.Local)
-	if !is || i.DB.Dialect().Name == "sqlite" {
+	if !is {
 		return nil
 	}
 	var known string
@@ -48,7 +46,7 @@ func (i *Instance) checkFolder(ctx context.Context) error {
 		return fmt.Errorf("--blob-url: %w", err)
 	}
 	if mark != known {
-		return fmt.Errorf("%w than %s. Every replica needs the same one: name the folder that its servers share with --blob-url file:PATH, or a bucket. "+
+		return fmt.Errorf("%w than %s. Is its disk mounted? Name the folder with --blob-url file:PATH, or a bucket; replicas share one. "+
 			"If this is the folder from now on, because its files were brought here, stop all servers and run 'kartei blobs forget-folder' once: the next server to start decides", errOtherFolder, i.config.Store.Blobs())
 	}
 	return nil
@@ -64,9 +62,6 @@ func forgetFolder(d db.DB) func(context.Context, Nothing) (Nothing, error) {
 // ForgetFolder has a data base that was just restored forget where the files
 // were that it was copied from.
 func ForgetFolder(ctx context.Context, store *config.Store) error {
-	if strings.HasPrefix(store.Database(), "sqlite:") { // which has one server, and so no folder in question
-		return nil
-	}
 	d, done, err := openData(ctx, store, begun)
 	if err != nil {
 		return err

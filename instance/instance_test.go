@@ -238,6 +238,9 @@ func TestBackupAct(t *testing.T) {
 	}
 	restored := configOf(other)
 	restored.Server.MasterKeyFile = config.File(filepath.Join(dir, "master.key"))
+	if err := ForgetFolder(context.Background(), &restored.Store); err != nil {
+		t.Fatal(err)
+	}
 	list, err := begin(t, restored).Directory.ListOrganizations(context.Background(), access.Page{})
 	if err != nil || len(list.Data) != 2 {
 		t.Errorf("%d organizations, %v", len(list.Data), err)

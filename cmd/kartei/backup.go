@@ -78,13 +78,13 @@ func besides(file string, named config.Dir) (string, error) {
 
 // unreadable tells of files that are not in a copy.
 func (g *Globals) unreadable(c *blob.Copied) error {
-	if c == nil || c.Unreadable == 0 {
+	if c == nil || c.Unreadable+c.Missing == 0 {
 		return nil
 	}
 	for _, reason := range c.Errors {
 		fmt.Fprintln(g.Err, reason)
 	}
-	return fmt.Errorf("%d files could not be read and were left out; kartei blobs check says what to do", c.Unreadable)
+	return fmt.Errorf("%d files could not be read and were left out, and %d of documents are not where they should be; kartei blobs check says what to do", c.Unreadable, c.Missing)
 }
 
 type restoreCmd struct {
@@ -133,8 +133,11 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if aside != "" {
 		fmt.Fprintf(g.Out, "The one before it is in %s.\n", aside)
 	}
-	if copied != nil {
+	switch {
+	case copied != nil:
 		fmt.Fprintf(g.Out, "%d files of documents were copied (%d bytes), %d were there.\n", copied.Copied, copied.Bytes, copied.Same)
+	case !c.WithoutFiles:
+		fmt.Fprintf(g.Out, "No files of documents were brought back: there is no folder %s.files; --files names another one.\n", c.File)
 	}
 	return g.unreadable(copied)
 }

@@ -148,7 +148,7 @@ type forgetFolderCmd struct{ JSON }
 
 // Help says what the command does beyond its one line.
 func (*forgetFolderCmd) Help() string {
-	return `A PostgreSQL database remembers the folder in which its servers keep the files of documents,
+	return `The database remembers the folder in which its servers keep the files of documents,
 and a server that comes with another one does not start. Use this where the files were brought
 to another folder without the file folder-id that lies among them. Stop all servers first. The
 first one that starts then decides, and the others need its folder.`
