@@ -274,7 +274,7 @@ func (i *intake) of(ctx context.Context, documents, words int) ([]figure, error)
 // put makes a document as an operation does.
 func (i *intake) put(ctx context.Context, n, length int, longest *float64) (name string, err error) {
 	words := i.vocabulary.content(1_000_000+n, length)
-	for left := search.Ahead(words); left > 0; {
+	for left := search.Ahead(words, false); left > 0; {
 		err := timed(longest, func() error {
 			return i.d.Write(ctx, func(tx db.Tx) (err error) {
 				if _, err = db.Tick(ctx, tx, i.actor.Org(), clock.Now(clock.System)); err == nil {

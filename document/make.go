@@ -17,6 +17,7 @@ import (
 	"kartei/fault"
 	"kartei/job"
 	"kartei/operation"
+	"kartei/record"
 	"kartei/search"
 	"kartei/upload"
 )
@@ -243,7 +244,7 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 // succeed makes the document and ends the operation. What the index has to be
 // merged for many words is done before, in short transactions.
 func (w *work) succeed(ctx context.Context, words *search.Document) error {
-	for left := search.Ahead(words); left > 0; {
+	for left := search.Ahead(words, w.Fields.Visibility == record.Private); left > 0; {
 		err := w.job.Update(ctx, func(tx db.Tx) error {
 			if _, err := db.Tick(ctx, tx, w.job.Organization, clock.Now(w.Clock)); err != nil {
 				return err

@@ -184,7 +184,8 @@ func (h *house) readRest(ctx context.Context, tx db.Tx, s *settled) error {
 	if err := tx.QueryRow(ctx, "select max(tick) from clocks").Scan(&now); err != nil {
 		return err
 	}
-	if len(s.events) > 0 && now.String() != s.events[len(s.events)-1].CreatedAt {
+	// Who packs the index moves the clock, too.
+	if len(s.events) > 0 && now.String() < s.events[len(s.events)-1].CreatedAt {
 		h.Errorf("the clock stands at %s, the last event at %s", now, s.events[len(s.events)-1].CreatedAt)
 	}
 	return nil

@@ -23,11 +23,7 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 		return 0, false, err
 	}
 	f := finder{index: x, query: q, bounds: b, limit: limit}
-	moving, err := x.moving()
-	if err != nil {
-		return 0, false, err
-	}
-	if len(q.words) == 1 && !moving {
+	if len(q.words) == 1 && len(x.moving) == 0 { // else a posting may be of a word that its record had
 		return f.countOne(q.words[0])
 	}
 	driver, err := f.rarest()
@@ -37,14 +33,6 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 	f.driver = q.words[driver]
 	err = f.walk(b.count)
 	return len(f.hits.IDs), f.hits.More, err
-}
-
-// moving reports whether postings may stand where their records' rows do not
-// grant it.
-func (x *index) moving() (is bool, err error) {
-	err = x.tx.QueryRow(x.ctx, `select exists (select 1 from search_moves where organization = $1 and family = $2)`,
-		x.scope.Organization, x.scope.Family).Scan(&is)
-	return is, err
 }
 
 // countOne counts from the postings alone. A record has one posting of a word.

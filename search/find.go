@@ -250,7 +250,10 @@ func (f *finder) walk(left int) error {
 	}
 	step := min(f.bounds.step, f.limit+f.limit/4+1)
 	for here.Rank < ranks {
-		way := p.walk(here.Rank)
+		way, err := p.walk(here.Rank)
+		if err != nil {
+			return err
+		}
 		for {
 			if left == 0 {
 				f.stop(here)
@@ -301,12 +304,8 @@ func (f *finder) look(list []entry, here *at) (full bool, err error) {
 		full = f.seen > f.bounds.bytes
 		return !full
 	})
-	switch {
-	case full:
+	if full {
 		f.stop(*here)
-	case len(list) > 0:
-		last := list[len(list)-1]
-		*here = at{here.Rank, last.word, last.position}
 	}
 	return full, err
 }

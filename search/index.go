@@ -73,29 +73,36 @@ func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
 func (l layout) put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
 	postings := d.postings()
 	tx.Queue(insertDocument, s.Organization, s.Family, int64(s.Created), s.audience(), s.ID, join(postings))
-	merges, is := l.due(s.Created, len(postings))
+	merges, is := l.due(s.Created, len(postings)*len(audiences(s.audience())))
 	if !is || tx.Tell(dueTopic, due{s.Organization, s.Family, merges}.String()) {
 		return nil
 	}
 	return segments{ctx, tx, s.Organization, s.Family, l}.settle(merges)
 }
 
-// Ahead returns for how many of a document's words the merging is to be done
+// Ahead returns for how many postings of a document the merging is to be done
 // before Put, by AheadOf: of most there are none. One transaction that did it
 // for ten thousand words would hold SQLite's one writer for a tenth of a second.
-func Ahead(d *Document) int { return max(0, len(d.words)-usualLayout.most) }
+// Of a private record there are two for each word.
+func Ahead(d *Document, private bool) int {
+	postings := len(d.words)
+	if private {
+		postings *= 2
+	}
+	return max(0, postings-usualLayout.most)
+}
 
-// AheadOf merges for a part of the words that are to come, in a short
+// AheadOf merges for a part of the postings that are to come, in a short
 // transaction of its own, and returns for how many it is still to be done. The
 // transaction must hold the organization's change clock.
-func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, words int) (left int, err error) {
-	now := min(words, usualLayout.most)
+func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, postings int) (left int, err error) {
+	now := min(postings, usualLayout.most)
 	s := segments{ctx, tx, organization, family, usualLayout}
 	list, err := s.list()
 	if err != nil {
 		return 0, err
 	}
-	return words - now, s.merge(list, s.work(list, now))
+	return postings - now, s.merge(list, s.work(list, now))
 }
 
 // Replace makes d the words of a record that was Put as before and is now as
@@ -103,9 +110,9 @@ func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, w
 // written. A record that was never Put is Put. The transaction must hold the
 // organization's change clock.
 //
-// From then on nobody finds the record who may not. Of more words than some
-// hundred a Mover brings most to their new places: until then they find the
-// record for those only who could see it before.
+// From then on nobody finds the record who may not. Where its audience changes
+// and it has more words than some hundred, a Mover brings most to their new places:
+// until then they find the record for those only who could see it before.
 func Replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) error {
 	return usualLayout.replace(ctx, tx, before, after, d)
 }
@@ -128,8 +135,9 @@ func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d 
 	}
 	m := move{after.Created, audiences(after.audience()), is}
 	switch {
-	case known && audience == after.audience():
+	case known && audience == after.audience(): // all at once, so that whoever made the change finds it
 		m.words = union(without(was, is), without(is, was), posting.compare)
+		return segments{ctx, tx, after.Organization, after.Family, l}.carryOut(m, document{after.audience(), after.ID, now})
 	case known:
 		m.words = union(was, is, posting.compare)
 		m.audiences = union(m.audiences, audiences(audience), strings.Compare)

@@ -29,6 +29,7 @@ type world struct {
 	layout       layout
 	records      []*record
 	created      clock.Micros
+	served       clock.Micros // the record that a move was last carried out of
 }
 
 type record struct {
@@ -88,7 +89,8 @@ func (w *world) remove(t testing.TB, r *record) {
 func (w *world) moveOne(t testing.TB) (more bool) {
 	t.Helper()
 	w.write(t, func(tx db.Tx) (err error) {
-		more, err = segments{w.ctx, tx, w.organization, "contact", w.layout}.next()
+		served, err := segments{w.ctx, tx, w.organization, "contact", w.layout}.next(w.served)
+		w.served, more = served, served > 0
 		return err
 	})
 	return more
@@ -558,7 +560,7 @@ func TestMergingAheadOfALargeRecord(t *testing.T) {
 				(select segment from search_segments where organization = $1 and level > 0)`)[0]
 		}
 		before, turns := blocks(), 0
-		for left := Ahead(text("", "", page(7900))); left > 0; turns++ {
+		for left := Ahead(text("", "", page(7900)), false); left > 0; turns++ {
 			w.write(t, func(tx db.Tx) (err error) {
 				left, err = AheadOf(w.ctx, tx, w.organization, "contact", left)
 				return err
@@ -571,7 +573,7 @@ func TestMergingAheadOfALargeRecord(t *testing.T) {
 			t.Errorf("%d turns", turns)
 		}
 		w.checkRows(t)
-		if n := Ahead(text("Anna Berg", "", "")); n != 0 {
+		if n := Ahead(text("Anna Berg", "", ""), true); n != 0 {
 			t.Errorf("a small record wants the merging for %d words ahead", n)
 		}
 	})
@@ -684,4 +686,28 @@ func TestManyLongRecords(t *testing.T) {
 			same(t, fmt.Sprint("pages of ", limit), want, got)
 		}
 	})
+}
+
+// Long private records, each with words of its own, do not leave segments behind:
+// their postings are two for each word, and no merge finds equal words.
+func TestLongPrivateRecordsAreMerged(t *testing.T) {
+	w := newWorld(dbtest.SQLite(t))
+	w.layout = usualLayout
+	for i := range 48 {
+		d := new(Document)
+		for word := range 6000 {
+			d.add(Note, fmt.Sprintf("w%dx%d", i, word))
+		}
+		for left := Ahead(d, true); left > 0; {
+			w.write(t, func(tx db.Tx) (err error) {
+				left, err = AheadOf(w.ctx, tx, w.organization, "contact", left)
+				return err
+			})
+		}
+		w.put(t, "usr_1", true, d)
+	}
+	if list := w.rows(t, `select cast(segment as text) from search_segments where organization = $1`); len(list) > 12 {
+		t.Errorf("%d segments of 48 records", len(list))
+	}
+	w.checkRows(t)
 }

@@ -93,29 +93,35 @@ func (s segments) carryOut(m move, row document) error {
 	return s.change(m.created, list)
 }
 
-// next carries out the first move of the family that is left, and reports
-// whether there was one. The transaction must hold the organization's change
-// clock.
-func (s segments) next() (bool, error) {
+// next carries out a move of the first record behind another that has one, of
+// the first of all where none has. It returns which record that was, 0 where
+// nothing is left. The transaction must hold the organization's change clock.
+func (s segments) next(after clock.Micros) (served clock.Micros, err error) {
 	var m move
 	var number int64
 	var under, words string
-	err := s.tx.QueryRow(s.ctx, `select created, number, audiences, words from search_moves
-		where organization = $1 and family = $2 order by created, number limit 1`, s.organization, s.family).Scan(&m.created, &number, &under, &words)
+	read := func(after clock.Micros) error {
+		return s.tx.QueryRow(s.ctx, `select created, number, audiences, words from search_moves
+			where organization = $1 and family = $2 and created > $3 order by created, number limit 1`,
+			s.organization, s.family, int64(after)).Scan(&m.created, &number, &under, &words)
+	}
+	if err = read(after); errors.Is(err, db.ErrNoRows) && after > 0 {
+		err = read(0)
+	}
 	if errors.Is(err, db.ErrNoRows) {
-		return false, nil
+		return 0, nil
 	}
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	row, err := s.row(m.created)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	m.words, m.audiences = parse(words), strings.Split(under, " ")
 	s.tx.Queue(`delete from search_moves where organization = $1 and family = $2 and created = $3 and number = $4`,
 		s.organization, s.family, int64(m.created), number)
-	return true, s.carryOut(m, row)
+	return m.created, s.carryOut(m, row)
 }
 
 // row reads the row of a record; the zero value is one that is no more.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -66,29 +67,31 @@ type family struct {
 	name         string
 }
 
-// Once moves what is left, one piece of each family after the other. What fails
-// does not keep the others from it.
+// Once moves what is left: of each family one piece of one record after the
+// other. What is left is asked for in each round, so that nobody waits for a
+// family or a record that never ends. What fails does not keep the others from it.
 func (m *Mover) Once(ctx context.Context) error {
-	left, err := m.left(ctx)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for len(left) > 0 {
-		left = slices.DeleteFunc(left, func(f family) bool {
-			more, err := m.piece(ctx, f)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("search: %s: %w", f.name, err))
+	served, failed := map[family]clock.Micros{}, map[family]error{}
+	for {
+		left, err := m.left(ctx)
+		if err != nil {
+			return err
+		}
+		left = slices.DeleteFunc(left, func(f family) bool { return failed[f] != nil })
+		if len(left) == 0 {
+			return errors.Join(slices.Collect(maps.Values(failed))...)
+		}
+		for _, f := range left {
+			if served[f], err = m.piece(ctx, f, served[f]); err != nil {
+				failed[f] = fmt.Errorf("search: %s: %w", f.name, err)
 			}
-			return !more
-		})
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-m.clock.After(breath):
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // left returns the families in which something is to be moved.
@@ -112,14 +115,15 @@ func (m *Mover) left(ctx context.Context) (list []family, err error) {
 	return list, err
 }
 
-// piece moves the first piece of a family, and reports whether there was one.
-func (m *Mover) piece(ctx context.Context, f family) (more bool, err error) {
+// piece moves a piece of the first record of a family behind another, and returns
+// which one that was.
+func (m *Mover) piece(ctx context.Context, f family, after clock.Micros) (served clock.Micros, err error) {
 	err = m.db.WriteIn(ctx, f.organization, func(tx db.Tx) (err error) {
 		if _, err = db.Tick(ctx, tx, f.organization, clock.Now(m.clock)); err != nil {
 			return err
 		}
-		more, err = segments{ctx, tx, f.organization, f.name, m.layout}.next()
+		served, err = segments{ctx, tx, f.organization, f.name, m.layout}.next(after)
 		return err
 	})
-	return more && err == nil, err
+	return served, err
 }

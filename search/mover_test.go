@@ -199,3 +199,93 @@ func TestWordUnderTwoAudiences(t *testing.T) {
 		w.checkRows(t)
 	})
 }
+
+// again leaves a record to be moved once more after each move, so many times.
+type again struct {
+	db.DB
+	times int
+	leave func(tx db.Tx) error
+	ended func()
+}
+
+func (o *again) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	err := o.DB.WriteIn(ctx, organization, f)
+	if o.times--; err == nil && o.times > 0 {
+		err = o.DB.Write(ctx, o.leave)
+	} else if o.times == 0 {
+		o.ended()
+	}
+	return err
+}
+
+// Nobody waits for a record whose moves never end, neither a newer one of the
+// same organization nor another organization.
+func TestMoverServesAll(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w, other := newWorld(d), newWorld(d)
+		for _, w := range []*world{w, other} {
+			w.layout.atOnce = 50
+			w.found(t)
+		}
+		old := w.put(t, "usr_1", false, text("Anna", "", page(400)))
+		newer := w.put(t, "usr_1", false, text("Karl", "", page(400)))
+		third := other.put(t, "usr_1", false, text("Karl", "", page(400)))
+		other.put(t, "usr_1", false, text("Heinz", "", ""))
+		for _, r := range []*record{old, newer} {
+			w.replace(t, r, "usr_1", true, r.doc)
+		}
+		other.replace(t, third, "usr_1", true, third.doc)
+		m := w.mover()
+		m.db = &again{DB: d, times: 60, leave: func(tx db.Tx) error {
+			tx.Queue(insertMove+` on conflict do nothing`, w.organization, "contact", int64(old.subject.Created), 1000, "usr_1", "0anna")
+			return nil
+		}, ended: func() {
+			for r, w := range map[*record]*world{newer: w, third: other} {
+				if left := w.rows(t, fmt.Sprintf(`select words from search_moves where organization = $1 and created = %d`, r.subject.Created)); len(left) > 0 {
+					t.Errorf("%d moves of %s are left", len(left), r.subject.ID)
+				}
+			}
+		}}
+		if err := m.Once(w.ctx); err != nil {
+			t.Fatal(err)
+		}
+		w.checkRows(t)
+		other.checkRows(t)
+	})
+}
+
+// While a record that somebody may not see any more is moved, no page tells him
+// that there is something, however many postings of it are in the way.
+func TestPagesTellNothingOfWhatMoves(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		w.layout.atOnce = 2
+		r := w.put(t, "usr_1", false, text("Anna", "", page(60)))
+		gone := w.put(t, "usr_1", false, text("Berta", "", page(60)))
+		w.put(t, "usr_2", false, text("Zacharias", "", "wortschatz")) // behind all of theirs
+		w.put(t, "usr_2", false, text("Heinz", "", ""))
+		w.replace(t, r, "usr_1", true, r.doc)
+		w.remove(t, gone)
+		b := bounds{few: 1, rare: 2, walk: 5, count: 5, step: 2, bytes: 1000}
+		for _, who := range []struct {
+			principal string
+			admin     bool
+			want      int
+		}{{"usr_2", false, 1}, {"usr_1", false, 2}, {"usr_3", true, 2}} {
+			s := ScopeFor(w.organization, "contact", who.principal, who.admin)
+			err := d.Read(w.ctx, func(tx db.Tx) error {
+				hits, err := b.find(w.ctx, tx, s, Parse("wort"), nil, 10)
+				if err == nil && who.want == 1 && (len(hits.IDs) != 1 || hits.More) {
+					t.Errorf("%s: %v, more %v", who.principal, hits.IDs, hits.More)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ids := w.pages(t, b, s, Parse("wort"), 10, func() {}); len(ids) != who.want {
+				t.Errorf("%s finds %v", who.principal, ids)
+			}
+		}
+	})
+}

@@ -20,6 +20,9 @@ type index struct {
 	scope Scope
 	// newest are the visible records in no segment, by position.
 	newest map[int64]document
+	// moving are the positions of records that a Mover is about to move, with
+	// whether the reader sees them. Postings of those that he does not are none.
+	moving map[int64]bool
 }
 
 // document is what the row of a record says.
@@ -41,6 +44,9 @@ func openIndex(ctx context.Context, tx db.Tx, scope Scope) (*index, error) {
 		return nil, err
 	}
 	x := &index{ctx: ctx, tx: tx, scope: scope, newest: map[int64]document{}}
+	if err := x.readMoving(); err != nil {
+		return nil, err
+	}
 	for last, n := int64(0), newestAtOnce; n == newestAtOnce; {
 		var err error
 		if last, n, err = x.readNewest(last); err != nil {
@@ -48,6 +54,30 @@ func openIndex(ctx context.Context, tx db.Tx, scope Scope) (*index, error) {
 		}
 	}
 	return x, nil
+}
+
+// readMoving reads which records are about to be moved.
+func (x *index) readMoving() error {
+	rows, err := x.tx.Query(x.ctx, `select m.created, (select d.audience from search_documents d
+		where d.organization = $1 and d.family = $2 and d.created = m.created)
+		from (select distinct created from search_moves where organization = $1 and family = $2) m`,
+		x.scope.Organization, x.scope.Family)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var created int64
+		var audience *string // of a record that is no more there is none
+		if err := rows.Scan(&created, &audience); err != nil {
+			return err
+		}
+		if x.moving == nil {
+			x.moving = map[int64]bool{}
+		}
+		x.moving[-created] = audience != nil && x.scope.sees(*audience)
+	}
+	return rows.Err()
 }
 
 // readNewest reads records in no segment behind a tick, and returns the last
@@ -148,7 +178,7 @@ func (x *index) postings(word term, from at) (*postings, error) {
 			if err := p.take(c, block, starts[c.rank]); err != nil {
 				return nil, err
 			}
-			if len(c.list) > 0 {
+			if len(c.list) > 0 || !c.ended {
 				p.runs = append(p.runs, c)
 			}
 		}
@@ -166,8 +196,18 @@ func (p *postings) take(c *cursor, block string, from entry) (err error) {
 	} else {
 		c.ended = true // the block lies behind the word
 	}
+	if len(p.moving) > 0 {
+		c.list = c.list[:before+len(slices.DeleteFunc(c.list[before:], p.hidden))]
+	}
 	p.read += len(c.list) - before
 	return err
+}
+
+// hidden reports whether a posting is of a record that the reader does not see
+// any more.
+func (p *postings) hidden(e entry) bool {
+	seen, moving := p.moving[e.position]
+	return moving && !seen
 }
 
 // addNewest adds a run for each rank of the postings of records in no segment.
@@ -251,15 +291,31 @@ type walk struct {
 	last  entry
 }
 
-func (p *postings) walk(rank Rank) *walk {
+func (p *postings) walk(rank Rank) (*walk, error) {
 	w := &walk{postings: p}
 	for _, c := range p.runs {
-		if c.rank == rank && c.next < len(c.list) {
+		if c.rank != rank {
+			continue
+		}
+		if more, err := p.fill(c); err != nil {
+			return nil, err
+		} else if more {
 			w.front = append(w.front, c)
 		}
 	}
 	heap.Init(&w.front)
-	return w
+	return w, nil
+}
+
+// fill reads until a run has a posting that was not taken, and reports whether it
+// has one. Blocks may hold none that the reader sees.
+func (p *postings) fill(c *cursor) (bool, error) {
+	for c.next == len(c.list) && !c.ended {
+		if err := p.more(c); err != nil {
+			return false, err
+		}
+	}
+	return c.next < len(c.list), nil
 }
 
 // next takes at most n postings.
@@ -271,15 +327,14 @@ func (w *walk) next(n int) (list []entry, err error) {
 			w.last = e
 		}
 		c.next++
-		if c.next == len(c.list) && !c.ended {
-			if err := w.more(c); err != nil {
-				return nil, err
-			}
+		more, err := w.fill(c)
+		if err != nil {
+			return nil, err
 		}
-		if c.next == len(c.list) {
-			heap.Pop(&w.front)
-		} else {
+		if more {
 			heap.Fix(&w.front, 0)
+		} else {
+			heap.Pop(&w.front)
 		}
 	}
 	return list, nil
@@ -313,8 +368,7 @@ const (
 )
 
 // documents calls visit for the record of each posting, in their order, until
-// it returns false. It passes over those of records that are no more or that the
-// reader does not see: a Mover is about to move them.
+// it returns false.
 func (x *index) documents(list []entry, visit func(entry, document) bool) error {
 	for n := documentsAtOnce; len(list) > 0; {
 		chunk, bytes, goes := list[:min(n, len(list))], 0, true
@@ -357,9 +411,8 @@ func (x *index) documentsOf(list []entry, visit func(entry, document) bool) erro
 				return document{}, false, err
 			}
 			var d document
-			d.audience, d.words, _ = strings.Cut(*text, " ")
-			d.id, d.words, _ = strings.Cut(d.words, " ")
-			return d, x.scope.sees(d.audience), nil
+			d.id, d.words, _ = strings.Cut(*text, " ")
+			return d, true, nil
 		}
 	}
 	for _, e := range list {
@@ -379,5 +432,5 @@ func (x *index) documentsOf(list []entry, visit func(entry, document) bool) erro
 
 // selectDocuments reads records in the order of a list: a row for each, null
 // where there is none. A subquery, for the same reason as in selectFirst.
-const selectDocuments = `select (select d.audience || ' ' || d.id || ' ' || d.words from search_documents d
+const selectDocuments = `select (select d.id || ' ' || d.words from search_documents d
 	where d.organization = $1 and d.family = $2 and d.created = cast(l.value as bigint)) from %s l`

@@ -148,6 +148,9 @@ func (s segments) settle(postings int) error {
 		s.insertBlocks(packed.number, newest)
 		list = append(list, packed)
 		work = min(max(work, s.work(list, len(newest))), max(0, piece-len(newest)))
+		if len(list) > 2*s.fanout*int(highest(list)+1) { // postings came in a way that work does not foresee, by changes for example
+			work = piece
+		}
 	}
 	return s.merge(list, work)
 }
@@ -277,12 +280,15 @@ func (s segments) merge(list []segment, work int) error {
 			target = &list[len(list)-1]
 			s.insertSegment(*target)
 		}
-		moved, done, err := s.step(*target, sources, work)
-		if err != nil {
-			return err
-		}
-		if work -= moved; !done {
-			return nil
+		for done := false; !done; { // a step ends early where one source runs out
+			var moved int
+			var err error
+			if moved, done, err = s.step(*target, sources, work); err != nil {
+				return err
+			}
+			if work -= moved; !done && (work <= 0 || moved == 0) {
+				return nil
+			}
 		}
 		target.building = false
 		s.tx.Queue(`update search_segments set building = false where organization = $1 and family = $2 and segment = $3`,
