@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -55,7 +54,7 @@ const (
 	insertDocument = `insert into search_documents (organization, family, created, audience, id, words) values ($1, $2, $3, $4, $5, $6)`
 	updateDocument = `update search_documents set audience = $4, words = $5 where organization = $1 and family = $2 and created = $3`
 	deleteDocument = `delete from search_documents where organization = $1 and family = $2 and created = $3`
-	selectDocument = `select audience, words from search_documents where organization = $1 and family = $2 and created = $3`
+	selectDocument = `select audience, id, words from search_documents where organization = $1 and family = $2 and created = $3`
 )
 
 // Put indexes a record for the first time. The transaction must hold the
@@ -118,31 +117,32 @@ func Replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) 
 }
 
 func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) error {
-	audience, words, err := documentOf(ctx, tx, before)
-	known := !errors.Is(err, db.ErrNoRows)
-	if err != nil && known {
+	g := segments{ctx, tx, after.Organization, after.Family, l}
+	row, err := g.row(before.Created)
+	if err != nil {
 		return err
 	}
-	was, is := parse(words), d.postings()
+	known := row.id != ""
+	was, is := parse(row.words), d.postings()
 	now := join(is)
 	switch {
 	case !known:
 		tx.Queue(insertDocument, after.Organization, after.Family, int64(after.Created), after.audience(), after.ID, now)
-	case words != now || audience != after.audience():
+	case row.words != now || row.audience != after.audience():
 		tx.Queue(updateDocument, after.Organization, after.Family, int64(after.Created), after.audience(), now)
 	default:
 		return nil
 	}
 	m := move{after.Created, audiences(after.audience()), is}
 	switch {
-	case known && audience == after.audience(): // all at once, so that whoever made the change finds it
+	case known && row.audience == after.audience(): // all at once, so that whoever made the change finds it
 		m.words = union(without(was, is), without(is, was), posting.compare)
-		return segments{ctx, tx, after.Organization, after.Family, l}.carryOut(m, document{after.audience(), after.ID, now})
+		return g.carryOut(m, document{after.audience(), after.ID, now})
 	case known:
 		m.words = union(was, is, posting.compare)
-		m.audiences = union(m.audiences, audiences(audience), strings.Compare)
+		m.audiences = union(m.audiences, audiences(row.audience), strings.Compare)
 	}
-	return segments{ctx, tx, after.Organization, after.Family, l}.move(m, document{after.audience(), after.ID, now})
+	return g.move(m, document{after.audience(), after.ID, now})
 }
 
 // Remove erases everything that the index holds of a record, which nobody finds
@@ -153,20 +153,13 @@ func Remove(ctx context.Context, tx db.Tx, s Subject) error {
 }
 
 func (l layout) remove(ctx context.Context, tx db.Tx, s Subject) error {
-	audience, words, err := documentOf(ctx, tx, s)
-	if errors.Is(err, db.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
+	g := segments{ctx, tx, s.Organization, s.Family, l}
+	row, err := g.row(s.Created)
+	if err != nil || row.id == "" {
 		return err
 	}
 	tx.Queue(deleteDocument, s.Organization, s.Family, int64(s.Created))
-	return segments{ctx, tx, s.Organization, s.Family, l}.move(move{s.Created, audiences(audience), parse(words)}, document{})
-}
-
-func documentOf(ctx context.Context, tx db.Tx, s Subject) (audience, words string, err error) {
-	err = tx.QueryRow(ctx, selectDocument, s.Organization, s.Family, int64(s.Created)).Scan(&audience, &words)
-	return audience, words, err
+	return g.move(move{s.Created, audiences(row.audience), parse(row.words)}, document{})
 }
 
 // without returns the postings of a that are not in b; both are in order.

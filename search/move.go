@@ -126,8 +126,7 @@ func (s segments) next(after clock.Micros) (served clock.Micros, err error) {
 
 // row reads the row of a record; the zero value is one that is no more.
 func (s segments) row(created clock.Micros) (d document, err error) {
-	err = s.tx.QueryRow(s.ctx, `select audience, id, words from search_documents
-		where organization = $1 and family = $2 and created = $3`, s.organization, s.family, int64(created)).Scan(&d.audience, &d.id, &d.words)
+	err = s.tx.QueryRow(s.ctx, selectDocument, s.organization, s.family, int64(created)).Scan(&d.audience, &d.id, &d.words)
 	if errors.Is(err, db.ErrNoRows) {
 		err = nil
 	}

@@ -25,8 +25,9 @@ const (
 	// movesPoll is how long a Mover that hears of nothing waits before it looks
 	// for what a replica left that died.
 	movesPoll = 30 * time.Second
-	// afterFailure is how long it waits at most after a round that failed.
-	afterFailure = 5 * time.Second
+	// afterFailure is how long a family rests of which a piece failed, and a Mover
+	// that cannot look.
+	afterFailure = time.Second
 	// breath is the time between two pieces, which leaves the writer to others.
 	breath = 10 * time.Millisecond
 )
@@ -34,8 +35,8 @@ const (
 // NewMover returns a mover of all organizations.
 func NewMover(d db.DB, c clock.Clock) *Mover { return &Mover{d, c, usualLayout} }
 
-// Run moves whenever something is left to move, until ctx ends. A failed round
-// is logged, and its work tried again.
+// Run moves whenever something is left to move, until ctx ends. What fails is
+// logged and tried again.
 func (m *Mover) Run(ctx context.Context) {
 	wake := make(chan struct{}, 1)
 	defer m.db.Hear(movesTopic, func(string) {
@@ -46,11 +47,8 @@ func (m *Mover) Run(ctx context.Context) {
 	})()
 	for {
 		wait := movesPoll
-		if err := m.Once(ctx); err != nil {
+		if m.Once(ctx) != nil {
 			wait = afterFailure
-			if ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
-				slog.Error("search: moving failed", "error", err)
-			}
 		}
 		select {
 		case <-ctx.Done():
@@ -69,21 +67,25 @@ type family struct {
 
 // Once moves what is left: of each family one piece of one record after the
 // other. What is left is asked for in each round, so that nobody waits for a
-// family or a record that never ends. What fails does not keep the others from it.
+// family or a record that never ends, and a family that failed rests a while. It
+// returns once nothing is left but what rests, and why that failed.
 func (m *Mover) Once(ctx context.Context) error {
-	served, failed := map[family]clock.Micros{}, map[family]error{}
+	served, rests, failed := map[family]clock.Micros{}, map[family]clock.Micros{}, map[family]error{}
 	for {
 		left, err := m.left(ctx)
 		if err != nil {
-			return err
+			return m.told(ctx, err)
 		}
-		left = slices.DeleteFunc(left, func(f family) bool { return failed[f] != nil })
+		now := clock.Now(m.clock)
+		left = slices.DeleteFunc(left, func(f family) bool { return rests[f] > now })
 		if len(left) == 0 {
 			return errors.Join(slices.Collect(maps.Values(failed))...)
 		}
 		for _, f := range left {
+			delete(failed, f)
 			if served[f], err = m.piece(ctx, f, served[f]); err != nil {
-				failed[f] = fmt.Errorf("search: %s: %w", f.name, err)
+				failed[f] = m.told(ctx, fmt.Errorf("search: %s: %w", f.name, err))
+				rests[f] = clock.Now(m.clock).Add(afterFailure)
 			}
 		}
 		select {
@@ -92,6 +94,15 @@ func (m *Mover) Once(ctx context.Context) error {
 		case <-m.clock.After(breath):
 		}
 	}
+}
+
+// told logs an error when it happens, as Once may not end for long, and returns
+// it. Of a data base that is away db.Writes tells, and a full line is none.
+func (m *Mover) told(ctx context.Context, err error) error {
+	if ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) && !errors.Is(err, db.ErrBusy) {
+		slog.Error("search: moving failed", "error", err)
+	}
+	return err
 }
 
 // left returns the families in which something is to be moved.

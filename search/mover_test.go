@@ -204,11 +204,17 @@ func TestWordUnderTwoAudiences(t *testing.T) {
 type again struct {
 	db.DB
 	times int
+	// fails is an organization whose first write fails.
+	fails int64
 	leave func(tx db.Tx) error
 	ended func()
 }
 
 func (o *again) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	if organization == o.fails {
+		o.fails = 0
+		return db.ErrBusy
+	}
 	err := o.DB.WriteIn(ctx, organization, f)
 	if o.times--; err == nil && o.times > 0 {
 		err = o.DB.Write(ctx, o.leave)
@@ -219,7 +225,7 @@ func (o *again) WriteIn(ctx context.Context, organization int64, f func(db.Tx) e
 }
 
 // Nobody waits for a record whose moves never end, neither a newer one of the
-// same organization nor another organization.
+// same organization nor another organization, also not after a failure.
 func TestMoverServesAll(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w, other := newWorld(d), newWorld(d)
@@ -236,7 +242,7 @@ func TestMoverServesAll(t *testing.T) {
 		}
 		other.replace(t, third, "usr_1", true, third.doc)
 		m := w.mover()
-		m.db = &again{DB: d, times: 60, leave: func(tx db.Tx) error {
+		m.db = &again{DB: d, times: 250, fails: other.organization, leave: func(tx db.Tx) error {
 			tx.Queue(insertMove+` on conflict do nothing`, w.organization, "contact", int64(old.subject.Created), 1000, "usr_1", "0anna")
 			return nil
 		}, ended: func() {
