@@ -160,6 +160,7 @@ func TestWalkSameAnswer(t *testing.T) {
 			}
 			same++
 			for _, query := range []string{"", "?nosuch=1"} {
+				o.Rest() // a document that an earlier call began is counted by both or by none
 				headers := []string{"If-Match", "*"}
 				if !op.Writes() {
 					headers = nil
