@@ -10,6 +10,7 @@ import (
 	"kartei/document"
 	"kartei/job"
 	"kartei/limit"
+	"kartei/search"
 	"kartei/telemetry"
 )
 
@@ -51,6 +52,9 @@ func (i *Instance) measure() {
 		func() float64 { return float64(i.API.Transfers()) })
 	i.measureJobs()
 	i.measureWebhooks()
+	moving := lately(i, func(ctx context.Context) (int64, error) { return search.Moving(ctx, i.DB) })
+	i.metrics.Gauge("kartei_search_records_moving", "Long records of which words in the search index wait to follow a change of visibility or a deletion, of all replicas.",
+		func() float64 { return float64(moving()) })
 	i.metrics.Counter("kartei_last_uses_dropped_total", "Marks of a key's last use that were not written.",
 		func() float64 { return float64(i.Directory.UsesDropped()) })
 }

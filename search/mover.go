@@ -32,6 +32,15 @@ const (
 	breath = 10 * time.Millisecond
 )
 
+// Moving counts the records of which words wait to be moved, in the whole data
+// base.
+func Moving(ctx context.Context, d db.DB) (n int64, err error) {
+	err = d.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select count(*) from (select distinct organization, family, created from search_moves) as m`).Scan(&n)
+	})
+	return n, err
+}
+
 // NewMover returns a mover of all organizations.
 func NewMover(d db.DB, c clock.Clock) *Mover { return &Mover{d, c, usualLayout} }
 

@@ -62,6 +62,9 @@ func TestMoverEndsWhatAChangeBegan(t *testing.T) {
 			if n := w.moves(t); n != want {
 				t.Errorf("%d moves are left, want %d", n, want)
 			}
+			if n, err := Moving(w.ctx, w.d); err != nil || n != int64(min(want, 1)) {
+				t.Errorf("%d records are said to move, %v", n, err)
+			}
 		}
 		rest := (words - 50 + 49) / 50
 
