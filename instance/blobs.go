@@ -157,14 +157,19 @@ func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server) (_
 			slog.Error("files of documents not closed", "error", err)
 		}
 	}
-	d, closeData, err := openData(ctx, store, migrated)
-	if err != nil {
+	var closeData func()
+	if i.DB, closeData, err = openData(ctx, store, migrated); err != nil {
 		closeBlobs()
 		return nil, nil, err
 	}
-	acts := admin.Acts{
-		"blobs.rotate": admin.Do(rotateBlobs(d, i.Blobs, i.keys, i.clock)),
-		"blobs.check":  admin.Do(checkBlobs(d, i.Blobs, i.clock)),
+	done = func() { closeData(); closeBlobs() }
+	// All files of another data base would be orphans.
+	if err := i.checkFolder(ctx); err != nil {
+		done()
+		return nil, nil, err
 	}
-	return acts, func() { closeData(); closeBlobs() }, nil
+	return admin.Acts{
+		"blobs.rotate": admin.Do(rotateBlobs(i.DB, i.Blobs, i.keys, i.clock)),
+		"blobs.check":  admin.Do(checkBlobs(i.DB, i.Blobs, i.clock)),
+	}, done, nil
 }

@@ -37,6 +37,10 @@ func TestAnotherFolderIsRefused(t *testing.T) {
 		}
 		refused("file:" + other)
 		refused("") // one of its own, in the data folder
+		away := with("file:" + other)
+		if _, _, err := OpenBlobActs(context.Background(), &away.Store, &away.Server); !errors.Is(err, errOtherFolder) {
+			t.Errorf("a check without a server, with another folder: %v", err)
+		}
 		if left, err := filepath.Glob(filepath.Join(other, markFile)); err != nil || len(left) > 0 {
 			t.Errorf("the other folder was marked: %q, %v", left, err)
 		}
