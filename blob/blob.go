@@ -13,6 +13,12 @@ import (
 	"time"
 )
 
+// How names begin, see Store.
+const (
+	Staged = "uploads/"
+	Kept   = "files/"
+)
+
 // Store keeps bytes under names. Names are slash-separated: the staged bytes of
 // an upload session are "uploads/<organization>/<id>", those of a document
 // "files/<organization>/<id>", where the organization is a number. So a name

@@ -48,7 +48,7 @@ func Copy(ctx context.Context, from, to Store, rows Rows) (done Copied, err erro
 
 // all copies everything.
 func (c *Copied) all(ctx context.Context, from, to Store) error {
-	for _, prefix := range []string{"uploads/", "files/"} {
+	for _, prefix := range []string{Staged, Kept} {
 		for info, err := range from.List(ctx, prefix) {
 			if err != nil {
 				return err
@@ -98,7 +98,7 @@ func (c *Copied) add(ctx context.Context, from, to Store, name string) error {
 	if err != nil {
 		return err
 	}
-	if there, err := to.Stat(ctx, name); err == nil && there.Size == info.Size && strings.HasPrefix(name, "files/") {
+	if there, err := to.Stat(ctx, name); err == nil && there.Size == info.Size && strings.HasPrefix(name, Kept) {
 		_, err := to.Rotate(ctx, name)
 		if err == nil {
 			c.Same++

@@ -466,7 +466,7 @@ func (l *Local) Rotate(ctx context.Context, name string) (changed bool, err erro
 		}
 		return changed, err
 	}
-	if !l.encrypt || !strings.HasPrefix(name, "files/") {
+	if !l.encrypt || !strings.HasPrefix(name, Kept) {
 		return false, nil
 	}
 	return true, l.encryptOne(ctx, f, name)

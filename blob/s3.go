@@ -130,7 +130,7 @@ func (s *S3) Close() error {
 func (s *S3) key(name string) string { return s.prefix + name }
 
 // isKept reports whether a name is that of bytes that only the server writes.
-func isKept(name string) bool { return strings.HasPrefix(name, "files/") }
+func isKept(name string) bool { return strings.HasPrefix(name, Kept) }
 
 // forms are the keys that the bytes of a name may have, the likeliest first.
 func (s *S3) forms(name string) []string {

@@ -51,7 +51,7 @@ type erasing struct {
 
 // Kept is the name of a document's bytes in the blob store.
 func Kept(organization int64, document string) string {
-	return "files/" + strconv.FormatInt(organization, 10) + "/" + document
+	return blob.Kept + strconv.FormatInt(organization, 10) + "/" + document
 }
 
 // erase has the bytes of a document removed once the transaction is committed.

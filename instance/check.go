@@ -109,7 +109,7 @@ func (f files) Has(ctx context.Context, name string) (bool, error) {
 
 // Pending asks for nothing about the bytes of a session: Has did.
 func (f files) Pending(ctx context.Context, name string) (bool, error) {
-	if strings.HasPrefix(name, "uploads/") {
+	if strings.HasPrefix(name, blob.Staged) {
 		return false, nil
 	}
 	return f.ask(ctx, name, document.FilePending)

@@ -185,12 +185,9 @@ func tooLarge(most int64) *fault.Text {
 	}
 }
 
-// staging begins the names of bytes that are no document's yet.
-const staging = "uploads/"
-
 // Staged is the name of a session's bytes in the blob store.
 func Staged(organization int64, upload string) string {
-	return staging + strconv.FormatInt(organization, 10) + "/" + upload
+	return blob.Staged + strconv.FormatInt(organization, 10) + "/" + upload
 }
 
 // Session is a session as who goes on with it sees it.
