@@ -34,13 +34,11 @@ func (i *Instance) checkFolder(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Only who may be the first marks a folder that has no mark.
-	mark, err := local.Mark(ctx, known == "")
-	if err == nil && known == "" {
-		err = i.DB.Write(ctx, func(tx db.Tx) (err error) {
-			known, err = access.ClaimSetting(ctx, tx, folderSetting, mark)
-			return err
-		})
+	var mark string
+	if known == "" {
+		mark, known, err = i.claimFolder(ctx, local)
+	} else {
+		mark, err = local.Mark(ctx, false)
 	}
 	if err != nil {
 		return fmt.Errorf("--blob-url: %w", err)
@@ -48,6 +46,42 @@ func (i *Instance) checkFolder(ctx context.Context) error {
 	if mark != known {
 		return fmt.Errorf("%w than %s. Is its disk mounted? Name the folder with --blob-url file:PATH, or a bucket; replicas share one. "+
 			"If this is the folder from now on, because its files were brought here, stop all servers and run 'kartei blobs forget-folder' once: the next server to start decides", errOtherFolder, i.config.Store.Blobs())
+	}
+	return nil
+}
+
+// errForeignFiles is returned where a folder has files that cannot be this data
+// base's.
+var errForeignFiles = errors.New("the folder holds files of documents, and this database has no documents: they are another database's. Name another folder, or move the files away")
+
+// claimFolder has a data base that knows no folder remember this one, unless it
+// is another data base's. It returns the mark of the folder, and the one that is
+// remembered, which differs where somebody else was first.
+func (i *Instance) claimFolder(ctx context.Context, local *blob.Local) (mark, known string, err error) {
+	if err := i.checkForeign(ctx); err != nil {
+		return "", "", err
+	}
+	if mark, err = local.Mark(ctx, true); err != nil {
+		return "", "", err
+	}
+	err = i.DB.Write(ctx, func(tx db.Tx) (err error) {
+		known, err = access.ClaimSetting(ctx, tx, folderSetting, mark)
+		return err
+	})
+	return mark, known, err
+}
+
+// checkForeign fails where a data base without documents comes to a folder with
+// files.
+func (i *Instance) checkForeign(ctx context.Context) error {
+	for _, err := range i.Blobs.List(ctx, blob.Kept) {
+		if err != nil {
+			return err
+		}
+		for _, err := range (files{i.DB}).Wanted(ctx) {
+			return err
+		}
+		return errForeignFiles
 	}
 	return nil
 }

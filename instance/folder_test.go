@@ -69,6 +69,33 @@ func TestAnotherFolderIsRefused(t *testing.T) {
 	})
 }
 
+// A data base without documents does not take a folder with files for its own:
+// its check would take them for orphans.
+func TestFolderOfAnotherDatabase(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		c := configOf(t.TempDir())
+		folder := t.TempDir()
+		c.Store.DatabaseURL, c.Store.BlobURL = config.DatabaseURL(url), config.BlobURL("file:"+folder)
+		file := filepath.Join(folder, "files", "1", "doc_01kdz0000000000000000000a1")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("Guten Tag\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Start(context.Background(), c); !errors.Is(err, errForeignFiles) || !strings.Contains(err.Error(), "--blob-url") {
+			t.Fatalf("%v", err)
+		}
+		if _, err := os.Stat(filepath.Join(folder, markFile)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the folder was marked: %v", err)
+		}
+		if err := os.Rename(file, filepath.Join(t.TempDir(), "aside")); err != nil {
+			t.Fatal(err)
+		}
+		end(t, begin(t, c))
+	})
+}
+
 // markFile is where package blob puts the mark of a folder.
 const markFile = "folder-id"
 

@@ -34,6 +34,9 @@ func TestBlobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if status, out, errs := kartei(nil, with("blobs", "check")...); status != 0 || !strings.Contains(out, "0 findings") {
+		t.Errorf("without files: %d %s %s", status, out, errs)
+	}
 	store, err := blob.NewLocal(filepath.Join(dir, "files"), blob.LocalOptions{Keys: masterkey.Ring{Current: key}})
 	if err != nil {
 		t.Fatal(err)
