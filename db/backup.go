@@ -25,10 +25,10 @@ func Backup(ctx context.Context, d DB, path string) error {
 	removeOldDrafts(filepath.Dir(path))
 	draft, err := os.CreateTemp(filepath.Dir(path), backupDraft+"*")
 	if err != nil {
-		return fmt.Errorf("db: backup: %w", err)
+		return fmt.Errorf("db: backup to %s: %w", path, err)
 	}
 	draft.Close()
-	defer os.Remove(draft.Name())
+	defer discard(draft.Name())
 	switch d := d.(type) {
 	case *liteDB:
 		err = d.backup(draft.Name())
@@ -37,11 +37,11 @@ func Backup(ctx context.Context, d DB, path string) error {
 	default:
 		err = fmt.Errorf("%T cannot be backed up", d)
 	}
-	if err != nil {
-		return fmt.Errorf("db: backup: %w", err)
+	if err == nil {
+		err = publish(draft.Name(), path)
 	}
-	if err := publish(draft.Name(), path); err != nil {
-		return fmt.Errorf("db: backup: %w", err)
+	if err != nil {
+		return fmt.Errorf("db: backup to %s: %w", path, err)
 	}
 	return nil
 }
@@ -56,6 +56,13 @@ const (
 	// One that runs writes all the time.
 	draftTime = 12 * time.Hour
 )
+
+// discard removes a draft, and what SQLite made beside it.
+func discard(draft string) {
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
+		_ = os.Remove(draft + suffix) // what cannot be removed goes with the old drafts
+	}
+}
 
 // removeOldDrafts removes what killed runs have left in dir, which can be as
 // large as the data base. Whatever cannot be removed stays: it is in nobody's way
@@ -211,7 +218,7 @@ func restoreSQLite(from, path string, force bool) (aside string, err error) {
 	}
 	draft, err := copyFile(from, filepath.Dir(path))
 	if draft != "" {
-		defer os.Remove(draft)
+		defer discard(draft)
 	}
 	if err != nil {
 		return "", err

@@ -144,6 +144,29 @@ func TestRestoreReplacesOnlyWhenTold(t *testing.T) {
 	})
 }
 
+// A copy for which there is no room is none: nothing is left of it, and the error
+// says where the room is missing. The data base is larger than the cache of its copy.
+func TestBackupToAFullDisk(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	for n := range 300 {
+		if err := tryExec(d, "insert into things (n, note) values ($1, $2)", n, strings.Repeat("x", 100_000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, resize := smallDisk(t, "64k")
+	for _, size := range []string{"1m", "20m"} {
+		resize(size)
+		err := db.Backup(t.Context(), d, filepath.Join(dir, "copy.db"))
+		if !errors.Is(err, db.ErrUnavailable) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "full") {
+			t.Errorf("with %s: %v", size, err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("with %s these are left: %v, %v", size, left, err)
+		}
+	}
+}
+
 func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	dir := t.TempDir()
 	d := dbtest.SQLite(t)
