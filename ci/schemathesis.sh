@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 venv=$PWD/.cache/schemathesis-4.25.2
-if [ ! -x "$venv/bin/schemathesis" ]; then
+if ! "$venv/bin/schemathesis" --version >/dev/null 2>&1; then # none, or of a clone that was moved
 	echo "installing Schemathesis 4.25.2"
 	rm -rf "$venv"
 	python3 -m venv "$venv"
