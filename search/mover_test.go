@@ -203,6 +203,29 @@ func TestWordUnderTwoAudiences(t *testing.T) {
 	})
 }
 
+// Behind any number of postings that a reader does not see any more he finds what
+// he sees.
+func TestFoundBehindHiddenPostings(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(d)
+		w.layout.atOnce = 20
+		long := w.put(t, "usr_1", false, text("Anna", "", page(900)))
+		w.put(t, "usr_1", false, text("Karl", "", "wortzuletzt"))
+		if w.replace(t, long, "usr_1", true, long.doc); w.moves(t) == 0 {
+			t.Fatal("nothing is left to move")
+		}
+		s := ScopeFor(w.organization, "contact", "usr_2", false)
+		for _, b := range []bounds{usual, {few: 0, rare: 1, walk: 10, count: 10, step: 1, bytes: 1000}} {
+			if ids := w.pages(t, b, s, Parse("wort"), 10, func() {}); len(ids) != 1 {
+				t.Errorf("found are %v", ids)
+			}
+			if n, _ := w.count(t, b, s, Parse("wort"), 10); n != 1 {
+				t.Errorf("counted are %d", n)
+			}
+		}
+	})
+}
+
 // again leaves a record to be moved once more after each move, so many times.
 type again struct {
 	db.DB
