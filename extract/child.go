@@ -115,12 +115,12 @@ func exit(s *sink, err error) int {
 
 // ended returns how a child ended that was not stopped. Go says on standard
 // error that there was no memory; where the kernel ran short, it just kills.
-func ended(state *os.ProcessState, errs []byte) int {
+func ended(state *os.ProcessState, errs []byte, most time.Duration) int {
 	switch {
 	case state.Exited() && reasons[state.ExitCode()] != "" || state.ExitCode() == exitDone || state.ExitCode() == exitCut:
 		return state.ExitCode()
 	case bytes.Contains(errs, []byte("out of memory")), bytes.Contains(errs, []byte("cannot allocate memory")):
 		return exitMemory
 	}
-	return signalled(state)
+	return signalled(state, most)
 }

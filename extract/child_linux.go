@@ -5,13 +5,19 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	"golang.org/x/sys/unix"
 )
 
-// root is a child's working directory.
-const root = "/"
+const (
+	// root is a child's working directory.
+	root = "/"
+	// wallTimes is how many times Limits.Time a child may take by the clock on the
+	// wall: it gives way to the server, and waits for who sends the file.
+	wallTimes = 5
+)
 
 // attributes have a child die with this process, and give it a process group of
 // its own, whose signals are not ours.
@@ -26,7 +32,8 @@ func giveWay(child *os.Process) { _ = unix.Setpriority(unix.PRIO_PGRP, child.Pid
 
 // confine takes from this process what reading text does not need, before it
 // reads a byte. Memory is bounded by RLIMIT_DATA, which counts what can be
-// written: RLIMIT_AS would count what Go only reserves.
+// written: RLIMIT_AS would count what Go only reserves. Processor time is counted
+// in whole seconds.
 func confine(o order) error {
 	// First to go where memory is short; not worth failing for.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
@@ -62,14 +69,16 @@ func confine(o order) error {
 	return landlock.V6.BestEffort().Restrict(allowed...)
 }
 
-// signalled returns how a child ended that a signal ended.
-func signalled(state *os.ProcessState) int {
+// signalled returns how a child ended that a signal ended. Nobody but the kernel
+// kills one: for its memory, or since it used more than most of a processor, for
+// which Go does not end at the SIGXCPU before.
+func signalled(state *os.ProcessState, most time.Duration) int {
 	status, is := state.Sys().(syscall.WaitStatus)
 	switch {
-	case is && status.Signaled() && status.Signal() == syscall.SIGXCPU:
+	case !is || !status.Signaled() || status.Signal() != syscall.SIGKILL:
+		return exitCrash
+	case state.UserTime()+state.SystemTime() >= most:
 		return exitTime
-	case is && status.Signaled() && status.Signal() == syscall.SIGKILL:
-		return exitMemory // the kernel's, since nobody else does
 	}
-	return exitCrash
+	return exitMemory
 }

@@ -32,6 +32,24 @@ func landlocked() bool {
 	return version >= 4 && version < 100
 }
 
+// A child's time is that of a processor: while nobody sends the file, or others
+// need the processors, it may go on; but not for ever.
+func TestTimeIsOfAProcessor(t *testing.T) {
+	limits := Limits{Time: 600 * time.Millisecond}
+	file, sender := io.Pipe()
+	time.AfterFunc(3*limits.Time/2, func() {
+		io.WriteString(sender, "spät")
+		sender.Close()
+	})
+	text, err := extractor(t, limits).Extract(t.Context(), 1, file, "text/plain")
+	if err != nil || text != (Text{Body: "spät"}) {
+		t.Errorf("a file that is late: %+v, %v", text, err)
+	}
+	if text := textOf(t, limits, "", "test/idle"); text != (Text{Reason: OutOfTime}) {
+		t.Errorf("who does nothing without end: %+v", text)
+	}
+}
+
 // A child does not outlive the server, however that dies.
 func TestChildDiesWithTheServer(t *testing.T) {
 	if os.Getenv("KARTEI_TEST_SERVER") == "1" {

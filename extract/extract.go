@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,7 +44,7 @@ const (
 type Limits struct {
 	Text   int           // bytes of Text.Body; 1 MiB where it is 0
 	Memory int64         // bytes of the child's data; 768 MiB where it is 0, 256 MiB at least
-	Time   time.Duration // by the clock on the wall; 60 s where it is 0
+	Time   time.Duration // of a processor, which others may need more; 60 s where it is 0
 }
 
 func (l Limits) withDefaults() Limits {
@@ -119,7 +120,8 @@ func New(o Options) (*Extractor, error) {
 // Extract reads the text of an organization's file of one of the types of
 // Verdict.Type. Where as many children run as may, it waits. Whatever the file does to its reader
 // ends in Text.Reason; an error is one of ctx, of reading r, or of starting a
-// process, and tells nothing of the file.
+// process, and tells nothing of the file. Nobody can end a Read of r that does not
+// return.
 func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader, contentType string) (Text, error) {
 	k := find(contentType)
 	if k == nil || k.text == nil {
@@ -220,10 +222,10 @@ func (c *capped) Write(p []byte) (int, error) {
 // run has a child read a file and returns what it wrote and how it ended.
 func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) ([]byte, int, error) {
 	l := x.options.Limits
-	limited, cancel := context.WithTimeout(ctx, l.Time)
+	limited, cancel := context.WithTimeout(ctx, wallTimes*l.Time)
 	defer cancel()
 	cmd := exec.CommandContext(limited, x.options.Program, command, name,
-		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(l.Time/time.Second)+1), cache)
+		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(l.Time.Seconds()))), cache)
 	cmd.Env = []string{}
 	cmd.Dir = root
 	cmd.Stdin = in
@@ -243,7 +245,7 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) (
 	if limited.Err() != nil {
 		return out.kept, exitTime, nil
 	}
-	return out.kept, ended(cmd.ProcessState, errs.kept), nil
+	return out.kept, ended(cmd.ProcessState, errs.kept, l.Time), nil
 }
 
 // tidied returns what a child wrote as a text. The child tidies too, but it is

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The tests' own program is also the child whose limits are tested; it has
@@ -16,7 +17,7 @@ import (
 func TestMain(m *testing.M) {
 	for name, read := range map[string]reader{
 		"test/memory": eat, "test/loop": loop, "test/panic": panicking, "test/output": flood, "test/surroundings": lookAround,
-		"test/family": family,
+		"test/family": family, "test/idle": idle,
 	} {
 		kinds = append(kinds, kind{name: name, text: read})
 	}
@@ -44,6 +45,12 @@ func loop(*input, *sink) error {
 			return nil
 		}
 	}
+}
+
+// idle never ends, and needs no processor for it.
+func idle(*input, *sink) error {
+	time.Sleep(time.Hour)
+	return nil
 }
 
 func panicking(*input, *sink) error { panic("a defect in a reader") }
