@@ -303,3 +303,17 @@ func TestCacheComesBack(t *testing.T) {
 	}
 	read(1, true)
 }
+
+// Wherever a text is cut, it does not end with what stands between two words.
+func TestCutText(t *testing.T) {
+	const text = "a ü\t€\n\n𝄞 é\nb"
+	for most := range len(text) + 1 {
+		got := tidied([]byte(text), most, exitDone)
+		if !strings.HasPrefix(text, got.Body) || strings.TrimSpace(got.Body) != got.Body || got.Cut != (most < len(text)) {
+			t.Errorf("at %d bytes: %+v", most, got)
+		}
+		if again := tidied([]byte(got.Body), most, exitDone); again.Body != got.Body {
+			t.Errorf("at %d bytes, tidied again: %+v", most, again)
+		}
+	}
+}

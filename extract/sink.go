@@ -51,36 +51,35 @@ func (s *sink) rune(r rune, size int) {
 	case r == utf8.RuneError && size <= 1, r == '\u00ad', r == '\ufeff', unicode.IsControl(r), r&0xfffe == 0xfffe:
 		// Not text: broken bytes, soft hyphens, marks of byte order, NUL.
 	default:
-		s.gap()
-		s.put(r)
+		s.put(s.gap(), r)
 	}
 }
 
-// gap writes what stands between two words.
-func (s *sink) gap() {
+// gap returns what stands between two words.
+func (s *sink) gap() (gap string) {
 	switch {
 	case !s.started:
 	case s.lines > 0:
-		for range min(s.lines, 2) {
-			s.put('\n')
-		}
+		gap = "\n\n"[:min(s.lines, 2)]
 	case s.tab:
-		s.put('\t')
+		gap = "\t"
 	case s.blank:
-		s.put(' ')
+		gap = " "
 	}
 	s.started, s.lines, s.tab, s.blank = true, 0, false, false
+	return gap
 }
 
-func (s *sink) put(r rune) {
-	if s.err != nil {
-		return
-	}
-	if s.left -= utf8.RuneLen(r); s.left < 0 {
+// put writes a character and the gap before it, or neither: a text does not end
+// with a gap.
+func (s *sink) put(gap string, r rune) {
+	if s.left -= len(gap) + utf8.RuneLen(r); s.left < 0 {
 		s.err = errFull
 		return
 	}
-	_, s.err = s.w.WriteRune(r)
+	if _, s.err = s.w.WriteString(gap); s.err == nil {
+		_, s.err = s.w.WriteRune(r)
+	}
 }
 
 // line begins a new line.
