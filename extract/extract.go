@@ -44,7 +44,7 @@ const (
 type Limits struct {
 	Text   int           // bytes of Text.Body; 1 MiB where it is 0
 	Memory int64         // bytes of the child's data; 768 MiB where it is 0, 256 MiB at least
-	Time   time.Duration // of a processor, which others may need more; 60 s where it is 0
+	Time   time.Duration // of a processor, and wallTimes that by the clock on the wall; 60 s where it is 0
 }
 
 func (l Limits) withDefaults() Limits {

@@ -96,6 +96,7 @@ func FuzzReadText(f *testing.F) {
 	seed(f, ".csv", ".html", ".ms")
 	f.Add([]byte(utf16Of("Guten Tag\r\n")))
 	f.Add([]byte("M\xfcller \u00ad\ufeff\x00"))
+	f.Add([]byte(strings.Repeat("x", 4095) + " ü")) // for the gap there is room, for what follows not
 	read(f, readPlain, readHTML)
 }
 

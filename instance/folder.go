@@ -52,7 +52,7 @@ func (i *Instance) checkFolder(ctx context.Context) error {
 
 // errForeignFiles is returned where a folder has files that cannot be this data
 // base's.
-var errForeignFiles = errors.New("the folder holds files of documents, and this database has no documents: they are another database's. Name another folder, or move the files away")
+var errForeignFiles = errors.New("the folder holds files of documents, and this database has no documents: they are another database's, or nobody's. Name another folder, or move the files away")
 
 // claimFolder has a data base that knows no folder remember this one, unless it
 // is another data base's. It returns the mark of the folder, and the one that is
@@ -71,19 +71,23 @@ func (i *Instance) claimFolder(ctx context.Context, local *blob.Local) (mark, kn
 	return mark, known, err
 }
 
-// checkForeign fails where a data base without documents comes to a folder with
-// files.
+// checkForeign fails where a data base that has no documents, nor makes or erases
+// any of these files, comes to a folder with files.
 func (i *Instance) checkForeign(ctx context.Context) error {
-	for _, err := range i.Blobs.List(ctx, blob.Kept) {
+	mine, foreign := files{i.DB}, error(nil)
+	for _, err := range mine.Wanted(ctx) {
+		return err
+	}
+	for info, err := range i.Blobs.List(ctx, blob.Kept) {
 		if err != nil {
 			return err
 		}
-		for _, err := range (files{i.DB}).Wanted(ctx) {
+		if pending, err := mine.Pending(ctx, info.Name); err != nil || pending {
 			return err
 		}
-		return errForeignFiles
+		foreign = errForeignFiles
 	}
-	return nil
+	return foreign
 }
 
 // forgetFolder lets the next server that starts bring any folder.

@@ -11,7 +11,9 @@ import (
 
 	"kartei/clock"
 	"kartei/config"
+	"kartei/db"
 	"kartei/dbtest"
+	"kartei/document"
 	"kartei/extract/clamdtest"
 )
 
@@ -89,7 +91,24 @@ func TestFolderOfAnotherDatabase(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(folder, markFile)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the folder was marked: %v", err)
 		}
-		if err := os.Rename(file, filepath.Join(t.TempDir(), "aside")); err != nil {
+		aside := filepath.Join(t.TempDir(), "aside")
+		if err := os.Rename(file, aside); err != nil {
+			t.Fatal(err)
+		}
+		i := begin(t, c)
+		// One that is about to erase its last file has no documents either.
+		if err := i.DB.Write(t.Context(), func(tx db.Tx) error {
+			tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
+				values (1, 'job_1', $1, $2, 'null', 'waiting', 0, 0, $3, '', 1, 0)`, document.EraseKind, filepath.Base(file), clock.Now(clock.System).Add(time.Hour))
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := i.acts().Call(t.Context(), "blobs.forget-folder", Nothing{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		end(t, i)
+		if err := os.Rename(aside, file); err != nil {
 			t.Fatal(err)
 		}
 		end(t, begin(t, c))
