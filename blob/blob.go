@@ -69,6 +69,11 @@ type Store interface {
 	// whether anything was to be done. Calls on the name go on meanwhile.
 	Rotate(ctx context.Context, name string) (changed bool, err error)
 
+	// Mark returns what tells the store from every other one, and goes along when
+	// all that lies in it is copied; empty where it has no mark. With make it is
+	// given one then: of several processes that do so at once all get the same.
+	Mark(ctx context.Context, make bool) (string, error)
+
 	// Ping fails where the store cannot be reached, or is not there.
 	Ping(ctx context.Context) error
 

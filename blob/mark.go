@@ -6,15 +6,20 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path"
 	"strings"
 	"time"
+
+	"github.com/minio/minio-go/v7"
 )
 
 const (
-	// markFile tells folders apart; it goes with the files when they are copied.
+	// markFile tells folders and buckets apart. It is called alike in both, so that
+	// it goes along when files are copied from one to the other.
 	markFile = "folder-id"
 	// markLength is that of rand.Text.
 	markLength = 26
@@ -23,9 +28,10 @@ const (
 	markPatience = 3 * time.Second
 )
 
-// Mark returns what tells the folder from every other one; empty where it has
-// no mark. With make it is given one then: of several processes that do so at
-// once all get the same.
+// newMark is the content of a new mark.
+func newMark() string { return strings.ToLower(rand.Text())[:markLength] + "\n" }
+
+// Mark reads the file of the mark, and makes it where nobody else does.
 func (l *Local) Mark(ctx context.Context, make bool) (string, error) {
 	flags := os.O_CREATE | os.O_EXCL | os.O_WRONLY
 	for until := time.Now().Add(markPatience); ; {
@@ -60,11 +66,57 @@ func (l *Local) mark(flags int) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(strings.ToLower(rand.Text())[:markLength] + "\n")
+	_, err = f.WriteString(newMark())
 	if err == nil {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close(), l.sync("."))
+}
+
+// Mark reads the object of the mark, and makes it where nobody else does.
+func (s *S3) Mark(ctx context.Context, make bool) (string, error) {
+	for range attempts {
+		mark, err := s.mark(ctx)
+		switch {
+		case !errors.Is(err, ErrNotExist):
+			return mark, err
+		case !make:
+			return "", nil
+		}
+		if err := s.makeMark(ctx); err != nil {
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("%w: it does not show what it was given", ErrUnavailable)
+}
+
+// mark reads the mark; ErrNotExist where there is none.
+func (s *S3) mark(ctx context.Context) (string, error) {
+	body, _, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+markFile, minio.GetObjectOptions{})
+	if err != nil {
+		return "", s.explain(ctx, err, markFile)
+	}
+	defer body.Close()
+	b := make([]byte, markLength)
+	switch _, err := io.ReadFull(body, b); {
+	case err == io.EOF, err == io.ErrUnexpectedEOF:
+		return "", fmt.Errorf("%w: %s", ErrDamaged, s.prefix+markFile)
+	case err != nil:
+		return "", s.explain(ctx, err, markFile)
+	}
+	return string(b), nil
+}
+
+// makeMark writes a new mark unless there is one.
+func (s *S3) makeMark(ctx context.Context) error {
+	mark, options := newMark(), minio.PutObjectOptions{ContentType: "text/plain", DisableMultipart: true}
+	options.SetMatchETagExcept("*")
+	_, err := s.core.Client.PutObject(ctx, s.bucket, s.prefix+markFile, strings.NewReader(mark), int64(len(mark)), options)
+	switch minio.ToErrorResponse(err).StatusCode {
+	case http.StatusPreconditionFailed, http.StatusConflict: // another process was first, or is at it
+		return nil
+	}
+	return s.explain(ctx, err, markFile)
 }
 
 // probed is how many bytes Ping writes: more than is left in corners of a full

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -46,9 +47,8 @@ type calls interface {
 func (i *Instance) acts() admin.Acts {
 	a := acts(i.DB, i.Directory, i.Log, i.API.Pause)
 	a["address"] = admin.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
-	a["blobs.rotate"] = admin.Do(rotateBlobs(i.DB, i.Blobs, i.keys, i.clock))
 	a["backup"] = admin.Do(i.backupAct)
-	a["blobs.check"] = admin.Do(checkBlobs(i.DB, i.Blobs, i.clock))
+	maps.Copy(a, i.blobActs())
 	return a
 }
 
@@ -73,7 +73,7 @@ func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Act
 	a["log.versions"] = admin.Do(log.VersionsAct)
 	a["pause"] = admin.Do(pauseAct(d, pause, true))
 	a["resume"] = admin.Do(pauseAct(d, pause, false))
-	a["blobs.forget-folder"] = admin.Do(forgetFolder(d))
+	a["blobs.forget-place"] = admin.Do(forgetPlace(d))
 	a["master-key.forget"] = admin.Do(forgetMasterKey(d))
 	a["backup"] = admin.Do(func(ctx context.Context, in BackupInput) (BackupOutput, error) { return backup(ctx, d, in) })
 	return a

@@ -100,7 +100,7 @@ func TestBackupOfWhatGoesMeanwhile(t *testing.T) {
 			if _, err := db.Restore(ctx, in.File, restored.Store.Database(), false); err != nil {
 				t.Fatal(err)
 			}
-			if err := ForgetFolder(ctx, &restored.Store); err != nil {
+			if err := ForgetPlace(ctx, &restored.Store); err != nil {
 				t.Fatal(err)
 			}
 			again := begin(t, restored)

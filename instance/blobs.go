@@ -162,14 +162,13 @@ func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server) (_
 		closeBlobs()
 		return nil, nil, err
 	}
-	done = func() { closeData(); closeBlobs() }
-	// All files of another data base would be orphans.
-	if err := i.checkFolder(ctx); err != nil {
-		done()
-		return nil, nil, err
-	}
+	return i.blobActs(), func() { closeData(); closeBlobs() }, nil
+}
+
+// blobActs are the acts on where the bytes of documents are.
+func (i *Instance) blobActs() admin.Acts {
 	return admin.Acts{
-		"blobs.rotate": admin.Do(rotateBlobs(i.DB, i.Blobs, i.keys, i.clock)),
-		"blobs.check":  admin.Do(checkBlobs(i.DB, i.Blobs, i.clock)),
-	}, done, nil
+		"blobs.rotate": admin.Do(placed(i, rotateBlobs(i.DB, i.Blobs, i.keys, i.clock))),
+		"blobs.check":  admin.Do(placed(i, checkBlobs(i.DB, i.Blobs, i.clock))),
+	}
 }

@@ -18,7 +18,7 @@ func (i *Instance) takeFiles() {
 	s := &i.config.Server
 	i.types = extract.Allow(s.UploadTypes...)
 	i.Files = app.Files{Store: i.Blobs, MaxSize: int64(s.MaxFileSize), MaxStaged: int64(s.MaxStaged), Declared: i.types.Declared, Types: i.types.Names()}
-	i.files.ping = i.Blobs.Ping
+	i.files.ping = i.pingFiles
 	i.files.lost, i.files.back = "the files of documents cannot be reached or stored", "the files of documents can be reached again"
 	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs}
 }

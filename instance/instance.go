@@ -93,7 +93,8 @@ type Instance struct {
 	migrated  atomic.Bool
 	away      atomic.Pointer[error] // why the start waits for the data base
 	files     watched
-	scanner   watched // with no ping where none is configured
+	unplaced  atomic.Bool // whether the bucket is the right one is not known yet
+	scanner   watched     // with no ping where none is configured
 	listens   bool
 	public    *serve.Server
 	operator  *serve.Server
@@ -280,7 +281,7 @@ func (i *Instance) migrate(ctx context.Context) error {
 	if err := i.checkMasterKey(ctx); err != nil {
 		return err
 	}
-	if err := i.checkFolder(ctx); err != nil {
+	if err := i.beginPlace(ctx); err != nil {
 		return err
 	}
 	if err := i.limits.Start(ctx); err != nil {

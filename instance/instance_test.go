@@ -238,7 +238,7 @@ func TestBackupAct(t *testing.T) {
 	}
 	restored := configOf(other)
 	restored.Server.MasterKeyFile = config.File(filepath.Join(dir, "master.key"))
-	if err := ForgetFolder(context.Background(), &restored.Store); err != nil {
+	if err := ForgetPlace(context.Background(), &restored.Store); err != nil {
 		t.Fatal(err)
 	}
 	list, err := begin(t, restored).Directory.ListOrganizations(context.Background(), access.Page{})

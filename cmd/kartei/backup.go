@@ -122,7 +122,7 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	if err := instance.ForgetFolder(ctx, &g.Store); err != nil {
+	if err := instance.ForgetPlace(ctx, &g.Store); err != nil {
 		return err
 	}
 	if c.JSON.JSON {

@@ -13,9 +13,9 @@ import (
 )
 
 type blobsCmd struct {
-	Rotate rotateBlobsCmd  `cmd:"" name:"rotate" help:"Seal all files and webhook secrets under the master key in force."`
-	Check  checkBlobsCmd   `cmd:"" name:"check" help:"Find files that are missing, damaged or nobody's."`
-	Forget forgetFolderCmd `cmd:"" name:"forget-folder" help:"Let the next server to start bring another folder of files."`
+	Rotate rotateBlobsCmd `cmd:"" name:"rotate" help:"Seal all files and webhook secrets under the master key in force."`
+	Check  checkBlobsCmd  `cmd:"" name:"check" help:"Find files that are missing, damaged or nobody's."`
+	Forget forgetPlaceCmd `cmd:"" name:"forget-place" help:"Let the next server to start bring another folder or bucket of files."`
 }
 
 // blobKeys are what a command needs to open files where no server runs that
@@ -144,24 +144,24 @@ func (c *checkBlobsCmd) tell(g *Globals, out *instance.CheckOutput) error {
 	return w.Flush()
 }
 
-type forgetFolderCmd struct{ JSON }
+type forgetPlaceCmd struct{ JSON }
 
 // Help says what the command does beyond its one line.
-func (*forgetFolderCmd) Help() string {
-	return `The database remembers the folder in which its servers keep the files of documents,
-and a server that comes with another one does not start. Use this where the files were brought
-to another folder without the file folder-id that lies among them. Stop all servers first. The
-first one that starts then decides, and the others need its folder.`
+func (*forgetPlaceCmd) Help() string {
+	return `The database remembers the folder or bucket in which its servers keep the files of
+documents, and a server that comes with another one does not start. Use this where the files were
+brought elsewhere without folder-id, which lies among them. Stop all servers first. The first one
+that starts then decides, and the others need the same.`
 }
 
-// Run has the data base forget its folder.
-func (c *forgetFolderCmd) Run(ctx context.Context, g *Globals) error {
-	if err := g.act(ctx, "blobs.forget-folder", instance.Nothing{}, nil); err != nil {
+// Run has the data base forget where its files are.
+func (c *forgetPlaceCmd) Run(ctx context.Context, g *Globals) error {
+	if err := g.act(ctx, "blobs.forget-place", instance.Nothing{}, nil); err != nil {
 		return err
 	}
 	if c.JSON.JSON {
 		return g.print(instance.Nothing{})
 	}
-	fmt.Fprintln(g.Out, "The next server to start decides on the folder of files; every other one needs the same.")
+	fmt.Fprintln(g.Out, "The next server to start decides where the files are; every other one needs the same.")
 	return nil
 }
