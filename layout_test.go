@@ -50,7 +50,7 @@ var floors = [][]string{
 
 // helpers serve tests, measurements and the guide. They may import everything;
 // nothing of the product imports them.
-var helpers = []string{"dbtest", "apitest", "extract/clamdtest", "webhook/webhooktest", "blob/s3test", "e2e", "bench", "examples/mirror"}
+var helpers = []string{"dbtest", "apitest", "extract/clamdtest", "webhook/webhooktest", "blob/s3test", "leaktest", "e2e", "bench", "examples/mirror"}
 
 // walls are what a package must not import although it stands below.
 var walls = []struct{ from, to, why string }{

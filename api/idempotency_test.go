@@ -209,8 +209,9 @@ func TestInProgress(t *testing.T) {
 		o := apitest.New(t, hookedDB{d})
 		c, other := o.As(access.Member), o.As(access.Member)
 		entered, leave := make(chan struct{}), make(chan struct{})
+		entering := sync.OnceFunc(func() { close(entered) })
 		wait := func() error {
-			close(entered)
+			entering()
 			<-leave
 			return nil
 		}
@@ -244,8 +245,9 @@ func TestInProgressElsewhere(t *testing.T) {
 	there := *c
 	there.Office = o.Replica(dbtest.Again(t, d))
 	entered, leave := make(chan struct{}), make(chan struct{})
+	entering := sync.OnceFunc(func() { close(entered) })
 	wait := func() error {
-		close(entered)
+		entering()
 		<-leave
 		return nil
 	}

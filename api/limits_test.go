@@ -207,13 +207,17 @@ func hang(t testing.TB, c *apitest.Client) (end func()) {
 	r := c.Request("POST", "/contacts", "")
 	r.Body, r.ContentLength = &slow{body, sync.OnceFunc(func() { close(reading) })}, -1
 	r.Header.Set("Content-Type", "application/json")
-	ended := make(chan int)
+	ended := make(chan int, 1)
 	go func() {
 		w := httptest.NewRecorder()
 		c.Handler.ServeHTTP(w, r)
 		ended <- w.Code
 	}()
-	<-reading
+	select {
+	case <-reading:
+	case status := <-ended:
+		t.Fatalf("the call ended with %d before it hung", status)
+	}
 	return func() {
 		t.Helper()
 		io.WriteString(sender, `{"lastName":"Berg"}`)

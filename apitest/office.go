@@ -136,7 +136,13 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	office := &Office{TB: t, DB: d, Clock: c, Logged: new(Logged), versions: o.versions}
 	office.Directory = office.directory()
 	office.Log = requestlog.New(d, c)
-	t.Cleanup(func() { office.Log.Close(context.Background()) })
+	t.Cleanup(func() {
+		ending, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := office.Log.Close(ending); err != nil {
+			t.Errorf("the request log does not end: %v", err)
+		}
+	})
 	office.options = o
 	office.files()
 	office.open()

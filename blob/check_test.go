@@ -126,11 +126,7 @@ func TestCheck(t *testing.T) {
 
 // TestCheckEndsWithItsStore tells nothing of files where the bucket is away.
 func TestCheckEndsWithItsStore(t *testing.T) {
-	nobody, err := s3test.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := openBucket(t, "s3://office?endpoint=http://"+nobody, Options{})
+	s := openBucket(t, "s3://office?endpoint=http://"+s3test.Nobody(t), Options{})
 	c := Check{Store: s, Rows: &rows{wanted: []Wanted{{kept, 1, ""}}}, Found: func(f Finding) { t.Errorf("%+v", f) }}
 	if _, err := c.Run(ctx); err == nil {
 		t.Error("it found everything in order")

@@ -327,14 +327,10 @@ func TestBucketFails(t *testing.T) {
 		io.Copy(io.Discard, r.Body) // without that nobody notices that the client has gone
 		<-r.Context().Done()
 	})
-	nobody, err := s3test.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for what, c := range map[string]struct{ endpoint, secret string }{
 		"no bucket":         {g.URL, s3test.SecretKey},
 		"wrong credentials": {g.URL, "wrong"},
-		"away":              {"http://" + nobody, s3test.SecretKey},
+		"away":              {"http://" + s3test.Nobody(t), s3test.SecretKey},
 		"500":               {failing, s3test.SecretKey},
 		"slow":              {slow, s3test.SecretKey},
 	} {

@@ -18,10 +18,10 @@ import (
 	"testing/iotest"
 	"time"
 
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"kartei/blob/s3test"
+	"kartei/leaktest"
 	"kartei/masterkey"
 )
 
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	status := m.Run()
 	s3test.Stop()
 	if status == 0 {
-		if err := goleak.Find(); err != nil {
+		if err := leaktest.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			status = 1
 		}

@@ -14,7 +14,7 @@ trap cleanup EXIT
 make -s build
 bin/kartei demo --listen 127.0.0.1:0 --json >"$work/line" &
 demo=$!
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
 	[ -s "$work/line" ] && break
 	read -rt 0.1 <> <(:) || true
 done

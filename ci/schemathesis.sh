@@ -23,7 +23,7 @@ cleanup() {
 	rm -rf "$work"
 }
 trap cleanup EXIT
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
 	[ -s "$work/line" ] && break
 	read -rt 0.1 <> <(:) || true
 done

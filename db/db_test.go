@@ -20,6 +20,7 @@ import (
 	"kartei/db"
 	"kartei/db/sqlite"
 	"kartei/dbtest"
+	"kartei/leaktest"
 )
 
 func TestMain(m *testing.M) {
@@ -746,7 +747,7 @@ func TestConflictIsTriedAgain(t *testing.T) {
 
 func TestClosedRefuses(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
-		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		defer leaktest.None(t, goleak.IgnoreCurrent())
 		d, err := db.Open(ctx, url, db.Options{})
 		if err != nil {
 			t.Fatal(err)

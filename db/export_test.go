@@ -17,6 +17,10 @@ func Waiting(d DB) int {
 // Commits returns how often SQLite's writer has committed.
 func Commits(d DB) int64 { return d.(*liteDB).write.commits.Load() }
 
+// Restarts returns how often SQLite's write-ahead log has begun anew while it was
+// written without pause.
+func Restarts(d DB) int64 { return d.(*liteDB).write.restarts.Load() }
+
 // WaitingIn returns how many changes of an organization wait on PostgreSQL.
 func WaitingIn(d DB, organization int64) int {
 	l := &d.(*pgDB).lines

@@ -265,7 +265,7 @@ func TestLineLosesItsConnection(t *testing.T) {
 // Who waits for others of the organization too long is told so.
 func TestLineIsLeftInTime(t *testing.T) {
 	url := dbtest.PostgresURL(t)
-	d := dbtest.Open(t, url, db.Options{Wait: 500 * time.Millisecond})
+	d := dbtest.Open(t, url, db.Options{Wait: 5 * time.Second} /* which holds for connecting, too */)
 	err := d.WriteIn(ctx, 1, func(db.Tx) error {
 		if err := d.WriteIn(ctx, 1, func(db.Tx) error { return nil }); !errors.Is(err, db.ErrBusy) {
 			t.Errorf("got %v", err)

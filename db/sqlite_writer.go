@@ -60,6 +60,7 @@ type liteWriter struct {
 	checkpoints    *sqlite.Conn
 	checkpointNow  chan struct{}
 	checkpointed   atomic.Int64 // pages of the log that are in the file
+	restarts       atomic.Int64
 	checkpointDone sync.WaitGroup
 }
 
@@ -364,7 +365,10 @@ func (w *liteWriter) restartLog() {
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrClosed) {
+	switch {
+	case err == nil:
+		w.restarts.Add(1)
+	case !errors.Is(err, ErrClosed):
 		w.log.Warn("write-ahead log goes on growing", "error", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
@@ -181,17 +182,27 @@ func unprivileged() (*syscall.Credential, error) {
 	return nil, &missingError{"PostgreSQL refuses to run as root, and there is no user postgres or nobody"}
 }
 
-// takeLease marks the folder as that of a living process.
+// takeLease marks the folder as that of a living process. A new lease is locked
+// before it has its name: a sweep of another process never sees it free.
 func takeLease(dir string) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(dir, "lease"), os.O_RDWR|os.O_CREATE, 0o600)
+	name := filepath.Join(dir, "lease")
+	lease, err := os.OpenFile(name, os.O_RDWR, 0)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing {
+		lease, err = os.CreateTemp(dir, "unlocked-")
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		file.Close()
+	err = unix.Flock(int(lease.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil && missing {
+		err = errors.Join(os.Link(lease.Name(), name), os.Remove(lease.Name()))
+	}
+	if err != nil {
+		lease.Close()
 		return nil, err
 	}
-	return file, nil
+	return lease, nil
 }
 
 // sweep removes the folders of processes that died without removing theirs;

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"kartei/db"
 	"kartei/extract"
@@ -50,6 +51,9 @@ func Open(t testing.TB, url string, opts db.Options) db.DB {
 	t.Helper()
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Wait == 0 { // no test means that the machine is busy
+		opts.Wait = time.Minute
 	}
 	if opts.Stated == nil {
 		opts.Stated = said.note

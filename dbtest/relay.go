@@ -66,9 +66,13 @@ func relay(client net.Conn, server string, trips *atomic.Int64) {
 		if err != nil {
 			return
 		}
-		switch m.(type) {
-		case *pgproto3.Sync, *pgproto3.Query:
+		switch m := m.(type) {
+		case *pgproto3.Sync:
 			trips.Add(1)
+		case *pgproto3.Query:
+			if m.String != "-- ping" { // of a pool, to a connection that was idle for a second
+				trips.Add(1)
+			}
 		}
 		if _, err := up.Write(b); err != nil {
 			return

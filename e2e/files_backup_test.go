@@ -46,14 +46,14 @@ func backupWhileFilesGo(t *testing.T, place, engine string) {
 	s := h.at(0).forFiles(h.office, store...)
 	content := func(name string) []byte { return []byte(strings.Repeat("Inhalt von "+name+"\n", 3000)) }
 
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 	defer cancel()
 	stop := make(chan struct{})
 	var working sync.WaitGroup
 	var deleted atomic.Int64
 	for worker := range 3 {
 		working.Go(func() {
-			for n := range 100 {
+			for n := 0; ; n++ {
 				select {
 				case <-stop:
 					return

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"kartei/apitest"
 	"kartei/dbtest"
 	"kartei/fault"
 
@@ -37,7 +38,7 @@ func TestEveryProblem(t *testing.T) {
 	dir := t.TempDir()
 	store := []string{"--data-dir", dir}
 	set := func(args ...string) { kartei(t, append(args, store...)...) }
-	served := start(t, append([]string{"serve"}, store...)...)
+	served := start(t, append([]string{"serve", "--limits", "writes=100000"}, store...)...) // for inProgress
 	office := found(t, store...)
 	s := teller{t, served, office.Key}
 	reader := teller{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
@@ -198,8 +199,9 @@ func limited(s teller, code string) *answer {
 		if err != nil {
 			s.Fatal(err)
 		}
-		if a.Status == 429 {
-			return s.call("GET", "/contacts?q=berg", "", 429, code)
+		if a.Status == 429 && a.Text("code") == code { // that one: the next call may have points again
+			apitest.Conform(s.TB, a.Header.Get("Svc-Version"), "GET", "/contacts?q=berg", a.Status, a.Header, a.Body)
+			return a
 		}
 	}
 	s.Fatalf("no %s", code)
@@ -243,9 +245,7 @@ func TestPending(t *testing.T) {
 		t.Errorf("before the migrations are done: %d %s", a.Status, a.Body)
 	}
 	get(t, "http://"+operator+"/healthz", 200)
-	if text := get(t, "http://"+operator+"/readyz", 503); !strings.Contains(text, "migrat") {
-		t.Errorf("/readyz says %s", text)
-	}
+	get(t, "http://"+operator+"/readyz", 503, "migrat")
 	if _, err := conn.Exec(ctx, "rollback"); err != nil {
 		t.Fatal(err)
 	}

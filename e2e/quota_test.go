@@ -34,7 +34,7 @@ func TestQuotaOverAKill(t *testing.T) {
 		s.call("DELETE", record(), "", 204, "", "If-Match", "*")
 	}
 	var bell struct{ Data []bellEntry }
-	for deadline := time.Now().Add(20 * time.Second); len(bell.Data) == 0 || bell.Data[0].MailedAt == nil; {
+	for deadline := time.Now().Add(patience); len(bell.Data) == 0 || bell.Data[0].MailedAt == nil; {
 		if time.Now().After(deadline) {
 			t.Fatalf("no entry with an email: %+v", bell)
 		}

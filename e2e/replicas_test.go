@@ -76,7 +76,8 @@ const waiting = "exists(select from pg_stat_activity where datname = current_dat
 // progress on every replica, until the one that was at it dies; then another
 // carries out the call.
 func TestKeyInUseOnAnotherReplica(t *testing.T) {
-	h := newPostgresHouse(t, 2)
+	url := dbtest.PostgresURL(t) + "&lock_timeout=120000&statement_timeout=120000" // what is held is not to end by itself
+	h := newHouse(t, 2, url, "--data-dir", t.TempDir(), "--database-url", url)
 	look := h.connect(t)
 	release := h.holdClock(t)
 	const body, key = `{"lastName":"Anders"}`, "held"
@@ -223,7 +224,7 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 // call is answered, and answered well.
 func TestRollingRestart(t *testing.T) {
 	// Limits are counted, since replicas that come and go hand them over.
-	h := newPostgresHouse(t, 2, "--drain-time", "2s", "--limits", "key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
+	h := newPostgresHouse(t, 2, "--drain-time", "6s", "--limits", "key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 	defer cancel()
 	stop := make(chan struct{})

@@ -57,6 +57,9 @@ func (h *house) settle() settled {
 	defer d.Close()
 	s := settled{contacts: map[string]contact{}}
 	err = d.Read(ctx, func(tx db.Tx) error {
+		if err := tx.Snapshot(ctx); err != nil { // what a killed server had sent may come yet
+			return err
+		}
 		for _, look := range []func(context.Context, db.Tx, *settled) error{h.whole, h.readContacts, h.readEvents, h.readKeys, h.readRest} {
 			if err := look(ctx, tx, &s); err != nil {
 				return err

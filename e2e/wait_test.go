@@ -57,7 +57,8 @@ func (s teller) becomesReady() {
 		s.Fatal("it did not become ready")
 	}
 	get(s.TB, s.Operator+"/readyz", 200)
-	if n := strings.Count(s.server.Log(), "the database cannot be used yet"); n != 1 {
+	// Once for each step of the start, and again after a minute.
+	if n := strings.Count(s.server.Log(), "the database cannot be used yet"); n < 1 || n > 3 {
 		s.Errorf("%d lines say that it waits, of a wait of seconds", n)
 	}
 }
@@ -86,9 +87,7 @@ func TestServeWaitsForPostgres(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			back := c.away(t)
 			s := startWaiting(t, h.office.Key, store...)
-			if text := get(t, s.Operator+"/readyz", 503); !strings.Contains(text, c.reason) {
-				t.Errorf("/readyz says %s", text)
-			}
+			get(t, s.Operator+"/readyz", 503, c.reason)
 			back()
 			s.becomesReady()
 			s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", c.name)

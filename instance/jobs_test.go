@@ -51,13 +51,16 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	kinds := map[string]int64{}
-	for _, c := range out.Counts {
-		kinds[c.Kind+" "+c.State] += c.Count
-	}
-	if kinds["retention.tidy failed"] != 2 || kinds["retention.look waiting"]+kinds["retention.look running"] != 1 {
-		t.Errorf("%+v", out.Counts)
-	}
+	await(t, func() bool { // the look for what is old is enqueued a little after the start
+		if err := call("job.list", JobsInput{}, &out); err != nil {
+			t.Fatal(err)
+		}
+		kinds := map[string]int64{}
+		for _, c := range out.Counts {
+			kinds[c.Kind+" "+c.State] += c.Count
+		}
+		return kinds["retention.tidy failed"] == 2 && kinds["retention.look waiting"]+kinds["retention.look running"] == 1
+	})
 	_, metrics := get(t, i.OperatorURL+"/metrics")
 	if line := `kartei_jobs{kind="retention.tidy",state="failed"} 2`; !strings.Contains(metrics, line+"\n") {
 		t.Errorf("the metrics have no line %s", line)
@@ -68,17 +71,15 @@ func TestJobs(t *testing.T) {
 	if err := call("job.retry", RetryInput{ID: "job_1"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	for { // the runner is woken, finishes it, and it is gone
+	await(t, func() bool { // the runner is woken, finishes it, and it is gone
 		var n int
 		if err := i.DB.Read(t.Context(), func(tx db.Tx) error {
 			return tx.QueryRow(t.Context(), `select count(*) from jobs where organization = $1 and id = 'job_1'`, int64(1)).Scan(&n)
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if n == 0 {
-			break
-		}
-	}
+		return n == 0
+	})
 }
 
 // A job whose key another one has meanwhile need not be retried.

@@ -19,6 +19,7 @@ import (
 	"kartei/dbtest"
 	"kartei/fault"
 	"kartei/job"
+	"kartei/leaktest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -651,7 +652,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 // A runner that stops gives back what runs, and leaves nothing behind.
 func TestStop(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		defer leaktest.None(t, goleak.IgnoreCurrent())
 		y := open(t, d)
 		begun := make(chan struct{})
 		stop := y.run(d, y.options(), job.Handler{Kind: "a", Attempts: 1, Run: func(ctx context.Context, j *job.Job) error {

@@ -15,6 +15,7 @@ import (
 func TestForwardToAnotherProtocol(t *testing.T) {
 	left := make(chan struct{})
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		defer close(left)
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
 			t.Error(err)
@@ -23,7 +24,6 @@ func TestForwardToAnotherProtocol(t *testing.T) {
 		defer conn.Close()
 		io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
 		io.Copy(io.Discard, conn)
-		close(left)
 	}))
 	defer receiver.Close()
 	r, err := remote.NewReceiver(receiver.URL, webhook.Secret(make([]byte, 32)), clock.System)

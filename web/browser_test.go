@@ -43,6 +43,7 @@ func browse(t *testing.T, url string) (dom, console string) {
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
 		"--user-data-dir="+t.TempDir(), "--enable-logging=stderr", "--v=0", "--virtual-time-budget=20000", "--dump-dom", url)
 	cmd.Stdout, cmd.Stderr = &out, &messages
+	cmd.WaitDelay = 10 * time.Second // its children have them, too
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, messages.String())
 	}

@@ -41,6 +41,7 @@ type office struct {
 	owner, admin string
 
 	couriers clock.Clock // in place of clock
+	cancels  sync.Map    // of each courier
 
 	mu sync.Mutex
 	// answer says what a receiver makes of a message; 200 where it is nil.
@@ -189,6 +190,7 @@ func (o *office) courierWith(d db.DB, send func(context.Context, Message) Outcom
 	c = NewCourier(Options{DB: d, Clock: cmp.Or[clock.Clock](o.couriers, o.clock), Vault: o.vault, Families: families, Send: send, Notices: notify.New(notify.Options{DB: d, Clock: o.clock, Forms: Forms}),
 		Logger: slog.New(slog.NewTextHandler(o.Output(), nil)), Rand: func(n int64) int64 { return n / 2 }})
 	running, cancel := context.WithCancel(ctx)
+	o.cancels.Store(c, cancel)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -471,8 +473,8 @@ func TestFigures(t *testing.T) {
 			measure(Figures{Behind: 1, First: at, Endpoints: one})
 		}
 		o.answer = func(Message) Outcome { return Outcome{Code: ConnectError} }
-		c, _ := o.courier()
 		o.clock.Advance(time.Minute)
+		c, _ := o.courier()
 		o.idle(c)
 		measure(Figures{Waiting: 1, Oldest: at + clock.Minute, Endpoints: one})
 	})

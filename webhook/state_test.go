@@ -61,15 +61,17 @@ func TestTimeWaitsForWhatIsDue(t *testing.T) {
 						o.clock.Advance(c.to - c.from)
 						if gate {
 							o.idle(courier)
+						}
+						if succeeds { // from here on, before anything is sent
+							status = 200
+							// One of the two may not be had any more: it ends without an attempt.
+							o.exec(`delete from contacts where organization = $1 and id = (select record_id from events where organization = $1 and id = $2)`, o.organization, ids[0])
+						}
+						if gate {
 							o.set(access.OrganizationChange{Module: as("on")})
 							o.clock.Advance(10 * time.Second)
 						} else {
 							courier, _ = o.courier()
-						}
-						if succeeds {
-							status = 200
-							// One of the two may not be had any more: it ends without an attempt.
-							o.exec(`delete from contacts where organization = $1 and id = (select record_id from events where organization = $1 and id = $2)`, o.organization, ids[0])
 						}
 						o.idle(courier)
 						state, told := c.state, c.after

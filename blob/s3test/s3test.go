@@ -20,6 +20,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"golang.org/x/sys/unix"
 )
 
 // The credentials of the server.
@@ -46,12 +47,22 @@ var one struct {
 // errMissing says that versitygw is not installed.
 var errMissing = errors.New("versitygw is not installed: run ci/setup.sh versitygw")
 
+// errEnded says that versitygw ended at once: another process took the port that
+// was free.
+var errEnded = errors.New("versitygw ended")
+
 // Shared returns the server of all tests of this program, and sets the
 // environment to its credentials. Where it is not installed the test is skipped,
 // with CI=true it fails.
 func Shared(t testing.TB) *Gateway {
 	t.Helper()
-	one.Do(func() { one.Gateway, one.err = start() })
+	one.Do(func() {
+		for range 5 {
+			if one.Gateway, one.err = start(); !errors.Is(one.err, errEnded) {
+				break
+			}
+		}
+	})
 	if errors.Is(one.err, errMissing) && os.Getenv("CI") != "true" {
 		t.Skip(one.err)
 	}
@@ -127,7 +138,12 @@ func start() (_ *Gateway, err error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := FreePort()
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
@@ -159,23 +175,45 @@ func start() (_ *Gateway, err error) {
 		os.RemoveAll(dir)
 	}}
 	for {
-		c, err := net.DialTimeout("tcp", port, time.Second)
+		a, err := http.Get(g.URL)
 		if err == nil {
-			return g, c.Close()
+			a.Body.Close()
 		}
 		select {
 		case <-ended:
-			return nil, fmt.Errorf("versitygw ended: %s", output.Bytes())
+			return nil, fmt.Errorf("%w: %s", errEnded, output.Bytes())
 		case <-time.After(20 * time.Millisecond): // it tells nobody that it listens
+		}
+		if err == nil && a.Header.Get("Server") == "VERSITYGW" {
+			return g, nil
 		}
 	}
 }
 
-// FreePort returns an address at which nobody listens.
-func FreePort() (string, error) {
+// freePort returns an address at which nobody listens yet.
+func freePort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
 	return l.Addr().String(), l.Close()
+}
+
+// Nobody returns an address at which nobody listens until the end of the test: it
+// is taken.
+func Nobody(t testing.TB) string {
+	t.Helper()
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(socket) })
+	if err := unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := unix.Getsockname(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*unix.SockaddrInet4).Port))
 }

@@ -21,6 +21,7 @@ import (
 	"io"
 	"log"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -87,8 +88,12 @@ func main() {
 		return
 	}
 	if len(m.secrets) > 0 {
-		server := &http.Server{Addr: *listen, Handler: http.HandlerFunc(m.receive), ReadTimeout: 10 * time.Second}
-		go func() { log.Fatal(server.ListenAndServe()) }()
+		listener, err := net.Listen("tcp", *listen)
+		if err != nil {
+			log.Fatal(err)
+		}
+		server := &http.Server{Handler: http.HandlerFunc(m.receive), ReadTimeout: 10 * time.Second}
+		go func() { log.Fatal(server.Serve(listener)) }()
 	}
 	hooks := "no SECRET, so no webhooks"
 	if len(m.secrets) > 0 {

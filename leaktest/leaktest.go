@@ -1,0 +1,31 @@
+// Package leaktest owns the look for goroutines that a test leaves behind.
+package leaktest
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// patience is how long goroutines may take that end by themselves: those of
+// connections that are being closed, on a busy machine. goleak alone waits for
+// half a second.
+const patience = time.Minute
+
+// None fails the test where it leaves goroutines behind.
+func None(t testing.TB, o ...goleak.Option) {
+	t.Helper()
+	if err := Find(o...); err != nil {
+		t.Error(err)
+	}
+}
+
+// Find returns an error that names the goroutines that are left.
+func Find(o ...goleak.Option) error {
+	for until := time.Now().Add(patience); ; {
+		if err := goleak.Find(o...); err == nil || time.Now().After(until) {
+			return err
+		}
+	}
+}
