@@ -34,6 +34,9 @@ func (i *Instance) openBlobs(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("--blob-url: %w", err)
 	}
+	if _, folder := i.Blobs.(*blob.Local); !folder {
+		i.Blobs = &held{Store: i.Blobs}
+	}
 	return nil
 }
 

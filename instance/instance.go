@@ -93,8 +93,7 @@ type Instance struct {
 	migrated  atomic.Bool
 	away      atomic.Pointer[error] // why the start waits for the data base
 	files     watched
-	unplaced  atomic.Bool // whether the bucket is the right one is not known yet
-	scanner   watched     // with no ping where none is configured
+	scanner   watched // with no ping where none is configured
 	listens   bool
 	public    *serve.Server
 	operator  *serve.Server

@@ -47,16 +47,18 @@ func (i *Instance) checkPlace(ctx context.Context) error {
 }
 
 // beginPlace is checkPlace at the start. A bucket that is away does not keep a
-// server from starting: then the watch asks it when it comes back.
+// server from starting: then the watch asks it when it comes back, and until then
+// it is not used.
 func (i *Instance) beginPlace(ctx context.Context) error {
-	if _, folder := i.Blobs.(*blob.Local); folder {
+	bucket, is := i.Blobs.(*held)
+	if !is {
 		return i.checkPlace(ctx)
 	}
 	asking, cancel := context.WithTimeout(ctx, watchPatience)
 	defer cancel()
 	err := i.checkPlace(asking)
 	if ctx.Err() == nil && (errors.Is(err, blob.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)) {
-		i.unplaced.Store(true)
+		bucket.unknown.Store(true)
 		return nil
 	}
 	return err
@@ -68,11 +70,11 @@ func (i *Instance) pingFiles(ctx context.Context) error {
 	if err := i.Blobs.Ping(ctx); err != nil {
 		return err
 	}
-	if i.unplaced.Load() {
+	if bucket, is := i.Blobs.(*held); is && bucket.unknown.Load() {
 		if err := i.checkPlace(ctx); err != nil {
 			return err
 		}
-		i.unplaced.Store(false)
+		bucket.unknown.Store(false)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"kartei/blob"
 	"kartei/blob/s3test"
 	"kartei/clock"
 	"kartei/config"
@@ -194,7 +195,29 @@ func TestBucketIsAskedLater(t *testing.T) {
 		i := begin(t, c)
 		shows(t, i, now, "kartei_files_reachable 0\n", `"name":"files","ok":false`)
 		away.Store(false)
+		used := func(want error) {
+			t.Helper()
+			const name = "files/1/doc_a"
+			_, put := i.Blobs.Put(t.Context(), name, strings.NewReader("a"), blob.Expected{Size: 1})
+			_, stat := i.Blobs.Stat(t.Context(), name)
+			_, opened := i.Blobs.Open(t.Context(), name)
+			_, sweep := i.Blobs.Sweep(t.Context(), time.Now())
+			for what, err := range map[string]error{
+				"put": put, "stat": stat, "open": opened, "sweep": sweep, "keep": i.Blobs.Keep(t.Context(), "uploads/1/doc_b", name),
+				"delete": i.Blobs.Delete(t.Context(), name),
+			} {
+				if !errors.Is(err, want) {
+					t.Errorf("%s in bucket %s: %v", what, s.bucket, err)
+				}
+			}
+		}
+		used(blob.ErrUnavailable) // nobody has asked it yet
 		shows(t, i, now, "kartei_files_reachable "+s.reachable+"\n", s.words...)
+		if s.bucket == right {
+			used(nil)
+		} else {
+			used(blob.ErrUnavailable)
+		}
 		err := i.acts().Call(t.Context(), "blobs.check", CheckInput{Remove: true}, nil)
 		if s.bucket == right && err != nil || s.bucket == wrong && !errors.Is(err, errOtherPlace) {
 			t.Errorf("a check in bucket %s: %v", s.bucket, err)

@@ -1,0 +1,68 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"kartei/blob"
+)
+
+// held is a bucket that is not used while it is unknown whether it is the right
+// one: what calls would find, keep or remove might be another's. Addresses for
+// uploads are made all the same, which asks no bucket.
+type held struct {
+	blob.Store
+	unknown atomic.Bool
+}
+
+func (h *held) check() error {
+	if h.unknown.Load() {
+		return fmt.Errorf("%w: it is not known yet whether it is the right one", blob.ErrUnavailable)
+	}
+	return nil
+}
+
+func (h *held) Put(ctx context.Context, name string, r io.Reader, want blob.Expected) (blob.Info, error) {
+	if err := h.check(); err != nil {
+		return blob.Info{}, err
+	}
+	return h.Store.Put(ctx, name, r, want)
+}
+
+func (h *held) Stat(ctx context.Context, name string) (blob.Info, error) {
+	if err := h.check(); err != nil {
+		return blob.Info{}, err
+	}
+	return h.Store.Stat(ctx, name)
+}
+
+func (h *held) Keep(ctx context.Context, from, to string) error {
+	if err := h.check(); err != nil {
+		return err
+	}
+	return h.Store.Keep(ctx, from, to)
+}
+
+func (h *held) Open(ctx context.Context, name string) (blob.Reader, error) {
+	if err := h.check(); err != nil {
+		return nil, err
+	}
+	return h.Store.Open(ctx, name)
+}
+
+func (h *held) Delete(ctx context.Context, name string) error {
+	if err := h.check(); err != nil {
+		return err
+	}
+	return h.Store.Delete(ctx, name)
+}
+
+func (h *held) Sweep(ctx context.Context, since time.Time) (int, error) {
+	if err := h.check(); err != nil {
+		return 0, err
+	}
+	return h.Store.Sweep(ctx, since)
+}
