@@ -40,8 +40,12 @@ func (i *Instance) checkPlace(ctx context.Context) error {
 		return fmt.Errorf("--blob-url: %w", err)
 	}
 	if mark != known {
-		return fmt.Errorf("%w than %s. Is its disk mounted? Name the folder with --blob-url file:PATH, or the bucket; replicas share one. "+
-			"If this is the place from now on, because the files were brought here, stop all servers and run 'kartei blobs forget-place' once: the next server to start decides", errOtherPlace, i.config.Store.Blobs())
+		hint := "Name the bucket with --blob-url"
+		if _, folder := i.Blobs.(*blob.Local); folder {
+			hint = "Is its disk mounted? Name the folder with --blob-url file:PATH, or the bucket"
+		}
+		return fmt.Errorf("%w than %s. %s; replicas share one. If this is the place from now on, because the files were brought here, "+
+			"stop all servers and run 'kartei blobs forget-place' once: the next server to start decides", errOtherPlace, i.config.Store.Blobs(), hint)
 	}
 	return nil
 }
