@@ -62,7 +62,7 @@ func (h *held) Delete(ctx context.Context, name string) error {
 
 // Sweep removes nothing as long; it is called again.
 func (h *held) Sweep(ctx context.Context, since time.Time) (int, error) {
-	if h.check() != nil {
+	if h.unknown.Load() {
 		return 0, nil
 	}
 	return h.Store.Sweep(ctx, since)
