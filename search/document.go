@@ -34,7 +34,7 @@ type Document struct {
 // Add takes the words of text. An email address and a telephone number in it
 // are also found as a whole.
 func (d *Document) Add(rank Rank, text string) {
-	split(fold(text), false, func(word string, _ bool) { d.add(rank, word) })
+	indexText(fold(text), d.sink(rank))
 }
 
 // AddDocument takes all words of another document, at the ranks that they have
@@ -82,21 +82,21 @@ func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
 // without the country's code and the leading zero, once its beginning is
 // typed. Anything else in text is found by its words.
 func (d *Document) AddPhone(rank Rank, text string) {
-	folded := strings.ReplaceAll(fold(text), ".", " ")
+	folded := fold(text)
 	start := strings.IndexAny(folded, "+0123456789")
-	if start < 0 {
-		d.Add(rank, folded)
+	if indexPhone(folded, d.sink(rank)) || start < 0 {
 		return
 	}
+	// A number behind a letter, or one without the leading zero.
 	national, n := number(folded[start:])
 	if n == 0 {
-		national, _, _ = digitGroups(folded[start:])
-		d.Add(rank, folded)
-	} else {
-		d.Add(rank, folded[:start])
-		d.Add(rank, folded[start+n:])
+		national, _, _ = digitGroups(folded[start:], true)
 	}
 	d.add(rank, national)
+}
+
+func (d *Document) sink(rank Rank) sink {
+	return func(word string, _ bool) { d.add(rank, word) }
 }
 
 func (d *Document) add(rank Rank, word string) {

@@ -25,7 +25,7 @@ func number(s string) (national string, n int) {
 	if plus {
 		s = s[1:]
 	}
-	digits, groups, n := digitGroups(s)
+	digits, groups, n := digitGroups(s, plus || isDotted(s))
 	if plus {
 		n++
 	}
@@ -35,10 +35,26 @@ func number(s string) (national string, n int) {
 	return nationalForm(digits, plus), n
 }
 
+// isDotted reports whether the dots in digits that begin with '0' are those of a
+// number: '01.02.2024' is a date, '0.5' a fraction, and '01.23.45.67.89' a
+// number in France.
+func isDotted(s string) bool {
+	rest := strings.TrimLeft(s, "0123456789")
+	switch first := s[:len(s)-len(rest)]; {
+	case len(first) == 1:
+		return false
+	case len(first) == 2:
+		run := s[:len(s)-len(strings.TrimLeft(s, "0123456789."))]
+		return strings.Count(strings.TrimRight(run, "."), ".") >= 3
+	}
+	return true
+}
+
 // digitGroups reads groups of digits with at most three separators between
 // them, up to maxDigits, and returns all digits, how many groups there are
-// and the length read. A group that runs into a letter does not count.
-func digitGroups(s string) (digits string, groups, n int) {
+// and the length read. With dots set, a dot is a separator. A group that runs
+// into a letter does not count.
+func digitGroups(s string, dots bool) (digits string, groups, n int) {
 	var all strings.Builder
 	for i := 0; i < len(s); {
 		start := i
@@ -51,7 +67,7 @@ func digitGroups(s string) (digits string, groups, n int) {
 		all.WriteString(s[start:i])
 		groups++
 		n = i
-		for i < len(s) && i < n+3 && isNumberGap(s[i]) {
+		for i < len(s) && i < n+3 && (isNumberGap(s[i]) || dots && s[i] == '.') {
 			i++
 		}
 	}

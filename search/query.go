@@ -21,7 +21,7 @@ type term struct {
 // word, and such a query finds nothing.
 func Parse(q string) Query {
 	var words []term
-	split(fold(q), true, func(word string, prefix bool) {
+	ask(fold(q), func(word string, prefix bool) {
 		words = append(words, term{word, prefix})
 	})
 	if len(words) > 0 {

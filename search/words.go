@@ -15,47 +15,86 @@ const (
 // sink takes a word. With prefix set, a query takes every word that begins so.
 type sink func(word string, prefix bool)
 
-// split hands the words of a folded text to add.
+// indexText hands the words by which a folded text is found to add.
 //
 // A word is a run of letters, digits and marks. What holds an '@' is also a
 // word as a whole, and digits that look like a telephone number are also a
-// word in their national form. In a query such a whole stands instead of its
-// parts: whoever asks for an address wants that address and no other. A whole
-// address has an '@' before it, so that it is not walked by those who ask for
-// the name that it begins with.
-func split(folded string, query bool, add sink) {
-	numberEnd := 0
+// word in their national form. A whole address has an '@' before it, so that
+// it is not walked by those who ask for the name that it begins with.
+func indexText(folded string, add sink) {
+	split(folded, func(written, national string) {
+		add(national, true)
+		parts(written, false, add)
+	}, func(chunk string) {
+		indexChunk(chunk, add)
+	})
+}
+
+// indexPhone is indexText without the parts of numbers, and reports whether the
+// text has a number.
+func indexPhone(folded string, add sink) (found bool) {
+	split(folded, func(_, national string) {
+		add(national, true)
+		found = true
+	}, func(chunk string) {
+		indexChunk(chunk, add)
+	})
+	return found
+}
+
+func indexChunk(chunk string, add sink) {
+	if whole := address(chunk); whole != "" {
+		add(whole, false)
+	}
+	parts(chunk, false, add)
+}
+
+// ask hands the words that a folded query asks for to add. A whole stands
+// instead of its parts: whoever asks for an address wants that address and no
+// other.
+func ask(folded string, add sink) {
+	split(folded, func(_, national string) {
+		if national != "" {
+			add(national, true)
+		}
+	}, func(chunk string) {
+		if whole := address(chunk); whole != "" {
+			add(whole, false)
+			return
+		}
+		parts(chunk, true, add)
+	})
+}
+
+// split cuts a folded text into telephone numbers, each as written and in its
+// national form, and what else stands between gaps. Index and query cut alike,
+// or a text would not find itself.
+func split(folded string, phone func(written, national string), other func(chunk string)) {
 	for i := 0; i < len(folded); {
 		if isGap(folded[i]) {
 			i++
 			continue
 		}
-		if i >= numberEnd {
-			if national, n := number(folded[i:]); n > 0 {
-				if national != "" {
-					add(national, true)
-				}
-				numberEnd = i + n
-				if query {
-					i = numberEnd
-					continue
-				}
-			}
+		if national, n := number(folded[i:]); n > 0 {
+			phone(folded[i:i+n], national)
+			i += n
+			continue
 		}
 		end := i + 1
 		for end < len(folded) && !isGap(folded[end]) {
 			end++
 		}
-		if address := trim(folded[i:end]); strings.Contains(address, "@") {
-			add("@"+cut(address, maxAddress), false)
-			if query {
-				i = end
-				continue
-			}
-		}
-		parts(folded[i:end], query, add)
+		other(folded[i:end])
 		i = end
 	}
+}
+
+// address returns the word of chunk as a whole, empty where it has no '@'.
+func address(chunk string) string {
+	if whole := trim(chunk); strings.Contains(whole, "@") {
+		return "@" + cut(whole, maxAddress)
+	}
+	return ""
 }
 
 // isGap reports whether c stands between the things that are also words as a

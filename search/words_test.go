@@ -38,7 +38,7 @@ func TestFinds(t *testing.T) {
 		"JOERG.MUELLER@KANZLEI-MORGENSTERN.DE müller", "joerg.mueller",
 		"+49 müller", "30", "+49 30 1234567", "+49301234567", "0049 30 1234567", "0049301234567", "030 1234567", "030/1234567", "(030) 1234567",
 		"030-123 45 67", "0301234567", "+49 (0)30 1234567", "030 12", "+49 3", "030", "03", "301234567", "+493",
-		"030 123 Müller", "Müller 030 1234567",
+		"030 123 Müller", "Müller 030 1234567", "030.1234567", "030.123.45.67", "+49.30.1234567", "0049.30.123 45 67", "+49 (0)30.1234567",
 		"rechtsanwaeltin", "Rechtsanwältin Berlin", "strassenrecht", "straßen",
 		"10115", "101", "10115 berlin", "berlin 10115",
 		"31.12.2019", "2019", "012/345/67890", "012/345", "67890", "eva@beispiel.de", "eva", "beispiel",
@@ -93,6 +93,87 @@ func TestFindsWhileTyping(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A telephone number is found in any way of writing it, whichever way it is
+// written in the record.
+func TestNumbersAreFoundInAnyWriting(t *testing.T) {
+	writings := []string{
+		"+49 30 1234567", "+49 (0)30 1234567", "+49.30.1234567", "0049-30-1234567", "00 49 30 1234567", "00.49.30.1234567",
+		"030 1234567", "030/123 45 67", "030.1234567", "030.12.34.567", "(030) 1234567", "0301234567",
+	}
+	for _, written := range writings {
+		var d Document
+		d.AddPhone(Detail, written)
+		for _, q := range writings {
+			if _, found := finds(q, &d); !found {
+				t.Errorf("%q (%v) does not find %q: %s", q, Parse(q), written, d.String())
+			}
+		}
+	}
+	for written, q := range map[string]string{
+		"01.23.45.67.89":     "01 23 45 67 89", // as in France
+		"Tel. 030 1234567":   "030.1234567",
+		"Tel.030 1234567":    "030.1234567",
+		"30 1234567":         "030 1234567",
+		"30.1234567":         "+49 30 1234567",
+		"030 1234567 (Büro)": "Büro",
+	} {
+		var d Document
+		d.AddPhone(Detail, written)
+		if _, found := finds(q, &d); !found {
+			t.Errorf("%q (%v) does not find %q: %s", q, Parse(q), written, d.String())
+		}
+	}
+}
+
+// A date looks like a number and is found like a date.
+func TestDatesAreNoNumbers(t *testing.T) {
+	for text, q := range map[string]string{
+		"am 01.02.2024":         "1.2.2024",
+		"am 1.2.2024":           "01.02.2024",
+		"01.02.-05.02.2024":     "05.02.2024",
+		"01.02.2024 05.02.2024": "05.02.2024",
+		"030.1234567 am 01.02.": "01.02.",
+		"030 123456 01.02.2024": "01.02.2024",
+		"0.5 0.75":              "0.75",
+	} {
+		var d Document
+		d.Add(Note, text)
+		if _, found := finds(q, &d); !found {
+			t.Errorf("%q (%v) does not find %q: %s", q, Parse(q), text, d.String())
+		}
+	}
+	var d Document
+	d.Add(Note, "5 Prozent")
+	if _, found := finds("0.5", &d); found {
+		t.Errorf("0.5 (%v) finds 5", Parse("0.5"))
+	}
+}
+
+// Every text of up to five of these finds itself, in a text and as what stands
+// in the field of a telephone number.
+func TestEveryTextFindsItself(t *testing.T) {
+	tokens := []string{"0", "030", "+49", "1234567", "12", "a", "@", ".", "/", "-", " ", "(0)", "中"}
+	in := map[string]func(*Document, Rank, string){"a text": (*Document).Add, "a number": (*Document).AddPhone}
+	var try func(text string, more int)
+	try = func(text string, more int) {
+		if q := Parse(text); !q.Empty() {
+			for where, add := range in {
+				var d Document
+				add(&d, Name, text)
+				if _, found := q.rate(d.String(), 0); !found {
+					t.Fatalf("%q (%v) does not find itself in %s: %s", text, q.words, where, d.String())
+				}
+			}
+		}
+		if more > 0 {
+			for _, token := range tokens {
+				try(text+token, more-1)
+			}
+		}
+	}
+	try("", 5)
 }
 
 func TestRate(t *testing.T) {
@@ -158,13 +239,13 @@ func TestBestRankOfAWordCounts(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"Jörg Müller", "a@b@c", "+49 (0)30 12 34", "00", "+", "田中a中", "0 0 0 0", "\u0301 \u3099", "a@", "\xff@\xff", "ー"} {
+	for _, s := range []string{"Jörg Müller", "a@b@c", "+49 (0)30 12 34", "00", "+", "田中a中", "0 0 0 0", "0 12/7@9", "030.12", "+49.30.12", "\u0301 \u3099", "a@", "\xff@\xff", "ー"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		var d Document
+		var d, phone Document
 		d.Add(Name, s)
-		d.AddPhone(Detail, s)
+		phone.AddPhone(Name, s)
 		words := d.postings()
 		for _, p := range words {
 			checkWord(t, p.word)
@@ -185,6 +266,9 @@ func FuzzParse(f *testing.F) {
 		// What a text consists of finds the text.
 		if _, found := q.rate(join(words), 0); !found && len(words) < maxWords {
 			t.Errorf("%q (%v) does not find itself: %v", s, q.words, words)
+		}
+		if _, found := q.rate(phone.String(), 0); !found && len(phone.words) < maxWords {
+			t.Errorf("%q (%v) does not find itself as a number: %s", s, q.words, phone.String())
 		}
 	})
 }
