@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -24,6 +25,10 @@ type Options struct {
 	// ServerTime takes the time from the data base's clock, so that replicas
 	// whose clocks differ count alike.
 	ServerTime bool
+	// Lease is when the others take a silent replica for dead, the same for all
+	// that share DB; 0 is 5 s. Nothing goes wrong where it is not dead: what it
+	// held counts as taken, and it finds out with its next transaction.
+	Lease time.Duration
 	// Alert is called in the transaction that saves an account that a day or
 	// hour quota was almost used up of. It may run more than once.
 	Alert func(ctx context.Context, tx db.Tx, a Alert) error
@@ -73,6 +78,7 @@ type Ledger struct {
 // Run until Close.
 func Open(config Config, c clock.Clock, opts Options) *Ledger {
 	t := newTable(config)
+	opts.Lease = cmp.Or(opts.Lease, 5*time.Second)
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
 	}

@@ -22,6 +22,9 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 var begin = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 
+// lease is longer than any machine lets a replica of the tests wait.
+const lease = time.Minute
+
 // process is one process with limits on a data base.
 type process struct {
 	testing.TB
@@ -42,7 +45,7 @@ func launch(t testing.TB, d db.DB, c clock.Clock, s settings) *process {
 	if s.replica == "" {
 		s.replica = "one"
 	}
-	l := limit.Open(s.config, c, limit.Options{DB: d, Replica: s.replica, Alert: s.alert, Logger: slog.New(slog.DiscardHandler)})
+	l := limit.Open(s.config, c, limit.Options{DB: d, Replica: s.replica, Alert: s.alert, Lease: lease, Logger: slog.New(slog.DiscardHandler)})
 	if err := l.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}

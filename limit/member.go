@@ -27,17 +27,19 @@ type member struct {
 	began  time.Time
 }
 
-const (
-	// beatEvery is how often a replica renews its row.
-	beatEvery = 500 * time.Millisecond
-	// lapse is how long after its last renewal a replica goes on charging what
-	// it holds.
-	lapse = 3 * time.Second
-	// death is when the others take a silent replica for dead. Nothing goes
-	// wrong where it is not: what it held counts as taken, and it finds out
-	// with its next transaction.
-	death = 5 * time.Second
-)
+// beatEvery is how often a replica renews its row.
+const beatEvery = 500 * time.Millisecond
+
+// lapse is how long after its last renewal a replica goes on charging what it
+// holds.
+func (o *Options) lapse() time.Duration { return o.Lease * 3 / 5 }
+
+// patience is how long a call waits for what others hold. It is longer than
+// the lease, so that it ends sooner only where the data base is slow.
+func (o *Options) patience() time.Duration { return o.Lease * 2 }
+
+// curiosity is how long GET /rate_limit waits for what others have to tell.
+func (o *Options) curiosity() time.Duration { return o.Lease / 5 }
 
 const (
 	selectTime     = `select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)`
@@ -67,7 +69,7 @@ func (m *member) alive(incarnation string) (alive, known bool) {
 
 // fresh reports whether this replica may charge what it holds.
 func (m *member) fresh() bool {
-	return m.elapsed()-time.Duration(m.beat.Load())*time.Microsecond < lapse
+	return m.elapsed()-time.Duration(m.beat.Load())*time.Microsecond < m.ledger.opts.lapse()
 }
 
 // strangerError says that an account is held by a replica not heard of.
@@ -109,14 +111,14 @@ func (m *member) renew(ctx context.Context) error {
 				return err
 			}
 			if id != m.ledger.opts.Replica {
-				lives[incarnation] = renewed > now-death.Microseconds()
+				lives[incarnation] = renewed > now-m.ledger.opts.Lease.Microseconds()
 			}
 		}
 		if err := rows.Err(); err != nil {
 			return err
 		}
 		tx.Queue(upsertReplica, m.ledger.opts.Replica, m.ledger.incarnation, now)
-		tx.Queue(deleteDead, m.ledger.opts.Replica, now-4*death.Microseconds())
+		tx.Queue(deleteDead, m.ledger.opts.Replica, now-4*m.ledger.opts.Lease.Microseconds())
 		return nil
 	})
 	if err != nil {

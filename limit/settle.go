@@ -220,13 +220,13 @@ func (l *Ledger) answer(r *request, j *job) {
 	a := accounts{org, j.found[r.charge.Principal], j.found[r.charge.Key]}
 	known, waited := unsure, l.member.elapsed()-r.since
 	switch {
-	case waited > patience:
+	case waited > l.opts.patience():
 		known = final
 	case r.question > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(org.holds)), func(h hold) bool { return h.Seen < r.question }):
 		known = told
 	}
 	if r.asks {
-		r.contested = known == unsure && len(org.holds) > 0 && waited < curiosity
+		r.contested = known == unsure && len(org.holds) > 0 && waited < l.opts.curiosity()
 		r.statuses = l.table.status(&a, r.now, nil)
 	} else {
 		r.decision, r.contested = l.table.take(&a, &r.charge, r.now, known)

@@ -86,7 +86,7 @@ func (l *Ledger) Start(ctx context.Context) error {
 	}
 	err := l.member.renew(ctx)
 	if errors.Is(err, db.ErrRefused) {
-		l.member.beat.Store(-lapse.Microseconds())
+		l.member.beat.Store(-l.opts.lapse().Microseconds())
 		return nil
 	}
 	return err

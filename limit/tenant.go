@@ -41,11 +41,6 @@ const (
 	// tellers is how many organizations are told of at the same time while no
 	// call waits for it.
 	tellers = 4
-	// patience is how long a call waits for what others hold. It is longer than
-	// death, so that it ends sooner only where the data base is slow.
-	patience = 2 * death
-	// curiosity is how long GET /rate_limit waits for what others have to tell.
-	curiosity = time.Second
 )
 
 // tenant is what this replica knows of an organization.

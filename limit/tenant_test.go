@@ -22,7 +22,7 @@ import (
 // nothing and hears nothing, as if it had been killed after its last call.
 func silent(t *testing.T, d db.DB, replica string) *process {
 	t.Helper()
-	l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, clock.NewFake(begin), limit.Options{DB: d, Replica: replica, Logger: slog.New(slog.DiscardHandler)})
+	l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, clock.NewFake(begin), limit.Options{DB: d, Replica: replica, Lease: lease, Logger: slog.New(slog.DiscardHandler)})
 	if err := l.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +120,8 @@ func TestKilledWithParts(t *testing.T) {
 	}
 	c := clock.NewFake(begin)
 	other := launch(t, dbtest.Again(t, d), c, settings{replica: "b", config: limit.Config{LockAfter: 1 << 40}})
-	err := d.Write(context.Background(), func(tx db.Tx) error { // it has been silent for six seconds
-		_, err := tx.Exec(context.Background(), `update limit_replicas set renewed_at = renewed_at - 6000000 where id = 'a'`)
+	err := d.Write(context.Background(), func(tx db.Tx) error { // it has been silent for longer than its lease
+		_, err := tx.Exec(context.Background(), `update limit_replicas set renewed_at = renewed_at - $1 where id = 'a'`, (lease + time.Second).Microseconds())
 		return err
 	})
 	if err != nil {
@@ -201,7 +201,7 @@ func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	var replicas []*process
 	for i, by := range []time.Duration{-7 * time.Minute, 0, 7 * time.Minute} {
 		l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, shifted(by), limit.Options{
-			DB: dbtest.Again(t, d), Replica: fmt.Sprint(i), ServerTime: true, Logger: slog.New(slog.DiscardHandler),
+			DB: dbtest.Again(t, d), Replica: fmt.Sprint(i), ServerTime: true, Lease: lease, Logger: slog.New(slog.DiscardHandler),
 		})
 		if err := l.Start(context.Background()); err != nil {
 			t.Fatal(err)
