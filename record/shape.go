@@ -47,7 +47,7 @@ func membersOf(t reflect.Type) int64 {
 
 // probes are texts of each form in which package search and the families know
 // to find words.
-var probes = []string{"Grüße", "+49 221 4710815", "https://probe.example/pfad", "probe@firma.example"}
+var probes = []string{"Grüße", "+49 221 4710815", "0221.4710815/probe@firma.example", "https://probe.example/pfad", "probe@firma.example"}
 
 // wordsOf returns a number of 32 bits for what a family is found by: the words
 // of a record in which one member is set, for each member and each probe, and
