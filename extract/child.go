@@ -91,6 +91,9 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 	runtime.GOMAXPROCS(1)
 	s := newSink(out, o.limits.Text)
 	err = o.read(&input{Reader: in, limits: o.limits, cache: o.cache}, s)
+	if err != nil && o.name == warming {
+		fmt.Fprintln(errs, "kartei extract:", err)
+	}
 	if s.close() != nil {
 		return exitCrash
 	}

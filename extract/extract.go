@@ -3,6 +3,7 @@ package extract
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ type Options struct {
 	// processor in addition.
 	Cache string
 	// Cold is told why the cache could not be filled; nil for nobody.
-	Cold func(why Reason)
+	Cold func(why error)
 	// Parallel is how many children of one organization there are at once; as many
 	// as processors where it is 0. Of all together there is one more.
 	Parallel int
@@ -142,7 +143,7 @@ func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader
 		}
 	}
 	in := &source{Reader: r}
-	body, code, err := x.run(ctx, in, k.name, cache)
+	e, err := x.run(ctx, in, k.name, cache)
 	switch {
 	case in.err != nil:
 		return Text{}, in.err
@@ -151,7 +152,7 @@ func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader
 	case err != nil:
 		return Text{}, err
 	}
-	return tidied(body, x.options.Text, code), nil
+	return tidied(e.wrote, x.options.Text, e.code), nil
 }
 
 // fill has a child write the reader of PDF into the cache, once for each run of
@@ -173,12 +174,12 @@ func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	case x.cold > 0:
 		x.cold--
 	default:
-		_, code, err := x.run(ctx, strings.NewReader(""), warming, x.options.Cache)
-		x.warm = err == nil && code == exitDone
+		e, err := x.run(ctx, strings.NewReader(""), warming, x.options.Cache)
+		x.warm = err == nil && e.code == exitDone
 		if !x.warm && ctx.Err() == nil {
 			x.cold = patience
 			if x.options.Cold != nil {
-				x.options.Cold(reasons[code])
+				x.options.Cold(cmp.Or(err, e.why()))
 			}
 		}
 	}
@@ -219,8 +220,24 @@ func (c *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// run has a child read a file and returns what it wrote and how it ended.
-func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) ([]byte, int, error) {
+// end is what became of a child.
+type end struct {
+	wrote, said []byte
+	code        int
+}
+
+// why is the first line of what the child said of why it failed, or the reason
+// at least. It is for a child that has read no file: of one that has, nothing is
+// repeated.
+func (e end) why() error {
+	if line, _, _ := bytes.Cut(e.said, []byte("\n")); len(line) > 0 {
+		return errors.New(string(line))
+	}
+	return errors.New(string(cmp.Or(reasons[e.code], Crashed)))
+}
+
+// run has a child read a file.
+func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) (end, error) {
 	l := x.options.Limits
 	limited, cancel := context.WithTimeout(ctx, wallTimes*l.Time)
 	defer cancel()
@@ -238,14 +255,14 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) (
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
-		return nil, 0, fmt.Errorf("extract: %w", err)
+		return end{}, fmt.Errorf("extract: %w", err)
 	}
 	giveWay(cmd.Process)
 	_ = cmd.Wait() // the state says how it ended
 	if limited.Err() != nil {
-		return out.kept, exitTime, nil
+		return end{out.kept, nil, exitTime}, nil
 	}
-	return out.kept, ended(cmd.ProcessState, errs.kept, l.Time), nil
+	return end{out.kept, errs.kept, ended(cmd.ProcessState, errs.kept, l.Time)}, nil
 }
 
 // tidied returns what a child wrote as a text. The child tidies too, but it is

@@ -277,7 +277,12 @@ func TestCacheComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := 0
-	x, err := New(Options{Cache: "file/cache", Cold: func(Reason) { told++ }})
+	x, err := New(Options{Cache: "file/cache", Cold: func(why error) {
+		told++
+		if !strings.Contains(why.Error(), "/file: not a directory") {
+			t.Errorf("told %q", why)
+		}
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

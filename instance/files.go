@@ -41,8 +41,8 @@ func (i *Instance) maker() (m *document.Maker, err error) {
 	}
 	m.Extractor, err = extract.New(extract.Options{
 		Limits: extract.Limits{Text: s.TextSize}, Cache: filepath.Join(string(i.config.Store.DataDir), "cache"),
-		Cold: func(why extract.Reason) {
-			i.logger.Warn("reader of PDF not kept in the folder cache: until it is, each PDF takes seconds more", "reason", why)
+		Cold: func(why error) {
+			i.logger.Warn("reader of PDF not kept in the folder cache: until it is, each PDF takes seconds more", "error", why)
 		},
 	})
 	return m, err
