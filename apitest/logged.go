@@ -27,3 +27,12 @@ func (l *Logged) String() string {
 
 // Len returns how many bytes that is.
 func (l *Logged) Len() int { return len(l.String()) }
+
+// Take returns all lines and forgets them.
+func (l *Logged) Take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.text.String()
+	l.text.Reset()
+	return text
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 
 	"kartei/api"
@@ -74,8 +75,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pathBelow returns the escaped path below /v1.
-func pathBelow(r *http.Request) string { return r.URL.EscapedPath()[len(Prefix):] }
+// pathBelow returns the escaped path below /v1, and "", which leads nowhere, for
+// what is not below it.
+func pathBelow(r *http.Request) string {
+	path, below := strings.CutPrefix(r.URL.EscapedPath(), Prefix)
+	if !below {
+		return ""
+	}
+	return path
+}
 
 // bodies are the buffers that request bodies are read into.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}

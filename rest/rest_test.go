@@ -24,6 +24,23 @@ func open(t *testing.T) (*apitest.Server, *apitest.Client) {
 	return o.Listen(), o.As(access.Member)
 }
 
+// TestOutside: what a request line may name besides a path below /v1 leads
+// nowhere, and nobody is told of an error of the instance.
+func TestOutside(t *testing.T) {
+	s, _ := open(t)
+	for _, line := range []string{
+		"GET / HTTP/1.1", "GET /v HTTP/1.1", "GET /v1 HTTP/1.1", "GET /v1x/contacts HTTP/1.1", "GET /v2/contacts HTTP/1.1", "GET /contacts HTTP/1.1",
+		"GET /%761/contacts HTTP/1.1", "GET //v1/contacts HTTP/1.1", "GET x:y HTTP/1.1", "GET v1:contacts HTTP/1.1", "GET * HTTP/1.1",
+		"GET http://localhost HTTP/1.1", "CONNECT localhost:80 HTTP/1.1", "CONNECT /v1 HTTP/1.1",
+	} {
+		conn := s.Dial()
+		fmt.Fprintf(conn, "%s\r\nHost: localhost\r\n\r\n", line)
+		if a := s.Read(bufio.NewReader(conn), apitest.Wire{Method: strings.Fields(line)[0]}); a.Status != 404 {
+			t.Errorf("%s: %d %s", line, a.Status, a.Body)
+		}
+	}
+}
+
 // TestLengths: every answer says how long it is and what it is; those without
 // content say neither.
 func TestLengths(t *testing.T) {
