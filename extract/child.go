@@ -91,7 +91,7 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 	runtime.GOMAXPROCS(1)
 	s := newSink(out, o.limits.Text)
 	err = o.read(&input{Reader: in, limits: o.limits, cache: o.cache}, s)
-	if err != nil && o.name == warming {
+	if err != nil && o.name == warming { // of a file nothing is said
 		fmt.Fprintln(errs, "kartei extract:", err)
 	}
 	if s.close() != nil {

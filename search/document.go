@@ -34,7 +34,7 @@ type Document struct {
 // Add takes the words of text. An email address and a telephone number in it
 // are also found as a whole.
 func (d *Document) Add(rank Rank, text string) {
-	indexText(fold(text), d.sink(rank))
+	indexText(fold(text), true, d.sink(rank))
 }
 
 // AddDocument takes all words of another document, at the ranks that they have
@@ -83,11 +83,12 @@ func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
 // typed. Anything else in text is found by its words.
 func (d *Document) AddPhone(rank Rank, text string) {
 	folded := fold(text)
+	indexText(folded, false, d.sink(rank))
 	start := strings.IndexAny(folded, "+0123456789")
-	if indexPhone(folded, d.sink(rank)) || start < 0 {
+	if start < 0 {
 		return
 	}
-	// A number behind a letter, or one without the leading zero.
+	// The first digits are a number behind a letter too, and without a leading zero.
 	national, n := number(folded[start:])
 	if n == 0 {
 		national, _, _ = digitGroups(folded[start:], true)

@@ -21,32 +21,19 @@ type sink func(word string, prefix bool)
 // word as a whole, and digits that look like a telephone number are also a
 // word in their national form. A whole address has an '@' before it, so that
 // it is not walked by those who ask for the name that it begins with.
-func indexText(folded string, add sink) {
+// With inNumbers set, the groups of such digits are words too.
+func indexText(folded string, inNumbers bool, add sink) {
 	split(folded, func(written, national string) {
 		add(national, true)
-		parts(written, false, add)
+		if inNumbers {
+			parts(written, false, add)
+		}
 	}, func(chunk string) {
-		indexChunk(chunk, add)
+		if whole := address(chunk); whole != "" {
+			add(whole, false)
+		}
+		parts(chunk, false, add)
 	})
-}
-
-// indexPhone is indexText without the parts of numbers, and reports whether the
-// text has a number.
-func indexPhone(folded string, add sink) (found bool) {
-	split(folded, func(_, national string) {
-		add(national, true)
-		found = true
-	}, func(chunk string) {
-		indexChunk(chunk, add)
-	})
-	return found
-}
-
-func indexChunk(chunk string, add sink) {
-	if whole := address(chunk); whole != "" {
-		add(whole, false)
-	}
-	parts(chunk, false, add)
 }
 
 // ask hands the words that a folded query asks for to add. A whole stands
