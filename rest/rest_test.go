@@ -39,6 +39,9 @@ func TestOutside(t *testing.T) {
 			t.Errorf("%s: %d %s", line, a.Status, a.Body)
 		}
 	}
+	if s.Logged.Len() != 0 {
+		t.Errorf("the operator is told: %s", s.Logged)
+	}
 }
 
 // TestLengths: every answer says how long it is and what it is; those without
