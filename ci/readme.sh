@@ -23,7 +23,7 @@ KEY=$(value 'd["keys"]["full"]')
 web=$(value 'd["webUrl"]')
 port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
 BASE=$web
-export KEY BASE XDG_STATE_HOME=$work
+export KEY BASE XDG_STATE_HOME=$work PATH=$PWD/bin:$PATH
 
 # blocks MARK FILE: the marked blocks, each ended by a line with a NUL.
 blocks() {
@@ -40,7 +40,7 @@ for document in README.md docs/guide.md; do
 	{
 		printf 'set -euo pipefail\ntrap "kill \$(jobs -p) 2>/dev/null || true" EXIT\ncurl() { command curl --fail-with-body "$@"; }\n'
 		blocks try "$document" | tr '\0' '\n' |
-			sed "s#head\.txt#$work/&#; s#mirror\.db#$work/&#; s#bin/hook#$work/hook#g; s#3000#$port#; s#klage\.txt#$work/&#g; s#operation\.json#$work/&#g"
+			sed "s#head\.txt#$work/&#; s#kartei-mirror &&#$work/mirror \&\&#g; s#kartei-hook\b#$work/hook#g; s#mod init $work/#mod init #; s#3000#$port#; s#klage\.txt#$work/&#g; s#operation\.json#$work/&#g"
 	} >"$work/try.sh"
 	grep -q curl "$work/try.sh" || { echo "$document has no block to try"; exit 1; }
 	if ! bash "$work/try.sh" >"$work/out" 2>&1; then
@@ -55,6 +55,11 @@ for document in README.md docs/guide.md; do
 		fi
 	done < <(blocks fails "$document")
 	echo "$document: every block does what it says"
+done
+
+# Modules that the guide names have the versions with which the tests ran.
+for pin in $(grep -ohE '[a-z][a-z0-9./-]*@v[0-9.]+' docs/guide.md | sort -u); do
+	grep -qF "${pin/@/ }" go.mod || { echo "docs/guide.md names $pin, which is not what go.mod has"; exit 1; }
 done
 
 # headings FILE: the headings of a document as links name them.
