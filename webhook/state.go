@@ -43,14 +43,15 @@ func (h *health) succeeded(at clock.Micros) {
 	h.lastSuccess = max(h.lastSuccess, at)
 }
 
-// failed notes an attempt that failed at a moment. Where the run of failures before
-// it is stale, it begins a new one, with a warning of its own after 24 hours.
+// failed notes an attempt that failed at a moment. If the run of failures before
+// it is stale, the 72 hours begin anew. The status stays: only a success makes a
+// failing endpoint active.
 func (h *health) failed(at clock.Micros, gone bool) {
 	if h.status == Disabled {
 		return
 	}
 	if h.failedSince == 0 || at-h.lastFailure > staleRun {
-		h.status, h.failedSince, h.failures = Active, at, 0
+		h.failedSince, h.failures = at, 0
 	}
 	h.failures++
 	h.lastFailure = max(h.lastFailure, at)
