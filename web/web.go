@@ -17,6 +17,7 @@ import (
 
 	"kartei/examples"
 	"kartei/fault"
+	"kartei/web/codesample"
 )
 
 // Options is what the pages need to know of the instance.
@@ -116,7 +117,11 @@ func Handler(o Options) (http.Handler, error) {
 			return nil, err
 		}
 		for l, document := range map[fault.Language][]byte{fault.German: spec, fault.English: translated} {
-			h.shown[l][version] = newContent("application/json", cachePage, local(document, o.BaseURL))
+			document, err := withSamples(local(document, o.BaseURL), version, o)
+			if err != nil {
+				return nil, err
+			}
+			h.shown[l][version] = newContent("application/json", cachePage, document)
 		}
 	}
 	assets, err := loadAssets()
@@ -130,6 +135,16 @@ func Handler(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	return h, nil
+}
+
+// withSamples adds the code samples to a document that has the address of the
+// instance. Those of a version that is not the current one ask for it.
+func withSamples(document []byte, version string, o Options) ([]byte, error) {
+	options := codesample.Options{Server: o.BaseURL + "/v1"}
+	if version != o.Versions[0] {
+		options.Version = version
+	}
+	return codesample.Add(document, options)
 }
 
 // ServeHTTP answers GET and HEAD; every other method is 405.

@@ -1,0 +1,287 @@
+// Package codesample owns the code samples of the reference: how each operation of an OpenAPI document is called in curl, Python, JavaScript and Go.
+package codesample
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Options say how the samples reach the instance.
+type Options struct {
+	// Server is the address of the API, with /v1.
+	Server string
+	// Version is the API version that the samples ask for; empty if a call
+	// gets the right one without asking.
+	Version string
+}
+
+// Sample is one entry of x-codeSamples, as ReDoc and its like read it.
+type Sample struct {
+	Lang   string `json:"lang"`
+	Label  string `json:"label"`
+	Source string `json:"source"`
+}
+
+// Add returns the document with the member x-codeSamples in each operation.
+// Nothing else changes, and members keep their order. Samples read the key from
+// the environment variable KARTEI_KEY. Ids, and revisions in If-Match, are the
+// examples of the document.
+func Add(document []byte, o Options) ([]byte, error) {
+	var s spec
+	if err := json.Unmarshal(document, &s); err != nil {
+		return nil, fmt.Errorf("codesample: %w", err)
+	}
+	var out bytes.Buffer
+	w := writer{spec: &s, options: o, in: jsontext.NewDecoder(bytes.NewReader(document)), out: jsontext.NewEncoder(&out, jsontext.PreserveRawStrings(true))}
+	if err := w.members(w.section); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("codesample: %w", err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// writer copies a document token by token, so that it keeps its order.
+type writer struct {
+	spec    *spec
+	options Options
+	in      *jsontext.Decoder
+	out     *jsontext.Encoder
+	path    string
+}
+
+// members copies an object, and leaves each value to value.
+func (w *writer) members(value func(name string) error) error {
+	open, err := w.in.ReadToken()
+	if err != nil {
+		return err
+	}
+	if err := w.out.WriteToken(open); err != nil {
+		return err
+	}
+	for w.in.PeekKind() == '"' {
+		token, err := w.in.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := token.String()
+		if err := w.out.WriteToken(jsontext.String(name)); err != nil {
+			return err
+		}
+		if err := value(name); err != nil {
+			return err
+		}
+	}
+	end, err := w.in.ReadToken()
+	if err != nil {
+		return err
+	}
+	return w.out.WriteToken(end)
+}
+
+func (w *writer) section(name string) error {
+	if name == "paths" {
+		return w.members(func(path string) error {
+			w.path = path
+			return w.members(w.operation)
+		})
+	}
+	return w.copy()
+}
+
+func (w *writer) copy() error {
+	value, err := w.in.ReadValue()
+	if err != nil {
+		return err
+	}
+	return w.out.WriteValue(value)
+}
+
+// operation copies an operation and adds the samples behind its last member.
+// Other members of a path, such as its parameters, stay as they are.
+func (w *writer) operation(name string) error {
+	value, err := w.in.ReadValue()
+	if err != nil {
+		return err
+	}
+	switch method := strings.ToUpper(name); method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		var op operation
+		if err := json.Unmarshal(value, &op); err != nil {
+			return err
+		}
+		c, err := w.spec.call(method, w.path, &op, w.options)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", method, w.path, err)
+		}
+		samples, err := c.samples()
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", method, w.path, err)
+		}
+		added, err := json.Marshal(samples)
+		if err != nil {
+			return err
+		}
+		value = bytes.TrimSuffix(bytes.TrimSpace(value), []byte("}"))
+		value = fmt.Appendf(bytes.Clone(value), `,"x-codeSamples":%s}`, added)
+	}
+	return w.out.WriteValue(value)
+}
+
+// spec is what samples are made of in a document.
+type spec struct {
+	Components struct {
+		Parameters map[string]parameter `json:"parameters"`
+		Responses  map[string]response  `json:"responses"`
+	} `json:"components"`
+}
+
+type operation struct {
+	ID          string      `json:"operationId"`
+	Parameters  []parameter `json:"parameters"`
+	RequestBody struct {
+		Content map[string]struct {
+			Examples map[string]struct {
+				Value jsontext.Value `json:"value"`
+			} `json:"examples"`
+		} `json:"content"`
+	} `json:"requestBody"`
+	Responses map[string]response `json:"responses"`
+}
+
+type parameter struct {
+	Ref      string `json:"$ref"`
+	Name     string `json:"name"`
+	In       string `json:"in"`
+	Required bool   `json:"required"`
+	Example  any    `json:"example"`
+}
+
+type response struct {
+	Ref     string                    `json:"$ref"`
+	Content map[string]jsontext.Value `json:"content"`
+}
+
+// flow is what a sample does with the answer.
+type flow string
+
+const (
+	printed  flow = "printed"  // the answer's JSON is printed
+	empty    flow = "empty"    // there is none
+	saved    flow = "saved"    // the answer goes to a file
+	uploaded flow = "uploaded" // the answer says where a file is sent
+	polled   flow = "polled"   // the answer is an operation that goes on
+)
+
+// sampleFile is the file that samples send, or make of a download.
+const sampleFile = "Klageschrift.pdf"
+
+// call is one call as the templates see it.
+type call struct {
+	Server  string
+	Method  string
+	URL     string
+	Query   []field
+	Headers []field
+	Body    *node
+	Flow    flow
+	// File is sent, or made.
+	File string
+}
+
+// field is a parameter or a header.
+type field struct {
+	Name, Value string
+	// Number is set if the value is one.
+	Number bool
+}
+
+// Fresh reports whether each run of a sample makes a value of its own.
+func (f field) Fresh() bool { return f.Name == idempotencyKey }
+
+const idempotencyKey = "Idempotency-Key"
+
+// shown are the query parameters of which samples show the example: those that
+// are of use in a first call, and can be combined.
+var shown = map[string]bool{"limit": true, "q": true, "createdSince": true, "version": true}
+
+func (s *spec) call(method, path string, op *operation, o Options) (*call, error) {
+	c := &call{Server: o.Server, Method: method, File: sampleFile}
+	if o.Version != "" {
+		c.Headers = append(c.Headers, field{Name: "Svc-Version", Value: o.Version})
+	}
+	for _, p := range op.Parameters {
+		p, err := s.parameter(p)
+		if err != nil {
+			return nil, err
+		}
+		example := fmt.Sprint(p.Example)
+		_, number := p.Example.(float64)
+		switch {
+		case p.In == "path":
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", example)
+		case p.In == "query" && (p.Required || shown[p.Name]):
+			c.Query = append(c.Query, field{p.Name, example, number})
+		case p.In == "header" && (p.Required || p.Name == idempotencyKey):
+			c.Headers = append(c.Headers, field{p.Name, example, false})
+		}
+	}
+	c.URL = o.Server + path
+	if err := c.body(op); err != nil {
+		return nil, err
+	}
+	return c, s.flow(c, op)
+}
+
+// flow decides what a sample does with the answer.
+func (s *spec) flow(c *call, op *operation) error {
+	content := map[string]bool{}
+	for status, r := range op.Responses {
+		if !strings.HasPrefix(status, "2") {
+			continue
+		}
+		if r.Ref != "" {
+			found, known := s.Components.Responses[path.Base(r.Ref)]
+			if !known {
+				return fmt.Errorf("%s leads nowhere", r.Ref)
+			}
+			r = found
+		}
+		for media := range r.Content {
+			content[media] = true
+		}
+	}
+	_, accepted := op.Responses["202"]
+	switch {
+	case op.ID == "uploads.create":
+		c.Flow = uploaded
+	case accepted:
+		c.Flow = polled
+	case len(content) == 0:
+		c.Flow = empty
+	case !content["application/json"]:
+		c.Flow = saved
+	case op.ID == "openapi.get":
+		c.Flow, c.File = saved, "openapi.json"
+	default:
+		c.Flow = printed
+	}
+	return nil
+}
+
+func (s *spec) parameter(p parameter) (parameter, error) {
+	if p.Ref == "" {
+		return p, nil
+	}
+	found, known := s.Components.Parameters[path.Base(p.Ref)]
+	if !known {
+		return p, fmt.Errorf("%s leads nowhere", p.Ref)
+	}
+	return found, nil
+}

@@ -1,0 +1,145 @@
+package codesample
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/template"
+)
+
+//go:embed templates/*.tmpl
+var templateFiles embed.FS
+
+// language is one of those in which there are samples.
+type language struct {
+	lang, label string
+	file        string
+	syntax      syntax
+}
+
+var languages = []language{
+	{"Shell", "curl", "curl.tmpl", syntax{
+		indent: "  ", name: inShell, text: inShell,
+		values: map[made]string{
+			fileSize:  `'"$(wc -c < ` + sampleFile + `)"'`,
+			fileHash:  `"'"$(openssl dgst -sha256 -r ` + sampleFile + ` | cut -c 1-64)"'"`,
+			randomKey: `"'"$(openssl rand -hex 16)"'"`,
+		},
+	}},
+	{"Python", "Python", "python.tmpl", syntax{
+		indent: "    ", name: quoted, text: quoted, trailing: true,
+		literals: map[string]string{"null": "None", "true": "True", "false": "False"},
+		values:   map[made]string{fileSize: "len(content)", fileHash: "hashlib.sha256(content).hexdigest()", randomKey: "str(uuid.uuid4())"},
+	}},
+	{"JavaScript", "JavaScript", "javascript.tmpl", syntax{
+		indent: "  ", name: inScript, text: quoted, trailing: true, spaced: true,
+		values: map[made]string{fileSize: "content.length", fileHash: `createHash("sha256").update(content).digest("hex")`, randomKey: "crypto.randomUUID()"},
+	}},
+	{"Go", "Go", "go.tmpl", syntax{
+		indent: "\t", name: inGo, text: inGo,
+		values: map[made]string{fileSize: "` + strconv.Itoa(len(content)) + `", fileHash: "\"` + hex.EncodeToString(hash[:]) + `\"", randomKey: "\"` + rand.Text() + `\""},
+	}},
+}
+
+// inShell writes a JSON string that stands between single quotes.
+func inShell(s string) string { return strings.ReplaceAll(quoted(s), "'", `'\''`) }
+
+// inGo writes a JSON string that stands between backquotes.
+func inGo(s string) string { return strings.ReplaceAll(quoted(s), "`", "`+\"`\"+`") }
+
+// text writes a Python or JavaScript string in the quotes that it does not
+// hold itself.
+func text(s string) string {
+	if strings.Contains(s, `"`) && !strings.ContainsAny(s, `'\`) {
+		return "'" + s + "'"
+	}
+	return quoted(s)
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+
+// inScript writes the name of a member of a JavaScript object.
+func inScript(name string) string {
+	if identifier.MatchString(name) {
+		return name
+	}
+	return quoted(name)
+}
+
+var templates = func() *template.Template {
+	t := template.New("").Funcs(template.FuncMap{
+		"quoted": quoted,
+		"text":   text,
+		"value": func(f field) string {
+			if f.Number {
+				return f.Value
+			}
+			return text(f.Value)
+		},
+		"script": inScript,
+		"shell":  func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" },
+		"lower":  strings.ToLower,
+		// goText writes a Go string: raw if it has quotes in it.
+		"goText": func(s string) string {
+			if strings.Contains(s, `"`) && !strings.Contains(s, "`") {
+				return "`" + s + "`"
+			}
+			return fmt.Sprintf("%q", s)
+		},
+	})
+	return template.Must(t.ParseFS(templateFiles, "templates/*.tmpl"))
+}()
+
+// view is a call as the template of a language sees it.
+type view struct {
+	*call
+	JSON string
+}
+
+// Fresh reports whether the sample makes an Idempotency-Key.
+func (v view) Fresh() bool {
+	for _, h := range v.Headers {
+		if h.Fresh() {
+			return true
+		}
+	}
+	return v.Body != nil && v.Body.has(randomKey)
+}
+
+func (n *node) has(m made) bool {
+	for i := range n.members {
+		if n.members[i].value.has(m) {
+			return true
+		}
+	}
+	for i := range n.items {
+		if n.items[i].has(m) {
+			return true
+		}
+	}
+	return n.made == m
+}
+
+// Is reports what the sample does with the answer.
+func (v view) Is(f flow) bool { return v.Flow == f }
+
+// Plain reports whether the sample is one call whose answer is printed.
+func (v view) Plain() bool { return v.Flow == printed || v.Flow == empty }
+
+// samples writes the call in all languages.
+func (c *call) samples() ([]Sample, error) {
+	var samples []Sample
+	for _, l := range languages {
+		v := view{call: c}
+		if c.Body != nil {
+			v.JSON = l.syntax.write(*c.Body, l.syntax.top())
+		}
+		var b strings.Builder
+		if err := templates.ExecuteTemplate(&b, l.file, v); err != nil {
+			return nil, err
+		}
+		samples = append(samples, Sample{l.lang, l.label, strings.TrimSpace(b.String()) + "\n"})
+	}
+	return samples, nil
+}

@@ -1,0 +1,188 @@
+package codesample
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// node is a JSON value whose members keep their order, and of which some
+// values are made by the sample while it runs.
+type node struct {
+	kind    jsontext.Kind
+	members []member
+	items   []node
+	text    string // of a string its text, else the literal
+	made    made
+}
+
+type member struct {
+	name  string
+	value node
+}
+
+// made is a value that the sample makes.
+type made int
+
+const (
+	given     made = iota
+	fileSize       // the length of the file in bytes
+	fileHash       // its SHA-256 in hex
+	randomKey      // an Idempotency-Key
+)
+
+// Lengths of a body in a sample: enough to see the form.
+const (
+	longestBody = 5  // members
+	longestLine = 60 // characters of a value that stands on one line
+)
+
+// body takes the example of the operation's body. A sample must work more than
+// once, so externalId, which is unique, is left out.
+func (c *call) body(op *operation) error {
+	for _, example := range op.RequestBody.Content["application/json"].Examples {
+		n, err := read(jsontext.NewDecoder(bytes.NewReader(example.Value)))
+		if err != nil {
+			return err
+		}
+		n.members = slices.DeleteFunc(n.members, func(m member) bool { return m.name == "externalId" || m.name == "visibility" })
+		n.members = n.members[:min(len(n.members), longestBody)]
+		n.mark(op.ID == "uploads.create")
+		c.Body = &n
+		return nil
+	}
+	return nil
+}
+
+// mark says which values the sample makes.
+func (n *node) mark(upload bool) {
+	for i := range n.members {
+		switch m := &n.members[i]; {
+		case m.name == idempotencyKey:
+			m.value.made = randomKey
+		case upload && m.name == "size":
+			m.value.made = fileSize
+		case upload && m.name == "sha256":
+			m.value.made = fileHash
+		case upload && m.name == "fileName":
+			m.value.text = sampleFile
+		default:
+			m.value.mark(upload)
+		}
+	}
+	for i := range n.items {
+		n.items[i].mark(upload)
+	}
+}
+
+func read(d *jsontext.Decoder) (n node, err error) {
+	token, err := d.ReadToken()
+	if err != nil {
+		return n, err
+	}
+	n.kind = token.Kind()
+	switch n.kind {
+	case '{':
+		for d.PeekKind() != '}' {
+			name, err := d.ReadToken()
+			if err != nil {
+				return n, err
+			}
+			m := member{name: name.String()}
+			if m.value, err = read(d); err != nil {
+				return n, err
+			}
+			n.members = append(n.members, m)
+		}
+	case '[':
+		for d.PeekKind() != ']' {
+			item, err := read(d)
+			if err != nil {
+				return n, err
+			}
+			n.items = append(n.items, item)
+		}
+	default:
+		n.text = token.String()
+		return n, nil
+	}
+	_, err = d.ReadToken()
+	return n, err
+}
+
+// syntax is how a language writes a value.
+type syntax struct {
+	indent string
+	// name writes the name of a member, text a string.
+	name, text func(string) string
+	// literals are null, true and false, if they are called otherwise.
+	literals map[string]string
+	// values are the expressions of what the sample makes.
+	values map[made]string
+	// trailing is a comma behind the last of several lines.
+	trailing bool
+	// spaced puts spaces inside the braces of an object on one line.
+	spaced bool
+}
+
+// write writes n. Lines after the first begin with indent.
+func (s *syntax) write(n node, indent string) string {
+	switch n.kind {
+	case '{':
+		parts := make([]string, len(n.members))
+		for i, m := range n.members {
+			parts[i] = s.name(m.name) + ": " + s.write(m.value, indent+s.indent)
+		}
+		return s.wrap("{", parts, "}", indent)
+	case '[':
+		parts := make([]string, len(n.items))
+		for i, item := range n.items {
+			parts[i] = s.write(item, indent+s.indent)
+		}
+		return s.wrap("[", parts, "]", indent)
+	}
+	if n.made != given {
+		return s.values[n.made]
+	}
+	if n.kind == '"' {
+		return s.text(n.text)
+	}
+	if word, differs := s.literals[n.text]; differs {
+		return word
+	}
+	return n.text
+}
+
+// wrap puts parts on one line if they are short, else each on its own. The
+// body itself is always on several.
+func (s *syntax) wrap(open string, parts []string, end, indent string) string {
+	line := strings.Join(parts, ", ")
+	if indent != s.top() && len(line) <= longestLine && !strings.Contains(line, "\n") {
+		if s.spaced && open == "{" && line != "" {
+			line = " " + line + " "
+		}
+		return open + line + end
+	}
+	last := ""
+	if s.trailing {
+		last = ","
+	}
+	inner := "\n" + indent + s.indent
+	return open + inner + strings.Join(parts, ","+inner) + last + "\n" + indent + end
+}
+
+// top is the indentation at which the body itself stands.
+func (s *syntax) top() string { return s.indent }
+
+// quoted writes a string as JSON, Python and JavaScript do alike: in double
+// quotes, and what is not ASCII as it is.
+func quoted(s string) string {
+	b, err := jsontext.AppendQuote(nil, s)
+	if err != nil { // of what was read as JSON there is none
+		return strconv.Quote(s)
+	}
+	return string(b)
+}
