@@ -21,7 +21,7 @@ import (
 // not know each other.
 var floors = [][]string{
 	// Words that everyone uses; they know nothing of the product.
-	{"clock", "id", "fault", "masterkey", "telemetry", "progress", "docs", "examples", "api/openapi", "api/pattern", "db/sqlite", "web/codesample"},
+	{"clock", "id", "fault", "masterkey", "telemetry", "progress", "trace", "docs", "examples", "api/openapi", "api/pattern", "db/sqlite", "web/codesample"},
 	// The two engines, the bytes of documents, what they say, the listeners, the
 	// way out.
 	{"db", "blob", "extract", "serve", "egress"},

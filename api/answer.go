@@ -54,9 +54,9 @@ func (a *API) answer(c *call, err error) *Response {
 		r.Body = a.problem(c, f)
 		switch {
 		case f.Code == fault.Upstream && f.Cause != nil:
-			a.logger.Warn("what a call needs does not answer", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
+			a.logOf(c).Warn("what a call needs does not answer", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
 		case f.Code == fault.Internal:
-			a.logger.Error("internal error", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
+			a.logOf(c).Error("internal error", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
 		}
 	}
 	a.setHeaders(c, f)
@@ -184,6 +184,7 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	if a.log != nil {
 		a.log.Add(e)
 	}
+	c.endSpan(status, code)
 	if a.observe != nil {
 		a.observe(Observation{Operation: e.Operation, Status: status, Code: code, Duration: e.Duration})
 	}

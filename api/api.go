@@ -22,6 +22,7 @@ import (
 	"kartei/masterkey"
 	"kartei/requestlog"
 	"kartei/task"
+	"kartei/trace"
 )
 
 // Families are the kinds of record that this release serves.
@@ -76,6 +77,8 @@ type Options struct {
 	Transfers TransferObserver
 	// Observe, if set, is told of every answer.
 	Observe func(Observation)
+	// Tracer, if set, has calls be spans.
+	Tracer *trace.Tracer
 }
 
 // Observation is what metrics are made of.
@@ -98,6 +101,7 @@ type API struct {
 	logger   *slog.Logger
 	docsBase string
 	observe  func(Observation)
+	tracer   *trace.Tracer // nil where nothing is traced
 	services *app.Services
 	answers  answers
 	routes   routes
@@ -125,7 +129,7 @@ func New(o Options) (*API, error) {
 	}
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
-		docsBase: o.DocsBase, observe: o.Observe, routes: routesOf(Operations), versions: map[string]*served{}, answers: answers{o.Answers},
+		docsBase: o.DocsBase, observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*served{}, answers: answers{o.Answers},
 		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger},
 	}
 	if err := a.serve(o.Versions); err != nil {

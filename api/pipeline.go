@@ -16,6 +16,7 @@ import (
 	"kartei/fault"
 	"kartei/id"
 	"kartei/limit"
+	"kartei/trace"
 )
 
 // path is the way of every call, whichever door it came through. Each stage
@@ -58,6 +59,9 @@ type Request struct {
 	HasBody bool
 	// Address is the client's.
 	Address netip.Addr
+	// Trace is the traceparent header of a caller whose network is trusted, empty
+	// of all others: whoever may choose it decides what is traced.
+	Trace string
 	// Refusal, if set, is what the door found wrong already: the call is
 	// answered with it at once.
 	Refusal error
@@ -122,6 +126,7 @@ type call struct {
 
 	header map[string][]string
 	begun  time.Time
+	span   *trace.Span // nil for most
 }
 
 // Do walks a request along the path and returns its answer, a problem
@@ -135,6 +140,7 @@ func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *R
 // do is Do, and returns the call as well.
 func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*Response, *call) {
 	c := a.begin(r, header)
+	ctx = a.trace(ctx, c)
 	a.lastCall.Store(c.begun.UnixMicro())
 	a.inFlight.Add(1)
 	defer a.inFlight.Add(-1)
@@ -180,6 +186,9 @@ func (a *API) walk(ctx context.Context, c *call) (err error) {
 
 // pass walks the path once.
 func (a *API) pass(ctx context.Context, c *call) error {
+	if c.span != nil {
+		return a.passTraced(ctx, c)
+	}
 	for _, stage := range path {
 		if err := stage(a, ctx, c); err != nil {
 			return err
@@ -208,6 +217,6 @@ func (a *API) confirmed(c *call) {
 func (a *API) restart(c *call) {
 	a.settle(c)
 	next := a.begin(c.Request, c.header)
-	next.id, next.now, next.begun, next.sent, next.again = c.id, c.now, c.begun, c.sent, true
+	next.id, next.now, next.begun, next.sent, next.span, next.again = c.id, c.now, c.begun, c.sent, c.span, true
 	*c = *next
 }

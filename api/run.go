@@ -127,7 +127,7 @@ func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
 func (a *API) callOf(c *call, tx db.Tx) *app.Call {
 	return &app.Call{
 		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id,
-		IfMatch: c.ifMatch, Looked: c.looked, Services: a.services,
+		IfMatch: c.ifMatch, Looked: c.looked, Span: c.span, Services: a.services,
 	}
 }
 

@@ -196,7 +196,7 @@ func (o *Office) open() {
 	o.API = a
 	o.Handler = o.withUploads(rest.Handler(a, func(r *http.Request) netip.Addr {
 		return netip.MustParseAddrPort(r.RemoteAddr).Addr()
-	}))
+	}, nil))
 	o.work()
 }
 

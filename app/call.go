@@ -12,6 +12,7 @@ import (
 	"kartei/fault"
 	"kartei/limit"
 	"kartei/masterkey"
+	"kartei/trace"
 )
 
 // Call is one run of one operation: who, in which transaction, when. An
@@ -28,6 +29,8 @@ type Call struct {
 	Language fault.Language
 	// RequestID is the call's, req_....
 	RequestID string
+	// Span is that of the call, nil for most.
+	Span *trace.Span
 	// Looked is what the operation saw outside the data base before its
 	// transaction began, where it looks (see api.looking).
 	Looked any

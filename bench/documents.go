@@ -40,14 +40,16 @@ func (b *bench) onDocuments(ctx context.Context) (err error) {
 	if b.load, err = b.helper(ctx, "load"); err != nil {
 		return err
 	}
-	var list []figure
-	for _, part := range []struct {
+	type part struct {
 		name string
 		run  func(context.Context) ([]figure, error)
-	}{{"transfer", b.onTransfers}, {"drain", b.onQueue}, {"find", b.onContent}} {
-		if !strings.HasPrefix(part.name, b.only) {
-			continue
-		}
+	}
+	parts, err := choose([]part{{"transfer", b.onTransfers}, {"drain", b.onQueue}, {"find", b.onContent}}, func(p part) string { return p.name }, b.only)
+	if err != nil {
+		return err
+	}
+	var list []figure
+	for _, part := range parts {
 		figures, err := part.run(ctx)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@
 //	go run ./bench --scale    reads among --records contacts against the same among 100,000, with --postgres there
 //	go run ./bench --organizations 10000  calls spread over so many organizations
 //	go run ./bench --webhooks 100000      deliveries beside a bare loop, and calls while so many drain, with --postgres there
+//	go run ./bench --traces   what traces cost a read, in pairs: ten minutes
 //	go run ./bench --documents 100000     files that come and go, and a search in the text of so many documents
 //
 // The first start fills the data folders, which takes some minutes and is not
@@ -47,6 +48,8 @@ type options struct {
 	documents int
 	// webhooks is how many deliveries --webhooks wants.
 	webhooks int
+	// traces measures what traces cost a read.
+	traces bool
 }
 
 // small is the size of the table that the large one is held against.
@@ -72,6 +75,8 @@ func begin() error {
 			return receiving(os.Stdin, os.Stdout)
 		case "deliver":
 			return delivering(os.Stdin, os.Stdout)
+		case "collect":
+			return collecting(os.Stdin, os.Stdout)
 		case "insert":
 			return insert(os.Stdin, os.Stdout)
 		case "serve":
@@ -92,7 +97,7 @@ func flags() options {
 	flag.StringVar(&o.program, "kartei", "", "the `program` that is measured; without it, it is built")
 	flag.StringVar(&o.json, "json", "", "write all figures into a `file`")
 	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of the server under each load into a `folder`")
-	flag.StringVar(&o.only, "only", "", "measure only the series whose names begin with this `word`: get, list, search, count, post")
+	flag.StringVar(&o.only, "only", "", "measure only the series whose names begin with this `word`: get, list, search, count, post; an unknown one is told which there are")
 	flag.BoolVar(&o.fill, "fill", false, "only fill the folders")
 	flag.BoolVar(&o.markdown, "markdown", false, "print the table as it stands in docs/performance.md")
 	flag.BoolVar(&o.quick, "quick", false, "100,000 contacts, one run of each")
@@ -102,8 +107,12 @@ func flags() options {
 	flag.IntVar(&o.organizations, "organizations", 0, "measure only calls that are spread over so many organizations; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.limited, "limited", false, "measure on PostgreSQL what the limits of two replicas cost a read")
 	flag.IntVar(&o.documents, "documents", 0, "measure only documents: transfers, operations, and a search in the text of so many; --only takes transfer, drain, find")
+	flag.BoolVar(&o.traces, "traces", false, "measure only what traces cost a read, of an office with 100,000 contacts")
 	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
+	if o.traces {
+		o.records = small
+	}
 	if o.quick {
 		o.records, o.runs = small, 1
 	}
@@ -111,6 +120,9 @@ func flags() options {
 }
 
 func run(ctx context.Context, o options) (err error) {
+	if err := o.checkOnly(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(o.data, 0o700); err != nil {
 		return err
 	}
@@ -148,6 +160,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.onWebhooks(ctx)
 	case o.scale:
 		return b.onScale(ctx)
+	case o.traces:
+		return b.onTraces(ctx)
 	}
 	if o.postgres || o.limited {
 		return b.onPostgres(ctx)

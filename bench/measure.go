@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -209,8 +208,15 @@ func (b *bench) plan(bareGet, bareList target) error {
 		batches[i] = b.large.batch(b.contents[i*inBatch : (i+1)*inBatch])
 	}
 	b.addWanting(postBatch, large, 1, batches, http.StatusOK)
-	b.series = slices.DeleteFunc(b.series, func(s series) bool { return !strings.HasPrefix(s.name, b.only) })
-	return nil
+	return b.chooseSeries()
+}
+
+func (s series) called() string { return s.name }
+
+// chooseSeries leaves out what --only does.
+func (b *bench) chooseSeries() (err error) {
+	b.series, err = choose(b.series, series.called, b.only)
+	return err
 }
 
 // clients is the name of a series that is run with several numbers of them.

@@ -73,7 +73,9 @@ func (b *bench) onOrganizations(ctx context.Context) (err error) {
 	for i := range tenants {
 		tenants[i].place.server, tenants[i].place.database = s, pid
 	}
-	b.planOrganizations(tenants)
+	if err := b.planOrganizations(tenants); err != nil {
+		return err
+	}
 	// What a server needs for the load itself it needs for few organizations too.
 	for _, few := range b.series {
 		if strings.HasSuffix(few.name, ofSmall("")) {
@@ -175,11 +177,12 @@ func newOffice(ctx context.Context, directory *access.Directory, n int) (*office
 	return &office{key: key}, key, err
 }
 
-func (b *bench) planOrganizations(tenants []tenant) {
-	for _, kind := range []string{"get", "list", "post"} {
-		if !strings.HasPrefix(kind, b.only) {
-			continue
-		}
+func (b *bench) planOrganizations(tenants []tenant) error {
+	kinds, err := choose([]string{"get", "list", "post"}, itself, b.only)
+	if err != nil {
+		return err
+	}
+	for _, kind := range kinds {
 		for _, n := range []int{pgOffices, len(tenants)} {
 			name := kind
 			if n == pgOffices {
@@ -197,4 +200,5 @@ func (b *bench) planOrganizations(tenants []tenant) {
 			b.addWanting(name, tenants[0].place.target(), pgClients, requests, want)
 		}
 	}
+	return nil
 }

@@ -332,8 +332,7 @@ func (p *onPostgres) plan(ctx context.Context, s *server) error {
 	p.addWanting(pgPostMany, of, pgClients, many, 201)
 	p.pgbench(ctx, pgWriteOne, "one.sql")
 	p.addWanting(pgPostOne, of, pgClients, one, 201)
-	p.series = slices.DeleteFunc(p.series, func(s series) bool { return !strings.HasPrefix(s.name, p.only) })
-	return nil
+	return p.chooseSeries()
 }
 
 // rate is what pgbench says at its end.

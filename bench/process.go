@@ -95,6 +95,7 @@ type server struct {
 	stdin    io.WriteCloser
 	profiled bool
 	address  string
+	operator string // the address of the operator's listener; empty with a profiler
 	memory   *memory
 }
 
@@ -113,6 +114,11 @@ func raised() []string {
 // beside. flags are further ones, of the form --name=value where the profiler
 // shall take them too.
 func serve(ctx context.Context, program, dir, database string, profile bool, flags ...string) (*server, error) {
+	return serveIn(ctx, nil, program, dir, database, profile, flags...)
+}
+
+// serveIn is serve with further variables of the environment.
+func serveIn(ctx context.Context, environment []string, program, dir, database string, profile bool, flags ...string) (*server, error) {
 	arguments := []string{"serve", "--data-dir", dir, "--database-url", database, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
 		"--limits", strings.Join(raised(), ","), "--log-format", "json"}
 	arguments = append(arguments, flags...)
@@ -127,10 +133,11 @@ func serve(ctx context.Context, program, dir, database string, profile bool, fla
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	c.WaitDelay = 20 * time.Second
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "KARTEI_") {
+		if !strings.HasPrefix(v, "KARTEI_") && !strings.HasPrefix(v, "OTEL_") {
 			c.Env = append(c.Env, v)
 		}
 	}
+	c.Env = append(c.Env, environment...)
 	stdin, err := c.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -145,11 +152,12 @@ func serve(ctx context.Context, program, dir, database string, profile bool, fla
 	s := &server{command: c, stdin: stdin, profiled: profile}
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
-		var line struct{ Msg, API, Level string }
+		var line struct{ Msg, API, Operator, Level string }
 		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Level == "ERROR" {
 			say("server: %s", lines.Text())
 		}
 		if line.Msg == "ready" {
+			s.operator = line.Operator
 			s.address = strings.TrimSuffix(strings.TrimPrefix(line.API, "http://"), "/v1")
 			break
 		}

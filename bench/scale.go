@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"strings"
 
 	"kartei/db"
 )
@@ -120,11 +119,16 @@ func (b *bench) planScale() error {
 	if err != nil {
 		return err
 	}
-	for _, k := range kinds {
-		if strings.HasPrefix(k.name, b.only) {
-			b.add(ofSmall(k.name), b.small.target(), scaleClients, few[k.name])
-			b.add(k.name, b.large.target(), scaleClients, many[k.name])
-		}
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	if names, err = choose(names, itself, b.only); err != nil {
+		return err
+	}
+	for _, name := range names {
+		b.add(ofSmall(name), b.small.target(), scaleClients, few[name])
+		b.add(name, b.large.target(), scaleClients, many[name])
 	}
 	return nil
 }

@@ -42,6 +42,9 @@ type Options struct {
 	// Stated is told of each statement before it is sent, in the goroutine that
 	// asks for it. For tests, which look at what is sent. Nil is nobody.
 	Stated func(query string)
+	// Traced has transactions and their statements be spans of the calls that
+	// carry one (see package trace).
+	Traced bool
 	// NoSync leaves out SQLite's fsync: commits outlive the process but not the
 	// machine. For tests of everything but durability.
 	NoSync bool

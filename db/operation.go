@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"kartei/db/sqlite"
+	"kartei/trace"
 )
 
 // operation is one call of Write on its way to a group that is committed
@@ -15,6 +16,8 @@ type operation struct {
 	f func(Tx) error
 	// alone, in place of f, runs outside any transaction (SQLite).
 	alone func(*sqlite.Conn) error
+	// span is that of the caller's transaction, or nil.
+	span  *trace.Span
 	state atomic.Int32
 	told  []told // with Tell (SQLite)
 	done  chan struct{}

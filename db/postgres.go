@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"kartei/trace"
 )
 
 // limits are the settings of each PostgreSQL connection: a statement ends
@@ -193,6 +195,13 @@ func (d *pgDB) Read(ctx context.Context, f func(Tx) error) error {
 		return ErrClosed
 	}
 	defer d.gate.leave()
+	span := d.opts.begin(ctx, readSpan, "postgresql")
+	err := d.read(ctx, span, f)
+	endSpan(span, err)
+	return err
+}
+
+func (d *pgDB) read(ctx context.Context, span *trace.Span, f func(Tx) error) error {
 	return d.tries(ctx, func(try int) (again bool, err error) {
 		conn, err := d.acquire(ctx, d.readers)
 		if err != nil {
@@ -201,7 +210,7 @@ func (d *pgDB) Read(ctx context.Context, f func(Tx) error) error {
 		defer d.release(conn, d.readers, try)
 		// A caller that goes away must not cost the connection, as it would if
 		// pgx watched its context.
-		tx := &pgTx{conn: conn.Conn(), ctx: context.Background(), stated: d.opts.Stated, spread: d.spread}
+		tx := &pgTx{conn: conn.Conn(), ctx: context.Background(), stated: d.opts.Stated, spread: d.spread, span: span}
 		defer tx.end()
 		err = tx.settled(f(tx))
 		// f has seen nothing yet, so it does not notice that it runs again.
@@ -214,7 +223,10 @@ func (d *pgDB) Write(ctx context.Context, f func(Tx) error) error {
 		return ErrClosed
 	}
 	defer d.gate.leave()
-	return d.writes.note(d.write(ctx, 0, false, f))
+	span := d.opts.begin(ctx, writeSpan, "postgresql")
+	err := d.writes.note(d.write(ctx, span, 0, false, f))
+	endSpan(span, err)
+	return err
 }
 
 // Writes knows whether the data base takes writes.
@@ -236,13 +248,13 @@ func whyRefused(err error) string {
 }
 
 // write runs f until it is committed, or fails for good.
-func (d *pgDB) write(ctx context.Context, organization int64, optimistic bool, f func(Tx) error) error {
+func (d *pgDB) write(ctx context.Context, span *trace.Span, organization int64, optimistic bool, f func(Tx) error) error {
 	if optimistic {
-		if again, err := d.attempt(ctx, organization, true, 0, f); !again {
+		if again, err := d.attempt(ctx, span, organization, true, 0, f); !again {
 			return err
 		}
 	}
-	return d.tries(ctx, func(try int) (again bool, err error) { return d.attempt(ctx, organization, false, try, f) })
+	return d.tries(ctx, func(try int) (again bool, err error) { return d.attempt(ctx, span, organization, false, try, f) })
 }
 
 // tries calls f until it says that there is no use in calling it again, a
@@ -262,12 +274,13 @@ func (d *pgDB) tries(ctx context.Context, f func(try int) (again bool, err error
 
 // attempt runs f in one transaction, and reports whether another one may end
 // otherwise.
-func (d *pgDB) attempt(ctx context.Context, organization int64, optimistic bool, try int, f func(Tx) error) (again bool, err error) {
+func (d *pgDB) attempt(ctx context.Context, span *trace.Span, organization int64, optimistic bool, try int, f func(Tx) error) (again bool, err error) {
 	tx, end, err := d.begin(ctx, organization, optimistic, try)
 	if err != nil {
 		return false, err
 	}
 	defer end()
+	tx.span = span
 	if err = f(tx); err == nil {
 		err = tx.commit()
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"kartei/clock"
+	"kartei/trace"
 )
 
 const (
@@ -85,26 +86,29 @@ func (d *pgDB) WriteIn(ctx context.Context, organization int64, f func(Tx) error
 		return ErrClosed
 	}
 	defer d.gate.leave()
-	return d.writes.note(d.inLine(ctx, organization, f))
+	span := d.opts.begin(ctx, writeSpan, "postgresql")
+	err := d.writes.note(d.inLine(ctx, span, organization, f))
+	endSpan(span, err)
+	return err
 }
 
 // inLine carries out a change alone, or together with those that wait.
-func (d *pgDB) inLine(ctx context.Context, organization int64, f func(Tx) error) error {
-	op := &operation{f: f, done: make(chan struct{})}
+func (d *pgDB) inLine(ctx context.Context, span *trace.Span, organization int64, f func(Tx) error) error {
+	op := &operation{f: f, span: span, done: make(chan struct{})}
 	free, err := d.lines.enter(organization, op, d.opts.Line)
 	switch {
 	case err != nil:
 		return err
 	case free:
 		defer d.leave(organization)
-		return d.writeIn(ctx, organization, true, f)
+		return d.writeIn(ctx, span, organization, true, f)
 	}
 	patience, cancel := context.WithTimeout(ctx, d.opts.Wait)
 	defer cancel()
 	err = op.wait(patience)
 	switch {
 	case err == errAlone:
-		return d.writeIn(ctx, organization, false, f)
+		return d.writeIn(ctx, span, organization, false, f)
 	case op.state.Load() == opGivenUp && ctx.Err() == nil:
 		return fmt.Errorf("%w: others write to the same organization", ErrBusy)
 	}
@@ -112,8 +116,8 @@ func (d *pgDB) inLine(ctx context.Context, organization int64, f func(Tx) error)
 }
 
 // writeIn carries out one change alone.
-func (d *pgDB) writeIn(ctx context.Context, organization int64, optimistic bool, f func(Tx) error) error {
-	err := d.write(ctx, organization, optimistic, f)
+func (d *pgDB) writeIn(ctx context.Context, span *trace.Span, organization int64, optimistic bool, f func(Tx) error) error {
+	err := d.write(ctx, span, organization, optimistic, f)
 	if err == nil {
 		d.opts.Grouped(1)
 	}
@@ -197,6 +201,7 @@ func (d *pgDB) supposing(ctx context.Context, organization int64, group []*opera
 	for _, op := range group {
 		waiting, told := len(tx.pending), len(tx.told)
 		tx.supposed = false
+		tx.begins(op)
 		op.err = op.call(tx)
 		if op.err != nil && (tx.err != nil || tx.supposed || tx.expecting || len(tx.pending) != waiting) {
 			return tx.mayGoAlone(op.err), op.err
@@ -205,6 +210,7 @@ func (d *pgDB) supposing(ctx context.Context, organization int64, group []*opera
 			tx.told = tx.told[:told]
 		}
 	}
+	tx.ends(group)
 	if err := tx.commit(); err != nil {
 		return tx.mayGoAlone(err), err
 	}
@@ -239,6 +245,7 @@ func (d *pgDB) asking(ctx context.Context, organization int64, group []*operatio
 	defer end()
 	for _, op := range group {
 		tick, told := tx.tick, len(tx.told)
+		tx.begins(op)
 		tx.Queue(savepoint)
 		if op.err = op.call(tx); op.err == nil {
 			tx.Queue(releaseSavepoint)
@@ -255,6 +262,7 @@ func (d *pgDB) asking(ctx context.Context, organization int64, group []*operatio
 		}
 		tx.tick, tx.told = tick, tx.told[:told]
 	}
+	tx.ends(group)
 	if err := tx.commit(); err != nil {
 		return tx.mayGoAlone(err), err
 	}

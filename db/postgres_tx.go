@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"kartei/clock"
+	"kartei/trace"
 )
 
 // pgTx runs statements on one PostgreSQL connection. Statements wait in
@@ -48,6 +49,7 @@ type pgTx struct {
 	// answered is set once a statement's answer has come.
 	answered bool
 	stated   func(string) // Options.Stated
+	span     *trace.Span  // of the transaction, or of the member of a group that runs; nil for most
 	// changed is set once a statement changed something; a commit then calls took.
 	changed bool
 	took    func()
@@ -185,7 +187,7 @@ func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, erro
 	if err != nil {
 		return nil, t.fail(err)
 	}
-	r := &pgRows{tx: t}
+	r := &pgRows{tx: t, span: t.span.Statement(query, 1+len(t.pending))}
 	// A cluster would have to bring both tables to one server.
 	if e := t.expected; e != nil && !t.write && !t.snapshot && !t.spread {
 		if together, can := e.within(query); can {
@@ -198,6 +200,7 @@ func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, erro
 		r.rows, r.batch, err = t.send(query, plain)
 	}
 	if err != nil {
+		r.span.End()
 		return nil, t.fail(err)
 	}
 	t.open = r
@@ -257,6 +260,7 @@ func (t *pgTx) copyFrom(ctx context.Context, table string, columns []string, row
 			return t.fail(err)
 		}
 	}
+	defer t.span.Statement("copy "+table, 1).End()
 	_, err := t.conn.CopyFrom(t.ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows))
 	return t.fail(err)
 }
@@ -350,6 +354,7 @@ func (t *pgTx) flush() error {
 	if t.err != nil || len(t.pending) == 0 {
 		return t.err
 	}
+	defer t.span.Statement(t.pending[0].query, len(t.pending)).End()
 	b, waiting := t.batch()
 	results := t.conn.SendBatch(t.ctx, b)
 	err := t.skip(results, waiting)
@@ -387,6 +392,7 @@ func (t *pgTx) commit() error {
 		t.hub.tell(t.told)
 		return nil
 	}
+	defer t.span.Statement("commit", 1+len(t.pending)).End()
 	b, waiting := t.batch()
 	b.Queue("commit")
 	results := t.conn.SendBatch(t.ctx, b)
@@ -447,6 +453,7 @@ type pgRows struct {
 	batch pgx.BatchResults
 	err   error
 	ended bool
+	span  *trace.Span
 	// expected is what the first column answers, nil where it is a usual one;
 	// number is the answer, and met is set once it was the right one.
 	expected *expectation
@@ -499,6 +506,7 @@ func (r *pgRows) Close() {
 		return
 	}
 	r.ended, r.tx.open = true, nil
+	defer r.span.End()
 	if r.expected != nil && !r.met && !r.tx.stale { // no row said it
 		r.tx.expected = r.expected
 	}

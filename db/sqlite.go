@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kartei/db/sqlite"
+	"kartei/trace"
 )
 
 // settings are made on every connection.
@@ -187,16 +188,20 @@ func describeOpen(path string, err error) error {
 
 func (d *liteDB) Dialect() *Dialect { return sqliteDialect }
 
-func (d *liteDB) Read(ctx context.Context, f func(Tx) error) error {
+func (d *liteDB) Read(ctx context.Context, f func(Tx) error) (err error) {
 	if !d.gate.enter() {
 		return ErrClosed
 	}
 	defer d.gate.leave()
+	span := d.opts.begin(ctx, readSpan, "sqlite")
+	if span != nil {
+		defer func() { endSpan(span, err) }()
+	}
 	conn, err := d.reader(ctx)
 	if err != nil {
 		return err
 	}
-	tx := &liteTx{conn: conn, stated: d.opts.Stated}
+	tx := &liteTx{conn: conn, stated: d.opts.Stated, span: span}
 	defer d.release(conn, tx)
 	if err := f(tx); err != nil {
 		return err
@@ -252,10 +257,13 @@ func (d *liteDB) WriteIn(ctx context.Context, organization int64, f func(Tx) err
 		return ErrClosed
 	}
 	defer d.gate.leave()
-	return d.writes.note(d.tries(ctx, organization, f))
+	span := d.opts.begin(ctx, writeSpan, "sqlite")
+	err := d.writes.note(d.tries(ctx, span, organization, f))
+	endSpan(span, err)
+	return err
 }
 
-func (d *liteDB) tries(ctx context.Context, organization int64, f func(Tx) error) error {
+func (d *liteDB) tries(ctx context.Context, span *trace.Span, organization int64, f func(Tx) error) error {
 	if err := d.watch.look(); err != nil {
 		return err
 	}
@@ -264,7 +272,7 @@ func (d *liteDB) tries(ctx context.Context, organization int64, f func(Tx) error
 		if err = pause(ctx, d.opts.Clock, try); err != nil {
 			return err
 		}
-		if err = d.write.do(ctx, organization, f); !errors.Is(err, ErrConflict) {
+		if err = d.write.do(ctx, span, organization, f); !errors.Is(err, ErrConflict) {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"kartei/db/sqlite"
+	"kartei/trace"
 )
 
 var (
@@ -28,6 +29,7 @@ type liteTx struct {
 	told    []told // with Tell
 	hub     *hub
 	stated  func(string) // Options.Stated
+	span    *trace.Span  // of the transaction, or nil
 }
 
 // queued is a statement given to Queue.
@@ -131,6 +133,7 @@ func (t *liteTx) Exec(ctx context.Context, query string, args ...any) (int64, er
 }
 
 func (t *liteTx) exec(query string, args []any) (int64, error) {
+	defer t.span.Statement(query, 1).End()
 	s, err := t.start(query, args)
 	if err != nil {
 		return 0, err
@@ -237,11 +240,13 @@ func (t *liteTx) Query(ctx context.Context, query string, args ...any) (Rows, er
 	if err := t.ready(ctx); err != nil {
 		return nil, err
 	}
+	span := t.span.Statement(query, 1)
 	s, err := t.start(query, args)
 	if err != nil {
+		span.End()
 		return nil, err
 	}
-	t.open = &liteRows{tx: t, stmt: s}
+	t.open = &liteRows{tx: t, stmt: s, span: span}
 	return t.open, nil
 }
 
@@ -250,6 +255,7 @@ type liteRows struct {
 	stmt *sqlite.Stmt
 	row  bool
 	err  error
+	span *trace.Span
 }
 
 func (r *liteRows) Next() bool {
@@ -294,6 +300,7 @@ func (r *liteRows) Close() {
 
 func (r *liteRows) end() {
 	r.stmt.Reset()
+	r.span.End()
 	r.stmt, r.row, r.tx.open = nil, false, nil
 }
 
@@ -314,6 +321,7 @@ func (r *liteRow) Scan(dest ...any) error {
 	if err := t.ready(r.ctx); err != nil {
 		return err
 	}
+	defer t.span.Statement(r.query, 1).End()
 	s, err := t.start(r.query, r.args)
 	if err != nil {
 		return err

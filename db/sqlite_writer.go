@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kartei/db/sqlite"
+	"kartei/trace"
 )
 
 const (
@@ -90,8 +91,8 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), hu
 
 // do runs f in a group, when it is the organization's turn, and returns after the
 // commit.
-func (w *liteWriter) do(ctx context.Context, organization int64, f func(Tx) error) error {
-	op := &operation{f: f, done: make(chan struct{})}
+func (w *liteWriter) do(ctx context.Context, span *trace.Span, organization int64, f func(Tx) error) error {
+	op := &operation{f: f, span: span, done: make(chan struct{})}
 	if err := w.line.join(organization, op); err != nil {
 		return err
 	}
@@ -169,7 +170,8 @@ func (w *liteWriter) run(op *operation) {
 		op.finish(err)
 		return
 	}
-	tx := &liteTx{conn: w.conn, write: true, stated: w.stated, hub: w.hub}
+	tx := &liteTx{conn: w.conn, write: true, stated: w.stated, hub: w.hub, span: op.span}
+	op.span.Event(begunEvent)
 	defer func() {
 		if op.exited {
 			tx.finish()

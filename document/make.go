@@ -19,6 +19,7 @@ import (
 	"kartei/operation"
 	"kartei/record"
 	"kartei/search"
+	"kartei/trace"
 	"kartei/upload"
 )
 
@@ -299,7 +300,7 @@ func (w *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(w.Clock), Services: &app.Services{Families: w.Families}}, nil
+	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(w.Clock), Span: trace.Of(ctx), Services: &app.Services{Families: w.Families}}, nil
 }
 
 // patience is after how long a scanner that is away is asked again.

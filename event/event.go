@@ -23,6 +23,8 @@ type Event struct {
 	Type      string       `json:"type" doc:"Ereignisart; neue kommen hinzu" example:"contact.created"`
 	CreatedAt clock.Micros `json:"createdAt" doc:"Zeitpunkt der Änderung, je Organisation eindeutig und streng steigend" example:"2026-11-01T09:30:00.000000Z"`
 	Data      Subject      `json:"data" doc:"Worum es geht"`
+	// Trace is that of the change, for its deliveries; it is sent to nobody.
+	Trace string `json:"-"`
 }
 
 // Subject is what an event is about.
@@ -68,8 +70,8 @@ func Append(c *app.Call, e Event) string {
 		return ""
 	}
 	name := id.New(id.Event)
-	c.Tx.Queue(`insert into events (organization, tick, id, type, object, record_id) values ($1, $2, $3, $4, $5, $6)`,
-		c.Actor.Org(), e.CreatedAt, name, e.Type, e.Data.Object, e.Data.ID)
+	c.Tx.Queue(`insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2, $3, $4, $5, $6, $7)`,
+		c.Actor.Org(), e.CreatedAt, name, e.Type, e.Data.Object, e.Data.ID, c.Span.Stored())
 	c.Tx.Tell(Topic, strconv.FormatInt(c.Actor.Org(), 10))
 	return name
 }

@@ -24,7 +24,7 @@ func (i *Instance) doors() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	calls := rest.Handler(i.API, serve.ClientAddress(i.config.Server.TrustedProxies))
+	calls := rest.Handler(i.API, serve.ClientAddress(i.config.Server.TrustedProxies), serve.FromTrusted(i.config.Server.TrustedProxies))
 	uploads := i.uploads()
 	if i.public != nil {
 		i.public.Refuse(rest.Refusal(i.API))

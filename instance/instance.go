@@ -37,6 +37,7 @@ import (
 	"kartei/search"
 	"kartei/serve"
 	"kartei/telemetry"
+	"kartei/trace"
 	"kartei/upload"
 	"kartei/webhook"
 )
@@ -47,6 +48,8 @@ type Config struct {
 	Server config.Server
 	// Version and Commit are shown in the metrics.
 	Version, Commit string
+	// Traces say where spans are sent; the zero value sends none.
+	Traces trace.Settings
 	// Clock is the system's when nil, Logger slog.Default().
 	Clock  clock.Clock
 	Logger *slog.Logger
@@ -87,6 +90,7 @@ type Instance struct {
 	notices   *notify.Center
 	jobs      *job.Runner
 	guard     *egress.Guard
+	tracer    *trace.Tracer // nil where nothing is traced
 	sender    *webhook.Sender
 	courier   *webhook.Courier
 	readiness telemetry.Readiness
@@ -136,7 +140,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 }
 
 // prepare reads the master keys.
-func (i *Instance) prepare(context.Context) (err error) {
+func (i *Instance) prepare(ctx context.Context) (err error) {
 	if err := os.MkdirAll(string(i.config.Store.DataDir), 0o700); err != nil {
 		return fmt.Errorf("the data folder: %w", err)
 	}
@@ -149,13 +153,13 @@ func (i *Instance) prepare(context.Context) (err error) {
 	}
 	i.metrics = telemetry.NewMetrics(i.config.Version, i.config.Commit)
 	i.groups = i.metrics.GroupSizes()
-	return nil
+	return i.takeTracer(ctx)
 }
 
 // open opens the data base, which locks it.
 func (i *Instance) open(ctx context.Context) (err error) {
 	i.DB, err = db.Open(ctx, i.config.Store.Database(), db.Options{
-		Clock: i.clock, Logger: i.logger,
+		Clock: i.clock, Logger: i.logger, Traced: i.tracer != nil,
 		Grouped: func(writes int) { i.groups.Observe(float64(writes)) },
 	})
 	return err
@@ -259,6 +263,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.DocsBase = i.BaseURL
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach
 	o.Observe = i.observe()
+	o.Tracer = i.tracer
 	a, err := api.New(o)
 	if err == nil {
 		a.Pending(true)
@@ -424,6 +429,7 @@ func (i *Instance) close(ctx context.Context) error {
 	if i.Log != nil {
 		add("request log", i.Log.Close(last))
 	}
+	add("traces", i.tracer.Close(last))
 	if i.operator != nil {
 		add("operator's listener", i.operator.Shutdown(last))
 	}

@@ -51,6 +51,7 @@ func (i *Instance) measure() {
 		func() float64 { return float64(i.DB.Writes().Total()) })
 	i.metrics.Gauge("kartei_transfers_in_flight", "Files on their way between clients and this process.",
 		func() float64 { return float64(i.API.Transfers()) })
+	i.measureTraces()
 	i.measureJobs()
 	i.measureWebhooks()
 	moving := lately(i, func(ctx context.Context) (int64, error) { return search.Moving(ctx, i.DB) })

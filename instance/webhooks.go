@@ -25,7 +25,7 @@ func (i *Instance) takeCourier() error {
 		DB: i.DB, Clock: i.clock, Vault: i.keys.Vault(webhook.SecretsPurpose), Families: api.Families,
 		Send: i.sender.Attempt, Notices: i.notices, Logger: i.logger,
 		Calls:     func() bool { return i.API.Busy() },
-		Attempted: attempted, Waited: waited,
+		Attempted: attempted, Waited: waited, Tracer: i.tracer,
 	})
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"kartei/clock"
 	"kartei/db"
 	"kartei/id"
+	"kartei/trace"
 )
 
 // Topic is what runners listen to.
@@ -42,8 +43,9 @@ type Spec struct {
 // it; the runners of this process wake after the commit. It queues statements
 // and asks nothing, so it costs no round trip. It locks the organization's place
 // in the queue until the commit: call it before db.Tick, so that no two
-// transactions wait for each other.
-func Enqueue(_ context.Context, tx db.Tx, organization int64, now clock.Micros, s Spec) error {
+// transactions wait for each other. If ctx carries a span, the job goes on under
+// its trace.
+func Enqueue(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, s Spec) error {
 	payload, err := json.Marshal(s.Payload)
 	if err != nil {
 		return fmt.Errorf("job: payload of %s: %w", s.Kind, err)
@@ -53,7 +55,7 @@ func Enqueue(_ context.Context, tx db.Tx, organization int64, now clock.Micros, 
 	}
 	due := max(s.Due, now)
 	tx.Queue(keepTurn, organization, due)
-	tx.Queue(insertJob, organization, id.New(id.Job), s.Kind, s.Key, string(payload), due, now)
+	tx.Queue(insertJob, organization, id.New(id.Job), s.Kind, s.Key, string(payload), due, now, trace.Of(ctx).Stored())
 	tx.Tell(Topic, "")
 	return nil
 }
@@ -120,6 +122,8 @@ type Job struct {
 	until clock.Micros
 	// claim is the number of this taking.
 	claim int64
+	// trace is that of what enqueued it, empty for most.
+	trace string
 	// err is what went wrong the last time.
 	err   string
 	ended bool

@@ -17,6 +17,7 @@ import (
 	"kartei/clock"
 	"kartei/db"
 	"kartei/telemetry"
+	"kartei/trace"
 )
 
 const (
@@ -64,6 +65,9 @@ type Options struct {
 	Logger                   *slog.Logger
 	// Observe is told of the end of each taking.
 	Observe func(kind, outcome string, took time.Duration)
+	// Tracer, if set, has the takings of jobs be spans: of those that traced calls
+	// enqueued, and of those that run by themselves.
+	Tracer *trace.Tracer
 	// Rand returns a random number from 0 to below n.
 	Rand func(n int64) int64
 }
@@ -305,7 +309,7 @@ func (r *Runner) claim(ctx context.Context, organization int64, now clock.Micros
 		defer rows.Close()
 		for rows.Next() {
 			j := &Job{Organization: organization, db: r.db, clock: r.clock, lease: r.lease, until: now.Add(r.lease)}
-			if err := rows.Scan(&j.ID, &j.Kind, &j.Key, &j.Payload, &j.claim, &j.Attempt, &j.err, &j.CreatedAt); err != nil {
+			if err := rows.Scan(&j.ID, &j.Kind, &j.Key, &j.Payload, &j.claim, &j.Attempt, &j.err, &j.CreatedAt, &j.trace); err != nil {
 				return err
 			}
 			jobs = append(jobs, j)
@@ -346,6 +350,11 @@ func (r *Runner) work(ctx context.Context, j *Job) {
 	began := r.clock.Now()
 	log := r.log.With(slog.String("job", j.ID), slog.String("kind", j.Kind), slog.Int("attempt", j.Attempt))
 	h := r.handlers[j.Kind]
+	span := r.span(j, h)
+	defer span.End()
+	if span != nil {
+		ctx, log = trace.Within(ctx, span), log.With(slog.String("trace_id", span.ID()))
+	}
 	settled := context.WithoutCancel(ctx)
 	if h == nil {
 		log.Warn("this release cannot do such a job")
@@ -368,6 +377,26 @@ func (r *Runner) work(ctx context.Context, j *Job) {
 		log.Error("end of a job not stored", "error", failure)
 	}
 	r.opts.Observe(j.Kind, outcome, r.clock.Now().Sub(began))
+	span.Text("kartei.job.outcome", outcome)
+	if outcome == Failed || outcome == Again {
+		span.Fail(outcome)
+	}
+}
+
+// span begins the span of a taking.
+func (r *Runner) span(j *Job, h *Handler) *trace.Span {
+	if r.opts.Tracer == nil || h == nil {
+		return nil
+	}
+	var span *trace.Span
+	if h.Every > 0 {
+		span = r.opts.Tracer.Begin("job "+j.Kind, trace.Consumer, "")
+	} else {
+		span = r.opts.Tracer.Continue("job "+j.Kind, trace.Consumer, j.trace)
+	}
+	span.Text("kartei.job.id", j.ID)
+	span.Number("kartei.job.attempt", int64(j.Attempt))
+	return span
 }
 
 // attempt calls the handler, and renews the lease meanwhile.

@@ -12,8 +12,8 @@ const (
 	setTurn = `update job_turns set due_at = coalesce((select case when due_at > $2 then due_at else $2 end from jobs
 			where organization = $1 and state <> 'failed' order by due_at limit 1), $3)
 		where organization = $1`
-	insertJob = `insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
-		values ($1, $2, $3, $4, $5, 'waiting', 0, 0, $6, '', $7, 0)
+	insertJob = `insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at, trace)
+		values ($1, $2, $3, $4, $5, 'waiting', 0, 0, $6, '', $7, 0, $8)
 		on conflict (organization, kind, key) where key <> '' and state <> 'failed' do nothing`
 	// selectTurns is the look for work: the turns that are due, and the next one.
 	selectTurns = `select organization, due_at from job_turns order by due_at limit $1`
@@ -23,7 +23,7 @@ const (
 	claimJobs = `update jobs set state = 'running', claim = claim + 1, attempt = attempt + 1, due_at = $3, started_at = $2
 		where organization = $1 and state <> 'failed' and due_at <= $2 and id in (select id from jobs
 			where organization = $1 and state <> 'failed' and due_at <= $2 order by due_at limit $4)
-		returning id, kind, key, payload, claim, attempt, error, created_at`
+		returning id, kind, key, payload, claim, attempt, error, created_at, coalesce(trace, '')`
 	renewJob = `update jobs set due_at = $4 where organization = $1 and id = $2 and claim = $3 and state = 'running'`
 	// putBack ends a taking: with another try, or as failed.
 	putBack = `update jobs set state = $4, attempt = $5, due_at = $6, error = $7

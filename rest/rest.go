@@ -29,13 +29,17 @@ const (
 type ClientAddress func(*http.Request) netip.Addr
 
 // Handler serves everything below /v1.
-func Handler(a *api.API, address ClientAddress) http.Handler {
-	return &handler{a, address}
+//
+// The traceparent header of requests that trusts vouches for is handed on; nil
+// vouches for none.
+func Handler(a *api.API, address ClientAddress, trusts func(*http.Request) bool) http.Handler {
+	return &handler{a, address, trusts}
 }
 
 type handler struct {
 	api     *api.API
 	address ClientAddress
+	trusts  func(*http.Request) bool
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -54,6 +58,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			bodies.Put(body)
 		}()
 		request.Body = func() ([]byte, error) { return read(w, r, body) }
+	}
+	if parent := r.Header["Traceparent"]; len(parent) == 1 && h.trusts != nil && h.trusts(r) {
+		request.Trace = parent[0]
 	}
 	if r.Method == http.MethodHead {
 		request.Method = http.MethodGet

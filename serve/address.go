@@ -43,6 +43,15 @@ func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 	}
 }
 
+// FromTrusted reports of a request whether its connection comes from a trusted
+// network.
+func FromTrusted(trusted []netip.Prefix) func(*http.Request) bool {
+	return func(r *http.Request) bool {
+		peer := hostAddress(r.RemoteAddr)
+		return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(peer) })
+	}
+}
+
 // client walks the hops from the nearest to the farthest.
 func client(hops []string, trusts func(netip.Addr) bool) netip.Addr {
 	var a netip.Addr

@@ -16,6 +16,7 @@ import (
 	"kartei/event"
 	"kartei/masterkey"
 	"kartei/notify"
+	"kartei/trace"
 )
 
 // Topic is what is told (db.Tx.Tell) when an endpoint was made or changed, or
@@ -94,6 +95,8 @@ type Options struct {
 	// first one how long after the commit of its event it began.
 	Attempted func(result string)
 	Waited    func(time.Duration)
+	// Tracer, if set, has attempts be spans: of events that traced calls made.
+	Tracer *trace.Tracer
 }
 
 // Courier makes the deliveries of all organizations. Any number of couriers may
@@ -486,11 +489,38 @@ func (c *Courier) answer() {
 	c.waiters = nil
 }
 
-// attempt makes one attempt at a delivery.
+// attempt makes one attempt at a delivery. The receiver is sent no traceparent:
+// it belongs to somebody else, whom the webhook-id tells which event it was, and
+// two receivers could compare whose changes came of the same call.
 func (c *Courier) attempt(ctx context.Context, d *delivery) Outcome {
 	body, err := json.Marshal(d.event)
 	if err != nil { // never: an event is texts and a time
 		return Outcome{Code: ProtocolError}
 	}
-	return c.Send(ctx, Message{URL: d.to.url, EventID: d.event.ID, Body: body, Secrets: d.to.secrets})
+	span := c.Tracer.Continue("webhook delivery", trace.Client, d.event.Trace)
+	o := c.Send(ctx, Message{URL: d.to.url, EventID: d.event.ID, Body: body, Secrets: d.to.secrets})
+	noteAttempt(span, d, o)
+	return o
+}
+
+// noteAttempt ends the span of an attempt. It does not name the receiver's
+// address, which users choose.
+func noteAttempt(span *trace.Span, d *delivery, o Outcome) {
+	if span == nil {
+		return
+	}
+	span.Text("kartei.event.id", d.event.ID)
+	span.Text("kartei.event.type", d.event.Type)
+	span.Text("kartei.webhook_endpoint.id", d.lane.id)
+	span.Number("kartei.delivery.attempt", int64(d.attempts+1))
+	if o.Status != 0 {
+		span.Number("http.response.status_code", int64(o.Status))
+	}
+	switch {
+	case o.Interrupted:
+		span.Fail("INTERRUPTED")
+	case !o.Succeeded():
+		span.Fail(string(o.Code))
+	}
+	span.End()
 }

@@ -28,7 +28,7 @@ func TestTestOfADisabledEndpoint(t *testing.T) {
 				return Outcome{Status: status, Code: HTTPStatus}
 			}
 			sent, now := id.New(id.Event), clock.Now(o.clock)
-			o.exec(drawDelivery, o.organization, name, sent, now, event.Test, "webhook_endpoint", name, now, 0, now)
+			o.exec(drawDelivery, o.organization, name, sent, now, event.Test, "webhook_endpoint", name, now, 0, now, nil)
 			o.exec(noteDue, o.organization, name, now)
 			for range 4 {
 				o.idle(c)

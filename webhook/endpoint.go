@@ -409,7 +409,7 @@ func SendTest(ctx context.Context, c *app.Call, in app.ByID) (Test, error) {
 	}
 	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}
 	e.ID = event.Append(c, e)
-	c.Tx.Queue(drawDelivery, r.organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0, c.Now)
+	c.Tx.Queue(drawDelivery, r.organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0, c.Now, c.Span.Stored())
 	tell(c)
 	return Test{"webhook_test", e.ID}, nil
 }

@@ -164,7 +164,7 @@ func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, se
 		*next = nil
 	}
 	in := r.DB.Dialect().In
-	*events, err = readEvents(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id from events as e where e.organization = $1 and $2 = $2
+	*events, err = readEvents(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
 		and e.tick > $3 and e.id `+in("$5")+` and e.type `+in("$4")+` and (`+sees+`)`,
 		r.organization, r.principal, r.now-event.Retention, db.Texts(r.EventTypes), db.Texts(failed))
 	return err
@@ -210,7 +210,7 @@ func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, see
 // one is the query for one event: of a type that the endpoint asks for, that its
 // principal may see and that was gone through already, or of a test of the endpoint.
 func (r resending) one(sees string) string {
-	return `select e.tick, e.id, e.type, e.object, e.record_id from events as e where e.organization = $1 and $2 = $2
+	return `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
 		and e.id = $3 and e.tick > $4 and (e.type = '` + event.Test + `' and e.record_id = $6
 		or e.tick <= $7 and e.type ` + r.DB.Dialect().In("$5") + ` and (` + sees + `))`
 }

@@ -47,7 +47,7 @@ type stretch struct {
 // read returns up to n events that the endpoint asks for and may have, the tick
 // up to which it looked, and whether there may be more.
 func (s stretch) read(ctx context.Context, tx db.Tx, n int) (events []event.Event, last clock.Micros, more bool, err error) {
-	query := fmt.Sprintf(`select e.tick, e.id, e.type, e.object, e.record_id from (
+	query := fmt.Sprintf(`select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from (
 		select * from events where organization = $1 and tick > $3 and tick <= $4 order by tick limit %d) as e
 		where $2 = $2 and e.type %s and (%s) order by e.tick limit $6`, scanned, tx.Dialect().In("$5"), s.sees)
 	events, err = readEvents(ctx, tx, query, s.organization, s.principal, s.after, s.through, db.Texts(s.EventTypes), n)
@@ -73,7 +73,7 @@ func readEvents(ctx context.Context, tx db.Tx, query string, args ...any) (event
 	defer rows.Close()
 	for rows.Next() {
 		e := event.Event{Object: "event"}
-		if err := rows.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID); err != nil {
+		if err := rows.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID, &e.Trace); err != nil {
 			return nil, err
 		}
 		events = append(events, e)

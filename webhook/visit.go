@@ -118,11 +118,11 @@ const (
 	// of the endpoint by its owner counts too: what was drawn by what it said before is drawn again.
 	moveCursor = `update webhook_endpoints set cursor = $4, due_at = case when cast($5 as bigint) > 0 and (due_at = 0 or due_at > $5) then $5 else due_at end
 		where organization = $1 and id = $2 and cursor = $3 and revision = $6`
-	drawDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10) on conflict (organization, endpoint, event_id) do nothing`
+	drawDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
+		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11) on conflict (organization, endpoint, event_id) do nothing`
 	// drawEvents makes deliveries of events up to a tick, of which it is given the ids.
-	drawEvents = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
-		select organization, cast($2 as text), id, tick, type, object, record_id, 0, cast($6 as bigint), cast($7 as bigint), cast($8 as bigint)
+	drawEvents = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
+		select organization, cast($2 as text), id, tick, type, object, record_id, 0, cast($6 as bigint), cast($7 as bigint), cast($8 as bigint), trace
 		from events where organization = $1 and tick > $3 and tick <= $4 and id %s
 		on conflict (organization, endpoint, event_id) do nothing`
 	setDue = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
@@ -138,7 +138,7 @@ const (
 	claimDue = `update webhook_deliveries set claim = claim + 1 + claim %% 2, due_at = $4
 		where organization = $1 and endpoint = $2 and due_at <= $3 and event_id in (select event_id from webhook_deliveries
 			where organization = $1 and endpoint = $2 and due_at <= $3%s order by due_at limit $5)
-		returning event_id, tick, type, object, record_id, attempts, claim`
+		returning event_id, tick, type, object, record_id, attempts, claim, coalesce(trace, '')`
 	onlyTests = ` and type = '` + event.Test + `'`
 	// purge ends what waits for a disabled endpoint. What is under way is ended by who has it.
 	purge = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id in (select event_id from webhook_deliveries
@@ -361,7 +361,7 @@ func (v *visit) take(ctx context.Context, statement string, n int) error {
 		defer rows.Close()
 		for rows.Next() {
 			d := &delivery{lane: v.lane, event: event.Event{Object: "event"}, until: until, asked: v.now, to: v.to}
-			if err := rows.Scan(&d.event.ID, &d.event.CreatedAt, &d.event.Type, &d.event.Data.Object, &d.event.Data.ID, &d.attempts, &d.claim); err != nil {
+			if err := rows.Scan(&d.event.ID, &d.event.CreatedAt, &d.event.Type, &d.event.Data.Object, &d.event.Data.ID, &d.attempts, &d.claim, &d.event.Trace); err != nil {
 				return err
 			}
 			list = append(list, d)

@@ -3,11 +3,13 @@ package main
 import (
 	"encoding"
 	"fmt"
+	"net/url"
 	"reflect"
 	"strings"
 	"text/tabwriter"
 
 	"kartei/config"
+	"kartei/trace"
 )
 
 type configCmd struct {
@@ -46,15 +48,50 @@ func (c *configCmd) Run(g *Globals) error {
 			list = append(list, setting{name, value, g.settings.source(name), config.Env(name)})
 		}
 	}
+	traces, err := c.traces(g)
+	if err != nil {
+		return err
+	}
 	if c.JSON.JSON {
-		return g.print(map[string]any{"settings": list, "database": config.DatabaseURL(g.Store.Database()).Redacted()})
+		return g.print(map[string]any{"settings": list, "traces": traces, "database": config.DatabaseURL(g.Store.Database()).Redacted()})
 	}
 	w := tabwriter.NewWriter(g.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
-	for _, s := range list {
+	for _, s := range append(list, traces...) {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.Value, s.Source)
 	}
 	return w.Flush()
+}
+
+// traces are the standard variables of OpenTelemetry that are set, and what
+// follows from them. They are settings by themselves: no flag and no key of the
+// file says the same.
+func (c *configCmd) traces(g *Globals) (list []setting, err error) {
+	s, err := g.traces()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range trace.Variables {
+		value, set := g.settings.sources.Environ(name)
+		if !set || value == "" {
+			continue
+		}
+		if trace.Secret(name) {
+			value = "[set]"
+		} else if u, err := url.Parse(value); err == nil && u.User != nil {
+			value = u.Redacted()
+		}
+		list = append(list, setting{name, value, "environment", name})
+	}
+	state := "off"
+	if u, err := url.Parse(s.Endpoint); s.Endpoint != "" && err == nil {
+		state = u.Redacted() + " (" + s.Sampling() + ")"
+	}
+	source := "default"
+	if len(list) > 0 {
+		source = "environment"
+	}
+	return append(list, setting{"traces", state, source, ""}), nil
 }
 
 // derived returns the value that a setting takes from others while nobody

@@ -71,6 +71,10 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 	if err := c.Server.Check(); err != nil {
 		return usageError{err}
 	}
+	traces, err := g.traces()
+	if err != nil {
+		return err
+	}
 	kept, remove, err := c.folder(g)
 	if err != nil {
 		return err
@@ -99,7 +103,7 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 	}
 	defer receiver.Close()
 	instance.TuneCollector()
-	i, err := instance.Start(ctx, instance.Config{Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Logger: logger})
+	i, err := instance.Start(ctx, instance.Config{Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Traces: traces, Logger: logger})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"kartei/admin"
 	"kartei/config"
 	"kartei/instance"
+	"kartei/trace"
 )
 
 // Globals is what every command is handed: where the data is, and where to
@@ -70,6 +71,15 @@ func (g *Globals) command() string {
 		words += " --database-url ..."
 	}
 	return words
+}
+
+// traces reads the standard variables that say where spans are sent.
+func (g *Globals) traces() (trace.Settings, error) {
+	s, err := trace.FromEnvironment(g.settings.sources.Environ)
+	if err != nil {
+		return s, usageError{err}
+	}
+	return s, nil
 }
 
 // JSON is embedded by commands that can answer for scripts.

@@ -36,9 +36,13 @@ func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	slog.SetDefault(logger)
+	traces, err := g.traces()
+	if err != nil {
+		return err
+	}
 	instance.TuneCollector()
 	i, err := instance.Start(ctx, instance.Config{
-		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Logger: logger, Wait: true,
+		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Traces: traces, Logger: logger, Wait: true,
 	})
 	if errors.Is(err, context.Canceled) {
 		logger.Info("stopped before it was ready")

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+
+	"kartei/trace"
+)
+
+// groups are the stages of the path as spans show them: those before limits take
+// microseconds each and are one.
+var groups = [len(path)]string{
+	"authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate",
+	"limits", "decode", "run", "run",
+}
+
+// trace begins the span of a call, and returns the context for what it does. A
+// part of a batch counts its statements: twenty parts would be hundreds of spans.
+func (a *API) trace(ctx context.Context, c *call) context.Context {
+	if a.tracer == nil {
+		return ctx
+	}
+	if c.of != nil {
+		c.span = c.of.span.Child("part", trace.Internal)
+		c.span.Coarse()
+	} else {
+		c.span = a.tracer.Begin("call", trace.Server, c.Trace)
+	}
+	return trace.Within(ctx, c.span)
+}
+
+// passTraced is pass with a span for each group of stages.
+func (a *API) passTraced(ctx context.Context, c *call) (err error) {
+	group := ""
+	var span *trace.Span
+	within := ctx
+	defer func() { span.End() }()
+	for n, stage := range path {
+		if groups[n] != group {
+			span.End()
+			group = groups[n]
+			span = c.span.Child(group, trace.Internal)
+			within = trace.Within(ctx, span)
+		}
+		if err := stage(a, within, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endSpan says what became of the call. Its name is the operation's id: a path
+// that leads nowhere is a text of the client's.
+func (c *call) endSpan(status int, code string) {
+	if c.span == nil {
+		return
+	}
+	name, route := "unknown", ""
+	if c.op != nil {
+		name, route = c.op.ID, "/v1"+c.op.Path
+	}
+	c.span.Rename(name)
+	c.span.Texts("http.route", route, "http.request.method", known(c.Method), "kartei.request.id", c.id, "kartei.code", code)
+	c.span.Number("http.response.status_code", int64(status))
+	if status >= 500 {
+		c.span.Fail(code)
+	}
+	c.span.End()
+}
+
+// logOf returns the logger for what is said of a call.
+func (a *API) logOf(c *call) *slog.Logger {
+	if c.span == nil {
+		return a.logger
+	}
+	return a.logger.With(slog.String("trace_id", c.span.ID()))
+}

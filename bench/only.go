@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// choose returns those of a list whose names begin with --only. Where there are
+// none it says which there are: to measure nothing would look like success.
+func choose[T any](list []T, name func(T) string, only string) ([]T, error) {
+	var chosen []T
+	var names []string
+	for _, v := range list {
+		names = append(names, fmt.Sprintf("%q", name(v)))
+		if strings.HasPrefix(name(v), only) {
+			chosen = append(chosen, v)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("--only: nothing begins with %q; there are %s", only, strings.Join(names, ", "))
+	}
+	return chosen, nil
+}
+
+func itself(name string) string { return name }
+
+// checkOnly refuses --only where it would be ignored.
+func (o *options) checkOnly() error {
+	if o.only != "" && (o.webhooks > 0 || o.limited || o.traces) {
+		return fmt.Errorf("--only: --webhooks, --limited and --traces measure one thing each and take no part of it")
+	}
+	return nil
+}

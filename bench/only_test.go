@@ -1,0 +1,36 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestOnly: a name that nothing has is an error that says which there are, and
+// is not measured as nothing.
+func TestOnly(t *testing.T) {
+	list := []series{{name: getLarge}, {name: listLarge}, {name: listHundth}, {name: postLarge}}
+	for only, want := range map[string][]string{"": {getLarge, listLarge, listHundth, postLarge}, "list": {listLarge, listHundth}, "post": {postLarge}} {
+		chosen, err := choose(list, series.called, only)
+		var names []string
+		for _, s := range chosen {
+			names = append(names, s.name)
+		}
+		if err != nil || !slices.Equal(names, want) {
+			t.Errorf("%q: %q, %v", only, names, err)
+		}
+	}
+	if _, err := choose(list, series.called, "lst"); err == nil || !strings.Contains(err.Error(), `"lst"`) || !strings.Contains(err.Error(), `"list"`) {
+		t.Errorf("lst: %v", err)
+	}
+	b := bench{options: options{only: "lst"}, memory: []float64{1}}
+	b.series = list
+	if err := b.chooseSeries(); err == nil {
+		t.Error("a run without a series begins")
+	}
+	for _, o := range []options{{only: "get", webhooks: 1}, {only: "get", limited: true}, {only: "get", traces: true}} {
+		if o.checkOnly() == nil {
+			t.Errorf("%+v: --only is ignored", o)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package instance
+
+import (
+	"context"
+	"net/url"
+
+	"kartei/trace"
+)
+
+// takeTracer makes what sends spans, if the operator names a collector. Its
+// address does not pass the guard of the way out (package egress): that is for
+// addresses that users choose, and this one is the operator's.
+func (i *Instance) takeTracer(ctx context.Context) (err error) {
+	i.tracer, err = trace.New(ctx, i.config.Traces, i.config.Version, i.clock.Now, i.logger)
+	if err != nil || i.tracer == nil {
+		return err
+	}
+	host := ""
+	if u, err := url.Parse(i.config.Traces.Endpoint); err == nil {
+		host = u.Host
+	}
+	i.logger.Info("traces are sent", "collector", host, "sampler", i.config.Traces.Sampling())
+	return nil
+}
+
+// measureTraces shows what became of spans.
+func (i *Instance) measureTraces() {
+	if i.tracer == nil {
+		return
+	}
+	i.metrics.Counter("kartei_trace_spans_sent_total", "Spans that the collector of traces has taken.",
+		func() float64 { sent, _ := i.tracer.Sent(); return float64(sent) })
+	i.metrics.Counter("kartei_trace_spans_lost_total", "Spans that the collector of traces did not take, or that waited when it did not answer.",
+		func() float64 { _, lost := i.tracer.Sent(); return float64(lost) })
+}

@@ -1,0 +1,175 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// The standard variables that are read here. The library reads further ones
+// itself: those of the exporter's time, certificates and compression
+// (OTEL_EXPORTER_OTLP_*), and of the queue (OTEL_BSP_*).
+const (
+	disabledVariable       = "OTEL_SDK_DISABLED"
+	exporterVariable       = "OTEL_TRACES_EXPORTER"
+	endpointVariable       = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	tracesEndpointVariable = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	headersVariable        = "OTEL_EXPORTER_OTLP_HEADERS"
+	tracesHeadersVariable  = "OTEL_EXPORTER_OTLP_TRACES_HEADERS"
+	protocolVariable       = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	tracesProtocolVariable = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	samplerVariable        = "OTEL_TRACES_SAMPLER"
+	samplerArgVariable     = "OTEL_TRACES_SAMPLER_ARG"
+	serviceVariable        = "OTEL_SERVICE_NAME"
+	resourceVariable       = "OTEL_RESOURCE_ATTRIBUTES"
+)
+
+// Variables are the names of the standard variables that are read here.
+var Variables = []string{
+	disabledVariable, exporterVariable, endpointVariable, tracesEndpointVariable, headersVariable, tracesHeadersVariable,
+	protocolVariable, tracesProtocolVariable, samplerVariable, samplerArgVariable, serviceVariable, resourceVariable,
+}
+
+// Secret reports whether the value of a variable must not be shown.
+func Secret(variable string) bool {
+	return variable == headersVariable || variable == tracesHeadersVariable
+}
+
+const (
+	defaultBase    = "http://localhost:4318"
+	pathBelowBase  = "/v1/traces"
+	defaultSampler = "parentbased_always_on"
+	defaultService = "kartei"
+	overHTTP       = "http/protobuf"
+)
+
+// Settings say where spans are sent, and of how many calls. The zero value
+// sends none.
+type Settings struct {
+	// Endpoint is the URL that spans are posted to. Nothing is traced without one.
+	Endpoint string
+	// Headers are sent along. Their values may be secrets.
+	Headers map[string]string
+	// Sampler and SamplerArg are as in OTEL_TRACES_SAMPLER; empty is
+	// parentbased_always_on.
+	Sampler, SamplerArg string
+	// Service is the name of the service; empty is kartei.
+	Service string
+	// Resource are further attributes of the service.
+	Resource map[string]string
+}
+
+// FromEnvironment reads the standard variables. Unlike the standard, which asks
+// for a warning, it refuses values that it does not know: an operator who
+// misspells a sampler would otherwise send a hundred times as many spans.
+func FromEnvironment(look func(name string) (string, bool)) (s Settings, err error) {
+	value := func(names ...string) string {
+		for _, name := range names {
+			if v, ok := look(name); ok && strings.TrimSpace(v) != "" {
+				return strings.TrimSpace(v)
+			}
+		}
+		return ""
+	}
+	if strings.EqualFold(value(disabledVariable), "true") || value(exporterVariable) == "none" {
+		return Settings{}, nil
+	}
+	s.Endpoint = value(tracesEndpointVariable)
+	if base := value(endpointVariable); s.Endpoint == "" && base != "" {
+		s.Endpoint = strings.TrimSuffix(base, "/") + pathBelowBase
+	}
+	exporter := value(exporterVariable)
+	if s.Endpoint == "" && exporter == "" {
+		return Settings{}, nil
+	}
+	if exporter != "" && exporter != "otlp" {
+		return Settings{}, fmt.Errorf("%s: %q is not accepted; accepted are otlp and none", exporterVariable, exporter)
+	}
+	if s.Endpoint == "" {
+		s.Endpoint = defaultBase + pathBelowBase
+	}
+	if protocol := value(tracesProtocolVariable, protocolVariable); protocol != "" && protocol != overHTTP {
+		return Settings{}, fmt.Errorf("%s: %q is not accepted; accepted is %s", protocolVariable, protocol, overHTTP)
+	}
+	s.Sampler, s.SamplerArg, s.Service = value(samplerVariable), value(samplerArgVariable), value(serviceVariable)
+	if s.Headers, err = pairs(value(tracesHeadersVariable, headersVariable)); err != nil {
+		return Settings{}, fmt.Errorf("%s: %w", headersVariable, err)
+	}
+	if s.Resource, err = pairs(value(resourceVariable)); err != nil {
+		return Settings{}, fmt.Errorf("%s: %w", resourceVariable, err)
+	}
+	return s, s.check()
+}
+
+// check refuses what New could not use.
+func (s *Settings) check() error {
+	u, err := url.Parse(s.Endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" { // the URL may hold a password, so it is not repeated
+		return fmt.Errorf("%s: accepted is a URL that begins with http:// or https://", endpointVariable)
+	}
+	_, err = s.sampler()
+	return err
+}
+
+// pairs reads name=value,name=value, with values in percent-encoding. An error
+// does not repeat the text, which may be a secret.
+func pairs(text string) (map[string]string, error) {
+	list := map[string]string{}
+	if text == "" {
+		return list, nil
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
+		decoded, err := url.PathUnescape(strings.TrimSpace(value))
+		if !ok || name == "" || err != nil {
+			return nil, fmt.Errorf("accepted is NAME=VALUE,NAME=VALUE with values in percent-encoding")
+		}
+		list[name] = decoded
+	}
+	return list, nil
+}
+
+var samplers = map[string]func(ratio float64) sdk.Sampler{
+	"always_on":                func(float64) sdk.Sampler { return sdk.AlwaysSample() },
+	"always_off":               func(float64) sdk.Sampler { return sdk.NeverSample() },
+	"traceidratio":             sdk.TraceIDRatioBased,
+	"parentbased_always_on":    func(float64) sdk.Sampler { return sdk.ParentBased(sdk.AlwaysSample()) },
+	"parentbased_always_off":   func(float64) sdk.Sampler { return sdk.ParentBased(sdk.NeverSample()) },
+	"parentbased_traceidratio": func(r float64) sdk.Sampler { return sdk.ParentBased(sdk.TraceIDRatioBased(r)) },
+}
+
+// Sampling names the sampler that is in force, with its share.
+func (s *Settings) Sampling() string {
+	name := cmp.Or(s.Sampler, defaultSampler)
+	if strings.HasSuffix(name, "ratio") {
+		name += " " + cmp.Or(s.SamplerArg, "1")
+	}
+	return name
+}
+
+func (s *Settings) sampler() (sdk.Sampler, error) {
+	name := cmp.Or(s.Sampler, defaultSampler)
+	sampler := samplers[name]
+	if sampler == nil {
+		names := []string{}
+		for known := range samplers {
+			names = append(names, known)
+		}
+		slices.Sort(names)
+		return nil, fmt.Errorf("%s: %q is not accepted; accepted are %s", samplerVariable, name, strings.Join(names, ", "))
+	}
+	ratio := 1.0
+	if s.SamplerArg != "" && strings.HasSuffix(name, "ratio") {
+		var err error
+		if ratio, err = strconv.ParseFloat(s.SamplerArg, 64); err != nil || !(ratio >= 0 && ratio <= 1) {
+			return nil, fmt.Errorf("%s: %q is not a share; accepted is a number from 0 to 1", samplerArgVariable, s.SamplerArg)
+		}
+	}
+	return sampler(ratio), nil
+}

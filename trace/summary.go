@@ -1,0 +1,47 @@
+package trace
+
+import "strings"
+
+// summed is how many words of a statement are looked at: a search's query may
+// be long.
+const summed = 64
+
+// Summary returns the first word of a statement and the first table that it
+// names. Both consist of letters and underscores only, so that no value that
+// was written into a statement can be part of them.
+func Summary(query string) (operation, table string) {
+	words := 0
+	previous := ""
+	for word := range strings.FieldsSeq(query) {
+		word = strings.ToLower(word)
+		switch previous {
+		case "":
+			operation = plain(word)
+			if operation == "" {
+				operation = "statement"
+			}
+		case "from", "into", "update", "copy":
+			if word != "only" && word[0] != '(' {
+				return operation, plain(strings.TrimRight(word, ",;()"))
+			}
+		}
+		if words++; words == summed {
+			break
+		}
+		previous = strings.TrimLeft(word, "(")
+		if previous == "" {
+			previous = "("
+		}
+	}
+	return operation, ""
+}
+
+// plain returns a word of letters and underscores, and nothing of others.
+func plain(word string) string {
+	for _, c := range word {
+		if (c < 'a' || c > 'z') && c != '_' {
+			return ""
+		}
+	}
+	return word
+}

@@ -1,0 +1,295 @@
+// Package trace owns the spans: what a call, its statements, its jobs and its deliveries do when, sent to a collector if the operator names one.
+//
+// A nil Tracer traces nothing, and a nil Span notes nothing, so callers need no
+// conditions. A call that is not sampled has no span in its context: whatever it
+// begins finds none and costs one look.
+//
+// A span never holds what a client sent or a record says: no names, no
+// addresses, no queries, no bodies, no parameters of statements, no texts of
+// errors. It holds names from the source code (operations, tables, kinds of
+// jobs, codes), numbers, and opaque ids of requests, jobs, events and endpoints.
+package trace
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	random "math/rand/v2"
+	"strings"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	otel "go.opentelemetry.io/otel/trace"
+)
+
+// Tracer begins traces.
+type Tracer struct {
+	tracer otel.Tracer
+	// sampler is asked here and not by the library, which makes a span and a
+	// context of every call to find out that it is not sampled.
+	sampler  sdk.Sampler
+	exporter *exporter
+	stop     func(context.Context) error
+}
+
+// Kind says which side of a call a span is.
+type Kind = otel.SpanKind
+
+// The kinds of spans.
+const (
+	Internal = otel.SpanKindInternal
+	Server   = otel.SpanKindServer
+	Client   = otel.SpanKindClient
+	Consumer = otel.SpanKindConsumer
+)
+
+// Span is one step of a trace. Its methods may be called of nil.
+type Span struct {
+	tracer *Tracer
+	otel   otel.Span
+	ctx    context.Context // of its children, for the library
+	// coarse spans and those below them count statements and have no span for each.
+	coarse     bool
+	statements atomic.Int64
+}
+
+// The options of starting spans are made once: each would be two allocations.
+var kinds = map[Kind][]otel.SpanStartOption{
+	Internal: {otel.WithSpanKind(Internal)}, Server: {otel.WithSpanKind(Server)},
+	Client: {otel.WithSpanKind(Client)}, Consumer: {otel.WithSpanKind(Consumer)},
+}
+
+// Begin begins a span without a parent in this process. Parent is what
+// Span.Parent returned, or a traceparent header of a trusted caller (W3C Trace
+// Context); an empty or malformed one begins a trace. It returns nil if the
+// trace is not sampled.
+func (t *Tracer) Begin(name string, kind Kind, parent string) *Span {
+	if t == nil {
+		return nil
+	}
+	ctx := context.Background()
+	if parent != "" {
+		ctx = otel.ContextWithRemoteSpanContext(ctx, parse(parent))
+	}
+	parameters := sdk.SamplingParameters{ParentContext: ctx, TraceID: otel.SpanContextFromContext(ctx).TraceID(), Name: name, Kind: kind}
+	if !parameters.TraceID.IsValid() {
+		parameters.TraceID = newTraceID()
+	}
+	if t.sampler.ShouldSample(parameters).Decision != sdk.RecordAndSample {
+		return nil
+	}
+	return t.start(context.WithValue(ctx, decided{}, parameters.TraceID), name, kind)
+}
+
+// Continue is Begin for work that was asked for by a traced call: it returns nil
+// where there was none.
+func (t *Tracer) Continue(name string, kind Kind, parent string) *Span {
+	if t == nil || parent == "" {
+		return nil
+	}
+	return t.Begin(name, kind, parent)
+}
+
+func (t *Tracer) start(ctx context.Context, name string, kind Kind) *Span {
+	ctx, span := t.tracer.Start(ctx, name, kinds[kind]...)
+	if !span.IsRecording() {
+		return nil
+	}
+	return &Span{tracer: t, otel: span, ctx: ctx}
+}
+
+// parse reads a traceparent. What is malformed is no parent.
+func parse(parent string) otel.SpanContext {
+	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": parent})
+	return otel.SpanContextFromContext(ctx)
+}
+
+type key struct{}
+
+// Within returns a context that carries the span; of nil ctx itself.
+func Within(ctx context.Context, s *Span) context.Context {
+	if s == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, key{}, s)
+}
+
+// Of returns the span that a context carries, or nil.
+func Of(ctx context.Context) *Span {
+	s, _ := ctx.Value(key{}).(*Span)
+	return s
+}
+
+// Child begins a span below this one.
+func (s *Span) Child(name string, kind Kind) *Span {
+	if s == nil {
+		return nil
+	}
+	child := s.tracer.start(s.ctx, name, kind)
+	if child != nil {
+		child.coarse = s.coarse
+	}
+	return child
+}
+
+// Statement begins the span of a statement, of which it keeps the first word and
+// the table. Several statements may travel together: count is how many.
+func (s *Span) Statement(query string, count int) *Span {
+	if s == nil {
+		return nil
+	}
+	s.statements.Add(int64(count))
+	if s.coarse {
+		return nil
+	}
+	operation, table := Summary(query)
+	child := s.Child(strings.TrimSpace(operation+" "+table), Client)
+	if count > 1 {
+		child.Number("db.operation.batch.size", int64(count))
+	}
+	return child
+}
+
+// Statements returns how many statements were begun.
+func (s *Span) Statements() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.statements.Load()
+}
+
+// Coarse has statements below the span be counted only.
+func (s *Span) Coarse() {
+	if s != nil {
+		s.coarse = true
+	}
+}
+
+// Rename gives the span another name.
+func (s *Span) Rename(name string) {
+	if s != nil {
+		s.otel.SetName(name)
+	}
+}
+
+// Texts notes several texts, in pairs of name and value; empty values are left
+// out.
+func (s *Span) Texts(pairs ...string) {
+	if s == nil {
+		return
+	}
+	list := make([]attribute.KeyValue, 0, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			list = append(list, attribute.String(pairs[i], pairs[i+1]))
+		}
+	}
+	s.otel.SetAttributes(list...)
+}
+
+// Text notes a text, which must be a name from the source code or an opaque id.
+func (s *Span) Text(name, value string) {
+	if s != nil {
+		s.otel.SetAttributes(attribute.String(name, value))
+	}
+}
+
+// Number notes a number.
+func (s *Span) Number(name string, value int64) {
+	if s != nil {
+		s.otel.SetAttributes(attribute.Int64(name, value))
+	}
+}
+
+// Event notes that something happened now.
+func (s *Span) Event(name string) {
+	if s != nil {
+		s.otel.AddEvent(name)
+	}
+}
+
+// Fail marks the span as failed. The kind is a code, never the text of an error,
+// which may repeat what a client sent.
+func (s *Span) Fail(kind string) {
+	if s != nil {
+		s.otel.SetAttributes(attribute.String("error.type", kind))
+		s.otel.SetStatus(codes.Error, "")
+	}
+}
+
+// End ends the span.
+func (s *Span) End() {
+	if s != nil {
+		s.otel.End()
+	}
+}
+
+// Parent returns the span in the form that Begin takes (traceparent of W3C Trace
+// Context); empty of nil.
+func (s *Span) Parent() string {
+	if s == nil {
+		return ""
+	}
+	c := s.otel.SpanContext()
+	return "00-" + c.TraceID().String() + "-" + c.SpanID().String() + "-" + c.TraceFlags().String()
+}
+
+// Stored is Parent as a parameter of a statement: nil where there is no span.
+func (s *Span) Stored() any {
+	if s == nil {
+		return nil
+	}
+	return s.Parent()
+}
+
+// ID returns the trace's id; empty of nil.
+func (s *Span) ID() string {
+	if s == nil {
+		return ""
+	}
+	return s.otel.SpanContext().TraceID().String()
+}
+
+// decided is the key of the trace id that the sampler was asked about.
+type decided struct{}
+
+// generator names spans. A trace keeps the id that the sampler said yes to, since
+// other services may decide by the same id.
+type generator struct{}
+
+func (generator) NewIDs(ctx context.Context) (otel.TraceID, otel.SpanID) {
+	id, is := ctx.Value(decided{}).(otel.TraceID)
+	if !is {
+		id = newTraceID()
+	}
+	return id, newSpanID()
+}
+
+func (generator) NewSpanID(context.Context, otel.TraceID) otel.SpanID { return newSpanID() }
+
+func newTraceID() (id otel.TraceID) {
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:8], random.Uint64())
+		binary.NativeEndian.PutUint64(id[8:], random.Uint64())
+	}
+	return id
+}
+
+func newSpanID() (id otel.SpanID) {
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:], random.Uint64())
+	}
+	return id
+}
+
+// instanceID returns a random name of this run, which tells replicas apart
+// without the names of machines.
+func instanceID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}
