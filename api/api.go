@@ -64,7 +64,8 @@ type Options struct {
 	Files app.Files
 	// Webhooks is what operations on webhook endpoints need.
 	Webhooks app.Webhooks
-	// DocsBase is the address below which /problems/{CODE} is found.
+	// DocsBase is the address below which /problems/{CODE} and /docs/openapi.json
+	// are found.
 	DocsBase string
 	// MaxCalls is how many calls may be answered at the same time; one more is
 	// 429 OVERLOADED. Zero is 1,024.
@@ -157,7 +158,7 @@ func (a *API) serve(versions []Version) error {
 		if i+1 < len(versions) {
 			successor = versions[i+1].Name
 		}
-		a.versions[v.Name] = newServed(v, successor, rules)
+		a.versions[v.Name] = newServed(v, successor, rules, a.docsBase)
 		a.names = append(a.names, v.Name)
 		if !v.Candidate {
 			a.current = v.Name

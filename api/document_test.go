@@ -155,7 +155,7 @@ func TestBodyExamples(t *testing.T) {
 			}
 			o := r.object(r.object(r.object(r.document["paths"])[op.Path])[strings.ToLower(op.Method)])
 			content := r.object(r.object(o["requestBody"])["content"])
-			if _, patch := content["application/merge-patch+json"]; patch != (op.Method == "PATCH") {
+			if len(content) != 1 { // clients are generated with a function for each, or none
 				t.Errorf("%s takes %v", op.ID, slices.Sorted(maps.Keys(content)))
 			}
 			for _, e := range r.object(r.object(content[jsonMediaType])["examples"]) {
@@ -218,6 +218,9 @@ func TestClosedAndOpen(t *testing.T) {
 			t.Errorf("inputs are %v", inputs)
 		}
 		for name, schema := range schemas {
+			if r.object(schema)["type"] != "object" { // a list of values
+				continue
+			}
 			closed := r.object(schema)["additionalProperties"] == false
 			if closed != inputs[name] {
 				t.Errorf("%s: closed is %v", name, closed)

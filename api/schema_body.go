@@ -71,7 +71,6 @@ func (r *rules) body(op string, raw []byte, target any, services *app.Services) 
 		}
 		c.collect(invalid)
 	}
-	c.plain(raw, value, target)
 	if len(c.fields) < MaxErrors {
 		if err := c.decode(raw, target); err != nil {
 			return err
@@ -357,6 +356,13 @@ func (c *collector) knownMembers(e *jsonschema.ValidationError) *fault.Text {
 
 func (c *collector) collect(e *jsonschema.ValidationError) {
 	path := e.InstanceLocation
+	switch e.ErrorKind.(type) {
+	case *kind.Pattern, *kind.MaxLength:
+		if c.schema(e)["x-kartei-list"] == "ISO 3166-1 alpha-2" {
+			c.add(path, fault.NotInEnum, countryCode)
+			return
+		}
+	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Type:
 		c.add(path, fault.InvalidType, typeNames(k.Want))
@@ -388,7 +394,7 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 	case *kind.Minimum, *kind.Maximum:
 		c.add(path, fault.OutOfRange, c.bounds(e))
 	case *kind.Enum:
-		c.add(path, fault.NotInEnum, c.choice(e, k.Want))
+		c.add(path, fault.NotInEnum, choice(k.Want))
 	case *kind.Const:
 		c.add(path, fault.NotInEnum, texts([]any{k.Want}))
 	case *kind.Format:
@@ -401,49 +407,14 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 		c.add(path, code, form(k.Want))
 	case *kind.UniqueItems:
 		c.add(member(path, strconv.Itoa(k.Duplicates[1])), fault.Duplicate, nil)
-	case *kind.AnyOf:
-		c.anyOf(e)
+	case *kind.AnyOf: // a form, or null: what is wrong is wrong with the form
+		c.collect(e.Causes[0])
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
 		for _, cause := range e.Causes {
 			c.collect(cause)
 		}
 	default:
 		c.add(path, fault.InvalidFormat, nil)
-	}
-}
-
-// anyOf is how the document says 'at least one of these members'.
-func (c *collector) anyOf(e *jsonschema.ValidationError) {
-	var missing [][]string
-	for _, branch := range list(c.schema(e)["anyOf"]) {
-		for _, name := range list(c.rules.object(branch)["required"]) {
-			path := member(e.InstanceLocation, fmt.Sprint(name))
-			if c.named[dotted(path)] { // there, but wrong: that is what to say
-				return
-			}
-			missing = append(missing, path)
-		}
-	}
-	text := oneOf(missing)
-	for _, path := range missing {
-		c.add(path, fault.Required, nil)
-		c.fields[len(c.fields)-1].Text = text
-	}
-	if len(missing) == 0 {
-		c.add(e.InstanceLocation, fault.InvalidFormat, nil)
-	}
-}
-
-// oneOf says that one of several members is enough.
-func oneOf(missing [][]string) *fault.Text {
-	names := make([]string, len(missing))
-	for i, path := range missing {
-		names[i] = dotted(path)
-	}
-	all := strings.Join(names, ", ")
-	return &fault.Text{
-		DE: "Mindestens eine dieser Angaben ist nötig: " + all + ".",
-		EN: "At least one of these is required: " + all + ".",
 	}
 }
 
@@ -475,22 +446,13 @@ func atMost(n *big.Rat) fault.Text {
 	return fault.Text{DE: "höchstens " + n.RatString(), EN: "at most " + n.RatString()}
 }
 
-// choice names the allowed values, or the list that they come from where
-// they are too many for a sentence.
-func (c *collector) choice(e *jsonschema.ValidationError, values []any) any {
-	const few = 20
-	if len(values) > few {
-		if title, is := c.schema(e)["title"].(string); is {
-			if title == "ISO 3166-1 alpha-2" {
-				return fault.Text{
-					DE: "ein Ländercode aus zwei Großbuchstaben nach ISO 3166-1 alpha-2, zum Beispiel DE",
-					EN: "a country code of two capital letters from ISO 3166-1 alpha-2, for example DE",
-				}
-			}
-			return title
-		}
-		return nil
-	}
+var countryCode = fault.Text{
+	DE: "ein Ländercode aus zwei Großbuchstaben nach ISO 3166-1 alpha-2, zum Beispiel DE",
+	EN: "a country code of two capital letters from ISO 3166-1 alpha-2, for example DE",
+}
+
+// choice names the allowed values.
+func choice(values []any) any {
 	var names []string
 	for _, v := range values {
 		if v == nil {

@@ -186,8 +186,9 @@ func TestBody(t *testing.T) {
 		`{"firstName":"a","\u0066irstName":"b"}`: "INVALID_REQUEST",
 		`{"lastName":"B","address":{"city":"a","city":"b"}}`: "INVALID_REQUEST",
 
-		`{}`:                              "VALIDATION_FAILED firstName REQUIRED, lastName REQUIRED, email REQUIRED",
-		`{"firstName":null}`:              "VALIDATION_FAILED firstName REQUIRED, lastName REQUIRED, email REQUIRED",
+		`{}`:                              "ok", // to the document; that a name is needed is a rule of contacts
+		`{"x":1}`:                         "VALIDATION_FAILED x UNKNOWN_FIELD, firstName REQUIRED, lastName REQUIRED, email REQUIRED",
+		`{"email":"x"}`:                   "VALIDATION_FAILED email INVALID_FORMAT",
 		`{"firstName":5}`:                 "VALIDATION_FAILED firstName INVALID_TYPE",
 		`{"firstName":""}`:                "VALIDATION_FAILED firstName TOO_SHORT",
 		`{"firstName":" "}`:               "VALIDATION_FAILED firstName INVALID_FORMAT",

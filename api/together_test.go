@@ -28,9 +28,14 @@ type brokenRule struct {
 }
 
 var brokenBodies = map[string]broken{
-	// That a new contact has a name, and that each of its names is one, the schema
-	// says: of a patch that takes them all away it does not.
-	"contacts.create": {body: map[string]any{"lastName": "Berg"}},
+	"contacts.create": {
+		body: map[string]any{"firstName": nil, "lastName": nil, "email": nil},
+		rules: []brokenRule{
+			{"firstName", "REQUIRED", []string{"firstName", "lastName", "email"}},
+			{"lastName", "REQUIRED", []string{"firstName", "lastName", "email"}},
+			{"email", "REQUIRED", []string{"firstName", "lastName", "email"}},
+		},
+	},
 	"contacts.update": {
 		body:  map[string]any{"firstName": nil, "lastName": nil, "email": nil},
 		rules: []brokenRule{{"lastName", "REQUIRED", []string{"firstName", "lastName", "email"}}},

@@ -19,10 +19,11 @@ type served struct {
 }
 
 // newServed prepares a version for serving; successor is the name of the next
-// one that is served, or empty.
-func newServed(v Version, successor string, rules *rules) *served {
+// one that is served, or empty. The document that the headers name is the one
+// below base, the instance's address, which can be read without credentials.
+func newServed(v Version, successor string, rules *rules, base string) *served {
 	s := &served{Version: v, rules: rules, svcVersion: []string{v.Name}}
-	document := func(version string) string { return "/v1/openapi.json?version=" + version }
+	document := func(version string) string { return base + "/docs/openapi.json?version=" + version }
 	link := linkTo(document(v.Name), "service-desc", "application/json")
 	page := "/docs?version=" + v.Name
 	if !v.Deprecated.IsZero() {

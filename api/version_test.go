@@ -185,7 +185,7 @@ func TestCandidate(t *testing.T) {
 			if got := a.Header["Svc-Version"]; !slices.Equal(got, []string{test.want}) {
 				t.Errorf("%s, asked %q: Svc-Version %q, want %s", op.ID, test.asked, got, test.want)
 			}
-			want := `</v1/openapi.json?version=` + test.want + `>; rel="service-desc"; type="application/json"` + successor(test.want, api.Versions)
+			want := `<https://kartei.example/docs/openapi.json?version=` + test.want + `>; rel="service-desc"; type="application/json"` + successor(test.want, api.Versions)
 			if got := a.Header["Link"]; !slices.Equal(got, []string{want}) {
 				t.Errorf("%s in %s: Link %q", op.ID, test.want, got)
 			}
@@ -209,7 +209,7 @@ func TestCandidate(t *testing.T) {
 func successor(version string, served []api.Version) string {
 	for _, v := range served {
 		if v.Name > version {
-			return `, </v1/openapi.json?version=` + v.Name + `>; rel="successor-version"; type="application/json"`
+			return `, <https://kartei.example/docs/openapi.json?version=` + v.Name + `>; rel="successor-version"; type="application/json"`
 		}
 	}
 	return ""
@@ -248,9 +248,9 @@ func TestRetirement(t *testing.T) {
 	if a := c.Do("GET", "/me", nil).Want(200); a.Header.Get("Svc-Version") != next || a.Header.Get("Deprecation") != "" || a.Header.Get("Sunset") != "" {
 		t.Errorf("%v", a.Header)
 	}
-	const link = `</v1/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json", ` +
+	const link = `<https://kartei.example/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json", ` +
 		`</docs?version=2026-11-01>; rel="deprecation"; type="text/html", </docs?version=2026-11-01>; rel="sunset"; type="text/html", ` +
-		`</v1/openapi.json?version=2027-02-01>; rel="successor-version"; type="application/json"`
+		`<https://kartei.example/docs/openapi.json?version=2027-02-01>; rel="successor-version"; type="application/json"`
 	announced := func(op *api.Operation, a *apitest.Answer) {
 		t.Helper()
 		for header, want := range map[string]string{

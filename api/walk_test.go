@@ -557,7 +557,7 @@ func checkHeaders(t testing.TB, name string, a *apitest.Answer) {
 	}
 	for header, form := range map[string]*regexp.Regexp{
 		"Request-Id": regexp.MustCompile(`^req_[0-7][0-9a-hjkmnp-tv-z]{25}$`), "Ratelimit": rateLimit, "Ratelimit-Policy": rateLimitPolicy,
-		"Link": regexp.MustCompile(`^</v1/openapi\.json\?version=[0-9-]{10}>; rel="service-desc"`),
+		"Link": regexp.MustCompile(`^<https://kartei\.example/docs/openapi\.json\?version=[0-9-]{10}>; rel="service-desc"`),
 	} {
 		if got := a.Header[header]; len(got) != 1 || !form.MatchString(got[0]) {
 			t.Errorf("%s: %s %q", name, header, got)

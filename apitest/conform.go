@@ -127,7 +127,7 @@ func (c *contract) check(method, path string, status int, header http.Header, bo
 			wrong = append(wrong, "it has a body")
 		}
 		return wrong
-	case content["*/*"] != nil: // a file
+	case content["application/octet-stream"] != nil: // a file
 		return wrong
 	case content[header.Get("Content-Type")] == nil:
 		return append(wrong, fmt.Sprintf("Content-Type is %q", header.Get("Content-Type")))
@@ -140,8 +140,32 @@ func (c *contract) check(method, path string, status int, header http.Header, bo
 	if err := c.validate(media.pointer+"/schema", value); err != nil {
 		wrong = append(wrong, "body: "+err.Error())
 	}
+	wrong = append(wrong, c.checkItems(c.at(media, "schema"), value)...)
 	if problem, is := value.(map[string]any); is && status >= 400 {
 		wrong = append(wrong, checkProblem(response, found, problem, status, header)...)
+	}
+	return wrong
+}
+
+// checkItems holds the items of a page to what their schema cannot say: each is a
+// whole record, or a deletion marker and nothing else.
+func (c *contract) checkItems(page place, value any) (wrong []string) {
+	item := c.at(page, "properties", "data", "items")
+	record, is := strings.CutSuffix(item.pointer, "ListItem")
+	if !is {
+		return nil
+	}
+	answer, _ := value.(map[string]any)
+	data, _ := answer["data"].([]any)
+	for i, v := range data {
+		o, _ := v.(map[string]any)
+		if _, marker := o["deleted"]; marker {
+			if o["deleted"] != true || o["deletedAt"] == nil || len(o) != 4 {
+				wrong = append(wrong, fmt.Sprintf("data[%d] is no deletion marker: %v", i, o))
+			}
+		} else if err := c.validate(record, v); err != nil {
+			wrong = append(wrong, fmt.Sprintf("data[%d]: %v", i, err))
+		}
 	}
 	return wrong
 }

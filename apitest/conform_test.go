@@ -23,7 +23,7 @@ func TestConformFinds(t *testing.T) {
 	common := func() http.Header {
 		return http.Header{
 			"Request-Id": {"req_" + id}, "Svc-Version": {"2026-11-01"}, "Ratelimit": {`"key";r=300;t=0`}, "Ratelimit-Policy": {`"key";q=300;w=60`},
-			"Link":          {`</v1/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`},
+			"Link":          {`<https://kartei.example/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`},
 			"Cache-Control": {"private, no-cache"}, "Vary": {"Authorization, Accept-Language, Svc-Version"}, "X-Content-Type-Options": {"nosniff"},
 			"Content-Type": {"application/json"},
 		}

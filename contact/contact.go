@@ -16,7 +16,7 @@ import (
 // firstName, lastName and email must be set.
 type Fields struct {
 	DisplayName *string         `json:"displayName" read:"true" doc:"Vor- und Nachname, sonst die E-Mail-Adresse" example:"Anna Berg"`
-	Salutation  *string         `json:"salutation" enum:"mr,ms,mx" doc:"Anrede" example:"ms"`
+	Salutation  *string         `json:"salutation" enum:"mr,ms,mx" named:"Salutation" doc:"Anrede" example:"ms"`
 	Title       *string         `json:"title" max:"200" doc:"Titel, der dem Namen vorangeht" example:"Dr."`
 	FirstName   *string         `json:"firstName" max:"200" doc:"Vorname" example:"Anna"`
 	LastName    *string         `json:"lastName" max:"200" doc:"Nachname" example:"Berg"`
@@ -38,10 +38,9 @@ type Contact struct {
 	Fields
 }
 
-// CreateInput is the input of contacts.create. Its body needs at least one of
-// the members named in the tag.
+// CreateInput is the input of contacts.create.
 type CreateInput struct {
-	Fields Fields `body:"create" anyRequired:"firstName,lastName,email"`
+	Fields Fields `body:"create" rule:"Mindestens eines von firstName, lastName und email ist nötig."`
 }
 
 // Filters are what lists and counts can be narrowed by; the one that fewest
@@ -98,10 +97,17 @@ func (f *Fields) Normalize() {
 
 // Wrong refuses a contact without a name.
 func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
-	if sent.Fit("firstName", "lastName", "email") && displayName(f) == nil {
-		return []fault.Field{{Name: "lastName", Code: fault.Required, Text: &nameMissing}}
+	switch {
+	case !sent.Fit("firstName", "lastName", "email") || displayName(f) != nil:
+		return nil
+	case sent.New: // any of them would do
+		return []fault.Field{
+			{Name: "firstName", Code: fault.Required, Text: &nameMissing},
+			{Name: "lastName", Code: fault.Required, Text: &nameMissing},
+			{Name: "email", Code: fault.Required, Text: &nameMissing},
+		}
 	}
-	return nil
+	return []fault.Field{{Name: "lastName", Code: fault.Required, Text: &nameMissing}}
 }
 
 var nameMissing = fault.Text{

@@ -9,24 +9,14 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 )
 
 // command is the argument by which a program is told to be a child.
 const command = "extract"
 
-// What is named in place of a type.
-const (
-	warming = "warm"    // to have the cache filled
-	probing = "confine" // to be told what the system lacks of a child's confinement
-)
-
-// What a child does if the system does not confine it.
-const (
-	required  = "require" // it reads nothing
-	preferred = "prefer"  // it reads all the same
-)
+// warming is named in place of a type to have the cache filled.
+const warming = "warm"
 
 // How a child ends. 1 and 2 are how Go ends a program.
 const (
@@ -39,12 +29,11 @@ const (
 	exitTime      = 25
 	exitMemory    = 26
 	exitCrash     = 27
-	exitOpen      = 28 // not confined
 )
 
 var reasons = map[int]Reason{
 	exitDone: Complete, exitCut: Complete, exitEncrypted: Encrypted, exitBroken: Broken, exitInflated: Inflated,
-	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed, exitOpen: Unconfined,
+	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed,
 }
 
 // Child carries out a command line that an Extractor made, and does not return
@@ -63,12 +52,10 @@ type order struct {
 	read   reader
 	limits Limits
 	cache  string
-	// require has it end if it is not confined.
-	require bool
 }
 
 func parseOrder(args []string) (o order, err error) {
-	if len(args) != 6 {
+	if len(args) != 5 {
 		return o, errors.New("this is for the server's own use: it reads the text of a file")
 	}
 	text, err1 := strconv.Atoi(args[1])
@@ -77,13 +64,9 @@ func parseOrder(args []string) (o order, err error) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return o, err
 	}
-	o = order{name: args[0], limits: Limits{Text: text, Memory: memory, Time: time.Duration(seconds) * time.Second}, cache: args[4], require: args[5] == required}
-	switch o.name {
-	case warming:
+	o = order{name: args[0], limits: Limits{Text: text, Memory: memory, Time: time.Duration(seconds) * time.Second}, cache: args[4]}
+	if o.name == warming {
 		o.read = warm
-		return o, nil
-	case probing:
-		o.read, o.require = func(*input, *sink) error { return nil }, true
 		return o, nil
 	}
 	k := find(o.name)
@@ -96,21 +79,12 @@ func parseOrder(args []string) (o order, err error) {
 
 func child(args []string, in io.Reader, out, errs io.Writer) int {
 	o, err := parseOrder(args)
-	var missing []error
 	if err == nil {
-		missing, err = confine(o)
+		err = confine(o)
 	}
 	if err != nil {
 		fmt.Fprintln(errs, "kartei extract:", err)
 		return exitUsage
-	}
-	if len(missing) > 0 && o.require {
-		words := make([]string, len(missing))
-		for i, m := range missing {
-			words[i] = m.Error()
-		}
-		fmt.Fprintln(errs, strings.Join(words, "; "))
-		return exitOpen
 	}
 	// The collector works harder long before the kernel says no.
 	debug.SetMemoryLimit(o.limits.Memory / 2)

@@ -21,10 +21,6 @@ func TestMain(m *testing.M) {
 	} {
 		kinds = append(kinds, kind{name: name, text: read})
 	}
-	for name, read := range systemReaders {
-		kinds = append(kinds, kind{name: name, text: read})
-	}
-	runWithout(os.Args)
 	Child(os.Args)
 	os.Exit(m.Run())
 }

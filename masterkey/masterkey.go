@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,21 +26,9 @@ func New() *Key {
 	return k
 }
 
-// ErrOpen is returned, wrapped, if others may read a key or put another in its
-// place.
-var ErrOpen = errors.New("others may read or replace the master key")
-
-// Load reads the key at path, unless that is ErrOpen.
+// Load reads the key at path.
 func Load(path string) (*Key, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("masterkey: %w", err)
-	}
-	defer f.Close()
-	if err := private(f); err != nil {
-		return nil, fmt.Errorf("masterkey: %w", err)
-	}
-	b, err := io.ReadAll(f)
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("masterkey: %w", err)
 	}

@@ -38,7 +38,7 @@ type Operation struct {
 	Status     Status         `json:"status" enum:"queued,running,succeeded,failed" doc:"queued und running gehen weiter, succeeded und failed sind das Ende" example:"succeeded"`
 	Progress   int64          `json:"progress" min:"0" max:"100" doc:"Fortschritt in Prozent; 100 am Ende" example:"100"`
 	Result     *Result        `json:"result" doc:"Was entstanden ist; null, solange der Vorgang läuft oder wenn er gescheitert ist"`
-	Error      jsontext.Value `json:"error" problem:"true" doc:"Woran er gescheitert ist, als Problem-Dokument; sonst null"`
+	Error      jsontext.Value `json:"error" problem:"UPLOAD_REJECTED,UPLOAD_CHECKSUM_MISMATCH,UPLOAD_INCOMPLETE,VALIDATION_FAILED,UPSTREAM,INTERNAL" doc:"Woran er gescheitert ist, als Problem-Dokument; sonst null. code ist UPLOAD_REJECTED, wenn die Datei nicht angenommen wird (ihr Typ ist nicht erlaubt, ihr Inhalt passt nicht dazu, oder die Prüfung auf Schadsoftware hat angeschlagen), sonst UPLOAD_CHECKSUM_MISMATCH, UPLOAD_INCOMPLETE, VALIDATION_FAILED, UPSTREAM oder INTERNAL; weitere können hinzukommen"`
 	CreatedAt  clock.Micros   `json:"createdAt" doc:"Wann er begonnen wurde" example:"2026-11-01T09:30:00.000000Z"`
 	StartedAt  *clock.Micros  `json:"startedAt" doc:"Wann die Arbeit daran anfing; null, solange er wartet" example:"2026-11-01T09:30:00.200000Z"`
 	FinishedAt *clock.Micros  `json:"finishedAt" doc:"Wann er endete; null, solange er läuft" example:"2026-11-01T09:30:01.500000Z"`

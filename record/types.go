@@ -33,7 +33,7 @@ type Sharing struct {
 	Tags       []string   `json:"tags" maxItems:"20" min:"1" max:"50" doc:"Schlagwörter, höchstens 20" example:"[\"Mandant\",\"Erbrecht\"]"`
 	ExternalID *string    `json:"externalId" max:"200" doc:"Kennung im eigenen System, je Organisation und Art eindeutig" example:"crm-4711"`
 	OwnerID    string     `json:"ownerId" prefix:"usr_,svc_" doc:"Wem der Datensatz gehört; ohne Angabe dem, der ihn anlegt; ändern dürfen es der Eigentümer und Administratoren. Kennungen von Personen und Dienstkonten nennt der Betreiber, die eigene GET /me" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	Visibility Visibility `json:"visibility" enum:"organization,private" default:"organization" doc:"organization: alle der Organisation; private: nur der Eigentümer und Administratoren, die es auch ändern dürfen; wer sonst genannt ist, sieht den Datensatz nicht" example:"organization"`
+	Visibility Visibility `json:"visibility" enum:"organization,private" named:"Visibility" default:"organization" doc:"organization: alle der Organisation; private: nur der Eigentümer und Administratoren, die es auch ändern dürfen; wer sonst genannt ist, sieht den Datensatz nicht" example:"organization"`
 }
 
 // Address is a postal address.
@@ -69,7 +69,7 @@ type Fields interface {
 type Marker struct {
 	Object    string       `json:"object" doc:"Art des gelöschten Datensatzes"`
 	ID        string       `json:"id" doc:"Kennung des Datensatzes, der gelöscht wurde oder nicht mehr sichtbar ist"`
-	Deleted   bool         `json:"deleted" enum:"true" doc:"Immer true" example:"true"`
+	Deleted   bool         `json:"deleted" doc:"Immer true" example:"true"`
 	DeletedAt clock.Micros `json:"deletedAt" doc:"Zeitpunkt, seit dem er fehlt; zählt beim Abgleich wie updatedAt" example:"2026-11-03T08:00:00.000000Z"`
 }
 

@@ -44,7 +44,7 @@ type Options struct {
 // Server serves one handler on one listener.
 type Server struct {
 	http     *http.Server
-	bound    *boundListener
+	listener net.Listener
 	secure   bool
 	draining atomic.Bool
 	handler  atomic.Pointer[http.Handler]
@@ -72,9 +72,9 @@ func Listen(address string, o Options) (*Server, error) {
 			// RFC 9113 (section 6.5.2) recommends no fewer than 100.
 			HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
 		},
-		bound:  bound(l, o),
-		secure: o.Certificate != nil,
-		done:   make(chan struct{}),
+		listener: bound(l, o),
+		secure:   o.Certificate != nil,
+		done:     make(chan struct{}),
 	}
 	if o.Certificate != nil {
 		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: o.Certificate.get}
@@ -82,16 +82,13 @@ func Listen(address string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Addr returns the address that it listens on.
-func (s *Server) Addr() net.Addr { return s.bound.Addr() }
-
 // URL returns the address as a program on this machine can use it.
 func (s *Server) URL() string {
 	scheme := "http://"
 	if s.secure {
 		scheme = "https://"
 	}
-	a := s.bound.Addr().(*net.TCPAddr)
+	a := s.listener.Addr().(*net.TCPAddr)
 	if a.IP.IsUnspecified() {
 		return scheme + net.JoinHostPort("localhost", strconv.Itoa(a.Port))
 	}
@@ -114,9 +111,9 @@ func (s *Server) Serve(h http.Handler) {
 		defer close(s.done)
 		var err error
 		if s.secure {
-			err = s.http.ServeTLS(s.bound, "", "")
+			err = s.http.ServeTLS(s.listener, "", "")
 		} else {
-			err = s.http.Serve(s.bound)
+			err = s.http.Serve(s.listener)
 		}
 		if !errors.Is(err, http.ErrServerClosed) {
 			s.err = err
@@ -145,7 +142,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err != nil {
 		s.http.Close()
 	}
-	s.bound.Close() // also where Serve was never called
+	s.listener.Close() // also where Serve was never called
 	return err
 }
 

@@ -31,8 +31,8 @@ const Normal Priority = "normal"
 type Fields struct {
 	Title       string        `json:"title" required:"true" min:"1" max:"200" doc:"Was zu tun ist" example:"Klageerwiderung entwerfen"`
 	Description *string       `json:"description" max:"10000" multiline:"true" doc:"Beschreibung; darf Zeilenumbrüche enthalten" example:"Unterlagen liegen in der Akte." patch:"clear"`
-	Status      Status        `json:"status" enum:"open,completed" default:"open" doc:"open oder completed; abgeschlossen wird mit POST /tasks/{id}/complete, open öffnet wieder" example:"open"`
-	Priority    Priority      `json:"priority" enum:"low,normal,high" default:"normal" doc:"Dringlichkeit" example:"high"`
+	Status      Status        `json:"status" enum:"open,completed" named:"TaskStatus" default:"open" doc:"open oder completed; abgeschlossen wird mit POST /tasks/{id}/complete, open öffnet wieder" example:"open"`
+	Priority    Priority      `json:"priority" enum:"low,normal,high" named:"TaskPriority" default:"normal" doc:"Dringlichkeit" example:"high"`
 	DueAt       *clock.Micros `json:"dueAt" doc:"Wann die Aufgabe erledigt sein soll" example:"2026-11-30T17:00:00.000000Z" patch:"set"`
 	AssigneeID  *string       `json:"assigneeId" prefix:"usr_,svc_" ref:"principals" doc:"Wer die Aufgabe erledigen soll; eine private Aufgabe eines anderen sieht er dadurch nicht. Kennungen von Personen und Dienstkonten nennt der Betreiber, die eigene GET /me"`
 	ContactID   *string       `json:"contactId" prefix:"con_" ref:"contacts" doc:"Kontakt, um den es geht; er muss sichtbar sein. null auch, solange er für Sie nicht sichtbar ist"`

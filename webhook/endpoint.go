@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"kartei/app"
 	"kartei/clock"
@@ -47,7 +48,7 @@ const (
 type Fields struct {
 	Name       string   `json:"name" required:"true" min:"1" max:"200" doc:"Name, unter dem Sie den Endpunkt wiederfinden" example:"CRM" patch:"set"`
 	URL        string   `json:"url" required:"true" min:"1" max:"2048" doc:"Adresse des Empfängers: https auf Port 443, ohne Benutzernamen, Kennwort und Fragment; ein Rechnername oder eine öffentliche IP-Adresse, sonst 422 WEBHOOK_URL_INVALID" example:"https://crm.example.com/hooks/kartei"`
-	EventTypes []string `json:"eventTypes" required:"true" minItems:"1" maxItems:"100" enum:"events" doc:"Ereignisarten, die der Endpunkt bekommt; webhook.test kommt auf Abruf und steht hier nie" example:"[\"contact.created\",\"contact.updated\"]" patch:"set"`
+	EventTypes []string `json:"eventTypes" required:"true" minItems:"1" maxItems:"100" enum:"events" named:"EventType" doc:"Ereignisarten, die der Endpunkt bekommt; webhook.test kommt auf Abruf und steht hier nie" example:"[\"contact.created\",\"contact.updated\"]" patch:"set"`
 }
 
 // Endpoint is an endpoint as the API gives it. It belongs to the principal that
@@ -137,19 +138,40 @@ func (f *Fields) prepare(guard *egress.Guard) error {
 	f.Name = record.Clean(f.Name)
 	f.EventTypes = record.Unique(f.EventTypes)
 	url, err := CheckURL(record.Clean(f.URL), guard)
+	if wrong := f.wrongName(); wrong != nil {
+		if err != nil {
+			wrong = append(wrong, fault.From(err).Fields...)
+		}
+		return fault.Invalid(wrong...)
+	}
 	f.URL = url
 	return err
 }
 
-// Wrong checks the URL.
-func (f *Fields) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+// Wrong checks the name and the URL.
+func (f *Fields) Wrong(s *app.Services, sent app.Sent) (wrong []fault.Field) {
+	if sent.Fit("name") {
+		wrong = f.wrongName()
+	}
 	if !sent.Fit("url") {
-		return nil
+		return wrong
 	}
 	if _, err := CheckURL(record.Clean(f.URL), s.Webhooks.Guard); err != nil {
-		return fault.From(err).Fields
+		wrong = append(wrong, fault.From(err).Fields...)
 	}
-	return nil
+	return wrong
+}
+
+func (f *Fields) wrongName() []fault.Field {
+	if !strings.ContainsFunc(f.Name, record.Disguises) {
+		return nil
+	}
+	return []fault.Field{{Name: "name", Code: fault.InvalidFormat, Text: &disguised}}
+}
+
+var disguised = fault.Text{
+	DE: "Der Name enthält ein Zeichen, das die Schreibrichtung ändert. Damit könnte er anders aussehen, als er ist.",
+	EN: "The name contains a character that changes the direction of writing. With it the name could look like another one.",
 }
 
 // CreateInput is the input of webhookEndpoints.create.
@@ -384,32 +406,32 @@ func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error
 	return Rotated{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
 }
 
-// Test is the answer of webhookEndpoints.test.
-type Test struct {
+// TestSent is the answer of webhookEndpoints.test.
+type TestSent struct {
 	Object  string `json:"object" enum:"webhook_test" doc:"Immer webhook_test" example:"webhook_test"`
 	EventID string `json:"eventId" doc:"Kennung des Ereignisses webhook.test; im Zustellprotokoll steht, was aus ihm wurde" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
 // SendTest writes a webhook.test event about an endpoint of the caller's, and
 // the delivery of it to this endpoint alone.
-func SendTest(ctx context.Context, c *app.Call, in app.ByID) (Test, error) {
+func SendTest(ctx context.Context, c *app.Call, in app.ByID) (TestSent, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
-		return Test{}, err
+		return TestSent{}, err
 	}
 	if err := one(c.Tx.Exec(ctx, noteDue, r.organization, r.ID, c.Now)); err != nil {
-		return Test{}, err
+		return TestSent{}, err
 	}
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
 	if err != nil {
-		return Test{}, err
+		return TestSent{}, err
 	}
 	if !c.Actor.Emits() { // the module was switched off since the call was let in
-		return Test{}, c.Actor.Gate()
+		return TestSent{}, c.Actor.Gate()
 	}
 	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}
 	e.ID = event.Append(c, e)
 	c.Tx.Queue(drawDelivery, r.organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0, c.Now, c.Span.Stored())
 	tell(c)
-	return Test{"webhook_test", e.ID}, nil
+	return TestSent{"webhook_test", e.ID}, nil
 }

@@ -21,7 +21,12 @@ import (
 // Document returns the OpenAPI 3.1 document of a version as table and types
 // have it now: what the frozen document of the next release is made from. The
 // same table gives the same bytes.
-func Document(version string) ([]byte, error) { return document(version, api.Operations) }
+func Document(version string) ([]byte, error) { return document(version, api.Operations, false) }
+
+// Reference returns the document of a version with what is sent to webhook
+// endpoints besides. Generators of clients stumble over that section, so the
+// frozen document does not have it, and the reference is drawn from this one.
+func Reference(version string) ([]byte, error) { return document(version, api.Operations, true) }
 
 // Schema tags on the fields of inputs, bodies and answers:
 //
@@ -36,15 +41,17 @@ func Document(version string) ([]byte, error) { return document(version, api.Ope
 //	pattern       that means the same to RE2, ECMA 262 and Python
 //	enum          allowed values with commas between, or iso3166, or events for
 //	              the types of events that can be subscribed to
+//	named         what the schema of these values is called
 //	default       value where none is given
 //	prefix        that of the id that the field holds: con_ or usr_,svc_
 //	multiline     true: newline and tab are allowed
 //	required      true: a body must have it
 //	read          true: in answers only; in a body it is READ_ONLY
-//	problem       true: the member is a problem document or null
+//	problem       codes of the problems, with commas between: the member is a
+//	              problem document with one of these, or null
 //	named         on a body: what its schema is called, where that is not the
 //	              answer's name
-//	anyRequired   on a body: at least one of these members must be there
+//	rule          on a body: what holds for it and no schema says, as a sentence
 //
 // A pointer may be null. In answers every member is present. What the document
 // does not say, package record reads from further tags:
@@ -56,7 +63,7 @@ func Document(version string) ([]byte, error) { return document(version, api.Ope
 //	fold          on a filter: true where the case of ASCII letters does not count
 
 // document writes the document of version from a table.
-func document(version string, ops []api.Operation) ([]byte, error) {
+func document(version string, ops []api.Operation, webhooks bool) ([]byte, error) {
 	d := &drafter{version: version, names: map[schemaKey]string{}, shared: map[string]*object{}}
 	var tags []any
 	var paths object
@@ -74,20 +81,23 @@ func document(version string, ops []api.Operation) ([]byte, error) {
 			tags = append(tags, tag)
 		}
 	}
-	webhooks, err := d.webhooks()
-	if err != nil {
-		return nil, fmt.Errorf("draft: webhooks: %w", err)
-	}
 	root := object{
 		{"openapi", "3.1.1"},
 		{"info", info(version)},
 		{"servers", servers()},
-		{"security", security("")},
+		{"security", security()},
 		{"tags", tags},
 		{"paths", paths},
-		{"webhooks", webhooks},
-		{"components", d.components()},
 	}
+	if webhooks {
+		sent, err := d.webhooks()
+		if err != nil {
+			return nil, fmt.Errorf("draft: webhooks: %w", err)
+		}
+		root.set("tags", append(tags, object{{"name", webhookTag}, {"description", tagWords[webhookTag]}}))
+		root.set("webhooks", sent)
+	}
+	root.set("components", d.components())
 	var b bytes.Buffer
 	if err := json.MarshalWrite(&b, root, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
 		return nil, fmt.Errorf("draft: writing the draft: %w", err)
@@ -236,7 +246,6 @@ func (d *drafter) operation(op *api.Operation) (object, error) {
 	if op.Events != "" {
 		out.set("x-kartei-events", strings.Fields(op.Events))
 	}
-	out.set("security", security(op.Scope))
 	parameters, err := d.parameters(op, channel == "preview")
 	if err != nil {
 		return nil, err
@@ -276,7 +285,7 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 	if named := in.Tag.Get("named"); named != "" {
 		name = named
 	}
-	schema, err := d.bodySchema(name, t, mode, in.Tag.Get("anyRequired"))
+	schema, err := d.bodySchema(t, mode, in.Tag.Get("rule"))
 	if err != nil {
 		return nil, err
 	}
@@ -286,12 +295,13 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 	}
 	media := object{
 		{"schema", d.share("schemas", name, schema)},
-		{"examples", object{{"beispiel", object{{"summary", op.Summary}, {"value", example}}}}},
+		{"examples", object{{"example", object{{"summary", op.Summary}, {"value", example}}}}},
 	}
 	content := object{{"application/json", media}}
 	if mode == patching {
-		content.set("application/merge-patch+json", media)
-		description = "JSON Merge Patch (RFC 7396): Fehlende Felder bleiben, null leert. Unbekannte Felder werden abgelehnt."
+		// application/merge-patch+json is taken as well, and told in words: with two
+		// content types there are two functions, or none, in generated clients.
+		description = "JSON Merge Patch (RFC 7396): Fehlende Felder bleiben, null leert. Unbekannte Felder werden abgelehnt. Auch application/merge-patch+json wird angenommen."
 	}
 	return object{{"description", description}, {"required", true}, {"content", content}}, nil
 }
@@ -340,7 +350,7 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 	if op.Named() {
 		add(fault.NotFound)
 	}
-	quota := op.Method == http.MethodDelete || op.Discloses()
+	quota := op.Method == http.MethodDelete || op.Scope != "" && !op.Writes()
 	for _, c := range op.Run.Faults() {
 		if c == fault.QuotaExhausted { // stands behind those of all operations
 			quota = true

@@ -7,7 +7,7 @@ import (
 // file describes the answers of an operation that answers with a file: whole,
 // or the part that the client asks for.
 func (d *drafter) file() (whole, part object) {
-	content := object{{"*/*", object{{"schema", object{{"type", "string"}, {"format", "binary"}}}}}}
+	content := object{{"application/octet-stream", object{{"schema", object{{"type", "string"}, {"format", "binary"}}}}}}
 	names := append(slices.Clone(always), "ETag", "Accept-Ranges", "Content-Disposition", "Repr-Digest")
 	whole = object{{"description", "Die Datei"}, {"headers", d.headers(names...)}, {"content", content}}
 	part = object{{"description", "Der verlangte Teil der Datei"}, {"headers", d.headers(append(names, "Content-Range")...)}, {"content", content}}
@@ -17,7 +17,7 @@ func (d *drafter) file() (whole, part object) {
 // fileParameters are the headers with which a client asks for a part of a file.
 func (d *drafter) fileParameters() []object {
 	return []object{
-		d.share("parameters", "Range", object{
+		d.share("parameters", "ByteRange", object{
 			{"name", "Range"}, {"in", "header"}, {"required", false},
 			{"description", "Welcher Teil der Datei verlangt wird (RFC 9110, Abschnitt 14.2); mehrere Teile kommen als multipart/byteranges."},
 			{"schema", object{{"type", "string"}, {"maxLength", 1000}, {"pattern", `^[\x20-\x7e]*$`}}}, {"example", "bytes=0-1023"},

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/access"
 	"kartei/api"
 	"kartei/api/pattern"
 	"kartei/app"
@@ -45,39 +44,17 @@ func servers() []object {
 	}}
 }
 
-func security(scope string) []object {
-	scopes := []string{}
-	if scope != "" {
-		scopes = append(scopes, scope)
-	}
-	return []object{{{"apiKey", []string{}}}, {{"oauth2", scopes}}}
-}
+// security is that of all operations; what a credential must hold besides is in
+// x-kartei-scope. There is one scheme only: clients that are generated from two
+// send the other one over the key.
+func security() []object { return []object{{{"apiKey", []string{}}}} }
 
 func securitySchemes() object {
-	var scopes object
-	for _, scope := range access.AllScopes() {
-		family, right, _ := strings.Cut(scope, ":")
-		scopes.set(scope, familyWords[family]+" "+map[string]string{"read": "lesen", "write": "anlegen, ändern und löschen"}[right])
-	}
-	token := "https://" + exampleHost + "/oauth/token"
 	return object{
 		{"apiKey", object{
 			{"type", "http"},
 			{"scheme", "bearer"},
 			{"description", "API-Schlüssel, angelegt mit kartei key create. Er wird wie ein Bearer-Token (RFC 6750) gesendet und gilt für genau eine Organisation."},
-		}},
-		{"oauth2", object{
-			{"type", "oauth2"},
-			{"description", "OAuth 2.0 mit PKCE (RFC 7636) für Anwendungen, die im Namen einer Person handeln, und mit client_credentials für Dienstkonten. Kommt mit einer späteren Ausgabe; bis dahin dienen API-Schlüssel als Zugang."},
-			{"flows", object{
-				{"authorizationCode", object{
-					{"authorizationUrl", "https://" + exampleHost + "/oauth/authorize"},
-					{"tokenUrl", token},
-					{"refreshUrl", token},
-					{"scopes", scopes},
-				}},
-				{"clientCredentials", object{{"tokenUrl", token}, {"scopes", scopes}}},
-			}},
 		}},
 	}
 }
@@ -110,7 +87,7 @@ func (d *drafter) pathParameter(op *api.Operation, f reflect.StructField) object
 			singular = f.Object
 		}
 	}
-	return d.share("parameters", title(singular)+"Id", object{
+	return d.share("parameters", pascal(singular)+"Id", object{
 		{"name", "id"}, {"in", "path"}, {"required", true},
 		{"description", "Kennung des Datensatzes. Unbekannte, fremde und unsichtbare werden gleichermaßen mit 404 beantwortet."},
 		{"schema", object{{"type", "string"}, {"maxLength", idLength}, {"pattern", pattern.ID(prefix)}}},
@@ -161,6 +138,15 @@ func declaring(t reflect.Type, f reflect.StructField) reflect.Type {
 
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
+// pascal writes webhook_endpoint as WebhookEndpoint.
+func pascal(name string) string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(name, "_") {
+		b.WriteString(title(word))
+	}
+	return b.String()
+}
+
 func (o *object) lookup(name string) any {
 	if o == nil {
 		return nil
@@ -168,7 +154,10 @@ func (o *object) lookup(name string) any {
 	return o.get(name)
 }
 
-// headerParameters lists the headers of a request (contract, 'Common rules' 2).
+// headerParameters lists the headers that an operation needs or heeds. Those
+// that every operation heeds and none needs (Svc-Version, Accept-Language,
+// Svc-Organization) stand in the introduction only: as parameters, they would be
+// arguments of every function of a generated client.
 func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
 	header := func(component, name string, required bool, description, example string, schema object) object {
 		return d.share("parameters", component, object{
@@ -176,25 +165,12 @@ func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
 			{"description", description}, {"schema", schema}, {"example", example},
 		})
 	}
-	flag := func(component string, required bool, description string, values ...string) object {
-		return header(component, "Svc-Preview", required, description, "true", object{{"type", "string"}, {"enum", values}})
-	}
-	out := []object{
-		header("SvcVersion", "Svc-Version", false,
-			"Version der API. Geht der Version vor, an die der Schlüssel gebunden ist; ohne den Header gilt diese.",
-			d.version, object{{"type", "string"}, {"enum", []string{d.version}}}),
-	}
+	var out []object
 	if preview {
-		out = append(out, flag("SvcPreviewRequired", true, "Schaltet Vorschau-Operationen frei; ohne den Header antwortet diese Operation 404 OPERATION_NOT_IN_VERSION. Vorschauen können sich ändern und sind keine Grundlage für den Produktivbetrieb.", "true"))
-	} else {
-		out = append(out, flag("SvcPreview", false, "Schaltet Vorschau-Operationen frei; bei stabilen Operationen ohne Wirkung.", "true", "false"))
+		out = append(out, header("SvcPreview", "Svc-Preview", true,
+			"Schaltet Vorschau-Operationen frei; ohne den Header antwortet diese Operation 404 OPERATION_NOT_IN_VERSION. Vorschauen können sich ändern und sind keine Grundlage für den Produktivbetrieb.",
+			"true", object{{"type", "string"}, {"maxLength", 4}, {"pattern", "^true$"}})) // no enum: that would be a class for each operation
 	}
-	out = append(out,
-		header("AcceptLanguage", "Accept-Language", false, "Sprache von title und detail in Fehlerantworten: en ergibt Englisch, alles andere Deutsch.", "en",
-			object{{"type", "string"}, {"maxLength", 200}, {"pattern", `^[\x20-\x7e]*$`}}),
-		header("SvcOrganization", "Svc-Organization", false, "Kennung der Organisation, für die der Aufruf gemeint ist. Weicht sie von der des Schlüssels ab, antwortet die API 403 ORGANIZATION_MISMATCH.", "org_"+exampleSuffix,
-			object{{"type", "string"}, {"maxLength", 30}, {"pattern", pattern.ID("org_")}}),
-	)
 	if op.Idempotent() {
 		component, words := "IdempotencyKey", "Darf fehlen."
 		if op.Creates() {
@@ -253,7 +229,7 @@ func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 		}
 		success.set("content", object{{"application/json", object{
 			{"schema", schema},
-			{"examples", object{{"beispiel", example}}},
+			{"examples", object{{"example", example}}},
 		}}})
 	}
 	if links := d.links(op); links != nil {
@@ -379,7 +355,7 @@ var responseHeaders = map[string]responseHeader{
 	"RateLimit-Policy":       {"Die Limits, die für den Aufruf gelten: q ist das Kontingent, w das Zeitfenster in Sekunden", true, `"key";q=300;w=60, "writes";q=60;w=60`, matching(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`, 1000)},
 	"Deprecation":            {"Seit wann die Version veraltet ist (RFC 9745); fehlt, solange sie es nicht ist", false, "@1793491200", matching("^@[0-9]+$", 20)},
 	"Sunset":                 {"Wann die Version abgeschaltet wird (RFC 8594); fehlt, solange das nicht feststeht", false, "Mon, 01 Nov 2027 00:00:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$", 29)},
-	"Link":                   {"Verweise (RFC 8288): service-desc führt zu dieser Beschreibung; deprecation, sunset und successor-version stehen dabei, sobald es sie gibt", true, `</v1/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`, matching(`^<[^<>]+>; rel="[a-z -]+"`, 2000)},
+	"Link":                   {"Verweise (RFC 8288): service-desc führt zu dieser Beschreibung, ohne Schlüssel zu lesen; deprecation, sunset und successor-version stehen dabei, sobald es sie gibt", true, `<https://` + exampleHost + `/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`, matching(`^<[^<>]+>; rel="[a-z -]+"`, 2000)},
 	"Cache-Control":          {"Antworten gehören dem Aufrufer und werden vor erneuter Verwendung geprüft; no-store, wo ein Geheimnis darin steht", true, "private, no-cache", object{{"type", "string"}, {"enum", []string{"private, no-cache", "no-store"}}}},
 	"Vary":                   {"Wovon die Antwort abhängt", true, "Authorization, Accept-Language, Svc-Version", matching("^[A-Za-z, -]+$", 200)},
 	"X-Content-Type-Options": {"Der Inhaltstyp gilt, wie er dasteht", true, "nosniff", object{{"type", "string"}, {"enum", []string{"nosniff"}}}},
@@ -505,12 +481,17 @@ func problemWords(status int, codes []fault.Code) string {
 // problemExample shares an example as the wire has it.
 func (d *drafter) problemExample(code fault.Code) object {
 	e := code.Entry()
+	return d.share("examples", string(code), object{{"summary", e.Title.DE}, {"description", e.What.DE}, {"value", problemBody(code)}})
+}
+
+// problemBody returns an example of a problem.
+func problemBody(code fault.Code) jsontext.Value {
+	e := code.Entry()
 	f := e.Example.Fault
 	f.Code = code
-	body := f.AppendProblem(nil, fault.Problem{
+	return f.AppendProblem(nil, fault.Problem{
 		TypeBase: "https://" + exampleHost, Instance: e.Example.Instance, RequestID: "req_" + exampleSuffix, Language: fault.German,
 	})
-	return d.share("examples", string(code), object{{"summary", e.Title.DE}, {"description", e.What.DE}, {"value", jsontext.Value(body)}})
 }
 
 // problemSchema describes RFC 9457 as the contract has it ('Errors').
@@ -606,14 +587,7 @@ var tagWords = map[string]string{
 	"operations":        "Lang laufende Vorgänge",
 	"webhook_endpoints": "Webhook-Endpunkte und ihre Zustellungen",
 	"events":            "Ereignisse der letzten 30 Tage",
-}
-
-var familyWords = map[string]string{
-	"contacts":          "Kontakte",
-	"companies":         "Firmen",
-	"tasks":             "Aufgaben",
-	"documents":         "Dokumente",
-	"webhook_endpoints": "Webhook-Endpunkte",
+	webhookTag:          "Was an Webhook-Endpunkte gesendet wird: je Ereignisart eine Anfrage an den Empfänger",
 }
 
 var structWords = map[string]string{
@@ -626,7 +600,7 @@ var structWords = map[string]string{
 	"Company":                   "Eine Firma oder andere Organisation",
 	"Contact":                   "Ein Kontakt: eine Person",
 	"Count":                     "Ergebnis einer Zählung",
-	"DeletionMarker":            "Steht beim Abgleich für einen gelöschten Datensatz",
+	"DeletionMarker":            "Steht beim Abgleich für einen gelöschten Datensatz; deleted ist immer true",
 	"Document":                  "Ein Dokument: was über eine Datei bekannt ist",
 	"Event":                     "Ein Ereignis: was sich geändert hat, ohne Inhalte",
 	"EventPage":                 "Eine Seite von Ereignissen",
@@ -647,7 +621,7 @@ var structWords = map[string]string{
 	"WebhookEndpoint":           "Ein Webhook-Endpunkt: wohin welche Ereignisse gesendet werden",
 	"WebhookEndpointPage":       "Eine Seite von Webhook-Endpunkten",
 	"WebhookEndpointWithSecret": "Ein Webhook-Endpunkt mit seinem Geheimnis, das nur dieses eine Mal genannt wird",
-	"WebhookTest":               "Die Prüfung eines Webhook-Endpunkts",
+	"WebhookTestSent":           "Die Prüfung eines Webhook-Endpunkts",
 	"Task":                      "Eine Aufgabe: was zu tun ist, von wem und bis wann",
 }
 
@@ -663,6 +637,8 @@ func infoWords(version string) string {
 **Zugang.** Jede Anfrage trägt ` + "`Authorization: Bearer <API_KEY>`" + `. Testschlüssel sehen nur die Sandbox, Schlüssel für den Echtbetrieb nur die Organisation selbst.
 
 **Versionen.** ` + state + ` Innerhalb einer Version kommen Felder, Codes und Werte nur hinzu; Clients lesen daher tolerant. Operationen, die als Vorschau bezeichnet sind, brauchen ` + "`Svc-Preview: true`" + ` und können sich ändern.
+
+**Header.** Alle Operationen beachten drei Header, die fehlen dürfen und daher nicht bei jeder einzelnen stehen. ` + "`Svc-Version`" + ` wählt eine Version der API und geht der vor, an die der Schlüssel gebunden ist. ` + "`Accept-Language`" + ` wählt die Sprache von title und detail in Fehlerantworten: en ergibt Englisch, alles andere Deutsch. ` + "`Svc-Organization`" + ` nennt die Organisation, für die der Aufruf gemeint ist; ist es nicht die des Schlüssels, antwortet die API 403 ORGANIZATION_MISMATCH.
 
 **Kosten.** Jeder Aufruf kostet die Punkte, die bei ihm stehen; eine Suche mit q kostet 5 mehr. Ein Schlüssel hat 300 Punkte in der Minute und sammelt bis zu 600 an.
 

@@ -12,6 +12,7 @@ import (
 	"kartei/api/pattern"
 	"kartei/clock"
 	"kartei/event"
+	"kartei/fault"
 	"kartei/id"
 	"kartei/record"
 
@@ -33,7 +34,6 @@ func (m schemaMode) suffix() string { return [...]string{"", "Create", "Patch"}[
 type schemaKey struct {
 	t    reflect.Type
 	mode schemaMode
-	null bool
 }
 
 var (
@@ -70,7 +70,7 @@ func schemaName(t reflect.Type) string {
 	name := t.Name()
 	switch name {
 	case "Page", "Subject", "Calls", "Call", "Headers", "Results", "Result",
-		"Endpoint", "EndpointWithSecret", "EndpointPage", "Delivery", "DeliveryPage", "Test": // say little without their package
+		"Endpoint", "EndpointWithSecret", "EndpointPage", "Delivery", "DeliveryPage", "TestSent": // say little without their package
 		pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 		return strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
@@ -83,15 +83,41 @@ func (d *drafter) answerSchema(op *api.Operation) (object, error) {
 	if t == reflect.TypeFor[api.Document]() {
 		return d.share("schemas", schemaName(t), documentSchema()), nil
 	}
-	item, err := d.structSchema(t, answering, false)
-	if err != nil || !page {
-		return item, err
+	if !page {
+		return d.structSchema(t, answering)
 	}
-	marker, err := d.structSchema(reflect.TypeFor[record.Marker](), answering, false)
+	item, err := d.listItem(t)
 	if err != nil {
 		return nil, err
 	}
-	return d.share("schemas", answerName(op), pageSchema(item, marker)), nil
+	return d.share("schemas", answerName(op), pageSchema(item)), nil
+}
+
+// listItem describes what stands in a page: a record or a deletion marker, in one
+// schema with the members of both. A union of the two (anyOf, oneOf) would say
+// more, but nothing in a record tells a generated client which of them it is:
+// that of Java reads a marker as a record without a name.
+func (d *drafter) listItem(t reflect.Type) (object, error) {
+	item, err := d.members(t, answering)
+	if err != nil {
+		return nil, err
+	}
+	marker, err := d.members(reflect.TypeFor[record.Marker](), answering)
+	if err != nil {
+		return nil, err
+	}
+	properties, both := item.get("properties").(object), []string{}
+	for _, member := range marker.get("properties").(object) {
+		if properties.get(member.name) == nil {
+			properties.set(member.name, member.value)
+		} else {
+			both = append(both, member.name)
+		}
+	}
+	item.set("description", structWords[schemaName(t)]+"\n\nMit includeDeleted=true auch eine Löschmarke: Dann sind nur object, id, deleted und deletedAt da, und deleted ist immer true. Bei einem Datensatz fehlen deleted und deletedAt, und alles andere ist da.")
+	item.set("required", both)
+	item.set("properties", properties)
+	return d.share("schemas", schemaName(t)+"ListItem", item), nil
 }
 
 // documentSchema describes an OpenAPI document as far as a client needs to
@@ -113,17 +139,17 @@ func documentSchema() object {
 	}
 }
 
-func pageSchema(item, marker object) object {
+func pageSchema(item object) object {
 	return object{
 		{"description", "Eine Seite einer Liste. Es gibt keine Gesamtzahl; dafür gibt es count."},
 		{"type", "object"},
 		{"required", []string{"data", "hasMore", "nextCursor"}},
 		{"properties", object{
 			{"data", object{
-				{"description", "Die Datensätze; mit includeDeleted=true auch Löschmarken, erkennbar an deleted"},
+				{"description", "Die Datensätze; mit includeDeleted=true auch Löschmarken, erkennbar an deleted: true"},
 				{"type", "array"},
 				{"maxItems", 100},
-				{"items", object{{"anyOf", []object{item, marker}}}},
+				{"items", item},
 				{"examples", []any{[]any{}}},
 			}},
 			{"hasMore", object{{"description", "true: es gibt eine weitere Seite"}, {"type", "boolean"}, {"examples", []bool{false}}}},
@@ -135,40 +161,26 @@ func pageSchema(item, marker object) object {
 	}
 }
 
-// bodySchema describes a body: closed, and with at least one of anyRequired.
-func (d *drafter) bodySchema(name string, t reflect.Type, mode schemaMode, anyRequired string) (object, error) {
+// bodySchema describes a body, which is closed. A rule that binds several
+// members is told in words and enforced by the body's own code: what JSON Schema
+// has for it (anyOf) makes generated clients drop what was not named first.
+func (d *drafter) bodySchema(t reflect.Type, mode schemaMode, rule string) (object, error) {
 	schema, err := d.members(t, mode)
-	if err != nil {
-		return nil, err
+	if err != nil || rule == "" {
+		return schema, err
 	}
-	if mode == patching || anyRequired == "" {
-		return schema, nil
-	}
-	var branches []object
-	for _, member := range strings.Split(anyRequired, ",") {
-		var there object // the member's rules, without null
-		for _, rule := range schema.get("properties").(object).get(member).(object) {
-			switch rule.name {
-			case "description", "examples":
-			case "type":
-				there.set("type", "string")
-			default:
-				there = append(there, rule)
-			}
-		}
-		branches = append(branches, object{
-			{"title", "mit " + member},
-			{"required", []string{member}},
-			{"properties", object{{member, there}}},
-		})
-	}
-	schema.set("anyOf", branches)
+	description, _ := schema.get("description").(string)
+	schema.set("description", strings.TrimSpace(description+"\n\n"+rule))
 	return schema, nil
 }
 
+// nullable describes a member that is what ref says, or null. A schema with a
+// name is never null itself: clients are generated with a class for each.
+func nullable(ref object) []object { return []object{ref, {{"type", "null"}}} }
+
 // structSchema returns a reference to the schema of a struct.
-func (d *drafter) structSchema(t reflect.Type, mode schemaMode, null bool) (object, error) {
-	key := schemaKey{t, mode, null}
+func (d *drafter) structSchema(t reflect.Type, mode schemaMode) (object, error) {
+	key := schemaKey{t, mode}
 	if mode == patching { // an object inside a patch has the members that it has at creation
 		mode, key.mode = creating, creating
 	}
@@ -182,9 +194,6 @@ func (d *drafter) structSchema(t reflect.Type, mode schemaMode, null bool) (obje
 	schema, err := d.members(t, mode)
 	if err != nil {
 		return nil, err
-	}
-	if null {
-		schema.set("type", []string{"object", "null"})
 	}
 	d.names[key] = name
 	return d.share("schemas", name, schema), nil
@@ -253,9 +262,12 @@ func (d *drafter) value(parent reflect.Type, f reflect.StructField, mode schemaM
 	}
 	out := object{{"description", f.Tag.Get("doc")}}
 	if t.Kind() == reflect.Struct {
-		ref, err := d.structSchema(t, mode, null)
+		ref, err := d.structSchema(t, mode)
 		if err != nil {
 			return nil, err
+		}
+		if null {
+			ref = object{{"anyOf", nullable(ref)}}
 		}
 		example, err := valueExample(t)
 		if f.Tag.Get("example") == "null" {
@@ -265,24 +277,31 @@ func (d *drafter) value(parent reflect.Type, f reflect.StructField, mode schemaM
 	}
 	var err error
 	switch {
-	case t == jsonType && f.Tag.Get("problem") == "true":
-		out.set("anyOf", []object{d.share("schemas", "Problem", d.problemSchema()), {{"type", "null"}}})
-		out.set("examples", []any{nil})
+	case t == jsonType && f.Tag.Get("problem") != "":
+		codes := strings.Split(f.Tag.Get("problem"), ",")
+		out.set("anyOf", nullable(d.share("schemas", "Problem", d.problemSchema())))
+		out.set("x-kartei-codes", codes)
+		out.set("examples", []any{problemBody(fault.Code(codes[0]))})
 		return out, nil
 	case t == jsonType && mode == answering:
-		out = append(out, typed("object", true), field{"additionalProperties", true})
+		out.set("anyOf", nullable(d.share("schemas", "JsonObject", object{
+			{"description", "Ein JSON-Objekt"}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}},
+		})))
 	case t == jsonType: // any, and what is wrong with it is not this document's to say
 	case t.Kind() == reflect.Map:
 		out = append(out, typed("object", null), field{"additionalProperties", object{{"type", "string"}, {"maxLength", 2000}, {"pattern", pattern.Parameter}}})
 	case t == microsType:
 		out = append(out, typed("string", null), field{"format", "date-time"}, field{"maxLength", 64})
+	case t.Kind() == reflect.String && f.Tag.Get("named") != "" && mode != answering:
+		ref := d.namedEnum(f)
+		if null {
+			ref = object{{"anyOf", nullable(ref)}}
+		}
+		out = append(out, ref...)
 	case t.Kind() == reflect.String:
 		err = textSchema(&out, parent, f, mode, null)
 	case t.Kind() == reflect.Bool:
 		out = append(out, typed("boolean", null))
-		if f.Tag.Get("enum") != "" {
-			out.set("enum", []bool{f.Tag.Get("enum") == "true"})
-		}
 	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
 		err = integerSchema(&out, f, null)
 	case t.Kind() == reflect.Slice:
@@ -342,7 +361,7 @@ func (d *drafter) array(out object, parent reflect.Type, f reflect.StructField, 
 	out.set("maxItems", most)
 	element := f.Type.Elem()
 	if element.Kind() == reflect.Struct {
-		ref, err := d.structSchema(element, mode, false)
+		ref, err := d.structSchema(element, mode)
 		if err != nil {
 			return nil, err
 		}
@@ -359,7 +378,9 @@ func (d *drafter) array(out object, parent reflect.Type, f reflect.StructField, 
 		return nil, fmt.Errorf("has a type that the draft does not know: %s", f.Type)
 	}
 	var item object
-	if err := textSchema(&item, parent, f, mode, false); err != nil {
+	if f.Tag.Get("named") != "" && mode != answering {
+		item = d.namedEnum(f)
+	} else if err := textSchema(&item, parent, f, mode, false); err != nil {
 		return nil, err
 	}
 	out.set("items", item)
@@ -460,23 +481,35 @@ func isID(s string) bool {
 	return i > 0 && id.Valid(s[:i+1], s)
 }
 
+// namedEnum shares the values that a member can be sent with. With a name of its
+// own they are one class in a generated client, whatever takes them, and null is
+// none of them.
+func (d *drafter) namedEnum(f reflect.StructField) object {
+	out := object{{"description", f.Tag.Get("doc")}, typed("string", false)}
+	enumSchema(&out, f.Tag.Get("enum"), creating, false)
+	return d.share("schemas", f.Tag.Get("named"), out)
+}
+
 // enumSchema closes the values of input; those of an answer are named but may
 // grow.
 func enumSchema(out *object, enum string, mode schemaMode, null bool) {
 	names, shape := strings.Split(enum, ","), wordPattern
 	switch enum {
 	case "iso3166":
-		names = strings.Fields(countries)
-		out.set("title", "ISO 3166-1 alpha-2")
+		// A pattern: as an enum, it would be a class of 249 names in every client,
+		// some of which are others' too (MR and MS are also salutations).
+		out.set("maxLength", 2)
+		if mode == answering {
+			out.set("pattern", "^[A-Z]{2}$")
+			return
+		}
+		out.set("pattern", "^("+strings.Join(strings.Fields(countries), "|")+")$")
+		out.set("x-kartei-list", "ISO 3166-1 alpha-2")
+		return
 	case "events":
 		names, shape = event.Subscribable(), eventPattern
 	}
 	if mode == answering && len(names) > 1 {
-		if enum == "iso3166" {
-			out.set("pattern", "^[A-Z]{2}$")
-			out.set("maxLength", 2)
-			return
-		}
 		out.set("maxLength", 50)
 		out.set("pattern", shape)
 		out.set("x-extensible-enum", names)

@@ -5,6 +5,10 @@ import (
 	"kartei/event"
 )
 
+// webhookTag is the tag of what is sent. It is none of an operation's: with the tag
+// of events, the entries would take the place of its operations in a client.
+const webhookTag = "webhooks"
+
 // webhooks describes what is sent to webhook endpoints, one entry for each type
 // of event.
 func (d *drafter) webhooks() (object, error) {
@@ -16,7 +20,7 @@ func (d *drafter) webhooks() (object, error) {
 		}
 		out.set(t.Name, object{{"post", object{
 			{"operationId", t.Name},
-			{"tags", []string{"events"}},
+			{"tags", []string{webhookTag}},
 			{"summary", t.Summary},
 			{"description", t.Description},
 			{"security", []object{{}}},
@@ -34,7 +38,7 @@ func (d *drafter) webhooks() (object, error) {
 
 // delivered describes the body of a delivery: an event of one type.
 func (d *drafter) delivered(t event.Type) (object, error) {
-	schema, err := d.structSchema(eventType, answering, false)
+	schema, err := d.structSchema(eventType, answering)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +49,7 @@ func (d *drafter) delivered(t event.Type) (object, error) {
 	example := value.(object)
 	example.set("type", t.Name)
 	example.set("data", object{{"object", t.Object}, {"id", t.Prefix + exampleSuffix}})
-	return object{{"schema", schema}, {"examples", object{{"beispiel", object{{"summary", t.Summary}, {"value", example}}}}}}, nil
+	return object{{"schema", schema}, {"examples", object{{"example", object{{"summary", t.Summary}, {"value", example}}}}}}, nil
 }
 
 // deliveryHeaders are those of Standard Webhooks 1.0.0.
