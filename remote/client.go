@@ -36,6 +36,8 @@ type Options struct {
 	Waiting func(why error, wait time.Duration)
 	Clock   clock.Clock
 	HTTP    *http.Client
+	// Stall is how long an answer to Send may stand still; zero is a minute.
+	Stall time.Duration
 }
 
 // Client calls the API of one instance with one key.
@@ -67,6 +69,7 @@ func New(o Options) (*Client, error) {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{Timeout: timeout}
 	}
+	o.HTTP = guarded(o.HTTP)
 	return &Client{Options: o, base: strings.TrimSuffix(strings.TrimSuffix(o.URL, "/"), "/v1") + "/v1"}, nil
 }
 
@@ -85,8 +88,25 @@ type Refusal struct {
 		Field   string `json:"field"`
 		Message string `json:"message"`
 	} `json:"errors"`
+	RetryAfterMillis int64 `json:"retryAfterMs"`
+
+	// Answer has the head of the answer, Body as much as was read of the rest.
+	Answer *http.Response `json:"-"`
+	Body   []byte         `json:"-"`
 
 	retryAfter time.Duration
+}
+
+// newRefusal reads an answer other than 2xx.
+func newRefusal(response *http.Response, body []byte, now time.Time) *Refusal {
+	refused := new(Refusal)
+	if json.Unmarshal(body, refused) != nil {
+		*refused = Refusal{}
+	}
+	refused.Status, refused.Answer, refused.Body = response.StatusCode, response, body
+	told := time.Duration(min(max(refused.RetryAfterMillis, 0), longestTold.Milliseconds())) * time.Millisecond
+	refused.retryAfter = max(retryAfter(response.Header, now), told)
+	return refused
 }
 
 // Error says in words what was refused, why, and under which id whoever runs
@@ -242,23 +262,23 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, hea
 	if response.StatusCode >= 200 && response.StatusCode < 300 {
 		return a, nil
 	}
-	refused := new(Refusal)
-	if json.Unmarshal(a.body, refused) != nil {
-		*refused = Refusal{}
-	}
-	refused.Status = response.StatusCode
-	refused.retryAfter = retryAfter(response.Header)
-	return nil, refused
+	return nil, newRefusal(response, a.body, c.Clock.Now())
 }
 
-// retryAfter reads Retry-After in seconds (RFC 9110, section 10.2.3); zero
-// where there is none.
-func retryAfter(h http.Header) time.Duration {
-	seconds, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return 0
+// longestTold bounds a wait that an answer asks for, so that none overflows.
+const longestTold = 365 * 24 * time.Hour
+
+// retryAfter reads Retry-After, seconds or a date (RFC 9110, section 10.2.3);
+// zero if there is none.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, uint64(longestTold/time.Second))) * time.Second
 	}
-	return time.Duration(seconds) * time.Second
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(at.Sub(now), 0), longestTold)
+	}
+	return 0
 }
 
 // reason is what went wrong, without the method and address that net/http puts

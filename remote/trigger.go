@@ -224,7 +224,7 @@ func (c *Client) upload(ctx context.Context) (operationID, documentID string, er
 		case o.Status == "failed" && o.Error != nil:
 			return "", "", o.Error
 		}
-		wait := max(retryAfter(a.header), time.Second)
+		wait := max(retryAfter(a.header, c.Clock.Now()), time.Second)
 		if c.Patience > 0 && c.Clock.Now().Add(wait).Sub(began) > c.Patience {
 			return "", "", fmt.Errorf("the operation %s has not ended after %s", o.ID, c.Clock.Now().Sub(began).Round(time.Second))
 		}

@@ -29,20 +29,24 @@ type instanceFlags struct {
 
 // client returns a client of the instance. It tells of every wait.
 func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Client, error) {
+	return f.telling(g, patience, func(why error, wait time.Duration) {
+		until := ""
+		if patience > 0 {
+			until = fmt.Sprintf(" for %s at most", patience)
+		}
+		fmt.Fprintf(g.Err, "The instance: %v; trying again in %s and from then on%s.\n", why, wait.Round(100*time.Millisecond), until)
+	})
+}
+
+// telling returns a client of the instance that tells of waits in its own way.
+func (f *instanceFlags) telling(g *Globals, patience time.Duration, waiting func(error, time.Duration)) (*remote.Client, error) {
 	environ := func(name string) string { v, _ := g.settings.sources.Environ(name); return v }
 	key := cmp.Or(f.Key, environ("KARTEI_KEY"))
 	if key == "" {
 		return nil, usageError{errors.New("--key: the API key is missing (or KARTEI_KEY)")}
 	}
 	c, err := remote.New(remote.Options{
-		URL: cmp.Or(f.URL, environ("KARTEI_URL"), "http://127.0.0.1:8080"), Key: key, Patience: patience, Clock: clock.System,
-		Waiting: func(why error, wait time.Duration) {
-			until := ""
-			if patience > 0 {
-				until = fmt.Sprintf(" for %s at most", patience)
-			}
-			fmt.Fprintf(g.Err, "The instance: %v; trying again in %s and from then on%s.\n", why, wait.Round(100*time.Millisecond), until)
-		},
+		URL: cmp.Or(f.URL, environ("KARTEI_URL"), "http://127.0.0.1:8080"), Key: key, Patience: patience, Clock: clock.System, Waiting: waiting,
 	})
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--url: %w", err)}

@@ -34,6 +34,7 @@ type commands struct {
 	Webhook        webhookCmd        `cmd:"" name:"webhook" help:"Webhook endpoints: what was delivered, sending it again, turning endpoints on."`
 	Listen         listenCmd         `cmd:"" name:"listen" help:"Post the events of an instance to a local address, as webhooks, while you develop."`
 	Trigger        triggerCmd        `cmd:"" name:"trigger" help:"Make a change in a sandbox that emits an event of a type."`
+	API            apiCmd            `cmd:"" name:"api" help:"Call the API of an instance: by method and path, or by the id of an operation."`
 	Pause          pauseCmd          `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`
 	Resume         resumeCmd         `cmd:"" name:"resume" help:"End a pause."`
 	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database and the files of documents while they are served."`
@@ -55,7 +56,7 @@ func main() {
 }
 
 // run carries out one command line and returns the exit status: 0, 1 when the
-// command failed, 2 when it could not be understood.
+// command failed, 2 when it could not be understood; kartei api has more.
 func run(ctx context.Context, args []string, environ func(string) (string, bool), out, errs io.Writer) (status int) {
 	var c commands
 	c.Out, c.Err = out, errs
@@ -101,12 +102,15 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	case err == nil:
 		return 0
 	case errors.As(err, new(usageError)):
-		status = 2
+		status = exitUsage
 		if file := new(fileError); errors.As(err, file) {
 			err = *file
 		}
 	default:
 		status = 1
+		if with := new(statusError); errors.As(err, with) {
+			status = with.status
+		}
 	}
 	fmt.Fprintf(errs, "kartei: %s\n", admin.Sentence(err, nil))
 	return status

@@ -1,0 +1,459 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/api"
+	"kartei/remote"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+type apiCmd struct {
+	Call []string `arg:"" optional:"" name:"call" help:"A method and a path, a path alone to read it, or the id of an operation."`
+	instanceFlags
+	Texts    []string `name:"raw-field" short:"f" sep:"none" placeholder:"NAME=VALUE" help:"A text: part of the path, a parameter of a read, or a field of a body."`
+	Values   []string `name:"field" short:"F" sep:"none" placeholder:"NAME=VALUE" help:"The same, but numbers, true, false, null, arrays and objects are such. @FILE is the text of a file, @- that of standard input."`
+	Headers  []string `name:"header" short:"H" sep:"none" placeholder:"NAME:VALUE" help:"A header in addition, or in place of one that is set."`
+	Input    string   `name:"input" placeholder:"FILE" help:"The body, from a file or (-) from standard input."`
+	Output   string   `name:"output" short:"o" placeholder:"FILE" help:"Where the answer is saved. The file is there when it is whole."`
+	Include  bool     `name:"include" short:"i" help:"Print the status and the headers too."`
+	Paginate bool     `name:"paginate" help:"Read all pages of a list, and print each record on one line."`
+	Once     string   `name:"idempotency-key" placeholder:"KEY" help:"The Idempotency-Key, to repeat a call whose answer was lost. Without it one is made."`
+	IfMatch  string   `name:"if-match" placeholder:"ETAG" help:"The precondition, as ETag has it."`
+	Revision int      `name:"revision" placeholder:"N" help:"The revision that is changed or deleted; the same as --if-match '\"rN\"'."`
+	Lang     string   `name:"lang" enum:"de,en" default:"en" help:"The language of errors: ${enum}."`
+	List     bool     `name:"list" help:"List the operations."`
+}
+
+// Help says what the command does beyond its one line.
+func (*apiCmd) Help() string {
+	return `Five to paste, with the key in KARTEI_KEY and the address in KARTEI_URL:
+
+  kartei api me.get
+  kartei api GET /contacts -f q=Müller --paginate
+  kartei api contacts.create -f firstName=Anna -f address.city=Köln -f 'tags[]=Mandant'
+  kartei api contacts.update -f id=con_... --revision 1 -F note=null
+  kartei api documents.content -f id=doc_... -o Klageschrift.pdf
+
+The answer goes to standard output, that of an error too; why it is one stands on standard error.
+With --paginate only records are printed. Svc-Preview is always sent, and an Idempotency-Key with
+each POST. On 429 the call waits as long as the answer says, else 1, 2, 4 and 8 s, and gives up
+after five attempts; an exhausted quota is not waited for. A call that got no answer is repeated
+likewise, if that can do no harm.
+
+The exit status is 0, or 1 for an error on this machine, 2 for a command line that is not
+understood, 3 if the key may not do it (401, 403), 4 for any other error of the call (4xx), 5 for an
+error of the instance (5xx, or an answer that is none of Kartei), 6 for a limit (429), 7 if no
+answer came or it broke off, and 130 if it was interrupted.`
+}
+
+// Exit statuses by the class of an error. 1 and 2 are those of every command.
+const (
+	exitUsage       = 2
+	exitForbidden   = 3
+	exitClientError = 4
+	exitServerError = 5
+	exitLimit       = 6
+	exitNoAnswer    = 7
+	exitInterrupted = 130 // as shells have it: 128 and the number of SIGINT
+)
+
+// statusError is an error with an exit status of its own.
+type statusError struct {
+	error
+	status int
+}
+
+// Unwrap returns what is wrong.
+func (e statusError) Unwrap() error { return e.error }
+
+// Run makes the call.
+func (c *apiCmd) Run(ctx context.Context, g *Globals) error {
+	if c.List {
+		for _, op := range api.Operations {
+			fmt.Fprintf(g.Out, "%-6s  %-40s  %s\n", op.Method, op.Path, op.ID)
+		}
+		return nil
+	}
+	built, err := c.request()
+	if err != nil {
+		return usageError{err}
+	}
+	client, err := c.telling(g, 0, func(why error, wait time.Duration) {
+		fmt.Fprintf(g.Err, "%v; trying again in %s.\n", why, wait.Round(100*time.Millisecond))
+	})
+	if err != nil {
+		return err
+	}
+	if built.Body, err = c.body(built.Body); err != nil {
+		return err
+	}
+	out := &apiOutput{Globals: g, include: c.Include || built.Method == http.MethodHead, file: c.Output, records: c.Paginate}
+	if c.Paginate {
+		err = client.Each(ctx, built.Request, out.record)
+	} else {
+		err = c.once(ctx, client, built.Request, out)
+	}
+	if err == nil {
+		return nil
+	}
+	out.refusal(err)
+	c.tellOutcome(g, built, err)
+	if ctx.Err() != nil {
+		return statusError{errors.New("interrupted"), exitInterrupted}
+	}
+	return classified(err)
+}
+
+func (c *apiCmd) once(ctx context.Context, client *remote.Client, r remote.Request, out *apiOutput) error {
+	response, err := client.Send(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	return out.answer(response)
+}
+
+// tellOutcome says what to do if nobody knows whether a write was carried out.
+func (c *apiCmd) tellOutcome(g *Globals, b *apiRequest, err error) {
+	none, refused := new(remote.NoAnswerError), new(remote.Refusal)
+	unknown := errors.As(err, &none) && none.Sent
+	if errors.As(err, &refused) {
+		paused := refused.Status == http.StatusServiceUnavailable && refused.Code != ""
+		unknown = !paused && (refused.Status >= 500 || refused.Status < 400)
+	}
+	if !unknown || b.Method == http.MethodGet || b.Method == http.MethodHead {
+		return
+	}
+	fmt.Fprint(g.Err, "It is not known whether the call was carried out. ")
+	if key := b.Header.Get("Idempotency-Key"); key != "" && b.Repeatable {
+		fmt.Fprintf(g.Err, "Repeat it with --idempotency-key %s: it is carried out once at most.\n", key)
+		return
+	}
+	fmt.Fprintln(g.Err, "Read the record before you repeat it.")
+}
+
+// classified gives an error the exit status of its class.
+func classified(err error) error {
+	refused, none, broken := new(remote.Refusal), new(remote.NoAnswerError), new(remote.BrokenListError)
+	status := 0
+	switch {
+	case errors.As(err, &refused):
+		switch s := refused.Status; {
+		case s == http.StatusTooManyRequests:
+			status = exitLimit
+			if wait := refused.Wait(); wait > 0 {
+				err = fmt.Errorf("%w; it can be made again in %s", err, wait.Round(time.Second))
+			}
+		case refused.Code == "" || s >= 500 || s < 400:
+			status = exitServerError
+		case s == http.StatusUnauthorized || s == http.StatusForbidden:
+			status = exitForbidden
+		default:
+			status = exitClientError
+		}
+	case errors.As(err, &none):
+		status = exitNoAnswer
+	case errors.As(err, &broken):
+		status = exitServerError
+	default:
+		return err
+	}
+	return statusError{err, status}
+}
+
+// apiRequest is a call and what the table says of it.
+type apiRequest struct {
+	remote.Request
+	op *api.Operation // nil if the table does not have it
+}
+
+// request makes the call of the command line.
+func (c *apiCmd) request() (*apiRequest, error) {
+	b, path, err := c.target()
+	if err != nil {
+		return nil, err
+	}
+	fields, err := c.fields()
+	if err != nil {
+		return nil, err
+	}
+	if path, fields, err = fillPath(path, fields); err != nil {
+		return nil, err
+	}
+	if err := b.place(path, fields, c.Input != "", c.Paginate); err != nil {
+		return nil, err
+	}
+	if err := c.header(b); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Paginate && b.Method != http.MethodGet:
+		return nil, errors.New("--paginate: only a read (GET) has pages")
+	case c.Paginate && (c.Include || c.Output != ""):
+		return nil, errors.New("--paginate goes with neither --include nor --output; redirect standard output")
+	case c.Input != "" && (b.Method == http.MethodGet || b.Method == http.MethodHead || b.Method == http.MethodDelete):
+		return nil, fmt.Errorf("--input: %s has no body", b.Method)
+	}
+	return b, nil
+}
+
+// target finds the method and the path, in which {id} may stand.
+func (c *apiCmd) target() (*apiRequest, string, error) {
+	switch {
+	case len(c.Call) == 1 && !strings.HasPrefix(c.Call[0], "/"):
+		for i := range api.Operations {
+			if op := &api.Operations[i]; op.ID == c.Call[0] {
+				return &apiRequest{remote.Request{Method: op.Method}, op}, op.Path, nil
+			}
+		}
+		return nil, "", fmt.Errorf("there is no operation %q; kartei api --list shows them", c.Call[0])
+	case len(c.Call) == 1:
+		return c.named(http.MethodGet, c.Call[0])
+	case len(c.Call) == 2:
+		return c.named(strings.ToUpper(c.Call[0]), c.Call[1])
+	}
+	return nil, "", errors.New("say what to call: a method and a path (GET /contacts), or an operation (contacts.list)")
+}
+
+func (c *apiCmd) named(method, path string) (*apiRequest, string, error) {
+	path = strings.TrimPrefix(path, "/v1")
+	if u, err := url.Parse(path); err != nil || !strings.HasPrefix(path, "/") || u.Host != "" || u.Fragment != "" {
+		return nil, "", fmt.Errorf("%q is not a path such as /contacts; the address of the instance goes to --url", c.Call[len(c.Call)-1])
+	}
+	if !httpguts.ValidHeaderFieldName(method) {
+		return nil, "", fmt.Errorf("%q is not a method such as GET", method)
+	}
+	bare, _, _ := strings.Cut(path, "?")
+	for i := range api.Operations {
+		if op := &api.Operations[i]; (op.Method == method || op.Method == http.MethodGet && method == http.MethodHead) && leadsTo(bare, op.Path) {
+			return &apiRequest{remote.Request{Method: method}, op}, path, nil
+		}
+	}
+	return &apiRequest{remote.Request{Method: method}, nil}, path, nil
+}
+
+// leadsTo reports whether a path is one of an operation. Paths without {id}
+// come first in the table, so that /contacts/count is no record.
+func leadsTo(path, template string) bool {
+	a, b := strings.Split(path, "/"), strings.Split(template, "/")
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] && (a[i] == "" || !strings.HasPrefix(b[i], "{")) {
+			return false
+		}
+	}
+	return true
+}
+
+// fillPath puts fields into the places of a path, and returns the others.
+func fillPath(path string, fields []apiField) (string, []apiField, error) {
+	for {
+		before, rest, found := strings.Cut(path, "{")
+		name, after, closed := strings.Cut(rest, "}")
+		if !found || !closed {
+			return path, fields, nil
+		}
+		i := slices.IndexFunc(fields, func(f apiField) bool { return f.name == name })
+		if i < 0 || fields[i].text == "" {
+			return "", nil, fmt.Errorf("the path %s needs -f %s=...", path, name)
+		}
+		path = before + url.PathEscape(fields[i].text) + after
+		fields = slices.Delete(slices.Clone(fields), i, i+1)
+	}
+}
+
+// place puts the fields into the query of a read or a deletion, or of a call
+// whose body comes from a file; else into the body.
+func (b *apiRequest) place(path string, fields []apiField, input, paginate bool) error {
+	b.Path = path
+	if b.Method == http.MethodGet || b.Method == http.MethodHead || b.Method == http.MethodDelete || input {
+		u, err := url.Parse(path)
+		if err != nil {
+			return err
+		}
+		query := u.Query()
+		for _, f := range fields {
+			query.Add(f.name, f.text)
+		}
+		if paginate && !query.Has("limit") && b.op != nil && b.op.Run.Takes("limit") {
+			query.Set("limit", "100") // fewer calls, and each costs the same
+		}
+		u.RawQuery = query.Encode()
+		b.Path = u.String()
+		return nil
+	}
+	if len(fields) == 0 && (b.op == nil || !b.op.HasBody()) {
+		return nil
+	}
+	body := map[string]any{}
+	for _, f := range fields {
+		if err := set(body, f.name, f.value); err != nil {
+			return fmt.Errorf("-f %s: %w", f.name, err)
+		}
+	}
+	var err error
+	b.Body, err = json.Marshal(body)
+	return err
+}
+
+// set sets a field of a body: address.city is one within another, and tags[] one
+// more entry of an array.
+func set(body map[string]any, name string, value any) error {
+	first, rest, deeper := strings.Cut(name, ".")
+	switch {
+	case first == "" || deeper && rest == "":
+		return errors.New("a name is missing")
+	case deeper:
+		inner, is := body[first].(map[string]any)
+		if _, there := body[first]; there && !is {
+			return fmt.Errorf("%s is a value and cannot have fields", first)
+		}
+		if inner == nil {
+			inner = map[string]any{}
+			body[first] = inner
+		}
+		return set(inner, rest, value)
+	case strings.HasSuffix(first, "[]"):
+		first = strings.TrimSuffix(first, "[]")
+		list, is := body[first].([]any)
+		if _, there := body[first]; there && !is {
+			return fmt.Errorf("%s is no array", first)
+		}
+		body[first] = append(list, value)
+		return nil
+	}
+	if _, there := body[first]; there {
+		return errors.New("it is given twice; for an array write " + first + "[]")
+	}
+	body[first] = value
+	return nil
+}
+
+// header sets what every call carries, and what the command line adds.
+func (c *apiCmd) header(b *apiRequest) error {
+	b.Header = http.Header{}
+	b.Header.Set("Svc-Preview", "true")
+	b.Header.Set("Accept-Language", c.Lang)
+	if b.Body != nil || c.Input != "" {
+		b.Header.Set("Content-Type", "application/json")
+	}
+	switch {
+	case b.Method == http.MethodPost:
+		b.Header.Set("Idempotency-Key", cmp.Or(c.Once, rand.Text()))
+	case c.Once != "":
+		return fmt.Errorf("--idempotency-key: a %s has none", b.Method)
+	}
+	switch {
+	case c.IfMatch != "" && c.Revision != 0:
+		return errors.New("--if-match and --revision say the same; give one")
+	case c.Revision < 0:
+		return errors.New("--revision: revisions count from 1")
+	case c.Revision != 0:
+		b.Header.Set("If-Match", fmt.Sprintf(`"r%d"`, c.Revision))
+	case c.IfMatch != "":
+		b.Header.Set("If-Match", c.IfMatch)
+	}
+	for _, line := range c.Headers {
+		name, value, found := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch {
+		case !found || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value):
+			return fmt.Errorf("--header: want NAME:VALUE, such as Svc-Version:2026-11-01")
+		case strings.EqualFold(name, "Authorization"):
+			return errors.New("--header: the key comes from KARTEI_KEY, where other users of the machine cannot see it")
+		}
+		b.Header.Set(name, value)
+	}
+	for name, values := range b.Header {
+		if !httpguts.ValidHeaderFieldValue(values[0]) {
+			return fmt.Errorf("the header %s cannot have this value", name)
+		}
+	}
+	b.Repeatable = b.Method == http.MethodGet || b.Method == http.MethodHead ||
+		b.op != nil && b.op.Idempotent() && b.Header.Get("Idempotency-Key") != ""
+	return nil
+}
+
+// apiField is one -f or -F.
+type apiField struct {
+	name  string
+	text  string // as a parameter
+	value any    // in a body
+}
+
+func (c *apiCmd) fields() ([]apiField, error) {
+	var fields []apiField
+	for _, f := range c.Texts {
+		name, text, found := strings.Cut(f, "=")
+		if !found || name == "" {
+			return nil, fmt.Errorf("-f %s: want NAME=VALUE", f)
+		}
+		fields = append(fields, apiField{name, text, text})
+	}
+	for _, f := range c.Values {
+		name, text, found := strings.Cut(f, "=")
+		if !found || name == "" {
+			return nil, fmt.Errorf("-F %s: want NAME=VALUE", f)
+		}
+		one := apiField{name, text, text}
+		if file, is := strings.CutPrefix(text, "@"); is {
+			b, err := readInput(file)
+			if err != nil {
+				return nil, fmt.Errorf("-F %s: %w", name, err)
+			}
+			one.text, one.value = string(b), string(b)
+		} else if json.Valid([]byte(text)) {
+			one.value = json.RawMessage(text)
+		}
+		fields = append(fields, one)
+	}
+	return fields, nil
+}
+
+// body returns what --input names, or what the fields made.
+func (c *apiCmd) body(made []byte) ([]byte, error) {
+	if c.Input == "" {
+		return made, nil
+	}
+	b, err := readInput(c.Input)
+	if err != nil {
+		return nil, fmt.Errorf("--input: %w", err)
+	}
+	return b, nil
+}
+
+// maxInput bounds what is read of a file: more than any instance takes as JSON.
+const maxInput = 8 << 20
+
+func readInput(name string) ([]byte, error) {
+	in := os.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	if err == nil && len(b) > maxInput {
+		err = fmt.Errorf("%s is larger than 8 MiB", name)
+	}
+	return b, err
+}

@@ -1,0 +1,363 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// caller runs kartei api against one instance.
+type caller struct {
+	testing.TB
+	environ map[string]string
+}
+
+func newCaller(t testing.TB, url, key string) caller {
+	return caller{t, map[string]string{"KARTEI_URL": url, "KARTEI_KEY": key}}
+}
+
+// do returns what a call prints, which must end with the status.
+func (c caller) do(status int, args ...string) (out, errs string) {
+	c.Helper()
+	got, out, errs := kartei(c.environ, append([]string{"api"}, args...)...)
+	if got != status {
+		c.Fatalf("%v: status %d, want %d; out %q, err %q", args, got, status, out, errs)
+	}
+	if strings.Contains(out+errs, c.environ["KARTEI_KEY"]) {
+		c.Fatalf("%v tells the key: %q %q", args, out, errs)
+	}
+	return out, errs
+}
+
+// object returns the answer of a call that succeeds.
+func (c caller) object(args ...string) map[string]any {
+	c.Helper()
+	out, errs := c.do(0, args...)
+	if errs != "" {
+		c.Fatalf("%v says %q", args, errs)
+	}
+	var o map[string]any
+	if err := json.Unmarshal([]byte(out), &o); err != nil {
+		c.Fatalf("%v: %v in %q", args, err, out)
+	}
+	return o
+}
+
+// A record's life, each call in one of the ways that there are.
+func TestAPICalls(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		c := newCaller(t, o.Listen().URL, o.As(access.Member).Key)
+		made := c.object("contacts.create", "-f", "firstName=Anna", "-f", "address.city=Köln", "-f", "address.country=DE",
+			"-f", "tags[]=Mandant", "-f", "tags[]=a,b", "-f", "externalId=7", "-F", "note=null")
+		id := made["id"].(string)
+		if made["address"].(map[string]any)["city"] != "Köln" || len(made["tags"].([]any)) != 2 || made["externalId"] != "7" {
+			t.Errorf("made %v", made)
+		}
+		note := filepath.Join(t.TempDir(), "note.txt")
+		if err := os.WriteFile(note, []byte("two\nlines"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			args []string
+			want map[string]any
+		}{
+			{[]string{"contacts.get", "-f", "id=" + id}, map[string]any{"id": id}},
+			{[]string{"/contacts/" + id}, map[string]any{"id": id}},
+			{[]string{"get", "/v1/contacts/{id}", "-f", "id=" + id}, map[string]any{"id": id}},
+			{[]string{"contacts.update", "-f", "id=" + id, "--revision", "1", "-F", "note=@" + note}, map[string]any{"note": "two\nlines"}},
+			{[]string{"PATCH", "/contacts/" + id, "--if-match", `"r2"`, "-F", `tags=["x"]`, "-f", "firstName=true"},
+				map[string]any{"firstName": "true", "revision": 3.0}},
+			{[]string{"contacts.count", "-f", "q=koeln"}, map[string]any{"count": 1.0}},
+			{[]string{"/contacts/count?q=koeln"}, map[string]any{"count": 1.0}},
+			{[]string{"me.get", "-H", "Accept-Language: de"}, map[string]any{"authMethod": "apiKey"}},
+		} {
+			got := c.object(step.args...)
+			for name, want := range step.want {
+				if got[name] != want {
+					t.Errorf("%v: %s is %v, want %v", step.args, name, got[name], want)
+				}
+			}
+		}
+		out, _ := c.do(0, "contacts.delete", "-f", "id="+id, "--revision", "3", "-i")
+		if !strings.HasPrefix(out, "HTTP/1.1 204 No Content\n") || !strings.Contains(out, "\nRequest-Id: req_") {
+			t.Errorf("a deletion with its head prints %q", out)
+		}
+		body := filepath.Join(t.TempDir(), "body.json")
+		if err := os.WriteFile(body, []byte(`{"lastName":"Berg"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		first := c.object("POST", "/contacts", "--input", body, "--idempotency-key", "once")
+		if again := c.object("POST", "/contacts", "--input", body, "--idempotency-key", "once"); again["id"] != first["id"] || first["lastName"] != "Berg" {
+			t.Errorf("a repeat with the same key made %v beside %v", again, first)
+		}
+	})
+}
+
+// All pages come as one record a line, in order, and nothing else.
+func TestAPIPaginate(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		as := o.As(access.Member)
+		c := newCaller(t, o.Listen().URL, as.Key)
+		var want []string
+		for n := range 25 {
+			want = append(want, as.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprint("Berg", n), "note": "two\nlines"}).Want(201).Text("id"))
+		}
+		slices.Reverse(want)
+		for _, more := range [][]string{{"-f", "limit=7"}, {"-F", "limit=25"}, nil, {"-f", "q=berg", "-f", "limit=4"}} {
+			out, errs := c.do(0, append([]string{"contacts.list", "--paginate"}, more...)...)
+			var got []string
+			for line := range strings.Lines(out) {
+				var r struct{ ID string }
+				if err := json.Unmarshal([]byte(line), &r); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, r.ID)
+			}
+			if len(more) == 4 { // by relevance, which is the same for all
+				slices.Sort(got)
+				slices.Reverse(got)
+			}
+			if !slices.Equal(got, want) || errs != "" {
+				t.Errorf("%v: %d records, %q; want %d in their order", more, len(got), errs, len(want))
+			}
+		}
+		// The last page of the feed has a cursor, and the call ends all the same.
+		if out, _ := c.do(0, "/events", "-f", "sort=createdAt", "--paginate"); strings.Count(out, "\n") != 25 {
+			t.Errorf("the feed has %d lines, want 25", strings.Count(out, "\n"))
+		}
+	})
+}
+
+// A file is saved whole, for its owner only; one that breaks off or is damaged
+// leaves what was there.
+func TestAPISaves(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	as := o.As(access.Member)
+	c := newCaller(t, o.Listen().URL, as.Key)
+	content := bytes.Repeat([]byte("Klage wegen Mietminderung.\n"), 20_000)
+	id := as.Document("Klage.txt", "text/plain", content)
+	target := filepath.Join(t.TempDir(), "klage.txt")
+	if out, errs := c.do(0, "documents.content", "-f", "id="+id, "-o", target); out+errs != "" {
+		t.Errorf("saving prints %q %q", out, errs)
+	}
+	if saved, err := os.ReadFile(target); err != nil || !bytes.Equal(saved, content) {
+		t.Errorf("saved %d bytes, %v; want %d", len(saved), err, len(content))
+	}
+	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has the mode %v, %v", info.Mode(), err)
+	}
+	if out, _ := c.do(0, "documents.content", "-f", "id="+id, "-H", "Range: bytes=0-4"); out != "Klage" {
+		t.Errorf("a part is %q", out)
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"broken off": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			fmt.Fprint(w, "half")
+		},
+		"damaged": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Repr-Digest", "sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:")
+			fmt.Fprint(w, "another")
+		},
+	} {
+		liar := httptest.NewServer(answer)
+		defer liar.Close()
+		_, errs := newCaller(t, liar.URL, "kart_test_secret").do(exitNoAnswer, "documents.content", "-f", "id="+id, "-o", target)
+		if saved, err := os.ReadFile(target); err != nil || !bytes.Equal(saved, content) || errs == "" {
+			t.Errorf("%s: the file is another one now; %q", name, errs)
+		}
+		if left, _ := os.ReadDir(filepath.Dir(target)); len(left) != 1 {
+			t.Errorf("%s: beside the file is left %v", name, left)
+		}
+	}
+	if out, _ := c.do(exitClientError, "documents.content", "-f", "id=doc_none", "-o", target); !strings.Contains(out, `"NOT_FOUND"`) {
+		t.Errorf("an error prints %q", out)
+	}
+}
+
+// Each class of errors has its exit status; the problem stands on standard
+// output and its words on standard error.
+func TestAPIErrors(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		server := o.Listen()
+		c := newCaller(t, server.URL, o.As(access.Member).Key)
+		reader := newCaller(t, server.URL, o.As(access.Member, "contacts:read").Key)
+		stranger := newCaller(t, server.URL, "kart_test_nobody")
+		for _, step := range []struct {
+			caller
+			status int
+			args   []string
+			want   []string
+		}{
+			{stranger, exitForbidden, []string{"me.get"}, []string{"the key is not accepted"}},
+			{reader, exitForbidden, []string{"contacts.create", "-f", "lastName=Berg"}, []string{"FORBIDDEN", "contacts:write"}},
+			{c, exitClientError, []string{"contacts.get", "-f", "id=con_none"}, []string{"NOT_FOUND", "req_"}},
+			{c, exitClientError, []string{"contacts.create", "-f", "email=no"}, []string{"VALIDATION_FAILED", "email: "}},
+			{c, exitClientError, []string{"contacts.create", "-f", "email=no", "--lang", "de"}, []string{"VALIDATION_FAILED", "E-Mail"}},
+			{c, exitClientError, []string{"PUT", "/contacts"}, []string{"METHOD_NOT_ALLOWED"}},
+			{c, exitClientError, []string{"GET", "/nothing"}, []string{"NOT_FOUND"}},
+			{c, exitClientError, []string{"contacts.list", "-f", "colour=red"}, []string{"UNKNOWN_PARAMETER"}},
+		} {
+			out, errs := step.do(step.status, step.args...)
+			if !json.Valid([]byte(out)) || !strings.Contains(out, `"code"`) {
+				t.Errorf("%v prints %q, want the problem", step.args, out)
+			}
+			for _, want := range step.want {
+				if !strings.Contains(errs, want) {
+					t.Errorf("%v says %q, which does not tell of %q", step.args, errs, want)
+				}
+			}
+		}
+	})
+}
+
+// Against a server that is none, or lies.
+func TestAPIOfALiar(t *testing.T) {
+	answer := func(status int, head, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			if name, value, found := strings.Cut(head, ":"); found {
+				w.Header().Set(name, value)
+			}
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+		}
+	}
+	pages := 0
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		status int
+		args   []string
+		out    string
+		want   string
+	}{
+		"quota":     {answer(429, "Retry-After:3600", `{"code":"QUOTA_EXHAUSTED","title":"No"}`), exitLimit, []string{"me.get"}, `{"code":"QUOTA_EXHAUSTED","title":"No"}`, "again in 1h0m0s"},
+		"1e9 s":     {answer(429, "Retry-After:1000000000", `{"code":"RATE_LIMITED","title":"No"}`), exitLimit, []string{"me.get"}, `{"code":"RATE_LIMITED","title":"No"}`, "RATE_LIMITED"},
+		"inside":    {answer(500, "", `{"code":"INTERNAL","title":"No"}`), exitServerError, []string{"contacts.create", "--idempotency-key", "k1"}, `{"code":"INTERNAL","title":"No"}`, "--idempotency-key k1"},
+		"no Kartei": {answer(404, "", `<html>`), exitServerError, []string{"me.get"}, `<html>`, "not an instance of Kartei"},
+		"a proxy":   {answer(502, "", `no`), exitServerError, []string{"batch.run", "--idempotency-key", "k"}, `no`, "Read the record before"},
+		"an escape": {answer(400, "", `{"code":"X","title":"\u001b[2J"}`), exitClientError, []string{"me.get"}, `{"code":"X","title":"\u001b[2J"}`, "X: \ufffd[2J"},
+		"lost": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, exitNoAnswer,
+			[]string{"contacts.update", "-f", "id=con_1", "--revision", "1"}, "", "Read the record before"},
+		"a loop": {func(w http.ResponseWriter, _ *http.Request) {
+			pages++
+			fmt.Fprintf(w, `{"data":[{"n": %d}],"hasMore":true,"nextCursor":"c"}`, pages)
+		}, exitServerError, []string{"contacts.list", "--paginate"}, "{\"n\":1}\n{\"n\":2}\n", "already"},
+		"half a list": {func(w http.ResponseWriter, r *http.Request) {
+			if !r.URL.Query().Has("cursor") {
+				fmt.Fprint(w, `{"data":[1],"hasMore":true,"nextCursor":"c"}`)
+				return
+			}
+			answer(400, "", `{"code":"CURSOR_MISMATCH","title":"No"}`)(w, r)
+		}, exitClientError, []string{"contacts.list", "--paginate"}, "1\n", "CURSOR_MISMATCH"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(c.answer)
+			defer server.Close()
+			out, errs := newCaller(t, server.URL, "kart_test_secret").do(c.status, c.args...)
+			if out != c.out || !strings.Contains(errs, c.want) {
+				t.Errorf("prints %q and says %q, want %q and %q", out, errs, c.out, c.want)
+			}
+		})
+	}
+}
+
+// full is an output with room for one record.
+type full struct{ bytes.Buffer }
+
+var errFull = errors.New("no space left on device")
+
+func (f *full) Write(b []byte) (int, error) {
+	if f.Len() > 0 {
+		return 0, errFull
+	}
+	return f.Buffer.Write(b)
+}
+
+// A list without end stops when nobody takes its records any more.
+func TestAPIStopsAtAFullDisk(t *testing.T) {
+	pages := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		pages++
+		fmt.Fprintf(w, `{"data":[1],"hasMore":true,"nextCursor":"c%d"}`, pages)
+	}))
+	defer server.Close()
+	var errs bytes.Buffer
+	environ := map[string]string{"KARTEI_URL": server.URL, "KARTEI_KEY": "k"}
+	status := run(context.Background(), []string{"api", "/contacts", "--paginate"}, func(name string) (string, bool) { v, ok := environ[name]; return v, ok }, &full{}, &errs)
+	if status != 1 || !strings.Contains(errs.String(), errFull.Error()) || pages != 2 {
+		t.Errorf("status %d after %d pages, %q", status, pages, &errs)
+	}
+}
+
+// An interruption says so, and how to find out what became of a write.
+func TestAPIInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the connection is seen
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	environ := map[string]string{"KARTEI_URL": server.URL, "KARTEI_KEY": "k"}
+	var out, errs bytes.Buffer
+	status := run(ctx, []string{"api", "contacts.create", "-f", "lastName=Berg", "--idempotency-key", "k1"},
+		func(name string) (string, bool) { v, ok := environ[name]; return v, ok }, &out, &errs)
+	if status != exitInterrupted || !strings.Contains(errs.String(), "--idempotency-key k1") || !strings.Contains(errs.String(), "interrupted") {
+		t.Errorf("status %d, says %q", status, &errs)
+	}
+}
+
+// What cannot be meant is refused before anything is sent.
+func TestAPIWrongCommandLines(t *testing.T) {
+	c := newCaller(t, "http://127.0.0.1:1", "kart_test_secret")
+	for _, step := range []struct {
+		want string
+		args []string
+	}{
+		{"GET /contacts", nil},
+		{"--list", []string{"contacts.fetch"}},
+		{"--url", []string{"GET", "https://kartei.example.com/v1/contacts"}},
+		{"--url", []string{"GET", "//kartei.example.com/contacts"}},
+		{"-f id=", []string{"contacts.get"}},
+		{"NAME=VALUE", []string{"contacts.list", "-f", "limit"}},
+		{"twice", []string{"contacts.create", "-f", "note=a", "-f", "note=b"}},
+		{"cannot have fields", []string{"contacts.create", "-f", "address=a", "-f", "address.city=b"}},
+		{"no array", []string{"contacts.create", "-f", "tags=a", "-f", "tags[]=b"}},
+		{"KARTEI_KEY", []string{"me.get", "-H", "authorization: Bearer x"}},
+		{"NAME:VALUE", []string{"me.get", "-H", "X-A: b\r\nX-C: d"}},
+		{"--paginate", []string{"contacts.create", "--paginate"}},
+		{"--paginate", []string{"contacts.list", "--paginate", "-i"}},
+		{"--input", []string{"contacts.list", "--input", "-"}},
+		{"--revision", []string{"contacts.delete", "-f", "id=con_1", "--revision", "1", "--if-match", "*"}},
+		{"--idempotency-key", []string{"contacts.list", "--idempotency-key", "k"}},
+		{"--lang", []string{"me.get", "--lang", "fr"}},
+	} {
+		if _, errs := c.do(exitUsage, step.args...); !strings.Contains(errs, step.want) {
+			t.Errorf("%v says %q, want %q", step.args, errs, step.want)
+		}
+	}
+	if out, _ := c.do(0, "--list"); strings.Count(out, "\n") != 42 {
+		t.Errorf("--list prints %q", out)
+	}
+	c.environ["KARTEI_KEY"] = ""
+	if status, _, errs := kartei(nil, "api", "me.get"); status != exitUsage || !strings.Contains(errs, "KARTEI_KEY") {
+		t.Errorf("without a key: %d, %q", status, errs)
+	}
+}
