@@ -33,9 +33,9 @@ func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 		case !hasForwarded:
 			return client(elements(listed), trusts)
 		case !hasListed:
-			return client(forElements(forwarded), trusts)
+			return client(forwardedFor(forwarded), trusts)
 		}
-		a, b := client(elements(listed), trusts), client(forElements(forwarded), trusts)
+		a, b := client(elements(listed), trusts), client(forwardedFor(forwarded), trusts)
 		if a != b {
 			return netip.Addr{}
 		}
@@ -74,28 +74,18 @@ func elements(lines []string) []string {
 	return out
 }
 
-// forElements returns the for= parameter of each element of Forwarded.
-func forElements(lines []string) []string {
-	list := elements(lines)
-	for i, element := range list {
-		list[i] = ""
-		for pair := range strings.SplitSeq(element, ";") {
-			name, value, _ := strings.Cut(pair, "=")
-			if strings.EqualFold(strings.TrimSpace(name), "for") {
-				list[i] = strings.Trim(strings.TrimSpace(value), `"`)
-			}
-		}
-	}
-	return list
-}
-
 // hostAddress reads an address with or without a port; IPv6 may stand in
 // brackets.
 func hostAddress(s string) netip.Addr {
 	if withPort, err := netip.ParseAddrPort(s); err == nil {
 		return withPort.Addr().Unmap().WithZone("")
 	}
-	s = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
+	if inner, opened := strings.CutPrefix(s, "["); opened {
+		var closed bool
+		if s, closed = strings.CutSuffix(inner, "]"); !closed || !strings.Contains(s, ":") {
+			return netip.Addr{}
+		}
+	}
 	a, err := netip.ParseAddr(s)
 	if err != nil {
 		return netip.Addr{}
