@@ -47,6 +47,7 @@ type Server struct {
 	TrustedProxies         []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR,..." help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
 	TLSCert                File           `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; read again when the file changes."`
 	TLSKey                 File           `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM."`
+	HSTS                   HSTS           `name:"hsts" default:"8760h" placeholder:"TIME|off" help:"With --tls-cert: how long browsers come back over TLS only (Strict-Transport-Security)."`
 	MasterKeyFile          File           `name:"master-key-file" placeholder:"FILE" help:"File with the 32 random bytes of the master key, which seals paging cursors and the files of documents; without it master.key in the data folder, made on the first start."`
 	PreviousMasterKeyFiles []File         `name:"previous-master-key-files" placeholder:"FILE,..." help:"Files with the master keys before the one in force, for as long as something is sealed under them."`
 	BlobEncryption         Encryption     `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Where the files of documents are encrypted before they are stored; auto encrypts those in a folder."`
@@ -216,6 +217,32 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	}
 	*d = Duration(v)
 	return nil
+}
+
+// HSTS is how long Strict-Transport-Security holds; zero, written off, sends
+// none.
+type HSTS Duration
+
+// UnmarshalText reads off, or a length of time of at least a second.
+func (h *HSTS) UnmarshalText(b []byte) error {
+	if string(b) == "off" {
+		*h = 0
+		return nil
+	}
+	var d Duration
+	if err := d.UnmarshalText(b); err != nil || time.Duration(d) < time.Second {
+		return fmt.Errorf("%q is not a length of time; accepted are off and numbers with a unit, from 1s, such as 8760h", b)
+	}
+	*h = HSTS(d)
+	return nil
+}
+
+// MarshalText returns what UnmarshalText reads.
+func (h HSTS) MarshalText() ([]byte, error) {
+	if h == 0 {
+		return []byte("off"), nil
+	}
+	return Duration(h).MarshalText()
 }
 
 // MarshalText returns what String returns.

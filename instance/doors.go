@@ -58,7 +58,8 @@ func publicBounds(s *config.Server, c clock.Clock, l *slog.Logger) (serve.Option
 		Write: time.Duration(s.WriteTimeout), Idle: time.Duration(s.IdleTimeout),
 		MaxHeaderBytes: s.MaxHeaderBytes,
 		Connections:    s.MaxConnections, PerAddress: s.MaxConnectionsPerAddress, Trusted: s.TrustedProxies,
-		Logger: l,
+		StrictTransport: time.Duration(s.HSTS),
+		Logger:          l,
 	}
 	if s.TLSCert == "" {
 		return o, nil

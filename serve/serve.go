@@ -37,6 +37,9 @@ type Options struct {
 	Trusted                 []netip.Prefix
 	// Certificate serves TLS with HTTP/2; nil serves plain HTTP.
 	Certificate *Certificate
+	// StrictTransport is how long browsers that came over TLS come back over
+	// TLS only (RFC 6797); zero does not ask them to.
+	StrictTransport time.Duration
 	// Logger is told of what goes wrong in a connection.
 	Logger *slog.Logger
 }
@@ -46,6 +49,7 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener
 	secure   bool
+	strict   string // Strict-Transport-Security, empty without
 	draining atomic.Bool
 	handler  atomic.Pointer[http.Handler]
 	done     chan struct{} // closed when serving has ended
@@ -77,6 +81,9 @@ func Listen(address string, o Options) (*Server, error) {
 		done:     make(chan struct{}),
 	}
 	if o.Certificate != nil {
+		if age := int64(o.StrictTransport / time.Second); age > 0 {
+			s.strict = "max-age=" + strconv.FormatInt(age, 10)
+		}
 		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: o.Certificate.get}
 	}
 	return s, nil
@@ -105,6 +112,11 @@ func (s *Server) Serve(h http.Handler) {
 		if s.draining.Load() {
 			w.Header().Set("Connection", "close") // HTTP/2: GOAWAY
 		}
+		// A browser keeps to it on all ports of a name. On localhost those are
+		// of other programs, which it would cut off.
+		if s.strict != "" && !localhost(r.Host) {
+			w.Header().Set("Strict-Transport-Security", s.strict)
+		}
 		(*s.handler.Load()).ServeHTTP(w, r)
 	})
 	go func() {
@@ -119,6 +131,15 @@ func (s *Server) Serve(h http.Handler) {
 			s.err = err
 		}
 	}()
+}
+
+// localhost reports whether a Host is the name of the own machine (RFC 6761).
+func localhost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // Wait returns when serving has ended, with the reason if that was not

@@ -370,3 +370,47 @@ func TestLogNamesNoClient(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// Over TLS each answer asks browsers to come back over TLS; over plain HTTP, on
+// localhost and without the setting none does.
+func TestStrictTransport(t *testing.T) {
+	certFile, keyFile := pair(t, t.TempDir(), 1)
+	cert, err := LoadCertificate(certFile, keyFile, clock.System, slog.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
+	defer client.CloseIdleConnections()
+	for _, c := range []struct {
+		secure bool
+		age    time.Duration
+		host   string
+		want   string
+	}{
+		{true, 8760 * time.Hour, "kartei.example", "max-age=31536000"},
+		{true, 8760 * time.Hour, "kartei.example:8443", "max-age=31536000"},
+		{true, 8760 * time.Hour, "localhost:8443", ""},
+		{true, 0, "kartei.example", ""},
+		{false, 8760 * time.Hour, "kartei.example", ""},
+	} {
+		o := limits
+		o.StrictTransport = c.age
+		if c.secure {
+			o.Certificate = cert
+		}
+		s := start(t, o, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+		request, err := http.NewRequest("GET", s.URL(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = c.host
+		r, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if got := r.Header.Get("Strict-Transport-Security"); got != c.want {
+			t.Errorf("%+v: got %q", c, got)
+		}
+	}
+}
