@@ -41,8 +41,10 @@ var floors = [][]string{
 	{"contact", "company", "task", "document", "batch", "webhook"},
 	// The contract: the table and the path.
 	{"api"},
-	// The doors, what drafts the next frozen document, and what calls from outside.
-	{"rest", "web", "api/draft", "remote"},
+	// What drafts the next frozen document.
+	{"api/draft"},
+	// The doors, and what calls from outside.
+	{"rest", "web", "remote"},
 	// One running Kartei, and an office to fill it with.
 	{"instance", "sample"},
 	{"cmd/kartei"},

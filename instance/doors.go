@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/api/openapi"
 	"kartei/clock"
 	"kartei/config"
 	"kartei/fault"
@@ -20,7 +19,7 @@ import (
 // the pages elsewhere. It does not clean paths: what they mean is the doors'
 // business.
 func (i *Instance) doors() (http.Handler, error) {
-	pages, err := web.Handler(web.Options{BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Standing: standing(api.VersionsIn(string(i.config.Server.Environment))), Spec: openapi.Document})
+	pages, err := web.Handler(web.Options{BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Standing: standing(api.VersionsIn(string(i.config.Server.Environment)))})
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func summaries(t *testing.T, document []byte) []string {
 
 // Each frozen document is drawn whole, every operation of it.
 func TestFrozenDocumentsInABrowser(t *testing.T) {
-	h, err := web.Handler(web.Options{BaseURL: base, Versions: openapi.Versions(), Spec: openapi.Document})
+	h, err := web.Handler(web.Options{BaseURL: base, Versions: openapi.Versions()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,24 +15,14 @@ import (
 	"kartei/fault"
 )
 
-// The OpenAPI documents are German, by contract, and frozen. The reference in
-// English is drawn from a copy in which the words are replaced; programs never
-// see it.
+// The OpenAPI documents are German, by contract, and frozen. In English there are
+// copies in which the words are replaced, and nothing else.
 
 // englishWords has a member for each paragraph of the documents, except those
 // that are made from the problem catalogue or from numbers.
 //
 //go:embed english.json
 var englishWords []byte
-
-// local returns a document with the address of this instance in the place of
-// the example's.
-func local(document []byte, baseURL string) []byte {
-	for _, example := range []string{"https://{host}", "https://kartei.example"} {
-		document = bytes.ReplaceAll(document, []byte(example), []byte(baseURL))
-	}
-	return document
-}
 
 // translation replaces the words of a document.
 type translation struct {
@@ -54,7 +44,7 @@ func english(document []byte) (translated []byte, missing []string, err error) {
 		}
 	}
 	var b bytes.Buffer
-	d, e := jsontext.NewDecoder(bytes.NewReader(document)), jsontext.NewEncoder(&b)
+	d, e := jsontext.NewDecoder(bytes.NewReader(document)), jsontext.NewEncoder(&b, jsontext.WithIndent("  "))
 	if err := t.copy(d, e); err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, fmt.Errorf("web: the document in English: %w", err)
 	}

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"sync"
 
+	"kartei/api/openapi"
 	"kartei/examples"
 	"kartei/fault"
-	"kartei/web/codesample"
 )
 
 // Options is what the pages need to know of the instance.
@@ -30,9 +30,6 @@ type Options struct {
 	// Standing says what is to be known of a version besides: that it is not
 	// released yet, is deprecated, or ends. Others are not there.
 	Standing map[string]fault.Text
-	// Spec returns the frozen OpenAPI document of a version, byte for byte as
-	// /v1/openapi.json does, which asks for credentials.
-	Spec func(version string) ([]byte, bool)
 }
 
 // Content security policies. Pages bring one style sheet and no script.
@@ -88,40 +85,24 @@ type handler struct {
 	options Options
 	files   map[string]*content
 	// pages, in each language, by path.
-	pages map[fault.Language]map[string]*content
-	specs map[string]*content
-	// shown are the copies from which the reference is drawn, by language and
-	// version: in its language, and with the instance's own address.
-	shown map[fault.Language]map[string]*content
+	pages     map[fault.Language]map[string]*content
+	documents *documents
 	// docs is the reference's page, by language and version, with room for
 	// the nonce.
 	docs map[fault.Language]map[string]string
 }
 
-// Handler returns the handler of the pages: /, /guide, /docs, /docs/openapi.json,
+// Handler returns the handler of the pages: /, /guide, /docs and its documents,
 // /problems, /problems/{CODE} and /static/. Anything else is a 404 page. It
 // fails where a version has no document.
 func Handler(o Options) (http.Handler, error) {
 	if len(o.Versions) == 0 {
 		return nil, fmt.Errorf("web: no API version given")
 	}
-	h := &handler{options: o, specs: map[string]*content{}, shown: map[fault.Language]map[string]*content{fault.German: {}, fault.English: {}}}
+	h := &handler{options: o, documents: newDocuments(o)}
 	for _, version := range o.Versions {
-		spec, ok := o.Spec(version)
-		if !ok {
+		if _, found := openapi.Document(version); !found {
 			return nil, fmt.Errorf("web: version %s has no OpenAPI document", version)
-		}
-		h.specs[version] = newContent("application/json", cachePage, spec)
-		translated, _, err := english(spec)
-		if err != nil {
-			return nil, err
-		}
-		for l, document := range map[fault.Language][]byte{fault.German: spec, fault.English: translated} {
-			document, err := withSamples(local(document, o.BaseURL), version, o)
-			if err != nil {
-				return nil, err
-			}
-			h.shown[l][version] = newContent("application/json", cachePage, document)
 		}
 	}
 	assets, err := loadAssets()
@@ -135,16 +116,6 @@ func Handler(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	return h, nil
-}
-
-// withSamples adds the code samples to a document that has the address of the
-// instance. Those of a version that is not the current one ask for it.
-func withSamples(document []byte, version string, o Options) ([]byte, error) {
-	options := codesample.Options{Server: o.BaseURL + "/v1"}
-	if version != o.Versions[0] {
-		options.Version = version
-	}
-	return codesample.Add(document, options)
 }
 
 // ServeHTTP answers GET and HEAD; every other method is 405.
@@ -168,8 +139,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/favicon.ico": // pages name their icon; some browsers ask here all the same
 		w.WriteHeader(http.StatusNoContent)
 		return
-	case "/docs/openapi.json":
-		h.serveSpec(w, r, l)
+	case pathJSON, pathYAML, pathReference:
+		h.documents.serve(w, r)
 		return
 	}
 	if h.pages[l][path] != nil && strings.HasPrefix(path, "/") {
@@ -233,21 +204,6 @@ func (h *handler) serveDocs(w http.ResponseWriter, r *http.Request, l fault.Lang
 	if r.Method != http.MethodHead {
 		_, _ = w.Write([]byte(body))
 	}
-}
-
-// serveSpec gives out a frozen document as it is; a copy for people only to who
-// asks for a language by name, as the reference does.
-func (h *handler) serveSpec(w http.ResponseWriter, r *http.Request, l fault.Language) {
-	version, ok := h.version(r)
-	if !ok {
-		h.page(w, r, l, pathMissing, http.StatusNotFound)
-		return
-	}
-	if shown := h.shown[fault.Language(r.URL.Query().Get("lang"))]; shown != nil {
-		shown[version].serve(w, r, http.StatusOK)
-		return
-	}
-	h.specs[version].serve(w, r, http.StatusOK)
 }
 
 // serve writes c, compressed where the client takes gzip, or 304 where it has
