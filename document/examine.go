@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"kartei/blob"
 	"kartei/extract"
@@ -106,7 +107,7 @@ func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, e
 	}
 	text, err := w.Extractor.Extract(ctx, w.job.Organization, file, w.Fields.ContentType)
 	if err != nil {
-		return nil, err
+		return nil, orLater(err)
 	}
 	if text.Reason != extract.Complete && text.Reason != extract.Unsupported {
 		w.Logger.Info("text of a document not read to its end", "organization", w.job.Organization, "document", w.Document, "reason", text.Reason)
@@ -114,6 +115,18 @@ func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, e
 	d := new(search.Document)
 	d.Add(search.Note, text.Body)
 	return d, nil
+}
+
+// fillPause is after how long a job asks again whether its reader is there.
+const fillPause = 500 * time.Millisecond
+
+// orLater has a job that met extract.ErrFilling give its worker back: an
+// organization has three, and its other operations would stay queued.
+func orLater(err error) error {
+	if errors.Is(err, extract.ErrFilling) {
+		return errors.Join(err, job.Later(fillPause))
+	}
+	return err
 }
 
 // again puts a file back to its beginning.

@@ -227,6 +227,9 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	if err := w.identify(file); err != nil {
 		return nil, err
 	}
+	if err := w.Extractor.Ready(w.Fields.ContentType); err != nil { // before the scanner reads it for nothing
+		return nil, orLater(err)
+	}
 	if err := w.progress(ctx, 30); err != nil {
 		return nil, err
 	}

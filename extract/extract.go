@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -75,7 +76,8 @@ type Options struct {
 	// Cold is told why the cache could not be filled; nil for nobody.
 	Cold func(why error)
 	// Parallel is how many children of one organization there are at once; as many
-	// as processors where it is 0. Of all together there is one more.
+	// as processors where it is 0. Of all together there is one more, and one that
+	// fills the cache.
 	Parallel int
 }
 
@@ -84,12 +86,19 @@ type Options struct {
 type Extractor struct {
 	options Options
 	slots   *slots
-	// warming is held by who fills the cache, warm says that somebody did, and
-	// cold how many PDFs are read without before somebody tries again.
-	warming chan struct{}
+
+	mu sync.Mutex
+	// filling says that a call fills the cache, warm that one did, and cold how many
+	// PDFs are read without it before another tries.
+	filling bool
 	warm    bool
 	cold    int
 }
+
+// ErrFilling is returned for a PDF while another call fills the cache. That takes
+// some seconds of a processor, and more on a busy machine: try again after a
+// while, and give up until then what others wait for.
+var ErrFilling = errors.New("extract: the reader of PDF is being made")
 
 // patience is how many PDFs are read without the cache before it is tried again
 // to fill it: the disk was full, say, or the minute not enough.
@@ -115,11 +124,26 @@ func New(o Options) (*Extractor, error) {
 		}
 		o.Cache = absolute
 	}
-	return &Extractor{options: o, slots: newSlots(o.Parallel), warming: make(chan struct{}, 1)}, nil
+	return &Extractor{options: o, slots: newSlots(o.Parallel)}, nil
+}
+
+// cached reports whether files of a type are read by a reader out of the cache.
+func (x *Extractor) cached(contentType string) bool {
+	return contentType == "application/pdf" && x.options.Cache != ""
+}
+
+// Ready fails with ErrFilling if Extract of a file of the type would.
+func (x *Extractor) Ready(contentType string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.filling && x.cached(contentType) {
+		return ErrFilling
+	}
+	return nil
 }
 
 // Extract reads the text of an organization's file of one of the types of
-// Verdict.Type. Where as many children run as may, it waits. Whatever the file does to its reader
+// Verdict.Type. It fails with ErrFilling before it reads r. Where as many children run as may, it waits. Whatever the file does to its reader
 // ends in Text.Reason; an error is one of ctx, of reading r, or of starting a
 // process, and tells nothing of the file. Nobody can end a Read of r that does not
 // return.
@@ -128,12 +152,8 @@ func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader
 	if k == nil || k.text == nil {
 		return Text{Reason: Unsupported}, nil
 	}
-	if err := x.slots.enter(ctx, organization); err != nil {
-		return Text{}, err
-	}
-	defer x.slots.leave(organization)
 	cache := ""
-	if k.name == "application/pdf" && x.options.Cache != "" {
+	if x.cached(k.name) { // before it has a slot: files of other types need not wait for it
 		warm, err := x.fill(ctx)
 		if err != nil {
 			return Text{}, err
@@ -142,6 +162,10 @@ func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader
 			cache = x.options.Cache
 		}
 	}
+	if err := x.slots.enter(ctx, organization); err != nil {
+		return Text{}, err
+	}
+	defer x.slots.leave(organization)
 	in := &source{Reader: r}
 	e, err := x.run(ctx, in, k.name, cache)
 	switch {
@@ -156,14 +180,34 @@ func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader
 }
 
 // fill has a child write the reader of PDF into the cache, once for each run of
-// the program and where somebody has emptied it; whoever needs it meanwhile
-// waits. Where that fails, PDFs are read without for a while.
+// the program and where somebody has emptied it. Whoever needs it meanwhile gets
+// ErrFilling. If it fails, PDFs are read without for a while.
 func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
-	select {
-	case x.warming <- struct{}{}:
-		defer func() { <-x.warming }()
-	case <-ctx.Done():
-		return false, ctx.Err()
+	if warm, ours, err := x.beginFilling(); !ours {
+		return warm, err
+	}
+	e, err := x.run(ctx, strings.NewReader(""), warming, x.options.Cache)
+	x.mu.Lock()
+	x.filling = false
+	x.warm = err == nil && e.code == exitDone
+	warm = x.warm
+	failed := !warm && ctx.Err() == nil
+	if failed {
+		x.cold = patience
+	}
+	x.mu.Unlock()
+	if failed && x.options.Cold != nil {
+		x.options.Cold(cmp.Or(err, e.why()))
+	}
+	return warm, ctx.Err()
+}
+
+// beginFilling reports whether the cache is warm, and whether this call fills it.
+func (x *Extractor) beginFilling() (warm, ours bool, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.filling {
+		return false, false, ErrFilling
 	}
 	if x.warm {
 		entries, _ := os.ReadDir(x.options.Cache)
@@ -171,19 +215,13 @@ func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	}
 	switch {
 	case x.warm:
+		return true, false, nil
 	case x.cold > 0:
 		x.cold--
-	default:
-		e, err := x.run(ctx, strings.NewReader(""), warming, x.options.Cache)
-		x.warm = err == nil && e.code == exitDone
-		if !x.warm && ctx.Err() == nil {
-			x.cold = patience
-			if x.options.Cold != nil {
-				x.options.Cold(cmp.Or(err, e.why()))
-			}
-		}
+		return false, false, nil
 	}
-	return x.warm, ctx.Err()
+	x.filling = true
+	return false, true, nil
 }
 
 // source remembers that the file itself could not be read.

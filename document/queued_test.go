@@ -1,0 +1,81 @@
+//go:build unix
+
+package document_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/extract"
+)
+
+// TestNoQueueBehindTheReader begins as many PDFs as an organization has workers,
+// on an instance that has no reader of PDF yet. While that is being made, which is
+// many seconds on a busy machine, the operations behind them are carried out.
+func TestNoQueueBehindTheReader(t *testing.T) {
+	pdf := []byte("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n")
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		dir := t.TempDir()
+		begun, free, cache := filepath.Join(dir, "begun"), filepath.Join(dir, "free"), filepath.Join(dir, "cache")
+		for _, name := range []string{begun, free} {
+			if err := syscall.Mkfifo(name, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A program that is told to fill the cache waits for the test. It reads no words.
+		program := filepath.Join(dir, "reader")
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n[ \"$2\" = warm ] && { echo > "+begun+"; read x < "+free+"; mkdir "+cache+"; echo > "+cache+"/pdf; }\ncat > /dev/null\nexit 0\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		extractor, err := extract.New(extract.Options{Program: program, Cache: cache, Parallel: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
+			w.Maker.Extractor, w.Options.Workers, w.Options.PerOrganization = extractor, 8, 3
+		}))
+		c := o.As(access.Member)
+		var pdfs []*apitest.Answer
+		for i := range 3 {
+			pdfs = append(pdfs, c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload(strconv.Itoa(i)+".pdf", "application/pdf", pdf)}).Want(202))
+		}
+		if _, err := os.ReadFile(begun); err != nil { // now one of them has it made
+			t.Fatal(err)
+		}
+		c.Document("a.txt", "text/plain", []byte("Guten Tag\n"))
+		for _, accepted := range pdfs {
+			if got := c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200).Text("status"); got == "succeeded" || got == "failed" {
+				t.Errorf("a PDF %s without its reader", got)
+			}
+		}
+		if err := os.WriteFile(free, []byte("\n"), 0); err != nil {
+			t.Fatal(err)
+		}
+		for overdue := time.After(time.Minute); ; {
+			ended := o.Ended()
+			o.Clock.Advance(time.Second) // those that were put off ask again
+			left := 0
+			for _, accepted := range pdfs {
+				if c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200).Text("status") != "succeeded" {
+					left++
+				}
+			}
+			if left == 0 {
+				return
+			}
+			select {
+			case <-ended:
+			case <-overdue:
+				t.Fatalf("%d PDFs are not read once their reader is there", left)
+			}
+		}
+	})
+}
