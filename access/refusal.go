@@ -1,6 +1,8 @@
 package access
 
 import (
+	"strings"
+
 	"errors"
 
 	"kartei/fault"
@@ -62,4 +64,17 @@ func refused(reason Reason, key Key, organization int64) *fault.Fault {
 		Reason: string(reason),
 		Cause:  &Refusal{Reason: reason, KeyID: key.ID, KidShort: key.KidShort, Organization: organization},
 	}
+}
+
+// Lacking says that a call lacks scopes.
+func Lacking(scopes ...string) *fault.Fault {
+	which := fault.Text{DE: "fehlt der Scope ", EN: "the scope "}
+	if len(scopes) > 1 {
+		which = fault.Text{DE: "fehlen die Scopes ", EN: "the scopes "}
+	}
+	list := strings.Join(scopes, ", ")
+	return &fault.Fault{Code: fault.Forbidden, Reason: string(NoScope), Detail: &fault.Text{
+		DE: "Diesem Aufruf " + which.DE + list + ".",
+		EN: "This call lacks " + which.EN + list + ".",
+	}}
 }

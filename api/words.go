@@ -52,10 +52,7 @@ func forbidden(op *Operation, a *access.Actor) *fault.Fault {
 			EN: "The organization allows only reading through the API at present.",
 		}}
 	}
-	return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &fault.Text{
-		DE: "Diesem Aufruf fehlt der Scope " + op.Scope + ".",
-		EN: "This call lacks the scope " + op.Scope + ".",
-	}}
+	return access.Lacking(op.Scope)
 }
 
 // policyWords say what a limit counts; the amount and the time follow.

@@ -45,7 +45,7 @@ func TestEveryProblem(t *testing.T) {
 		"--env", "test", "--scopes", "contacts:read"}, store...)...).Key}
 	files := s.forFiles(office, store...)
 	hooks := teller{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
-		"--env", "test", "--scopes", "webhook_endpoints:write", "--ip", "127.0.0.1/32"}, store...)...).Key}
+		"--env", "test", "--scopes", "webhook_endpoints:write,contacts:read", "--ip", "127.0.0.1/32"}, store...)...).Key}
 	endpoint := func(url string) string { return `{"name":"CRM","url":"` + url + `","eventTypes":["contact.created"]}` }
 	made := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "used")
 	path := "/contacts/" + made.Text("id")

@@ -1,6 +1,9 @@
 package event
 
-import "kartei/id"
+import (
+	"kartei/app"
+	"kartei/id"
+)
 
 // Type is one kind of event.
 type Type struct {
@@ -43,4 +46,20 @@ func Subscribable() (names []string) {
 		}
 	}
 	return names
+}
+
+// ReadScope returns the scope that reading the records takes which a type is
+// about; empty for what needs none, such as one's own operations.
+func ReadScope(name string, families []app.Family) string {
+	for _, t := range Types {
+		if t.Name != name {
+			continue
+		}
+		for _, f := range families {
+			if f.Object == t.Object {
+				return f.ReadScope()
+			}
+		}
+	}
+	return ""
 }

@@ -61,10 +61,12 @@ type Address struct {
 func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Acts {
 	a := admin.Directory(dir)
 	a["log.query"] = admin.Do(log.QueryAct)
-	a["bell.list"] = admin.Do(notify.New(notify.Options{DB: d, Forms: webhook.Forms}).Bell)
+	notices := notify.New(notify.Options{DB: d, Clock: clock.System, Forms: webhook.Forms})
+	a["bell.list"] = admin.Do(notices.Bell)
 	a["job.list"] = admin.Do(listJobs(d))
 	a["job.retry"] = admin.Do(retryJob(d, func() clock.Micros { return clock.Now(clock.System) }))
-	desk := webhook.Desk{DB: d, Clock: clock.System, Families: api.Families}
+	desk := webhook.Desk{DB: d, Clock: clock.System, Families: api.Families, Notices: notices}
+	a["key.revoke"] = admin.Do(revokeKey(dir, &desk))
 	a["webhook.list"] = admin.Do(desk.Find)
 	a["webhook.show"] = admin.Do(desk.Show)
 	a["webhook.deliveries"] = admin.Do(desk.Log)

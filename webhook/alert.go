@@ -41,7 +41,7 @@ var Forms = map[notify.Kind]notify.Form{
 
 // alert tells the owner of a held endpoint that it fails or was disabled, in
 // the transaction that says so: of several replicas only one makes the change.
-func (c *Courier) alert(ctx context.Context, tx db.Tx, h *heldEndpoint, now clock.Micros) error {
+func (k *keeper) alert(ctx context.Context, tx db.Tx, h *heldEndpoint, now clock.Micros) error {
 	kind := IsFailing
 	switch h.status {
 	case Active:
@@ -49,18 +49,18 @@ func (c *Courier) alert(ctx context.Context, tx db.Tx, h *heldEndpoint, now cloc
 	case Disabled:
 		kind = WasDisabled
 	}
-	live, users, err := access.Owners(ctx, tx, h.lane.organization, h.principal)
+	live, users, err := access.Owners(ctx, tx, h.organization, h.principal)
 	if err != nil || len(users) == 0 {
 		return err
 	}
-	facts := AlertFacts{Endpoint: h.lane.id, Reason: h.reason, Since: h.failedSince, At: now}
+	facts := AlertFacts{Endpoint: h.id, Reason: h.reason, Since: h.failedSince, At: now}
 	if h.status == Disabled {
 		facts.Missed = h.missedSince
 	}
-	if facts.Organization, err = access.OrganizationID(ctx, tx, h.lane.organization); err != nil {
+	if facts.Organization, err = access.OrganizationID(ctx, tx, h.organization); err != nil {
 		return err
 	}
-	return c.Notices.Post(tx, live, users, kind, facts)
+	return k.notices.Post(tx, live, users, kind, facts)
 }
 
 // alertWords makes the words of a notice with what its endpoint is called now.
@@ -131,7 +131,14 @@ func disabledWords(f AlertFacts, n names) notify.Words {
 		EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). It was therefore disabled after 72 hours, at %s (UTC).", n.en, minute(f.Since), minute(f.At)),
 	}
 	title := fault.Text{DE: "72 Stunden ohne Erfolg", EN: "72 hours without success"}
-	if f.Reason == Gone {
+	switch f.Reason {
+	case KeyRevoked:
+		why = fault.Text{
+			DE: fmt.Sprintf("Der API-Schlüssel, mit dem der Webhook-Endpunkt %s angelegt wurde, ist widerrufen. Der Betreiber hat den Endpunkt dabei am %s (UTC) abgeschaltet.", n.de, minute(f.At)),
+			EN: fmt.Sprintf("The API key by which the webhook endpoint %s was made is revoked. Whoever runs the instance disabled the endpoint with it, at %s (UTC).", n.en, minute(f.At)),
+		}
+		title = fault.Text{DE: "sein Schlüssel ist widerrufen", EN: "its key is revoked"}
+	case Gone:
 		why = fault.Text{
 			DE: fmt.Sprintf("Der Empfänger des Webhook-Endpunkts %s hat am %s (UTC) mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.", n.de, minute(f.At)),
 			EN: fmt.Sprintf("The receiver of the webhook endpoint %s answered 410 Gone at %s (UTC): it wants no more deliveries. The endpoint was therefore disabled at once.", n.en, minute(f.At)),

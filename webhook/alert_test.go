@@ -82,8 +82,8 @@ func TestAlertWords(t *testing.T) {
 	}
 	f := AlertFacts{Organization: "org_1", Endpoint: "whe_1", Since: at("2026-11-02T09:00:00.000000Z"), At: at("2026-11-05T09:30:00.000000Z"),
 		Missed: at("2026-11-05T09:12:34.567890Z")}
-	gone, silent := f, f
-	gone.Reason, silent.Reason = Gone, NoSuccess
+	gone, silent, revoked := f, f, f
+	gone.Reason, silent.Reason, revoked.Reason = Gone, NoSuccess, KeyRevoked
 	n := names{organization: "Kanzlei", de: "„CRM“ von Kanzlei", en: "“CRM” of Kanzlei"}
 	commands := "kartei webhook enable whe_1 --org org_1\nkartei webhook resend whe_1 --org org_1 --failed\nkartei webhook resend whe_1 --org org_1 --since 2026-11-05T09:12:34.567890Z"
 	for _, c := range []struct {
@@ -106,6 +106,11 @@ func TestAlertWords(t *testing.T) {
 			"Webhook endpoint whe_1 of Kanzlei was disabled: the receiver answers 410 Gone",
 			[]string{"hat am 2026-11-05 09:30 (UTC) mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.", commands},
 			[]string{"answered 410 Gone at 2026-11-05 09:30 (UTC): it wants no more deliveries. The endpoint was therefore disabled at once.", commands}},
+		{disabledWords(revoked, n),
+			"Webhook-Endpunkt whe_1 von Kanzlei wurde abgeschaltet: sein Schlüssel ist widerrufen",
+			"Webhook endpoint whe_1 of Kanzlei was disabled: its key is revoked",
+			[]string{"ist widerrufen. Der Betreiber hat den Endpunkt dabei am 2026-11-05 09:30 (UTC) abgeschaltet.", commands},
+			[]string{"was made is revoked. Whoever runs the instance disabled the endpoint with it, at 2026-11-05 09:30 (UTC).", commands}},
 	} {
 		if c.words.Title.DE != c.titleDE || c.words.Title.EN != c.title {
 			t.Errorf("the titles are %+v", c.words.Title)
@@ -146,7 +151,7 @@ func TestRecipeOfTheNotice(t *testing.T) {
 				v := &visit{Courier: c, lane: l, room: 1, newFirst: true}
 				must(t, v.run(ctx))
 				must(t, d.Write(ctx, func(tx db.Tx) error {
-					h, err := c.hold(ctx, tx, l)
+					h, err := c.hold(ctx, tx, l.address)
 					must(t, err)
 					first := c.newTry(v.taken[0])
 					first.outcome = o.answer(Message{})

@@ -103,6 +103,7 @@ type Options struct {
 // share a data base.
 type Courier struct {
 	Options
+	keeper
 	db    db.DB
 	clock clock.Clock
 	log   *slog.Logger
@@ -164,7 +165,7 @@ func NewCourier(o Options) *Courier {
 		o.Waited = func(time.Duration) {}
 	}
 	return &Courier{
-		Options: o, db: o.DB, clock: o.Clock, log: o.Logger,
+		Options: o, keeper: keeper{o.Clock, o.Logger, o.Notices}, db: o.DB, clock: o.Clock, log: o.Logger,
 		inbox: make(chan func(), 256), signal: make(chan struct{}, 1),
 		told: map[int64]bool{}, forget: map[int64]bool{},
 		lanes: map[address]*lane{}, tenants: map[int64]*tenant{}, known: map[int64]endpoints{}, asking: map[int64]bool{},

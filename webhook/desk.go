@@ -1,9 +1,11 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"kartei/event"
 	"kartei/fault"
 	"kartei/id"
+	"kartei/notify"
 )
 
 // Desk is what the web application and the command line do with endpoints
@@ -24,6 +27,10 @@ type Desk struct {
 	Clock clock.Clock
 	// Families are those whose records events are about.
 	Families []app.Family
+	// Notices tells the owners of endpoints that are disabled; its Forms include
+	// those of this package.
+	Notices *notify.Center
+	Logger  *slog.Logger
 }
 
 // Info is an endpoint as administration shows it.
@@ -31,6 +38,8 @@ type Info struct {
 	Endpoint
 	OrganizationID string `json:"organizationId"`
 	PrincipalID    string `json:"principalId"`
+	// KeyID is the key by which it was made, empty if that is not known.
+	KeyID string `json:"keyId"`
 	// FailedSince is the first failed attempt since the last success, null where
 	// there was none; Failures is how many there were.
 	FailedSince clock.Micros `json:"failedSince"`
@@ -58,6 +67,8 @@ type FindInput struct {
 	Status string `json:"status,omitempty"`
 	// Principal is one owner; empty for all.
 	Principal string `json:"principalId,omitempty"`
+	// Key is the id of the key by which they were made; empty for all.
+	Key string `json:"keyId,omitempty"`
 	// After is the id of the last entry already seen.
 	After string `json:"after,omitempty"`
 	// Limit is 1 to 1,000; zero is 100.
@@ -138,7 +149,7 @@ func (q *question) then(words string, value any) *question {
 
 // page asks for endpoints of an organization.
 func (in *FindInput) page(organization int64, limit int) *question {
-	return ask(findEndpoints, organization).given("principal =", in.Principal).given("status =", in.Status).given("id >", in.After).then(" order by id limit", limit)
+	return ask(findEndpoints, organization).given("principal =", in.Principal).given("key_id =", in.Key).given("status =", in.Status).given("id >", in.After).then(" order by id limit", limit)
 }
 
 // page asks for attempts at an endpoint.
@@ -236,7 +247,7 @@ func (in *FindInput) readOf(ctx context.Context, tx db.Tx, organization int64, n
 }
 
 func inform(ctx context.Context, tx db.Tx, r *row) (info Info, err error) {
-	info = Info{Endpoint: r.Endpoint, PrincipalID: r.principal, FailedSince: r.failedSince, Failures: r.failures, MissedSince: r.missedSince, Through: r.cursor}
+	info = Info{Endpoint: r.Endpoint, PrincipalID: r.principal, KeyID: r.key, FailedSince: r.failedSince, Failures: r.failures, MissedSince: r.missedSince, Through: r.cursor}
 	if info.OrganizationID, err = access.OrganizationID(ctx, tx, r.organization); err != nil {
 		return info, err
 	}
@@ -343,6 +354,33 @@ func (d *Desk) enable(ctx context.Context, in One) error {
 		tx.Tell(Topic, strconv.FormatInt(r.organization, 10))
 		return nil
 	})
+}
+
+// Disable switches an endpoint off for a reason, and tells its owner. What waits
+// for it ends. One that is disabled already stays as it is.
+func (d *Desk) Disable(ctx context.Context, in One, why Reason) (info Info, err error) {
+	k := keeper{d.Clock, cmp.Or(d.Logger, slog.Default()), d.Notices}
+	err = d.DB.Write(ctx, func(tx db.Tx) error {
+		r, err := in.find(ctx, tx)
+		if err != nil {
+			return err
+		}
+		h, err := k.hold(ctx, tx, address{r.organization, r.ID})
+		switch {
+		case errors.Is(err, db.ErrNoRows): // deleted since
+			return &fault.Fault{Code: fault.NotFound, Detail: &noEndpoint}
+		case err != nil || h.status == Disabled:
+			return err
+		}
+		h.status, h.reason = Disabled, why
+		tx.Tell(Topic, strconv.FormatInt(r.organization, 10))
+		_, err = k.put(ctx, tx, h)
+		return err
+	})
+	if err != nil {
+		return Info{}, err
+	}
+	return d.Show(ctx, in)
 }
 
 // purge ends, piece by piece, what still waits for a disabled endpoint.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kartei/access"
 	"kartei/app"
 	"kartei/clock"
 	"kartei/db"
@@ -40,8 +41,9 @@ type Reason string
 
 // The reasons. An endpoint that is not disabled has none.
 const (
-	Gone      Reason = "gone"       // the receiver answered 410
-	NoSuccess Reason = "no_success" // 72 hours of failed attempts
+	Gone       Reason = "gone"        // the receiver answered 410
+	NoSuccess  Reason = "no_success"  // 72 hours of failed attempts
+	KeyRevoked Reason = "key_revoked" // whoever runs the instance revoked the key that made it
 )
 
 // Fields are the members that an endpoint's owner sets.
@@ -58,7 +60,7 @@ type Endpoint struct {
 	ID     string `json:"id" doc:"Kennung des Endpunkts" example:"whe_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Fields
 	Status         Status  `json:"status" enum:"active,failing,disabled" doc:"active: Ereignisse werden zugestellt; failing: seit 24 Stunden gelingt keine Zustellung, versucht wird es weiter; disabled: abgeschaltet, bis der Betreiber ihn wieder einschaltet (kartei webhook enable)" example:"active"`
-	DisabledReason *Reason `json:"disabledReason" enum:"gone,no_success" doc:"Warum der Endpunkt abgeschaltet ist: gone (der Empfänger hat 410 geantwortet) oder no_success (72 Stunden lang ist keine Zustellung gelungen); sonst null" example:"null"`
+	DisabledReason *Reason `json:"disabledReason" enum:"gone,no_success,key_revoked" doc:"Warum der Endpunkt abgeschaltet ist: gone (der Empfänger hat 410 geantwortet), no_success (72 Stunden lang ist keine Zustellung gelungen) oder key_revoked (der Schlüssel, mit dem er angelegt wurde, ist widerrufen, und der Betreiber hat den Endpunkt dabei abgeschaltet); sonst null" example:"null"`
 	// The times are nil where there is none.
 	LastSuccessAt            *clock.Micros `json:"lastSuccessAt" doc:"Letzte gelungene Zustellung" example:"2026-11-02T14:05:12.345678Z"`
 	LastFailureAt            *clock.Micros `json:"lastFailureAt" doc:"Letzter gescheiterter Versuch" example:"null"`
@@ -106,6 +108,8 @@ type row struct {
 	Endpoint
 	organization int64
 	principal    string
+	// key is the id of the key by which it was made; empty if there was none.
+	key string
 	// secret and previous are sealed; previous is empty where there was none.
 	secret, previous string
 	// previousUntil is when previous ends; zero where there was none.
@@ -185,6 +189,9 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 	if err := in.Fields.prepare(c.Services.Webhooks.Guard); err != nil {
 		return Created{}, err
 	}
+	if err := mayRead(c, in.Fields.EventTypes); err != nil {
+		return Created{}, err
+	}
 	// The clock is held from here to the commit. So of two calls at the same
 	// time the second counts what the first has made.
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
@@ -203,7 +210,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 			Object: "webhook_endpoint", ID: id.New(id.WebhookEndpoint), Fields: in.Fields, Status: Active,
 			Revision: 1, CreatedAt: c.Now, UpdatedAt: c.Now,
 		},
-		organization: c.Actor.Org(), principal: c.Actor.PrincipalID(), cursor: tick,
+		organization: c.Actor.Org(), principal: c.Actor.PrincipalID(), key: c.Actor.Key().ID, cursor: tick,
 	}
 	secret, err := r.newSecret(c)
 	if err != nil {
@@ -212,6 +219,23 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 	c.Tx.Queue(insertEndpoint, r.values()...)
 	tell(c)
 	return Created{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
+}
+
+// mayRead fails with FORBIDDEN if the caller may not read what events of some of
+// the types are about. Else a key that only manages endpoints could have all that
+// its principal reads sent somewhere, by a new endpoint or the address of another.
+func mayRead(c *app.Call, types []string) error {
+	var missing []string
+	for _, name := range types {
+		scope := event.ReadScope(name, c.Services.Families)
+		if scope != "" && !c.Actor.May(scope) && !slices.Contains(missing, scope) {
+			missing = append(missing, scope)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return access.Lacking(missing...)
 }
 
 // newSecret gives the endpoint a secret, and seals it.
@@ -313,7 +337,8 @@ type UpdateInput struct {
 	Patch app.Patch[Fields] `body:"patch"`
 }
 
-// Update merges a patch into an endpoint of the caller's. It requires If-Match.
+// Update merges a patch into an endpoint of the caller's, who must be able to read
+// all that the endpoint gets then. It requires If-Match.
 // Deliveries that wait go to the new address. Where nothing changes, the
 // endpoint stays as it is.
 func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) {
@@ -330,6 +355,9 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 		return Endpoint{}, fault.New(fault.InvalidRequest)
 	}
 	if err := after.prepare(c.Services.Webhooks.Guard); err != nil {
+		return Endpoint{}, err
+	}
+	if err := mayRead(c, after.EventTypes); err != nil {
 		return Endpoint{}, err
 	}
 	if after.Name == r.Name && after.URL == r.URL && slices.Equal(after.EventTypes, r.EventTypes) {

@@ -380,7 +380,7 @@ func TestSecretOnce(t *testing.T) {
 			}
 		}
 		// Who may write and not read rotates, and is told the secret: nobody else is.
-		writer := &apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal, "webhook_endpoints:write")}
+		writer := &apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal, "webhook_endpoints:write", "contacts:read")}
 		if a := writer.Do("POST", at+"/rotate_secret", nil).Want(200); !strings.HasPrefix(a.Text("secret"), "whsec_") {
 			t.Errorf("%s", a.Body)
 		}

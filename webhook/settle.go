@@ -98,7 +98,7 @@ func (c *Courier) settleLane(ctx context.Context, tx db.Tx, l *lane, tries []*tr
 		c.settleSuccesses(tx, l, tries, drained)
 		return settled{}, nil
 	}
-	h, err := c.hold(ctx, tx, l)
+	h, err := c.hold(ctx, tx, l.address)
 	if errors.Is(err, db.ErrNoRows) { // the endpoint was deleted
 		for _, t := range tries {
 			tx.Queue(endDelivery, l.organization, l.id, t.event.ID, t.claim)

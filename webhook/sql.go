@@ -11,11 +11,11 @@ import (
 
 // columns are those of a row, in the order of scan.
 const columns = `organization, id, principal, name, url, event_types, status, disabled_reason, secret, previous_secret, previous_until,
-	revision, created_at, updated_at, cursor, due_at, failed_since, failures, last_success_at, last_failure_at, missed_since`
+	revision, created_at, updated_at, cursor, due_at, failed_since, failures, last_success_at, last_failure_at, missed_since, key_id`
 
 const (
 	insertEndpoint = `insert into webhook_endpoints (` + columns + `)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`
 	selectEndpoint = `select ` + columns + ` from webhook_endpoints where organization = $1 and id = $2`
 	selectOwn      = selectEndpoint + ` and principal = $3`
 	countEndpoints = `select count(*) from webhook_endpoints where organization = $1 and principal = $2`
@@ -50,7 +50,7 @@ func scan(s scanner) (r row, err error) {
 	var success, failure clock.Micros
 	r.Object = "webhook_endpoint"
 	err = s.Scan(&r.organization, &r.ID, &r.principal, &r.Name, &r.URL, &types, &r.Status, &reason, &r.secret, &r.previous, &r.previousUntil,
-		&r.Revision, &r.CreatedAt, &r.UpdatedAt, &r.cursor, &r.dueAt, &r.failedSince, &r.failures, &success, &failure, &r.missedSince)
+		&r.Revision, &r.CreatedAt, &r.UpdatedAt, &r.cursor, &r.dueAt, &r.failedSince, &r.failures, &success, &failure, &r.missedSince, &r.key)
 	if err != nil {
 		return row{}, err
 	}
@@ -66,7 +66,7 @@ func scan(s scanner) (r row, err error) {
 func (r *row) values() []any {
 	return []any{r.organization, r.ID, r.principal, r.Name, r.URL, db.Texts(r.EventTypes), string(r.Status), string(orZero(r.DisabledReason)),
 		r.secret, r.previous, r.previousUntil, r.Revision, r.CreatedAt, r.UpdatedAt, r.cursor, r.dueAt, r.failedSince, r.failures,
-		orZero(r.LastSuccessAt), orZero(r.LastFailureAt), r.missedSince}
+		orZero(r.LastSuccessAt), orZero(r.LastFailureAt), r.missedSince, r.key}
 }
 
 // find reads an endpoint, whoever it belongs to; db.ErrNoRows where there is none.

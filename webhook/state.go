@@ -9,6 +9,7 @@ import (
 	"kartei/clock"
 	"kartei/db"
 	"kartei/event"
+	"kartei/notify"
 )
 
 const (
@@ -116,10 +117,17 @@ const (
 		and attempts = 0 and type <> '` + event.Test + `'`
 )
 
+// keeper stores what has become of endpoints.
+type keeper struct {
+	clock   clock.Clock
+	log     *slog.Logger
+	notices *notify.Center
+}
+
 // heldEndpoint is an endpoint that a transaction holds.
 type heldEndpoint struct {
 	health
-	lane      *lane
+	address
 	principal string
 	before    health
 	// cursor and missedSince are as in row.
@@ -128,9 +136,9 @@ type heldEndpoint struct {
 
 // hold reads an endpoint and keeps others from it until the commit. It is
 // db.ErrNoRows where there is none any more.
-func (c *Courier) hold(ctx context.Context, tx db.Tx, l *lane) (*heldEndpoint, error) {
-	h := &heldEndpoint{lane: l}
-	err := tx.QueryRow(ctx, holdEndpoint, l.organization, l.id).Scan(&h.principal, &h.status, &h.reason, &h.failedSince, &h.failures,
+func (k *keeper) hold(ctx context.Context, tx db.Tx, at address) (*heldEndpoint, error) {
+	h := &heldEndpoint{address: at}
+	err := tx.QueryRow(ctx, holdEndpoint, at.organization, at.id).Scan(&h.principal, &h.status, &h.reason, &h.failedSince, &h.failures,
 		&h.lastSuccess, &h.lastFailure, &h.cursor, &h.missedSince)
 	h.before = h.health
 	return h, err
@@ -138,9 +146,9 @@ func (c *Courier) hold(ctx context.Context, tx db.Tx, l *lane) (*heldEndpoint, e
 
 // put stores what has become of a held endpoint, tells its owner where there is
 // something to tell, and returns when it is to be looked at again.
-func (c *Courier) put(ctx context.Context, tx db.Tx, h *heldEndpoint) (due clock.Micros, err error) {
-	now := clock.Now(c.clock)
-	if due, err = c.due(ctx, tx, h.lane, h.health); err != nil {
+func (k *keeper) put(ctx context.Context, tx db.Tx, h *heldEndpoint) (due clock.Micros, err error) {
+	now := clock.Now(k.clock)
+	if due, err = k.due(ctx, tx, h.address, h.health); err != nil {
 		return 0, err
 	}
 	changed := int64(0)
@@ -152,22 +160,22 @@ func (c *Courier) put(ctx context.Context, tx db.Tx, h *heldEndpoint) (due clock
 				return 0, err
 			}
 		}
-		if err := c.alert(ctx, tx, h, now); err != nil {
+		if err := k.alert(ctx, tx, h, now); err != nil {
 			return 0, err
 		}
-		if err := c.logStatus(ctx, tx, h); err != nil {
+		if err := k.logStatus(ctx, tx, h); err != nil {
 			return 0, err
 		}
 	}
-	tx.Queue(setHealth, h.lane.organization, h.lane.id, h.status, h.reason, h.failedSince, h.failures, h.lastSuccess, h.lastFailure,
+	tx.Queue(setHealth, h.organization, h.id, h.status, h.reason, h.failedSince, h.failures, h.lastSuccess, h.lastFailure,
 		due, changed, now, h.missedSince)
 	return due, nil
 }
 
 // logStatus names the endpoint to the operator, whom the metrics tell only how
 // many there are. A transaction that is run again may say it twice.
-func (c *Courier) logStatus(ctx context.Context, tx db.Tx, h *heldEndpoint) error {
-	organization, err := access.OrganizationID(ctx, tx, h.lane.organization)
+func (k *keeper) logStatus(ctx context.Context, tx db.Tx, h *heldEndpoint) error {
+	organization, err := access.OrganizationID(ctx, tx, h.organization)
 	if err != nil {
 		return err
 	}
@@ -175,7 +183,7 @@ func (c *Courier) logStatus(ctx context.Context, tx db.Tx, h *heldEndpoint) erro
 	if h.status == Active {
 		level = slog.LevelInfo
 	}
-	c.log.Log(ctx, level, "a webhook endpoint has another status", "organization", organization, "endpoint", h.lane.id,
+	k.log.Log(ctx, level, "a webhook endpoint has another status", "organization", organization, "endpoint", h.id,
 		"status", h.status, "reason", h.reason)
 	return nil
 }
@@ -185,7 +193,7 @@ func (c *Courier) logStatus(ctx context.Context, tx db.Tx, h *heldEndpoint) erro
 // the log.
 func (h *heldEndpoint) miss(ctx context.Context, tx db.Tx) error {
 	var first clock.Micros
-	err := tx.QueryRow(ctx, selectUntried, h.lane.organization, h.lane.id).Scan(&first)
+	err := tx.QueryRow(ctx, selectUntried, h.organization, h.id).Scan(&first)
 	if h.missedSince = h.cursor; first > 0 {
 		h.missedSince = min(h.cursor, first-1)
 	}
@@ -194,10 +202,10 @@ func (h *heldEndpoint) miss(ctx context.Context, tx db.Tx) error {
 
 // due returns when the first delivery of a held endpoint is due or its status
 // may change; zero is never.
-func (c *Courier) due(ctx context.Context, tx db.Tx, l *lane, h health) (due clock.Micros, err error) {
-	err = tx.QueryRow(ctx, selectDue, l.organization, l.id).Scan(&due)
+func (k *keeper) due(ctx context.Context, tx db.Tx, at address, h health) (due clock.Micros, err error) {
+	err = tx.QueryRow(ctx, selectDue, at.organization, at.id).Scan(&due)
 	if err != nil && !errors.Is(err, db.ErrNoRows) {
 		return 0, err
 	}
-	return earliest(due, h.deadline(clock.Now(c.clock))), nil
+	return earliest(due, h.deadline(clock.Now(k.clock))), nil
 }

@@ -262,7 +262,7 @@ func (v *visit) passTime(ctx context.Context) error {
 		return nil
 	}
 	return v.db.Write(ctx, func(tx db.Tx) error {
-		h, err := v.hold(ctx, tx, v.lane)
+		h, err := v.hold(ctx, tx, v.lane.address)
 		if err != nil {
 			return err
 		}
@@ -373,7 +373,7 @@ func (v *visit) take(ctx context.Context, statement string, n int) error {
 		if len(list) == n {
 			return nil // there may be more: whoever has these looks again
 		}
-		if next, err = v.Courier.due(ctx, tx, v.lane, v.row.health()); err == nil {
+		if next, err = v.Courier.due(ctx, tx, v.lane.address, v.row.health()); err == nil {
 			tx.Queue(setDue, v.lane.organization, v.lane.id, next)
 		}
 		return err
@@ -452,7 +452,7 @@ func (v *visit) sift(ctx context.Context, list []*delivery) (kept []*delivery, e
 // end ends deliveries without an attempt.
 func (v *visit) end(ctx context.Context, list []*delivery) error {
 	return v.db.Write(ctx, func(tx db.Tx) error {
-		h, err := v.hold(ctx, tx, v.lane)
+		h, err := v.hold(ctx, tx, v.lane.address)
 		if err != nil {
 			return err
 		}

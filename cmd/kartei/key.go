@@ -116,19 +116,42 @@ func (c *keyResumeCmd) Run(ctx context.Context, g *Globals) error {
 	return c.show(ctx, g, "key.resume")
 }
 
-type keyRevokeCmd struct{ oneKey }
+type keyRevokeCmd struct {
+	oneKey
+	Endpoints string `name:"endpoints" enum:"keep,disable" default:"keep" placeholder:"keep|disable" help:"What becomes of the webhook endpoints that the key made: they go on, or are disabled."`
+}
+
+// Help says what the command does beyond its one line.
+func (*keyRevokeCmd) Help() string {
+	return `Webhook endpoints belong to the person or service account for whom the key spoke, and go on without it.
+The command tells which of them the key made. It can be repeated for a key that is revoked.`
+}
 
 // Run revokes a key.
 func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
-	if err := c.show(ctx, g, "key.revoke"); err != nil {
+	var k instance.RevokedKey
+	if err := g.act(ctx, "key.revoke", instance.RevokeInput{ID: c.ID, Endpoints: c.Endpoints}, &k); err != nil {
 		return err
 	}
-	return g.tellEndpoints(ctx, c.ID)
+	row := func(k instance.RevokedKey) []string { return keyRow(k.KeyInfo) }
+	if err := printOne(g, c.JSON, k, keyHeader, row); err != nil {
+		return err
+	}
+	for _, e := range k.Endpoints {
+		state := string(e.Status)
+		if e.DisabledReason != nil {
+			state += ", " + string(*e.DisabledReason)
+		}
+		if _, err := fmt.Fprintf(g.Err, "Made by this key: webhook endpoint %s (%s), %s\n", e.ID, state, e.URL); err != nil {
+			return err
+		}
+	}
+	return g.tellEndpoints(ctx, k.ID)
 }
 
 // tellEndpoints says how many webhook endpoints of a key's owner go on getting
-// events after the key: they are the owner's. Who ends a key that leaked looks
-// at them too.
+// events after the key: they are the owner's. Whoever ends a key that leaked looks
+// at all of them: it may have changed the address of one that another key made.
 func (g *Globals) tellEndpoints(ctx context.Context, key string) error {
 	var k access.KeyInfo
 	var page access.List[webhook.Info]

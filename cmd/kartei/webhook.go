@@ -28,6 +28,7 @@ type webhookListCmd struct {
 	Org       string `name:"org" placeholder:"ORG" help:"Only those of this organization, org_...; endpoints that a test key made are in its sandbox."`
 	Status    string `name:"status" placeholder:"active|failing|disabled" help:"Only those that are so."`
 	Principal string `name:"principal" placeholder:"ID" help:"Only those of this user or service account."`
+	Key       string `name:"key" placeholder:"KEY" help:"Only those that this key made, key_..."`
 	pageFlags
 	JSON
 }
@@ -38,7 +39,7 @@ func (c *webhookListCmd) Run(ctx context.Context, g *Globals) error {
 		return usageError{errors.New("--status: must be active, failing or disabled")}
 	}
 	var page access.List[webhook.Info]
-	if err := g.act(ctx, "webhook.list", webhook.FindInput{Organization: c.Org, Status: c.Status, Principal: c.Principal, After: c.After, Limit: c.Limit}, &page); err != nil {
+	if err := g.act(ctx, "webhook.list", webhook.FindInput{Organization: c.Org, Status: c.Status, Principal: c.Principal, Key: c.Key, After: c.After, Limit: c.Limit}, &page); err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, endpointHeader, endpointRow)
