@@ -61,14 +61,13 @@ func OrganizationID(ctx context.Context, tx db.Tx, number int64) (id string, err
 // KeyLabel is by what a person knows a key.
 type KeyLabel struct {
 	KidShort, Name, Organization string
-	Sandbox                      bool
 }
 
 // KeyLabelIn reads a key's label inside a transaction. Of a key that there is
 // not it is empty.
 func KeyLabelIn(ctx context.Context, tx db.Tx, key string) (l KeyLabel, err error) {
 	var kid string
-	err = tx.QueryRow(ctx, selectKeyLabel, key).Scan(&kid, &l.Name, &l.Organization, &l.Sandbox)
+	err = tx.QueryRow(ctx, selectKeyLabel, key).Scan(&kid, &l.Name, &l.Organization)
 	if err == nil {
 		l.KidShort = kid[:kidShortLength]
 	}

@@ -96,7 +96,7 @@ const (
 		where o.number = $1 and p.kind = 'user' and p.disabled = false and (p.id = $2
 		or p.role = 'admin' and exists (select 1 from principals s where s.id = $2 and s.kind = 'serviceAccount'))
 		order by p.id`
-	selectKeyLabel = `select k.kid, k.name, o.name, o.sandbox_of is not null
+	selectKeyLabel = `select k.kid, k.name, o.name
 		from api_keys k join organizations o on o.number = k.organization where k.id = $1`
 	updatePaused = `update api_keys set paused = true where id = $1 and paused = false`
 

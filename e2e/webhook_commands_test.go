@@ -101,11 +101,11 @@ func TestWebhookCommands(t *testing.T) {
 			t.Errorf("after 410 the endpoint is %+v", e)
 		}
 		heading, body := mailed(t, dir, 1, on("bell", "--org", o.ID, "--json"))
-		if want := "Kartei: Webhook-Endpunkt " + made.ID + " von Kanzlei Beispiel (Sandbox) wurde abgeschaltet: der Empfänger antwortet 410 Gone"; heading != want {
+		if want := "Kartei: Webhook-Endpunkt " + made.ID + " von " + o.SandboxID + " wurde abgeschaltet: der Empfänger antwortet 410 Gone"; heading != want {
 			t.Errorf("the email is about %q, want %q", heading, want)
 		}
 		for _, want := range []string{
-			"Der Empfänger des Webhook-Endpunkts „CRM“ von Kanzlei Beispiel (Sandbox) hat am 20", "mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.",
+			"Der Empfänger des Webhook-Endpunkts " + made.ID + " von " + o.SandboxID + " hat am 20", "mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.",
 			"kartei webhook enable " + made.ID + " --org " + o.SandboxID + "\n", "weil Ihnen der Webhook-Endpunkt gehört",
 		} {
 			if !strings.Contains(body, want) {
@@ -194,11 +194,11 @@ func TestWebhookCommands(t *testing.T) {
 		receiver.answers(made.Secret, http.StatusGone)
 		receiver.takes(contact())
 		heading, body = mailed(t, dir, 2, on("bell", "--org", o.ID, "--json"))
-		if want := "Kartei: Webhook endpoint " + made.ID + " of Kanzlei Beispiel (Sandbox) was disabled: the receiver answers 410 Gone"; heading != want {
+		if want := "Kartei: Webhook endpoint " + made.ID + " of " + o.SandboxID + " was disabled: the receiver answers 410 Gone"; heading != want {
 			t.Errorf("the email is about %q, want %q", heading, want)
 		}
 		for _, want := range []string{
-			"The receiver of the webhook endpoint “CRM” of Kanzlei Beispiel (Sandbox) answered 410 Gone at 20", "it wants no more deliveries. The endpoint was therefore disabled at once.",
+			"The receiver of the webhook endpoint " + made.ID + " of " + o.SandboxID + " answered 410 Gone at 20", "it wants no more deliveries. The endpoint was therefore disabled at once.",
 			"kartei webhook resend " + made.ID + " --org " + o.SandboxID + " --failed\n", "because the webhook endpoint is yours",
 		} {
 			if !strings.Contains(body, want) {

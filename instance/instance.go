@@ -348,7 +348,7 @@ func (i *Instance) run(ctx context.Context) error {
 // server, or into files.
 func (i *Instance) center() (*notify.Center, error) {
 	s := &i.config.Server
-	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom), PauseExhausted: s.PauseExhausted, Forms: webhook.Forms}
+	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom), PauseExhausted: s.PauseExhausted, Forms: webhook.Forms, BaseURL: i.BaseURL}
 	base, err := url.Parse(i.BaseURL)
 	if err != nil {
 		return nil, err

@@ -20,10 +20,14 @@ import (
 type Kind string
 
 // Form is how the notices of a kind are written. Whoever posts them gives it.
+// The texts of the bell may hold names that people gave, those of emails do not.
 type Form struct {
 	// Words makes a notice's words from its facts, whenever it is read or sent: the
 	// names in them are those of that moment, which it asks the transaction for.
 	Words func(ctx context.Context, tx db.Tx, facts []byte) (Words, error)
+	// Mail makes the words of an email from the facts and the instance's address
+	// alone, so that no names get into it.
+	Mail func(base string, facts []byte) (Words, error)
 	// Farewell says below an email why it was sent, and to whom.
 	Farewell fault.Text
 }
@@ -45,12 +49,20 @@ const (
 		order by n.id desc limit $4`
 	// Emails of all organizations wait in one line, along an index of its own;
 	// each is then claimed in its organization.
-	selectDue = `select organization, principal, id, kind, data, mail_due, mail_tries from notices
+	selectDue = `select organization, principal, kind from notices
 		where mail_due > 0 and mail_due <= $1 order by mail_due limit $2`
-	claim = `update notices set mail_due = $5, mail_tries = mail_tries + 1
-		where organization = $1 and principal = $2 and id = $3 and mail_due = $4`
-	settle = `update notices set mail_due = $5, mailed_at = $6
-		where organization = $1 and principal = $2 and id = $3 and mail_due = $4`
+	// keepTurn keeps others from a user's emails of a kind until the commit.
+	keepTurn = `insert into mail_turns (organization, principal, kind, first_at, second_at, third_at) values ($1, $2, $3, 0, 0, 0)
+		on conflict (organization, principal, kind) do update set kind = excluded.kind returning first_at, second_at, third_at`
+	setTurn = `update mail_turns set first_at = $4, second_at = $5, third_at = $6 where organization = $1 and principal = $2 and kind = $3`
+	waiting = ` where organization = $1 and principal = $2 and kind = $3 and mail_due > 0 and mail_due <= $4`
+	// putOff has what is due by $4 wait until $5.
+	putOff       = `update notices set mail_due = $5` + waiting
+	selectOldest = `select coalesce(min(id), ''), count(*), coalesce(min(mail_tries), 0) from notices` + waiting
+	claim        = `update notices set mail_due = $5, mail_id = $6, mail_tries = mail_tries + 1` + waiting
+	taken        = ` where organization = $1 and principal = $2 and kind = $3 and mail_due > 0 and mail_due = $4 and mail_id = $5`
+	selectFacts  = `select data from notices` + taken + ` order by id limit $6`
+	settle       = `update notices set mail_due = $6, mailed_at = $7` + taken
 )
 
 // Options are what a Center is made of.
@@ -62,6 +74,8 @@ type Options struct {
 	// Sender takes the emails, From is their sender's address.
 	Sender Sender
 	From   string
+	// BaseURL is where the instance is reached. It stands in emails.
+	BaseURL string
 	// Host is the right-hand side of the emails' Message-ID.
 	Host string
 	// PauseExhausted pauses a key whose day quota of deletes is used up.
@@ -105,7 +119,11 @@ func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 	if err != nil {
 		return err
 	}
-	return c.Post(tx, live, users, kind, QuotaFacts{a.Key, a.Policy, a.Used, a.Quota, clock.Micros(a.At)})
+	label, err := access.KeyLabelIn(ctx, tx, a.Key)
+	if err != nil {
+		return err
+	}
+	return c.Post(tx, live, users, kind, QuotaFacts{a.Key, label.KidShort, a.Policy, a.Used, a.Quota, clock.Micros(a.At)})
 }
 
 // Post puts a notice into the bells of users, whose organization is live, and

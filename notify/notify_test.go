@@ -47,6 +47,7 @@ type office struct {
 	id                         string
 	sandbox, live              int64
 	owner, admin, service, key string
+	kid                        string // its short form
 	logged                     *bytes.Buffer
 }
 
@@ -77,7 +78,7 @@ func open(t testing.TB, d db.DB) *office {
 	o.service = service.ID
 	key, err := o.directory.CreateKey(ctx, access.NewKey{Organization: o.id, Principal: o.owner, Environment: "test", Name: "Abgleich Köln", Scopes: []string{"contacts:read"}})
 	must(t, err)
-	o.key = key.ID
+	o.key, o.kid = key.ID, key.KidShort
 	must(t, d.Read(ctx, func(tx db.Tx) error {
 		return tx.QueryRow(ctx, `select o.number, o.sandbox_of from organizations o join api_keys k on k.organization = o.number where k.id = $1`, o.key).Scan(&o.sandbox, &o.live)
 	}))
@@ -95,7 +96,7 @@ func must(t testing.TB, err error) {
 func (o *office) center(s notify.Sender) *notify.Center {
 	return notify.New(notify.Options{
 		DB: o.db, Clock: o.clock, Logger: slog.New(slog.NewTextHandler(o.logged, nil)), Sender: s,
-		From: "kartei@example.com", Host: "kartei.example", PauseExhausted: true,
+		From: "kartei@example.com", Host: "kartei.example", BaseURL: "https://kartei.example", PauseExhausted: true,
 	})
 }
 
@@ -247,19 +248,19 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 			t.Fatalf("received %+v: %s", all, o.logged)
 		}
 		for i, want := range []struct{ subject, to, language, text string }{
-			{"80 % verbraucht", "Anna Berg", "de", "Guten Tag Anna Berg,\n\nDer API-Schlüssel "},
-			{"80% of the day quota of deletions used", "John Müller", "en", "Dear John Müller,\n\nThe API key "},
+			{"80 % verbraucht", "anna.berg@example.com", "de", "Guten Tag,\n\nDer API-Schlüssel " + o.kid},
+			{"80% of the day quota of deletions used", "john@example.com", "en", "Hello,\n\nThe API key " + o.kid},
 		} {
 			m := all[i].message
 			to, err := m.Header.AddressList("To")
-			if err != nil || len(to) != 1 || to[0].Name != want.to {
+			if err != nil || len(to) != 1 || to[0].Name != "" || to[0].Address != want.to {
 				t.Errorf("To: %v, %v", to, err)
 			}
 			if got := subject(t, m); !strings.Contains(got, want.subject) || !strings.HasPrefix(got, "Kartei: ") {
 				t.Errorf("subject %q", got)
 			}
-			if !strings.HasPrefix(all[i].body, want.text) || !strings.Contains(all[i].body, "240") || !strings.Contains(all[i].body, "Abgleich Köln") ||
-				!strings.Contains(all[i].body, "Kanzlei Morgenstern (Sandbox)") || !strings.Contains(all[i].body, "2026-11-02 09:15") {
+			if !strings.HasPrefix(all[i].body, want.text) || !strings.Contains(all[i].body, "240") || !strings.HasSuffix(all[i].body, "\nhttps://kartei.example\n") ||
+				!strings.Contains(all[i].body, "2026-11-02 09:15") {
 				t.Errorf("body %q", all[i].body)
 			}
 			if m.Header.Get("Content-Language") != want.language || m.Header.Get("Auto-Submitted") != "auto-generated" ||
@@ -278,6 +279,9 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 			t.Fatalf("%d entries", len(bell))
 		}
 		for _, e := range bell {
+			if of := map[bool]string{false: "(„Abgleich Köln“) von ", true: "(“Abgleich Köln”) of "}[e.PrincipalID == o.admin]; !strings.Contains(e.Text, of+"Kanzlei Morgenstern (Sandbox) ") {
+				t.Errorf("the bell says %s", e.Text)
+			}
 			english := e.PrincipalID == o.admin
 			if !english && e.PrincipalID != o.owner {
 				t.Errorf("told %s", e.PrincipalID)
@@ -382,32 +386,147 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestEnough: who brings about ever new notices does not fill a mailbox; the bell
-// has all.
-func TestEnough(t *testing.T) {
+// mailed waits until nothing is due and no email is on its way.
+func (o *office) mailed() {
+	o.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; {
+		var n int
+		must(o, o.db.Write(ctx, func(tx db.Tx) error {
+			tx.Tell(notify.Topic, "") // a replica may have looked just before
+			return tx.QueryRow(ctx, `select count(*) from notices where mail_due > 0 and (mail_due <= $1 or mail_id <> '')`, clock.Now(o.clock)).Scan(&n)
+		}))
+		if n == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			o.Fatalf("%d emails are not sent: %s", n, o.logged)
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// TestBundled: a mailbox gets three emails of a kind in ten minutes at most, from
+// however many replicas, which may end at any time. What has to wait is in the next
+// email together: all of it is told, and the bell has it all along.
+func TestBundled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
-		c := o.center(s.sender(t, ""))
+		first := o.center(s.sender(t, ""))
 		a := o.low()
 		a.Principal = o.service // one email
-		for range 103 {
-			o.alert(c, a)
+		stop := o.run(first)
+		o.run(o.center(s.sender(t, "")))
+		moment := func(d time.Duration) {
+			t.Helper()
+			o.mailed()
+			o.clock.Advance(d)
+			o.mailed()
 		}
-		o.run(c)
-		if n, dropped := len(s.all()), strings.Count(o.logged.String(), "email dropped"); n != 100 || dropped != 3 {
-			t.Errorf("%d received, %d dropped", n, dropped)
+		for range 8 { // a moment apart
+			o.alert(first, a)
+			moment(15 * time.Second)
 		}
-		o.clock.Advance(time.Hour)
-		o.clock.Await(1)
-		o.alert(c, a)
-		o.clock.Advance(time.Minute)
-		o.clock.Await(1)
-		if n := len(s.all()); n != 101 {
-			t.Errorf("%d received after the hour", n)
+		all := s.all()
+		if len(all) != 3 {
+			t.Fatalf("%d received at first: %s", len(all), o.logged)
 		}
-		page, err := c.Bell(ctx, notify.BellInput{Organization: o.id, Limit: 1000})
-		if err != nil || len(page.Data) != 104 {
+		for _, m := range all {
+			if strings.Contains(m.body, "weitere") || strings.Contains(m.body, "Further") {
+				t.Errorf("of one: %s", m.body)
+			}
+		}
+		stop()
+		o.run(o.center(s.sender(t, ""))) // a new process knows of them
+		other := a
+		other.Policy, other.Exhausted = "deletes-day", true // of another kind
+		o.alert(first, other)
+		for range 17 { // more than one email names
+			o.alert(first, a)
+		}
+		moment(7 * time.Minute)
+		if n := len(s.all()); n != 4 {
+			t.Fatalf("%d received, want one of the other kind more", n)
+		}
+		moment(time.Minute) // 10 after the first
+		moment(time.Minute)
+		all = s.all()
+		if len(all) != 5 {
+			t.Fatalf("%d received after ten minutes: %s", len(all), o.logged)
+		}
+		i := slices.IndexFunc(all, func(m received) bool { return strings.Contains(m.body, "Further notices") })
+		if i < 0 {
+			t.Fatal("none of them is of several")
+		}
+		// 22: 5 of the first 8, and 17.
+		last := all[i]
+		if got := subject(t, last.message); !strings.HasSuffix(got, "used (and 21 more)") {
+			t.Errorf("subject %q", got)
+		}
+		if !strings.Contains(last.body, "since then: 21. All of them are at the bell too.\n\n- API key "+o.kid) || strings.Count(last.body, "\n- ") != 11 ||
+			!strings.Contains(last.body, "\n- and 11 that are not listed here\n") {
+			t.Errorf("body %s", last.body)
+		}
+		page, err := first.Bell(ctx, notify.BellInput{Organization: o.id, Limit: 1000})
+		if err != nil || len(page.Data) != 26 || slices.ContainsFunc(page.Data, func(e notify.Entry) bool { return e.MailedAt == 0 }) {
 			t.Errorf("the bell has %d entries, %v", len(page.Data), err)
+		}
+		moment(time.Hour)
+		if n := len(s.all()); n != 5 {
+			t.Errorf("sent again: %d received", n)
+		}
+		ids := map[string]bool{}
+		for _, m := range all {
+			ids[m.message.Header.Get("Message-Id")] = true
+		}
+		if len(ids) != 5 {
+			t.Errorf("the emails have the ids %v", ids)
+		}
+	})
+}
+
+// TestBundleSurvives: a process that dies with an email about several notices, or
+// a server that refuses it, loses none of them, and neither do those that come meanwhile.
+func TestBundleSurvives(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o, s := open(t, d), listen(t)
+		a := o.low()
+		a.Principal = o.service
+		dead := dying{make(chan struct{})}
+		c := o.center(dead)
+		o.alert(c, a)
+		o.alert(c, a)
+		held, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go c.Run(held)
+		<-dead.asked // it holds both, and nothing more is heard of it until the test ends
+		s.refuse, s.with = 1, &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "later"}
+		o.run(o.center(s.sender(t, "")))
+		o.alert(c, a) // refused
+		o.clock.Advance(10 * time.Second)
+		o.clock.Await(1)
+		if n := len(s.all()); n != 0 {
+			t.Fatalf("%d received while the first may be at it", n)
+		}
+		unsent := func(e notify.Entry) bool { return e.MailedAt == 0 }
+		for deadline := time.Now().Add(2 * time.Minute); slices.ContainsFunc(o.bell(c), unsent) && time.Now().Before(deadline); {
+			o.clock.Advance(10 * time.Second)
+			<-time.After(time.Millisecond)
+		}
+		told := 0
+		for _, m := range s.all() {
+			told++
+			if strings.Contains(m.body, "since then: 1.") {
+				told++
+			}
+			if strings.Contains(m.body, "since then: 2.") {
+				told += 2
+			}
+		}
+		if told != 3 {
+			t.Errorf("emails tell of %d notices, want 3: %s", told, o.logged)
+		}
+		if bell := o.bell(c); len(bell) != 3 || slices.ContainsFunc(bell, unsent) {
+			t.Errorf("%+v", bell)
 		}
 	})
 }
@@ -468,7 +587,7 @@ func TestFiles(t *testing.T) {
 		m, err := mail.ReadMessage(f)
 		must(t, err)
 		body, err := readBody(m)
-		if id := strings.TrimSuffix(filepath.Base(name), ".eml"); err != nil || m.Header.Get("Message-Id") != "<"+id+"@kartei.example>" || !strings.Contains(body, "Kanzlei Morgenstern") {
+		if id := strings.TrimSuffix(filepath.Base(name), ".eml"); err != nil || m.Header.Get("Message-Id") != "<"+id+"@kartei.example>" || !strings.Contains(body, o.kid) || strings.Contains(body, "Kanzlei") {
 			t.Errorf("%s: %v: %s", name, m.Header, body)
 		}
 		f.Close()

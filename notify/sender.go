@@ -21,7 +21,7 @@ type Sender interface {
 // Files is a Sender that writes each email as an .eml file into a folder.
 type Files string
 
-// Send writes a file that is named for the notice.
+// Send writes a file that is named for the email.
 func (f Files) Send(_ context.Context, id string, m *mail.Msg) error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
 		return &fileError{err}

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,16 +23,17 @@ const (
 
 // QuotaFacts are those of a notice about a key's quota.
 type QuotaFacts struct {
-	Key    string       `json:"key"`
-	Policy string       `json:"policy"`
-	Used   int64        `json:"used"`
-	Quota  int64        `json:"quota"`
-	At     clock.Micros `json:"at"`
+	Key      string       `json:"key"`
+	KidShort string       `json:"kidShort,omitempty"`
+	Policy   string       `json:"policy"`
+	Used     int64        `json:"used"`
+	Quota    int64        `json:"quota"`
+	At       clock.Micros `json:"at"`
 }
 
 var limitForms = map[Kind]Form{
-	QuotaLow:  {Words: quotaWords(QuotaLow), Farewell: farewell},
-	KeyPaused: {Words: quotaWords(KeyPaused), Farewell: farewell},
+	QuotaLow:  {Words: quotaWords(QuotaLow), Mail: quotaMail(QuotaLow), Farewell: farewell},
+	KeyPaused: {Words: quotaWords(KeyPaused), Mail: quotaMail(KeyPaused), Farewell: farewell},
 }
 
 // quotaWords returns what makes the words of a kind of notice about a quota.
@@ -43,6 +45,18 @@ func quotaWords(kind Kind) func(context.Context, db.Tx, []byte) (Words, error) {
 		}
 		label, err := access.KeyLabelIn(ctx, tx, f.Key)
 		return wordsFor(kind, f, label), err
+	}
+}
+
+// quotaMail returns what makes the words of an email about a quota: it names the
+// key as the request log does.
+func quotaMail(kind Kind) func(string, []byte) (Words, error) {
+	return func(_ string, data []byte) (Words, error) {
+		var f QuotaFacts
+		if err := json.Unmarshal(data, &f); err != nil {
+			return Words{}, err
+		}
+		return wordsFor(kind, f, access.KeyLabel{KidShort: cmp.Or(f.KidShort, f.Key)}), nil
 	}
 }
 
@@ -80,11 +94,7 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 			keyDE, keyEN = keyDE+" („"+k.Name+"“)", keyEN+" (“"+k.Name+"”)"
 		}
 	}
-	of := k.Organization
-	if k.Sandbox {
-		of += " (Sandbox)"
-	}
-	if of != "" {
+	if of := k.Organization; of != "" { // the name of a sandbox says that it is one
 		keyDE, keyEN = keyDE+" von "+of, keyEN+" of "+of
 	}
 	when := strings.Replace(f.At.String(), "T", " ", 1)[:16]
@@ -120,7 +130,10 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 
 // greeting and farewell stand around the text of an email.
 var (
-	greeting = fault.Text{DE: "Guten Tag %s,", EN: "Dear %s,"}
+	greeting = fault.Text{DE: "Guten Tag,", EN: "Hello,"}
+	andMore  = fault.Text{DE: " (und %d weitere)", EN: " (and %d more)"}
+	further  = fault.Text{DE: "Weitere Mitteilungen dieser Art seitdem: %d. Alle stehen auch an der Glocke.", EN: "Further notices of this kind since then: %d. All of them are at the bell too."}
+	unnamed  = fault.Text{DE: "und %d, die hier nicht einzeln stehen", EN: "and %d that are not listed here"}
 	farewell = fault.Text{
 		DE: "Diese Nachricht hat Kartei verschickt, weil Ihnen der Schlüssel gehört oder weil Sie die Organisation verwalten. Zu demselben Kontingent kommt sie höchstens einmal je Zeitfenster.",
 		EN: "Kartei sent this message because the key is yours or because you administer the organization. It comes at most once a window for the same quota.",

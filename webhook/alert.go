@@ -35,8 +35,8 @@ type AlertFacts struct {
 
 // Forms are those of the notices about endpoints.
 var Forms = map[notify.Kind]notify.Form{
-	IsFailing:   {Words: alertWords(failingWords), Farewell: alertFarewell},
-	WasDisabled: {Words: alertWords(disabledWords), Farewell: alertFarewell},
+	IsFailing:   {Words: alertWords(failingWords), Mail: alertMail(failingWords), Farewell: alertFarewell},
+	WasDisabled: {Words: alertWords(disabledWords), Mail: alertMail(disabledWords), Farewell: alertFarewell},
 }
 
 // alert tells the owner of a held endpoint that it fails or was disabled, in
@@ -75,13 +75,27 @@ func alertWords(words func(AlertFacts, names) notify.Words) func(context.Context
 	}
 }
 
+// alertMail makes the words of an email, in which ids stand for names.
+func alertMail(words func(AlertFacts, names) notify.Words) func(string, []byte) (notify.Words, error) {
+	return func(base string, data []byte) (notify.Words, error) {
+		var f AlertFacts
+		if err := json.Unmarshal(data, &f); err != nil {
+			return notify.Words{}, err
+		}
+		return words(f, names{
+			organization: f.Organization, base: base,
+			de: f.Endpoint + " von " + f.Organization, en: f.Endpoint + " of " + f.Organization,
+		}), nil
+	}
+}
+
 // names are by what people know an endpoint and its organization.
 type names struct {
 	organization string
-	// de and en are the endpoint's with its organization's. They are for texts:
-	// a title is the subject of an email, and the name of an endpoint is the words
-	// of whoever had a key of the principal. Titles name its id.
+	// de and en are the endpoint's with its organization's.
 	de, en string
+	// base is the instance's address, empty if it goes without saying.
+	base string
 }
 
 // title names the endpoint for a title.
@@ -117,9 +131,9 @@ func failingWords(f AlertFacts, n names) notify.Words {
 		},
 		Text: fault.Text{
 			DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Weitere Versuche folgen; gelingt bis zum %s (UTC) keiner, wird der Endpunkt abgeschaltet.\n\n"+
-				"Woran die Versuche scheitern, steht im Zustellprotokoll des Endpunkts %s (GET /v1/webhook_endpoints/%[4]s/deliveries). Sobald eine Zustellung gelingt, ist nichts weiter zu tun.", minute(f.Since), n.de, minute(end), f.Endpoint),
+				"Woran die Versuche scheitern, steht im Zustellprotokoll des Endpunkts %s (GET %[5]s/v1/webhook_endpoints/%[4]s/deliveries). Sobald eine Zustellung gelingt, ist nichts weiter zu tun.", minute(f.Since), n.de, minute(end), f.Endpoint, n.base),
 			EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). Further attempts follow; if none succeeds by %s (UTC), the endpoint will be disabled.\n\n"+
-				"What the attempts fail for is in the delivery log of the endpoint %s (GET /v1/webhook_endpoints/%[4]s/deliveries). As soon as a delivery succeeds there is nothing more to do.", n.en, minute(f.Since), minute(end), f.Endpoint),
+				"What the attempts fail for is in the delivery log of the endpoint %s (GET %[5]s/v1/webhook_endpoints/%[4]s/deliveries). As soon as a delivery succeeds there is nothing more to do.", n.en, minute(f.Since), minute(end), f.Endpoint, n.base),
 		},
 	}
 }
@@ -152,9 +166,9 @@ func disabledWords(f AlertFacts, n names) notify.Words {
 		},
 		Text: fault.Text{
 			DE: why.DE + fmt.Sprintf(" Was noch zuzustellen war, wird nicht mehr versucht.\n\n"+
-				"Verloren ist nichts: Der Ereignisfeed (GET /v1/events) enthält alle Ereignisse 30 Tage lang. Ist der Empfänger wieder da, lassen Sie den Endpunkt wieder einschalten und das Versäumte nachsenden. Der Betreiber tut das mit:\n\nkartei webhook enable %s --org %s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed),
+				"Verloren ist nichts: Der Ereignisfeed (GET %[4]s/v1/events) enthält alle Ereignisse 30 Tage lang. Ist der Empfänger wieder da, lassen Sie den Endpunkt wieder einschalten und das Versäumte nachsenden. Der Betreiber tut das mit:\n\nkartei webhook enable %[1]s --org %[2]s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed, n.base),
 			EN: why.EN + fmt.Sprintf(" What was still to be delivered is not tried any more.\n\n"+
-				"Nothing is lost: the event feed (GET /v1/events) has all events for 30 days. Once the receiver is back, have the endpoint enabled and what was missed sent again. Whoever runs the instance does it with:\n\nkartei webhook enable %s --org %s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed),
+				"Nothing is lost: the event feed (GET %[4]s/v1/events) has all events for 30 days. Once the receiver is back, have the endpoint enabled and what was missed sent again. Whoever runs the instance does it with:\n\nkartei webhook enable %[1]s --org %[2]s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed, n.base),
 		},
 	}
 }

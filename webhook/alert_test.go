@@ -1,6 +1,14 @@
 package webhook
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net/mail"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -126,6 +134,77 @@ func TestAlertWords(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An email about an endpoint has nothing in it that people gave a name to: who
+// names an endpoint would else write to its owner's admins with links of their own.
+func TestEmailsHaveNoNames(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		const words = "Konto gesperrt https://boese.example/anmelden"
+		for id, language := range map[string]string{o.owner: "de", o.admin: "en"} {
+			_, err := o.directory.SetUser(ctx, access.PrincipalChange{ID: id, Name: as(words), Language: as(language)})
+			must(t, err)
+		}
+		o.set(access.OrganizationChange{Name: as(words)})
+		service, err := o.directory.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.info.ID, Name: words})
+		must(t, err)
+		mine, theirs := o.endpoint(), o.endpointOf(service.ID)
+		o.exec(`update webhook_endpoints set name = $2, url = 'https://boese.example/anmelden' where organization = $1`, o.organization, words)
+		dir := filepath.Join(t.TempDir(), "mail")
+		resting := clock.NewFake(o.clock.Now()) // so that the test sees when it has nothing to do
+		center := notify.New(notify.Options{DB: d, Clock: resting, Forms: Forms, Sender: notify.Files(dir), From: "kartei@example.com", Host: "kartei.example",
+			BaseURL: "https://kartei.example"})
+		courier, _ := o.courier()
+		o.answer = func(Message) Outcome { return Outcome{Status: 500, Code: HTTPStatus} }
+		o.event()
+		for range 6 { // failing, then disabled
+			o.idle(courier)
+			o.clock.Advance(12 * time.Hour)
+		}
+		o.answer = func(Message) Outcome { return Outcome{Status: 410, Code: HTTPStatus} }
+		o.event()
+		o.idle(courier)
+		running, cancel := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		resting.Advance(o.clock.Now().Sub(resting.Now()))
+		go func() { defer close(ended); center.Run(running) }()
+		resting.Await(1)
+		cancel()
+		<-ended
+		files, err := filepath.Glob(filepath.Join(dir, "*.eml"))
+		must(t, err)
+		if len(files) != 4 {
+			t.Fatalf("%d emails, want one each of two kinds to two people", len(files))
+		}
+		for _, name := range files {
+			file, err := os.Open(name)
+			must(t, err)
+			m, err := mail.ReadMessage(file)
+			must(t, err)
+			heading, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+			must(t, err)
+			body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+			must(t, err)
+			file.Close()
+			all := fmt.Sprint(m.Header, "\n", heading, "\n", string(body))
+			for _, word := range []string{"gesperrt", "boese", "anmelden"} {
+				if strings.Contains(all, word) {
+					t.Errorf("%s is in:\n%s", word, all)
+				}
+			}
+			if !strings.Contains(heading, mine) && !strings.Contains(heading, theirs) || !strings.Contains(all, o.info.ID) || !strings.Contains(all, "(GET https://kartei.example/v1/") || strings.Contains(all, "%!") {
+				t.Errorf("%s", all)
+			}
+		}
+		bell, err := center.Bell(ctx, notify.BellInput{Organization: o.info.ID})
+		must(t, err)
+		for _, e := range bell.Data {
+			if !strings.Contains(e.Text, words) {
+				t.Errorf("the bell says %s", e.Text)
+			}
+		}
+	})
 }
 
 // What the notice of a disabled endpoint says to do brings everything: what
