@@ -23,9 +23,14 @@ func restorePostgres(ctx context.Context, from, url string, force bool) error {
 	if err := checkEngine(from, true); err != nil {
 		return err
 	}
-	conn, err := pgx.Connect(ctx, url)
+	address, err := readPostgres(url)
 	if err != nil {
-		return mapError(err)
+		return err
+	}
+	url = address.url
+	conn, err := pgx.ConnectConfig(ctx, address.config.ConnConfig)
+	if err != nil {
+		return mapError(address.explainTLS(err))
 	}
 	var filled bool
 	err = conn.QueryRow(ctx, "select to_regclass('goose_db_version') is not null").Scan(&filled)
@@ -55,6 +60,9 @@ func runTool(ctx context.Context, address, name string, args ...string) error {
 	}
 	cmd := exec.CommandContext(ctx, program, append([]string{"--dbname=" + u, "--no-password"}, args...)...)
 	cmd.Env = os.Environ()
+	if os.Getenv("PGREQUIREAUTH") == "" && needsNoClearText(address) {
+		cmd.Env = append(cmd.Env, "PGREQUIREAUTH="+noClearText) // libpq 16 or later knows it
+	}
 	if password != "" {
 		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
 	}
@@ -64,6 +72,13 @@ func runTool(ctx context.Context, address, name string, args ...string) error {
 		return fmt.Errorf("%s: %w: %.500s", name, err, strings.TrimSpace(said.String()))
 	}
 	return nil
+}
+
+// needsNoClearText reports whether the programs must be told what this process
+// refuses itself.
+func needsNoClearText(address string) bool {
+	a, err := readPostgres(address)
+	return err == nil && a.config.ConnConfig.RequireAuth == noClearText
 }
 
 // forLibpq takes from a URL the password and what only pgx understands.

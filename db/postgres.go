@@ -64,15 +64,16 @@ type pgDB struct {
 }
 
 func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err error) {
-	config, err := pgxpool.ParseConfig(url)
+	address, err := readPostgres(url)
 	if err != nil {
-		return nil, fmt.Errorf("db: the postgres URL cannot be read: %w", err)
+		return nil, err
 	}
+	config := address.config
 	mode := config.ConnConfig.DefaultQueryExecMode
 	d := &pgDB{
 		opts:   opts,
 		gate:   newGate(),
-		url:    url,
+		url:    address.url,
 		config: config.ConnConfig.Copy(),
 		pooled: mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol,
 		watch:  newWatchdog(opts.Transaction),
@@ -98,7 +99,7 @@ func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err erro
 	if d.writers, err = d.pool(ctx, config.Copy(), first(opts.Writers, opts.Readers, writers), false); err != nil {
 		return nil, err
 	}
-	return d, d.check(ctx)
+	return d, address.explainTLS(d.check(ctx))
 }
 
 // first returns the first number that is not zero.
