@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,32 +17,53 @@ import (
 // must not exist, while reads and writes go on. The copy is checked page by
 // page and on the disk when Backup returns; until then there is no file of that
 // name. For PostgreSQL it is an archive made by pg_dump, which must be on PATH.
-func Backup(ctx context.Context, d DB, path string) error {
+func Backup(ctx context.Context, d DB, path string) error { return BackupFor(ctx, d, path, nil) }
+
+// BackupFor is Backup for recipients, who alone can open the copy; without any it
+// is not encrypted.
+func BackupFor(ctx context.Context, d DB, path string, to Recipients) error {
 	if err := mustNotExist(path); err != nil {
 		return err
 	}
-	removeOldDrafts(filepath.Dir(path))
-	draft, err := os.CreateTemp(filepath.Dir(path), backupDraft+"*")
+	draft, err := newDraft(path, backupDraft)
 	if err != nil {
 		return fmt.Errorf("db: backup to %s: %w", path, err)
 	}
-	draft.Close()
-	defer discard(draft.Name())
-	switch d := d.(type) {
-	case *liteDB:
-		err = d.backup(draft.Name())
-	case *pgDB:
-		err = d.dump(ctx, draft.Name())
-	default:
-		err = fmt.Errorf("%T cannot be backed up", d)
+	defer discard(draft)
+	if len(to) > 0 {
+		err = backupEncrypted(ctx, d, draft, to)
+	} else {
+		err = backupPlain(ctx, d, draft)
 	}
 	if err == nil {
-		err = publish(draft.Name(), path)
+		err = publish(draft, path)
 	}
 	if err != nil {
 		return fmt.Errorf("db: backup to %s: %w", path, err)
 	}
 	return nil
+}
+
+func backupPlain(ctx context.Context, d DB, draft string) error {
+	switch d := d.(type) {
+	case *liteDB:
+		return d.backup(draft)
+	case *pgDB:
+		return d.dump(ctx, draft)
+	}
+	return fmt.Errorf("%T cannot be backed up", d)
+}
+
+// newDraft makes an empty draft beside a file, where those of killed runs are
+// removed.
+func newDraft(beside, prefix string) (string, error) {
+	dir := filepath.Dir(beside)
+	removeOldDrafts(dir)
+	draft, err := os.CreateTemp(dir, prefix+"*")
+	if err != nil {
+		return "", err
+	}
+	return draft.Name(), draft.Close()
 }
 
 // A draft is a file that a Backup or Restore has not finished.
@@ -92,12 +112,22 @@ var ErrExists = errors.New("there is a database already")
 // the tables of a PostgreSQL one. A data base in use is always refused on
 // SQLite. For PostgreSQL it needs pg_restore on PATH and an existing data base.
 func Restore(ctx context.Context, from, url string, force bool) (aside string, err error) {
+	return RestoreWith(ctx, from, url, force, nil)
+}
+
+// RestoreWith is Restore of an encrypted copy, which one of the identities opens.
+// The copy is read whole before anything is touched.
+func RestoreWith(ctx context.Context, from, url string, force bool, identities Identities) (aside string, err error) {
+	c, err := openCopy(from, identities)
+	if err != nil {
+		return "", fmt.Errorf("db: restore: %w", err)
+	}
 	scheme, path, _ := strings.Cut(url, ":")
 	switch scheme {
 	case "sqlite":
-		aside, err = restoreSQLite(from, path, force)
+		aside, err = restoreSQLite(c, path, force)
 	case "postgres", "postgresql":
-		err = restorePostgres(ctx, from, url, force)
+		err = restorePostgres(ctx, c, url, force)
 	default:
 		err = fmt.Errorf("the database must be sqlite:PATH or postgres://USER@HOST/NAME")
 	}
@@ -109,15 +139,13 @@ func Restore(ctx context.Context, from, url string, force bool) (aside string, e
 
 // checkEngine refuses a backup of the other engine, by how the file begins.
 // It must not be called for a SQLite data base that this process has open.
-func checkEngine(from string, postgres bool) error {
-	file, err := os.Open(from)
+func checkEngine(c *copied, postgres bool) error {
+	begin, err := c.head() // a shorter file is of neither
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	head := make([]byte, 16)
-	n, _ := io.ReadFull(file, head) // a shorter file is of neither
-	switch begin := string(head[:n]); {
+	from := c.path
+	switch {
 	case postgres && strings.HasPrefix(begin, sqliteHead):
 		return fmt.Errorf("%s is a copy of an SQLite database: restore it into a data folder, without --database-url, and then move it with kartei copy", from)
 	case !postgres && strings.HasPrefix(begin, "PGDMP"):
@@ -195,7 +223,8 @@ func checkVersion(conn *sqlite.Conn) error {
 	return nil
 }
 
-func restoreSQLite(from, path string, force bool) (aside string, err error) {
+func restoreSQLite(c *copied, path string, force bool) (aside string, err error) {
+	from := c.path
 	if path, err = realPath(path); err != nil {
 		return "", err
 	}
@@ -213,10 +242,10 @@ func restoreSQLite(from, path string, force bool) (aside string, err error) {
 	if err := mustNotExist(path); err != nil && !force {
 		return "", fmt.Errorf("%w: %w", ErrExists, err)
 	}
-	if err := checkEngine(from, false); err != nil {
+	if err := checkEngine(c, false); err != nil {
 		return "", err
 	}
-	draft, err := copyFile(from, filepath.Dir(path))
+	draft, err := c.draft(path)
 	if draft != "" {
 		defer discard(draft)
 	}
@@ -255,21 +284,18 @@ func putAside(path string) (string, error) {
 	return aside, nil
 }
 
-// copyFile copies a file into a draft in dir, and returns the draft's name
-// also when it fails.
-func copyFile(from, dir string) (string, error) {
-	source, err := os.Open(from)
+// draft writes what the copy holds into a draft beside path, and returns its name
+// also when that fails.
+func (c *copied) draft(path string) (string, error) {
+	name, err := newDraft(path, restoreDraft)
 	if err != nil {
-		return "", err
+		return name, err
 	}
-	defer source.Close()
-	removeOldDrafts(dir)
-	draft, err := os.CreateTemp(dir, restoreDraft+"*")
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
-		return "", err
+		return name, err
 	}
-	_, err = io.Copy(draft, source)
-	return draft.Name(), errors.Join(err, draft.Close())
+	return name, errors.Join(c.each(file), file.Close())
 }
 
 // publish gives a complete draft its name, never that of an existing file, and

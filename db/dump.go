@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -15,12 +16,19 @@ import (
 
 // dump writes the data base into an archive of pg_dump's own format.
 func (d *pgDB) dump(ctx context.Context, path string) error {
-	return runTool(ctx, d.url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--file="+path)
+	return runTool(ctx, d.url, streams{}, "pg_dump", append(dumpArguments, "--file="+path)...)
 }
 
+// dumpTo writes the same to w.
+func (d *pgDB) dumpTo(ctx context.Context, w io.Writer) error {
+	return runTool(ctx, d.url, streams{out: w}, "pg_dump", dumpArguments...)
+}
+
+var dumpArguments = []string{"--format=custom", "--no-owner", "--no-privileges"}
+
 // restorePostgres fills the data base from an archive, in one transaction.
-func restorePostgres(ctx context.Context, from, url string, force bool) error {
-	if err := checkEngine(from, true); err != nil {
+func restorePostgres(ctx context.Context, c *copied, url string, force bool) error {
+	if err := checkEngine(c, true); err != nil {
 		return err
 	}
 	address, err := readPostgres(url)
@@ -44,12 +52,26 @@ func restorePostgres(ctx context.Context, from, url string, force bool) error {
 		}
 		args = append(args, "--clean", "--if-exists")
 	}
-	return runTool(ctx, url, "pg_restore", append(args, from)...)
+	if !c.encrypted {
+		return runTool(ctx, url, streams{}, "pg_restore", append(args, c.path)...)
+	}
+	// The copy was read whole before. Should it fail now all the same, the archive
+	// ends early, and pg_restore takes its transaction back.
+	in, out := io.Pipe()
+	go func() { out.CloseWithError(c.each(out)) }()
+	defer in.Close()
+	return runTool(ctx, url, streams{in: in}, "pg_restore", args...)
+}
+
+// streams are what a program reads and writes instead of a file.
+type streams struct {
+	in  io.Reader
+	out io.Writer
 }
 
 // runTool runs one of PostgreSQL's programs against a data base. The password
 // goes by the environment: other users of the machine can read arguments.
-func runTool(ctx context.Context, address, name string, args ...string) error {
+func runTool(ctx context.Context, address string, s streams, name string, args ...string) error {
 	program, err := exec.LookPath(name)
 	if err != nil {
 		return fmt.Errorf("%s is not on PATH; it comes with PostgreSQL's client programs (on Debian: postgresql-client)", name)
@@ -67,7 +89,7 @@ func runTool(ctx context.Context, address, name string, args ...string) error {
 		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
 	}
 	var said bytes.Buffer
-	cmd.Stderr = &said
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, &said
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w: %.500s", name, err, strings.TrimSpace(said.String()))
 	}

@@ -179,7 +179,7 @@ func TestNoPasswordForALiar(t *testing.T) {
 			t.Fatal(err)
 		}
 		if knowsRequireAuth() {
-			if err := runTool(ctx, a.url, "pg_dump"); err == nil || errors.Is(err, context.DeadlineExceeded) {
+			if err := runTool(ctx, a.url, streams{}, "pg_dump"); err == nil || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("pg_dump: %v", err)
 			}
 		}

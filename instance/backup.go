@@ -25,12 +25,17 @@ type BackupInput struct {
 	// Files is that of the folder that the files of documents are copied into;
 	// empty copies none.
 	Files string `json:"files,omitempty"`
+	// Recipients are those who alone can open the copy of the database; without
+	// any it is not encrypted.
+	Recipients []string `json:"recipients,omitempty"`
 }
 
 // BackupOutput is what the act backup answers.
 type BackupOutput struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
+	// Encrypted says for how many recipients the copy is encrypted.
+	Encrypted int `json:"encryptedFor,omitempty"`
 	// Files is the folder, Copied what was done there; nil where none was named.
 	Files  string       `json:"files,omitempty"`
 	Copied *blob.Copied `json:"filesCopied,omitempty"`
@@ -50,6 +55,9 @@ const (
 func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput, error) {
 	if in.Files == "" {
 		return backup(ctx, i.DB, in)
+	}
+	if len(in.Recipients) > 0 && i.config.Server.BlobEncryption == config.Encryption(blob.Never) {
+		return BackupOutput{}, errPlainFiles
 	}
 	to, err := blob.NewLocal(in.Files, blob.LocalOptions{Keys: i.keys, Plain: i.config.Server.BlobEncryption == config.Encryption(blob.Never)})
 	if err != nil {
@@ -76,15 +84,26 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	return out, nil
 }
 
+// errPlainFiles is what an encrypted backup ends with where the files beside it
+// would not be.
+var errPlainFiles = errors.New("the files of documents would be copied as they are, since --blob-encryption is off: leave them out with --without-files, or have them encrypted")
+
 func backup(ctx context.Context, d db.DB, in BackupInput) (BackupOutput, error) {
-	if err := db.Backup(ctx, d, in.File); err != nil {
+	recipients, err := db.ParseRecipients(in.Recipients)
+	if err != nil {
+		return BackupOutput{}, err
+	}
+	if len(in.Recipients) > 0 && len(recipients) == 0 {
+		return BackupOutput{}, errors.New("no recipient was named")
+	}
+	if err := db.BackupFor(ctx, d, in.File, recipients); err != nil {
 		return BackupOutput{}, err
 	}
 	info, err := os.Stat(in.File)
 	if err != nil {
 		return BackupOutput{}, err
 	}
-	return BackupOutput{File: in.File, Bytes: info.Size()}, nil
+	return BackupOutput{File: in.File, Bytes: info.Size(), Encrypted: len(recipients)}, nil
 }
 
 // holdFiles keeps all replicas from removing files until release, which fails

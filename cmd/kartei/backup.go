@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"kartei/admin"
@@ -20,6 +21,7 @@ type backupCmd struct {
 	File         string     `arg:"" placeholder:"FILE" help:"Where the copy of the database goes; it must not exist yet."`
 	Files        config.Dir `name:"files" placeholder:"DIR" help:"Where the files of documents go: FILE.files if not named. A folder of an earlier backup takes only what is new."`
 	WithoutFiles bool       `name:"without-files" help:"Copy the database only."`
+	encryptFor   `embed:""`
 	blobKeys     `embed:""`
 	JSON
 }
@@ -29,7 +31,35 @@ func (*backupCmd) Help() string {
 	return `The copy is consistent and checked, and calls go on meanwhile. With the database come the
 files of all documents in it, encrypted as they are; nothing is removed from storage while
 they are copied. The master key is not in the copy: keep that file in another place. On
-PostgreSQL pg_dump must be installed.`
+PostgreSQL pg_dump must be installed.
+With --recipient the copy of the database is encrypted for whoever has the identity that
+belongs to it (age-encryption.org; age-keygen makes both), and for nobody else.`
+}
+
+// encryptFor names who can open a copy.
+type encryptFor struct {
+	Recipients []string      `name:"recipient" sep:"none" placeholder:"KEY" help:"Encrypt the copy of the database for a public key: age1... or ssh-ed25519 ...; may be repeated."`
+	Lists      []config.File `name:"recipients-file" sep:"none" placeholder:"FILE" help:"The same for the public keys in a file, one each line; may be repeated."`
+}
+
+// list returns all recipients.
+func (e *encryptFor) list() ([]string, error) {
+	list := slices.Clone(e.Recipients)
+	for _, file := range e.Lists {
+		text, err := os.ReadFile(string(file))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, strings.Split(string(text), "\n")...)
+	}
+	found, err := db.ParseRecipients(list)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if len(found) == 0 && len(e.Recipients)+len(e.Lists) > 0 {
+		return nil, usageError{errors.New("--recipients-file names no recipient: nothing would be encrypted")}
+	}
+	return list, nil
 }
 
 // Run copies the data base.
@@ -38,8 +68,12 @@ func (c *backupCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
+	recipients, err := c.list()
+	if err != nil {
+		return err
+	}
 	// A database that is copied before an upgrade stays as it is.
-	in, open := instance.BackupInput{File: file}, instance.OpenUnmigrated
+	in, open := instance.BackupInput{File: file, Recipients: recipients}, instance.OpenUnmigrated
 	if !c.WithoutFiles {
 		if in.Files, err = besides(file, c.Files); err != nil {
 			return err
@@ -57,10 +91,16 @@ func (c *backupCmd) Run(ctx context.Context, g *Globals) error {
 	if err := acts.Call(ctx, "backup", in, &made); err != nil {
 		return err
 	}
+	if made.Encrypted == 0 && len(recipients) > 0 {
+		return errors.New("the copy was not encrypted: the server that runs on the data is of an earlier release; delete " + made.File + " and upgrade it first")
+	}
 	if c.JSON.JSON {
 		err = g.print(made)
 	} else {
 		fmt.Fprintf(g.Out, "The copy is in %s (%d bytes). The master key is not in it.\n", made.File, made.Bytes)
+		if made.Encrypted > 0 {
+			fmt.Fprintf(g.Out, "It is encrypted for %d recipients.\n", made.Encrypted)
+		}
 		if made.Copied != nil {
 			fmt.Fprintf(g.Out, "The files of documents are in %s: %d were copied (%d bytes), %d were there.\n", made.Files, made.Copied.Copied, made.Copied.Bytes, made.Copied.Same)
 		}
@@ -92,7 +132,8 @@ type restoreCmd struct {
 	Files        config.Dir `name:"files" placeholder:"DIR" help:"The folder of files that backup wrote: FILE.files if not named."`
 	WithoutFiles bool       `name:"without-files" help:"Restore the database only."`
 	blobKeys     `embed:""`
-	Force        bool `name:"force" help:"Replace a database that exists; on SQLite the old one is put aside."`
+	Identities   []config.File `name:"identity" sep:"none" placeholder:"FILE" help:"File with an identity that opens an encrypted copy, as age-keygen writes it, or a private key of SSH; may be repeated."`
+	Force        bool          `name:"force" help:"Replace a database that exists; on SQLite the old one is put aside."`
 	JSON
 }
 
@@ -108,6 +149,13 @@ is only to be looked at, start with --webhook-deny-nets 0.0.0.0/0,::/0.`
 
 // Run makes the data base from a copy.
 func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
+	identities, err := c.identities()
+	if err != nil {
+		return err
+	}
+	if err := db.CheckCopy(c.File, identities); err != nil { // before files are brought back
+		return err
+	}
 	if err := makeFolder(&g.Store); err != nil {
 		return err
 	}
@@ -115,7 +163,7 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	aside, err := db.Restore(ctx, c.File, g.Database(), c.Force)
+	aside, err := db.RestoreWith(ctx, c.File, g.Database(), c.Force, identities)
 	if errors.Is(err, db.ErrExists) {
 		return fmt.Errorf("%w; --force replaces it", err)
 	}
@@ -140,6 +188,14 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 		fmt.Fprintf(g.Out, "No files of documents were brought back: there is no folder %s.files; --files names another one.\n", c.File)
 	}
 	return g.unreadable(copied)
+}
+
+func (c *restoreCmd) identities() (db.Identities, error) {
+	paths := make([]string, len(c.Identities))
+	for i, path := range c.Identities {
+		paths[i] = string(path)
+	}
+	return db.ReadIdentities(paths...)
 }
 
 // files brings the files of a backup to their place, before the database: so no

@@ -1,0 +1,248 @@
+package db
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"filippo.io/age"
+	"filippo.io/age/agessh"
+)
+
+// Recipients are those who can open an encrypted copy, and Identities what they
+// open it with (age-encryption.org/v1).
+type (
+	Recipients []age.Recipient
+	Identities []age.Identity
+)
+
+// encryptedHead is how every encrypted copy begins.
+const encryptedHead = "age-encryption.org/v1\n"
+
+// ErrEncrypted is returned, wrapped, by a Restore without identities of a copy
+// that is encrypted.
+var ErrEncrypted = errors.New("the copy is encrypted")
+
+// ParseRecipients reads recipients, one each: age1... or the public key of SSH
+// (ssh-ed25519, ssh-rsa). Empty lines and those that begin with # are passed over.
+func ParseRecipients(lines []string) (list Recipients, err error) {
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		var some []age.Recipient
+		if strings.HasPrefix(line, "ssh-") {
+			var one age.Recipient
+			one, err = agessh.ParseRecipient(line)
+			some = []age.Recipient{one}
+		} else {
+			some, err = age.ParseRecipients(strings.NewReader(line))
+		}
+		if err != nil { // a secret key that was named by mistake is not repeated
+			return nil, errors.New("a recipient is not accepted; accepted are public keys of age (age1...) and of SSH (ssh-ed25519, ssh-rsa)")
+		}
+		list = append(list, some...)
+	}
+	return list, nil
+}
+
+// ReadIdentities reads the identities in files: secret keys of age, as
+// age-keygen writes them, or one private key of SSH without a passphrase.
+func ReadIdentities(paths ...string) (list Identities, err error) {
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		var some []age.Identity
+		if bytes.HasPrefix(text, []byte("-----BEGIN")) && !bytes.HasPrefix(text, []byte("-----BEGIN AGE ENCRYPTED FILE-----")) {
+			var one age.Identity
+			one, err = agessh.ParseIdentity(text)
+			some = []age.Identity{one}
+		} else {
+			some, err = age.ParseIdentities(bytes.NewReader(text))
+		}
+		if err != nil { // the error may quote the key
+			return nil, fmt.Errorf("%s holds no identity that can be used; accepted are secret keys of age (AGE-SECRET-KEY-1...) and a private key of SSH without a passphrase", path)
+		}
+		list = append(list, some...)
+	}
+	return list, nil
+}
+
+// backupEncrypted writes an encrypted copy into a draft. What is not encrypted
+// touches the disk at most where the database itself lies.
+func backupEncrypted(ctx context.Context, d DB, draft string, to Recipients) (err error) {
+	file, err := os.OpenFile(draft, os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	buffered := bufio.NewWriterSize(file, 1<<20)
+	sealed, err := age.Encrypt(buffered, to...)
+	if err != nil {
+		return err
+	}
+	switch d := d.(type) {
+	case *liteDB:
+		err = d.backupTo(sealed)
+	case *pgDB:
+		err = d.dumpTo(ctx, sealed)
+	default:
+		err = fmt.Errorf("%T cannot be backed up", d)
+	}
+	if err != nil {
+		return err
+	}
+	if err := sealed.Close(); err != nil {
+		return err
+	}
+	return buffered.Flush()
+}
+
+// backupTo writes a checked copy. SQLite makes it as a file, which is beside the
+// database and loses its name before it is read: nothing of it is left when the
+// process ends, however that happens.
+func (d *liteDB) backupTo(w io.Writer) error {
+	draft, err := newDraft(d.path, backupDraft)
+	if err != nil {
+		return err
+	}
+	defer discard(draft)
+	if err := d.backup(draft); err != nil {
+		return err
+	}
+	file, err := os.Open(draft)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	discard(draft)
+	_, err = io.Copy(w, file)
+	return err
+}
+
+// copied is a copy that is restored: a file as Backup wrote it.
+type copied struct {
+	path       string
+	identities Identities
+	encrypted  bool
+}
+
+// openCopy looks at a copy. An encrypted one is read whole: so it is known before
+// anything is touched that an identity opens it, and that every byte is there.
+func openCopy(path string, identities Identities) (*copied, error) {
+	c, err := newCopy(path, identities)
+	if err == nil && c.encrypted {
+		err = c.each(io.Discard)
+	}
+	return c, err
+}
+
+func newCopy(path string, identities Identities) (c *copied, err error) {
+	c = &copied{path: path, identities: identities}
+	head, err := headOf(path, len(encryptedHead))
+	if err != nil {
+		return nil, err
+	}
+	c.encrypted = head == encryptedHead
+	switch {
+	case c.encrypted && len(identities) == 0:
+		return nil, fmt.Errorf("%w: name the file with the identity that opens %s with --identity", ErrEncrypted, path)
+	case !c.encrypted && len(identities) > 0:
+		return nil, fmt.Errorf("%s is not an encrypted copy, or its beginning is damaged; leave out --identity for a copy that is not encrypted", path)
+	}
+	return c, nil
+}
+
+// CheckCopy fails where Restore would not begin: of a copy that is encrypted and
+// that no identity opens. Whether it is whole Restore finds out.
+func CheckCopy(path string, identities Identities) error {
+	c, err := newCopy(path, identities)
+	if err == nil {
+		_, err = c.head()
+	}
+	return err
+}
+
+// headOf returns the first bytes of a file.
+func headOf(path string, n int) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	head := make([]byte, n)
+	n, _ = io.ReadFull(file, head) // a shorter file begins with less
+	return string(head[:n]), nil
+}
+
+// each writes what the copy holds.
+func (c *copied) each(w io.Writer) error {
+	file, err := os.Open(c.path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var r io.Reader = bufio.NewReaderSize(file, 1<<20)
+	if c.encrypted {
+		r, err = age.Decrypt(r, c.identities...)
+		if none := new(age.NoIdentityMatchError); errors.As(err, &none) {
+			return fmt.Errorf("%s was encrypted for others: no identity that was named opens it", c.path)
+		}
+		if err != nil {
+			return c.damaged(err)
+		}
+	}
+	if _, err = io.Copy(w, &reading{r, c}); err != nil {
+		return err
+	}
+	return nil
+}
+
+// reading tells the damage of a copy from the failure of who takes it.
+type reading struct {
+	io.Reader
+	copied *copied
+}
+
+func (r *reading) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) && r.copied.encrypted {
+		err = r.copied.damaged(err)
+	}
+	return n, err
+}
+
+func (c *copied) damaged(err error) error {
+	return fmt.Errorf("%s is damaged or cut off: %w; nothing was restored from it", c.path, err)
+}
+
+// head returns how what the copy holds begins.
+func (c *copied) head() (string, error) {
+	var head bounded
+	err := c.each(&head)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return string(head), err
+}
+
+// bounded takes the first 16 bytes.
+type bounded []byte
+
+var errEnough = errors.New("enough")
+
+func (b *bounded) Write(p []byte) (int, error) {
+	*b = append(*b, p[:min(len(p), 16-len(*b))]...)
+	if len(*b) == 16 {
+		return 0, errEnough
+	}
+	return len(p), nil
+}
