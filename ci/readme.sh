@@ -57,8 +57,9 @@ for document in README.md docs/guide.md; do
 	echo "$document: every block does what it says"
 done
 
-# Modules that the guide names have the versions with which the tests ran.
-for pin in $(grep -ohE '[a-z][a-z0-9./-]*@v[0-9.]+' docs/guide.md | sort -u); do
+# Modules that the guide names have the versions with which the tests ran. Those
+# of generated clients are not ours; ci/clients.sh looks after them.
+for pin in $(sed '/^## Generating a client/,/^## /d' docs/guide.md | grep -ohE '[a-z][a-z0-9./-]*@v[0-9.]+' | sort -u); do
 	grep -qF "${pin/@/ }" go.mod || { echo "docs/guide.md names $pin, which is not what go.mod has"; exit 1; }
 done
 
