@@ -20,6 +20,8 @@ has() {
 package() {
 	case $1 in
 	venv) echo python3-venv ;;
+	javac) echo default-jdk-headless ;;
+	mvn) echo maven ;;
 	clamd) echo clamav-daemon ;; # without freshclam's download: the tests bring the one signature that they need
 	*) echo "$1" ;;
 	esac

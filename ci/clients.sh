@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# Makes clients of the running demo as somebody does who has nothing but its
+# address and a key: fetches the document without a key, pastes the commands of
+# docs/guide.md for each generator, compiles, and runs the generator's journey
+# (ci/clients/NAME). With arguments it tries only the generators named.
+# DOCUMENT=FILE takes another document than the demo's, to try a draft.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+house=$PWD
+
+all=(openapi-generator-python openapi-generator-java openapi-generator-typescript-fetch openapi-generator-go
+	openapi-python-client hey-api openapi-fetch oapi-codegen)
+for name in "$@"; do
+	[[ " ${all[*]} " == *" $name "* ]] || { echo "no generator $name; there are: ${all[*]}"; exit 2; }
+done
+[ $# -gt 0 ] || set -- "${all[@]}"
+
+# The tools are installed into .cache once, at the versions below ci/clients.
+ci/setup.sh npm venv javac mvn
+tools=$house/.cache/clients
+hash() { cat "$@" | sha256sum | cut -c1-16; }
+python=$tools/python-$(hash ci/clients/requirements.txt)
+node=$tools/node-$(hash ci/clients/package-lock.json)
+java=$tools/java-$(hash ci/clients/openapi-generator-java/pom.xml)
+go=$tools/go-$(hash ci/clients/oapi-codegen/go.sum)
+if ! "$python/bin/openapi-python-client" --version >/dev/null 2>&1; then # none, or of a clone that was moved
+	echo "installing openapi-generator and openapi-python-client"
+	rm -rf "$python"
+	python3 -m venv "$python"
+	"$python/bin/pip" install -q --disable-pip-version-check --no-deps -r ci/clients/requirements.txt
+fi
+if [ ! -e "$node/ready" ]; then
+	echo "installing openapi-ts, openapi-typescript and TypeScript"
+	rm -rf "$node"
+	mkdir -p "$node"
+	cp ci/clients/package.json ci/clients/package-lock.json "$node/"
+	(cd "$node" && npm ci --silent --no-audit --no-fund --ignore-scripts)
+	touch "$node/ready"
+fi
+if [ ! -e "$java/ready" ]; then
+	echo "installing what clients in Java need"
+	mvn -q -B --color never -f ci/clients/openapi-generator-java/pom.xml \
+		org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DoutputDirectory="$java"
+	touch "$java/ready"
+fi
+if [ ! -e "$go/oapi-codegen" ]; then
+	echo "installing oapi-codegen"
+	(cd ci/clients/oapi-codegen && GOFLAGS= CGO_ENABLED=0 go build -o "$go/" github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen)
+fi
+export PATH=$python/bin:$node/node_modules/.bin:$go:$PATH
+
+# The versions that the guide names are those that are tried here.
+chapter=$(sed -n '/^## Generating a client/,/^## /p' docs/guide.md)
+for pin in $(grep -oE '[a-z@][a-z0-9@./-]*(==|@v?)[0-9][0-9.]*' <<<"$chapter" | sort -u); do
+	case $pin in
+	*==*) grep -qxF "$pin" ci/clients/requirements.txt ;;
+	*/cmd/*@v*) grep -qF "${pin%/cmd/*} ${pin##*@} " ci/clients/oapi-codegen/go.mod ;;
+	*@v*) grep -qxF "	${pin/@/ }" ci/clients/oapi-codegen/go.mod ;;
+	*) grep -qF "\"${pin%@*}\":\"${pin##*@}\"" ci/clients/package.json ;;
+	esac || { echo "docs/guide.md names $pin, which is not the version below ci/clients"; exit 1; }
+done
+
+# block LANGUAGE NAME: the blocks of the guide in that language that are marked as NAME's.
+block() {
+	awk -v mark="<!-- client $2 -->" -v fence="^\`\`\`$1\$" '
+		$0 == mark { wanted = 1; next }
+		wanted && /^```/ && $0 !~ fence && !inside { wanted = 0 }
+		wanted && $0 ~ fence { inside = 1; next }
+		inside && /^```$/ { inside = wanted = 0; next }
+		inside { print }' docs/guide.md
+}
+
+make -s build
+work=$(mktemp -d)
+pids=()
+cleanup() {
+	for pid in "${pids[@]}"; do kill -TERM "$pid" 2>/dev/null && wait "$pid" || true; done
+	rm -rf "$work"
+}
+trap cleanup EXIT
+await() { # await FILE: until something is in it
+	for _ in $(seq 1200); do
+		[ -s "$1" ] && return
+		read -rt 0.1 <> <(:) || true
+	done
+	echo "nothing came into $1"
+	return 1
+}
+value() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2], {"d": d}))' "$work/line" "$1"; }
+
+# Clients reach the demo through a proxy that plays what the years bring.
+listen=127.0.0.1:$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
+python3 ci/clients/proxy.py "http://$listen" >"$work/proxy" 2>"$work/proxy.log" &
+pids+=($!)
+await "$work/proxy"
+BASE=http://127.0.0.1:$(cat "$work/proxy")
+bin/kartei demo --data "$work/data" --listen "$listen" --base-url "$BASE" --json >"$work/line" 2>"$work/log" &
+pids=($! "${pids[@]}")
+await "$work/line"
+
+# The document, as a stranger finds it: an answer to a call without a key names it.
+if [ -n "${DOCUMENT:-}" ]; then
+	python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); d["servers"]=[{"url": sys.argv[2]}]; json.dump(d, sys.stdout)' \
+		"$DOCUMENT" "$BASE/v1" >"$work/openapi.json"
+else
+	curl -sS -o /dev/null -D "$work/head" "$BASE/v1/me"
+	link=$(tr -d '\r' <"$work/head" | sed -n 's/^link:.*<\([^>]*\)>; *rel="service-desc".*/\1/Ip')
+	[ -n "$link" ] || { echo "no answer names the document"; cat "$work/head"; exit 1; }
+	[[ $link != /* ]] || link=$BASE$link
+	curl -sS --fail-with-body "$link" -o "$work/openapi.json" || { cat "$work/openapi.json"; exit 1; }
+fi
+
+# One key for each, so that no journey uses up what is another's.
+principal=$(curl -sS -H "Authorization: Bearer $(value 'd["keys"]["full"]')" "$BASE/v1/me" | python3 -c 'import json,sys; print(json.load(sys.stdin)["principalId"])')
+key() {
+	bin/kartei key create --data-dir "$work/data" --org "$(value 'd["organizationId"]')" --principal "$principal" --env test --ip 127.0.0.1/32 \
+		--scopes contacts:read,contacts:write,documents:read,documents:write --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["key"])'
+}
+
+# finish_KIND NAME: compiles what was generated and runs the journey, and the example of the guide.
+finish_python() {
+	for program in *.py; do PYTHONPATH=client "$python/bin/python" "$program"; done
+}
+finish_typescript() {
+	cp "$house/ci/clients/tsconfig.json" .
+	npx tsc
+	for program in out/*.js; do node "$program"; done
+}
+finish_go() {
+	GOFLAGS= CGO_ENABLED=0 go build -o journey .
+	./journey
+}
+finish_java() {
+	find client/src/main/java -name '*.java' >sources
+	javac -nowarn -d out -cp "$java/*" @sources Journey.java
+	java -cp "out:$java/*" Journey
+}
+
+try() { # try NAME
+	local kind
+	case $1 in
+	*-java) kind=java ;;
+	*-go | oapi-codegen) kind=go ;;
+	*python*) kind=python ;;
+	*) kind=typescript ;;
+	esac
+	cp "ci/clients/$1"/* "$work/openapi.json" "$work/$1/"
+	block python "$1" >"$work/$1/example.py"
+	block ts "$1" >"$work/$1/example.ts"
+	block java "$1" >"$work/$1/excerpt"
+	block go "$1" >>"$work/$1/excerpt"
+	block sh "$1" >"$work/$1/commands"
+	cd "$work/$1"
+	find . -maxdepth 1 -name 'example.*' -empty -delete
+	grep -q . commands || { echo "docs/guide.md has no commands for $1"; return 1; }
+	ln -s "$node/node_modules" .
+	KEY=$(cd "$house" && key)
+	export KEY BASE
+	# What the guide shows of a program is what runs here.
+	while IFS= read -r line; do
+		grep -qF -- "$(sed 's/^[[:space:]]*//' <<<"$line")" Journey.java main.go 2>/dev/null || { echo "the guide shows a line that the journey lacks: $line"; return 1; }
+	done <excerpt
+	bash -euo pipefail commands
+	"finish_$kind"
+}
+
+failed=()
+for name in "$@"; do
+	begun=$SECONDS
+	mkdir "$work/$name"
+	set +e
+	(set -e; try "$name") >"$work/$name.log" 2>&1
+	status=$?
+	set -e
+	if [ $status -eq 0 ]; then
+		echo "ok $name ($((SECONDS - begun)) s)"
+	else
+		echo "FAIL $name ($((SECONDS - begun)) s); the end of its log:"
+		grep -v 'INFO  o.o.codegen' "$work/$name.log" | tail -n 40 | sed 's/^/    /'
+		failed+=("$name")
+	fi
+done
+if grep -q 'level=ERROR' "$work/log" || [ -s "$work/proxy.log" ]; then
+	cat "$work/log" "$work/proxy.log"
+	failed+=("the instance")
+fi
+[ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
