@@ -304,6 +304,7 @@ func TestOtherRequests(t *testing.T) {
 		return net.Dial("unix", filepath.Join(dir, admin.SocketName))
 	}}}
 	defer client.CloseIdleConnections()
+	secret := string(must(os.ReadFile(filepath.Join(dir, admin.SecretName))))
 	for _, c := range []struct {
 		method, path, body string
 		want               int
@@ -313,6 +314,7 @@ func TestOtherRequests(t *testing.T) {
 		{"POST", "/acts/greet", `{"name":"x"}`, 200},
 	} {
 		r := must(http.NewRequest(c.method, "http://kartei"+c.path, strings.NewReader(c.body)))
+		r.Header.Set("Authorization", "Bearer "+secret)
 		answer, err := client.Do(r)
 		if err != nil {
 			t.Fatal(err)

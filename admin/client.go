@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -22,8 +23,9 @@ var ErrNoServer = errors.New("no server is running on it")
 
 // Client calls the acts of a running server.
 type Client struct {
-	path string
-	http *http.Client
+	path   string
+	secret string // path of the file
+	http   *http.Client
 }
 
 // Dial returns a client of the server on a data folder. ErrNoServer tells
@@ -44,7 +46,7 @@ func Dial(dataDir string) (*Client, error) {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
 	probe.Close()
-	return &Client{path, &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1, DisableCompression: true}}}, nil
+	return &Client{path, filepath.Join(dataDir, SecretName), &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1, DisableCompression: true}}}, nil
 }
 
 // Call carries out an act in the server. It waits as long as the act takes.
@@ -53,21 +55,9 @@ func (c *Client) Call(ctx context.Context, name string, in, out any) error {
 	if err != nil {
 		return fmt.Errorf("admin: %s: %w", name, err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://kartei/acts/"+name, bytes.NewReader(body))
+	answer, err := c.ask(ctx, name, body)
 	if err != nil {
-		return fmt.Errorf("admin: %s: %w", name, err)
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return fmt.Errorf("admin: %s: %w", c.path, err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return fmt.Errorf("admin: %s: %w", c.path, err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return decodeError(response.StatusCode, answer)
+		return err
 	}
 	if out == nil {
 		return nil
@@ -76,6 +66,46 @@ func (c *Client) Call(ctx context.Context, name string, in, out any) error {
 		return fmt.Errorf("admin: %s: answer: %w", name, err)
 	}
 	return nil
+}
+
+// ask sends a request with the secret. A server that starts writes a new one
+// before it answers: what it refused is sent once more with that.
+func (c *Client) ask(ctx context.Context, name string, body []byte) ([]byte, error) {
+	secret, failed := readSecret(c.secret)
+	for try := 1; ; try++ {
+		answer, known, err := c.send(ctx, name, body, secret)
+		if err != nil || known {
+			return answer, err
+		}
+		before := secret
+		if secret, failed = readSecret(c.secret); failed != nil || secret == before || try == maxTries {
+			return nil, refusal(c.secret, failed)
+		}
+	}
+}
+
+// send sends a request, and reports whether its secret was taken.
+func (c *Client) send(ctx context.Context, name string, body []byte, secret string) (answer []byte, known bool, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://kartei/acts/"+name, bytes.NewReader(body))
+	if err != nil {
+		return nil, false, fmt.Errorf("admin: %s: %w", name, err)
+	}
+	request.Header.Set("Authorization", scheme+secret)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, false, fmt.Errorf("admin: %s: %w", c.path, err)
+	}
+	defer response.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	switch {
+	case err != nil:
+		return nil, false, fmt.Errorf("admin: %s: %w", c.path, err)
+	case refused(response):
+		return nil, false, nil
+	case response.StatusCode != http.StatusOK:
+		return nil, true, decodeError(response.StatusCode, answer)
+	}
+	return answer, true, nil
 }
 
 // Close ends the client's connections.

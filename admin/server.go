@@ -46,10 +46,10 @@ func socketPath(dataDir string) (string, error) {
 	return path, nil
 }
 
-// Listen opens the socket in the data folder for its owner only. What a
-// server that died left behind is removed; a file that is no socket, and a
-// socket on which somebody answers, are left alone and are errors.
-func Listen(dataDir string) (net.Listener, error) {
+// Listen opens the socket in the data folder for its owner only, and writes its
+// secret. What a server that died left behind is removed; a file that is no
+// socket, and a socket on which somebody answers, are left alone and are errors.
+func Listen(dataDir string) (*Listener, error) {
 	path, err := socketPath(dataDir)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,12 @@ func Listen(dataDir string) (net.Listener, error) {
 		l.Close()
 		return nil, fmt.Errorf("admin: %w", err)
 	}
-	return ownersOnly{l}, nil
+	listener := &Listener{Listener: ownersOnly{l}}
+	if err := listener.writeSecret(dataDir); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return listener, nil
 }
 
 func removeStale(path string) error {
@@ -108,12 +113,12 @@ func (l ownersOnly) Accept() (net.Conn, error) {
 }
 
 // Serve serves acts on a listener that Listen opened, until ctx ends; then it
-// waits for running ones, and removes the socket.
-func Serve(ctx context.Context, l net.Listener, acts Acts) error {
+// waits for running ones, and removes the socket and its secret.
+func Serve(ctx context.Context, l *Listener, acts Acts) error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /acts/{name}", handler(acts))
 	server := &http.Server{
-		Handler:           mux,
+		Handler:           l.guard(mux),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,

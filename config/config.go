@@ -68,10 +68,11 @@ type Server struct {
 	MaxStaged        Size             `name:"max-staged" default:"10GiB" placeholder:"SIZE" help:"How many bytes the open uploads of one organization may have announced of which no document was made yet; beyond is 429 QUOTA_EXHAUSTED."`
 	MaxCalls         int              `name:"max-calls" default:"1024" placeholder:"N" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
 
-	UploadTypes []extract.Name   `name:"upload-types" placeholder:"TYPE,..." help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
-	TextSize    int              `name:"text-size" default:"1048576" placeholder:"BYTES" help:"How much of the text of a file is kept and found."`
-	Clamd       extract.ClamdURL `name:"clamd" placeholder:"URL" help:"Where clamd listens, which is asked whether files are malware: unix:/PATH or tcp://HOST:PORT; without it nobody is asked."`
-	ClamdAway   ClamdAway        `name:"clamd-away" default:"wait" placeholder:"wait|refuse" help:"What becomes of files while clamd is away: they wait until it is back, or are refused."`
+	UploadTypes       []extract.Name   `name:"upload-types" placeholder:"TYPE,..." help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
+	TextSize          int              `name:"text-size" default:"1048576" placeholder:"BYTES" help:"How much of the text of a file is kept and found."`
+	ReaderConfinement Confinement      `name:"reader-confinement" default:"prefer" placeholder:"prefer|require" help:"What becomes of texts if the system cannot confine the process that reads them: they are read all the same, or not at all."`
+	Clamd             extract.ClamdURL `name:"clamd" placeholder:"URL" help:"Where clamd listens, which is asked whether files are malware: unix:/PATH or tcp://HOST:PORT; without it nobody is asked."`
+	ClamdAway         ClamdAway        `name:"clamd-away" default:"wait" placeholder:"wait|refuse" help:"What becomes of files while clamd is away: they wait until it is back, or are refused."`
 
 	SMTPURL  SMTPURL `name:"smtp-url" placeholder:"URL" secret:"url" help:"Server that takes emails, smtp://USER:PASSWORD@HOST:PORT or smtps://...; without it they are written as files into the folder mail of the data folder."`
 	MailFrom Email   `name:"mail-from" placeholder:"ADDRESS" help:"Sender of emails; without it kartei@ and the host of --base-url."`
@@ -183,7 +184,9 @@ const maxTextSize = 16 << 20
 // Texts says how the texts of files are read. What PDF needs is kept in the
 // folder cache of the data folder.
 func (s *Server) Texts(store *Store) extract.Options {
-	return extract.Options{Limits: extract.Limits{Text: s.TextSize}, Cache: filepath.Join(string(store.DataDir), "cache")}
+	return extract.Options{
+		Limits: extract.Limits{Text: s.TextSize}, Cache: filepath.Join(string(store.DataDir), "cache"), Require: s.ReaderConfinement == Require,
+	}
 }
 
 // Limits returns the limits that are in force.

@@ -199,6 +199,17 @@ type ClamdAway string
 // UnmarshalText refuses other words.
 func (a *ClamdAway) UnmarshalText(b []byte) error { return setWord((*string)(a), b, "wait", "refuse") }
 
+// Confinement is prefer or require.
+type Confinement string
+
+// Require has no text read by a process that is not confined.
+const Require Confinement = "require"
+
+// UnmarshalText refuses other words.
+func (c *Confinement) UnmarshalText(b []byte) error {
+	return setWord((*string)(c), b, "prefer", string(Require))
+}
+
 // LogFormat is text or json.
 type LogFormat string
 

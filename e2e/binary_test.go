@@ -29,6 +29,7 @@ import (
 var binary = os.Getenv("KARTEI_BINARY")
 
 func TestMain(m *testing.M) {
+	runWithout(os.Args)
 	remove := func() {}
 	if binary == "" {
 		dir, err := build()

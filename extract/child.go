@@ -9,14 +9,24 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // command is the argument by which a program is told to be a child.
 const command = "extract"
 
-// warming is named in place of a type to have the cache filled.
-const warming = "warm"
+// What is named in place of a type.
+const (
+	warming = "warm"    // to have the cache filled
+	probing = "confine" // to be told what the system lacks of a child's confinement
+)
+
+// What a child does if the system does not confine it.
+const (
+	required  = "require" // it reads nothing
+	preferred = "prefer"  // it reads all the same
+)
 
 // How a child ends. 1 and 2 are how Go ends a program.
 const (
@@ -29,11 +39,12 @@ const (
 	exitTime      = 25
 	exitMemory    = 26
 	exitCrash     = 27
+	exitOpen      = 28 // not confined
 )
 
 var reasons = map[int]Reason{
 	exitDone: Complete, exitCut: Complete, exitEncrypted: Encrypted, exitBroken: Broken, exitInflated: Inflated,
-	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed,
+	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed, exitOpen: Unconfined,
 }
 
 // Child carries out a command line that an Extractor made, and does not return
@@ -52,10 +63,12 @@ type order struct {
 	read   reader
 	limits Limits
 	cache  string
+	// require has it end if it is not confined.
+	require bool
 }
 
 func parseOrder(args []string) (o order, err error) {
-	if len(args) != 5 {
+	if len(args) != 6 {
 		return o, errors.New("this is for the server's own use: it reads the text of a file")
 	}
 	text, err1 := strconv.Atoi(args[1])
@@ -64,9 +77,13 @@ func parseOrder(args []string) (o order, err error) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return o, err
 	}
-	o = order{name: args[0], limits: Limits{Text: text, Memory: memory, Time: time.Duration(seconds) * time.Second}, cache: args[4]}
-	if o.name == warming {
+	o = order{name: args[0], limits: Limits{Text: text, Memory: memory, Time: time.Duration(seconds) * time.Second}, cache: args[4], require: args[5] == required}
+	switch o.name {
+	case warming:
 		o.read = warm
+		return o, nil
+	case probing:
+		o.read, o.require = func(*input, *sink) error { return nil }, true
 		return o, nil
 	}
 	k := find(o.name)
@@ -79,12 +96,21 @@ func parseOrder(args []string) (o order, err error) {
 
 func child(args []string, in io.Reader, out, errs io.Writer) int {
 	o, err := parseOrder(args)
+	var missing []error
 	if err == nil {
-		err = confine(o)
+		missing, err = confine(o)
 	}
 	if err != nil {
 		fmt.Fprintln(errs, "kartei extract:", err)
 		return exitUsage
+	}
+	if len(missing) > 0 && o.require {
+		words := make([]string, len(missing))
+		for i, m := range missing {
+			words[i] = m.Error()
+		}
+		fmt.Fprintln(errs, strings.Join(words, "; "))
+		return exitOpen
 	}
 	// The collector works harder long before the kernel says no.
 	debug.SetMemoryLimit(o.limits.Memory / 2)

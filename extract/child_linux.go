@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
+	lsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
 
@@ -33,8 +35,8 @@ func giveWay(child *os.Process) { _ = unix.Setpriority(unix.PRIO_PGRP, child.Pid
 // confine takes from this process what reading text does not need, before it
 // reads a byte. Memory is bounded by RLIMIT_DATA, which counts what can be
 // written: RLIMIT_AS would count what Go only reserves. Processor time is counted
-// in whole seconds.
-func confine(o order) error {
+// in whole seconds. missing is what the system has no means for.
+func confine(o order) (missing []error, err error) {
 	// First to go where memory is short; not worth failing for.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	seconds := uint64(o.limits.Time.Seconds()) + 1
@@ -47,7 +49,7 @@ func confine(o order) error {
 	allowed := []landlock.Rule{}
 	if o.name == warming {
 		if err := os.MkdirAll(o.cache, 0o700); err != nil {
-			return err
+			return nil, err
 		}
 		allowed = append(allowed, landlock.RWDirs(o.cache))
 	} else {
@@ -59,14 +61,33 @@ func confine(o order) error {
 	}
 	for what, most := range limits {
 		if err := unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
-			return fmt.Errorf("limit %d: %w", what, err)
+			return nil, fmt.Errorf("limit %d: %w", what, err)
 		}
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("no new privileges: %w", err)
+	// No other process of the user looks into this one.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("not dumpable: %w", err)
 	}
-	// No file but those of the cache, and no network, where the kernel can.
-	return landlock.V6.BestEffort().Restrict(allowed...)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("no new privileges: %w", err)
+	}
+	// The filter comes last: it refuses what making it and Landlock takes.
+	for _, part := range []func() error{func() error { return closeFiles(allowed) }, refuseCalls} {
+		if err := part(); err != nil {
+			missing = append(missing, err)
+		}
+	}
+	return missing, nil
+}
+
+// closeFiles leaves this process no file but the allowed ones and those that
+// are open. Landlock refuses more with each version; the first one, of Linux
+// 5.13, has what matters here, since refuseCalls has the rest.
+func closeFiles(allowed []landlock.Rule) error {
+	if version, err := lsys.LandlockGetABIVersion(); err != nil || version < 1 {
+		return errors.New("no Landlock in this kernel, or it is not allowed here")
+	}
+	return landlock.V11.BestEffort().Restrict(allowed...)
 }
 
 // signalled returns how a child ended that a signal ended. Nobody but the kernel

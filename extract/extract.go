@@ -39,7 +39,8 @@ const (
 	Inflated    Reason = "inflated"    // it unfolds into more than is read
 	OutOfTime   Reason = "time"
 	OutOfMemory Reason = "memory"
-	Crashed     Reason = "crashed" // the child ended in another way
+	Unconfined  Reason = "unconfined" // the system cannot confine the child, and Options.Require asks for it
+	Crashed     Reason = "crashed"    // the child ended in another way
 )
 
 // Limits bound the reading of one file.
@@ -73,6 +74,9 @@ type Options struct {
 	// is made when it is needed. Without one, each PDF costs some seconds of a
 	// processor in addition.
 	Cache string
+	// Require has no text read if the system cannot confine the child: Text.Reason
+	// is Unconfined.
+	Require bool
 	// Cold is told why the cache could not be filled; nil for nobody.
 	Cold func(why error)
 	// Parallel is how many children of one organization there are at once; as many
@@ -224,6 +228,26 @@ func (x *Extractor) beginFilling() (warm, ours bool, err error) {
 	return false, true, nil
 }
 
+// ErrUnconfined is returned, wrapped, if the system cannot confine a child.
+var ErrUnconfined = errors.New("the process that reads texts is not confined")
+
+// Confined has a child confine itself, and returns an ErrUnconfined that says
+// what the system lacks for it. Other errors are of ctx and of starting a process.
+func (x *Extractor) Confined(ctx context.Context) error {
+	e, err := x.run(ctx, strings.NewReader(""), probing, "")
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return err
+	case e.code == exitOpen:
+		return fmt.Errorf("%w: %w", ErrUnconfined, e.why())
+	case e.code != exitDone:
+		return fmt.Errorf("extract: %w", e.why())
+	}
+	return nil
+}
+
 // source remembers that the file itself could not be read.
 type source struct {
 	io.Reader
@@ -279,8 +303,12 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) (
 	l := x.options.Limits
 	limited, cancel := context.WithTimeout(ctx, wallTimes*l.Time)
 	defer cancel()
+	confinement := preferred
+	if x.options.Require {
+		confinement = required
+	}
 	cmd := exec.CommandContext(limited, x.options.Program, command, name,
-		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(l.Time.Seconds()))), cache)
+		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(l.Time.Seconds()))), cache, confinement)
 	cmd.Env = []string{}
 	cmd.Dir = root
 	cmd.Stdin = in

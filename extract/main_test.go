@@ -21,6 +21,10 @@ func TestMain(m *testing.M) {
 	} {
 		kinds = append(kinds, kind{name: name, text: read})
 	}
+	for name, read := range systemReaders {
+		kinds = append(kinds, kind{name: name, text: read})
+	}
+	runWithout(os.Args)
 	Child(os.Args)
 	os.Exit(m.Run())
 }

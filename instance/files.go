@@ -1,12 +1,14 @@
 package instance
 
 import (
+	"context"
+	"errors"
 	"net/http"
-	"path/filepath"
 
 	"kartei/api"
 	"kartei/app"
 	"kartei/blob"
+	"kartei/config"
 	"kartei/document"
 	"kartei/extract"
 	"kartei/rest"
@@ -39,14 +41,35 @@ func (i *Instance) maker() (m *document.Maker, err error) {
 		i.scanner.ping = scanner.Ping
 		i.scanner.lost, i.scanner.back = "clamd cannot be reached: no documents are made without it", "clamd can be reached again"
 	}
-	m.Extractor, err = extract.New(extract.Options{
-		Limits: extract.Limits{Text: s.TextSize}, Cache: filepath.Join(string(i.config.Store.DataDir), "cache"),
-		Cold: func(why error) {
-			i.logger.Warn("reader of PDF not kept in the folder cache: until it is, each PDF takes seconds more", "error", why)
-		},
-	})
+	texts := s.Texts(&i.config.Store)
+	texts.Cold = func(why error) {
+		i.logger.Warn("reader of PDF not kept in the folder cache: until it is, each PDF takes seconds more", "error", why)
+	}
+	m.Extractor, err = extract.New(texts)
+	i.reader.ping = m.Extractor.Confined
 	return m, err
 }
+
+// checkReader tells once, in the log, whether the process that reads texts is
+// confined: that depends on the kernel and the container, which stay as they are.
+func (i *Instance) checkReader(ctx context.Context) {
+	err := i.reader.ping(ctx)
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return
+	case !errors.Is(err, extract.ErrUnconfined):
+		i.logger.Error("the process that reads texts cannot be started", "error", err)
+	case i.config.Server.ReaderConfinement == config.Require:
+		i.logger.Warn("no text of a document is read, documents are found by their names only: --reader-confinement is require, and the system cannot confine the process that reads. "+unconfinedCure, "error", err)
+	default:
+		i.logger.Warn("texts of documents are read by a process that the system does not confine: a file that takes it over reaches what this user reaches. "+unconfinedCure+
+			"; with --reader-confinement require no text is read instead", "error", err)
+	}
+	i.reader.away.Store(&err)
+}
+
+// unconfinedCure says what to do about it.
+const unconfinedCure = "Use Linux 5.13 or later with Landlock on, on amd64 or arm64, and a container whose policy allows the calls landlock_* and seccomp"
 
 // uploads takes the files of upload sessions on local storage; nil where they
 // go to a bucket.

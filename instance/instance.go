@@ -98,6 +98,7 @@ type Instance struct {
 	away      atomic.Pointer[error] // why the start waits for the data base
 	files     watched
 	scanner   watched // with no ping where none is configured
+	reader    watched // asked once; away where it is not confined
 	listens   bool
 	public    *serve.Server
 	operator  *serve.Server
@@ -307,7 +308,7 @@ func (i *Instance) migrate(ctx context.Context) error {
 func (i *Instance) run(ctx context.Context) error {
 	l, err := admin.Listen(string(i.config.Store.DataDir))
 	switch {
-	case errors.Is(err, admin.ErrPathTooLong): // everything else works without it
+	case errors.Is(err, admin.ErrPathTooLong), errors.Is(err, admin.ErrNoSecret): // everything else works without it
 		i.logger.Warn("no administration while the server runs", "error", err)
 	case err != nil:
 		return err
@@ -328,6 +329,7 @@ func (i *Instance) run(ctx context.Context) error {
 	if i.scanner.ping != nil {
 		i.ground.Go(func() { i.watch(ctx, &i.scanner) })
 	}
+	i.ground.Go(func() { i.checkReader(ctx) })
 	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { i.jobs.Run(ctx) })
 	i.ground.Go(func() { i.deliver(ctx) })

@@ -31,6 +31,7 @@ func (i *Instance) measure() {
 	if i.scanner.ping != nil {
 		i.show(&i.scanner, "scanner", "kartei_scanner_reachable", "1 while the scan for malware answers, else 0.")
 	}
+	i.show(&i.reader, "reader", "kartei_reader_confined", "1 while the process that reads texts is confined by Landlock and seccomp, else 0.")
 	i.metrics.Counter("kartei_request_log_dropped_total", "Entries of the request log that were not written.",
 		func() float64 { return float64(i.Log.Dropped()) })
 	i.metrics.Counter("kartei_request_log_thinned_total", "Entries of refused, uncharged calls that were left out because too many came.",

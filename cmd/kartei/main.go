@@ -50,6 +50,9 @@ type commands struct {
 
 func main() {
 	extract.Child(os.Args)
+	if err := noDumps(); err != nil {
+		fmt.Fprintln(os.Stderr, "kartei: dumps of memory cannot be turned off:", err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))

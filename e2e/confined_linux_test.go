@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// runWithout goes on as another program under a filter that hides a system call,
+// as a kernel does that has none and a container whose policy refuses it.
+func runWithout(args []string) {
+	if len(args) < 4 || args[1] != "without" {
+		return
+	}
+	call := map[string]uint32{"landlock": unix.SYS_LANDLOCK_CREATE_RULESET, "seccomp": unix.SYS_SECCOMP}[args[2]]
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	runtime.LockOSThread()
+	err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	if err == nil {
+		_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+		if err = unix.Exec(args[3], args[3:], os.Environ()); errno != 0 {
+			err = errno
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// A server on a system that cannot confine its readers says so once, and reads
+// texts or not as it was told.
+func TestUnconfinedReader(t *testing.T) {
+	for _, c := range []struct {
+		without, setting, warning string
+		confined                  bool
+		found                     string
+	}{
+		{"", "require", "", true, "1"},
+		{"landlock", "prefer", "does not confine", false, "1"},
+		{"seccomp", "require", "no text of a document is read", false, "0"},
+	} {
+		t.Run("without "+c.without+" "+c.setting, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			args := []string{"serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
+				"--log-format", "json", "--reader-confinement", c.setting}
+			cmd := command(args...)
+			if c.without != "" {
+				cmd = exec.Command(os.Args[0], append([]string{"without", c.without, binary}, args...)...)
+				cmd.Env = command().Env
+			}
+			s, err := launchCommand(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.endsWith(t)
+			if c.warning != "" {
+				s.says(t, c.warning)
+			}
+			gauge := map[bool]string{true: "kartei_reader_confined 1\n", false: "kartei_reader_confined 0\n"}[c.confined]
+			operator := newClient("")
+			if a, err := operator.call(s.Operator, "GET", "/metrics", ""); err != nil || !strings.Contains(string(a.Body), gauge) {
+				t.Errorf("metrics: %v, want %s", err, gauge)
+			}
+			if a, err := operator.call(s.Operator, "GET", "/readyz", ""); err != nil || a.Status != 200 || strings.Contains(string(a.Body), "not confined") == c.confined {
+				t.Errorf("readyz: %v, %s", err, a.Body)
+			}
+			limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", s.cmd.Process.Pid))
+			if core := "Max core file size        0                    0 "; err != nil || !strings.Contains(string(limits), core) {
+				t.Errorf("limits: %v\n%s", err, limits)
+			}
+			o := found(t, "--data-dir", dir)
+			w := teller{t, s, o.Key}.forFiles(o, "--data-dir", dir)
+			w.document("brief.txt", []byte("Kündigung der Garage"))
+			if a := w.call("GET", "/documents/count?q=garage", "", 200, ""); a.Text("count") != c.found {
+				t.Errorf("found by its text: %s, want %s", a.Body, c.found)
+			}
+			if a := w.call("GET", "/documents/count?q=brief", "", 200, ""); a.Text("count") != "1" {
+				t.Errorf("found by its name: %s", a.Body)
+			}
+			s.stop(t)
+			if n := strings.Count(s.Log(), `"level":"WARN"`); c.confined && n > 0 || !c.confined && strings.Count(s.Log(), c.warning) != 1 {
+				t.Errorf("%d warnings:\n%s", n, tail(s.Log()))
+			}
+		})
+	}
+}

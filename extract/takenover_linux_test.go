@@ -1,0 +1,279 @@
+//go:build linux && (amd64 || arm64)
+
+package extract
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"kartei/admin"
+)
+
+// systemReaders are readers that know the system.
+var systemReaders = map[string]reader{"test/takenover": takenOver, "test/foreign": foreign}
+
+// takenOver is a reader that does the bidding of the file: each line names a
+// way out and where it leads.
+func takenOver(in *input, out *sink) error {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		way, where, _ := strings.Cut(lines.Text(), " ")
+		result := "yes"
+		if err := wayOut(way, where); err != nil {
+			result = "no, " + err.Error()
+		}
+		out.text(fmt.Sprintf("%s: %s\n", way, result))
+	}
+	return lines.Err()
+}
+
+func wayOut(way, where string) error {
+	pid, _ := strconv.Atoi(where)
+	switch way {
+	case "tcp", "unix", "abstract":
+		network := map[string]string{"tcp": "tcp", "unix": "unix", "abstract": "unix"}[way]
+		conn, err := net.Dial(network, where)
+		if err != nil {
+			return err
+		}
+		_, err = conn.Write([]byte("GET / HTTP/1.0\r\n\r\n"))
+		return err
+	case "udp":
+		conn, err := net.Dial("udp", where)
+		if err != nil {
+			return err
+		}
+		_, err = conn.Write([]byte("secret"))
+		return err
+	case "mptcp":
+		_, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP)
+		return err
+	case "netlink":
+		_, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, 0)
+		return err
+	case "socketpair":
+		_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		return err
+	case "listen":
+		_, err := net.Listen("tcp", "127.0.0.1:0")
+		return err
+	case "inherited": // sendmsg on what it was given
+		return unix.Sendmsg(1, []byte("x"), unix.UnixRights(0), &unix.SockaddrUnix{Name: where}, 0)
+	case "read", "secret":
+		_, err := os.ReadFile(where)
+		return err
+	case "chmod":
+		return os.Chmod(where, 0o666)
+	case "fork":
+		return exec.Command("/bin/true").Run()
+	case "ptrace":
+		runtime.LockOSThread()
+		return unix.PtraceSeize(pid)
+	case "memory":
+		buffer := make([]byte, 8)
+		_, err := unix.ProcessVMReadv(pid, []unix.Iovec{{Base: &buffer[0], Len: 8}}, []unix.RemoteIovec{{Base: 1 << 20, Len: 8}}, 0)
+		return err
+	case "files":
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err == nil {
+			_, err = unix.PidfdGetfd(fd, 1, 0)
+		}
+		return err
+	case "kill":
+		return unix.Kill(pid, 0)
+	case "limits":
+		return unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, new(unix.Rlimit))
+	case "ring":
+		_, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 1, 0, 0)
+		return errno
+	case "orphan":
+		return unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0)
+	case "thread": // the filter holds in a thread that was there before it, and in a new one
+		done := make(chan error)
+		for range 8 {
+			go func() {
+				runtime.LockOSThread()
+				_, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+				done <- err
+			}()
+		}
+		var err error
+		for range 8 {
+			err = errors.Join(err, <-done)
+		}
+		if n := strings.Count(fmt.Sprint(err), "\n") + 1; n != 8 {
+			return nil
+		}
+		return err
+	}
+	return errors.New("unknown way")
+}
+
+// Whoever takes over a reader reaches neither the administration socket nor the
+// network nor another process, not even those that Landlock leaves open.
+func TestTakenOverReaderReachesNothing(t *testing.T) {
+	dir, err := os.MkdirTemp("", "kartei") // t.TempDir's path can be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	var reached atomic.Int64
+	// The administration of a server, as it is.
+	acts := admin.Acts{"key.create": admin.Do(func(context.Context, struct{}) (string, error) { reached.Add(1); return "", nil })}
+	l, err := admin.Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- admin.Serve(serving, l, acts) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	// Others that the same user could reach.
+	listen := func(network, address string) string {
+		other, err := net.Listen(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) })}
+		go server.Serve(other)
+		t.Cleanup(func() { server.Close() })
+		return other.Addr().String()
+	}
+	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { packets.Close() })
+	go func() {
+		for buffer := make([]byte, 16); ; reached.Add(1) {
+			if _, _, err := packets.ReadFrom(buffer); err != nil {
+				return
+			}
+		}
+	}()
+	socket, server := filepath.Join(dir, admin.SocketName), strconv.Itoa(os.Getpid())
+	ways := [][2]string{
+		{"unix", socket}, {"inherited", socket}, {"secret", filepath.Join(dir, admin.SecretName)}, {"chmod", filepath.Join(dir, admin.SecretName)},
+		{"abstract", listen("unix", "@kartei-test-"+server)}, {"tcp", listen("tcp", "127.0.0.1:0")}, {"udp", packets.LocalAddr().String()},
+		{"mptcp", ""}, {"netlink", ""}, {"socketpair", ""}, {"listen", ""}, {"thread", ""}, {"ring", ""}, {"orphan", ""}, {"fork", ""},
+		{"read", "/proc/" + server + "/environ"}, {"ptrace", server}, {"memory", server}, {"files", server}, {"kill", server}, {"limits", server},
+	}
+	var script strings.Builder
+	for _, w := range ways {
+		fmt.Fprintf(&script, "%s %s\n", w[0], w[1])
+	}
+	text := textOf(t, Limits{}, script.String(), "test/takenover")
+	for _, w := range ways {
+		if !strings.Contains("\n"+text.Body, "\n"+w[0]+": no, ") {
+			t.Errorf("%s: it gets through", w[0])
+		}
+	}
+	if t.Failed() || strings.Contains(text.Body, "unknown way") {
+		t.Errorf("%s%s", text.Body, text.Reason)
+	}
+	if n := reached.Load(); n > 0 {
+		t.Errorf("%d calls and packets arrived", n)
+	}
+	// That the ways are open to this process is what makes their end worth telling.
+	for _, w := range ways[:1] {
+		if err := wayOut(w[0], w[1]); err != nil {
+			t.Errorf("%s, from the server: %v", w[0], err)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(dir, admin.SecretName)); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the secret: %v, %v", info, err)
+	}
+}
+
+// foreign makes a call by the table of 32-bit programs.
+func foreign(_ *input, out *sink) error {
+	unix.Syscall(0x40000000|unix.SYS_GETPID, 0, 0, 0)
+	return out.text("it goes on")
+}
+
+// A call by another table ends the child.
+func TestForeignCallsEndTheChild(t *testing.T) {
+	if text := textOf(t, Limits{}, "", "test/foreign"); text.Reason != Crashed || text.Body != "" {
+		t.Errorf("%+v", text)
+	}
+}
+
+// A system that cannot confine a child says so, and has it read or not as the
+// options say.
+func TestUnconfined(t *testing.T) {
+	for _, c := range []struct{ without, want string }{
+		{"", ""}, {"landlock", "Landlock"}, {"seccomp", "seccomp"}, {"landlock,seccomp", "Landlock"},
+	} {
+		t.Run("without "+c.without, func(t *testing.T) {
+			for _, require := range []bool{false, true} {
+				x, err := New(Options{Cache: cache, Require: require, Program: without(t, c.without)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = x.Confined(t.Context())
+				if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrUnconfined) || !strings.Contains(err.Error(), c.want)) {
+					t.Errorf("%v, want %q", err, c.want)
+				}
+				want := Text{Body: "Guten Tag"}
+				if require && c.want != "" {
+					want = Text{Reason: Unconfined}
+				}
+				if text, err := x.Extract(t.Context(), 1, strings.NewReader("Guten Tag"), "text/plain"); err != nil || text != want {
+					t.Errorf("require %t: %+v, %v; want %+v", require, text, err, want)
+				}
+			}
+		})
+	}
+}
+
+// without returns a program that is this one on a kernel, or in a container,
+// that lacks something.
+func without(t *testing.T, what string) string {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "kartei")
+	text := fmt.Sprintf("#!/bin/sh\nexec '%s' without '%s' \"$@\"\n", os.Args[0], what)
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return script
+}
+
+// runWithout goes on with a command line under a filter that hides calls from it
+// as a kernel does that has none.
+func runWithout(args []string) {
+	if len(args) < 4 || args[1] != "without" {
+		return
+	}
+	var list []refusal
+	if strings.Contains(args[2], "landlock") {
+		list = append(list, refusal{unix.SYS_LANDLOCK_CREATE_RULESET, unix.ENOSYS, nil})
+	}
+	if strings.Contains(args[2], "seccomp") {
+		list = append(list, refusal{unix.SYS_SECCOMP, unix.ENOSYS, nil})
+	}
+	err := install(list)
+	if err == nil {
+		err = unix.Exec(args[0], append(args[:1:1], args[3:]...), nil)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
