@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -52,7 +53,7 @@ func TestUnconfinedReader(t *testing.T) {
 	} {
 		t.Run("without "+c.without+" "+c.setting, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
+			dir := filepath.Join(t.TempDir(), "data")
 			args := []string{"serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
 				"--log-format", "json", "--reader-confinement", c.setting}
 			cmd := command(args...)

@@ -209,6 +209,7 @@ func (i *Instance) listen(context.Context) error {
 	if i.BaseURL == "" {
 		i.BaseURL = "http://localhost"
 	}
+	i.warnExposed()
 	return nil
 }
 

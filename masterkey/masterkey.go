@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,9 +27,21 @@ func New() *Key {
 	return k
 }
 
-// Load reads the key at path.
+// ErrOpen is returned, wrapped, if others may read a key or put another in its
+// place.
+var ErrOpen = errors.New("others may read or replace the master key")
+
+// Load reads the key at path, unless that is ErrOpen.
 func Load(path string) (*Key, error) {
-	b, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("masterkey: %w", err)
+	}
+	defer f.Close()
+	if err := private(f); err != nil {
+		return nil, fmt.Errorf("masterkey: %w", err)
+	}
+	b, err := io.ReadAll(f)
 	if err != nil {
 		return nil, fmt.Errorf("masterkey: %w", err)
 	}

@@ -89,6 +89,9 @@ func Listen(address string, o Options) (*Server, error) {
 	return s, nil
 }
 
+// Addr returns the address that it listens on.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
 // URL returns the address as a program on this machine can use it.
 func (s *Server) URL() string {
 	scheme := "http://"

@@ -1,0 +1,74 @@
+package instance
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"kartei/config"
+)
+
+// warnExposed tells what of the instance is more open than it should be.
+func (i *Instance) warnExposed() {
+	var public, operator net.Addr
+	if i.public != nil {
+		public = i.public.Addr()
+	}
+	if i.operator != nil {
+		operator = i.operator.Addr()
+	}
+	for _, words := range exposed(&i.config.Server, string(i.config.Store.DataDir), public, operator) {
+		i.logger.Warn(words)
+	}
+}
+
+// exposed says what is open to others, and what to do about it. An operator may
+// have reasons that are not seen from here, such as a firewall, so that it only
+// warns. An address is nil if nobody listens.
+func exposed(s *config.Server, dir string, public, operator net.Addr) (words []string) {
+	if folder := exposedFolder(dir); folder != "" {
+		words = append(words, folder)
+	}
+	if !loopback(public) && s.TLSCert == "" && len(s.TrustedProxies) == 0 {
+		words = append(words, fmt.Sprintf("keys and records travel in clear: --listen is plain HTTP on %s, which other machines may reach. "+
+			"Set --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy with TLS; name the network of a proxy on another machine with --trusted-proxies", public))
+	}
+	if !loopback(operator) {
+		words = append(words, fmt.Sprintf("/metrics, /readyz and /healthz are open to everyone who reaches --operator-listen on %s: "+
+			"listen on 127.0.0.1, or have a firewall admit only the machines that ask", operator))
+	}
+	return words
+}
+
+// exposedFolder says what is wrong with the mode of the data folder, empty for
+// nothing. Whoever may write there can put another master key or data base in
+// its place. The group of a folder of root's is how Kubernetes hands a volume to
+// a user that is not root.
+func exposedFolder(dir string) string {
+	info, err := os.Stat(dir)
+	if err != nil || !unixModes {
+		return ""
+	}
+	mode, open := info.Mode().Perm(), os.FileMode(0o027)
+	if uid := ownerOf(info); uid == 0 && os.Geteuid() != 0 {
+		open = 0o007
+	}
+	if absolute, err := filepath.Abs(dir); err == nil {
+		dir = absolute
+	}
+	cure := fmt.Sprintf("chmod 700 %q, or name a folder within it with --data-dir, which is then made for this user alone", dir)
+	switch mode &= open; {
+	case mode&0o022 != 0:
+		return fmt.Sprintf("others than this user may write to the data folder %s (mode %04o), and so replace the master key and the database: %s", dir, info.Mode().Perm(), cure)
+	case mode != 0:
+		return fmt.Sprintf("others than this user may look into the data folder %s (mode %04o): %s", dir, info.Mode().Perm(), cure)
+	}
+	return ""
+}
+
+// loopback reports whether only this machine reaches an address.
+func loopback(a net.Addr) bool {
+	tcp, is := a.(*net.TCPAddr)
+	return !is || tcp.IP.IsLoopback()
+}

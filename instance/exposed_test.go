@@ -1,0 +1,98 @@
+//go:build unix
+
+package instance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kartei/config"
+	"kartei/masterkey"
+)
+
+// Each opening is told once, with its cure, and nothing where all is shut.
+func TestExposed(t *testing.T) {
+	address := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 8080} }
+	local, every, public := address("127.0.0.1"), address("::"), address("192.0.2.7")
+	proxy := config.Server{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}
+	for _, c := range []struct {
+		name             string
+		mode             fs.FileMode
+		server           config.Server
+		public, operator net.Addr
+		want             []string
+	}{
+		{"all shut", 0o700, config.Server{}, local, local, nil},
+		{"nobody listens", 0o700, config.Server{}, nil, nil, nil},
+		{"::1", 0o700, config.Server{}, address("::1"), address("::1"), nil},
+		{"a folder for all", 0o777, config.Server{}, local, local, []string{"may write to the data folder"}},
+		{"a folder that a group writes", 0o720, config.Server{}, local, local, []string{"may write to the data folder"}},
+		{"a folder that others read", 0o705, config.Server{}, local, local, []string{"may look into the data folder"}},
+		{"a folder that a group reads", 0o750, config.Server{}, local, local, nil},
+		{"plain HTTP", 0o700, config.Server{}, public, local, []string{"--tls-cert"}},
+		{"plain HTTP everywhere", 0o700, config.Server{}, every, local, []string{"--tls-cert"}},
+		{"behind a proxy", 0o700, proxy, public, local, nil},
+		{"TLS", 0o700, config.Server{TLSCert: "cert.pem"}, public, local, nil},
+		{"the operator's listener", 0o700, config.Server{}, local, every, []string{"--operator-listen"}},
+		{"everything", 0o777, config.Server{}, public, public, []string{"chmod 700", "--trusted-proxies", "--operator-listen"}},
+	} {
+		dir := filepath.Join(t.TempDir(), "data")
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, c.mode)); err != nil {
+			t.Fatal(err)
+		}
+		words := exposed(&c.server, dir, c.public, c.operator)
+		if len(words) != len(c.want) {
+			t.Errorf("%s: %q", c.name, words)
+			continue
+		}
+		for i := range words {
+			if !strings.Contains(words[i], c.want[i]) {
+				t.Errorf("%s: %q, want %q", c.name, words[i], c.want[i])
+			}
+		}
+	}
+}
+
+// A start says what is open, and refuses a key that is: the one in force, and one
+// before it, in the server and in the commands that need it.
+func TestStartOfWhatIsOpen(t *testing.T) {
+	c := configOf(t.TempDir())
+	if err := os.Chmod(string(c.Store.DataDir), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	end(t, begin(t, c))
+	if strings.Count(log.String(), "data folder") != 1 {
+		t.Errorf("%s", &log)
+	}
+	key := filepath.Join(string(c.Store.DataDir), "master.key")
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if i, err := Start(context.Background(), c); !errors.Is(err, masterkey.ErrOpen) {
+		t.Errorf("a start: %v", err)
+		i.Close(context.Background())
+	}
+	if _, _, err := OpenBackup(context.Background(), &c.Store, &c.Server); !errors.Is(err, masterkey.ErrOpen) {
+		t.Errorf("a backup: %v", err)
+	}
+	if _, _, err := OpenBlobActs(context.Background(), &c.Store, &c.Server); !errors.Is(err, masterkey.ErrOpen) {
+		t.Errorf("a command on files: %v", err)
+	}
+	c.Server.PreviousMasterKeyFiles = []config.File{config.File(key)}
+	c.Server.MasterKeyFile = config.File(filepath.Join(t.TempDir(), "new.key"))
+	if i, err := Start(context.Background(), c); !errors.Is(err, masterkey.ErrOpen) || !strings.Contains(err.Error(), "--previous-master-key-files") {
+		t.Errorf("a start with a key before: %v", err)
+		i.Close(context.Background())
+	}
+}

@@ -1,0 +1,42 @@
+//go:build unix
+
+package masterkey
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// private refuses a key that others than the server's user may read or replace,
+// by the rules that PostgreSQL has for the key of its certificate. A file of
+// root's may be read by a group as well: so do systemd, Docker and Kubernetes hand
+// a secret to a user that is not root.
+func private(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	root := false
+	if s, is := info.Sys().(*syscall.Stat_t); is {
+		root = s.Uid == 0
+	}
+	mode, open := info.Mode().Perm(), fs.FileMode(0o077)
+	if root {
+		open = 0o037
+	}
+	if mode&open == 0 {
+		return nil
+	}
+	path, err := filepath.Abs(f.Name())
+	if err != nil {
+		path = f.Name()
+	}
+	cure := fmt.Sprintf("chmod 600 %q", path)
+	if root {
+		cure += ", or 640 for a group that the server is in; for a secret of Kubernetes: defaultMode: 0400 and an fsGroup"
+	}
+	return fmt.Errorf("%w: %s has the mode %04o; set it so that only its owner may: %s", ErrOpen, path, mode, cure)
+}
