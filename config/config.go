@@ -70,6 +70,8 @@ type Server struct {
 
 	UploadTypes       []extract.Name   `name:"upload-types" placeholder:"TYPE,..." help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
 	TextSize          int              `name:"text-size" default:"1048576" placeholder:"BYTES" help:"How much of the text of a file is kept and found."`
+	TextTime          Duration         `name:"text-time" default:"60s" placeholder:"TIME" help:"How much of a processor's time reading the text of one file may take at most; a small file gets 5s, and 5s more for each MiB."`
+	TextBudget        Duration         `name:"text-budget" default:"20m" placeholder:"TIME" help:"How much of a processor's time reading texts may take for one organization in an hour; documents beyond it wait."`
 	ReaderConfinement Confinement      `name:"reader-confinement" default:"prefer" placeholder:"prefer|require" help:"What becomes of texts if the system cannot confine the process that reads them: they are read all the same, or not at all."`
 	Clamd             extract.ClamdURL `name:"clamd" placeholder:"URL" help:"Where clamd listens, which is asked whether files are malware: unix:/PATH or tcp://HOST:PORT; without it nobody is asked."`
 	ClamdAway         ClamdAway        `name:"clamd-away" default:"wait" placeholder:"wait|refuse" help:"What becomes of files while clamd is away: they wait until it is back, or are refused."`
@@ -123,6 +125,10 @@ func (s *Server) Check() error {
 		return errors.New("--max-staged is smaller than --max-file-size: no file of that size could be taken")
 	case s.TextSize < 0 || s.TextSize > maxTextSize:
 		return fmt.Errorf("--text-size: %d is not accepted; accepted is 0 to %d", s.TextSize, maxTextSize)
+	case s.TextTime > 0 && time.Duration(s.TextTime) < time.Second:
+		return fmt.Errorf("--text-time: %s is too small; accepted is 1s or more", s.TextTime)
+	case s.TextBudget < s.TextTime:
+		return fmt.Errorf("--text-budget (%s) is smaller than --text-time (%s): a large file would never be read", s.TextBudget, s.TextTime)
 	case s.Guesses < 1:
 		return fmt.Errorf("--guesses: %d is too small; accepted is 1 or more", s.Guesses)
 	case s.MaxConnections < 1:
@@ -185,7 +191,7 @@ const maxTextSize = 16 << 20
 // folder cache of the data folder.
 func (s *Server) Texts(store *Store) extract.Options {
 	return extract.Options{
-		Limits: extract.Limits{Text: s.TextSize}, Cache: filepath.Join(string(store.DataDir), "cache"), Require: s.ReaderConfinement == Require,
+		Limits: extract.Limits{Text: s.TextSize, Time: time.Duration(s.TextTime)}, Cache: filepath.Join(string(store.DataDir), "cache"), Require: s.ReaderConfinement == Require,
 	}
 }
 

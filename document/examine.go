@@ -105,7 +105,7 @@ func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, e
 	if err := again(file); err != nil {
 		return nil, err
 	}
-	text, err := w.Extractor.Extract(ctx, w.job.Organization, file, w.Fields.ContentType)
+	text, err := w.text(ctx, file)
 	if err != nil {
 		return nil, orLater(err)
 	}

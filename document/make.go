@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"kartei/access"
@@ -80,11 +82,17 @@ type Maker struct {
 	// without it; while it is away they wait, or are refused.
 	Scanner         Scanner
 	RefuseUnscanned bool
-	Families        []app.Family
-	Logger          *slog.Logger
+	// Budget is how much of a processor's time reading texts may take for one
+	// organization in an hour; without end where it is 0.
+	Budget   time.Duration
+	Families []app.Family
+	Logger   *slog.Logger
 	// Ended, if set, is told of each operation that ended: succeeded, or the code
 	// of its problem, and how long after the call.
 	Ended func(kind, outcome string, age time.Duration)
+
+	spent, waits atomic.Int64
+	told         sync.Map // until when a wait was told, by organization
 }
 
 // ended tells of the end of an operation, which its job was enqueued with.
@@ -177,6 +185,7 @@ type work struct {
 	job       *job.Job
 	operation operation.Work
 	making
+	reading reading
 }
 
 func (w *work) read(ctx context.Context, tx db.Tx, name string) (err error) {
@@ -188,6 +197,9 @@ func (w *work) read(ctx context.Context, tx db.Tx, name string) (err error) {
 func (w *work) begin(ctx context.Context, name string) error {
 	err := w.job.Update(ctx, func(tx db.Tx) error {
 		if err := w.read(ctx, tx, name); err != nil || w.operation.Ended() {
+			return err
+		}
+		if _, err := w.room(ctx, tx); err != nil {
 			return err
 		}
 		operation.Progress(tx, w.job.Organization, name, clock.Now(w.Clock), 10)
@@ -239,7 +251,7 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	if err := w.measure(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.progress(ctx, 60); err != nil {
+	if err := w.reserve(ctx, 60); err != nil {
 		return nil, err
 	}
 	return w.words(ctx, file)
@@ -272,6 +284,7 @@ func (w *work) succeed(ctx context.Context, words *search.Document) error {
 		if _, err := Documents.Insert(ctx, c, w.Document, &f, words); err != nil {
 			return err
 		}
+		w.settle(tx)
 		tx.Queue(`insert into document_words (organization, id, words) values ($1, $2, $3)`, w.job.Organization, w.Document, words.String())
 		return operation.Succeed(ctx, c, w.operation.ID, operation.Result{Object: Documents.Object, ID: w.Document})
 	})
@@ -291,6 +304,7 @@ func (w *work) failIn(ctx context.Context, tx db.Tx, why *fault.Fault) error {
 	if err != nil {
 		return err
 	}
+	w.settle(tx)
 	if err := erase(ctx, tx, w.job.Organization, c.Now, w.Document); err != nil {
 		return err
 	}

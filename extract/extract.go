@@ -47,7 +47,7 @@ const (
 type Limits struct {
 	Text   int           // bytes of Text.Body; 1 MiB where it is 0
 	Memory int64         // bytes of the child's data; 768 MiB where it is 0, 256 MiB at least
-	Time   time.Duration // of a processor, and wallTimes that by the clock on the wall; 60 s where it is 0
+	Time   time.Duration // of a processor at most, see Allowance, and wallTimes that by the clock on the wall; 60 s where it is 0
 }
 
 func (l Limits) withDefaults() Limits {
@@ -104,6 +104,10 @@ type Extractor struct {
 // while, and give up until then what others wait for.
 var ErrFilling = errors.New("extract: the reader of PDF is being made")
 
+// coldTime is what a PDF may take in addition that is read without the cache: to
+// translate its reader takes 2 to 4 s, of a slow processor three times as much.
+const coldTime = 15 * time.Second
+
 // patience is how many PDFs are read without the cache before it is tried again
 // to fill it: the disk was full, say, or the minute not enough.
 const patience = 20
@@ -146,41 +150,70 @@ func (x *Extractor) Ready(contentType string) error {
 	return nil
 }
 
-// Extract reads the text of an organization's file of one of the types of
-// Verdict.Type. It fails with ErrFilling before it reads r. Where as many children run as may, it waits. Whatever the file does to its reader
+// What a small file may take of a processor, and what each MiB adds. Most PDFs
+// take 0.15 to 0.3 s; one of 900 bytes that was made for it took 12 s.
+const (
+	baseTime   = 5 * time.Second
+	timePerMiB = 5 * time.Second
+)
+
+// Allowance returns how long a processor may read a file of this type and size,
+// in whole seconds; zero if no text is read of it.
+func (x *Extractor) Allowance(contentType string, size int64) time.Duration {
+	k := find(contentType)
+	if k == nil || k.text == nil {
+		return 0
+	}
+	const far = 1 << 30 // beyond any limit; no product overflows
+	most := baseTime + time.Duration(min(max(size, 0), far))*timePerMiB>>20
+	return min(x.options.Time, most.Round(time.Second))
+}
+
+// Extract reads the text of a file like Within, in Limits.Time.
+func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader, contentType string) (Text, error) {
+	text, _, err := x.Within(ctx, x.options.Time, organization, r, contentType)
+	return text, err
+}
+
+// Within reads the text of an organization's file of one of the types of
+// Verdict.Type, in so much time of a processor, and returns how much it took. It
+// fails with ErrFilling before it reads r. If as many children run as may, it
+// waits. Whatever the file does to its reader
 // ends in Text.Reason; an error is one of ctx, of reading r, or of starting a
 // process, and tells nothing of the file. Nobody can end a Read of r that does not
 // return.
-func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader, contentType string) (Text, error) {
+func (x *Extractor) Within(ctx context.Context, most time.Duration, organization int64, r io.Reader, contentType string) (Text, time.Duration, error) {
 	k := find(contentType)
 	if k == nil || k.text == nil {
-		return Text{Reason: Unsupported}, nil
+		return Text{Reason: Unsupported}, 0, nil
 	}
 	cache := ""
 	if x.cached(k.name) { // before it has a slot: files of other types need not wait for it
 		warm, err := x.fill(ctx)
 		if err != nil {
-			return Text{}, err
+			return Text{}, 0, err
 		}
 		if warm {
 			cache = x.options.Cache
+		} else {
+			most += coldTime
 		}
 	}
 	if err := x.slots.enter(ctx, organization); err != nil {
-		return Text{}, err
+		return Text{}, 0, err
 	}
 	defer x.slots.leave(organization)
 	in := &source{Reader: r}
-	e, err := x.run(ctx, in, k.name, cache)
+	e, err := x.run(ctx, in, k.name, cache, most)
 	switch {
 	case in.err != nil:
-		return Text{}, in.err
+		return Text{}, e.took, in.err
 	case ctx.Err() != nil:
-		return Text{}, ctx.Err()
+		return Text{}, e.took, ctx.Err()
 	case err != nil:
-		return Text{}, err
+		return Text{}, e.took, err
 	}
-	return tidied(e.wrote, x.options.Text, e.code), nil
+	return tidied(e.wrote, x.options.Text, e.code), e.took, nil
 }
 
 // fill has a child write the reader of PDF into the cache, once for each run of
@@ -190,7 +223,7 @@ func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	if warm, ours, err := x.beginFilling(); !ours {
 		return warm, err
 	}
-	e, err := x.run(ctx, strings.NewReader(""), warming, x.options.Cache)
+	e, err := x.run(ctx, strings.NewReader(""), warming, x.options.Cache, x.options.Time)
 	x.mu.Lock()
 	x.filling = false
 	x.warm = err == nil && e.code == exitDone
@@ -234,7 +267,7 @@ var ErrUnconfined = errors.New("the process that reads texts is not confined")
 // Confined has a child confine itself, and returns an ErrUnconfined that says
 // what the system lacks for it. Other errors are of ctx and of starting a process.
 func (x *Extractor) Confined(ctx context.Context) error {
-	e, err := x.run(ctx, strings.NewReader(""), probing, "")
+	e, err := x.run(ctx, strings.NewReader(""), probing, "", x.options.Time)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -286,6 +319,7 @@ func (c *capped) Write(p []byte) (int, error) {
 type end struct {
 	wrote, said []byte
 	code        int
+	took        time.Duration // of a processor
 }
 
 // why is the first line of what the child said of why it failed, or the reason
@@ -298,8 +332,8 @@ func (e end) why() error {
 	return errors.New(string(cmp.Or(reasons[e.code], Crashed)))
 }
 
-// run has a child read a file.
-func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) (end, error) {
+// run has a child read a file, in so much time of a processor.
+func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string, most time.Duration) (end, error) {
 	l := x.options.Limits
 	limited, cancel := context.WithTimeout(ctx, wallTimes*l.Time)
 	defer cancel()
@@ -308,7 +342,7 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) (
 		confinement = required
 	}
 	cmd := exec.CommandContext(limited, x.options.Program, command, name,
-		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(l.Time.Seconds()))), cache, confinement)
+		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(most.Seconds()))), cache, confinement)
 	cmd.Env = []string{}
 	cmd.Dir = root
 	cmd.Stdin = in
@@ -325,10 +359,11 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string) (
 	}
 	giveWay(cmd.Process)
 	_ = cmd.Wait() // the state says how it ended
+	took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if limited.Err() != nil {
-		return end{out.kept, nil, exitTime}, nil
+		return end{out.kept, nil, exitTime, took}, nil
 	}
-	return end{out.kept, errs.kept, ended(cmd.ProcessState, errs.kept, l.Time)}, nil
+	return end{out.kept, errs.kept, ended(cmd.ProcessState, errs.kept, most), took}, nil
 }
 
 // tidied returns what a child wrote as a text. The child tidies too, but it is

@@ -322,3 +322,36 @@ func TestCutText(t *testing.T) {
 		}
 	}
 }
+
+// What a file may take follows from its size, up to the limit.
+func TestAllowance(t *testing.T) {
+	x := extractor(t, Limits{})
+	for _, c := range []struct {
+		contentType string
+		size        int64
+		want        time.Duration
+	}{
+		{"application/pdf", 900, 5 * time.Second}, {"application/pdf", 0, 5 * time.Second}, {"application/pdf", 1 << 20, 10 * time.Second},
+		{"application/pdf", 3 << 19, 13 * time.Second}, {"application/pdf", 11 << 20, time.Minute}, {"application/pdf", 1 << 62, time.Minute},
+		{"image/png", 1 << 20, 0}, {"application/x-unknown", 1 << 20, 0},
+	} {
+		if got := x.Allowance(c.contentType, c.size); got != c.want {
+			t.Errorf("%s of %d bytes: %s, want %s", c.contentType, c.size, got, c.want)
+		}
+	}
+	if got := extractor(t, Limits{Time: 3 * time.Second}).Allowance("text/plain", 900); got != 3*time.Second {
+		t.Errorf("with a lower limit: %s", got)
+	}
+}
+
+// A small file has little time, whatever others may have, and what it took is
+// told.
+func TestWithin(t *testing.T) {
+	text, took, err := extractor(t, Limits{}).Within(t.Context(), time.Second, 1, strings.NewReader("x"), "test/loop")
+	if err != nil || text != (Text{Reason: OutOfTime}) || took < time.Second || took > 5*time.Second {
+		t.Errorf("%+v after %s, %v", text, took, err)
+	}
+	if _, took, err := extractor(t, Limits{}).Within(t.Context(), time.Minute, 1, strings.NewReader("x"), "text/plain"); err != nil || took <= 0 || took > 10*time.Second {
+		t.Errorf("a short text took %s, %v", took, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"kartei/api"
 	"kartei/app"
@@ -25,12 +26,12 @@ func (i *Instance) takeFiles() {
 	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs}
 }
 
-// maker makes documents as the settings have it.
-func (i *Instance) maker() (m *document.Maker, err error) {
+// newMaker makes what makes documents, as the settings have it.
+func (i *Instance) newMaker() (m *document.Maker, err error) {
 	s := &i.config.Server
 	m = &document.Maker{
 		Clock: i.clock, Store: i.Blobs, Types: i.types, RefuseUnscanned: s.ClamdAway == "refuse", Families: api.Families, Logger: i.logger,
-		Ended: i.metrics.Operations(),
+		Ended: i.metrics.Operations(), Budget: time.Duration(s.TextBudget),
 	}
 	if s.Clamd != "" {
 		scanner, err := extract.NewScanner(s.Clamd)
@@ -46,8 +47,11 @@ func (i *Instance) maker() (m *document.Maker, err error) {
 		i.logger.Warn("reader of PDF not kept in the folder cache: until it is, each PDF takes seconds more", "error", why)
 	}
 	m.Extractor, err = extract.New(texts)
-	i.reader.ping = m.Extractor.Confined
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	i.reader.ping, i.maker = m.Extractor.Confined, m
+	return m, nil
 }
 
 // checkReader tells once, in the log, whether the process that reads texts is

@@ -27,6 +27,7 @@ import (
 	"kartei/clock"
 	"kartei/config"
 	"kartei/db"
+	"kartei/document"
 	"kartei/egress"
 	"kartei/extract"
 	"kartei/job"
@@ -98,6 +99,7 @@ type Instance struct {
 	away      atomic.Pointer[error] // why the start waits for the data base
 	files     watched
 	scanner   watched // with no ping where none is configured
+	maker     *document.Maker
 	reader    watched // asked once; away where it is not confined
 	listens   bool
 	public    *serve.Server

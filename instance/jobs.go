@@ -18,7 +18,7 @@ import (
 // runner makes what runs the jobs; whoever has jobs adds its handlers here. An
 // instance has one runner: it takes jobs of every kind.
 func (i *Instance) runner() (*job.Runner, error) {
-	maker, err := i.maker()
+	maker, err := i.newMaker()
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,10 @@ func (i *Instance) measure() {
 		i.show(&i.scanner, "scanner", "kartei_scanner_reachable", "1 while the scan for malware answers, else 0.")
 	}
 	i.show(&i.reader, "reader", "kartei_reader_confined", "1 while the process that reads texts is confined by Landlock and seccomp, else 0.")
+	i.metrics.Counter("kartei_text_processor_seconds_total", "Time of a processor that reading the texts of documents took.",
+		func() float64 { return i.maker.Spent().Seconds() })
+	i.metrics.Counter("kartei_text_waits_total", "Documents that waited because the reading time of their organization's hour was used up, counted each time they were taken up.",
+		func() float64 { return float64(i.maker.Waits()) })
 	i.metrics.Counter("kartei_request_log_dropped_total", "Entries of the request log that were not written.",
 		func() float64 { return float64(i.Log.Dropped()) })
 	i.metrics.Counter("kartei_request_log_thinned_total", "Entries of refused, uncharged calls that were left out because too many came.",

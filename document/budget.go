@@ -1,0 +1,162 @@
+package document
+
+import (
+	"context"
+	"time"
+
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/extract"
+	"kartei/job"
+	"kartei/operation"
+)
+
+const (
+	// The hour of a budget is counted in slices, each a row of reading_time. What
+	// was spent in a slice counts until the hour after its end is over, so that
+	// no hour has more than the budget.
+	slice  = 5 * time.Minute
+	window = time.Hour + slice
+	// longestWait is after how long a document is made without its text: an office
+	// that sends more than is read all day has its documents the same day.
+	longestWait = 6 * time.Hour
+)
+
+// overdrawn is why no text was read.
+const overdrawn extract.Reason = "budget"
+
+// reading is what an attempt has taken of the organization's budget.
+type reading struct {
+	at       clock.Micros  // the slice; 0 for none
+	reserved time.Duration // the most that it may take
+	took     time.Duration
+	skipped  bool // it waited too long
+}
+
+// Spent returns how much of a processor's time texts have taken.
+func (m *Maker) Spent() time.Duration { return time.Duration(m.spent.Load()) }
+
+// Waits returns how often documents had to wait for their organization's budget.
+func (m *Maker) Waits() int64 { return m.waits.Load() }
+
+// room returns what the file may take, zero for nothing. While the budget of its
+// hour has no room for that it fails with job.Later, before anything is done
+// that would be done again. The count is in the database: it is that of all
+// replicas and outlives them. The job's transactions are one after the other for
+// an organization (see job.Update), so that no two take the same room.
+func (w *work) room(ctx context.Context, tx db.Tx) (need time.Duration, err error) {
+	need = w.Extractor.Allowance(w.Fields.ContentType, w.Fields.Size)
+	if w.Budget == 0 || need == 0 {
+		return 0, nil
+	}
+	now := clock.Now(w.Clock)
+	wait, err := w.wait(ctx, tx, now, need)
+	if err != nil || wait == 0 {
+		return need, err
+	}
+	left := w.job.CreatedAt.Add(longestWait).Sub(now)
+	if left <= 0 {
+		w.reading.skipped = true
+		return 0, nil
+	}
+	w.waits.Add(1)
+	w.tell(now, now.Add(wait))
+	return 0, job.Later(min(wait, left))
+}
+
+// wait returns how long it is until the budget has room, zero if it has.
+func (w *work) wait(ctx context.Context, tx db.Tx, now clock.Micros, need time.Duration) (time.Duration, error) {
+	rows, err := tx.Query(ctx, `select at, spent from reading_time where organization = $1 and at > $2 order by at`, w.job.Organization, now.Add(-window))
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	type spending struct {
+		at    clock.Micros
+		spent time.Duration
+	}
+	var list []spending
+	total := need
+	for rows.Next() {
+		var s spending
+		var micros int64
+		if err := rows.Scan(&s.at, &micros); err != nil {
+			return 0, err
+		}
+		s.spent = time.Duration(micros) * time.Microsecond
+		total += s.spent
+		list = append(list, s)
+	}
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	wait := time.Duration(0)
+	for _, s := range list {
+		if total <= w.Budget {
+			break
+		}
+		total -= s.spent
+		wait = s.at.Add(window).Sub(now)
+	}
+	return wait, nil
+}
+
+// tell says in the log that an organization's documents wait, once until they
+// need not.
+func (w *work) tell(now, until clock.Micros) {
+	if last, known := w.told.Load(w.job.Organization); known && last.(clock.Micros) > now {
+		return
+	}
+	w.told.Store(w.job.Organization, until)
+	w.Logger.Warn("documents wait: the reading time of their organization's hour is used up", "organization", w.job.Organization, "budget", w.Budget.String())
+}
+
+// reserve takes room for the most that the file may take, and tells those who
+// wait how far the work is. A process that dies has spent all of it.
+func (w *work) reserve(ctx context.Context, percent int64) error {
+	return w.job.Update(ctx, func(tx db.Tx) error {
+		w.reading = reading{}
+		need, err := w.room(ctx, tx)
+		if err != nil {
+			return err
+		}
+		now := clock.Now(w.Clock)
+		operation.Progress(tx, w.job.Organization, w.operation.ID, now, percent)
+		if need == 0 {
+			return nil
+		}
+		at := now - now%clock.Micros(slice.Microseconds())
+		w.reading.at, w.reading.reserved = at, need
+		tx.Queue(`delete from reading_time where organization = $1 and at <= $2`, w.job.Organization, now.Add(-window))
+		tx.Queue(`insert into reading_time (organization, at, spent) values ($1, $2, $3)
+			on conflict (organization, at) do update set spent = reading_time.spent + excluded.spent`, w.job.Organization, at, need.Microseconds())
+		return nil
+	})
+}
+
+// settle gives back what was reserved and not taken, once.
+func (w *work) settle(tx db.Tx) {
+	if r := w.reading; r.at > 0 {
+		tx.Queue(`update reading_time set spent = spent + $3 where organization = $1 and at = $2`, w.job.Organization, r.at, (r.took - r.reserved).Microseconds())
+	}
+}
+
+// text reads the text of the file.
+func (w *work) text(ctx context.Context, file blob.Reader) (extract.Text, error) {
+	if w.reading.skipped {
+		return extract.Text{Reason: overdrawn}, nil
+	}
+	most := w.Extractor.Allowance(w.Fields.ContentType, w.Fields.Size)
+	text, took, err := w.Extractor.Within(ctx, most, w.job.Organization, file, w.Fields.ContentType)
+	w.reading.took = took
+	w.spent.Add(int64(took))
+	if err == nil || ctx.Err() != nil || w.reading.at == 0 {
+		return text, err
+	}
+	// It was not the file's fault, and is tried again.
+	if again := w.job.Update(ctx, func(tx db.Tx) error { w.settle(tx); return nil }); again == nil {
+		w.reading.at = 0
+	}
+	return text, err
+}
