@@ -200,10 +200,7 @@ def documents():
     """Returns the documents behind the reference, by version."""
     found = {}
     for version in sorted(path.stem for path in pathlib.Path("api/openapi").glob("2*.json")):
-        for path in ("/docs/reference.json", "/docs/openapi.json"):
-            answer = requests.get(demo["webUrl"] + path, params={"lang": "en", "version": version}, timeout=60)
-            if answer.ok:
-                break
+        answer = requests.get(demo["webUrl"] + "/docs/reference.json", params={"lang": "en", "version": version}, timeout=60)
         answer.raise_for_status()
         found[version] = answer.json()
     return found
