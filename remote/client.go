@@ -36,7 +36,7 @@ type Options struct {
 	Waiting func(why error, wait time.Duration)
 	Clock   clock.Clock
 	HTTP    *http.Client
-	// Stall is how long an answer to Send may stand still; zero is a minute.
+	// Stall is how long an answer to Send may stand still; zero is two minutes.
 	Stall time.Duration
 }
 

@@ -40,8 +40,6 @@ const (
 	longestWait = 10 * time.Minute
 	// maxRefusal bounds what is read of an answer that is an error.
 	maxRefusal = 1 << 20
-	// stall is how long an answer may stand still.
-	stall = time.Minute
 )
 
 // NoAnswerError is the end of a call that got no answer, or half of one.
@@ -189,7 +187,7 @@ type watchdog struct {
 
 func newWatchdog(cancel context.CancelCauseFunc, after time.Duration) *watchdog {
 	if after == 0 {
-		after = stall
+		after = timeout
 	}
 	return &watchdog{time.AfterFunc(after, func() { cancel(fmt.Errorf("nothing came for %s", after)) }), after, cancel}
 }
