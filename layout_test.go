@@ -82,7 +82,8 @@ func behindPath() []string {
 	return slices.Concat(floors[first : last+1]...)
 }
 
-// read parses all Go files below the root, without those of tests.
+// read parses all Go files of this module, without those of tests. A folder with a
+// go.mod is a module of its own.
 func read(t *testing.T) map[string]*source {
 	t.Helper()
 	packages := map[string]*source{}
@@ -92,6 +93,9 @@ func read(t *testing.T) map[string]*source {
 		}
 		if d.IsDir() {
 			if base := d.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules" || base == "bin") {
+				return fs.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && name != "." {
 				return fs.SkipDir
 			}
 			return nil
