@@ -149,7 +149,7 @@ func (c *apiCmd) tellOutcome(g *Globals, b *apiRequest, err error) {
 // classified gives an error the exit status of its class.
 func classified(err error) error {
 	refused, none, broken := new(remote.Refusal), new(remote.NoAnswerError), new(remote.BrokenListError)
-	status := 0
+	var status int
 	switch {
 	case errors.As(err, &refused):
 		switch s := refused.Status; {
@@ -271,7 +271,7 @@ func fillPath(path string, fields []apiField) (string, []apiField, error) {
 		}
 		i := slices.IndexFunc(fields, func(f apiField) bool { return f.name == name })
 		if i < 0 || fields[i].text == "" {
-			return "", nil, fmt.Errorf("the path %s needs -f %s=...", path, name)
+			return "", nil, fmt.Errorf("the path %s needs -f %s=VALUE", path, name)
 		}
 		path = before + url.PathEscape(fields[i].text) + after
 		fields = slices.Delete(slices.Clone(fields), i, i+1)
