@@ -25,8 +25,8 @@ var floors = [][]string{
 	// The two engines, the bytes of documents, what they say, the listeners, the
 	// way out.
 	{"db", "blob", "extract", "serve", "egress"},
-	// The points, the queue.
-	{"limit", "job"},
+	// The points, the queue, the answers that are repeated.
+	{"limit", "job", "replay"},
 	// Who is calling, finding words, who called when, settings.
 	{"access", "search", "requestlog", "config"},
 	// What an operation is handed; who is told what; administration.

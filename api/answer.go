@@ -97,6 +97,9 @@ func (a *API) setHeaders(c *call, f *fault.Fault) {
 		h["Sunset"] = v.sunset
 	}
 	a.setLimitHeaders(c, set)
+	if c.replayed {
+		h["Idempotent-Replayed"] = yes
+	}
 	if f != nil {
 		setFaultHeaders(c, f, set)
 		return
@@ -118,9 +121,6 @@ func (a *API) setHeaders(c *call, f *fault.Fault) {
 	}
 	if c.result.location != "" {
 		set("Location", "/v1"+c.result.location)
-	}
-	if c.replayed {
-		h["Idempotent-Replayed"] = yes
 	}
 }
 

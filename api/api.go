@@ -20,6 +20,7 @@ import (
 	"kartei/document"
 	"kartei/limit"
 	"kartei/masterkey"
+	"kartei/replay"
 	"kartei/requestlog"
 	"kartei/task"
 	"kartei/trace"
@@ -104,7 +105,7 @@ type API struct {
 	observe  func(Observation)
 	tracer   *trace.Tracer // nil where nothing is traced
 	services *app.Services
-	answers  answers
+	answers  replay.Vault
 	routes   routes
 	versions map[string]*served
 	// names are those of the versions, the oldest first; current is the newest
@@ -130,7 +131,7 @@ func New(o Options) (*API, error) {
 	}
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
-		docsBase: o.DocsBase, observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*served{}, answers: answers{o.Answers},
+		docsBase: o.DocsBase, observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*served{}, answers: replay.Vault{Vault: o.Answers},
 		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger},
 	}
 	if err := a.serve(o.Versions); err != nil {

@@ -6,21 +6,19 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
 
-	"kartei/clock"
+	"kartei/app"
 	"kartei/db"
 	"kartei/fault"
 	"kartei/record"
+	"kartei/replay"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// idempotencyLifetime is how long an answer is remembered (open points,
-// 'Preconditions and idempotency').
-const idempotencyLifetime = 24 * clock.Hour
 
 // inFlight holds the idempotency keys of calls that run in this process. The
 // lock in the transaction does the same across processes; this one also
@@ -34,11 +32,13 @@ func (f *inFlight) enter(c *call) bool {
 
 func (f *inFlight) leave(c *call) { f.keys.Delete(c.idempotencyScope()) }
 
-// idempotencyScope names the key within the instance: keys of different
-// principals and organizations never meet.
-func (c *call) idempotencyScope() string {
-	return fmt.Sprintf("%d|%s|%s", c.actor.Org(), c.actor.PrincipalID(), c.idempotency)
+// replayKey names the call among those that are remembered.
+func (c *call) replayKey() replay.Key {
+	return replay.Key{Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Name: c.idempotency}
 }
+
+// idempotencyScope names the key within the instance.
+func (c *call) idempotencyScope() string { return c.replayKey().String() }
 
 func inProgress() error {
 	return &fault.Fault{Code: fault.IdempotencyInProgress, RetryAfter: time.Second}
@@ -57,7 +57,7 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	if tx.Optimistic() { // the key is new: else the insert fails, and this runs again
 		tx.QueueLock(c.idempotencyScope())
 		if c.result, err = a.operate(ctx, c, tx); err == nil {
-			a.store(c, tx, "")
+			a.store(c, tx, true)
 		}
 		return err
 	}
@@ -66,70 +66,63 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	} else if !free {
 		return inProgress()
 	}
-	stored, err := a.stored(ctx, c, tx)
+	stored, err := a.answers.Find(ctx, tx, c.replayKey(), c.now)
 	switch {
 	case errors.Is(err, db.ErrNoRows):
 	case err != nil:
 		return err
-	case stored.fingerprint != c.fingerprint:
+	case stored.Fingerprint != c.fingerprint:
 		return fault.New(fault.IdempotencyPayloadMismatch)
 	default:
-		c.result = stored.result
-		err := a.mayRepeat(ctx, c, tx)
-		c.replayed = err == nil
-		return err
+		c.replayed = true
+		return a.repeat(ctx, c, tx, &stored)
 	}
 	if c.result, err = a.operate(ctx, c, tx); err != nil {
 		return err
 	}
-	// A record that has outlived its time, but was not swept yet, is replaced.
-	a.store(c, tx, ` on conflict (organization, principal, key) do update set created_at = excluded.created_at, fingerprint = excluded.fingerprint,
-		status = excluded.status, etag = excluded.etag, location = excluded.location, body = excluded.body`)
+	a.store(c, tx, false)
 	return nil
 }
 
-// mayRepeat fails with NOT_FOUND where the stored answer shows a record that
-// somebody else may have made, and that the caller sees no longer.
-func (a *API) mayRepeat(ctx context.Context, c *call, tx db.Tx) error {
-	if !c.op.ShowsRecord() {
-		return nil
+// repeat answers as the first call was answered. It fails with NOT_FOUND if the
+// record was deleted since, and the stored answer with it, or if somebody else
+// may have made the record and the caller sees it no longer.
+func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answer) error {
+	if stored.Erased {
+		return fault.New(fault.NotFound)
 	}
-	seen, err := record.Seen(ctx, a.callOf(c, tx), c.op.Tag(), c.record)
-	if err == nil && !seen {
-		err = fault.New(fault.NotFound)
+	if c.op.ShowsRecord() {
+		if seen, err := record.Seen(ctx, a.callOf(c, tx), c.op.Tag(), c.record); err != nil {
+			return err
+		} else if !seen {
+			return fault.New(fault.NotFound)
+		}
 	}
-	return err
+	c.result = result{status: stored.Status, etag: stored.ETag, location: stored.Location, body: stored.Body, secret: c.op.Run.secret()}
+	return nil
 }
+
+// secret reports whether the answer holds one.
+func (h handler) secret() bool { return h.Output.Implements(reflect.TypeFor[app.Secret]()) }
 
 // store remembers the answer in the transaction of the change.
-func (a *API) store(c *call, tx db.Tx, onConflict string) {
-	body := string(c.result.body)
-	if c.result.secret {
-		body = a.answers.seal(c.result.body, c.idempotencyScope())
+func (a *API) store(c *call, tx db.Tx, first bool) {
+	if c.op.ShowsRecord() { // perhaps without a change of it
+		record.Hold(tx, c.actor.Org(), c.op.Tag(), c.record)
 	}
-	tx.Queue(`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`+onConflict,
-		c.actor.Org(), c.actor.PrincipalID(), c.idempotency, c.now, c.fingerprint,
-		c.result.status, c.result.etag, c.result.location, body)
+	a.answers.Store(tx, c.replayKey(), c.now, &replay.Answer{
+		Fingerprint: c.fingerprint, Record: c.about(), Status: c.result.status,
+		ETag: c.result.etag, Location: c.result.location, Body: c.result.body,
+	}, first)
 }
 
-type storedResult struct {
-	fingerprint string
-	result      result
-}
-
-func (a *API) stored(ctx context.Context, c *call, tx db.Tx) (s storedResult, err error) {
-	err = tx.QueryRow(ctx, `select fingerprint, status, etag, location, body from idempotency
-		where organization = $1 and principal = $2 and key = $3 and created_at > $4`,
-		c.actor.Org(), c.actor.PrincipalID(), c.idempotency, c.now-idempotencyLifetime).
-		Scan(&s.fingerprint, &s.result.status, &s.result.etag, &s.result.location, &s.result.body)
-	if err != nil {
-		return s, err
+// about returns the id of the record that the answer shows or names: the one
+// that the call is about, or the one that it made.
+func (c *call) about() string {
+	if c.op.Named() {
+		return c.record
 	}
-	sealed := s.result.body
-	s.result.body, err = a.answers.open(sealed, c.idempotencyScope())
-	s.result.secret = len(s.result.body) != len(sealed)
-	return s, err
+	return c.result.location[strings.LastIndexByte(c.result.location, '/')+1:]
 }
 
 // fingerprintOf is what two calls must share to be the same: method, path,

@@ -11,6 +11,7 @@ import (
 
 	"kartei/access"
 	"kartei/event"
+	"kartei/replay"
 	"kartei/retention"
 	"kartei/webhook"
 )
@@ -91,7 +92,7 @@ func TestTableIsTheContracts(t *testing.T) {
 // TestKeptAsLongAsUsed: what is looked up for so long is not erased before, and
 // not kept longer.
 func TestKeptAsLongAsUsed(t *testing.T) {
-	ages := map[string]time.Duration{"idempotency": idempotencyLifetime.Sub(0), "events": event.Retention.Sub(0), "webhook_attempts": webhook.LogAge.Sub(0)}
+	ages := map[string]time.Duration{"idempotency": replay.Lifetime, "events": event.Retention.Sub(0), "webhook_attempts": webhook.LogAge.Sub(0)}
 	for _, rule := range retention.Rules {
 		if age, is := ages[rule.Name]; is && age != rule.Age {
 			t.Errorf("%s is kept for %v and used for %v", rule.Name, rule.Age, age)

@@ -26,6 +26,7 @@ import (
 	"kartei/dbtest"
 	"kartei/limit"
 	"kartei/masterkey"
+	"kartei/replay"
 	"kartei/requestlog"
 	"kartei/rest"
 	"kartei/webhook"
@@ -185,7 +186,7 @@ func (o *Office) open() {
 		Logger:    slog.New(slog.NewTextHandler(o.Logged, nil)),
 		Versions:  o.versions,
 		CursorKey: bytes.Repeat([]byte{7}, 32),
-		Answers:   Keys.Vault("answers"),
+		Answers:   Keys.Vault(replay.Purpose),
 		DocsBase:  baseURL,
 		Files:     o.fileOptions(),
 		Webhooks:  app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},

@@ -30,6 +30,9 @@ type Dialect struct {
 	// which keeps no figures of how often a value occurs, would guess; where
 	// the index cannot serve the statement, it fails. PostgreSQL knows.
 	Along func(index string) string
+	// Share ends a query whose rows nobody is to change until the transaction
+	// ends. It is empty on SQLite, where writers do not overlap.
+	Share string
 }
 
 // Texts packs texts into one parameter or column, for TextList and In: [] where
@@ -65,4 +68,5 @@ var postgresDialect = &Dialect{
 		return "(" + query + " order by " + order + " limit " + limit + ")"
 	},
 	Along: func(string) string { return "" },
+	Share: " for share",
 }

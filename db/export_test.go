@@ -28,3 +28,6 @@ func WaitingIn(d DB, organization int64) int {
 	defer l.mu.Unlock()
 	return len(l.waiting[organization])
 }
+
+// Empties returns how often SQLite's write-ahead log was emptied while it was open.
+func Empties(d DB) int64 { return d.(*liteDB).write.empties.Load() }

@@ -109,7 +109,10 @@ func (d *liteDB) alone(ctx context.Context, f func() error) error {
 		return ErrClosed
 	}
 	defer d.gate.leave()
-	return d.write.doAlone(ctx, func(*sqlite.Conn) error { return f() })
+	return d.write.doAlone(ctx, func(*sqlite.Conn) error {
+		d.write.noteChange()
+		return f()
+	})
 }
 
 // driver opens the data base through database/sql, as goose needs it. It goes

@@ -28,7 +28,7 @@ import (
 //     erased record is not left lying in the file.
 //   - cache_size: 8 MiB, for pages that are not read through the mapping.
 const settings = `
-	pragma busy_timeout = 5000;
+	pragma busy_timeout = 5000; -- busyTimeout
 	pragma journal_mode = wal;
 	pragma synchronous = full;
 	pragma foreign_keys = on;
@@ -38,6 +38,9 @@ const settings = `
 	pragma trusted_schema = off;
 	pragma secure_delete = on;
 `
+
+// busyTimeout is that of settings.
+const busyTimeout = 5 * time.Second
 
 // maxTries bounds how often Write calls its function when it meets ErrConflict.
 const maxTries = 5
@@ -55,7 +58,18 @@ type liteDB struct {
 
 	slots chan struct{} // one per reader in use
 	mu    sync.Mutex
-	idle  []*sqlite.Conn // the last one used is taken first, its caches are warm
+	idle  []*liteReader // the last one used is taken first, its caches are warm
+	all   []*liteReader
+}
+
+// liteReader is a reading connection. All but the connection is under liteDB.mu.
+type liteReader struct {
+	*sqlite.Conn
+	busy bool
+	// uses counts the reads; of the one that had the number noted, since tells
+	// when it was first seen in the way of the log.
+	uses, noted int64
+	since       time.Time
 }
 
 func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error) {
@@ -87,16 +101,19 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 		conn.Close()
 		return nil, err
 	}
-	d.write = newLiteWriter(conn, checkpoints, opts, d.writes.took, &d.hub)
+	d.write = newLiteWriter(conn, checkpoints, opts, d.writes.took, &d.hub, d.interruptLong)
 	if err := d.watch.begin(); err != nil {
 		return nil, err
 	}
 	for range opts.Readers {
-		reader, err := openConn(path, opts)
+		conn, err := openConn(path, opts)
 		if err != nil {
 			return nil, err
 		}
-		d.idle = append(d.idle, reader)
+		reader := &liteReader{Conn: conn}
+		d.mu.Lock()
+		d.idle, d.all = append(d.idle, reader), append(d.all, reader)
+		d.mu.Unlock()
 		if err := reader.Script("pragma query_only = on"); err != nil {
 			return nil, mapError(err)
 		}
@@ -201,7 +218,7 @@ func (d *liteDB) Read(ctx context.Context, f func(Tx) error) (err error) {
 	if err != nil {
 		return err
 	}
-	tx := &liteTx{conn: conn, stated: d.opts.Stated, span: span}
+	tx := &liteTx{conn: conn.Conn, stated: d.opts.Stated, span: span}
 	defer d.release(conn, tx)
 	if err := f(tx); err != nil {
 		return err
@@ -210,7 +227,7 @@ func (d *liteDB) Read(ctx context.Context, f func(Tx) error) (err error) {
 }
 
 // reader takes a reading connection, waiting for one if it must.
-func (d *liteDB) reader(ctx context.Context) (*sqlite.Conn, error) {
+func (d *liteDB) reader(ctx context.Context) (*liteReader, error) {
 	select {
 	case d.slots <- struct{}{}:
 	default:
@@ -223,6 +240,7 @@ func (d *liteDB) reader(ctx context.Context) (*sqlite.Conn, error) {
 	last := len(d.idle) - 1
 	conn := d.idle[last]
 	d.idle = d.idle[:last]
+	conn.busy, conn.uses = true, conn.uses+1
 	return conn, nil
 }
 
@@ -239,11 +257,31 @@ func (d *liteDB) waitForReader(ctx context.Context) error {
 	}
 }
 
-func (d *liteDB) release(conn *sqlite.Conn, tx *liteTx) {
+// interruptLong ends the reads that have been in the way of the log for longer
+// than longestRead, as PostgreSQL does by itself. They are told that the data
+// base is busy.
+func (d *liteDB) interruptLong() {
+	now := d.opts.Clock.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.all {
+		switch {
+		case !r.busy:
+		case r.noted != r.uses:
+			r.noted, r.since = r.uses, now
+		case now.Sub(r.since) >= longestRead:
+			d.opts.Logger.Warn("a read was ended that kept the write-ahead log from being emptied", "after", now.Sub(r.since).String())
+			r.Interrupt()
+		}
+	}
+}
+
+func (d *liteDB) release(conn *liteReader, tx *liteTx) {
 	if tx.finish(); conn.InTransaction() {
 		tx.exec("commit", nil)
 	}
 	d.mu.Lock()
+	conn.busy = false
 	d.idle = append(d.idle, conn)
 	d.mu.Unlock()
 	<-d.slots

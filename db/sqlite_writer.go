@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"kartei/clock"
 	"kartei/db/sqlite"
 	"kartei/trace"
 )
@@ -28,6 +29,23 @@ const (
 	// so that the log begins anew: without that a log that is written without
 	// pause would grow without end.
 	restartPages = 4 * checkpointPages
+
+	// What was erased stands in the log, and in the file as long as the log is not
+	// written back. So the log is emptied emptyAfter the first change that it
+	// holds. If readers are in the way, it is tried again, at most emptyRetry
+	// later, and a read that was in the way for longestRead is ended: PostgreSQL
+	// bounds statements alike. Readers that begin once all is written back need
+	// no log. So a log is empty 50 seconds after a change, whatever is read:
+	// emptyAfter, twice longestRead, and two retries between. A backup is not
+	// ended: it holds what the log holds.
+	emptyAfter  = 15 * time.Second
+	emptyRetry  = 5 * time.Second
+	longestRead = 10 * time.Second
+	// emptyWait is how long the writer waits for the last readers, which is
+	// what each try may cost those who write.
+	emptyWait = 50 * time.Millisecond
+	// emptyLate is when the operator is told that the log could not be emptied.
+	emptyLate = time.Minute
 )
 
 // liteWriter is SQLite's only writer. It runs the operations that wait one
@@ -62,10 +80,18 @@ type liteWriter struct {
 	checkpointNow  chan struct{}
 	checkpointed   atomic.Int64 // pages of the log that are in the file
 	restarts       atomic.Int64
+	empties        atomic.Int64
 	checkpointDone sync.WaitGroup
+	// changed is sent to by the first change after the log was emptied; full says
+	// that there was one.
+	changed chan struct{}
+	full    atomic.Bool
+	clock   clock.Clock
+	// interruptLong ends reads that take too long.
+	interruptLong func()
 }
 
-func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), hub *hub) *liteWriter {
+func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), hub *hub, interruptLong func()) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
 		log:           opts.Logger,
@@ -80,6 +106,9 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), hu
 		checkpoints:   checkpoints,
 		checkpointNow: make(chan struct{}, 1),
 		reclaim:       true,
+		changed:       make(chan struct{}, 1),
+		clock:         opts.Clock,
+		interruptLong: interruptLong,
 	}
 	conn.WatchLog()
 	w.emptyLog()
@@ -270,6 +299,7 @@ func (w *liteWriter) commit() {
 	w.told(len(w.group))
 	if w.conn.TotalChanges() != w.changes {
 		w.took()
+		w.noteChange()
 	}
 	for _, op := range w.group {
 		w.hub.tell(op.told)
@@ -331,29 +361,101 @@ func (w *liteWriter) watchLog() {
 	}
 }
 
+// noteChange has the log emptied within the time that is promised.
+func (w *liteWriter) noteChange() {
+	if !w.full.Load() && w.full.CompareAndSwap(false, true) {
+		w.changed <- struct{}{} // there is room: full is cleared after it was taken
+	}
+}
+
 // checkpointLoop copies the write-ahead log into the file beside the writer:
 // done by the writer itself, as SQLite would, a commit in some hundred would
-// wait for two more fsyncs and the copying.
+// wait for two more fsyncs and the copying. And it empties the log some time
+// after a change, so that nothing that was erased stays in it.
 func (w *liteWriter) checkpointLoop() {
 	defer w.checkpointDone.Done()
+	var due <-chan time.Time
+	var e emptying
 	for {
 		select {
 		case <-w.stop:
 			return
 		case <-w.checkpointNow:
-		}
-		log, done, err := w.checkpoints.Checkpoint(sqlite.Passive)
-		if err != nil {
-			if !isFull(err) { // of that Writes tells
-				w.log.Warn("checkpoint failed", "error", err)
+			if log, ok := w.copyLog(); ok && log >= restartPages {
+				w.restartLog()
 			}
-			continue
-		}
-		w.checkpointed.Store(int64(done))
-		if log >= restartPages {
-			w.restartLog()
+		case <-w.changed:
+			e = emptying{since: w.clock.Now()}
+			due = w.clock.After(emptyAfter)
+		case <-due:
+			due = nil
+			if !w.tryEmpty() {
+				due = w.clock.After(e.again(w))
+			}
 		}
 	}
+}
+
+// emptying is what is known of a log that is to be emptied.
+type emptying struct {
+	since time.Time // of the first change
+	wait  time.Duration
+	told  bool
+}
+
+// again returns when to try again to empty the log.
+func (e *emptying) again(w *liteWriter) time.Duration {
+	if late := w.clock.Now().Sub(e.since); late >= emptyLate && !e.told {
+		e.told = true
+		w.log.Warn("the write-ahead log cannot be emptied, and may hold what was erased: a backup or another program reads the database", "since", late.String())
+	}
+	e.wait = min(max(2*e.wait, time.Second), emptyRetry)
+	return e.wait
+}
+
+// copyLog copies the log as far as nobody has to wait for it, and returns the
+// pages in it.
+func (w *liteWriter) copyLog() (log int, ok bool) {
+	log, done, err := w.checkpoints.Checkpoint(sqlite.Passive)
+	if err != nil {
+		if !isFull(err) { // of that Writes tells
+			w.log.Warn("checkpoint failed", "error", err)
+		}
+		return 0, false
+	}
+	w.checkpointed.Store(int64(done))
+	return log, true
+}
+
+// tryEmpty copies the log into the file and cuts it off, and reports whether it
+// did. Most is copied beside the writer, which then waits for the rest and, for
+// a moment, for readers of the log.
+func (w *liteWriter) tryEmpty() bool {
+	if log, ok := w.copyLog(); !ok || int64(log) > w.checkpointed.Load() {
+		w.interruptLong()
+		return false
+	}
+	err := w.doAlone(context.Background(), func(conn *sqlite.Conn) error {
+		conn.BusyTimeout(emptyWait)
+		defer conn.BusyTimeout(busyTimeout)
+		_, _, err := conn.Checkpoint(sqlite.Truncate)
+		if err == nil {
+			w.checkpointed.Store(0)
+			w.full.Store(false)
+		}
+		return err
+	})
+	var lite *sqlite.Error
+	switch {
+	case err == nil:
+		w.empties.Add(1)
+		return true
+	case errors.As(err, &lite) && lite.Primary() == sqlite.Busy:
+		w.interruptLong()
+	case !errors.Is(err, ErrClosed) && !isFull(err):
+		w.log.Warn("the write-ahead log was not emptied", "error", err)
+	}
+	return false
 }
 
 // restartLog has the writer stand still while the rest of the log is copied

@@ -20,6 +20,7 @@ import (
 	"kartei/job"
 	"kartei/operation"
 	"kartei/record"
+	"kartei/replay"
 	"kartei/search"
 	"kartei/trace"
 	"kartei/upload"
@@ -286,6 +287,7 @@ func (w *work) succeed(ctx context.Context, words *search.Document) error {
 		}
 		w.settle(tx)
 		tx.Queue(`insert into document_words (organization, id, words) values ($1, $2, $3)`, w.job.Organization, w.Document, words.String())
+		replay.Name(tx, w.job.Organization, w.operation.ID, w.Document)
 		return operation.Succeed(ctx, c, w.operation.ID, operation.Result{Object: Documents.Object, ID: w.Document})
 	})
 }

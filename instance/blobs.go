@@ -13,6 +13,7 @@ import (
 	"kartei/config"
 	"kartei/db"
 	"kartei/masterkey"
+	"kartei/replay"
 	"kartei/webhook"
 )
 
@@ -98,6 +99,8 @@ type RotateOutput struct {
 	Errors []string `json:"errors"`
 	// Secrets counts the webhook endpoints whose secrets were sealed anew.
 	Secrets int `json:"secrets"`
+	// Answers counts the stored answers that were sealed anew.
+	Answers int `json:"answers"`
 	// Unreadable counts the webhook endpoints whose secret no master key opens.
 	Unreadable int `json:"unreadableSecrets"`
 }
@@ -105,7 +108,7 @@ type RotateOutput struct {
 // maxErrors bounds what a run tells of.
 const maxErrors = 20
 
-// rotateBlobs seals the secrets of webhook endpoints and everything in a store
+// rotateBlobs seals the secrets of webhook endpoints, stored answers and everything in a store
 // under the master key in force. It may be interrupted at any time: the next run
 // goes on where this one ended.
 func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func(context.Context, Nothing) (RotateOutput, error) {
@@ -113,6 +116,9 @@ func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func
 		out.Errors = []string{}
 		changed, unreadable, err := webhook.Reseal(ctx, d, keys.Vault(webhook.SecretsPurpose), clock.Now(c))
 		if err != nil {
+			return out, err
+		}
+		if out.Answers, err = (replay.Vault{Vault: keys.Vault(replay.Purpose)}).Reseal(ctx, d); err != nil {
 			return out, err
 		}
 		out.Secrets, out.Unreadable = changed, len(unreadable)

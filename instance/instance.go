@@ -34,6 +34,7 @@ import (
 	"kartei/limit"
 	"kartei/masterkey"
 	"kartei/notify"
+	"kartei/replay"
 	"kartei/requestlog"
 	"kartei/search"
 	"kartei/serve"
@@ -259,7 +260,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.MaxCalls = i.config.Server.MaxCalls
 	o.Versions = api.VersionsIn(string(i.config.Server.Environment))
 	o.CursorKey = i.keys.Current.Derive("cursors")
-	o.Answers = i.keys.Vault("answers")
+	o.Answers = i.keys.Vault(replay.Purpose)
 	o.Webhooks = app.Webhooks{Secrets: i.keys.Vault(webhook.SecretsPurpose), Guard: i.guard}
 	o.Files = i.Files
 	o.DocsBase = i.BaseURL

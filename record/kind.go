@@ -15,6 +15,7 @@ import (
 	"kartei/event"
 	"kartei/fault"
 	"kartei/id"
+	"kartei/replay"
 	"kartei/search"
 
 	"github.com/go-json-experiment/json"
@@ -344,6 +345,7 @@ func (k *Kind[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.ByID) (a
 	if err := k.replace(ctx, c, r, next.updated, k.sql.erase); err != nil {
 		return app.Nothing{}, err
 	}
+	replay.Erase(c.Tx, c.Actor.Org(), r.id)
 	event.Append(c, k.event(&next, "deleted"))
 	return app.Nothing{}, search.Remove(ctx, c.Tx, subject)
 }

@@ -166,6 +166,15 @@ func Seen(ctx context.Context, c *app.Call, family, name string) (bool, error) {
 	return err == nil, err
 }
 
+// Hold fails the commit with a conflict if a record was deleted meanwhile, and
+// has who deletes it wait for the commit. SQLite, whose writers do not overlap,
+// needs none of it.
+func Hold(tx db.Tx, organization int64, family, name string) {
+	if share := tx.Dialect().Share; share != "" {
+		tx.Queue(`select 1 / count(*) from (select 1 from `+family+` where organization = $1 and id = $2 and deleted = false`+share+`) as living`, organization, name)
+	}
+}
+
 // Unique drops repetitions and keeps the order. It never returns nil.
 func Unique(texts []string) []string {
 	kept := make([]string, 0, len(texts))

@@ -13,6 +13,7 @@ import (
 	"kartei/db"
 	"kartei/job"
 	"kartei/notify"
+	"kartei/replay"
 	"kartei/requestlog"
 )
 
@@ -37,7 +38,7 @@ var Rules = []Rule{
 	rule("events", 30*24*time.Hour, "tick", "tick"),
 	rule("limits", 48*time.Hour, "updated_at", "subject"), // twice the longest window
 	rule("notices", notify.Age, "created_at", "principal, id"),
-	rule("idempotency", 24*time.Hour, "created_at", "principal, key"),
+	rule("idempotency", replay.Lifetime, "created_at", "principal, key"),
 	// An operation.completed of 30 days is seen by whom its operation names.
 	rule("operations", 31*24*time.Hour, "finished_at", "id", "finished_at > 0"),
 	rule("webhook_attempts", 30*24*time.Hour, "attempted_at", "id"),

@@ -215,8 +215,8 @@ func TestReplayToWhoLostSight(t *testing.T) {
 			t.Errorf("the replay is %s", again.Body)
 		}
 		owner.Do("PATCH", path, `{"visibility":"private"}`, "If-Match", "*").Want(200)
-		if refused := complete().Want(404, "NOT_FOUND"); refused.Header.Get("Idempotent-Replayed") != "" {
-			t.Error("a refusal is marked as a replay")
+		if refused := complete().Want(404, "NOT_FOUND"); refused.Header.Get("Idempotent-Replayed") != "true" {
+			t.Error("a record that is hidden is answered otherwise than one that was deleted")
 		}
 		owner.Do("PATCH", path, `{"visibility":"organization"}`, "If-Match", "*").Want(200)
 		complete().Want(200)

@@ -20,6 +20,7 @@ import (
 	"kartei/id"
 	"kartei/job"
 	"kartei/record"
+	"kartei/replay"
 )
 
 // MaxEndpoints is how many endpoints a principal may have in an organization
@@ -403,7 +404,11 @@ func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) 
 		return app.Nothing{}, err
 	}
 	tell(c)
-	return app.Nothing{}, one(c.Tx.Exec(ctx, deleteEndpoint, r.organization, r.ID, r.Revision))
+	if err := one(c.Tx.Exec(ctx, deleteEndpoint, r.organization, r.ID, r.Revision)); err != nil {
+		return app.Nothing{}, err
+	}
+	replay.Erase(c.Tx, r.organization, r.ID)
+	return app.Nothing{}, nil
 }
 
 // RotateSecret gives an endpoint of the caller's a new secret. For Overlap the

@@ -347,7 +347,9 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 		add(fault.CursorMismatch)
 	}
 	add(fault.Unauthenticated, fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled)
-	if op.Named() {
+	// A repeated call is told of a record that was deleted since. An upload is not
+	// deleted.
+	if op.Named() || op.Creates() && op.Tag() != "uploads" {
 		add(fault.NotFound)
 	}
 	quota := op.Method == http.MethodDelete || op.Scope != "" && !op.Writes()

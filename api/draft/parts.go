@@ -378,6 +378,8 @@ func (d *drafter) problem(status int, codes []fault.Code) object {
 	switch status {
 	case http.StatusUnauthorized:
 		names = append(names, "WWW-Authenticate")
+	case http.StatusNotFound:
+		names = append(names, "Idempotent-Replayed")
 	case http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		names = append(names, "Retry-After")
 	}

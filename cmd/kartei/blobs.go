@@ -13,7 +13,7 @@ import (
 )
 
 type blobsCmd struct {
-	Rotate rotateBlobsCmd `cmd:"" name:"rotate" help:"Seal all files and webhook secrets under the master key in force."`
+	Rotate rotateBlobsCmd `cmd:"" name:"rotate" help:"Seal all files, webhook secrets and stored answers under the master key in force."`
 	Check  checkBlobsCmd  `cmd:"" name:"check" help:"Find files that are missing, damaged or nobody's."`
 	Forget forgetPlaceCmd `cmd:"" name:"forget-place" help:"Let the next server to start bring another folder or bucket of files."`
 }
@@ -43,8 +43,8 @@ type rotateBlobsCmd struct {
 
 // Help says what the command does beyond its one line.
 func (*rotateBlobsCmd) Help() string {
-	return `Files and secrets of webhook endpoints that are under an earlier master key are sealed
-under the one in force, and files that are not encrypted but should be are encrypted. Calls
+	return `Files, secrets of webhook endpoints and stored answers that are under an earlier master key are
+sealed under the one in force, and files that are not encrypted but should be are encrypted. Calls
 go on meanwhile, and the command may be interrupted and run again at any time. When it ends
 without an error, nothing of them needs the earlier keys any more.`
 }
@@ -63,7 +63,7 @@ func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	if c.JSON.JSON {
 		err = g.print(out)
 	} else {
-		fmt.Fprintf(g.Out, "Of %d files %d were sealed anew, and the secrets of %d webhook endpoints.\n", out.Looked, out.Changed, out.Secrets)
+		fmt.Fprintf(g.Out, "Of %d files %d were sealed anew, and the secrets of %d webhook endpoints and %d stored answers.\n", out.Looked, out.Changed, out.Secrets, out.Answers)
 		for _, reason := range out.Errors {
 			fmt.Fprintln(g.Err, reason)
 		}

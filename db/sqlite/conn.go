@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -74,6 +75,7 @@ type Conn struct {
 	db         uintptr
 	statements map[string]*Stmt
 	out        uintptr // C memory: two words for results, then the count of WatchLog
+	methods    methods
 	mapping    mapping
 }
 
@@ -113,7 +115,7 @@ func open(path string, flags int32) (*Conn, error) {
 		c.Close()
 		return nil, err
 	}
-	if err := c.keepMapping(); err != nil {
+	if err := c.ownMethods(); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -130,7 +132,7 @@ func (c *Conn) Close() error {
 	}
 	rc := lib.Xsqlite3_close_v2(c.tls, c.db)
 	libc.Xfree(c.tls, c.out)
-	c.dropMapping()
+	c.dropMethods()
 	c.tls.Close()
 	c.tls, c.db = nil, 0
 	if rc != lib.SQLITE_OK {
@@ -177,6 +179,19 @@ func (c *Conn) Changes() int64 { return lib.Xsqlite3_changes64(c.tls, c.db) }
 // TotalChanges returns how many rows were inserted, updated or deleted since
 // the connection was opened.
 func (c *Conn) TotalChanges() int64 { return lib.Xsqlite3_total_changes64(c.tls, c.db) }
+
+// Interrupt has the statement that runs on the connection fail with Interrupt. It
+// may be called while another goroutine uses the connection, and not after Close.
+func (c *Conn) Interrupt() {
+	tls := libc.NewTLS() // the connection's own is in use
+	defer tls.Close()
+	lib.Xsqlite3_interrupt(tls, c.db)
+}
+
+// BusyTimeout is how long a statement waits for those in its way.
+func (c *Conn) BusyTimeout(d time.Duration) {
+	lib.Xsqlite3_busy_timeout(c.tls, c.db, int32(d.Milliseconds()))
+}
 
 // How a Checkpoint goes about it.
 const (

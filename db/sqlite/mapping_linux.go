@@ -15,8 +15,6 @@ import (
 // is open.
 type mapping struct {
 	file    *mappedFile
-	methods uintptr // C memory: the file's methods, with some of ours
-	usual   lib.Tsqlite3_io_methods
 	read    *read
 	fetch   *fetch
 	unfetch *unfetch
@@ -78,49 +76,23 @@ const (
 // keepMapping has the connection read the data base file through the mapping
 // that all connections to it share.
 // See xFetch in https://www.sqlite.org/c3ref/io_methods.html.
-func (c *Conn) keepMapping() error {
-	file, err := c.file()
-	if err != nil {
-		return err
-	}
-	usual := *word(file) // the first member of sqlite3_file
-	if usual == 0 {
-		return nil
-	}
-	size := libc.Tsize_t(unsafe.Sizeof(lib.Tsqlite3_io_methods{}))
-	if c.mapping.methods = libc.Xmalloc(c.tls, size); c.mapping.methods == 0 {
-		return c.fail(lib.SQLITE_NOMEM)
-	}
+func (c *Conn) keepMapping(file uintptr, ours *lib.Tsqlite3_io_methods) (err error) {
 	if c.mapping.file, err = openMapped(file); err != nil {
 		return err
 	}
-	c.mapping.usual = *(*lib.Tsqlite3_io_methods)(pointer(usual))
 	ownRead, ownFetch, ownUnfetch := c.read, c.fetch, c.unfetch
 	c.mapping.read, c.mapping.fetch, c.mapping.unfetch = &ownRead, &ownFetch, &ownUnfetch
-	methods := (*lib.Tsqlite3_io_methods)(pointer(c.mapping.methods))
-	*methods = c.mapping.usual
-	methods.FxRead = *(*uintptr)(unsafe.Pointer(c.mapping.read))
-	methods.FxFetch = *(*uintptr)(unsafe.Pointer(c.mapping.fetch))
-	methods.FxUnfetch = *(*uintptr)(unsafe.Pointer(c.mapping.unfetch))
-	*word(file) = c.mapping.methods
+	ours.FxRead = *(*uintptr)(unsafe.Pointer(c.mapping.read))
+	ours.FxFetch = *(*uintptr)(unsafe.Pointer(c.mapping.fetch))
+	ours.FxUnfetch = *(*uintptr)(unsafe.Pointer(c.mapping.unfetch))
 	return nil
 }
 
 // dropMapping gives back what keepMapping took. The connection must be closed.
 func (c *Conn) dropMapping() {
-	libc.Xfree(c.tls, c.mapping.methods)
 	if c.mapping.file != nil {
 		c.mapping.file.release()
 	}
-}
-
-// file returns the library's data base file.
-func (c *Conn) file() (uintptr, error) {
-	// A name of 0 is the main data base.
-	if rc := lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_FILE_POINTER, c.out); rc != lib.SQLITE_OK {
-		return 0, c.fail(rc)
-	}
-	return *word(c.out), nil
 }
 
 // descriptor is that of the library's open file. No other may be opened: to
@@ -140,7 +112,7 @@ func (c *Conn) unfetch(tls *libc.TLS, file uintptr, offset int64, page uintptr) 
 	if page != 0 {
 		return lib.SQLITE_OK
 	}
-	return (*(*unfetch)(unsafe.Pointer(&struct{ uintptr }{c.mapping.usual.FxUnfetch})))(tls, file, offset, page)
+	return (*(*unfetch)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxUnfetch})))(tls, file, offset, page)
 }
 
 // read is the file's xRead, by which the library reads what it does not fetch:
@@ -148,7 +120,7 @@ func (c *Conn) unfetch(tls *libc.TLS, file uintptr, offset int64, page uintptr) 
 func (c *Conn) read(tls *libc.TLS, file, to uintptr, size int32, offset int64) int32 {
 	from := c.mapping.file.at(file, offset, int64(size), 0)
 	if from == 0 {
-		return (*(*read)(unsafe.Pointer(&struct{ uintptr }{c.mapping.usual.FxRead})))(tls, file, to, size, offset)
+		return (*(*read)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxRead})))(tls, file, to, size, offset)
 	}
 	copy(unsafe.Slice((*byte)(pointer(to)), size), unsafe.Slice((*byte)(pointer(from)), size))
 	return lib.SQLITE_OK

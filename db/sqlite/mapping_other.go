@@ -2,9 +2,11 @@
 
 package sqlite
 
+import lib "modernc.org/sqlite/lib"
+
 type mapping struct{}
 
 // keepMapping is for Linux; elsewhere the library maps what it maps by itself.
-func (c *Conn) keepMapping() error { return nil }
+func (c *Conn) keepMapping(uintptr, *lib.Tsqlite3_io_methods) error { return nil }
 
 func (c *Conn) dropMapping() {}

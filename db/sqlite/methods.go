@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// methods are the library's ways to read and write the data base file, with some
+// of ours in their place.
+// See https://www.sqlite.org/c3ref/io_methods.html.
+type methods struct {
+	table uintptr // C memory
+	usual lib.Tsqlite3_io_methods
+	write *write
+	clean uintptr // C memory: a page as it is written
+}
+
+type (
+	write    = func(tls *libc.TLS, file, from uintptr, size int32, offset int64) int32
+	fileSize = func(tls *libc.TLS, file, size uintptr) int32
+)
+
+const (
+	// maxPage is the largest page that the library knows.
+	maxPage = 1 << 16
+	// mostCleaned is the size of a file up to which a page of an overflow chain
+	// cannot be taken for one of a tree: it begins with the number of the next
+	// page, which has the first byte of a tree's page, 2 or more, from page
+	// 33,554,432 on. That is at 128 GiB with pages of 4 KiB; half of it leaves
+	// room for what is still in the log.
+	mostCleaned = 64 << 30
+)
+
+// ownMethods has the connection use methods of ours for the data base file.
+func (c *Conn) ownMethods() error {
+	file, err := c.file()
+	if err != nil {
+		return err
+	}
+	usual := *word(file) // the first member of sqlite3_file
+	if usual == 0 {
+		return nil
+	}
+	m := &c.methods
+	m.table = libc.Xmalloc(c.tls, libc.Tsize_t(unsafe.Sizeof(m.usual)))
+	m.clean = libc.Xmalloc(c.tls, maxPage)
+	if m.table == 0 || m.clean == 0 {
+		return c.fail(lib.SQLITE_NOMEM)
+	}
+	m.usual = *(*lib.Tsqlite3_io_methods)(pointer(usual))
+	ours := (*lib.Tsqlite3_io_methods)(pointer(m.table))
+	*ours = m.usual
+	own := c.writePage
+	m.write = &own
+	ours.FxWrite = *(*uintptr)(unsafe.Pointer(m.write))
+	if err := c.keepMapping(file, ours); err != nil {
+		return err
+	}
+	*word(file) = m.table
+	return nil
+}
+
+// dropMethods gives back what ownMethods took. The connection must be closed.
+func (c *Conn) dropMethods() {
+	libc.Xfree(c.tls, c.methods.table)
+	libc.Xfree(c.tls, c.methods.clean)
+	c.dropMapping()
+}
+
+// file returns the library's data base file.
+func (c *Conn) file() (uintptr, error) {
+	// A name of 0 is the main data base.
+	if rc := lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_FILE_POINTER, c.out); rc != lib.SQLITE_OK {
+		return 0, c.fail(rc)
+	}
+	return *word(c.out), nil
+}
+
+// writePage is the file's xWrite. It leaves nothing in the unused middle of a
+// page. The library's secure_delete overwrites what a delete frees, but not what
+// stays behind when rows move to another page because a page was divided: there
+// a deleted record would be found for as long as the page is not filled again.
+// Nothing reads these bytes.
+func (c *Conn) writePage(tls *libc.TLS, file, from uintptr, size int32, offset int64) int32 {
+	usual := *(*write)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxWrite}))
+	if size < 512 || size > maxPage || size&(size-1) != 0 || offset < int64(size) || offset%int64(size) != 0 {
+		return usual(tls, file, from, size, offset)
+	}
+	page := unsafe.Slice((*byte)(pointer(from)), size)
+	begin, end := unused(page)
+	if allZero(page[begin:end]) || !c.cleanable(tls, file, offset) {
+		return usual(tls, file, from, size, offset)
+	}
+	clean := unsafe.Slice((*byte)(pointer(c.methods.clean)), size)
+	copy(clean, page)
+	clear(clean[begin:end])
+	return usual(tls, file, c.methods.clean, size, offset)
+}
+
+// cleanable reports whether the file is so small that a page of a tree is
+// surely one.
+func (c *Conn) cleanable(tls *libc.TLS, file uintptr, offset int64) bool {
+	var end int64
+	size := *(*fileSize)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxFileSize}))
+	at := libc.Xmalloc(tls, 8)
+	defer libc.Xfree(tls, at)
+	if at == 0 || size(tls, file, at) != lib.SQLITE_OK {
+		return false
+	}
+	end = *(*int64)(pointer(at))
+	return max(end, offset) < mostCleaned
+}
+
+// unused returns the bytes between the directory of cells and the first cell of
+// a page of a tree, and nothing of another page.
+// See https://www.sqlite.org/fileformat2.html#b_tree_pages.
+func unused(page []byte) (begin, end int) {
+	head := 8
+	switch page[0] {
+	case 2, 5: // of the inside of an index, of a table
+		head = 12
+	case 10, 13: // a leaf
+	default:
+		return 0, 0
+	}
+	free, cells := int(binary.BigEndian.Uint16(page[1:])), int(binary.BigEndian.Uint16(page[3:]))
+	end = int(binary.BigEndian.Uint16(page[5:]))
+	if end == 0 {
+		end = maxPage
+	}
+	begin = head + 2*cells
+	if begin > end || end > len(page) || free != 0 && (free < end || free > len(page)-4) || page[7] > 60 {
+		return 0, 0
+	}
+	for at := head; at < begin; at += 2 {
+		if cell := int(binary.BigEndian.Uint16(page[at:])); cell < end || cell > len(page)-4 {
+			return 0, 0
+		}
+	}
+	return begin, end
+}
+
+func allZero(b []byte) bool {
+	for _, x := range b {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
