@@ -15,7 +15,7 @@ demo: build
 
 # Runs every test, on SQLite and on PostgreSQL. ARGS go to `go test`.
 test:
-	@ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks
+	@ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks axe
 	@$(GO) test -timeout 30m $(ARGS) ./...
 
 build:

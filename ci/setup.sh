@@ -13,6 +13,7 @@ has() {
 	venv) python3 -c 'import venv, ensurepip' ;;
 	versitygw) command -v versitygw || [ -e "$versitygw" ] ;;
 	standardwebhooks) [ -e "$standardwebhooks/ready" ] ;;
+	axe) [ -e "$axe/ready" ] ;;
 	*) command -v "$1" ;;
 	esac >/dev/null 2>&1
 }
@@ -35,15 +36,18 @@ loss() {
 	versitygw) echo "files are stored in folders only, not in a bucket" ;;
 	standardwebhooks) echo "no other language than Go verifies deliveries" ;;
 	chromium) echo "the pages are not looked at in a browser" ;;
+	axe) echo "the pages are not checked for accessibility" ;;
 	*) echo "what needs it is left out" ;;
 	esac
 }
 
-# What no distribution packs is put into .cache once: an S3 server, and the
-# official libraries with which receivers in Python and JavaScript verify.
+# What no distribution packs is put into .cache once: an S3 server, the official
+# libraries with which receivers in Python and JavaScript verify, and the checks
+# of accessibility.
 house=$(cd "$(dirname "$0")/.." && pwd)
 versitygw=$house/.cache/tools/versitygw
 standardwebhooks=$house/.cache/standardwebhooks-1.1
+axe=$house/.cache/axe-4.14.1
 build() {
 	case $1 in
 	versitygw)
@@ -61,6 +65,14 @@ build() {
 			"$standardwebhooks/python/bin/pip" install -q --disable-pip-version-check standardwebhooks==1.1.0 >&2 &&
 			touch "$standardwebhooks/ready"
 		;;
+	axe)
+		has npm || return
+		echo "installing $1" >&2
+		rm -rf "$axe"
+		mkdir -p "$axe"
+		cp "$house"/ci/axe/package*.json "$axe/"
+		npm ci --prefix "$axe" --no-audit --no-fund --ignore-scripts --loglevel=error >&2 && touch "$axe/ready"
+		;;
 	*) return 1 ;;
 	esac
 }
@@ -72,7 +84,7 @@ for what in "$@"; do
 			continue
 		fi
 		missing+=("$what")
-		case $what in versitygw | standardwebhooks) ;; *) packages+=("$(package "$what")") ;; esac
+		case $what in versitygw | standardwebhooks | axe) ;; *) packages+=("$(package "$what")") ;; esac
 	fi
 done
 [ ${#missing[@]} -gt 0 ] || exit 0

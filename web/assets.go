@@ -1,16 +1,13 @@
 package web
 
 import (
-	"bytes"
-	"compress/gzip"
 	"embed"
 	"fmt"
-	"io"
 	"path"
 	"strings"
 )
 
-//go:embed static/pages.css static/reference.css static/reference.js static/icon.svg static/redoc/redoc.js.gz static/redoc/LICENSE static/redoc/LICENSES.txt
+//go:embed static/pages.css static/pages.js static/icon.svg
 var staticFiles embed.FS
 
 // assets are the files below /static/. A name holds the hash of its bytes, so
@@ -24,9 +21,7 @@ type assets struct {
 func loadAssets() (*assets, error) {
 	a := &assets{files: map[string]*content{}, urls: map[string]string{}}
 	for name, contentType := range map[string]string{
-		"pages.css": "text/css; charset=utf-8", "reference.css": "text/css; charset=utf-8",
-		"reference.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
-		"redoc/LICENSE": "text/plain; charset=utf-8", "redoc/LICENSES.txt": "text/plain; charset=utf-8",
+		"pages.css": "text/css; charset=utf-8", "pages.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
 	} {
 		body, err := staticFiles.ReadFile("static/" + name)
 		if err != nil {
@@ -34,15 +29,6 @@ func loadAssets() (*assets, error) {
 		}
 		a.add(name, newContent(contentType, cacheHashed, body))
 	}
-	packed, err := staticFiles.ReadFile("static/redoc/redoc.js.gz")
-	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
-	}
-	body, err := unpack(packed)
-	if err != nil {
-		return nil, fmt.Errorf("web: redoc: %w", err)
-	}
-	a.add("redoc/redoc.js", packedContent("text/javascript; charset=utf-8", cacheHashed, body, packed))
 	return a, nil
 }
 
@@ -58,12 +44,4 @@ func (a *assets) url(name string) (string, error) {
 		return url, nil
 	}
 	return "", fmt.Errorf("web: no file %s", name)
-}
-
-func unpack(packed []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(r)
 }

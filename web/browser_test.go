@@ -1,159 +1,197 @@
 package web_test
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"kartei/api/openapi"
-	"kartei/web"
+	"kartei/fault"
+	"kartei/web/webtest"
 )
 
-// chromium returns the browser's path. Without one the test is skipped, but
-// not in CI.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	const missing = "chromium is not installed (Debian: apt-get install chromium)"
-	if os.Getenv("CI") == "true" {
-		t.Fatal(missing)
-	}
-	t.Skip(missing)
-	return ""
+// kinds are addresses of which each shows another kind of page, or something
+// that no other has.
+var kinds = []string{
+	"/", "/guide", "/changelog", "/problems", "/problems/VALIDATION_FAILED", "/missing",
+	"/docs", "/docs/webhooks", "/docs/contacts", "/docs/meta", "/docs/contacts/list", "/docs/contacts/create", "/docs/batch/run",
+	"/docs/documents/content", "/docs/tasks/create?version=2027-02-01", "/docs/webhook-endpoints/create",
 }
 
-// browse loads a page in a browser and returns the document after its scripts
-// ran, and what the browser wrote to its console.
-func browse(t *testing.T, url string) (dom, console string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	var out, messages bytes.Buffer
-	cmd := exec.CommandContext(ctx, chromium(t), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
-		"--user-data-dir="+t.TempDir(), "--enable-logging=stderr", "--v=0", "--virtual-time-budget=20000", "--dump-dom", url)
-	cmd.Stdout, cmd.Stderr = &out, &messages
-	cmd.WaitDelay = 10 * time.Second // its children have them, too
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, messages.String())
-	}
-	for line := range strings.Lines(messages.String()) {
-		// Redoc warns of a branch that narrows ["string", "null"] to "string",
-		// which JSON Schema allows, and draws it all the same.
-		if strings.Contains(line, "CONSOLE") && !strings.Contains(line, "Incompatible types in allOf") {
-			console += line
+// views are the sizes of a desk, a tablet, a phone and a small phone, or a
+// window at 400 % zoom.
+func views() []webtest.View {
+	var all []webtest.View
+	for _, width := range []int{1440, 768, 390, 320} {
+		for _, dark := range []bool{false, true} {
+			all = append(all, webtest.View{Width: width, Dark: dark})
 		}
 	}
-	return out.String(), console
+	return all
 }
 
-// The reference is drawn from the binary alone: every operation stands in the
-// page, and the browser had nothing to complain about, not even the policy.
-func TestReferenceInABrowser(t *testing.T) {
+// inLanguage is an address in a language.
+func inLanguage(path string, l fault.Language) string {
+	if strings.Contains(path, "?") {
+		return path + "&lang=" + string(l)
+	}
+	return path + "?lang=" + string(l)
+}
+
+// look is what a page is asked. Folded parts are opened first, so that they are
+// looked at, too.
+const look = `(() => {
+	for (const folded of document.querySelectorAll("details")) { folded.open = true; }
+	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+	const wide = [...document.querySelectorAll("body *")].filter((e) => {
+		const style = getComputedStyle(e), box = e.getBoundingClientRect();
+		return box.width > 0 && style.overflowX !== "visible" && style.overflowX !== "hidden" && e.scrollWidth > e.clientWidth + 1;
+	}).map((e) => e.tagName + "." + e.className);
+	return {
+		headings: document.querySelectorAll("h1").length,
+		title: document.title,
+		twice: ids.filter((id, i) => ids.indexOf(id) !== i),
+		sideways: Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth,
+		wide: wide,
+	};
+})()`
+
+type looked struct {
+	Headings, Sideways int
+	Title              string
+	Twice, Wide        []string
+}
+
+// checkAxe runs the checks of axe-core and returns what they find.
+const checkAxe = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
+	r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 160) + " " + n.failureSummary)))`
+
+// Every kind of page, in both languages, in each size and colour scheme: axe-core
+// finds nothing, nothing is scrolled sideways, and the console stays empty,
+// to which the policy would write, too.
+func TestPagesInABrowser(t *testing.T) {
+	axe := webtest.Axe(t, "..")
+	browser := webtest.Start(t)
 	server := httptest.NewServer(newHandler(t))
-	defer server.Close()
-	tests := []struct {
-		query string
-		want  []string
-	}{
-		{"?lang=de", []string{"Eigene Angaben lesen", "Kontakte auflisten", "Kontakt löschen", "Beispielantworten", "Query-Parameter", "Größe der Seite."}},
-		{"?lang=en&version=2027-02-01", []string{"Create a contact", "Response samples", "query", "2027-02-01"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.query, func(t *testing.T) {
-			dom, console := browse(t, server.URL+"/docs"+tt.query)
-			if console != "" {
-				t.Errorf("the browser's console:\n%s", console)
+	t.Cleanup(server.Close)
+	for _, view := range views() {
+		tab := browser.Tab(view)
+		for i, path := range kinds {
+			l := languages[(i+view.Width)%2] // each page is seen in both
+			tab.Open(server.URL + inLanguage(path, l))
+			page := webtest.Eval[looked](tab, look)
+			if page.Headings != 1 || page.Title == "" || len(page.Twice) > 0 {
+				t.Errorf("%s, %s: %d h1, title %q, ids twice: %v", path, view, page.Headings, page.Title, page.Twice)
 			}
-			_, drawn, found := strings.Cut(dom, `id="reference"`)
-			if !found {
-				t.Fatal("no place for the reference")
+			if page.Sideways > 0 || len(page.Wide) > 0 {
+				t.Errorf("%s, %s: %d px are beside the window, and these scroll sideways: %v", path, view, page.Sideways, page.Wide)
 			}
-			for _, want := range tt.want {
-				if !strings.Contains(drawn, want) {
-					t.Errorf("the drawn reference lacks %q", want)
+			webtest.Eval[any](tab, axe+"; null")
+			for _, found := range webtest.Eval[[]string](tab, checkAxe) {
+				t.Errorf("%s, %s: %s", path, view, found)
+			}
+			for _, said := range tab.Console() {
+				if path != "/missing" || !strings.Contains(said, "404") {
+					t.Errorf("%s, %s: the console says %s", path, view, said)
 				}
 			}
-			if !strings.Contains(dom, `id="status" role="status" hidden=""`) {
-				t.Error("the page still says that it is loading, or that it failed")
-			}
-		})
-	}
-}
-
-// summaries returns the summary of every operation of a document.
-func summaries(t *testing.T, document []byte) []string {
-	t.Helper()
-	var d struct {
-		Paths map[string]map[string]json.RawMessage `json:"paths"`
-	}
-	if err := json.Unmarshal(document, &d); err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for path, item := range d.Paths {
-		for method, raw := range item {
-			if method == "parameters" {
-				continue
-			}
-			var operation struct {
-				Summary string `json:"summary"`
-			}
-			if err := json.Unmarshal(raw, &operation); err != nil || operation.Summary == "" {
-				t.Errorf("%s %s: no summary (%v)", method, path, err)
-			}
-			found = append(found, operation.Summary)
-		}
-	}
-	return found
-}
-
-// Each frozen document is drawn whole, every operation of it.
-func TestFrozenDocumentsInABrowser(t *testing.T) {
-	h, err := web.Handler(web.Options{BaseURL: base, Versions: openapi.Versions()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(h)
-	defer server.Close()
-	for _, version := range openapi.Versions() {
-		document, _ := openapi.Document(version)
-		dom, console := browse(t, server.URL+"/docs?lang=de&version="+version)
-		if console != "" {
-			t.Errorf("%s: the browser's console:\n%s", version, console)
-		}
-		text := visible(dom)
-		all := summaries(t, document)
-		if len(all) == 0 {
-			t.Errorf("%s: no operations", version)
-		}
-		for _, summary := range all {
-			if !strings.Contains(text, summary) {
-				t.Errorf("%s: the drawn reference lacks %q", version, summary)
-			}
 		}
 	}
 }
 
-// A plain page, in a browser, has its style and nothing to complain about.
-func TestPageInABrowser(t *testing.T) {
+// words is the text that a reader finds on a page when all that folds is open.
+const words = `(() => { for (const folded of document.querySelectorAll("details")) { folded.open = true; } return document.querySelector("main").innerText; })()`
+
+// Without script all that a page says is there: the same words, but for the
+// buttons that a script adds.
+func TestPagesWithoutScript(t *testing.T) {
+	browser := webtest.Start(t)
 	server := httptest.NewServer(newHandler(t))
-	defer server.Close()
-	dom, console := browse(t, server.URL+"/problems/NOT_FOUND?lang=en")
-	if console != "" {
-		t.Errorf("the browser's console:\n%s", console)
+	t.Cleanup(server.Close)
+	with, without := browser.Tab(webtest.View{Width: 1440}), browser.Tab(webtest.View{Width: 1440, NoScript: true})
+	for _, path := range kinds {
+		var said [2]string
+		for i, tab := range []*webtest.Tab{with, without} {
+			tab.Open(server.URL + inLanguage(path, fault.English))
+			said[i] = webtest.Eval[string](tab, words)
+			buttons := webtest.Eval[int](tab, `document.querySelectorAll("button.copy").length`)
+			blocks := webtest.Eval[int](tab, `document.querySelectorAll(".code").length`)
+			if tab.View.NoScript && buttons != 0 || !tab.View.NoScript && buttons != blocks {
+				t.Errorf("%s, %s: %d buttons for %d blocks of code", path, tab.View, buttons, blocks)
+			}
+		}
+		if bare := strings.Join(strings.Fields(strings.ReplaceAll(said[0], "Copy", "")), " "); bare != strings.Join(strings.Fields(said[1]), " ") || len(bare) < 200 {
+			t.Errorf("%s: without script there are %d characters, with it %d", path, len(said[1]), len(bare))
+		}
 	}
-	if !strings.Contains(dom, "Not found") {
-		t.Error("the page is empty")
+}
+
+// The contents fold on a phone and stand beside the text on a desk, without a
+// script, too.
+func TestContentsFold(t *testing.T) {
+	browser := webtest.Start(t)
+	server := httptest.NewServer(newHandler(t))
+	t.Cleanup(server.Close)
+	for _, width := range []int{1440, 768, 390} {
+		tab := browser.Tab(webtest.View{Width: width, NoScript: true})
+		for _, path := range []string{"/docs/contacts/create", "/guide"} {
+			tab.Open(server.URL + path)
+			const visible = `document.querySelector(".side-body a").checkVisibility({contentVisibilityAuto: true})`
+			if beside := webtest.Eval[bool](tab, visible); beside != (width == 1440) {
+				t.Errorf("%s at %d px: the contents are visible: %t", path, width, beside)
+			}
+			if width < 1440 {
+				tab.Click(".side > details > summary")
+				if !webtest.Eval[bool](tab, visible) {
+					t.Errorf("%s at %d px: the contents do not unfold", path, width)
+				}
+			}
+		}
+	}
+}
+
+// A button copies exactly what stands in its block, by mouse and by keyboard.
+func TestCopy(t *testing.T) {
+	browser := webtest.Start(t)
+	server := httptest.NewServer(newHandler(t))
+	t.Cleanup(server.Close)
+	tab := browser.Tab(webtest.View{Width: 1440})
+	tab.Open(server.URL + "/?lang=en")
+	webtest.Eval[any](tab, `navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }, null`)
+	want := `curl -H "Authorization: Bearer $KARTEI_KEY" ` + base + "/v1/me"
+	tab.Click("button.copy")
+	if got := webtest.Eval[string](tab, "copied"); got != want {
+		t.Errorf("copied %q", got)
+	}
+	webtest.Eval[any](tab, `window.copied = "", document.querySelector("button.copy").focus(), null`)
+	tab.Press("\r")
+	if got := webtest.Eval[string](tab, "copied"); got != want {
+		t.Errorf("by keyboard copied %q", got)
+	}
+	if said := webtest.Eval[string](tab, `document.querySelector("button.copy").textContent`); said != "Copied" {
+		t.Errorf("the button says %q", said)
+	}
+}
+
+// TestScreenshots draws the pages for people to look at:
+// KARTEI_SCREENSHOTS=/tmp/pages go test ./web -run Screenshots
+func TestScreenshots(t *testing.T) {
+	folder := os.Getenv("KARTEI_SCREENSHOTS")
+	if folder == "" {
+		t.Skip("KARTEI_SCREENSHOTS names no folder")
+	}
+	browser := webtest.Start(t)
+	server := httptest.NewServer(newHandler(t))
+	t.Cleanup(server.Close)
+	for _, view := range views() {
+		tab := browser.Tab(view)
+		for _, path := range kinds {
+			tab.Open(server.URL + path)
+			name := strings.Trim(strings.NewReplacer("/", "-", "?version=", "-").Replace(path), "-")
+			scheme := map[bool]string{false: "light", true: "dark"}[view.Dark]
+			tab.Screenshot(filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, view.Width, scheme)), view.Width < 1000)
+		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"kartei/api/draft"
 	"kartei/api/openapi"
+	"kartei/fault"
+	"kartei/web/reference"
 )
 
 // TestEnglish: who changes a German word of a document changes the English one
@@ -68,6 +70,22 @@ func same(t *testing.T, version, place string, a, b any) {
 	default:
 		if a != b {
 			t.Errorf("%s %s: %v became %v", version, place, a, b)
+		}
+	}
+}
+
+// A tag has a title that people read.
+func TestTagsHaveTitles(t *testing.T) {
+	for _, version := range openapi.Versions() {
+		document, _ := openapi.Document(version)
+		d, err := reference.Read(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range d.Groups {
+			if g.Title == "" && groupTitles[g.Name] == (fault.Text{}) {
+				t.Errorf("%s: groupTitles has no title for %s", version, g.Name)
+			}
 		}
 	}
 }

@@ -10,11 +10,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"kartei"
 	"kartei/fault"
+	"kartei/web/reference"
 )
 
 //go:embed templates/*.html
@@ -25,9 +28,6 @@ const (
 	pathMissing = "!404"
 	pathMethod  = "!405"
 )
-
-// nonceMark stands where each answer has its own nonce.
-const nonceMark = "nonce-goes-here"
 
 // exampleRequestID is the id in every example.
 const exampleRequestID = "req_01m7q5p4xjf0r8yq3v6w2t9m7c"
@@ -41,12 +41,19 @@ type page struct {
 	Title string
 	// Entry is the problem of a problem page.
 	Entry fault.Entry
-	// Version is the API version of the reference.
+	// Template is the name of the template that draws the page.
+	Template string
+	// Article is what a page shows that is written in Markdown.
+	Article article
+	// Version is the API version of a page of the reference, Doc its document,
+	// Group and Op what the page is about.
 	Version string
-	Nonce   string
-	// Guide is the guide's text, drawn.
-	Guide  template.HTML
-	assets *assets
+	Doc     *reference.Document
+	Group   reference.Group
+	Op      reference.Operation
+	// Elsewhere reports whether another version has a page of this path.
+	Elsewhere func(version, path string) bool
+	assets    *assets
 }
 
 // Say returns the sentence in the page's language.
@@ -73,7 +80,18 @@ func (p page) Prose(t fault.Text) template.HTML {
 func (p page) Marked(de, en string) template.HTML { return p.Prose(fault.Text{DE: de, EN: en}) }
 
 // Link returns an address of this site that keeps the page's language.
-func (p page) Link(path string) string { return withLanguage(path, p.Language) }
+// Links of the reference stay in its version.
+func (p page) Link(path string) string {
+	if p.Version != "" && p.Version != p.Versions[0] && (path == "/docs" || strings.HasPrefix(path, docsPath)) {
+		path, fragment, _ := strings.Cut(path, "#")
+		if fragment != "" {
+			fragment = "#" + fragment
+		}
+		path += "?version=" + p.Version + fragment
+		return withLanguage(path, p.Language)
+	}
+	return withLanguage(path, p.Language)
+}
 
 // Stands returns what is to be known of the version that the page shows, or
 // nothing.
@@ -173,80 +191,89 @@ func (p page) Answer() (string, error) {
 	return b.String() + "\n" + string(value), nil
 }
 
-// renderer draws every page once.
-type renderer struct {
-	options Options
-	assets  *assets
+// lazy is a page that is drawn when somebody asks for it first: an instance has
+// several hundred, of which most are never read.
+type lazy = func() (*content, error)
+
+// pageRenderer draws pages.
+type pageRenderer struct {
+	options   Options
+	assets    *assets
+	templates map[string]*template.Template
 }
 
-// all returns the pages by language and path, and the reference's pages by
-// language and version.
-func (r renderer) all() (pages map[fault.Language]map[string]*content, docs map[fault.Language]map[string]string, err error) {
-	templates := map[string]*template.Template{}
-	for _, name := range []string{"start", "guide", "problems", "problem", "message", "docs"} {
-		t, err := template.ParseFS(templateFiles, "templates/layout.html", "templates/"+name+".html")
+func newRenderer(o Options, a *assets) (pageRenderer, error) {
+	r := pageRenderer{options: o, assets: a, templates: map[string]*template.Template{}}
+	for _, name := range []string{"start", "article", "problems", "problem", "message", "reference", "group", "operation", "webhooks"} {
+		t, err := template.ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
 		if err != nil {
-			return nil, nil, fmt.Errorf("web: %w", err)
+			return r, fmt.Errorf("web: %w", err)
 		}
-		templates[name] = t
+		r.templates[name] = t
 	}
-	draw := func(name string, p page) []byte {
-		var b bytes.Buffer
-		if e := templates[name].ExecuteTemplate(&b, "layout", p); e != nil && err == nil {
-			err = fmt.Errorf("web: %s: %w", p.Path, e)
-		}
-		return b.Bytes()
-	}
-	text, err := guide(r.options.BaseURL)
-	if err != nil {
-		return nil, nil, err
-	}
-	pages, docs = map[fault.Language]map[string]*content{}, map[fault.Language]map[string]string{}
-	for _, l := range []fault.Language{fault.German, fault.English} {
-		pages[l], docs[l] = map[string]*content{}, map[string]string{}
-		base := page{Options: r.options, Language: l, Guide: text, assets: r.assets}
-		for _, p := range base.list() {
-			pages[l][p.Path] = newContent("text/html; charset=utf-8", cachePage, draw(p.template(), p))
-		}
-		for _, version := range r.options.Versions {
-			p := base
-			p.Path, p.Title, p.Version, p.Nonce = "/docs", p.Say("API-Referenz", "API reference"), version, nonceMark
-			docs[l][version] = string(draw("docs", p))
-		}
-	}
-	return pages, docs, err
+	return r, nil
 }
 
-// list returns the pages that are drawn from base.
-func (p page) list() []page {
-	at := func(path, title string) page {
-		p.Path, p.Title = path, title
-		return p
-	}
-	pages := []page{
-		at("/", p.Say("Übersicht", "Overview")),
-		at("/guide", p.Say("Leitfaden", "Guide")),
-		at("/problems", p.Say("Problemcodes", "Problem codes")),
-		at(pathMissing, p.Say("Seite nicht gefunden", "Page not found")),
-		at(pathMethod, p.Say("Methode nicht erlaubt", "Method not allowed")),
-	}
-	for _, e := range p.Problems() {
-		one := at(problemPath(e.Code), p.In(e.Title))
-		one.Entry = e
-		pages = append(pages, one)
+// pages returns the given pages by path.
+func (r pageRenderer) pages(list []page) map[string]lazy {
+	pages := map[string]lazy{}
+	for _, p := range list {
+		pages[p.Path] = sync.OnceValues(func() (*content, error) {
+			var b bytes.Buffer
+			if err := r.templates[p.Template].ExecuteTemplate(&b, "layout", p); err != nil {
+				return nil, fmt.Errorf("web: %s: %w", p.Path, err)
+			}
+			return newContent("text/html; charset=utf-8", cachePage, b.Bytes()), nil
+		})
 	}
 	return pages
 }
 
-// template returns the name of the template that draws the page.
-func (p page) template() string {
-	switch {
-	case p.Entry.Code != "":
-		return "problem"
-	case p.Path == "/":
-		return "start"
-	case p.Path == "/guide", p.Path == "/problems":
-		return p.Path[1:]
+// plain returns the pages that are not of the reference, in a language.
+func (r pageRenderer) plain(l fault.Language) (map[string]lazy, error) {
+	base := page{Options: r.options, Language: l, assets: r.assets}
+	list := base.list()
+	for path, text := range map[string][]byte{"/guide": guide(r.options.BaseURL), "/changelog": kartei.Changelog} {
+		drawn, err := newArticle(text)
+		if err != nil {
+			return nil, err
+		}
+		p := base
+		p.Template, p.Path, p.Title, p.Article = "article", path, p.Say("Leitfaden", "Guide"), drawn
+		if path == "/changelog" {
+			p.Title = p.Say("Änderungen", "Changes")
+		}
+		list = append(list, p)
 	}
-	return "message"
+	return r.pages(list), nil
+}
+
+// reference returns the pages of the reference, in a language and a version.
+func (r pageRenderer) reference(l fault.Language, version string, document []byte, elsewhere func(version, path string) bool) (map[string]lazy, error) {
+	doc, err := reference.Read(document)
+	if err != nil {
+		return nil, err
+	}
+	base := page{Options: r.options, Language: l, Version: version, Doc: doc, Elsewhere: elsewhere, assets: r.assets}
+	return r.pages(base.reference()), nil
+}
+
+// list returns the pages that are drawn from templates alone.
+func (p page) list() []page {
+	at := func(template, path, title string) page {
+		p.Template, p.Path, p.Title = template, path, title
+		return p
+	}
+	pages := []page{
+		at("start", "/", p.Say("Übersicht", "Overview")),
+		at("problems", "/problems", p.Say("Problemcodes", "Problem codes")),
+		at("message", pathMissing, p.Say("Seite nicht gefunden", "Page not found")),
+		at("message", pathMethod, p.Say("Methode nicht erlaubt", "Method not allowed")),
+	}
+	for _, e := range p.Problems() {
+		one := at("problem", problemPath(e.Code), p.In(e.Title))
+		one.Entry = e
+		pages = append(pages, one)
+	}
+	return pages
 }

@@ -4,7 +4,6 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"kartei/api/openapi"
 	"kartei/examples"
 	"kartei/fault"
+	"kartei/web/reference"
 )
 
 // Options is what the pages need to know of the instance.
@@ -32,16 +32,10 @@ type Options struct {
 	Standing map[string]fault.Text
 }
 
-// Content security policies. Pages bring one style sheet and no script.
-const (
-	pagePolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	// The reference is drawn by a script of ours, never inline and never by
-	// eval. Redoc writes style elements while it draws: each answer has a nonce
-	// of its own for them. Its search runs in a worker that it builds from a
-	// blob, and its arrows are data: images.
-	docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self' data:; connect-src 'self'; " +
-		"worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+// policy is the content security policy. Pages bring one style sheet and one
+// script, never inline, and the script makes no markup of texts.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // How long a browser may keep an answer without asking again: pages and
 // documents not at all, since a 304 is cheap and an upgrade must not show old
@@ -72,50 +66,86 @@ func newContent(contentType, cache string, body []byte) *content {
 	w.Reset(&packed)
 	_, _ = w.Write(body)
 	_ = w.Close()
-	return packedContent(contentType, cache, body, packed.Bytes())
-}
-
-// packedContent makes an answer whose compressed form is there already.
-func packedContent(contentType, cache string, body, gzipped []byte) *content {
 	sum := sha256.Sum256(body)
-	return &content{contentType: contentType, cache: cache, etag: hex.EncodeToString(sum[:8]), body: body, gzipped: gzipped}
+	return &content{contentType: contentType, cache: cache, etag: hex.EncodeToString(sum[:8]), body: body, gzipped: packed.Bytes()}
 }
 
 type handler struct {
 	options Options
 	files   map[string]*content
 	// pages, in each language, by path.
-	pages     map[fault.Language]map[string]*content
+	pages     map[fault.Language]map[string]lazy
 	documents *documents
-	// docs is the reference's page, by language and version, with room for
-	// the nonce.
-	docs map[fault.Language]map[string]string
+	// references are the pages of the reference, by language and version, then
+	// by path.
+	references map[fault.Language]map[string]func() (map[string]lazy, error)
+	llmsFull   lazy
 }
 
-// Handler returns the handler of the pages: /, /guide, /docs and its documents,
-// /problems, /problems/{CODE} and /static/. Anything else is a 404 page. It
-// fails where a version has no document.
+// Handler returns the handler of the pages: /, /guide, /changelog, /docs and what is below it,
+// /problems, /problems/{CODE}, /llms.txt and /static/. Anything else is a 404
+// page. It fails if a version has no document.
 func Handler(o Options) (http.Handler, error) {
 	if len(o.Versions) == 0 {
 		return nil, fmt.Errorf("web: no API version given")
 	}
-	h := &handler{options: o, documents: newDocuments(o)}
+	h := &handler{
+		options: o, documents: newDocuments(o),
+		pages: map[fault.Language]map[string]lazy{}, references: map[fault.Language]map[string]func() (map[string]lazy, error){},
+	}
 	for _, version := range o.Versions {
 		if _, found := openapi.Document(version); !found {
 			return nil, fmt.Errorf("web: version %s has no OpenAPI document", version)
 		}
 	}
+	h.llmsFull = sync.OnceValues(h.full)
 	assets, err := loadAssets()
 	if err != nil {
 		return nil, err
 	}
 	h.files = assets.files
 	h.files[pathMirror] = newContent("text/plain; charset=utf-8", cachePage, examples.Mirror)
-	r := renderer{options: o, assets: assets}
-	if h.pages, h.docs, err = r.all(); err != nil {
+	h.files[pathGuideMarkdown] = newContent("text/markdown; charset=utf-8", cachePage, guide(o.BaseURL))
+	h.files["/llms.txt"] = newContent("text/plain; charset=utf-8", cachePage, llms(o))
+	r, err := newRenderer(o, assets)
+	if err != nil {
 		return nil, err
 	}
+	for _, l := range []fault.Language{fault.German, fault.English} {
+		if h.pages[l], err = r.plain(l); err != nil {
+			return nil, err
+		}
+		h.references[l] = map[string]func() (map[string]lazy, error){}
+		for _, version := range o.Versions {
+			h.references[l][version] = sync.OnceValues(func() (map[string]lazy, error) {
+				document, err := h.documents.made[form{pathReference, version, l}]()
+				if err != nil {
+					return nil, err
+				}
+				return r.reference(l, version, document.body, h.hasReference)
+			})
+		}
+	}
 	return h, nil
+}
+
+// full returns /llms-full.txt, which is drawn when it is asked for first.
+func (h *handler) full() (*content, error) {
+	document, err := h.documents.made[form{pathReference, h.options.Versions[0], fault.English}]()
+	if err != nil {
+		return nil, err
+	}
+	d, err := reference.Read(document.body)
+	if err != nil {
+		return nil, err
+	}
+	return newContent("text/plain; charset=utf-8", cachePage, llmsFull(h.options, d)), nil
+}
+
+// hasReference reports whether the reference of a version has a page.
+func (h *handler) hasReference(version, path string) bool {
+	pages, err := h.references[fault.German][version]()
+	return err == nil && pages[path] != nil
 }
 
 // ServeHTTP answers GET and HEAD; every other method is 405.
@@ -133,21 +163,26 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch path {
-	case "/docs":
-		h.serveDocs(w, r, l)
-		return
 	case "/favicon.ico": // pages name their icon; some browsers ask here all the same
 		w.WriteHeader(http.StatusNoContent)
+		return
+	case "/llms-full.txt":
+		h.draw(w, r, fault.English, h.llmsFull, http.StatusOK)
 		return
 	case pathJSON, pathYAML, pathReference:
 		h.documents.serve(w, r)
 		return
 	}
-	if h.pages[l][path] != nil && strings.HasPrefix(path, "/") {
-		h.page(w, r, l, path, http.StatusOK)
+	pages, err := h.pagesFor(r, l)
+	if err != nil {
+		h.fail(w, err)
 		return
 	}
-	if short := strings.TrimSuffix(path, "/"); short == "/docs" || short != path && h.pages[l][short] != nil {
+	if pages[path] != nil && strings.HasPrefix(path, "/") {
+		h.draw(w, r, l, pages[path], http.StatusOK)
+		return
+	}
+	if short := strings.TrimSuffix(path, "/"); short != path && pages[short] != nil {
 		if r.URL.RawQuery != "" {
 			short += "?" + r.URL.RawQuery
 		}
@@ -157,9 +192,22 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.page(w, r, l, pathMissing, http.StatusNotFound)
 }
 
+// pagesFor returns the pages among which the one asked for is: those of the
+// reference in a version, or all others.
+func (h *handler) pagesFor(r *http.Request, l fault.Language) (map[string]lazy, error) {
+	if r.URL.Path != "/docs" && !strings.HasPrefix(r.URL.Path, docsPath) {
+		return h.pages[l], nil
+	}
+	version, ok := h.version(r)
+	if !ok {
+		return nil, nil
+	}
+	return h.references[l][version]()
+}
+
 // setSecurity sets what every answer carries. No page sets a cookie.
 func setSecurity(header http.Header) {
-	header.Set("Content-Security-Policy", pagePolicy)
+	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("X-Frame-Options", "DENY")
@@ -169,8 +217,25 @@ func setSecurity(header http.Header) {
 }
 
 func (h *handler) page(w http.ResponseWriter, r *http.Request, l fault.Language, path string, status int) {
+	h.draw(w, r, l, h.pages[l][path], status)
+}
+
+// draw answers with a page.
+func (h *handler) draw(w http.ResponseWriter, r *http.Request, l fault.Language, page lazy, status int) {
+	c, err := page()
+	if err != nil {
+		h.fail(w, err)
+		return
+	}
 	setLanguage(w.Header(), l)
-	h.pages[l][path].serve(w, r, status)
+	c.serve(w, r, status)
+}
+
+// fail answers a page that cannot be drawn: a fault of the program, and of no
+// reader.
+func (h *handler) fail(w http.ResponseWriter, err error) {
+	w.Header().Set("Cache-Control", "no-store")
+	http.Error(w, "This page cannot be shown: "+err.Error(), http.StatusInternalServerError)
 }
 
 func setLanguage(header http.Header, l fault.Language) {
@@ -185,25 +250,6 @@ func (h *handler) version(r *http.Request) (string, bool) {
 		return h.options.Versions[0], true
 	}
 	return v, slices.Contains(h.options.Versions, v)
-}
-
-func (h *handler) serveDocs(w http.ResponseWriter, r *http.Request, l fault.Language) {
-	version, ok := h.version(r)
-	if !ok {
-		h.page(w, r, l, pathMissing, http.StatusNotFound)
-		return
-	}
-	nonce := rand.Text()
-	header := w.Header()
-	header.Set("Content-Security-Policy", fmt.Sprintf(docsPolicy, nonce))
-	header.Set("Cache-Control", "no-store") // a nonce is used once
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	setLanguage(header, l)
-	body := strings.ReplaceAll(h.docs[l][version], nonceMark, nonce)
-	header.Set("Content-Length", strconv.Itoa(len(body)))
-	if r.Method != http.MethodHead {
-		_, _ = w.Write([]byte(body))
-	}
 }
 
 // serve writes c, compressed where the client takes gzip, or 304 where it has

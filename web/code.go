@@ -1,0 +1,60 @@
+package web
+
+import (
+	"html/template"
+	"regexp"
+	"strings"
+)
+
+// coloured are the languages of the samples, in which the same few things stand
+// out: texts, names before a colon, numbers and constants, comments.
+var coloured = map[string]bool{
+	"sh": true, "shell": true, "bash": true, "json": true, "go": true, "python": true, "javascript": true, "js": true,
+}
+
+// token finds them within a line. A slash or a hash begins a comment only after
+// white space, so that addresses have none.
+var token = regexp.MustCompile(`("(?:[^"\\]|\\.)*"\s*:)|("(?:[^"\\]|\\.)*"|'[^']*')|((?:^|\s)(?:#|//)\s.*)|\b(true|false|null|nil|None|True|False|\d+(?:\.\d+)?)\b`)
+
+// tokenClasses are the classes of the groups of token.
+var tokenClasses = [...]string{"k", "s", "c", "n"}
+
+// codeBlock draws code: a title, if it has one, and lines that wrap with a
+// hanging indent. The script of the pages adds a button that copies it.
+func codeBlock(title, language, code string) template.HTML {
+	var b strings.Builder
+	b.WriteString(`<div class="code">`)
+	if title != "" {
+		b.WriteString(`<p class="title">` + template.HTMLEscapeString(title) + `</p>`)
+	}
+	b.WriteString(`<pre><code>`)
+	for line := range strings.Lines(strings.TrimSuffix(code, "\n")) {
+		b.WriteString(`<span>`)
+		writeLine(&b, line, coloured[strings.ToLower(language)])
+		b.WriteString(`</span>`)
+	}
+	b.WriteString(`</code></pre></div>`)
+	return template.HTML(b.String())
+}
+
+func writeLine(b *strings.Builder, line string, colour bool) {
+	if !colour {
+		b.WriteString(template.HTMLEscapeString(line))
+		return
+	}
+	from := 0
+	for _, m := range token.FindAllStringSubmatchIndex(line, -1) {
+		for group, class := range tokenClasses {
+			start, end := m[2*group+2], m[2*group+3]
+			if start < 0 {
+				continue
+			}
+			b.WriteString(template.HTMLEscapeString(line[from:start]))
+			b.WriteString(`<i class="` + class + `">` + template.HTMLEscapeString(strings.TrimSuffix(line[start:end], "\n")) + `</i>`)
+			if from = end; strings.HasSuffix(line[start:end], "\n") {
+				from--
+			}
+		}
+	}
+	b.WriteString(template.HTMLEscapeString(line[from:]))
+}

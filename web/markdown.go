@@ -1,0 +1,115 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// article is a page that is written in Markdown.
+type article struct {
+	HTML     template.HTML
+	Contents []heading
+}
+
+// heading is an entry of the contents, with those below it.
+type heading struct {
+	ID, Text string
+	Below    []heading
+}
+
+// markdown draws Markdown as the pages have it: headings are links to
+// themselves, code has a copy button and wraps, raw HTML is left out.
+var markdown = goldmark.New(
+	goldmark.WithExtensions(extension.Table),
+	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(blocks{}, 100))),
+)
+
+// newArticle draws a document.
+func newArticle(source []byte) (article, error) {
+	var b bytes.Buffer
+	tree := markdown.Parser().Parse(text.NewReader(source))
+	if err := markdown.Renderer().Render(&b, source, tree); err != nil {
+		return article{}, fmt.Errorf("web: %w", err)
+	}
+	drawn := strings.NewReplacer("<table>", `<div class="wide"><table>`, "</table>", "</table></div>").Replace(b.String())
+	return article{HTML: template.HTML(drawn), Contents: contents(tree, source)}, nil
+}
+
+// contents returns the headings of the second and third level.
+func contents(tree ast.Node, source []byte) []heading {
+	var all []heading
+	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
+		h, ok := n.(*ast.Heading)
+		if !ok || h.Level < 2 || h.Level > 3 {
+			continue
+		}
+		one := heading{ID: headingID(h), Text: plainText(h, source)}
+		if h.Level == 3 && len(all) > 0 {
+			last := &all[len(all)-1]
+			last.Below = append(last.Below, one)
+			continue
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func headingID(n ast.Node) string {
+	id, _ := n.AttributeString("id")
+	b, _ := id.([]byte)
+	return string(b)
+}
+
+func plainText(n ast.Node, source []byte) string {
+	var b strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			b.Write(t.Segment.Value(source))
+		} else {
+			b.WriteString(plainText(c, source))
+		}
+	}
+	return b.String()
+}
+
+// blocks draws headings, code and raw HTML.
+type blocks struct{}
+
+// RegisterFuncs implements [renderer.NodeRenderer].
+func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindHeading, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		level, id := n.(*ast.Heading).Level, template.HTMLEscapeString(headingID(n))
+		switch {
+		case entering && level == 1:
+			fmt.Fprintf(w, `<h1 id="%s">`, id)
+		case entering:
+			fmt.Fprintf(w, `<h%d id="%s"><a href="#%s">`, level, id, id)
+		case level == 1:
+			fmt.Fprint(w, "</h1>\n")
+		default:
+			fmt.Fprintf(w, "</a></h%d>\n", level)
+		}
+		return ast.WalkContinue, nil
+	})
+	r.Register(ast.KindFencedCodeBlock, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			block := n.(*ast.FencedCodeBlock)
+			fmt.Fprint(w, codeBlock("", string(block.Language(source)), string(n.Lines().Value(source))), "\n")
+		}
+		return ast.WalkSkipChildren, nil
+	})
+	skip := func(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) { return ast.WalkSkipChildren, nil }
+	r.Register(ast.KindHTMLBlock, skip)
+	r.Register(ast.KindRawHTML, skip)
+}

@@ -1,0 +1,178 @@
+package reference
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The types below are as much of an OpenAPI 3.1 document as the pages show.
+// Its objects keep their order: it is the order in which people read.
+
+// ordered is an object whose members keep their order.
+type ordered[T any] []named[T]
+
+type named[T any] struct {
+	name  string
+	value T
+}
+
+// UnmarshalJSONFrom reads an object.
+func (o *ordered[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if token, err := d.ReadToken(); err != nil {
+		return err
+	} else if token.Kind() != '{' {
+		return fmt.Errorf("%v is not an object", token.Kind())
+	}
+	for d.PeekKind() != '}' {
+		token, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		one := named[T]{name: token.String()}
+		if err := json.UnmarshalDecode(d, &one.value); err != nil {
+			return err
+		}
+		*o = append(*o, one)
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// get returns the member with the given name.
+func (o ordered[T]) get(name string) (value T, found bool) {
+	for _, one := range o {
+		if one.name == name {
+			return one.value, true
+		}
+	}
+	return value, false
+}
+
+// words is a text or a list of texts, as type has it.
+type words []string
+
+// UnmarshalJSONFrom reads either.
+func (w *words) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() != '"' {
+		return json.UnmarshalDecode(d, (*[]string)(w))
+	}
+	token, err := d.ReadToken()
+	*w = words{token.String()}
+	return err
+}
+
+type document struct {
+	Info struct {
+		Title       string `json:"title"`
+		Summary     string `json:"summary"`
+		Description string `json:"description"`
+		Version     string `json:"version"`
+	} `json:"info"`
+	Servers []struct {
+		URL string `json:"url"`
+	} `json:"servers"`
+	Tags []struct {
+		Name        string `json:"name"`
+		Title       string `json:"x-displayName"`
+		Description string `json:"description"`
+	} `json:"tags"`
+	Paths      ordered[ordered[jsontext.Value]] `json:"paths"`
+	Webhooks   ordered[ordered[operation]]      `json:"webhooks"`
+	Components struct {
+		Schemas    map[string]*schema   `json:"schemas"`
+		Parameters map[string]parameter `json:"parameters"`
+		Responses  map[string]response  `json:"responses"`
+		Headers    map[string]header    `json:"headers"`
+		Examples   map[string]example   `json:"examples"`
+	} `json:"components"`
+}
+
+type operation struct {
+	ID          string            `json:"operationId"`
+	Tags        []string          `json:"tags"`
+	Summary     string            `json:"summary"`
+	Description string            `json:"description"`
+	Channel     string            `json:"x-kartei-channel"`
+	Events      []string          `json:"x-kartei-events"`
+	Samples     []Sample          `json:"x-codeSamples"`
+	Parameters  []parameter       `json:"parameters"`
+	Body        *requestBody      `json:"requestBody"`
+	Responses   ordered[response] `json:"responses"`
+}
+
+type parameter struct {
+	Ref         string         `json:"$ref"`
+	Name        string         `json:"name"`
+	In          string         `json:"in"`
+	Required    bool           `json:"required"`
+	Description string         `json:"description"`
+	Schema      *schema        `json:"schema"`
+	Example     jsontext.Value `json:"example"`
+}
+
+type requestBody struct {
+	Description string         `json:"description"`
+	Content     ordered[media] `json:"content"`
+}
+
+type media struct {
+	Schema   *schema          `json:"schema"`
+	Examples ordered[example] `json:"examples"`
+}
+
+type response struct {
+	Ref         string          `json:"$ref"`
+	Description string          `json:"description"`
+	Codes       []string        `json:"x-kartei-codes"`
+	Headers     ordered[header] `json:"headers"`
+	Content     ordered[media]  `json:"content"`
+}
+
+type header struct {
+	Ref         string         `json:"$ref"`
+	Description string         `json:"description"`
+	Example     jsontext.Value `json:"example"`
+}
+
+type example struct {
+	Ref   string         `json:"$ref"`
+	Value jsontext.Value `json:"value"`
+}
+
+type schema struct {
+	Ref         string           `json:"$ref"`
+	Description string           `json:"description"`
+	Type        words            `json:"type"`
+	Format      string           `json:"format"`
+	Enum        []jsontext.Value `json:"enum"`
+	Extensible  []jsontext.Value `json:"x-extensible-enum"`
+	Const       jsontext.Value   `json:"const"`
+	Default     jsontext.Value   `json:"default"`
+	Examples    []jsontext.Value `json:"examples"`
+	MinLength   *int64           `json:"minLength"`
+	MaxLength   *int64           `json:"maxLength"`
+	MinItems    *int64           `json:"minItems"`
+	MaxItems    *int64           `json:"maxItems"`
+	Minimum     *int64           `json:"minimum"`
+	Maximum     *int64           `json:"maximum"`
+	Required    []string         `json:"required"`
+	Properties  ordered[*schema] `json:"properties"`
+	Additional  jsontext.Value   `json:"additionalProperties"`
+	Items       *schema          `json:"items"`
+	AnyOf       []*schema        `json:"anyOf"`
+	OneOf       []*schema        `json:"oneOf"`
+}
+
+// follow returns what a reference names, or value if there is none.
+func follow[T any](ref string, components map[string]T, value T) T {
+	if ref == "" {
+		return value
+	}
+	return components[refName(ref)]
+}
+
+// refName returns the name at the end of a reference.
+func refName(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
