@@ -207,10 +207,11 @@ func (h *house) readable(ctx context.Context, as *client) map[string]bool {
 	}
 }
 
-// logs waits until done says of the receiver's log that it is enough.
+// logs waits until done says of the receiver's log that it is enough, for as long
+// as it grows or anything else goes on.
 func (r *receiver) logs(ctx context.Context, h *house, as *client, done func(rows map[string]string) bool) {
 	r.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(250 * time.Millisecond) {
+	for going := r.progress(); ; time.Sleep(250 * time.Millisecond) {
 		rows := map[string]string{}
 		for cursor := ""; ; {
 			p, err := list[struct{ EventID, Status string }](ctx, h, as, "/webhook_endpoints/"+r.id+"/deliveries?limit=100"+cursor)
@@ -228,8 +229,8 @@ func (r *receiver) logs(ctx context.Context, h *house, as *client, done func(row
 		if done(rows) {
 			return
 		}
-		if time.Now().After(end) {
-			r.Fatalf("%s (%s) has %d events in its log after %s", r.host, r.answer.name, len(rows), patience)
+		if !going(len(rows)) {
+			r.Fatalf("%s (%s) has %d events in its log, and nothing went on for %s", r.host, r.answer.name, len(rows), patience)
 		}
 	}
 }
@@ -296,18 +297,16 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 		f.Logf("from commit to the first attempt at healthy endpoints, %s (%d): median %s, p90 %s, p99 %s, longest %s", name, len(list), at(0.5), at(0.9), at(0.99), at(1))
 		return at(0.5), at(0.99)
 	}
-	if median, _ := tell("all", all); median > 10*time.Second {
+	// What else runs on the machine decides how long it takes: held only if
+	// somebody has asked for the long form. TestFair and its like hold without a clock
+	// that healthy endpoints wait for no others.
+	long := times("KARTEI_KILLS", 3) >= 100
+	if median, _ := tell("all", all); long && median > 10*time.Second {
 		f.Errorf("the median is %s: healthy endpoints wait for others", median)
 	}
 	tell("away from kills", away)
-	// What else runs on the machine decides how long it takes: held only where
-	// somebody has asked for the long form.
-	most := 30 * time.Second
-	if times("KARTEI_KILLS", 3) >= 100 {
-		most = 500 * time.Millisecond
-	}
-	if _, p99 := tell("in the calm at the end", last); len(last) < 1000 || p99 > most {
-		f.Errorf("%d deliveries in the calm, p99 %s, want at least 1000 within %s: healthy endpoints wait for others", len(last), p99, most)
+	if _, p99 := tell("in the calm at the end", last); len(last) < 1000 || long && p99 > 500*time.Millisecond {
+		f.Errorf("%d deliveries in the calm, p99 %s, want at least 1000 within 500 ms: healthy endpoints wait for others", len(last), p99)
 	}
 }
 

@@ -69,9 +69,16 @@ const (
 			where organization = $1 and endpoint = $2 order by due_at limit 1), 0) where organization = $1 and id = $2`
 )
 
+// heldMost is how many endpoints one transaction reads and holds to store their
+// failures: each takes some round trips, and whoever wants an endpoint waits until
+// the commit. The database gives up after 5 seconds of that.
+const heldMost = 16
+
 // settle stores what became of tries at endpoints of one organization: each
 // with its row of the log, the delivery's end or next attempt, and what it makes
-// of the endpoint. drained are the lanes that have nothing else here.
+// of the endpoint. drained are the lanes that have nothing else here. If it fails,
+// what it could store is in ends all the same: an endpoint that another holds for
+// too long keeps no other waiting.
 func (c *Courier) settle(ctx context.Context, organization int64, tries []*try, drained map[*lane]bool) (ends map[*lane]settled, err error) {
 	lanes := map[*lane][]*try{}
 	for _, t := range tries {
@@ -79,6 +86,35 @@ func (c *Courier) settle(ctx context.Context, organization int64, tries []*try, 
 	}
 	// In one order, so that two that settle do not wait for each other.
 	order := slices.SortedFunc(maps.Keys(lanes), func(a, b *lane) int { return cmp.Compare(a.id, b.id) })
+	ends = map[*lane]settled{}
+	for len(order) > 0 {
+		n := together(order, lanes)
+		stored, wrong := c.settleLanes(ctx, order[:n], lanes, drained)
+		order = order[n:]
+		maps.Copy(ends, stored)
+		if err = errors.Join(err, wrong); wrong != nil && !errors.Is(wrong, db.ErrBusy) {
+			break
+		}
+	}
+	return ends, err
+}
+
+// together returns how many of the first lanes are settled in one transaction.
+func together(order []*lane, lanes map[*lane][]*try) int {
+	held := 0
+	for i, l := range order {
+		if succeeded(lanes[l]) {
+			continue
+		}
+		if held++; held > heldMost {
+			return i
+		}
+	}
+	return len(order)
+}
+
+// settleLanes settles the tries of some lanes in one transaction.
+func (c *Courier) settleLanes(ctx context.Context, order []*lane, lanes map[*lane][]*try, drained map[*lane]bool) (ends map[*lane]settled, err error) {
 	err = c.db.Write(ctx, func(tx db.Tx) error {
 		ends = map[*lane]settled{}
 		for _, l := range order {
@@ -90,11 +126,19 @@ func (c *Courier) settle(ctx context.Context, organization int64, tries []*try, 
 		}
 		return nil
 	})
-	return ends, err
+	if err != nil {
+		return nil, err
+	}
+	return ends, nil
+}
+
+// succeeded reports whether all of a lane's tries are attempts that succeeded.
+func succeeded(tries []*try) bool {
+	return !slices.ContainsFunc(tries, func(t *try) bool { return !t.attempted() || !t.outcome.Succeeded() })
 }
 
 func (c *Courier) settleLane(ctx context.Context, tx db.Tx, l *lane, tries []*try, drained bool) (settled, error) {
-	if !slices.ContainsFunc(tries, func(t *try) bool { return !t.attempted() || !t.outcome.Succeeded() }) {
+	if succeeded(tries) {
 		c.settleSuccesses(tx, l, tries, drained)
 		return settled{}, nil
 	}
@@ -260,18 +304,17 @@ func (c *Courier) store(t *tenant) {
 	})
 }
 
-// stored notes that tries were stored, or has them stored again.
+// stored notes which tries were stored, and has the others stored again.
 func (c *Courier) stored(t *tenant, tries []*try, ends map[*lane]settled, err error) {
 	c.settling--
 	if err != nil {
 		c.failed("attempts not stored", err)
-		t.tries = append(tries, t.tries...)
+		again := slices.DeleteFunc(slices.Clone(tries), func(t *try) bool { _, stored := ends[t.lane]; return stored })
+		tries = slices.DeleteFunc(slices.Clone(tries), func(t *try) bool { _, stored := ends[t.lane]; return !stored })
+		t.tries = append(again, t.tries...)
 	}
 	if t.inStoring = len(t.tries) > 0; t.inStoring {
 		c.storing.push(t)
-	}
-	if err != nil {
-		return
 	}
 	c.held -= len(tries)
 	for _, try := range tries {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"kartei/clock"
 	"kartei/db"
@@ -62,8 +63,9 @@ func (c *Courier) found(list []int64, found map[int64][]string, err error) {
 	}
 }
 
-// failed logs what went wrong; of a secret that cannot be read, which stays so
-// until somebody rotates it, once a minute.
+// failed logs what went wrong and is done again; of a secret that cannot be read,
+// which stays so until somebody rotates it, once a minute. That others held a row for
+// too long is no error: the machine is busy.
 func (c *Courier) failed(what string, err error) {
 	if errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
 		return
@@ -76,7 +78,11 @@ func (c *Courier) failed(what string, err error) {
 		}
 		c.unreadable[locked.endpoint] = now
 	}
-	c.log.Error(what, "error", err)
+	level := slog.LevelError
+	if errors.Is(err, db.ErrBusy) {
+		level = slog.LevelWarn
+	}
+	c.log.Log(context.Background(), level, what, "error", err)
 }
 
 // sweepResult is what a sweep found.

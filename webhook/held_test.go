@@ -1,0 +1,111 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// contested is a database in which another process holds an endpoint: whoever
+// wants it waits for too long. It counts how many endpoints a transaction holds.
+type contested struct {
+	db.DB
+	mu       sync.Mutex
+	endpoint string // empty once nobody holds it
+	refused  int
+	most     int
+}
+
+func (c *contested) Write(ctx context.Context, f func(db.Tx) error) error {
+	return c.DB.Write(ctx, func(tx db.Tx) error {
+		h := &holding{Tx: tx, contested: c}
+		err := f(h)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.most = max(c.most, h.held)
+		return err
+	})
+}
+
+type holding struct {
+	db.Tx
+	*contested
+	held int
+}
+
+func (h *holding) QueryRow(ctx context.Context, query string, args ...any) db.Row {
+	if !strings.HasPrefix(query, keepEndpoint) {
+		return h.Tx.QueryRow(ctx, query, args...)
+	}
+	h.held++
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if args[1] == h.endpoint {
+		h.refused++
+		return busy{}
+	}
+	return h.Tx.QueryRow(ctx, query, args...)
+}
+
+type busy struct{}
+
+func (busy) Scan(...any) error { return fmt.Errorf("%w: lock timeout", db.ErrBusy) }
+
+// Failures at many endpoints are stored by transactions that hold few of them, so
+// that nobody waits long for one; and an endpoint that somebody else holds keeps what
+// became of the others no longer than itself.
+func TestFewEndpointsAreHeldAtATime(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		var names []string
+		for range 40 {
+			names = append(names, o.endpointOf(o.user(fmt.Sprint(len(names), "@example.com"), "member")))
+		}
+		slices.Sort(names)
+		fake := &contested{DB: d, endpoint: names[20]}
+		// The attempts end together, so that one look stores them all.
+		var all sync.WaitGroup
+		all.Add(len(names))
+		o.event()
+		c, _ := o.courierWith(fake, func(ctx context.Context, m Message) Outcome {
+			if o.clock.Now().Equal(begin) { // the first one
+				all.Done()
+				all.Wait()
+			}
+			return Outcome{Status: 500, Code: HTTPStatus}
+		})
+		logged := func() int { return o.count("webhook_attempts", "status = 'failed' and attempt = 1") }
+		for deadline := time.Now().Add(2 * time.Minute); ; {
+			fake.mu.Lock()
+			refused := fake.refused
+			fake.mu.Unlock()
+			if n := logged(); refused > 0 && n >= len(names)-heldMost {
+				break
+			} else if time.Now().After(deadline) {
+				t.Fatalf("%d of %d failures are stored while one endpoint is held; refused %d times", n, len(names), refused)
+			}
+			<-time.After(time.Millisecond)
+		}
+		fake.mu.Lock()
+		fake.endpoint = ""
+		fake.mu.Unlock()
+		for deadline := time.Now().Add(2 * time.Minute); logged() < len(names); {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d of %d failures are in the log", logged(), len(names))
+			}
+			o.clock.Advance(afterFailure)
+			<-time.After(time.Millisecond)
+		}
+		o.idle(c)
+		if fake.most > heldMost {
+			t.Errorf("a transaction held %d endpoints", fake.most)
+		}
+	})
+}
