@@ -19,7 +19,8 @@ const (
 // none may have been missed, so f is called after each connecting.
 func (d *pgDB) Listen(ctx context.Context, topic string, f func(word string)) {
 	defer d.hub.add(topic, f)()
-	if d.pooled {
+	if d.pooled { // this process only; what it told before f was known may have been missed
+		f("")
 		<-ctx.Done()
 		return
 	}

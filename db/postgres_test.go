@@ -344,6 +344,25 @@ func TestSessionLimits(t *testing.T) {
 	}
 }
 
+// Behind a pooler, too, whoever listens looks once after it began to: what was told
+// just before may have been missed, and a job would wait for the next look unasked.
+func TestListenWithoutSessionsLooksOnce(t *testing.T) {
+	d := dbtest.Open(t, dbtest.PostgresURL(t)+"&default_query_exec_mode=exec", db.Options{Readers: 1, Writers: 1})
+	listen, end := context.WithCancel(ctx)
+	heard, ended := make(chan string, 10), make(chan struct{})
+	go func() {
+		defer close(ended)
+		d.Listen(listen, "topic", func(word string) { heard <- word })
+	}()
+	select {
+	case <-heard:
+	case <-time.After(time.Minute):
+		t.Error("nothing is heard")
+	}
+	end()
+	<-ended
+}
+
 // A notification comes after the commit and not without it, to each who
 // listens; and a lost connection is replaced.
 func TestListen(t *testing.T) {

@@ -298,7 +298,7 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 		return at(0.5), at(0.99)
 	}
 	// What else runs on the machine decides how long it takes: held only if
-	// somebody has asked for the long form. TestFair and its like hold without a clock
+	// somebody has asked for the long form. TestBacklogDelaysNobody and its like hold, without a clock,
 	// that healthy endpoints wait for no others.
 	long := times("KARTEI_KILLS", 3) >= 100
 	if median, _ := tell("all", all); long && median > 10*time.Second {
