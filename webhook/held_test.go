@@ -91,6 +91,9 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 			} else if time.Now().After(deadline) {
 				t.Fatalf("%d of %d failures are stored while one endpoint is held; refused %d times", n, len(names), refused)
 			}
+			if refused > 0 { // what failed is stored again after a while
+				o.clock.Advance(afterFailure)
+			}
 			<-time.After(time.Millisecond)
 		}
 		fake.mu.Lock()
