@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"kartei/access"
 	"kartei/apitest"
+	"kartei/app"
 )
 
 // mirror is what a follower of a family keeps: revisions by id. It follows as
-// the guide says, by the largest tick it has seen.
+// the guide says, by the largest tick it has seen, or by the cursor behind the
+// last page.
 type mirror struct {
 	*apitest.Client
 	who, path string
@@ -21,16 +25,24 @@ type mirror struct {
 	records   map[string]any
 	marked    map[string]bool // ever
 	seen      string
+	byCursor  bool
+	cursor    string
 }
 
+const longAgo = "2026-01-01T00:00:00.000000Z"
+
 func newMirror(c *apitest.Client, who, path string, limit int) *mirror {
-	return &mirror{c, who, path, limit, map[string]any{}, map[string]bool{}, "2026-01-01T00:00:00.000000Z"}
+	return &mirror{Client: c, who: who, path: path, limit: limit, records: map[string]any{}, marked: map[string]bool{}, seen: longAgo}
 }
 
 // follow reads until nothing new comes.
 func (m *mirror) follow() error {
 	for {
-		a := m.Do("GET", fmt.Sprintf("%s?sort=updatedAt&includeDeleted=true&limit=%d&updatedSince=%s", m.path, m.limit, m.seen), nil)
+		since := m.seen
+		if m.byCursor {
+			since = longAgo + m.cursor
+		}
+		a := m.Do("GET", fmt.Sprintf("%s?sort=updatedAt&includeDeleted=true&limit=%d&updatedSince=%s", m.path, m.limit, since), nil)
 		var page struct {
 			Data []struct {
 				ID, UpdatedAt, DeletedAt string
@@ -40,6 +52,9 @@ func (m *mirror) follow() error {
 		}
 		if err := json.Unmarshal(a.Body, &page); err != nil || a.Status != 200 {
 			return fmt.Errorf("%s: %d %s", m.who, a.Status, a.Body)
+		}
+		if m.byCursor {
+			m.cursor = "&cursor=" + a.Text("nextCursor")
 		}
 		if len(page.Data) == 0 {
 			return nil
@@ -131,6 +146,9 @@ func TestMirrorsOfSight(t *testing.T) {
 				for _, limit := range []int{1, 100} {
 					mirrors = append(mirrors, newMirror(c, fmt.Sprintf("%s of the %s by %d", f.Plural, who, limit), op.Path, limit))
 				}
+				m := newMirror(c, fmt.Sprintf("%s of the %s by cursor", f.Plural, who), op.Path, 3)
+				m.byCursor = true
+				mirrors = append(mirrors, m)
 			}
 			done := make(chan struct{})
 			var writing, following sync.WaitGroup
@@ -314,6 +332,66 @@ func TestWhoMayShare(t *testing.T) {
 			owner.Do("PATCH", at, map[string]any{"visibility": "private"}, "If-Match", "*").Want(403) // no longer its owner
 			service.Do("PATCH", at, map[string]any{"visibility": "private", "ownerId": owner.Principal}, "If-Match", "*").Want(200)
 			owner.Do("PATCH", at, map[string]any{"visibility": "organization"}, "If-Match", "*").Want(200)
+		}
+	})
+}
+
+// TestCursorBehindTheLastPage: in sync from the oldest change on, the last page
+// has a cursor too, and behind it stands what changes later, each change once. It
+// is taken for a day.
+func TestCursorBehindTheLastPage(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		for f, op := range families() {
+			if f.Object == "webhook_endpoint" {
+				continue
+			}
+			const sync = "?sort=updatedAt&includeDeleted=true&limit=2&updatedSince=" + longAgo
+			page := func(query string) (ids []string, more bool, cursor string) {
+				t.Helper()
+				a := c.Do("GET", op.Path+query, nil).Want(200)
+				for _, r := range a.Data() {
+					ids = append(ids, r["id"].(string))
+				}
+				cursor, _ = a.JSON()["nextCursor"].(string)
+				return ids, a.JSON()["hasMore"].(bool), cursor
+			}
+			ids, more, cursor := page(sync)
+			if len(ids) != 0 || more || cursor == "" {
+				t.Errorf("%s: the empty list has %v, more %v, cursor %q", f.Plural, ids, more, cursor)
+			}
+			var made []string
+			for range 3 {
+				made = append(made, makeRecord(t, c, op, "organization"))
+			}
+			ids, more, cursor = page(sync + "&cursor=" + cursor)
+			if !slices.Equal(ids, made[:2]) || !more {
+				t.Errorf("%s: behind the empty list are %v, more %v", f.Plural, ids, more)
+			}
+			ids, more, cursor = page(sync + "&cursor=" + cursor)
+			if !slices.Equal(ids, made[2:]) || more || cursor == "" {
+				t.Errorf("%s: the last page has %v, more %v, cursor %q", f.Plural, ids, more, cursor)
+			}
+			ids, more, cursor = page(sync + "&cursor=" + cursor)
+			if len(ids) != 0 || more || cursor == "" {
+				t.Errorf("%s: behind the last page are %v, more %v, cursor %q", f.Plural, ids, more, cursor)
+			}
+			c.Do("DELETE", op.Path+"/"+made[0], nil, "If-Match", "*").Want(204)
+			ids, _, cursor = page(sync + "&cursor=" + cursor)
+			if !slices.Equal(ids, made[:1]) || cursor == "" {
+				t.Errorf("%s: after a deletion come %v", f.Plural, ids)
+			}
+			for _, query := range []string{"", "?sort=updatedAt", "?updatedSince=" + longAgo, "?q=Geheimwort"} {
+				if _, more, cursor := page(query); more || cursor != "" {
+					t.Errorf("%s%s: the only page has the cursor %q", f.Plural, query, cursor)
+				}
+			}
+			o.Clock.Advance(app.CursorLifetime - time.Minute)
+			if _, _, again := page(sync + "&cursor=" + cursor); again == "" {
+				t.Errorf("%s: the cursor of yesterday leads nowhere", f.Plural)
+			}
+			o.Clock.Advance(2 * time.Minute)
+			c.Do("GET", op.Path+sync+"&cursor="+cursor, nil).Want(400, "CURSOR_MISMATCH")
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 
 	"kartei/app"
 	"kartei/clock"
@@ -39,11 +40,13 @@ func (k *Kind[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput, fil
 	}
 	var rows []row
 	var next *position
+	var more bool
 	var err error
 	if in.Q != "" {
 		rows, next, err = k.byRelevance(ctx, c, in, from)
+		more = next != nil
 	} else {
-		rows, next, err = k.byChange(ctx, c, in, from, n)
+		rows, next, more, err = k.byChange(ctx, c, in, from, n)
 	}
 	if err != nil {
 		return Page[T]{}, err
@@ -54,15 +57,14 @@ func (k *Kind[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput, fil
 			return Page[T]{}, err
 		}
 	}
-	return k.page(rows, cursor), nil
+	return k.page(rows, more, cursor), nil
 }
 
 // byChange reads one row more than the page holds, to know whether there is
-// another page.
-func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput, from position, n narrowing) ([]row, *position, error) {
-	if nothing, err := k.matchesNothing(ctx, c, n); nothing || err != nil {
-		return nil, nil, err
-	}
+// another page. In sync, from the oldest change on, there is always a position to
+// go on from: behind the last page, later changes follow. A client can keep it
+// instead of a time, of which its language may drop the microseconds.
+func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput, from position, n narrowing) ([]row, *position, bool, error) {
 	l := listing{all: c.Actor.SeesAll(), ascending: in.Sort == "updatedAt", deleted: in.IncludeDeleted}
 	after, before := in.UpdatedSince, clock.Micros(math.MaxInt64)
 	if from.Tick != 0 {
@@ -72,16 +74,27 @@ func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput,
 			before = from.Tick
 		}
 	}
+	var end *position
+	if l.ascending && in.UpdatedSince != 0 {
+		end = &position{Tick: after}
+	}
+	if nothing, err := k.matchesNothing(ctx, c, n); nothing || err != nil {
+		return nil, end, false, err
+	}
 	statement := k.sql.list[c.Tx.Dialect()][l]
 	if n.filters != nil {
 		statement = k.sql.page(c.Tx.Dialect(), l, n)
 	}
 	rows, err := k.query(ctx, c, in.Limit+1, statement, append([]any{c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit + 1}, n.values...)...)
-	if err != nil || len(rows) <= in.Limit {
-		return rows, nil, err
+	if err != nil {
+		return nil, nil, false, err
 	}
-	rows = rows[:in.Limit]
-	return rows, &position{Tick: rows[in.Limit-1].updated}, nil
+	more := len(rows) > in.Limit
+	rows = rows[:min(len(rows), in.Limit)]
+	if more || end != nil && len(rows) > 0 {
+		end = &position{Tick: rows[len(rows)-1].updated}
+	}
+	return rows, end, more, nil
 }
 
 // byRelevance asks the index for the hits and reads their records, each still
@@ -142,7 +155,7 @@ func (k *Kind[T, F, P]) query(ctx context.Context, c *app.Call, size int, query 
 }
 
 // page writes the answer of a list.
-func (k *Kind[T, F, P]) page(rows []row, cursor string) Page[T] {
+func (k *Kind[T, F, P]) page(rows []row, more bool, cursor string) Page[T] {
 	size := 128 + len(cursor)
 	for i := range rows {
 		size += 192 + len(rows[i].content)
@@ -155,10 +168,11 @@ func (k *Kind[T, F, P]) page(rows []row, cursor string) Page[T] {
 		b = k.appendJSON(b, &rows[i])
 	}
 	b = append(b, `],"hasMore":`...)
+	b = strconv.AppendBool(b, more)
 	if cursor == "" {
-		b = append(b, `false,"nextCursor":null}`...)
+		b = append(b, `,"nextCursor":null}`...)
 	} else {
-		b = append(b, `true,"nextCursor":"`...)
+		b = append(b, `,"nextCursor":"`...)
 		b = append(b, cursor...) // base64url needs no escapes
 		b = append(b, `"}`...)
 	}

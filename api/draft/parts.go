@@ -646,7 +646,7 @@ func infoWords(version string) string {
 
 **Fehler** sind application/problem+json (RFC 9457) mit einem stabilen ` + "`code`" + `; x-kartei-codes nennt die möglichen.
 
-**Abgleich.** ` + "`updatedSince`" + ` mit dem größten gesehenen ` + "`updatedAt`" + ` verpasst nichts und wiederholt nichts. Jede Liste hat ihren eigenen Stand.
+**Abgleich.** ` + "`updatedSince`" + ` mit dem größten gesehenen ` + "`updatedAt`" + ` verpasst nichts und wiederholt nichts. Zusammen mit ` + "`sort=updatedAt`" + ` hat auch die letzte Seite einen ` + "`nextCursor`" + `, mit dem ein Client binnen 24 Stunden weiterliest; danach beginnt er mit ` + "`updatedSince`" + ` neu. Zeiten haben Mikrosekunden: Heben Sie sie als den Text auf, der kam. Jede Liste hat ihren eigenen Stand.
 
 **Personen.** Eigentümer und Zuständige stehen als Kennung (usr_, svc_) im Datensatz. Namen und Kennungen von Personen gibt die API nicht heraus; man erfährt sie vom Betreiber (` + "`kartei user list`" + `), die eigenen mit ` + "`GET /me`" + `.
 

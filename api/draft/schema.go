@@ -154,7 +154,7 @@ func pageSchema(item object) object {
 			}},
 			{"hasMore", object{{"description", "true: es gibt eine weitere Seite"}, {"type", "boolean"}, {"examples", []bool{false}}}},
 			{"nextCursor", object{
-				{"description", "Wert für cursor, mit dem die nächste Seite gelesen wird; null auf der letzten"},
+				{"description", "Wert für cursor, mit dem die nächste Seite gelesen wird; null auf der letzten. Mit updatedSince und sort=updatedAt auch auf der letzten gesetzt, um später weiterzulesen"},
 				{"type", []string{"string", "null"}}, {"maxLength", 4096}, {"pattern", pattern.Parameter}, {"examples", []string{"AX3k9bQ"}},
 			}},
 		}},

@@ -308,6 +308,9 @@ func (m *mirror) copyDue(ctx context.Context) error {
 }
 
 // copyList reads all changes of a list since the last time, the oldest first.
+// Times are kept as the text that came, with all its digits: who reads them into
+// milliseconds asks for the last change again and again. The cursor of the last
+// page would do as well, for 24 hours.
 func (m *mirror) copyList(ctx context.Context, list string) (changed int, err error) {
 	since, err := m.position(list)
 	if err != nil {
