@@ -2,7 +2,11 @@ package access
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"slices"
 
+	"kartei/clock"
 	"kartei/db"
 )
 
@@ -75,6 +79,29 @@ func KeyLabelIn(ctx context.Context, tx db.Tx, key string) (l KeyLabel, err erro
 		err = nil
 	}
 	return l, err
+}
+
+// KeyAllows reports whether a key may still be used for what takes scope: it is
+// neither revoked nor paused nor expired, and its principal and organization
+// let it, as they stand now. The networks that it is bound to are not asked.
+func KeyAllows(ctx context.Context, tx db.Tx, organization int64, principal, key, scope string, now clock.Micros) (bool, error) {
+	a, err := ActorFor(ctx, tx, organization, principal)
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+		return false, nil
+	case err != nil || a.disabled || a.Gate() != nil || !a.May(scope):
+		return false, err
+	}
+	var scopes string
+	err = tx.QueryRow(ctx, selectKeyScopes, key, organization, now).Scan(&scopes)
+	if errors.Is(err, db.ErrNoRows) {
+		return false, nil
+	}
+	var granted []string
+	if err == nil {
+		err = json.Unmarshal([]byte(scopes), &granted)
+	}
+	return slices.Contains(granted, scope), err
 }
 
 // PauseKeyIn pauses a key inside a transaction. Who calls it calls Forget

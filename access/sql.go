@@ -98,6 +98,8 @@ const (
 		order by p.id`
 	selectKeyLabel = `select k.kid, k.name, o.name
 		from api_keys k join organizations o on o.number = k.organization where k.id = $1`
+	selectKeyScopes = `select scopes from api_keys
+		where id = $1 and organization = $2 and expires_at > $3 and paused = false and revoked_at = 0`
 	updatePaused = `update api_keys set paused = true where id = $1 and paused = false`
 
 	insertKey = `insert into api_keys

@@ -5,6 +5,7 @@ import (
 
 	"kartei/app"
 	"kartei/blob"
+	"kartei/extract"
 )
 
 // Download returns the file of a document that the actor sees.
@@ -15,7 +16,7 @@ func Download(ctx context.Context, c *app.Call, in app.ByID) (app.File, error) {
 	}
 	store, name := c.Services.Files.Store, Kept(c.Actor.Org(), in.ID)
 	return app.File{
-		Name: f.Name, ContentType: f.ContentType, Size: f.Size, SHA256: f.SHA256, Created: created,
+		Name: extract.FileName(f.Name, f.ContentType), ContentType: f.ContentType, Size: f.Size, SHA256: f.SHA256, Created: created,
 		Open: func(ctx context.Context) (blob.Reader, error) { return store.Open(ctx, name) },
 	}, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"kartei/access"
 	"kartei/apitest"
+	"kartei/extract"
 )
 
 // session is the body of POST /uploads for a text.
@@ -23,8 +24,8 @@ func session(name string, file []byte, members ...map[string]any) map[string]any
 	return body
 }
 
-// A name comes back exactly as it was given, in the record and in what browsers
-// and other programs save files by, or is refused.
+// A name comes back exactly as it was given, in the record and, with an ending
+// that fits, in what browsers and other programs save files by, or is refused.
 func TestNames(t *testing.T) {
 	taken := []string{
 		"Klage.pdf", "Über Öl & Äpfel.pdf", "契約書.pdf", "عقد.pdf", "Договір.docx", "สัญญา.pdf", "חוזה.pdf", "אב 12 cd.pdf", "📎 Anlage 👩‍⚖️.pdf", "e\u0301.txt",
@@ -66,9 +67,9 @@ func TestNames(t *testing.T) {
 			renamed := c.Do("PATCH", "/documents/"+id, map[string]any{"name": name}, "If-Match", "*").Want(200)
 			want(t, renamed, map[string]any{"name": kept})
 			want(t, c.Do("GET", "/documents/"+id, nil).Want(200), map[string]any{"name": kept})
-			saved := kept
+			saved := extract.FileName(kept, "text/plain")
 			if slices.Contains(devices, name) {
-				saved = "_" + kept // Windows would open the device
+				saved = "_" + saved // Windows would open the device
 			}
 			shown(name, saved)
 		}
@@ -91,6 +92,11 @@ func TestNames(t *testing.T) {
 		id = c.Document(name, "text/plain", file)
 		shown(name, name)
 		want(t, c.Do("GET", "/documents/"+id, nil).Want(200), map[string]any{"name": name})
+		// No text is saved as what a system runs.
+		for _, ending := range []string{"bat", "hta", "vbs", "js", "exe", "EXE"} {
+			c.Do("PATCH", "/documents/"+id, map[string]any{"name": "lauf." + ending}, "If-Match", "*").Want(200)
+			shown("lauf."+ending, "lauf."+ending+".txt")
+		}
 	})
 }
 

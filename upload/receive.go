@@ -7,6 +7,7 @@ import (
 	"path"
 	"time"
 
+	"kartei/access"
 	"kartei/blob"
 	"kartei/clock"
 	"kartei/db"
@@ -71,20 +72,35 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 // has come.
 const settling = 30 * time.Second
 
-// state returns Pending while a session takes its file, else Consumed or Expired.
-func (r *Receiver) state(ctx context.Context, organization int64, name string) (Status, error) {
-	var operation string
-	err := r.DB.Read(ctx, func(tx db.Tx) error {
-		return tx.QueryRow(ctx, `select operation from uploads where organization = $1 and id = $2 and expires_at > $3`,
-			organization, name, clock.Now(r.Clock)).Scan(&operation)
+// withdrawn is the state of a session whose key may not upload at the moment.
+const withdrawn Status = "withdrawn"
+
+// state returns Pending while a session takes its file, else Consumed, Expired
+// or withdrawn. The address of a session is a credential of its own, which must
+// not outlive the rights of the key that opened it.
+func (r *Receiver) state(ctx context.Context, organization int64, name string) (s Status, err error) {
+	err = r.DB.Read(ctx, func(tx db.Tx) error {
+		now := clock.Now(r.Clock)
+		var principal, key, operation string
+		err := tx.QueryRow(ctx, `select principal, key_id, operation from uploads where organization = $1 and id = $2 and expires_at > $3`,
+			organization, name, now).Scan(&principal, &key, &operation)
+		switch {
+		case errors.Is(err, db.ErrNoRows):
+			s = Expired
+			return nil
+		case err != nil:
+			return err
+		case operation != "":
+			s = Consumed
+			return nil
+		}
+		allowed, err := access.KeyAllows(ctx, tx, organization, principal, key, "documents:write", now)
+		if s = withdrawn; allowed {
+			s = Pending
+		}
+		return err
 	})
-	switch {
-	case errors.Is(err, db.ErrNoRows):
-		return Expired, nil
-	case operation != "":
-		return Consumed, err
-	}
-	return Pending, err
+	return s, err
 }
 
 // fault is what who sends a file is told where the session takes none.
@@ -94,6 +110,8 @@ func (s Status) fault() error {
 		return &fault.Fault{Code: fault.NotFound, Detail: &over}
 	case Consumed:
 		return &fault.Fault{Code: fault.NotFound, Detail: &used}
+	case withdrawn:
+		return &fault.Fault{Code: fault.NotFound, Detail: &denied}
 	}
 	return nil
 }
@@ -158,6 +176,10 @@ var (
 	over = fault.Text{
 		DE: "Diesen Upload gibt es nicht, oder seine Zeit ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
 		EN: "There is no such upload, or its time is over. Begin a new one with POST /v1/uploads.",
+	}
+	denied = fault.Text{
+		DE: "Dieser Upload nimmt zurzeit keine Datei an: Der Schlüssel, der ihn begonnen hat, darf nicht mehr hochladen.",
+		EN: "This upload takes no file at the moment: the key that began it may no longer upload.",
 	}
 	used = fault.Text{
 		DE: "Dieser Upload ist schon verwendet; seine Datei ändert sich nicht mehr. Beginnen Sie einen neuen mit POST /v1/uploads.",

@@ -114,9 +114,9 @@ func Create(ctx context.Context, c *app.Call, in CreateInput, o Opened) (Created
 	if err := room(ctx, c, in.Fields.Size); err != nil {
 		return Created{}, err
 	}
-	c.Tx.Queue(`insert into uploads (organization, id, principal, file_name, content_type, size, sha256, created_at, expires_at, refused, operation)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', '')`,
-		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), o.fileName, o.contentType, in.Fields.Size, o.sha256, o.CreatedAt, o.ExpiresAt)
+	c.Tx.Queue(`insert into uploads (organization, id, principal, key_id, file_name, content_type, size, sha256, created_at, expires_at, refused, operation)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', '')`,
+		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), c.Actor.Key().ID, o.fileName, o.contentType, in.Fields.Size, o.sha256, o.CreatedAt, o.ExpiresAt)
 	err := job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, expiry(o.ExpiresAt))
 	return Created{o.Upload}, err
 }

@@ -1,0 +1,70 @@
+package extract
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// endings are those that the name of a file of a kind may have, in lower case;
+// the first is given to a name that has none of them. A system opens a file by
+// its ending and not by its content, so a text that is called 'Rechnung.hta'
+// would be run as a program.
+var endings = map[string][]string{
+	"application/pdf": {"pdf"},
+
+	ooxml + "wordprocessingml.document":                          {"docx"},
+	ooxml + "wordprocessingml.template":                          {"dotx"},
+	ooxml + "spreadsheetml.sheet":                                {"xlsx"},
+	ooxml + "spreadsheetml.template":                             {"xltx"},
+	ooxml + "presentationml.presentation":                        {"pptx"},
+	ooxml + "presentationml.template":                            {"potx"},
+	ooxml + "presentationml.slideshow":                           {"ppsx"},
+	"application/vnd.ms-word.document.macroenabled.12":           {"docm"},
+	"application/vnd.ms-excel.sheet.macroenabled.12":             {"xlsm"},
+	"application/vnd.ms-powerpoint.presentation.macroenabled.12": {"pptm"},
+
+	odf + "text":                  {"odt"},
+	odf + "text-template":         {"ott"},
+	odf + "spreadsheet":           {"ods"},
+	odf + "spreadsheet-template":  {"ots"},
+	odf + "presentation":          {"odp"},
+	odf + "presentation-template": {"otp"},
+	odf + "graphics":              {"odg"},
+
+	"application/msword":            {"doc", "dot"},
+	"application/vnd.ms-excel":      {"xls", "xlt"},
+	"application/vnd.ms-powerpoint": {"ppt", "pps", "pot"},
+	"application/vnd.ms-outlook":    {"msg"},
+
+	"text/plain": {"txt", "text", "log", "md", "markdown", "csv", "tsv", "asc", "ini", "cfg", "conf", "yaml", "yml", "toml", "tex", "bib",
+		"rst", "vcf", "ics", "srt", "vtt", "ged", "json", "xml", "eml"},
+	"text/csv":                  {"csv", "txt"},
+	"text/tab-separated-values": {"tsv", "tab", "txt"},
+	"text/markdown":             {"md", "markdown", "txt"},
+	"text/html":                 {"html", "htm", "xhtml"},
+	"application/rtf":           {"rtf"},
+	"application/xml":           {"xml"},
+	"application/json":          {"json", "geojson", "har"},
+	"message/rfc822":            {"eml"},
+
+	"image/png":  {"png", "apng"},
+	"image/jpeg": {"jpg", "jpeg", "jpe"},
+	"image/gif":  {"gif"},
+	"image/webp": {"webp"},
+	"image/tiff": {"tiff", "tif"},
+	"image/heic": {"heic", "heif"},
+	"image/bmp":  {"bmp"},
+
+	"application/zip": {"zip"},
+}
+
+// FileName returns the name under which a file of a content type may be saved:
+// name itself if its ending fits the type, else name with an ending that does.
+func FileName(name, contentType string) string {
+	fit := endings[contentType]
+	if len(fit) == 0 || slices.Contains(fit, strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))) {
+		return name
+	}
+	return name + "." + fit[0]
+}

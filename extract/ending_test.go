@@ -1,0 +1,46 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestEveryKindHasAnEnding: no kind of file is saved under any name.
+func TestEveryKindHasAnEnding(t *testing.T) {
+	known := 0
+	for _, k := range kinds {
+		if strings.HasPrefix(k.name, "test/") {
+			continue
+		}
+		known++
+		if len(endings[k.name]) == 0 {
+			t.Errorf("%s has no ending", k.name)
+		}
+	}
+	if len(endings) != known {
+		t.Errorf("%d endings for %d kinds", len(endings), known)
+	}
+}
+
+func TestFileName(t *testing.T) {
+	for _, test := range []struct{ name, contentType, want string }{
+		{"Klage.pdf", "application/pdf", "Klage.pdf"},
+		{"Klage.PDF", "application/pdf", "Klage.PDF"},
+		{"Klage", "application/pdf", "Klage.pdf"},
+		{"Klage v1.2", "application/pdf", "Klage v1.2.pdf"},
+		{"Rechnung.pdf.exe", "application/pdf", "Rechnung.pdf.exe.pdf"},
+		{"Rechnung.hta", "text/plain", "Rechnung.hta.txt"},
+		{"lauf.bat", "text/plain", "lauf.bat.txt"},
+		{"lauf.vbs", "text/csv", "lauf.vbs.csv"},
+		{"seite.js", "application/json", "seite.js.json"},
+		{"a.exe.", "text/plain", "a.exe..txt"},
+		{".pdf", "application/pdf", ".pdf"},
+		{"liste.csv", "text/plain", "liste.csv"},
+		{"bild.jpeg", "image/jpeg", "bild.jpeg"},
+		{"bild.scr", "image/jpeg", "bild.scr.jpg"},
+	} {
+		if got := FileName(test.name, test.contentType); got != test.want {
+			t.Errorf("FileName(%q, %q) = %q, want %q", test.name, test.contentType, got, test.want)
+		}
+	}
+}

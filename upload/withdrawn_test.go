@@ -1,0 +1,98 @@
+package upload_test
+
+import (
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/apitest"
+	"kartei/db"
+	"kartei/dbtest"
+)
+
+// TestWithdrawn: the address of a session takes a file only as long as the key
+// that opened the session may upload; otherwise nothing is written. A change of
+// rights is in effect with the next PUT.
+func TestWithdrawn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		file := []byte("Guten Tag\n")
+		ok := func(_ any, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Each takes something away from a client with a key, or gives it back.
+		for name, change := range map[string]func(c *apitest.Client, key access.ByID, away bool){
+			"principal disabled": func(c *apitest.Client, _ access.ByID, away bool) {
+				ok(o.Directory.SetUser(t.Context(), access.PrincipalChange{ID: c.Principal, Disabled: &away}))
+			},
+			"role without writing": func(c *apitest.Client, _ access.ByID, away bool) {
+				role := either(away, access.Viewer, access.Member)
+				ok(o.Directory.SetUser(t.Context(), access.PrincipalChange{ID: c.Principal, Role: &role}))
+			},
+			"organization closed": func(_ *apitest.Client, _ access.ByID, away bool) {
+				state := either(away, access.Closed, access.Open)
+				ok(o.Directory.SetOrganization(t.Context(), access.OrganizationChange{ID: o.ID, State: &state}))
+			},
+			"module off": func(_ *apitest.Client, _ access.ByID, away bool) {
+				module := either(away, "off", "on")
+				ok(o.Directory.SetOrganization(t.Context(), access.OrganizationChange{ID: o.SandboxID, Module: &module}))
+			},
+			"level read": func(_ *apitest.Client, _ access.ByID, away bool) {
+				level := either(away, access.Read, access.On)
+				ok(o.Directory.SetOrganization(t.Context(), access.OrganizationChange{ID: o.SandboxID, Level: &level}))
+			},
+			"key paused": func(_ *apitest.Client, key access.ByID, away bool) {
+				if away {
+					ok(o.Directory.PauseKey(t.Context(), key))
+				} else {
+					ok(o.Directory.ResumeKey(t.Context(), key))
+				}
+			},
+			"key revoked": func(_ *apitest.Client, key access.ByID, away bool) {
+				if away {
+					ok(o.Directory.RevokeKey(t.Context(), key))
+				}
+			},
+			"key expired": func(_ *apitest.Client, _ access.ByID, away bool) {
+				if away {
+					o.Clock.Advance(2 * time.Hour)
+				}
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				user := o.User(access.Member)
+				key, err := o.Directory.CreateKey(t.Context(), access.NewKey{
+					Organization: o.SandboxID, Principal: user, Environment: "test", Scopes: apitest.AllScopes,
+					Networks: []string{"192.0.2.0/24", "127.0.0.0/8"}, ExpiresIn: time.Hour,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := &apitest.Client{Office: o, Principal: user, Key: key.Key}
+				session := c.Do("POST", "/uploads", map[string]any{"fileName": "a.txt", "contentType": "text/plain", "size": len(file)}).Want(201)
+				before := len(o.Stored())
+				change(c, access.ByID{ID: key.ID}, true)
+				c.Put(session, file).Want(404, "NOT_FOUND")
+				if n := len(o.Stored()); n != before {
+					t.Errorf("%d files, %d before", n, before)
+				}
+				change(c, access.ByID{ID: key.ID}, false)
+				if name == "key revoked" || name == "key expired" { // for good
+					c.Put(session, file).Want(404, "NOT_FOUND")
+				} else {
+					c.Put(session, file).Want(204)
+				}
+			})
+		}
+	})
+}
+
+func either[T any](first bool, a, b T) T {
+	if first {
+		return a
+	}
+	return b
+}
