@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"kartei/blob"
 	"kartei/clock"
 	"kartei/config"
 	"kartei/instance"
@@ -197,7 +198,11 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 	if err := office.Fill(ctx, i.DB, i.Directory, clock.System, kept.Keys.Full, sample.Size); err != nil {
 		return demoLine{}, "", err
 	}
-	if err := office.File(ctx, i.DB, i.Directory, clock.System, i.Files, kept.Keys.Full); err != nil {
+	err = office.File(ctx, i.DB, i.Directory, clock.System, i.Files, kept.Keys.Full)
+	if errors.Is(err, blob.ErrUnavailable) {
+		// As with serve, files that cannot be reached keep nobody from the rest.
+		slog.Warn("the demo has no documents: their files cannot be stored; the next start makes them", "error", err)
+	} else if err != nil {
 		return demoLine{}, "", err
 	}
 	// Last, so that the office itself is not announced. Who has closed the API of

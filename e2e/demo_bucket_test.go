@@ -1,0 +1,39 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestDemoWithoutItsBucket: a bucket that is away keeps nobody from a demo; the
+// next start, with the bucket, has the documents.
+func TestDemoWithoutItsBucket(t *testing.T) {
+	b := newBucketFront(t)
+	dir := filepath.Join(t.TempDir(), "demo")
+	documents := func() int {
+		demo := start(t, "demo", "--data", dir, "--json", "--blob-url", b.location())
+		defer demo.stop(t)
+		var line struct{ Keys struct{ Full string } }
+		decode(t, demo.First, &line)
+		tell := teller{t, demo, line.Keys.Full}
+		tell.call("GET", "/contacts?limit=1", "", 200, "")
+		for n := 0; ; {
+			if n = len(pageOf(t, tell.call("GET", "/documents?limit=100", "", 200, "")).Data); n > 0 || b.failing() {
+				return n
+			}
+		}
+	}
+	b.fail(t, "away", 0)
+	if n := documents(); n != 0 {
+		t.Errorf("%d documents without a bucket", n)
+	}
+	b.fail(t, "", 0)
+	documents() // waits for one
+}
+
+// failing reports whether the bucket is away at the moment.
+func (b *bucketFront) failing() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.fault != ""
+}
