@@ -111,7 +111,7 @@ func (p part) Rules(m reference.Member) template.HTML {
 // a fixed form says nothing to a reader.
 func (p part) bounds(m reference.Member) []string {
 	var said []string
-	if m.Length.Any() && m.Format == "" && !strings.HasSuffix(m.Name, "Id") && m.Name != "id" && len(m.Values) == 0 {
+	if m.Length.Any() && !(m.Length.Most != nil && *m.Length.Most < 10) && m.Format == "" && !strings.HasSuffix(m.Name, "Id") && m.Name != "id" && len(m.Values) == 0 {
 		said = append(said, p.between(m.Length)+p.Say(" Zeichen", " characters"))
 	}
 	if m.Range.Any() && !(m.Range.Most != nil && *m.Range.Most > 1<<40) {
@@ -229,8 +229,8 @@ func (p page) EventLink(name string) string { return p.Link("/docs/webhooks#" + 
 // DocumentLink returns the address of the document from which the page is made.
 func (p page) DocumentLink() string { return p.Link(pathJSON) }
 
-// In2 reports whether the page belongs to a group.
-func (p page) In2(g reference.Group) bool { return p.Group.Slug == g.Slug }
+// Inside reports whether the page belongs to a group.
+func (p page) Inside(g reference.Group) bool { return p.Group.Slug == g.Slug }
 
 // Here marks the link to the page itself.
 func (p page) Here(path string) template.HTMLAttr {
@@ -299,7 +299,7 @@ func (p page) Delivery(o reference.Operation) string {
 	return b.String() + "\n" + o.Body.Example
 }
 
-// Before and After return the operations around the page's own.
+// Before returns the operation before the page's own.
 func (p page) Before() *reference.Operation { return p.neighbour(-1) }
 
 // After returns the operation behind the page's own.

@@ -155,9 +155,9 @@ func (r *reader) members(s *schema, within []string) []Member {
 		members = append(members, m)
 	}
 	if s.Additional.Kind() == '{' {
-		var any schema
-		if json.Unmarshal(s.Additional, &any) == nil {
-			members = append(members, r.member("*", &any, within))
+		var other schema
+		if json.Unmarshal(s.Additional, &other) == nil {
+			members = append(members, r.member("*", &other, within))
 		}
 	}
 	return members
