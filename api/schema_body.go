@@ -71,6 +71,7 @@ func (r *rules) body(op string, raw []byte, target any, services *app.Services) 
 		}
 		c.collect(invalid)
 	}
+	c.plain(raw, value, target)
 	if len(c.fields) < MaxErrors {
 		if err := c.decode(raw, target); err != nil {
 			return err

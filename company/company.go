@@ -18,7 +18,7 @@ type Fields struct {
 	LegalForm      *string         `json:"legalForm" max:"200" doc:"Rechtsform" example:"GmbH"`
 	Email          *string         `json:"email" format:"email" max:"254" doc:"E-Mail-Adresse" example:"kontakt@brauhaus.example"`
 	Phone          *string         `json:"phone" max:"50" doc:"Telefon" example:"+49 221 9876543" patch:"set"`
-	Website        *string         `json:"website" pattern:"^https?://[0-9A-Za-z]([0-9A-Za-z.-]{0,252}[0-9A-Za-z])?(:[0-9]{1,5})?([/?#](%[0-9A-Fa-f]{2}|[!-$&-~])*)?$" max:"2048" doc:"Adresse im Web, mit http:// oder https://, ohne Anmeldedaten" example:"https://brauhaus.example/"`
+	Website        *string         `json:"website" pattern:"^https?://[0-9A-Za-z]([0-9A-Za-z.-]{0,252}[0-9A-Za-z])?(:[0-9]{1,5})?([/?#](%[0-9A-Fa-f]{2}|[!#$&-;=?-Z\\[\\]_a-z~])*)?$" max:"2048" doc:"Adresse im Web, mit http:// oder https://, ohne Anmeldedaten" example:"https://brauhaus.example/"`
 	VatID          *string         `json:"vatId" max:"200" doc:"Umsatzsteuer-Identifikationsnummer" example:"DE123456789"`
 	RegisterNumber *string         `json:"registerNumber" max:"200" doc:"Nummer im Handels- oder einem anderen Register, mit dem Gericht" example:"Amtsgericht Köln HRB 12345"`
 	Address        *record.Address `json:"address" doc:"Postanschrift"`

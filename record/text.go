@@ -98,13 +98,6 @@ func Clean(s string) string {
 	return norm.NFC.String(strings.TrimSpace(s))
 }
 
-// Disguises reports whether a character changes the direction of what follows,
-// with which "Rechnung\u202Efdp.exe" is shown as "Rechnungexe.pdf" (Unicode
-// Technical Report 36, section 2.8). Where people decide by a name, it has none.
-func Disguises(c rune) bool {
-	return c >= 0x202A && c <= 0x202E || c >= 0x2066 && c <= 0x2069 || c == 0x200E || c == 0x200F || c == 0x061C
-}
-
 // CanonicalLanguage writes a BCP 47 tag in its usual case (de-DE); one that is
 // well formed but not registered stays as it is.
 func CanonicalLanguage(tag *string) *string {

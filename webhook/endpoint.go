@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"kartei/access"
 	"kartei/app"
@@ -143,40 +142,19 @@ func (f *Fields) prepare(guard *egress.Guard) error {
 	f.Name = record.Clean(f.Name)
 	f.EventTypes = record.Unique(f.EventTypes)
 	url, err := CheckURL(record.Clean(f.URL), guard)
-	if wrong := f.wrongName(); wrong != nil {
-		if err != nil {
-			wrong = append(wrong, fault.From(err).Fields...)
-		}
-		return fault.Invalid(wrong...)
-	}
 	f.URL = url
 	return err
 }
 
-// Wrong checks the name and the URL.
-func (f *Fields) Wrong(s *app.Services, sent app.Sent) (wrong []fault.Field) {
-	if sent.Fit("name") {
-		wrong = f.wrongName()
-	}
+// Wrong checks the URL.
+func (f *Fields) Wrong(s *app.Services, sent app.Sent) []fault.Field {
 	if !sent.Fit("url") {
-		return wrong
-	}
-	if _, err := CheckURL(record.Clean(f.URL), s.Webhooks.Guard); err != nil {
-		wrong = append(wrong, fault.From(err).Fields...)
-	}
-	return wrong
-}
-
-func (f *Fields) wrongName() []fault.Field {
-	if !strings.ContainsFunc(f.Name, record.Disguises) {
 		return nil
 	}
-	return []fault.Field{{Name: "name", Code: fault.InvalidFormat, Text: &disguised}}
-}
-
-var disguised = fault.Text{
-	DE: "Der Name enthält ein Zeichen, das die Schreibrichtung ändert. Damit könnte er anders aussehen, als er ist.",
-	EN: "The name contains a character that changes the direction of writing. With it the name could look like another one.",
+	if _, err := CheckURL(record.Clean(f.URL), s.Webhooks.Guard); err != nil {
+		return fault.From(err).Fields
+	}
+	return nil
 }
 
 // CreateInput is the input of webhookEndpoints.create.
