@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"kartei/app"
 	"kartei/fault"
 	"kartei/limit"
 )
@@ -52,9 +54,28 @@ func (c *call) charge() limit.Charge {
 	return limit.Charge{
 		Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Key: c.actor.Key().ID,
 		// What a batch changes its parts are charged for.
-		Points: points, Write: c.op.Writes() && c.op.Cost > 0, Part: c.of != nil, Delete: c.op.Method == "DELETE", Reads: c.op.Scope != "" && !c.op.Writes(),
+		Points: points, Write: c.op.Writes() && c.op.Cost > 0, Part: c.of != nil, Delete: c.op.Method == "DELETE", Reads: c.discloses(),
 		Into: c.statuses[:0], At: c.begun,
 	}
+}
+
+// discloses reports whether the answer holds records that the caller may not
+// know yet, which the limit on data outflow counts. Changes count as well: a
+// change of nothing answers with any record whose id is known.
+func (c *call) discloses() bool {
+	return c.op.Discloses() && (!c.op.Writes() || c.actor.May(c.op.ReadScope()))
+}
+
+// Discloses reports whether the operation answers with records that were there
+// before: lists, reads, search and the content of documents, and the changes
+// that show the record.
+func (o *Operation) Discloses() bool {
+	return o.Run.counted && o.ofRecords() && (!o.Writes() || o.ShowsRecord())
+}
+
+// ofRecords reports whether the operation is of a family of records.
+func (o *Operation) ofRecords() bool {
+	return slices.ContainsFunc(Families, func(f app.Family) bool { return f.Plural == o.Tag() })
 }
 
 // searches reports whether the call has a parameter q, however its name is

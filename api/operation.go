@@ -109,6 +109,8 @@ type handler struct {
 	faults []fault.Code
 	// status is the HTTP status of success.
 	status int
+	// counted says that the output holds records; see app.Counted.
+	counted bool
 	// bind makes the input from path, query and body; prepared once a row.
 	bind *binding
 }
@@ -127,11 +129,12 @@ type handler struct {
 func do[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fault.Code) handler {
 	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
 	return handler{
-		Input:  in,
-		Output: out,
-		bind:   bindingFor(in),
-		faults: faults,
-		status: statusOf(out),
+		Input:   in,
+		Output:  out,
+		bind:    bindingFor(in),
+		faults:  faults,
+		status:  statusOf(out),
+		counted: out.Implements(reflect.TypeFor[app.Counted]()),
 		call: func(ctx context.Context, c *app.Call, v any) (any, error) {
 			return f(ctx, c, *v.(*I))
 		},

@@ -55,8 +55,9 @@ type Charge struct {
 	// Write is set for every call that may change something, deletes included.
 	Write  bool
 	Delete bool
-	// Reads is set for calls that return records: lists, reads, search and
-	// documents' content. The policy outflow applies to them.
+	// Reads is set for calls that return records: lists, reads, search,
+	// documents' content, and changes that answer with the record. The policy
+	// outflow applies to them.
 	Reads bool
 	// Part is set for a call that runs within another one of the same key, which
 	// was charged and is not done: the two count as one that runs.

@@ -352,7 +352,7 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 	if op.Named() || op.Creates() && op.Tag() != "uploads" {
 		add(fault.NotFound)
 	}
-	quota := op.Method == http.MethodDelete || op.Scope != "" && !op.Writes()
+	quota := op.Method == http.MethodDelete || op.Discloses()
 	for _, c := range op.Run.Faults() {
 		if c == fault.QuotaExhausted { // stands behind those of all operations
 			quota = true
