@@ -117,7 +117,7 @@ func (a *API) setHeaders(c *call, f *fault.Fault) {
 		c.setFileHeaders(c.result.file, set)
 	}
 	if c.result.etag != "" {
-		set("Etag", `"`+c.result.etag+`"`)
+		set("ETag", `"`+c.result.etag+`"`)
 	}
 	if c.result.location != "" {
 		set("Location", "/v1"+c.result.location)
@@ -132,8 +132,8 @@ func (a *API) setLimitHeaders(c *call, set func(name, value string)) {
 	if d.Statuses == nil {
 		d = &a.declared
 	}
-	set("Ratelimit", string(limit.AppendRateLimit(make([]byte, 0, 32), d.Statuses)))
-	set("Ratelimit-Policy", d.PolicyHeader)
+	set("RateLimit", string(limit.AppendRateLimit(make([]byte, 0, 32), d.Statuses)))
+	set("RateLimit-Policy", d.PolicyHeader)
 }
 
 func setFaultHeaders(c *call, f *fault.Fault, set func(name, value string)) {
@@ -144,7 +144,7 @@ func setFaultHeaders(c *call, f *fault.Fault, set func(name, value string)) {
 		h["Content-Language"] = inEnglish
 	}
 	if f.Code == fault.Unauthenticated {
-		h["Www-Authenticate"] = bearerScheme
+		h["WWW-Authenticate"] = bearerScheme
 	}
 	if wait := f.Wait(); wait > 0 {
 		set("Retry-After", seconds(wait))

@@ -212,7 +212,11 @@ func TestBadContentTypes(t *testing.T) {
 	}
 	add("repeated", 400, "INVALID_REQUEST", "Content-Type: application/json", "Content-Type: application/json")
 	add("repeated, differing", 400, "INVALID_REQUEST", "Content-Type: application/json", "Content-Type: text/plain")
+	for _, coding := range []string{"gzip", "br", "gzip, identity", "GZIP", ""} {
+		add("Content-Encoding "+strconv.Quote(coding), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type: application/json", "Content-Encoding: "+coding)
+	}
 	refuse(t, s, c, requests)
+	s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"A"}`, Lines: []string{"Content-Encoding: identity"}}).Want(201)
 	for _, value := range []string{"application/json", "application/json; charset=utf-8", `Application/JSON;charset="UTF-8"`} {
 		s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"A"}`, Lines: []string{"Content-Type: " + value}}).Want(201)
 	}

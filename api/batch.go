@@ -56,13 +56,16 @@ func (a *API) runParts(ctx context.Context, c *call, in *batch.Calls) ([]*call, 
 		}
 		var r *Response
 		r, parts[i] = a.do(ctx, request, nil)
+		if calls[i].Method == "HEAD" {
+			r.Body = nil
+		}
 		answered.Add(int64(len(r.Body)))
 		results[i] = batch.ResultOf(names[i], r.Status, r.Header, r.Body)
 	}
 	var running sync.WaitGroup
 	reads := make(chan int, len(calls))
 	for i := range calls {
-		if calls[i].Method == "GET" {
+		if asGet(calls[i].Method) == "GET" {
 			reads <- i
 		} else {
 			running.Go(func() { run(i) })
@@ -89,7 +92,16 @@ var tooMuch = fault.Text{
 // its part's own affair.
 func (r routes) inBatch(method, path string) bool {
 	at := r.find(path)
-	return at.family == "" && (at.node == nil || at.node.inBatch(method))
+	return at.family == "" && (at.node == nil || at.node.inBatch(asGet(method)))
+}
+
+// asGet turns HEAD into GET, as every door does; such a part has no body in
+// its answer.
+func asGet(method string) string {
+	if method == "HEAD" {
+		return "GET"
+	}
+	return method
 }
 
 // inherited are the headers that hold for all parts of a batch.
@@ -97,7 +109,7 @@ var inherited = [...]string{"Authorization", "Svc-Version", "Svc-Preview", "Svc-
 
 // part makes the request of one part of a batch.
 func (c *call) part(p *batch.Call) *Request {
-	r := &Request{Method: p.Method, Header: make(map[string][]string, 8), HasBody: p.HasBody(), Address: c.Address, of: c}
+	r := &Request{Method: asGet(p.Method), Header: make(map[string][]string, 8), HasBody: p.HasBody(), Address: c.Address, of: c}
 	r.Path, r.Query, _ = p.Target()
 	for _, name := range inherited {
 		if values, sent := c.Header[name]; sent {

@@ -93,40 +93,40 @@ func TestBatchBody(t *testing.T) {
 		`{}`:           "422 VALIDATION_FAILED calls REQUIRED",
 		`{"calls":[` + strings.Repeat(create+",", batch.Most) + create + `]}`: "400 BATCH_TOO_LARGE",
 		`{"calls":[` + strings.Repeat("1,", 5000) + `1],"nosuch":1}`:          "400 BATCH_TOO_LARGE",
-		`{"calls":{}}`:                                                                            "422 VALIDATION_FAILED calls INVALID_TYPE",
-		`[]`:                                                                                      "400 INVALID_REQUEST",
-		with(`{"path":"/me"}`):                                                                    "422 VALIDATION_FAILED calls[1].method REQUIRED",
-		with(`{"method":"GET"}`):                                                                  "422 VALIDATION_FAILED calls[1].path REQUIRED",
-		with(`{"method":"HEAD","path":"/me"}`):                                                    "422 VALIDATION_FAILED calls[1].method NOT_IN_ENUM",
-		with(`{"method":"PUT","path":"/me"}`):                                                     "422 VALIDATION_FAILED calls[1].method NOT_IN_ENUM",
-		with(`{"method":"get","path":"/me"}`):                                                     "422 VALIDATION_FAILED calls[1].method NOT_IN_ENUM",
-		with(`{"method":"GET","path":"me"}`):                                                      "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":""}`):                                                        "422 VALIDATION_FAILED calls[1].path TOO_SHORT",
-		with(`{"method":"GET","path":"/v1/me"}`):                                                  "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"POST","path":"/v1/batch"}`):                                              "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"https://kartei.example/v1/me"}`):                            "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/me#top"}`):                                                 "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/me HTTP/1.1"}`):                                            "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/me\r\nHost: x"}`):                                          "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/contacts/%zz"}`):                                           "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/contacts/%"}`):                                             "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/` + strings.Repeat("x", 8192) + `"}`):                      "422 VALIDATION_FAILED calls[1].path TOO_LONG",
-		with(`{"method":"GET","path":"/me","headers":{"Authorization":"Bearer x"}}`):              "422 VALIDATION_FAILED calls[1].headers.Authorization UNKNOWN_FIELD",
-		with(`{"method":"GET","path":"/me","headers":{"if-match":"*"}}`):                          "422 VALIDATION_FAILED calls[1].headers.if-match UNKNOWN_FIELD",
-		with(`{"method":"GET","path":"/me","headers":{"Svc-Version":"2026-11-01"}}`):              "422 VALIDATION_FAILED calls[1].headers.Svc-Version UNKNOWN_FIELD",
-		with(`{"method":"GET","path":"/me","headers":{"If-Match":["*"]}}`):                        "422 VALIDATION_FAILED calls[1].headers.If-Match INVALID_TYPE",
-		with(`{"method":"GET","path":"/me","headers":{"Idempotency-Key":"a\r\nSvc-Version: x"}}`): "422 VALIDATION_FAILED calls[1].headers.Idempotency-Key INVALID_FORMAT",
-		with(`{"method":"GET","path":"/me","headers":[]}`):                                        "422 VALIDATION_FAILED calls[1].headers INVALID_TYPE",
-		with(`{"method":"GET","path":"/me","query":"a=1"}`):                                       "422 VALIDATION_FAILED calls[1].query UNKNOWN_FIELD",
-		with(`{"id":"0","method":"GET","path":"/me"}`):                                            "422 VALIDATION_FAILED calls[1].id DUPLICATE",
-		with(`{"id":"a","method":"GET","path":"/me"},{"id":"a","method":"GET","path":"/me"}`):     "422 VALIDATION_FAILED calls[2].id DUPLICATE",
-		with(`{"id":"2","method":"GET","path":"/me"},{"method":"GET","path":"/me"}`):              "422 VALIDATION_FAILED calls[1].id DUPLICATE",
-		with(`{"id":"","method":"GET","path":"/me"}`):                                             "422 VALIDATION_FAILED calls[1].id TOO_SHORT",
-		with(`{"id":1,"method":"GET","path":"/me"}`):                                              "422 VALIDATION_FAILED calls[1].id INVALID_TYPE",
-		with(`{"method":"POST","path":"/contacts","body":{"lastName":"a","lastName":"b"}}`):       "400 INVALID_REQUEST",
-		with(`{"method":"POST","path":"/batch","body":{"calls":[` + create + `]}}`):               "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
-		with(`{"method":"GET","path":"/batch"}`):                                                  "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
-		with(`{"method":"GET","path":"/batch?x=1"}`):                                              "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
+		`{"calls":{}}`:                          "422 VALIDATION_FAILED calls INVALID_TYPE",
+		`[]`:                                    "400 INVALID_REQUEST",
+		with(`{"path":"/me"}`):                  "422 VALIDATION_FAILED calls[1].method REQUIRED",
+		with(`{"method":"GET"}`):                "422 VALIDATION_FAILED calls[1].path REQUIRED",
+		with(`{"method":"","path":"/me"}`):      "422 VALIDATION_FAILED calls[1].method TOO_SHORT",
+		with(`{"method":"GET /","path":"/me"}`): "422 VALIDATION_FAILED calls[1].method INVALID_FORMAT",
+		with(`{"method":"HEAD","path":"/documents/doc_x/content"}`):                                                             "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
+		with(`{"method":"GET","path":"me"}`):                                                                                    "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":""}`):                                                                                      "422 VALIDATION_FAILED calls[1].path TOO_SHORT",
+		with(`{"method":"GET","path":"/v1/me"}`):                                                                                "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"POST","path":"/v1/batch"}`):                                                                            "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"https://kartei.example/v1/me"}`):                                                          "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/me#top"}`):                                                                               "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/me HTTP/1.1"}`):                                                                          "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/me\r\nHost: x"}`):                                                                        "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/contacts/%zz"}`):                                                                         "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/contacts/%"}`):                                                                           "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/` + strings.Repeat("x", 8192) + `"}`):                                                    "422 VALIDATION_FAILED calls[1].path TOO_LONG",
+		with(`{"method":"GET","path":"/me","headers":{"Authorization":"Bearer x"}}`):                                            "422 VALIDATION_FAILED calls[1].headers.Authorization UNKNOWN_FIELD",
+		with(`{"method":"GET","path":"/me","headers":{"if-match":"*"}}`):                                                        "422 VALIDATION_FAILED calls[1].headers.if-match UNKNOWN_FIELD",
+		with(`{"method":"GET","path":"/me","headers":{"Svc-Version":"2026-11-01"}}`):                                            "422 VALIDATION_FAILED calls[1].headers.Svc-Version UNKNOWN_FIELD",
+		with(`{"method":"GET","path":"/me","headers":{"If-Match":["*"]}}`):                                                      "422 VALIDATION_FAILED calls[1].headers.If-Match INVALID_TYPE",
+		with(`{"method":"GET","path":"/me","headers":{"Idempotency-Key":"a\r\nSvc-Version: x"}}`):                               "422 VALIDATION_FAILED calls[1].headers.Idempotency-Key INVALID_FORMAT",
+		with(`{"method":"GET","path":"/me","headers":[]}`):                                                                      "422 VALIDATION_FAILED calls[1].headers INVALID_TYPE",
+		with(`{"method":"GET","path":"/me","query":"a=1"}`):                                                                     "422 VALIDATION_FAILED calls[1].query UNKNOWN_FIELD",
+		with(`{"id":"0","method":"GET","path":"/me"}`):                                                                          "422 VALIDATION_FAILED calls[1].id DUPLICATE",
+		with(`{"id":"a","method":"GET","path":"/me"},{"id":"a","method":"GET","path":"/me"}`):                                   "422 VALIDATION_FAILED calls[2].id DUPLICATE",
+		with(`{"id":"2","method":"GET","path":"/me"},{"method":"GET","path":"/me"}`):                                            "422 VALIDATION_FAILED calls[1].id DUPLICATE",
+		with(`{"id":"","method":"GET","path":"/me"}`):                                                                           "422 VALIDATION_FAILED calls[1].id TOO_SHORT",
+		with(`{"id":1,"method":"GET","path":"/me"}`):                                                                            "422 VALIDATION_FAILED calls[1].id INVALID_TYPE",
+		with(`{"method":"POST","path":"/contacts","body":{"lastName":"a","lastName":"b"}}`):                                     "400 INVALID_REQUEST",
+		with(`{"method":"POST","path":"/batch","body":{"calls":[` + create + `]}}`):                                             "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
+		with(`{"method":"GET","path":"/batch"}`):                                                                                "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
+		with(`{"method":"GET","path":"/batch?x=1"}`):                                                                            "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
 		with(`{"method":"GET","path":"/openapi.json"},{"method":"GET","path":"/me"},{"method":"DELETE","path":"/users/usr_1"}`): "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM calls[3].path NOT_IN_ENUM",
 		with(`{"method":"GET","path":"/documents/doc_1/content"}`):                                                              "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
 		with(`{"method":"GET","path":"/webhook_endpoints/x/test"}`):                                                             "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
@@ -799,4 +799,28 @@ func FuzzBatch(f *testing.F) {
 			apitest.Conform(t, apitest.Current(), sent.Calls[i].Method, at.EscapedPath()[len("/v1"):], r.Status, header, part)
 		}
 	})
+}
+
+// TestBatchMethods: a method that a path does not have is answered in its own
+// place, and HEAD works as GET does.
+func TestBatchMethods(t *testing.T) {
+	c := office(t).As(access.Member)
+	parts := []string{"HEAD /me", "PUT /me", "get /me", "TRACE /contacts", "GET /me", "HEAD /nothing", "PUT /nothing", "PUT /contacts/count"}
+	var calls []string
+	for _, part := range parts {
+		method, path, _ := strings.Cut(part, " ")
+		calls = append(calls, `{"method":"`+method+`","path":"`+path+`"}`)
+	}
+	a := c.Do("POST", "/batch", `{"calls":[`+strings.Join(calls, ",")+`]}`).Want(200)
+	for i, want := range []string{"200 ", "405 GET, HEAD", "405 GET, HEAD", "405 GET, HEAD, POST", "200 ", "404 ", "404 ", "405 GET, HEAD"} {
+		r := a.JSON()["results"].([]any)[i].(map[string]any)
+		headers := r["headers"].(map[string]any)
+		allow, _ := headers["Allow"].(string)
+		if got := fmt.Sprintf("%v %s", r["status"], allow); got != want {
+			t.Errorf("%s: %s, want %s", parts[i], got, want)
+		}
+		if head := strings.HasPrefix(parts[i], "HEAD"); head != (r["body"] == nil) {
+			t.Errorf("%s: body %v", parts[i], r["body"])
+		}
+	}
 }

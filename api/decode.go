@@ -149,13 +149,24 @@ var noBody = fault.Text{
 	EN: "This call takes no body.",
 }
 
+var encoded = fault.Text{
+	DE: "Content-Encoding wird für den Body einer Anfrage nicht angenommen. Senden Sie ihn unkomprimiert.",
+	EN: "Content-Encoding is not accepted for the body of a request. Send it uncompressed.",
+}
+
 // fillBody decodes the body into an input.
 func (c *call) fillBody(a *API, in reflect.Value) error {
 	return c.rules.body(c.op.ID, c.body, in.Elem().Field(c.op.Run.bind.body).Addr().Interface(), a.services)
 }
 
-// contentType takes application/json and, for a patch, its own type.
+// contentType takes application/json and, for a patch, its own type, as it is:
+// a body in a coding is not decoded (RFC 9110, section 8.4).
 func (c *call) contentType() error {
+	for _, coding := range c.Header["Content-Encoding"] {
+		if !strings.EqualFold(strings.TrimSpace(coding), "identity") {
+			return &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &encoded, Header: map[string]string{"Accept-Encoding": "identity"}}
+		}
+	}
 	values := c.Header["Content-Type"]
 	if len(values) > 1 {
 		return fault.BadRequest(fault.Field{Name: "Content-Type", Code: fault.InvalidFormat})

@@ -114,7 +114,7 @@ func (f *File) end(how string) error {
 // there, and sets the headers that belong to it.
 func (f *File) Refuse() *Response {
 	c := f.call
-	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "Etag", "Repr-Digest", "Last-Modified"} {
+	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "ETag", "Repr-Digest", "Last-Modified"} {
 		delete(c.header, name)
 	}
 	refused := c.inWords(fault.New(fault.RangeNotSatisfiable))

@@ -75,7 +75,9 @@ const MaxBody = 1 << 20
 // Response is the answer to a Request.
 type Response struct {
 	Status int
-	// Header holds the headers of the contract under their canonical names.
+	// Header holds the headers of the contract under the names that the
+	// contract and the RFCs write, which are not always the canonical ones of
+	// net/http: ETag, RateLimit, RateLimit-Policy, WWW-Authenticate.
 	Header map[string][]string
 	Body   []byte
 	// File, if set, is sent in place of Body; the door calls its Sent.

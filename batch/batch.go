@@ -30,7 +30,7 @@ type Calls struct {
 // Call is one part of a batch, as the client sends it.
 type Call struct {
 	ID      *string        `json:"id" max:"100" doc:"Kennung des Teils in der Antwort, im Batch eindeutig; ohne Angabe seine Stelle, ab 0 gezählt" example:"neu"`
-	Method  string         `json:"method" required:"true" enum:"GET,POST,PATCH,DELETE" named:"BatchMethod" doc:"Methode" example:"POST"`
+	Method  string         `json:"method" required:"true" max:"32" pattern:"^[A-Za-z-]+$" doc:"Methode: GET, HEAD, POST, PATCH oder DELETE. Jede andere beantwortet der Teil selbst, mit 405" example:"POST"`
 	Path    string         `json:"path" required:"true" max:"8192" pattern:"^/[^\\x00-\\x20\\x7f#]*$" doc:"Pfad ohne /v1, mit den Query-Parametern, geschrieben wie in einer URL. Erlaubt sind me, rate_limit, contacts, companies, tasks, documents ohne content, operations und events" example:"/contacts"`
 	Headers *Headers       `json:"headers" doc:"Header dieses Teils. Alle anderen gelten für den ganzen Batch"`
 	Body    jsontext.Value `json:"body" doc:"Body des Teils als JSON; null ist keiner" example:"{\"lastName\":\"Berg\"}"`
@@ -61,14 +61,6 @@ var shown = [...]string{
 	"Content-Type", "Content-Language", "Location", "ETag", "Idempotent-Replayed", "Retry-After", "Allow",
 	"WWW-Authenticate", "RateLimit", "RateLimit-Policy", "Request-Id",
 }
-
-// canonical are the same as answers have them.
-var canonical = func() (names [len(shown)]string) {
-	for i, name := range shown {
-		names[i] = textproto.CanonicalMIMEHeaderKey(name)
-	}
-	return names
-}()
 
 // Bound refuses a body of more calls than Most, whatever else is wrong with it.
 func (*Calls) Bound(body map[string]any) error {
@@ -188,9 +180,9 @@ func (c *Call) Header(h map[string][]string) {
 // ResultOf makes the result of a part from its answer.
 func ResultOf(id string, status int, header map[string][]string, body []byte) Result {
 	r := Result{ID: id, Status: status, Headers: make(map[string]string, len(shown)), Body: body}
-	for i, name := range canonical {
+	for _, name := range shown {
 		if values := header[name]; len(values) > 0 {
-			r.Headers[shown[i]] = values[0]
+			r.Headers[name] = values[0]
 		}
 	}
 	return r

@@ -35,7 +35,7 @@ func FuzzTarget(f *testing.F) {
 // TestAnswer: whatever a part answered, the whole is JSON that holds it.
 func TestAnswer(t *testing.T) {
 	header := map[string][]string{
-		"Etag": {`"r1"`}, "Ratelimit": {`"key";r=1;t=2`}, "Www-Authenticate": {"Bearer"}, "Svc-Version": {"2026-11-01"}, "Location": {"/v1/contacts/con_x"},
+		"ETag": {`"r1"`}, "RateLimit": {`"key";r=1;t=2`}, "WWW-Authenticate": {"Bearer"}, "Svc-Version": {"2026-11-01"}, "Location": {"/v1/contacts/con_x"},
 	}
 	r := Results{[]Result{ResultOf("a\"\n", 200, header, []byte(`{"id":"x"}`)), ResultOf("1", 204, nil, nil)}}
 	var got struct {

@@ -25,6 +25,9 @@ func (i *Instance) doors() (http.Handler, error) {
 	}
 	calls := rest.Handler(i.API, serve.ClientAddress(i.config.Server.TrustedProxies), serve.FromTrusted(i.config.Server.TrustedProxies))
 	uploads := i.uploads()
+	if i.public != nil {
+		i.public.Refuse(rest.Refusal(i.API))
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if uploads != nil && strings.HasPrefix(r.URL.Path, rest.UploadPrefix) {
 			uploads.ServeHTTP(w, r)

@@ -96,6 +96,8 @@ func sendFile(w http.ResponseWriter, r *http.Request, f *api.File) {
 			asked.Header["If-Range"] = values
 		}
 	}
+	// ServeContent compares If-Range with the tag under net/http's own name.
+	w.Header()["Etag"] = w.Header()["ETag"]
 	http.ServeContent(answer, asked, "", f.Created, f)
 	if answer.status == http.StatusRequestedRangeNotSatisfiable {
 		refused := f.Refuse()
@@ -108,8 +110,8 @@ func sendFile(w http.ResponseWriter, r *http.Request, f *api.File) {
 	}
 }
 
-// fileAnswer notes the status, and keeps back net/http's own words for a range
-// that is not there.
+// fileAnswer notes the status, sends the tag once, and keeps back net/http's
+// own words for a range that is not there.
 type fileAnswer struct {
 	http.ResponseWriter
 	status int
@@ -117,6 +119,7 @@ type fileAnswer struct {
 
 func (a *fileAnswer) WriteHeader(status int) {
 	a.status = status
+	delete(a.Header(), "Etag") // ETag is there
 	if status != http.StatusRequestedRangeNotSatisfiable {
 		a.ResponseWriter.WriteHeader(status)
 	}

@@ -4,10 +4,11 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 )
 
 // bound limits how many connections a listener gives out at the same time.
-func bound(l net.Listener, o Options) net.Listener {
+func bound(l net.Listener, o Options) *boundListener {
 	b := &boundListener{Listener: l, perAddress: o.PerAddress, trusted: o.Trusted, held: map[netip.Addr]int{}}
 	if o.Connections > 0 {
 		b.free = make(chan struct{}, o.Connections)
@@ -23,6 +24,7 @@ type boundListener struct {
 	trusted    []netip.Prefix
 	closed     chan struct{}
 	closeOnce  sync.Once
+	refusal    atomic.Pointer[func(status int) []byte] // see Refuse
 
 	mu   sync.Mutex
 	held map[netip.Addr]int
@@ -49,7 +51,7 @@ func (b *boundListener) Accept() (net.Conn, error) {
 			b.release()
 			continue
 		}
-		return &boundConn{Conn: c, end: func() { b.give(from); b.release() }}, nil
+		return &boundConn{Conn: c, refusal: &b.refusal, end: func() { b.give(from); b.release() }}, nil
 	}
 }
 
@@ -116,8 +118,9 @@ func source(a net.Addr) netip.Addr {
 
 type boundConn struct {
 	net.Conn
-	once sync.Once
-	end  func()
+	refusal *atomic.Pointer[func(status int) []byte]
+	once    sync.Once
+	end     func()
 }
 
 func (c *boundConn) Close() error {

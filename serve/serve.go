@@ -47,7 +47,7 @@ type Options struct {
 // Server serves one handler on one listener.
 type Server struct {
 	http     *http.Server
-	listener net.Listener
+	bound    *boundListener
 	secure   bool
 	strict   string // Strict-Transport-Security, empty without
 	draining atomic.Bool
@@ -76,9 +76,9 @@ func Listen(address string, o Options) (*Server, error) {
 			// RFC 9113 (section 6.5.2) recommends no fewer than 100.
 			HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
 		},
-		listener: bound(l, o),
-		secure:   o.Certificate != nil,
-		done:     make(chan struct{}),
+		bound:  bound(l, o),
+		secure: o.Certificate != nil,
+		done:   make(chan struct{}),
 	}
 	if o.Certificate != nil {
 		if age := int64(o.StrictTransport / time.Second); age > 0 {
@@ -98,7 +98,7 @@ func (s *Server) URL() string {
 	if s.secure {
 		scheme = "https://"
 	}
-	a := s.listener.Addr().(*net.TCPAddr)
+	a := s.bound.Addr().(*net.TCPAddr)
 	if a.IP.IsUnspecified() {
 		return scheme + net.JoinHostPort("localhost", strconv.Itoa(a.Port))
 	}
@@ -126,9 +126,9 @@ func (s *Server) Serve(h http.Handler) {
 		defer close(s.done)
 		var err error
 		if s.secure {
-			err = s.http.ServeTLS(s.listener, "", "")
+			err = s.http.ServeTLS(s.bound, "", "")
 		} else {
-			err = s.http.Serve(s.listener)
+			err = s.http.Serve(s.bound)
 		}
 		if !errors.Is(err, http.ErrServerClosed) {
 			s.err = err
@@ -166,7 +166,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err != nil {
 		s.http.Close()
 	}
-	s.listener.Close() // also where Serve was never called
+	s.bound.Close() // also where Serve was never called
 	return err
 }
 

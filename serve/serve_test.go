@@ -52,7 +52,7 @@ func start(t *testing.T, o Options, h http.HandlerFunc) *Server {
 
 func dial(t *testing.T, s *Server) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", s.listener.Addr().String())
+	c, err := net.Dial("tcp", s.bound.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	serial := func() int64 {
 		t.Helper()
 		now.Advance(checkInterval)
-		c, err := tls.Dial("tcp", s.listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+		c, err := tls.Dial("tcp", s.bound.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +330,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	if b, _ := io.ReadAll(r.Body); string(b) != "HTTP/2.0" {
 		t.Fatalf("protocol %s", b)
 	}
-	if _, err := tls.Dial("tcp", s.listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}); err == nil {
+	if _, err := tls.Dial("tcp", s.bound.Addr().String(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}); err == nil {
 		t.Fatal("TLS 1.1 was accepted")
 	}
 }

@@ -1,0 +1,47 @@
+package serve
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Refuse has f write the answer to a request that net/http refuses before any
+// handler sees it: a malformed head, a wrong Host, an unknown transfer coding,
+// a head over MaxHeaderBytes, an unknown Expect. f gets the status that
+// net/http would send and returns a whole answer in HTTP/1.1; the connection is
+// closed behind it. Of a connection with TLS, and so of HTTP/2, only net/http
+// sees the plain text: there its own words go out.
+func (s *Server) Refuse(f func(status int) []byte) { s.bound.refusal.Store(&f) }
+
+// refusalHead ends the head of each refusal of net/http (server.go, func
+// serve). No answer of a handler has it, as those have a Date.
+const refusalHead = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+// refusedWith returns the status of an answer that is net/http's own refusal,
+// and 0 for any other bytes.
+func refusedWith(answer []byte) int {
+	const version = "HTTP/1.1 "
+	if len(answer) < len(version)+3 || answer[len(version)] != '4' && answer[len(version)] != '5' || string(answer[:len(version)]) != version {
+		return 0
+	}
+	status, err := strconv.Atoi(string(answer[len(version) : len(version)+3]))
+	end := bytes.IndexByte(answer, '\r')
+	// 417 goes out like an answer of a handler, and no handler has that status.
+	if err != nil || end < 0 || status != 417 && !bytes.HasPrefix(answer[end:], []byte(refusalHead)) {
+		return 0
+	}
+	return status
+}
+
+// Write sends p, or the instance's own words in place of a refusal of net/http.
+func (c *boundConn) Write(p []byte) (int, error) {
+	if f := c.refusal.Load(); f != nil {
+		if status := refusedWith(p); status != 0 {
+			if _, err := c.Conn.Write((*f)(status)); err != nil {
+				return 0, err
+			}
+			return len(p), nil
+		}
+	}
+	return c.Conn.Write(p)
+}
