@@ -90,7 +90,7 @@ func Listen(address string, o Options) (*Server, error) {
 }
 
 // Addr returns the address that it listens on.
-func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+func (s *Server) Addr() net.Addr { return s.bound.Addr() }
 
 // URL returns the address as a program on this machine can use it.
 func (s *Server) URL() string {
