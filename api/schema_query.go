@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"kartei/clock"
 	"kartei/fault"
 )
 
@@ -273,14 +274,14 @@ func parseBoolean(_ *parameterRule, text string) (any, *fault.Field) {
 // parseTime reads a point in time to compare with. Zero is 'none' elsewhere,
 // so 1970-01-01T00:00:00Z is the microsecond before: nothing lies between.
 func parseTime(_ *parameterRule, text string) (any, *fault.Field) {
-	if t, ok := parseDateTime(text); ok {
+	if t, err := clock.Parse(text); err == nil {
 		if t == 0 {
 			t = -1
 		}
 		return t, nil
 	}
 	if i := strings.LastIndexByte(text, ' '); i > 0 {
-		if _, ok := parseDateTime(text[:i] + "+" + text[i+1:]); ok {
+		if _, err := clock.Parse(text[:i] + "+" + text[i+1:]); err == nil {
 			return nil, &fault.Field{Code: fault.InvalidFormat, Text: &plusIsSpace}
 		}
 	}

@@ -120,7 +120,7 @@ func TestWrongParameters(t *testing.T) {
 		"updatedSince=2026-11-01T00:00:00%2B00:60": "INVALID_REQUEST updatedSince INVALID_FORMAT",
 		"updatedSince=2026-11-01T00:00:00,5Z":      "INVALID_REQUEST updatedSince INVALID_FORMAT",
 		"updatedSince=2026-11-01T0:00:00Z":         "INVALID_REQUEST updatedSince INVALID_FORMAT",
-		"updatedSince=2026-11-01T23:59:60Z":        "INVALID_REQUEST updatedSince INVALID_FORMAT",
+		"updatedSince=2026-11-01T23:59:61Z":        "INVALID_REQUEST updatedSince INVALID_FORMAT",
 		"updatedSince=2026-02-29T00:00:00Z":        "INVALID_REQUEST updatedSince INVALID_FORMAT",
 		"updatedSince=0000-01-01T00:00:00Z":        "INVALID_REQUEST updatedSince INVALID_FORMAT",
 		"updatedSince=10000-01-01T00:00:00Z":       "INVALID_REQUEST updatedSince INVALID_FORMAT",

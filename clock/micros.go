@@ -1,7 +1,10 @@
 package clock
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -95,15 +98,83 @@ func (m *Micros) UnmarshalJSON(b []byte) error {
 }
 
 // Parse reads an RFC 3339 date-time with any offset. Finer parts than a
-// microsecond are cut. Years outside 1 to 9999 and leap seconds are refused:
-// no engine keeps them.
+// microsecond are cut. Package time also takes an hour of one digit, a comma and
+// an offset of +24:60; these are refused, and years outside 1 to 9999, here or
+// in UTC, which no engine keeps. Three forms that common clients write are read
+// besides: t and z in lower case, which RFC 3339 allows (section 5.6), an offset
+// without a colon, as strftime writes it, and second 60, which is the first of
+// the next minute, as no engine keeps leap seconds.
 func Parse(s string) (Micros, error) {
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return 0, fmt.Errorf("clock: not an RFC 3339 date-time: %w", err)
+	text, leap := regular(s)
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil || !wellFormed(text) {
+		return 0, errors.New("clock: not an RFC 3339 date-time")
+	}
+	if leap {
+		t = t.Add(time.Second)
 	}
 	if y := t.UTC().Year(); y < 1 || y > 9999 {
 		return 0, fmt.Errorf("clock: year %d is out of range", y)
 	}
 	return FromTime(t), nil
+}
+
+const (
+	dateAndTime = "0000-00-00T00:00:00"
+	// longest is more than a date-time with nine decimals has.
+	longest = 64
+)
+
+// regular brings the forms that are read besides into the regular one. Second
+// 60 becomes 59, and leap is true.
+func regular(s string) (text string, leap bool) {
+	if len(s) <= len(dateAndTime) || len(s) > longest {
+		return s, false
+	}
+	b := []byte(s)
+	if b[len("0000-00-00")] == 't' {
+		b[len("0000-00-00")] = 'T'
+	}
+	if last := len(b) - 1; b[last] == 'z' {
+		b[last] = 'Z'
+	}
+	if sign := len(b) - len("+0000"); sign >= len(dateAndTime) && (b[sign] == '+' || b[sign] == '-') {
+		b = slices.Insert(b, sign+len("+00"), ':')
+	}
+	if seconds := b[len("0000-00-00T00:00:"):len(dateAndTime)]; string(seconds) == "60" {
+		copy(seconds, "59")
+		leap = true
+	}
+	return string(b), leap
+}
+
+// wellFormed reports what package time does not ask: that each part has its
+// digits, and an offset at most 23:59.
+func wellFormed(s string) bool {
+	if len(s) > longest || !shaped(s[:len(dateAndTime)], dateAndTime) || s[:4] == "0000" {
+		return false
+	}
+	offset := strings.TrimLeft(s[len(dateAndTime):], ".0123456789")
+	decimals := s[len(dateAndTime) : len(s)-len(offset)]
+	if decimals != "" && (decimals[0] != '.' || len(decimals) == 1 || strings.Count(decimals, ".") > 1) {
+		return false
+	}
+	if offset == "Z" {
+		return true
+	}
+	return (shaped(offset, "+00:00") || shaped(offset, "-00:00")) && offset[1:3] <= "23" && offset[4:6] <= "59"
+}
+
+// shaped reports whether s has a digit wherever shape has a 0, and shape's
+// bytes elsewhere.
+func shaped(s, shape string) bool {
+	if len(s) != len(shape) {
+		return false
+	}
+	for i := range len(s) {
+		if shape[i] == '0' && (s[i] < '0' || s[i] > '9') || shape[i] != '0' && s[i] != shape[i] {
+			return false
+		}
+	}
+	return true
 }

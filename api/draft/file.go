@@ -8,7 +8,7 @@ import (
 // or the part that the client asks for.
 func (d *drafter) file() (whole, part object) {
 	content := object{{"application/octet-stream", object{{"schema", object{{"type", "string"}, {"format", "binary"}}}}}}
-	names := append(slices.Clone(always), "ETag", "Accept-Ranges", "Content-Disposition", "Repr-Digest")
+	names := append(slices.Clone(always), "ETag", "Accept-Ranges", "Content-Disposition", "Content-Security-Policy", "Last-Modified", "Repr-Digest")
 	whole = object{{"description", "Die Datei"}, {"headers", d.headers(names...)}, {"content", content}}
 	part = object{{"description", "Der verlangte Teil der Datei"}, {"headers", d.headers(append(names, "Content-Range")...)}, {"content", content}}
 	return whole, part

@@ -349,26 +349,28 @@ func matching(p string, most int) object {
 
 // responseHeaders are all headers that an answer can carry.
 var responseHeaders = map[string]responseHeader{
-	"Request-Id":             {"Kennung der Anfrage, auch im Anfrageprotokoll", true, "req_" + exampleSuffix, matching("^req"+pattern.IDShape, 30)},
-	"Svc-Version":            {"Version, in der geantwortet wird", true, "2026-11-01", matching(pattern.Version, 10)},
-	"RateLimit":              {"Das knappste Limit: r ist der Rest, t die Sekunden, bis alles wieder voll ist (draft-ietf-httpapi-ratelimit-headers-11)", true, `"key";r=412;t=38`, matching(`^"[a-z-]+";r=[0-9]+;t=[0-9]+$`, 200)},
-	"RateLimit-Policy":       {"Die Limits, die für den Aufruf gelten: q ist das Kontingent, w das Zeitfenster in Sekunden", true, `"key";q=300;w=60, "writes";q=60;w=60`, matching(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`, 1000)},
-	"Deprecation":            {"Seit wann die Version veraltet ist (RFC 9745); fehlt, solange sie es nicht ist", false, "@1793491200", matching("^@[0-9]+$", 20)},
-	"Sunset":                 {"Wann die Version abgeschaltet wird (RFC 8594); fehlt, solange das nicht feststeht", false, "Mon, 01 Nov 2027 00:00:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$", 29)},
-	"Link":                   {"Verweise (RFC 8288): service-desc führt zu dieser Beschreibung, ohne Schlüssel zu lesen; deprecation, sunset und successor-version stehen dabei, sobald es sie gibt", true, `<https://` + exampleHost + `/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`, matching(`^<[^<>]+>; rel="[a-z -]+"`, 2000)},
-	"Cache-Control":          {"Antworten gehören dem Aufrufer und werden vor erneuter Verwendung geprüft; no-store, wo ein Geheimnis darin steht", true, "private, no-cache", object{{"type", "string"}, {"enum", []string{"private, no-cache", "no-store"}}}},
-	"Vary":                   {"Wovon die Antwort abhängt", true, "Authorization, Accept-Language, Svc-Version", matching("^[A-Za-z, -]+$", 200)},
-	"X-Content-Type-Options": {"Der Inhaltstyp gilt, wie er dasteht", true, "nosniff", object{{"type", "string"}, {"enum", []string{"nosniff"}}}},
-	"ETag":                   {"Kennzeichen des Standes für If-Match und If-None-Match", true, `"r3"`, matching(`^"[0-9a-z]+"$`, 100)},
-	"Location":               {"Pfad des neuen Datensatzes, mit /v1", true, "/v1/contacts/con_" + exampleSuffix, matching("^/v1/", 500)},
-	"Idempotent-Replayed":    {"true: die gespeicherte Antwort eines früheren Aufrufs mit demselben Idempotency-Key; fehlt sonst", false, "true", object{{"type", "string"}, {"enum", []string{"true"}}}},
-	"Accept-Ranges":          {"Teile der Datei lassen sich verlangen", false, "bytes", object{{"type", "string"}, {"enum", []string{"bytes"}}}},
-	"Content-Range":          {"Welcher Teil der Datei es ist; fehlt, wenn es mehrere sind", false, "bytes 0-1023/48213", matching("^bytes ", 100)},
-	"Content-Disposition":    {"Der Name der Datei, auch mit Umlauten und anderen Schriften (RFC 8187)", true, "attachment; filename=\"Klage_.pdf\"; filename*=UTF-8''Klage%C3%BC.pdf", matching("^attachment; ", 4000)},
-	"Repr-Digest":            {"SHA-256 der ganzen Datei (RFC 9530)", true, "sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:", matching("^sha-256=:[0-9A-Za-z+/]{43}=:$", 60)},
-	"Content-Language":       {"Sprache von title und detail", true, "de", object{{"type", "string"}, {"enum", []string{"de", "en"}}}},
-	"Retry-After":            {"Nach wie vielen Sekunden sich ein neuer Versuch lohnt", false, "1", matching("^[0-9]+$", 10)},
-	"WWW-Authenticate":       {"Wie sich ein Aufrufer ausweist (RFC 6750)", true, "Bearer", matching("^Bearer", 500)},
+	"Request-Id":              {"Kennung der Anfrage, auch im Anfrageprotokoll", true, "req_" + exampleSuffix, matching("^req"+pattern.IDShape, 30)},
+	"Svc-Version":             {"Version, in der geantwortet wird", true, "2026-11-01", matching(pattern.Version, 10)},
+	"RateLimit":               {"Das knappste Limit: r ist der Rest, t die Sekunden, bis alles wieder voll ist (draft-ietf-httpapi-ratelimit-headers-11)", true, `"key";r=412;t=38`, matching(`^"[a-z-]+";r=[0-9]+;t=[0-9]+$`, 200)},
+	"RateLimit-Policy":        {"Die Limits, die für den Aufruf gelten: q ist das Kontingent, w das Zeitfenster in Sekunden", true, `"key";q=300;w=60, "writes";q=60;w=60`, matching(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`, 1000)},
+	"Deprecation":             {"Seit wann die Version veraltet ist (RFC 9745); fehlt, solange sie es nicht ist", false, "@1793491200", matching("^@[0-9]+$", 20)},
+	"Sunset":                  {"Wann die Version abgeschaltet wird (RFC 8594); fehlt, solange das nicht feststeht", false, "Mon, 01 Nov 2027 00:00:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$", 29)},
+	"Link":                    {"Verweise (RFC 8288): service-desc führt zu dieser Beschreibung, ohne Schlüssel zu lesen; deprecation, sunset und successor-version stehen dabei, sobald es sie gibt", true, `<https://` + exampleHost + `/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`, matching(`^<[^<>]+>; rel="[a-z -]+"`, 2000)},
+	"Cache-Control":           {"Antworten gehören dem Aufrufer und werden vor erneuter Verwendung geprüft; no-store, wo ein Geheimnis darin steht", true, "private, no-cache", object{{"type", "string"}, {"enum", []string{"private, no-cache", "no-store"}}}},
+	"Vary":                    {"Wovon die Antwort abhängt", true, "Authorization, Accept-Language, Svc-Version", matching("^[A-Za-z, -]+$", 200)},
+	"X-Content-Type-Options":  {"Der Inhaltstyp gilt, wie er dasteht", true, "nosniff", object{{"type", "string"}, {"enum", []string{"nosniff"}}}},
+	"ETag":                    {"Kennzeichen des Standes für If-Match und If-None-Match", true, `"r3"`, matching(`^"[0-9a-z]+"$`, 100)},
+	"Location":                {"Pfad des neuen Datensatzes, mit /v1", true, "/v1/contacts/con_" + exampleSuffix, matching("^/v1/", 500)},
+	"Idempotent-Replayed":     {"true: die gespeicherte Antwort eines früheren Aufrufs mit demselben Idempotency-Key; fehlt sonst", false, "true", object{{"type", "string"}, {"enum", []string{"true"}}}},
+	"Accept-Ranges":           {"Teile der Datei lassen sich verlangen", false, "bytes", object{{"type", "string"}, {"enum", []string{"bytes"}}}},
+	"Content-Range":           {"Welcher Teil der Datei es ist; fehlt, wenn es mehrere sind", false, "bytes 0-1023/48213", matching("^bytes ", 100)},
+	"Content-Disposition":     {"Der Name der Datei, auch mit Umlauten und anderen Schriften (RFC 8187)", true, "attachment; filename=\"Klage_.pdf\"; filename*=UTF-8''Klage%C3%BC.pdf", matching("^attachment; ", 4000)},
+	"Content-Security-Policy": {"Die Datei wird gespeichert und nie als Seite gezeigt", true, "default-src 'none'; sandbox", object{{"type", "string"}, {"maxLength", 100}}},
+	"Last-Modified":           {"Wann die Datei kam", true, "Sun, 01 Nov 2026 09:30:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$", 29)},
+	"Repr-Digest":             {"SHA-256 der ganzen Datei (RFC 9530)", true, "sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:", matching("^sha-256=:[0-9A-Za-z+/]{43}=:$", 60)},
+	"Content-Language":        {"Sprache von title und detail", true, "de", object{{"type", "string"}, {"enum", []string{"de", "en"}}}},
+	"Retry-After":             {"Nach wie vielen Sekunden sich ein neuer Versuch lohnt", false, "1", matching("^[0-9]+$", 10)},
+	"WWW-Authenticate":        {"Wie sich ein Aufrufer ausweist (RFC 6750)", true, "Bearer", matching("^Bearer", 500)},
 }
 
 // problem shares the description of a problem with one of the codes.
@@ -380,6 +382,8 @@ func (d *drafter) problem(status int, codes []fault.Code) object {
 		names = append(names, "WWW-Authenticate")
 	case http.StatusNotFound:
 		names = append(names, "Idempotent-Replayed")
+	case http.StatusRequestedRangeNotSatisfiable:
+		names = append(names, "Content-Range")
 	case http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		names = append(names, "Retry-After")
 	}
