@@ -71,13 +71,14 @@ func (c *Client) Call(ctx context.Context, name string, in, out any) error {
 // ask sends a request with the secret. A server that starts writes a new one
 // before it answers: what it refused is sent once more with that.
 func (c *Client) ask(ctx context.Context, name string, body []byte) ([]byte, error) {
-	secret, failed := readSecret(c.secret)
+	secret, _ := readSecret(c.secret) // one that cannot be read is asked for again below
 	for try := 1; ; try++ {
 		answer, known, err := c.send(ctx, name, body, secret)
 		if err != nil || known {
 			return answer, err
 		}
 		before := secret
+		var failed error
 		if secret, failed = readSecret(c.secret); failed != nil || secret == before || try == maxTries {
 			return nil, refusal(c.secret, failed)
 		}

@@ -189,13 +189,14 @@ func (c *Client) send(r *http.Request) *Answer {
 	c.Helper()
 	w := httptest.NewRecorder()
 	c.Handler.ServeHTTP(w, r)
-	answer := &Answer{c.TB, w.Code, read(w.Result().Header), w.Body.Bytes()}
+	answer := &Answer{c.TB, w.Code, Received(w.Result().Header), w.Body.Bytes()}
 	Conform(c.TB, answer.Header.Get("Svc-Version"), r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"), answer.Status, answer.Header, answer.Body)
 	return answer
 }
 
-// read returns headers as an HTTP client does that read them from the wire.
-func read(sent http.Header) http.Header {
+// Received returns headers as an HTTP client has them that read them from the
+// wire: under the canonical names of net/http.
+func Received(sent http.Header) http.Header {
 	h := make(http.Header, len(sent))
 	for name, values := range sent {
 		h[http.CanonicalHeaderKey(name)] = values

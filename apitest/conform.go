@@ -28,7 +28,7 @@ func Conform(t testing.TB, version, method, path string, status int, header http
 	if err != nil {
 		t.Fatalf("apitest: the OpenAPI document of %s: %v", version, err)
 	}
-	for _, wrong := range c.check(method, path, status, header, body) {
+	for _, wrong := range c.check(method, path, status, Received(header), body) {
 		t.Errorf("%s %.120s: %d is not as the OpenAPI document of %s has it: %s", method, path, status, version, wrong)
 	}
 }

@@ -82,7 +82,7 @@ func TestConformFinds(t *testing.T) {
 		"an unknown status":           status(count(), 202),
 		"an unknown path":             path(count(), "GET", "/contactz"),
 		"another method":              path(count(), "PUT", "/contacts/count"),
-		"a code of another operation": path(problem(), "POST", "/contacts"),
+		"a code of another operation": path(problem(), "GET", "/contacts"),
 		"an unknown code":             replaced(replaced(problem(), `"NOT_FOUND"`, `"GONE"`), "problems/NOT_FOUND", "problems/GONE"),
 		"a code of another type":      replaced(problem(), "problems/NOT_FOUND", "problems/GONE"),
 		"another status in the body":  replaced(problem(), "404", "410"),

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Holds the frozen documents to three linters: Spectral, Redocly and vacuum.
-# Any finding fails. Versions are pinned below ci/openapi, where each linter
+# Holds every OpenAPI document to three linters: Spectral, Redocly and vacuum:
+# the frozen ones, and those that an instance serves of them, in both languages,
+# also the one behind the reference. Any finding fails. Versions are pinned below ci/openapi, where each linter
 # also has its rules; the tools are installed into .cache once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,10 +36,36 @@ check() { # check NAME COMMAND...
 		status=1
 	fi
 }
+# Each document as an instance serves it; a release candidate serves all versions.
+work=$(mktemp -d)
+make -s build
+bin/kartei demo --environment rc --listen 127.0.0.1:0 --json >"$work/line" 2>"$work/log" &
+demo=$!
+cleanup() {
+	kill -INT "$demo" 2>/dev/null && wait "$demo" || true
+	rm -rf "$work"
+}
+trap cleanup EXIT
+for _ in $(seq 1200); do
+	[ -s "$work/line" ] && break
+	read -rt 0.1 <> <(:) || true
+done
+web=$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["webUrl"])' "$work/line")
+served=()
 for document in api/openapi/*.json; do
-	check "spectral $document" "$tools/node_modules/.bin/spectral" lint --ruleset ci/openapi/spectral.yaml --fail-severity hint "$document"
-	check "redocly $document" "$tools/node_modules/.bin/redocly" lint --config ci/openapi/redocly.yaml "$document"
-	check "vacuum $document" "$tools/vacuum-$sum" lint --ruleset ci/openapi/vacuum.yaml --details --all-results --no-banner --no-style --no-clip --no-update-check \
+	version=$(basename "$document" .json)
+	for language in de en; do
+		for name in openapi reference; do
+			served+=("$work/$name-$version-$language.json")
+			curl -sSf -o "${served[-1]}" "$web/docs/$name.json?version=$version&lang=$language"
+		done
+	done
+done
+
+for document in api/openapi/*.json "${served[@]}"; do
+	check "spectral $(basename "$document")" "$tools/node_modules/.bin/spectral" lint --ruleset ci/openapi/spectral.yaml --fail-severity hint "$document"
+	check "redocly $(basename "$document")" "$tools/node_modules/.bin/redocly" lint --config ci/openapi/redocly.yaml "$document"
+	check "vacuum $(basename "$document")" "$tools/vacuum-$sum" lint --ruleset ci/openapi/vacuum.yaml --details --all-results --no-banner --no-style --no-clip --no-update-check \
 		--remote=false --timeout 60 --min-score 100 --fail-severity hint "$document"
 done
 exit $status

@@ -50,7 +50,7 @@ func download(c *apitest.Client, id string, headers ...string) *apitest.Answer {
 	r := c.Request("GET", "/documents/"+id+"/content", nil, headers...)
 	w := httptest.NewRecorder()
 	c.Handler.ServeHTTP(w, r)
-	return &apitest.Answer{TB: c.TB, Status: w.Code, Header: w.Result().Header, Body: w.Body.Bytes()}
+	return &apitest.Answer{TB: c.TB, Status: w.Code, Header: apitest.Received(w.Result().Header), Body: w.Body.Bytes()}
 }
 
 func TestLife(t *testing.T) {
