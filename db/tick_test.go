@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -127,6 +128,47 @@ func TestTickRollsBack(t *testing.T) {
 		get(t, d, []any{&tick}, "select tick from clocks where organization = 1")
 		if tick != 10 {
 			t.Errorf("clock at %d, want 10", tick)
+		}
+	})
+}
+
+// An organization without a clock takes no change: it is being erased. That
+// holds for one that waits for the end of the clock too.
+func TestNoChangeWithoutAClock(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		changes(t, d)
+		run(t, d, "insert into clocks (organization, tick) values (1, 10)")
+		write := func() {
+			t.Helper()
+			err := d.WriteIn(ctx, 1, func(tx db.Tx) error {
+				_, err := db.Tick(ctx, tx, 1, 20)
+				tx.Queue("insert into changes (n) values (1)")
+				return err
+			})
+			if !errors.Is(err, db.ErrNoRows) {
+				t.Errorf("a change without a clock: %v", err)
+			}
+		}
+		deleted, ended := make(chan struct{}), make(chan error, 1)
+		tell := sync.OnceFunc(func() { close(deleted) })
+		go func() {
+			ended <- d.Write(ctx, func(tx db.Tx) error {
+				_, err := tx.Exec(ctx, "delete from clocks where organization = 1")
+				tell()
+				for waits := 0; err == nil && waits == 0 && d.Dialect().Name != "sqlite"; {
+					err = tx.QueryRow(ctx, "select count(*) from pg_locks where not granted and transactionid = cast(pg_current_xact_id() as xid)").Scan(&waits)
+				}
+				return err
+			})
+		}()
+		<-deleted
+		write()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		write()
+		if n := changed(t, d); n != 0 {
+			t.Errorf("%d changes were taken", n)
 		}
 	})
 }
