@@ -30,6 +30,9 @@ type Options struct {
 	Credentials int
 	// Addresses is how many addresses the throttle remembers; default 10,000.
 	Addresses int
+	// Retention is after what time an organization that was put into the state
+	// deleting is erased; default 30 days.
+	Retention time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -44,6 +47,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Addresses == 0 {
 		o.Addresses = 10_000
+	}
+	if o.Retention == 0 {
+		o.Retention = 30 * 24 * time.Hour
 	}
 	return o
 }

@@ -23,6 +23,9 @@ type OrganizationInfo struct {
 	Level     Level        `json:"level"`
 	State     State        `json:"state"`
 	CreatedAt clock.Micros `json:"createdAt"`
+	// EraseAt is when an organization in the state deleting is erased; nil in
+	// other states.
+	EraseAt *clock.Micros `json:"eraseAt,omitempty"`
 
 	number int64
 	live   int64 // its own number, or that of the organization it is the sandbox of
@@ -140,21 +143,40 @@ func (d *Directory) SetOrganization(ctx context.Context, in OrganizationChange) 
 				f.say("state", fault.ReadOnly, "Der Zustand der Sandbox ist der ihrer Organisation.", "The state of a sandbox is that of its organization.")
 			}
 		}
+		if in.State != nil && *in.State != Deleting && o.EraseAt != nil && *o.EraseAt <= d.now() {
+			f.say("state", fault.ReadOnly, "Der Tag der Löschung ist gekommen; sie wird nicht mehr zurückgenommen.",
+				"The date of the erasure has come; it cannot be taken back any more.")
+		}
 		o.set(&f, in)
 		if err := f.err(); err != nil {
 			return err
 		}
+		switch {
+		case o.State != Deleting:
+			o.EraseAt = nil
+		case o.EraseAt == nil:
+			date := d.now().Add(d.options.Retention)
+			o.EraseAt = &date
+		}
 		if _, err = tx.Exec(ctx, updateOrganization, o.number, o.Name, o.Module == "on",
-			o.Secrecy == "declared", string(o.Level), string(o.State)); err != nil || o.SandboxOf != "" {
+			o.Secrecy == "declared", string(o.Level), string(o.State), o.eraseAt()); err != nil || o.SandboxOf != "" {
 			return err
 		}
-		_, err = tx.Exec(ctx, updateSandbox, o.number, o.Name+sandboxSuffix, string(o.State))
+		_, err = tx.Exec(ctx, updateSandbox, o.number, o.Name+sandboxSuffix, string(o.State), o.eraseAt())
 		return err
 	})
 	if err != nil {
 		return OrganizationInfo{}, err
 	}
 	return o, nil
+}
+
+// eraseAt is EraseAt as it is stored.
+func (o *OrganizationInfo) eraseAt() clock.Micros {
+	if o.EraseAt == nil {
+		return 0
+	}
+	return *o.EraseAt
 }
 
 // set applies a change whose name is clean already.
@@ -202,8 +224,12 @@ func organizationByID(ctx context.Context, tx db.Tx, orgID string) (Organization
 func scanOrganization(row db.Row) (OrganizationInfo, error) {
 	var o OrganizationInfo
 	var module, secrecy bool
-	err := row.Scan(&o.number, &o.ID, &o.Name, &o.live, &module, &secrecy, &o.Level, &o.State, &o.CreatedAt,
+	var eraseAt clock.Micros
+	err := row.Scan(&o.number, &o.ID, &o.Name, &o.live, &module, &secrecy, &o.Level, &o.State, &o.CreatedAt, &eraseAt,
 		&o.SandboxID, &o.SandboxOf)
+	if eraseAt > 0 {
+		o.EraseAt = &eraseAt
+	}
 	o.Module, o.Secrecy = pick(module, "on", "off"), pick(secrecy, "declared", "undeclared")
 	return o, err
 }

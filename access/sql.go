@@ -58,18 +58,28 @@ const (
 	insertClock = `insert into clocks (organization, tick) values ($1, 0)`
 
 	organizationColumns = `select o.number, o.id, o.name, coalesce(o.sandbox_of, o.number),
-			o.module_on, o.secrecy_declared, o.level, o.state, o.created_at,
+			o.module_on, o.secrecy_declared, o.level, o.state, o.created_at, o.erase_at,
 			coalesce(sandbox.id, ''), coalesce(live.id, '')
 		from organizations o
 		left join organizations sandbox on sandbox.sandbox_of = o.number
 		left join organizations live on live.number = o.sandbox_of`
-	selectOrganization   = organizationColumns + ` where o.id = $1`
+	selectOrganization   = organizationColumns + ` where o.id = $1 and o.erased_at = 0`
 	selectOrganizationID = `select id from organizations where number = $1`
-	selectOrganizations  = organizationColumns + ` where o.id > $2 order by o.id limit $1`
+	selectOrganizations  = organizationColumns + ` where o.id > $2 and o.erased_at = 0 order by o.id limit $1`
 
 	updateOrganization = `update organizations
-		set name = $2, module_on = $3, secrecy_declared = $4, level = $5, state = $6 where number = $1`
-	updateSandbox = `update organizations set name = $2, state = $3 where sandbox_of = $1`
+		set name = $2, module_on = $3, secrecy_declared = $4, level = $5, state = $6, erase_at = $7 where number = $1`
+	updateSandbox = `update organizations set name = $2, state = $3, erase_at = $4 where sandbox_of = $1`
+
+	// An organization whose time came is erased; for some days its remains are
+	// looked for, which a call in flight or a replica's counts may leave behind.
+	selectErasable = `select number, id, erased_at from organizations
+		where sandbox_of is null and state = 'deleting' and erase_at > 0 and erase_at <= $1 and (erased_at = 0 or erased_at > $2) order by number`
+	// dateErasable gives a date to those that an earlier release left without one.
+	dateErasable = `update organizations set erase_at = $1 where state = 'deleting' and erase_at = 0`
+	setErased    = `update organizations set name = '', module_on = false, erased_at = $2
+		where (number = $1 or sandbox_of = $1) and state = 'deleting' and erased_at = 0`
+	selectSandboxNumber = `select number from organizations where sandbox_of = $1`
 
 	insertPrincipal = `insert into principals
 		(id, kind, organization, name, email, email_folded, role, rights, disabled, created_at, language)

@@ -21,6 +21,8 @@ type Store struct {
 	DataDir     Dir         `name:"data-dir" default:"kartei-data" placeholder:"DIR" help:"Folder for the database, the master key and the administration socket."`
 	DatabaseURL DatabaseURL `name:"database-url" placeholder:"URL" secret:"url" help:"sqlite:PATH or postgres://USER@HOST/NAME; without it kartei.db in the data folder."`
 	BlobURL     BlobURL     `name:"blob-url" placeholder:"URL" help:"Where the files of documents are stored: file:PATH or s3://BUCKET?endpoint=URL&region=NAME; without it the folder files in the data folder."`
+	// OrganizationRetention is of the store since kartei org works without a server.
+	OrganizationRetention Retention `name:"organization-retention" default:"720h" placeholder:"DURATION" help:"After what time an organization that was put into the state deleting is erased, 1h to 87600h."`
 }
 
 // Blobs returns the location of the files of documents that is in force.

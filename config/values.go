@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"kartei/blob"
 )
@@ -61,6 +62,22 @@ func (s Size) MarshalText() ([]byte, error) {
 	}
 	return fmt.Appendf(nil, "%dB", int64(s)), nil
 }
+
+// Retention is for how long something is kept.
+type Retention time.Duration
+
+// UnmarshalText takes a duration of an hour to ten years.
+func (r *Retention) UnmarshalText(b []byte) error {
+	d, err := time.ParseDuration(string(b))
+	if err != nil || d < time.Hour || d > 10*365*24*time.Hour {
+		return fmt.Errorf("%q is not a retention; accepted is 1h to 87600h, such as 720h for 30 days", b)
+	}
+	*r = Retention(d)
+	return nil
+}
+
+// MarshalText writes the retention as a duration.
+func (r Retention) MarshalText() ([]byte, error) { return []byte(time.Duration(r).String()), nil }
 
 // Address is a host and a port to listen on.
 type Address string

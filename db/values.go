@@ -21,5 +21,5 @@ func Values[T any](ctx context.Context, tx Tx, query string, args ...any) (list 
 
 // Organizations returns the numbers of all organizations, in their order.
 func Organizations(ctx context.Context, tx Tx) ([]int64, error) {
-	return Values[int64](ctx, tx, `select number from organizations order by number`)
+	return Values[int64](ctx, tx, `select number from organizations where erased_at = 0 order by number`)
 }

@@ -23,14 +23,21 @@ func Hold(ctx context.Context, tx db.Tx, until clock.Micros) error {
 	return access.PutSetting(ctx, tx, holdSetting, strconv.FormatInt(int64(until), 10))
 }
 
-// held fails with job.Later while there is a hold.
-func held(ctx context.Context, tx db.Tx, now clock.Micros) error {
+// HeldUntil returns until when no bytes are removed; it may be in the past, and
+// is zero if they were never held.
+func HeldUntil(ctx context.Context, tx db.Tx) (clock.Micros, error) {
 	value, err := access.Setting(ctx, tx, holdSetting)
 	if err != nil || value == "" {
-		return err
+		return 0, err
 	}
 	until, err := strconv.ParseInt(value, 10, 64)
-	if err == nil && clock.Micros(until) > now {
+	return clock.Micros(until), err
+}
+
+// held fails with job.Later while there is a hold.
+func held(ctx context.Context, tx db.Tx, now clock.Micros) error {
+	until, err := HeldUntil(ctx, tx)
+	if err == nil && until > now {
 		return job.Later(holdPause)
 	}
 	return err

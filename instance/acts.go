@@ -189,7 +189,7 @@ func openActs(ctx context.Context, store *config.Store, prepare func(context.Con
 		return nil, nil, err
 	}
 	// Without a server nobody knows the environment, so any version may be pinned.
-	dir := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
+	dir := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions), Retention: time.Duration(store.OrganizationRetention)})
 	return acts(d, dir, requestlog.NewReader(d), func(bool) {}), closeAll, nil
 }
 
@@ -214,8 +214,8 @@ func openData(ctx context.Context, store *config.Store, prepare func(context.Con
 	return d, closeAll, nil
 }
 
-func accessOptions(s *config.Server) access.Options {
-	return access.Options{Versions: versions(s), Failures: s.Guesses}
+func accessOptions(store *config.Store, s *config.Server) access.Options {
+	return access.Options{Versions: versions(s), Failures: s.Guesses, Retention: time.Duration(store.OrganizationRetention)}
 }
 
 // versions returns the names of the versions that are served, the current one

@@ -179,5 +179,6 @@ func (i *Instance) blobActs() admin.Acts {
 	return admin.Acts{
 		"blobs.rotate": admin.Do(placed(i, rotateBlobs(i.DB, i.Blobs, i.keys, i.clock))),
 		"blobs.check":  admin.Do(placed(i, checkBlobs(i.DB, i.Blobs, i.clock))),
+		"org.erase":    admin.Do(placed(i, i.eraser().act)),
 	}
 }

@@ -225,7 +225,7 @@ func (i *Instance) wire(ctx context.Context) error {
 		return err
 	}
 	i.takeFiles()
-	i.Directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Server))
+	i.Directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Store, &i.config.Server))
 	i.Log = requestlog.New(i.DB, i.clock)
 	if i.notices, err = i.center(); err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kartei/masterkey"
 )
 
 // shell runs command lines on one data folder.
@@ -186,5 +188,35 @@ func TestNoData(t *testing.T) {
 	s.try("migrate")
 	if status, _, errs := s.try("org", "list"); status != 0 {
 		t.Error(errs)
+	}
+}
+
+// TestOrgErase erases an organization where no server runs. Whoever neither
+// types its id nor says --yes erases nothing.
+func TestOrgErase(t *testing.T) {
+	s := newShell(t)
+	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.dir, "master.key")); err != nil {
+		t.Fatal(err)
+	}
+	org, stays := s.answer("org", "create", "Kanzlei")["id"].(string), s.answer("org", "create", "Andere")["id"].(string)
+	s.answer("service-account", "create", "--org", org, "--name", "Abgleich")
+	if status, _, errs := s.try("org", "erase", org, "--yes"); status != 1 || !strings.Contains(errs, "state deleting") {
+		t.Errorf("an open organization: %d %s", status, errs)
+	}
+	if date := s.answer("org", "set", org, "--state", "deleting")["eraseAt"]; date == nil {
+		t.Error("there is no date")
+	}
+	if status, _, errs := s.try("org", "erase", org); status != 2 || !strings.Contains(errs, "nothing was erased") {
+		t.Errorf("without a word: %d %s", status, errs)
+	}
+	s.answer("org", "show", org)
+	if done := s.answer("org", "erase", org, "--yes"); done["done"] != true || done["rows"].(float64) < 3 {
+		t.Errorf("erased: %v", done)
+	}
+	if status, _, errs := s.try("org", "show", org); status != 1 || !strings.Contains(errs, "no organization with this id") {
+		t.Errorf("afterwards: %d %s", status, errs)
+	}
+	if status, _, errs := s.try("org", "show", stays); status != 0 {
+		t.Errorf("another one: %d %s", status, errs)
 	}
 }

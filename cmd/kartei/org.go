@@ -1,14 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"kartei/access"
 	"kartei/admin"
+	"kartei/clock"
+	"kartei/instance"
 )
 
 type orgCmd struct {
@@ -16,6 +21,7 @@ type orgCmd struct {
 	List   orgListCmd   `cmd:"" help:"List organizations and their sandboxes."`
 	Show   orgShowCmd   `cmd:"" help:"Show one organization."`
 	Set    orgSetCmd    `cmd:"" help:"Change an organization: its name, its state, and whether its API is open."`
+	Erase  orgEraseCmd  `cmd:"" help:"Erase an organization in the state deleting at once, with its sandbox."`
 }
 
 type orgCreateCmd struct {
@@ -62,7 +68,7 @@ type orgSetCmd struct {
 	Module  *string       `name:"module" placeholder:"on|off" help:"Module publicApi. While it is off, keys rest and calls get 403 API_MODULE_DISABLED."`
 	Level   *access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API. With off calls get 401, with read writes get 403."`
 	Secrecy *string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; the API needs it."`
-	State   *access.State `name:"state" placeholder:"open|closed|deleting" help:"Where the organization stands; only an open one is served."`
+	State   *access.State `name:"state" placeholder:"open|closed|deleting" help:"Where the organization stands; only an open one is served, and one that is deleting is erased after --organization-retention."`
 	JSON
 }
 
@@ -76,6 +82,70 @@ func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
 	})
 }
 
+type orgEraseCmd struct {
+	ID       string `arg:"" help:"The organization, org_..."`
+	Yes      bool   `name:"yes" help:"Do not ask."`
+	blobKeys `embed:""`
+	JSON
+}
+
+// Help says what the command does beyond its one line.
+func (*orgEraseCmd) Help() string {
+	return `Everything of the organization and its sandbox is erased: records, files, people, keys, logs. It
+cannot be taken back; only backups that were made before still hold it. The organization must be
+in the state deleting (kartei org set ORG --state deleting), in which it is erased by itself after
+--organization-retention. The command asks for the organization's id unless --yes is given. It may
+be interrupted: what is left goes with the next run, or with the server within ten minutes.`
+}
+
+// Run erases an organization in steps, and shows how far it is.
+func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
+	if !c.Yes {
+		fmt.Fprintf(g.Err, "This erases all records, files, people, keys and logs of %s and its sandbox, for good.\nType the organization's id to go on: ", c.ID)
+		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end of the input is no id
+		if strings.TrimSpace(line) != c.ID {
+			return usageError{errors.New("nothing was erased: that is not the organization's id; for scripts there is --yes")}
+		}
+	}
+	caller, done, err := g.connect(ctx, c.open)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var sum instance.EraseOutput
+	for told := clock.Micros(0); !sum.Done; {
+		var out instance.EraseOutput
+		if err := caller.Call(ctx, "org.erase", access.ByID{ID: c.ID}, &out); err != nil {
+			return fmt.Errorf("org erase: %s", admin.Sentence(err, flagNames))
+		}
+		sum = instance.EraseOutput{Rows: sum.Rows + out.Rows, Files: sum.Files + out.Files, Done: out.Done}
+		if !c.JSON.JSON && (out.HeldUntil == 0 || out.Rows+out.Files > 0) {
+			fmt.Fprintf(g.Err, "%d rows and %d files erased\n", sum.Rows, sum.Files)
+		}
+		if out.HeldUntil == 0 {
+			continue
+		}
+		if out.HeldUntil > told {
+			told = out.HeldUntil
+			fmt.Fprintf(g.Err, "All rows are erased. A backup holds the files until %s or longer; then they go as well. A server does that without this command too.\n",
+				told.Time().Format(time.TimeOnly+" UTC"))
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("org erase: the files are not erased yet: %w", ctx.Err())
+		case <-time.After(heldPause):
+		}
+	}
+	if c.JSON.JSON {
+		return g.print(sum)
+	}
+	_, err = fmt.Fprintf(g.Out, "Nothing is left of %s.\n", c.ID)
+	return err
+}
+
+// heldPause is after how long it is tried again to erase files that a backup copies.
+const heldPause = 5 * time.Second
+
 // showOrg carries out an act that answers with an organization.
 func showOrg(ctx context.Context, g *Globals, j JSON, act string, in any) error {
 	var o access.OrganizationInfo
@@ -85,14 +155,18 @@ func showOrg(ctx context.Context, g *Globals, j JSON, act string, in any) error 
 	return printOne(g, j, o, orgHeader, orgRow)
 }
 
-var orgHeader = []string{"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "SANDBOX"}
+var orgHeader = []string{"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "ERASED ON", "SANDBOX"}
 
 func orgRow(o access.OrganizationInfo) []string {
 	sandbox := o.SandboxID
 	if o.SandboxOf != "" {
 		sandbox = "of " + o.SandboxOf
 	}
-	return []string{o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), sandbox}
+	erased := ""
+	if o.EraseAt != nil {
+		erased = o.EraseAt.Time().Format("2006-01-02 15:04 UTC")
+	}
+	return []string{o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), erased, sandbox}
 }
 
 // pageFlags ask for a part of a list.

@@ -1,0 +1,106 @@
+package access
+
+import (
+	"context"
+
+	"kartei/clock"
+	"kartei/db"
+	"kartei/fault"
+)
+
+// Erasable is an organization that is to be erased, with its sandbox.
+type Erasable struct {
+	Number int64
+	ID     string
+	// Sandbox is the number of its sandbox.
+	Sandbox int64
+	// ErasedAt is when all of it was gone, zero before.
+	ErasedAt clock.Micros
+}
+
+// remains is for how long the remains of an erased organization are looked for.
+// A call in flight lives for seconds, and what a replica counts is written
+// within minutes.
+const remains = 48 * clock.Hour
+
+// Erasables returns the organizations whose date has come, and those that were
+// erased a short while ago. It gives a date to those that have none.
+func (d *Directory) Erasables(ctx context.Context) (list []Erasable, err error) {
+	now := d.now()
+	err = d.db.Write(ctx, func(tx db.Tx) error {
+		list = nil
+		if _, err := tx.Exec(ctx, dateErasable, now.Add(d.options.Retention)); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, selectErasable, now, now-remains)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var e Erasable
+			if err := rows.Scan(&e.Number, &e.ID, &e.ErasedAt); err != nil {
+				return err
+			}
+			list = append(list, e)
+		}
+		return rows.Err()
+	})
+	for i := range list {
+		if err == nil {
+			err = d.sandboxOf(ctx, &list[i])
+		}
+	}
+	return list, err
+}
+
+func (d *Directory) sandboxOf(ctx context.Context, e *Erasable) error {
+	return d.db.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, selectSandboxNumber, e.Number).Scan(&e.Sandbox) })
+}
+
+// EraseNow brings the date of an organization in the state deleting to now.
+func (d *Directory) EraseNow(ctx context.Context, in ByID) (e Erasable, err error) {
+	err = d.act(ctx, func(tx db.Tx) error {
+		o, err := organizationByID(ctx, tx, in.ID)
+		if err != nil {
+			return err
+		}
+		switch {
+		case o.SandboxOf != "":
+			return &fault.Fault{Code: fault.Forbidden, Detail: &withItsOrganization}
+		case o.State != Deleting:
+			return &fault.Fault{Code: fault.Forbidden, Detail: &notDeleting}
+		}
+		e = Erasable{Number: o.number, ID: o.ID}
+		now := d.now()
+		if _, err := tx.Exec(ctx, updateOrganization, o.number, o.Name, o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), now); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, updateSandbox, o.number, o.Name+sandboxSuffix, string(o.State), now)
+		return err
+	})
+	if err == nil {
+		err = d.sandboxOf(ctx, &e)
+	}
+	return e, err
+}
+
+var (
+	withItsOrganization = fault.Text{
+		DE: "Die Sandbox wird mit ihrer Organisation gelöscht. Nennen Sie deren Kennung.",
+		EN: "A sandbox is erased with its organization. Give that one's id.",
+	}
+	notDeleting = fault.Text{
+		DE: "Gelöscht wird nur eine Organisation im Zustand deleting. Setzen Sie ihn zuerst: kartei org set ORG --state deleting.",
+		EN: "Only an organization in the state deleting is erased. Set it first: kartei org set ORG --state deleting.",
+	}
+)
+
+// Erased notes that nothing is left of an organization and its sandbox but their
+// numbers, ids and times.
+func (d *Directory) Erased(ctx context.Context, number int64) error {
+	return d.act(ctx, func(tx db.Tx) error {
+		_, err := tx.Exec(ctx, setErased, number, d.now())
+		return err
+	})
+}

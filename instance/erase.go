@@ -1,0 +1,248 @@
+package instance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"kartei/access"
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/document"
+	"kartei/job"
+)
+
+const (
+	// eraseEvery is how often it is looked for organizations whose date has come.
+	eraseEvery = 10 * time.Minute
+	// erasePiece is the most rows or files that go in one step, erasePause the
+	// time between two that leaves the writer to others, as in package retention.
+	erasePiece = 500
+	erasePause = 50 * time.Millisecond
+	// eraseTurn is how long one call of the act erases. The command calls again
+	// and shows between how far it is.
+	eraseTurn = time.Second
+)
+
+// organizationRows are all tables with rows of organizations, with the further
+// columns of their primary keys, in the order in which they are emptied. Without
+// its clock an organization takes no change any more, and those that were under
+// way are waited for. Keys go before the principals that they refer to.
+// TestEveryTableIsErased holds the list to the schema.
+var organizationRows = []struct{ table, key string }{
+	{"clocks", ""},
+	{"webhook_endpoints", "id"}, {"webhook_deliveries", "endpoint, event_id"}, {"webhook_attempts", "id"},
+	{"uploads", "id"}, {"operations", "id"}, {"idempotency", "principal, key"},
+	{"documents", "id"}, {"document_words", "id"}, {"contacts", "id"}, {"companies", "id"}, {"tasks", "id"},
+	{"search_moves", "family, created, number"}, {"search_documents", "family, created"},
+	{"search_blocks", "family, segment, audience, rank, word, position"}, {"search_segments", "family, segment"},
+	{"lost_sight", "record_id, principal"}, {"events", "tick"}, {"notices", "principal, id"},
+	{"limits", "subject"}, {"mail_turns", "principal, kind"}, {"reading_time", "at"}, {"request_log", "at, request_id"}, {"jobs", "id"}, {"job_turns", ""},
+	{"api_keys", "kid"}, {"principals", "id"},
+}
+
+// eraser erases organizations, in steps. What a step has erased is gone; a run
+// that is broken off is gone on with by the next, on any replica.
+type eraser struct {
+	db        db.DB
+	store     blob.Store
+	directory *access.Directory
+	clock     clock.Clock
+	logger    *slog.Logger
+}
+
+// EraseOutput is what the act org.erase answers.
+type EraseOutput struct {
+	// Rows and Files count what this call has erased.
+	Rows  int64 `json:"rows"`
+	Files int64 `json:"files"`
+	// HeldUntil is until when the files stay because a backup copies them, unless
+	// it goes on for longer. It is zero where they are not held.
+	HeldUntil clock.Micros `json:"heldUntil,omitzero"`
+	// Done says that nothing is left.
+	Done bool `json:"done"`
+}
+
+func (o *EraseOutput) add(more EraseOutput) { o.Rows, o.Files = o.Rows+more.Rows, o.Files+more.Files }
+
+// act erases an organization in the state deleting for a moment, whatever its
+// date is. It is called again until it is done.
+func (e *eraser) act(ctx context.Context, in access.ByID) (out EraseOutput, err error) {
+	o, err := e.directory.EraseNow(ctx, in)
+	if err != nil {
+		return out, err
+	}
+	end := e.clock.Now().Add(eraseTurn)
+	out.Done, err = e.erase(ctx, o, func(step EraseOutput) bool {
+		out.add(step)
+		return e.clock.Now().Before(end)
+	})
+	if held := (heldError{}); errors.As(err, &held) {
+		out.HeldUntil, err = held.until, nil
+	}
+	return out, err
+}
+
+// handlers return the job that erases the organizations whose date has come.
+func (e *eraser) handlers() []job.Handler {
+	return []job.Handler{{Kind: "organizations.erase", Every: eraseEvery, Run: func(ctx context.Context, _ *job.Job) error { return e.due(ctx) }}}
+}
+
+// due erases the organizations whose date has come, and what is left of those
+// that were erased. While a backup holds files it comes again after the hold.
+func (e *eraser) due(ctx context.Context) error {
+	list, err := e.directory.Erasables(ctx)
+	if err != nil {
+		return err
+	}
+	var held heldError
+	for _, o := range list {
+		if err := e.dueOne(ctx, o); err != nil && !errors.As(err, &held) {
+			return err
+		}
+	}
+	if held.until > 0 {
+		return job.Later(min(eraseEvery, held.until.Sub(clock.Now(e.clock))))
+	}
+	return ctx.Err()
+}
+
+// dueOne erases an organization with pauses, and says so in the log.
+func (e *eraser) dueOne(ctx context.Context, o access.Erasable) error {
+	if o.ErasedAt == 0 {
+		e.logger.Info("an organization is erased: its date has come", "organization", o.ID)
+	}
+	var sum EraseOutput
+	done, err := e.erase(ctx, o, func(step EraseOutput) bool {
+		sum.add(step)
+		select {
+		case <-ctx.Done():
+		case <-e.clock.After(erasePause):
+		}
+		return ctx.Err() == nil
+	})
+	switch erased := []any{"organization", o.ID, "rows", sum.Rows, "files", sum.Files}; {
+	case !done:
+		e.logger.Info("the erasure of an organization is gone on with later", append(erased, "reason", cmp.Or(err, ctx.Err()))...)
+	case o.ErasedAt == 0 || sum.Rows+sum.Files > 0:
+		e.logger.Info("an organization was erased", erased...)
+	}
+	return err
+}
+
+// erase erases an organization and its sandbox step by step for as long as more,
+// which is told of each step, says so. It reports whether nothing is left.
+func (e *eraser) erase(ctx context.Context, o access.Erasable, more func(EraseOutput) bool) (done bool, err error) {
+	for _, part := range []func(context.Context, int64, func(EraseOutput) bool) (bool, error){e.allRows, e.allFiles} {
+		for _, number := range []int64{o.Sandbox, o.Number} {
+			if done, err = part(ctx, number, more); !done {
+				return false, err
+			}
+		}
+	}
+	if o.ErasedAt > 0 {
+		return true, nil
+	}
+	err = e.directory.Erased(ctx, o.Number)
+	return err == nil, err
+}
+
+// allRows erases the rows of an organization in steps.
+func (e *eraser) allRows(ctx context.Context, number int64, more func(EraseOutput) bool) (done bool, err error) {
+	for _, t := range organizationRows {
+		for n := int64(erasePiece); n == erasePiece; {
+			if n, err = e.rows(ctx, number, t.table, t.key); err != nil {
+				return false, err
+			}
+			if n > 0 && !more(EraseOutput{Rows: n}) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// allFiles erases the files of an organization in steps.
+func (e *eraser) allFiles(ctx context.Context, number int64, more func(EraseOutput) bool) (done bool, err error) {
+	for _, folder := range []string{blob.Staged, blob.Kept} {
+		for n := int64(erasePiece); n == erasePiece; {
+			if n, err = e.files(ctx, folder+strconv.FormatInt(number, 10)+"/"); err != nil {
+				return false, err
+			}
+			if n > 0 && !more(EraseOutput{Files: n}) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// rows erases some rows of a table.
+func (e *eraser) rows(ctx context.Context, number int64, table, key string) (n int64, err error) {
+	statement := "delete from " + table + " where organization = $1"
+	args := []any{number}
+	if key != "" {
+		statement += " and (" + key + ") in (select " + key + " from " + table + " where organization = $1 limit $2)"
+		args = append(args, erasePiece)
+	}
+	err = e.db.Write(ctx, func(tx db.Tx) (err error) {
+		n, err = tx.Exec(ctx, statement, args...)
+		return err
+	})
+	return n, err
+}
+
+// heldError says that files stay because a backup copies them.
+type heldError struct{ until clock.Micros }
+
+func (e heldError) Error() string {
+	return "a backup copies files until " + e.until.Time().Format(time.RFC3339) + " or longer, so none are erased"
+}
+
+// held fails with heldError while a backup copies files. The rows of a file are
+// erased before it, so a backup that holds files later has a picture of the
+// database without them.
+func (e *eraser) held(ctx context.Context) error {
+	return e.db.Read(ctx, func(tx db.Tx) error {
+		until, err := document.HeldUntil(ctx, tx)
+		if err == nil && until > clock.Now(e.clock) {
+			return heldError{until}
+		}
+		return err
+	})
+}
+
+// files erases some files.
+func (e *eraser) files(ctx context.Context, prefix string) (n int64, err error) {
+	if err := e.held(ctx); err != nil {
+		return 0, err
+	}
+	for info, err := range e.store.List(ctx, prefix) {
+		if err != nil {
+			return n, err
+		}
+		if err := e.store.Delete(ctx, info.Name); err != nil {
+			return n, err
+		}
+		if n++; n == erasePiece {
+			break
+		}
+	}
+	return n, nil
+}
+
+// eraser returns what erases the organizations of an instance, running or not.
+func (i *Instance) eraser() *eraser {
+	e := &eraser{db: i.DB, store: i.Blobs, directory: i.Directory, clock: i.clock, logger: i.logger}
+	if e.directory == nil { // no server runs
+		e.directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Store, &i.config.Server))
+	}
+	if e.logger == nil {
+		e.logger = slog.Default()
+	}
+	return e
+}

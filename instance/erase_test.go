@@ -1,0 +1,337 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/blob"
+	"kartei/clock"
+	"kartei/db"
+	"kartei/dbtest"
+	"kartei/document"
+	"kartei/fault"
+	"kartei/id"
+	"kartei/job"
+	"kartei/masterkey"
+)
+
+// erasable is an eraser with two organizations whose tables all have rows.
+type erasable struct {
+	*testing.T
+	*eraser
+	now         *clock.Fake
+	tables      []db.Table
+	gone, stays access.OrganizationInfo
+}
+
+func newErasable(t *testing.T, d db.DB) *erasable {
+	t.Helper()
+	now := clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))
+	store, err := blob.NewLocal(t.TempDir(), blob.LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}, BaseURL: "https://kartei.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	e := &erasable{T: t, now: now}
+	e.eraser = &eraser{db: d, store: store, clock: now, logger: slog.New(slog.DiscardHandler),
+		directory: access.NewDirectory(d, now, access.Options{Versions: []string{"2026-11-01"}})}
+	if e.tables, err = db.Tables(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	e.gone, e.stays = e.organization("Kanzlei Abendroth"), e.organization("Kanzlei Morgenstern")
+	return e
+}
+
+// organization makes one with a row in each table, and files, here and in its sandbox.
+func (e *erasable) organization(name string) access.OrganizationInfo {
+	e.Helper()
+	o, err := e.directory.CreateOrganization(e.Context(), access.NewOrganization{Name: name})
+	if err != nil {
+		e.Fatal(err)
+	}
+	for _, number := range []int64{o.Number(), o.Number() + 1} {
+		for _, t := range e.tables {
+			if t.Spread() && t.Name != "clocks" {
+				e.fill(t, number)
+			}
+		}
+		for _, folder := range []string{blob.Staged, blob.Kept} {
+			at := fmt.Sprintf("%s%d/%s", folder, number, id.New(id.Document))
+			if _, err := e.store.Put(e.Context(), at, strings.NewReader("Geheim"), blob.Expected{Size: 6}); err != nil {
+				e.Fatal(err)
+			}
+		}
+	}
+	return o
+}
+
+// fill gives a table a row.
+func (e *erasable) fill(t db.Table, number int64) {
+	e.Helper()
+	special := map[string]any{
+		"organization": number, "kind": "user", "role": "admin", "environment": "test", "rights": "{}",
+		"principal_id": fmt.Sprintf("principals-id-%d", number),
+	}
+	var names, places []string
+	var args []any
+	for _, c := range t.Columns {
+		v, is := special[c.Name]
+		switch {
+		case is:
+		case c.Type == "text":
+			v = fmt.Sprintf("%s-%s-%d", t.Name, c.Name, number)
+		case c.Type == "boolean":
+			v = false
+		default:
+			v = int64(1)
+		}
+		names, places, args = append(names, c.Name), append(places, fmt.Sprintf("$%d", len(args)+1)), append(args, v)
+	}
+	e.exec("insert into "+t.Name+" ("+strings.Join(names, ", ")+") values ("+strings.Join(places, ", ")+")", args...)
+}
+
+func (e *erasable) exec(query string, args ...any) {
+	e.Helper()
+	err := e.db.Write(context.Background(), func(tx db.Tx) error {
+		_, err := tx.Exec(context.Background(), query, args...)
+		return err
+	})
+	if err != nil {
+		e.Fatalf("%s: %v", query, err)
+	}
+}
+
+// left names the tables with rows of an organization or its sandbox, and its files.
+func (e *erasable) left(o access.OrganizationInfo) (names []string) {
+	e.Helper()
+	for _, number := range []int64{o.Number(), o.Number() + 1} {
+		for _, t := range e.tables {
+			if !t.Spread() {
+				continue
+			}
+			err := e.db.Read(e.Context(), func(tx db.Tx) error {
+				var n int
+				err := tx.QueryRow(e.Context(), "select count(*) from "+t.Name+" where organization = $1", number).Scan(&n)
+				if n > 0 {
+					names = append(names, t.Name)
+				}
+				return err
+			})
+			if err != nil {
+				e.Fatal(err)
+			}
+		}
+		for info, err := range e.store.List(e.Context(), "") {
+			if err != nil {
+				e.Fatal(err)
+			}
+			if strings.Contains(info.Name, fmt.Sprintf("/%d/", number)) {
+				names = append(names, info.Name)
+			}
+		}
+	}
+	return names
+}
+
+func (e *erasable) set(state access.State) access.OrganizationInfo {
+	e.Helper()
+	o, err := e.directory.SetOrganization(e.Context(), access.OrganizationChange{ID: e.gone.ID, State: &state})
+	if err != nil {
+		e.Fatal(err)
+	}
+	return o
+}
+
+func (e *erasable) look() {
+	e.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- e.due(context.Background()) }()
+	for {
+		next := e.now.Waited()
+		select {
+		case err := <-ended:
+			if err != nil {
+				e.Fatal(err)
+			}
+			return
+		case <-next:
+			e.now.Advance(erasePause)
+		}
+	}
+}
+
+// TestEveryTableIsErased holds the list of tables to the schema, and erases an
+// organization with a row in each of them; another one keeps all.
+func TestEveryTableIsErased(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		e := newErasable(t, d)
+		for _, table := range e.tables {
+			if !table.Spread() {
+				continue
+			}
+			i := slices.IndexFunc(organizationRows, func(r struct{ table, key string }) bool { return r.table == table.Name })
+			if i < 0 {
+				t.Errorf("the rows of %s are not erased with their organization", table.Name)
+				continue
+			}
+			key := strings.Join(slices.DeleteFunc(slices.Clone(table.Key), func(c string) bool { return c == "organization" }), ", ")
+			if organizationRows[i].key != key {
+				t.Errorf("the key of %s is (%s), not (%s)", table.Name, key, organizationRows[i].key)
+			}
+		}
+		before := e.left(e.stays)
+		e.set(access.Deleting)
+		if _, err := e.directory.EraseNow(t.Context(), access.ByID{ID: e.gone.ID}); err != nil {
+			t.Fatal(err)
+		}
+		e.look()
+		if left := e.left(e.gone); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+		if after := e.left(e.stays); !slices.Equal(before, after) {
+			t.Errorf("of another organization there were %v and are %v", before, after)
+		}
+		err := d.Read(t.Context(), func(tx db.Tx) error {
+			names, err := db.Values[string](t.Context(), tx, "select name from organizations where number in ($1, $2)", e.gone.Number(), e.gone.Number()+1)
+			if len(names) != 2 || names[0]+names[1] != "" {
+				t.Errorf("the names that are left: %q", names)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.directory.GetOrganization(t.Context(), access.ByID{ID: e.gone.ID}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("it is shown: %v", err)
+		}
+		if o := e.organization("Neu"); o.Number() <= e.stays.Number() {
+			t.Errorf("a new one has the number %d", o.Number())
+		}
+		// What a call in flight left behind goes with the next look.
+		e.fill(e.tables[slices.IndexFunc(e.tables, func(t db.Table) bool { return t.Name == "request_log" })], e.gone.Number())
+		e.look()
+		if left := e.left(e.gone); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+}
+
+// TestOrganizationIsErasedOnItsDate: not before, and not if it was opened again.
+func TestOrganizationIsErasedOnItsDate(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		e := newErasable(t, d)
+		all := e.left(e.gone)
+		if _, err := e.directory.EraseNow(t.Context(), access.ByID{ID: e.gone.ID}); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("an open organization: %v", err)
+		}
+		month := 30 * 24 * time.Hour
+		o := e.set(access.Deleting)
+		if o.EraseAt == nil || o.EraseAt.Time() != e.now.Now().Add(month) {
+			t.Errorf("the date is %v", o.EraseAt)
+		}
+		e.now.Advance(month - time.Second)
+		if again := e.set(access.Deleting); *again.EraseAt != *o.EraseAt {
+			t.Errorf("the date moves to %v", again.EraseAt)
+		}
+		e.look()
+		if o := e.set(access.Closed); o.EraseAt != nil {
+			t.Errorf("a closed one has the date %v", o.EraseAt)
+		}
+		e.now.Advance(2 * month)
+		e.look()
+		if left := e.left(e.gone); !slices.Equal(all, left) {
+			t.Errorf("there were %v and are %v", all, left)
+		}
+		e.set(access.Deleting)
+		e.now.Advance(month)
+		e.look()
+		if left := e.left(e.gone); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	})
+}
+
+// TestErasureIsGoneOnWith: a run that ends after each step, as with its process,
+// is gone on with until nothing is left. Its first step keeps changes out.
+func TestErasureIsGoneOnWith(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		e := newErasable(t, d)
+		e.set(access.Deleting)
+		o, err := e.directory.EraseNow(t.Context(), access.ByID{ID: e.gone.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := func() bool {
+			done, err := e.erase(t.Context(), o, func(EraseOutput) bool { return false })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return done
+		}
+		step()
+		err = d.WriteIn(t.Context(), o.Sandbox, func(tx db.Tx) error {
+			_, err := db.Tick(t.Context(), tx, o.Sandbox, clock.Now(e.now))
+			return err
+		})
+		if !errors.Is(err, db.ErrNoRows) {
+			t.Errorf("a change although its organization is being erased: %v", err)
+		}
+		open := access.Open
+		if _, err := e.directory.SetOrganization(t.Context(), access.OrganizationChange{ID: e.gone.ID, State: &open}); !fault.Is(err, fault.ValidationFailed) {
+			t.Errorf("it is opened although it is being erased: %v", err)
+		}
+		steps := 1
+		for ; !step(); steps++ {
+			if steps > 1000 {
+				t.Fatal("it does not end")
+			}
+		}
+		if left := e.left(e.gone); len(left) > 0 || steps < len(organizationRows) {
+			t.Errorf("after %d steps there are %v", steps, left)
+		}
+	})
+}
+
+// TestErasureWaitsForABackup: while files are copied they stay, the rows go, and
+// other organizations are erased no later.
+func TestErasureWaitsForABackup(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		e := newErasable(t, d)
+		files := slices.DeleteFunc(e.left(e.gone), func(name string) bool { return !strings.Contains(name, "/") })
+		until := clock.Now(e.now).Add(10 * time.Minute)
+		err := d.Write(t.Context(), func(tx db.Tx) error { return document.Hold(t.Context(), tx, until) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.set(access.Deleting)
+		for range 1000 {
+			out, err := e.act(t.Context(), access.ByID{ID: e.gone.ID})
+			if err != nil || out.Done {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			if out.HeldUntil == until {
+				break
+			}
+		}
+		if left := e.left(e.gone); len(files) != 4 || !slices.Equal(left, files) {
+			t.Errorf("of %v there are %v", files, left)
+		}
+		if err := e.due(t.Context()); err == nil || !strings.HasPrefix(err.Error(), job.Later(10*time.Minute).Error()) {
+			t.Errorf("the job ends with %v", err)
+		}
+		e.now.Advance(10 * time.Minute)
+		if out, err := e.act(t.Context(), access.ByID{ID: e.gone.ID}); err != nil || !out.Done || out.Files != 4 {
+			t.Errorf("%+v, %v", out, err)
+		}
+		if left := e.left(e.gone); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	})
+}
