@@ -86,6 +86,8 @@ func membersOf(t reflect.Type) map[string]reflect.Type {
 // if nothing does.
 func textFault(s string) *fault.Text {
 	switch visible := strings.ContainsFunc(s, visible); {
+	case strings.ContainsAny(s, "\u2028\u2029"):
+		return &twoLines
 	case strings.ContainsFunc(s, disguises):
 		return &disguised
 	case !visible && strings.TrimSpace(s) != "": // blank is another matter
@@ -98,6 +100,10 @@ var (
 	disguised = fault.Text{
 		DE: "Der Text enthält ein Zeichen, das die Schreibrichtung ändert. Damit könnte er anders aussehen, als er ist.",
 		EN: "The text contains a character that changes the direction of writing. The text could look like another one.",
+	}
+	twoLines = fault.Text{
+		DE: "Der Text enthält einen Zeilenumbruch. Hier steht nur eine Zeile.",
+		EN: "The text contains a line break. There is one line here only.",
 	}
 	invisible = fault.Text{
 		DE: "Der Text besteht nur aus Zeichen, die man nicht sieht.",
@@ -114,8 +120,9 @@ func disguises(r rune) bool {
 
 // visible reports whether a character leaves ink. Default_Ignorable_Code_Point
 // is the property of those that do not (Unicode Standard Annex 44); the blank
-// of Braille is no space and has none either.
+// of Braille is no space and has none either; what a private character looks
+// like nobody knows, and a combining one alone is no name.
 func visible(r rune) bool {
 	return !unicode.IsSpace(r) && r != 0x2800 &&
-		!unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, unicode.Zs, unicode.Zl, unicode.Zp)
+		!unicode.In(r, unicode.Cf, unicode.Co, unicode.Mn, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, unicode.Zs, unicode.Zl, unicode.Zp)
 }

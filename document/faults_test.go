@@ -30,7 +30,7 @@ func TestNames(t *testing.T) {
 	taken := []string{
 		"Klage.pdf", "Über Öl & Äpfel.pdf", "契約書.pdf", "عقد.pdf", "Договір.docx", "สัญญา.pdf", "חוזה.pdf", "אב 12 cd.pdf", "📎 Anlage 👩‍⚖️.pdf", "e\u0301.txt",
 		".htaccess", "...pdf", "a..b", "..pdf", "-rf", "~", "$HOME", "`id`", "$(id)", "a;b", "a,b", "a=b", "a:b", "a*b?", "<script>.txt", "a|b", "a&b", "a#b", "a+b", "a@b", "a^b",
-		`"quoted".txt`, `'quoted'.txt`, "100%.txt", "%2e%2e%2fetc", "%00.txt", "UTF-8''x", "=?UTF-8?Q?x?=", "a  b", "a\u00a0b", "a\u2028b", "a\ufeffb", "a\u200db",
+		`"quoted".txt`, `'quoted'.txt`, "100%.txt", "%2e%2e%2fetc", "%00.txt", "UTF-8''x", "=?UTF-8?Q?x?=", "a  b", "a\u00a0b", "a\ufeffb", "a\u200db",
 		"name.", "CONTRACT.txt", "COM10.txt", "COM.txt", "console", "NULL", "LPT",
 		strings.Repeat("a", 200), strings.Repeat("漢", 200), strings.Repeat("😀", 200), strings.Repeat("é", 196) + ".pdf",
 	}
@@ -38,7 +38,7 @@ func TestNames(t *testing.T) {
 	refused := map[string]string{
 		"": "TOO_SHORT", " ": "INVALID_FORMAT", "\u00a0\u3000": "INVALID_FORMAT", strings.Repeat("a", 201): "TOO_LONG", strings.Repeat("a", 255): "TOO_LONG", strings.Repeat("漢", 201): "TOO_LONG",
 		"a/b": "INVALID_FORMAT", `a\b`: "INVALID_FORMAT", "/etc/passwd": "INVALID_FORMAT", `C:\x`: "INVALID_FORMAT", "../x": "INVALID_FORMAT", ".": "INVALID_FORMAT", "..": "INVALID_FORMAT", " .. ": "INVALID_FORMAT",
-		"a\x00b": "INVALID_FORMAT", "a\rb": "INVALID_FORMAT", "a\nb": "INVALID_FORMAT", "a\r\nSet-Cookie: x": "INVALID_FORMAT", "a\tb": "INVALID_FORMAT", "a\x1bb": "INVALID_FORMAT", "a\x7fb": "INVALID_FORMAT", "a\u0085b": "INVALID_FORMAT",
+		"a\x00b": "INVALID_FORMAT", "a\rb": "INVALID_FORMAT", "a\nb": "INVALID_FORMAT", "a\r\nSet-Cookie: x": "INVALID_FORMAT", "a\tb": "INVALID_FORMAT", "a\x1bb": "INVALID_FORMAT", "a\x7fb": "INVALID_FORMAT", "a\u0085b": "INVALID_FORMAT", "a\u2028b": "INVALID_FORMAT",
 		"Rechnung\u202efdp.exe": "INVALID_FORMAT", "a\u202ab": "INVALID_FORMAT", "a\u2066b": "INVALID_FORMAT", "a\u2069b": "INVALID_FORMAT", "a\u200fb": "INVALID_FORMAT", "a\u200eb": "INVALID_FORMAT", "a\u061cb": "INVALID_FORMAT",
 	}
 	each(t, func(t *testing.T, o *apitest.Office) {

@@ -17,8 +17,9 @@ func TestDemoWithoutItsBucket(t *testing.T) {
 		decode(t, demo.First, &line)
 		tell := teller{t, demo, line.Keys.Full}
 		tell.call("GET", "/contacts?limit=1", "", 200, "")
-		for n := 0; ; {
-			if n = len(pageOf(t, tell.call("GET", "/documents?limit=100", "", 200, "")).Data); n > 0 || b.failing() {
+		for {
+			n := len(pageOf(t, tell.call("GET", "/documents?limit=100", "", 200, "")).Data)
+			if n > 0 || b.failing() {
 				return n
 			}
 		}

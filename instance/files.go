@@ -58,9 +58,11 @@ func (i *Instance) newMaker() (m *document.Maker, err error) {
 // confined: that depends on the kernel and the container, which stay as they are.
 func (i *Instance) checkReader(ctx context.Context) {
 	err := i.reader.ping(ctx)
-	switch {
-	case err == nil, ctx.Err() != nil:
+	if err == nil || ctx.Err() != nil {
 		return
+	}
+	i.reader.away.Store(&err) // first: whoever reads the log finds it in the metric too
+	switch {
 	case !errors.Is(err, extract.ErrUnconfined):
 		i.logger.Error("the process that reads texts cannot be started", "error", err)
 	case i.config.Server.ReaderConfinement == config.Require:
@@ -69,7 +71,6 @@ func (i *Instance) checkReader(ctx context.Context) {
 		i.logger.Warn("texts of documents are read by a process that the system does not confine: a file that takes it over reaches what this user reaches. "+unconfinedCure+
 			"; with --reader-confinement require no text is read instead", "error", err)
 	}
-	i.reader.away.Store(&err)
 }
 
 // unconfinedCure says what to do about it.

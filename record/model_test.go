@@ -203,6 +203,11 @@ func (m *model) post(rt *rapid.T, who *person, body, key string, c *contact) {
 	switch {
 	case used && before.body != plain:
 		want(rt, a, 422, "IDEMPOTENCY_PAYLOAD_MISMATCH")
+	case used && m.erased(before.sent):
+		want(rt, a, 404, "NOT_FOUND")
+		if a.Header.Get("Idempotent-Replayed") != "true" {
+			rt.Fatalf("%v", a.Header)
+		}
 	case used:
 		want(rt, a, 201, "")
 		if string(a.Body) != string(before.sent) || a.Header.Get("Idempotent-Replayed") != "true" {
@@ -227,6 +232,11 @@ func (m *model) post(rt *rapid.T, who *person, body, key string, c *contact) {
 			rt.Fatalf("created with %v", a.Header)
 		}
 	}
+}
+
+// erased reports whether the contact of an answer is deleted.
+func (m *model) erased(sent []byte) bool {
+	return slices.ContainsFunc(m.contacts, func(c *contact) bool { return c.deleted && strings.Contains(string(sent), c.id) })
 }
 
 func want(rt *rapid.T, a *apitest.Answer, status int, code string) {

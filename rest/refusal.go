@@ -26,7 +26,7 @@ func Refusal(a *api.API) func(status int) []byte {
 			ContentLength: int64(len(refused.Body)), Body: io.NopCloser(bytes.NewReader(refused.Body)),
 		}
 		var b bytes.Buffer
-		answer.Write(&b) // a buffer takes everything
+		_ = answer.Write(&b) // a buffer takes everything
 		return b.Bytes()
 	}
 }

@@ -118,9 +118,10 @@ func source(a net.Addr) netip.Addr {
 
 type boundConn struct {
 	net.Conn
-	refusal *atomic.Pointer[func(status int) []byte]
-	once    sync.Once
-	end     func()
+	refusal  *atomic.Pointer[func(status int) []byte]
+	answered atomic.Bool // see watch
+	once     sync.Once
+	end      func()
 }
 
 func (c *boundConn) Close() error {

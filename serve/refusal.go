@@ -2,6 +2,9 @@ package serve
 
 import (
 	"bytes"
+	"context"
+	"net"
+	"net/http"
 	"strconv"
 )
 
@@ -33,9 +36,33 @@ func refusedWith(answer []byte) int {
 	return status
 }
 
+// answering is the key of a request's connection in its context.
+type answering struct{}
+
+// watch has the server tell when a handler answers: what is written from then
+// on until the connection is idle is the answer of a handler, whatever it looks
+// like. A refusal of net/http comes in between.
+func watch(s *http.Server) {
+	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, answering{}, c)
+	}
+	s.ConnState = func(c net.Conn, state http.ConnState) {
+		if b, is := c.(*boundConn); is && state == http.StateIdle {
+			b.answered.Store(false)
+		}
+	}
+}
+
+// answers notes that a handler answers r from now on.
+func answers(r *http.Request) {
+	if b, is := r.Context().Value(answering{}).(*boundConn); is {
+		b.answered.Store(true)
+	}
+}
+
 // Write sends p, or the instance's own words in place of a refusal of net/http.
 func (c *boundConn) Write(p []byte) (int, error) {
-	if f := c.refusal.Load(); f != nil {
+	if f := c.refusal.Load(); f != nil && !c.answered.Load() {
 		if status := refusedWith(p); status != 0 {
 			if _, err := c.Conn.Write((*f)(status)); err != nil {
 				return 0, err

@@ -80,6 +80,7 @@ func Listen(address string, o Options) (*Server, error) {
 		secure: o.Certificate != nil,
 		done:   make(chan struct{}),
 	}
+	watch(s.http)
 	if o.Certificate != nil {
 		if age := int64(o.StrictTransport / time.Second); age > 0 {
 			s.strict = "max-age=" + strconv.FormatInt(age, 10)
@@ -120,6 +121,7 @@ func (s *Server) Serve(h http.Handler) {
 		if s.strict != "" && !localhost(r.Host) {
 			w.Header().Set("Strict-Transport-Security", s.strict)
 		}
+		answers(r)
 		(*s.handler.Load()).ServeHTTP(w, r)
 	})
 	go func() {
@@ -166,7 +168,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err != nil {
 		s.http.Close()
 	}
-	s.bound.Close() // also where Serve was never called
+	_ = s.bound.Close() // also where Serve was never called
 	return err
 }
 
