@@ -365,7 +365,7 @@ var responseHeaders = map[string]responseHeader{
 	"Accept-Ranges":           {"Teile der Datei lassen sich verlangen", false, "bytes", object{{"type", "string"}, {"enum", []string{"bytes"}}}},
 	"Content-Range":           {"Welcher Teil der Datei es ist; fehlt, wenn es mehrere sind", false, "bytes 0-1023/48213", matching("^bytes ", 100)},
 	"Content-Disposition":     {"Der Name der Datei, auch mit Umlauten und anderen Schriften (RFC 8187)", true, "attachment; filename=\"Klage_.pdf\"; filename*=UTF-8''Klage%C3%BC.pdf", matching("^attachment; ", 4000)},
-	"Content-Security-Policy": {"Die Datei wird gespeichert und nie als Seite gezeigt", true, "default-src 'none'; sandbox", object{{"type", "string"}, {"maxLength", 100}}},
+	"Content-Security-Policy": {"Die Datei wird gespeichert und nie als Seite gezeigt", true, "default-src 'none'; sandbox", matching("^default-src 'none'", 100)},
 	"Last-Modified":           {"Wann die Datei kam", true, "Sun, 01 Nov 2026 09:30:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$", 29)},
 	"Repr-Digest":             {"SHA-256 der ganzen Datei (RFC 9530)", true, "sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:", matching("^sha-256=:[0-9A-Za-z+/]{43}=:$", 60)},
 	"Content-Language":        {"Sprache von title und detail", true, "de", object{{"type", "string"}, {"enum", []string{"de", "en"}}}},
@@ -650,7 +650,7 @@ func infoWords(version string) string {
 
 **Fehler** sind application/problem+json (RFC 9457) mit einem stabilen ` + "`code`" + `; x-kartei-codes nennt die möglichen.
 
-**Abgleich.** ` + "`updatedSince`" + ` mit dem größten gesehenen ` + "`updatedAt`" + ` verpasst nichts und wiederholt nichts. Zusammen mit ` + "`sort=updatedAt`" + ` hat auch die letzte Seite einen ` + "`nextCursor`" + `, mit dem ein Client binnen 24 Stunden weiterliest; danach beginnt er mit ` + "`updatedSince`" + ` neu. Zeiten haben Mikrosekunden: Heben Sie sie als den Text auf, der kam. Jede Liste hat ihren eigenen Stand.
+**Abgleich.** Mit ` + "`updatedSince`" + ` und dem größten gesehenen ` + "`updatedAt`" + ` entgeht Ihnen nichts, und nichts kommt zweimal. Zusammen mit ` + "`sort=updatedAt`" + ` hat auch die letzte Seite einen ` + "`nextCursor`" + `, mit dem ein Client binnen 24 Stunden weiterliest; danach beginnt er mit ` + "`updatedSince`" + ` neu. Zeiten haben Mikrosekunden: Speichern Sie sie unverändert als Text. Jede Liste hat ihren eigenen Stand.
 
 **Personen.** Eigentümer und Zuständige stehen als Kennung (usr_, svc_) im Datensatz. Namen und Kennungen von Personen gibt die API nicht heraus; man erfährt sie vom Betreiber (` + "`kartei user list`" + `), die eigenen mit ` + "`GET /me`" + `.
 

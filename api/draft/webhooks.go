@@ -72,6 +72,6 @@ func (d *drafter) deliveryHeaders() []object {
 
 // receiverAnswers are what the receiver is to answer, within 10 seconds.
 var receiverAnswers = object{
-	{"2XX", object{{"description", "Angenommen, binnen 10 Sekunden. Was im Body steht, liest niemand."}}},
-	{"default", object{{"description", "410 schaltet den Endpunkt sofort ab. Alles andere, auch eine Weiterleitung, ist gescheitert und wird wiederholt, bis zu 10 Versuche in 2,9 Tagen."}}},
+	{"2XX", object{{"description", "Angenommen, binnen 10 Sekunden. Der Body wird nicht ausgewertet."}}},
+	{"default", object{{"description", "410 schaltet den Endpunkt sofort ab. Alles andere, auch eine Weiterleitung, ist gescheitert und wird wiederholt, bis zu 10 Versuche in rund drei Tagen."}}},
 }
