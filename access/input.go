@@ -56,6 +56,8 @@ func (f *faults) text(field, s string, max int) string {
 		f.add(field, fault.Required, nil)
 	case !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0:
 		f.say(field, fault.InvalidFormat, "Steuerzeichen sind nicht erlaubt.", "Control characters are not allowed.")
+	case fault.Deceptive(s) != nil:
+		*f = append(*f, fault.Field{Name: field, Code: fault.InvalidFormat, Text: fault.Deceptive(s)})
 	case utf8.RuneCountInString(s) > max:
 		f.add(field, fault.TooLong, max)
 	}

@@ -1,0 +1,51 @@
+package fault
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Deceptive returns what makes a text of one line, such as a name, look like
+// another one; nil if nothing does.
+func Deceptive(s string) *Text {
+	switch visible := strings.ContainsFunc(s, visible); {
+	case strings.ContainsAny(s, "\u2028\u2029"):
+		return &twoLines
+	case strings.ContainsFunc(s, disguises):
+		return &disguised
+	case !visible && strings.TrimSpace(s) != "": // blank is another matter
+		return &invisible
+	}
+	return nil
+}
+
+var (
+	disguised = Text{
+		DE: "Der Text enthält ein Zeichen, das die Schreibrichtung ändert. Damit könnte er anders aussehen, als er ist.",
+		EN: "The text contains a character that changes the direction of writing. The text could look like another one.",
+	}
+	twoLines = Text{
+		DE: "Der Text enthält einen Zeilenumbruch. Hier steht nur eine Zeile.",
+		EN: "The text contains a line break. There is one line here only.",
+	}
+	invisible = Text{
+		DE: "Der Text besteht nur aus Zeichen, die man nicht sieht.",
+		EN: "The text consists of characters that nobody can see.",
+	}
+)
+
+// disguises reports whether a character changes the direction of what follows:
+// "Rechnung\u202Efdp.exe" is shown as "Rechnungexe.pdf" (Unicode Technical
+// Report 36, section 2.8).
+func disguises(r rune) bool {
+	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0x200E || r == 0x200F || r == 0x061C
+}
+
+// visible reports whether a character leaves ink. Default_Ignorable_Code_Point
+// is the property of those that do not (Unicode Standard Annex 44); the blank
+// of Braille is no space and has none either; what a private character looks
+// like nobody knows, and a combining one alone is no name.
+func visible(r rune) bool {
+	return !unicode.IsSpace(r) && r != 0x2800 &&
+		!unicode.In(r, unicode.Cf, unicode.Co, unicode.Mn, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, unicode.Zs, unicode.Zl, unicode.Zp)
+}
