@@ -342,8 +342,11 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 	if after.Name == r.Name && after.URL == r.URL && slices.Equal(after.EventTypes, r.EventTypes) {
 		return r.at(c.Now), nil
 	}
+	if after.URL != r.URL { // where events go is this key's doing from now on
+		r.key = c.Actor.Key().ID
+	}
 	r.Fields = after
-	if err := r.replace(ctx, c, updateEndpoint, r.Name, r.URL, db.Texts(r.EventTypes)); err != nil {
+	if err := r.replace(ctx, c, updateEndpoint, r.Name, r.URL, db.Texts(r.EventTypes), r.key); err != nil {
 		return Endpoint{}, err
 	}
 	return r.at(c.Now), nil

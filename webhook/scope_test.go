@@ -63,29 +63,36 @@ func TestEventTypesTakeTheirScopes(t *testing.T) {
 	})
 }
 
-// An endpoint knows the key by which it was made; who changes it, or rotates the
-// key, leaves that as it is.
+// An endpoint knows the key that made it, or that last changed where its events
+// go; other changes leave that as it is.
 func TestMadeByKey(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		at, _ := create(c, nil)
 		other := &apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal)}
 		other.Do("PATCH", at, `{"name":"Neu"}`, "If-Match", "*").Want(200)
-		keys, err := o.Directory.ListKeys(o.Context(), access.Page{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var made string
-		row(o, at, "key_id", &made)
-		for _, k := range keys.Data {
-			if k.PrincipalID == c.Principal {
-				if strings.Contains(c.Key, "_"+k.KidShort) != (k.ID == made) {
-					t.Errorf("it was made by %q; %+v", made, k)
-				}
-			}
-		}
-		if made == "" {
-			t.Error("it was made by no key")
-		}
+		madeBy(t, o, c, at)
+		// Whoever sends the events elsewhere is the one to be asked.
+		other.Do("PATCH", at, `{"url":"https://elsewhere.example/hook"}`, "If-Match", "*").Want(200)
+		madeBy(t, o, other, at)
 	})
+}
+
+// madeBy checks that an endpoint is of a client's key.
+func madeBy(t *testing.T, o *apitest.Office, c *apitest.Client, at string) {
+	t.Helper()
+	keys, err := o.Directory.ListKeys(o.Context(), access.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made string
+	row(o, at, "key_id", &made)
+	for _, k := range keys.Data {
+		if k.PrincipalID == c.Principal && strings.Contains(c.Key, "_"+k.KidShort) != (k.ID == made) {
+			t.Errorf("it was made by %q; %+v", made, k)
+		}
+	}
+	if made == "" {
+		t.Error("it was made by no key")
+	}
 }

@@ -24,7 +24,7 @@ const (
 	// Those that make the next revision follow row.replace.
 	nextRevision = `revision = revision + 1, updated_at = $4 where organization = $1 and id = $2 and revision = $3`
 	// A secret that signs no more is not kept beyond the next change.
-	updateEndpoint = `update webhook_endpoints set name = $5, url = $6, event_types = $7,
+	updateEndpoint = `update webhook_endpoints set name = $5, url = $6, event_types = $7, key_id = $8,
 		previous_secret = case when previous_until <= $4 then '' else previous_secret end, ` + nextRevision
 	rotateSecret   = `update webhook_endpoints set secret = $5, previous_secret = $6, previous_until = $7, ` + nextRevision + ` and secret = $8`
 	deleteEndpoint = `delete from webhook_endpoints where organization = $1 and id = $2 and revision = $3`
