@@ -63,7 +63,8 @@ func (c *collector) plainIn(t reflect.Type, value any, path []string) {
 
 // members are the types of a struct's members by their JSON names, without
 // those whose text may have several lines: in running text a change of
-// direction is what languages need.
+// direction is what languages need. Members with the tag verbatim hold what
+// programs read, such as the headers of a batch's parts.
 var members sync.Map // reflect.Type to map[string]reflect.Type
 
 func membersOf(t reflect.Type) map[string]reflect.Type {
@@ -73,7 +74,7 @@ func membersOf(t reflect.Type) map[string]reflect.Type {
 	found := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "" && !f.Anonymous && f.Tag.Get("multiline") == "" {
+		if name != "" && !f.Anonymous && f.Tag.Get("multiline") == "" && f.Tag.Get("verbatim") == "" {
 			found[name] = f.Type
 		}
 	}

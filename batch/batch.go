@@ -24,7 +24,7 @@ type Input struct {
 
 // Calls is the body of a batch.
 type Calls struct {
-	Calls []Call `json:"calls" required:"true" minItems:"1" maxItems:"20" doc:"Die Aufrufe. Sie sind voneinander unabhängig und laufen gleichzeitig, in keiner bestimmten Reihenfolge" example:"[{\"id\":\"neu\",\"method\":\"POST\",\"path\":\"/contacts\",\"headers\":{\"Idempotency-Key\":\"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\"},\"body\":{\"lastName\":\"Berg\"}},{\"method\":\"GET\",\"path\":\"/tasks?limit=5\"}]"`
+	Calls []Call `json:"calls" verbatim:"true" required:"true" minItems:"1" maxItems:"20" doc:"Die Aufrufe. Sie sind voneinander unabhängig und laufen gleichzeitig, in keiner bestimmten Reihenfolge" example:"[{\"id\":\"neu\",\"method\":\"POST\",\"path\":\"/contacts\",\"headers\":{\"Idempotency-Key\":\"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\"},\"body\":{\"lastName\":\"Berg\"}},{\"method\":\"GET\",\"path\":\"/tasks?limit=5\"}]"`
 }
 
 // Call is one part of a batch, as the client sends it.

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// eraseEvery is how often it is looked for organizations whose date has come.
+	// eraseEvery is the interval between two searches for organizations whose
+	// date has come.
 	eraseEvery = 10 * time.Minute
 	// erasePiece is the most rows or files that go in one step, erasePause the
 	// time between two that leaves the writer to others, as in package retention.
@@ -45,8 +46,8 @@ var organizationRows = []struct{ table, key string }{
 	{"api_keys", "kid"}, {"principals", "id"},
 }
 
-// eraser erases organizations, in steps. What a step has erased is gone; a run
-// that is broken off is gone on with by the next, on any replica.
+// eraser erases organizations in steps. An interrupted run leaves fewer rows,
+// and the next run on any replica continues.
 type eraser struct {
 	db        db.DB
 	store     blob.Store

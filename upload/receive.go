@@ -59,9 +59,9 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 	if err != nil { // then nobody knows, and what an earlier answer acknowledged stays
 		return err
 	}
-	// Where the session has ended meanwhile, or its key may not upload any more,
-	// nobody else removes what came too late. Where it was consumed, the operation or Expire does: it may be what the
-	// document is being made of, and may not, of which nobody can be sure.
+	// If the session has expired or its key may no longer upload, the late file is
+	// removed here, since nothing else removes it. The file of a consumed session
+	// stays: its document may be in the making.
 	if s == Expired || s == withdrawn {
 		return errors.Join(s.fault(), r.Store.Delete(ctx, granted.Name))
 	}

@@ -280,7 +280,7 @@ func (d *drafter) answerExample(op *api.Operation) (object, error) {
 		}
 		name += "After" + title(op.ID[strings.IndexByte(op.ID, '.')+1:])
 	} else if op.Method == http.MethodPost && op.Named() && revised(op) {
-		return nil, fmt.Errorf("what it makes of the record is not said in afterwards")
+		return nil, fmt.Errorf("add what it changes in the example to afterwards in api/draft/parts.go")
 	}
 	if page {
 		value = object{{"data", []any{value}}, {"hasMore", true}, {"nextCursor", "AX3k9bQ"}}

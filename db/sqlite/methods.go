@@ -8,7 +8,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// methods are the library's ways to read and write the data base file, with some
+// methods are the library's ways to read and write the database file, with some
 // of ours in their place.
 // See https://www.sqlite.org/c3ref/io_methods.html.
 type methods struct {
@@ -34,7 +34,7 @@ const (
 	mostCleaned = 64 << 30
 )
 
-// ownMethods has the connection use methods of ours for the data base file.
+// ownMethods has the connection use methods of ours for the database file.
 func (c *Conn) ownMethods() error {
 	file, err := c.file()
 	if err != nil {
@@ -70,9 +70,9 @@ func (c *Conn) dropMethods() {
 	c.dropMapping()
 }
 
-// file returns the library's data base file.
+// file returns the library's database file.
 func (c *Conn) file() (uintptr, error) {
-	// A name of 0 is the main data base.
+	// A name of 0 is the main database.
 	if rc := lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_FILE_POINTER, c.out); rc != lib.SQLITE_OK {
 		return 0, c.fail(rc)
 	}
