@@ -8,7 +8,7 @@ import (
 	"kartei/fault"
 )
 
-// Erasable is an organization that is to be erased, with its sandbox.
+// Erasable is an organization due for erasure, with its sandbox.
 type Erasable struct {
 	Number int64
 	ID     string

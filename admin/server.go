@@ -47,8 +47,8 @@ func socketPath(dataDir string) (string, error) {
 }
 
 // Listen opens the socket in the data folder for its owner only, and writes its
-// secret. What a server that died left behind is removed; a file that is no
-// socket, and a socket on which somebody answers, are left alone and are errors.
+// secret. A socket left by a dead server is removed. A file that is no socket,
+// and a socket that is answered, are left alone and are errors.
 func Listen(dataDir string) (*Listener, error) {
 	path, err := socketPath(dataDir)
 	if err != nil {

@@ -30,8 +30,8 @@ type Dialect struct {
 	// which keeps no figures of how often a value occurs, would guess; where
 	// the index cannot serve the statement, it fails. PostgreSQL knows.
 	Along func(index string) string
-	// Share ends a query whose rows nobody is to change until the transaction
-	// ends. It is empty on SQLite, where writers do not overlap.
+	// Share ends a query whose rows must not change until the transaction ends.
+	// It is empty on SQLite, where writers do not overlap.
 	Share string
 }
 

@@ -396,7 +396,7 @@ func (w *liteWriter) checkpointLoop() {
 	}
 }
 
-// emptying is what is known of a log that is to be emptied.
+// emptying is the state of a log that must be emptied.
 type emptying struct {
 	since time.Time // of the first change
 	wait  time.Duration

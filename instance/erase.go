@@ -135,8 +135,8 @@ func (e *eraser) dueOne(ctx context.Context, o access.Erasable) error {
 	return err
 }
 
-// erase erases an organization and its sandbox step by step for as long as more,
-// which is told of each step, says so. It reports whether nothing is left.
+// erase erases an organization and its sandbox in steps until more, called
+// after each step, returns false. It reports whether nothing is left.
 func (e *eraser) erase(ctx context.Context, o access.Erasable, more func(EraseOutput) bool) (done bool, err error) {
 	for _, part := range []func(context.Context, int64, func(EraseOutput) bool) (bool, error){e.allRows, e.allFiles} {
 		for _, number := range []int64{o.Sandbox, o.Number} {

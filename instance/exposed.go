@@ -42,8 +42,8 @@ func exposed(s *config.Server, dir string, public, operator net.Addr) (words []s
 }
 
 // exposedFolder says what is wrong with the mode of the data folder, empty for
-// nothing. Whoever may write there can put another master key or database in
-// its place. The group of a folder of root's is how Kubernetes hands a volume to
+// nothing. A user who may write there can put another master key or database
+// in its place. The group of a folder of root's is how Kubernetes hands a volume to
 // a user that is not root.
 func exposedFolder(dir string) string {
 	info, err := os.Stat(dir)

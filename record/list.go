@@ -63,7 +63,7 @@ func (k *Kind[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput, fil
 // byChange reads one row more than the page holds, to know whether there is
 // another page. In sync, from the oldest change on, there is always a position to
 // go on from: behind the last page, later changes follow. A client can keep it
-// instead of a time, of which its language may drop the microseconds.
+// instead of a time, whose microseconds its language may drop.
 func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput, from position, n narrowing) ([]row, *position, bool, error) {
 	l := listing{all: c.Actor.SeesAll(), ascending: in.Sort == "updatedAt", deleted: in.IncludeDeleted}
 	after, before := in.UpdatedSince, clock.Micros(math.MaxInt64)

@@ -302,7 +302,7 @@ type page struct {
 	NextCursor string            `json:"nextCursor"`
 }
 
-// page reads one page. What breaks off while it is read is read again.
+// page reads one page. An interrupted read is repeated.
 func (c *Client) page(ctx context.Context, r Request) (p page, err error) {
 	for attempt := 1; ; attempt++ {
 		response, err := c.Send(ctx, r)

@@ -117,7 +117,7 @@ func Name(tx db.Tx, organization int64, record, made string) {
 const resealPiece = 500
 
 // Reseal seals anew what is not under the master key in force, and returns how
-// many answers that was. What no key opens stays as it is until its day is over.
+// many answers that was. An answer that no key opens stays until its day is over.
 // It may be interrupted at any time.
 func (v Vault) Reseal(ctx context.Context, d db.DB) (changed int, err error) {
 	var organizations []int64

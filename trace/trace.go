@@ -102,7 +102,7 @@ func (t *Tracer) start(ctx context.Context, name string, kind Kind) *Span {
 	return &Span{tracer: t, otel: span, ctx: ctx}
 }
 
-// parse reads a traceparent. What is malformed is no parent.
+// parse reads a traceparent. A malformed one gives no parent.
 func parse(parent string) otel.SpanContext {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": parent})
 	return otel.SpanContextFromContext(ctx)

@@ -81,7 +81,7 @@ func (p part) TypeOf(m reference.Member) string {
 	return kind
 }
 
-// Rules returns what else is to be known of a member: values, bounds, default,
+// Rules returns the other facts about a member: values, bounds, default,
 // example.
 func (p part) Rules(m reference.Member) template.HTML {
 	var rules []string
