@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,70 +17,71 @@ import (
 	"testing"
 )
 
-// floors are the floors of the house, from the ground up. A package may import
-// packages of lower floors only, so arrows point one way, and neighbours do
-// not know each other.
+// floors are the floors of the house, from the ground up. A package imports
+// packages of lower floors only, so arrows point one way, and neighbours do not
+// know each other. A name that ends in a slash stands for every package below
+// that folder, unless a longer name fits.
 var floors = [][]string{
-	// Words that everyone uses; they know nothing of the product.
-	{"clock", "id", "fault", "masterkey", "telemetry", "progress", "trace", "docs", ".", "examples", "api/openapi", "api/pattern", "db/sqlite", "web/codesample"},
-	// The two engines, the bytes of documents, what they say, the listeners, the
-	// way out.
-	{"db", "blob", "extract", "serve", "egress"},
+	// Words that everyone uses. They know nothing of the product.
+	{"kit/clock", "kit/fault", "kit/id"},
+	{"kit/", "docs", ".", "examples", "api/openapi", "api/pattern", "store/db/sqlite", "door/web/codesample"},
+	// The database, the bytes of documents, what they say.
+	{"store/", "extract"},
 	// The points, the queue, the answers that are repeated.
-	{"limit", "job", "replay"},
-	// Who is calling, finding words, who called when, settings.
+	{"limit", "work/job", "store/replay"},
+	// The caller, the index of words, the log of calls, the settings.
 	{"access", "search", "requestlog", "config"},
-	// What an operation is handed; who is told what; administration.
-	{"app", "notify", "admin"},
-	// The change log, which records append to; what is kept how long.
-	{"event", "retention"},
+	// What an operation is handed, and whom Kartei tells.
+	{"app", "notify", "door/admin"},
+	// The change log, which records append to; how long rows are kept.
+	{"event", "work/"},
 	// What all records have in common.
 	{"record"},
-	// How files come, and what goes on after its answer.
+	// How files arrive, and work that outlives its answer.
 	{"upload", "operation"},
 	// The records. They refer to each other by name and do not know each other.
 	{"contact", "company", "task", "document", "batch", "webhook"},
 	// The contract: the table and the path.
 	{"api"},
 	// What drafts the next frozen document, and what a door shows.
-	{"api/draft", "web/reference"},
-	// The doors, and what calls from outside.
-	{"rest", "web", "remote"},
+	{"api/draft", "door/web/reference"},
+	// The doors, and a client of an instance elsewhere.
+	{"door/", "remote"},
 	// One running Kartei, and an office to fill it with.
 	{"instance", "sample"},
-	{"cmd/kartei"},
+	{"cmd/"},
 }
 
 // helpers serve tests, measurements and the guide. They may import everything;
 // nothing of the product imports them.
-var helpers = []string{"dbtest", "apitest", "extract/clamdtest", "webhook/webhooktest", "blob/s3test", "leaktest", "web/webtest", "e2e", "bench", "examples/mirror"}
+var helpers = []string{"test/", "bench", "examples/mirror"}
 
-// walls are what a package must not import although it stands below.
+// doorsKnow are the packages that a door may import besides those of its own
+// folder. A door translates calls; the path decides about them.
+var doorsKnow = []string{"api", "kit/", "docs", ".", "examples"}
+
+// doorsStillKnow are the exceptions.
+var doorsStillKnow = map[string][]string{
+	"door/rest":  {"store/blob"},
+	"door/admin": {"access"},
+}
+
+// doorKeepers are the packages that may import a door.
+var doorKeepers = []string{"instance", "cmd/"}
+
+// walls are imports that the floors would allow.
 var walls = []struct{ from, to, why string }{
-	{"rest", "db", "a door that knows SQL will sooner or later ask it something behind the path's back"},
-	{"web", "db", "a door that knows SQL will sooner or later ask it something behind the path's back"},
-	{"rest", "access", "a door that knows rights will sooner or later decide on one"},
 	{"contact", "limit", "records do not count; the path does"},
 	{"record", "limit", "records do not count; the path does"},
 	{"record", "requestlog", "records do not log; the path does"},
-	{"api", "telemetry", "metrics are wired in by instance, so that tests run without them"},
-	{"sample", "api", "the sample office is made by the records' own functions"},
+	{"api", "kit/telemetry", "instance connects the metrics, so that tests run without them"},
+	{"sample", "api", "the functions of the records make the sample office"},
 }
 
 // source is one package as its files tell.
 type source struct {
 	doc     string
 	imports map[string]string // path below kartei/, or a foreign one, to a file that imports it
-}
-
-// doors are the packages through which calls come.
-var doors = []string{"rest", "web"}
-
-// behindPath are the floors of which a door knows nothing: it knows calls, not
-// records.
-func behindPath() []string {
-	first, last := floorOf("event"), floorOf("contact")
-	return slices.Concat(floors[first : last+1]...)
 }
 
 // read parses all Go files of this module, without those of tests. A folder with a
@@ -130,8 +132,27 @@ func (s *source) add(name string, file *ast.File) {
 	}
 }
 
+// fits reports whether a package has a name, or stands below the folder that
+// ends in a slash.
+func fits(name, pattern string) bool {
+	return name == pattern || strings.HasSuffix(pattern, "/") && strings.HasPrefix(name, pattern)
+}
+
+func fitsAny(name string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return fits(name, p) })
+}
+
+// floorOf returns the floor of the longest name that fits, or -1.
 func floorOf(name string) int {
-	return slices.IndexFunc(floors, func(floor []string) bool { return slices.Contains(floor, name) })
+	found, length := -1, 0
+	for i, floor := range floors {
+		for _, pattern := range floor {
+			if fits(name, pattern) && len(pattern) > length {
+				found, length = i, len(pattern)
+			}
+		}
+	}
+	return found
 }
 
 func TestArrowsPointOneWay(t *testing.T) {
@@ -140,7 +161,7 @@ func TestArrowsPointOneWay(t *testing.T) {
 		t.Fatalf("only %d packages were found: is the test run at the root?", len(packages))
 	}
 	for name, p := range packages {
-		if slices.Contains(helpers, name) {
+		if fitsAny(name, helpers) {
 			continue
 		}
 		floor := floorOf(name)
@@ -150,7 +171,7 @@ func TestArrowsPointOneWay(t *testing.T) {
 		}
 		for imported, file := range p.imports {
 			switch below := floorOf(imported); {
-			case slices.Contains(helpers, imported):
+			case fitsAny(imported, helpers):
 				t.Errorf("%s imports %s, which is for tests", file, imported)
 			case imported == "testing":
 				t.Errorf("%s imports testing: helpers of tests belong into a test or into %v", file, helpers)
@@ -174,13 +195,27 @@ func TestWalls(t *testing.T) {
 	}
 }
 
-// TestDoorsKnowNoRecords holds each family, also of the future, away from each door.
-func TestDoorsKnowNoRecords(t *testing.T) {
+// TestDoorsOnlyTranslate holds every door, also of the future, to the calls that
+// api has, and everybody else away from the doors.
+func TestDoorsOnlyTranslate(t *testing.T) {
 	packages := read(t)
-	for _, door := range doors {
-		for _, name := range behindPath() {
-			if file, found := packages[door].imports[name]; found {
-				t.Errorf("%s imports %s: a door knows calls, not records", file, name)
+	for name, p := range packages {
+		for imported, file := range p.imports {
+			_, ours := packages[imported]
+			isDoor := strings.HasPrefix(name, "door/")
+			switch {
+			case !ours:
+			case isDoor && !strings.HasPrefix(imported, "door/") && !fitsAny(imported, doorsKnow) && !strings.HasPrefix(imported, "api/") && !slices.Contains(doorsStillKnow[name], imported):
+				t.Errorf("%s imports %s: a door knows calls, and neither records nor rights nor SQL", file, imported)
+			case !isDoor && strings.HasPrefix(imported, "door/") && !fitsAny(name, doorKeepers) && !fitsAny(name, helpers):
+				t.Errorf("%s imports %s: only an instance opens doors", file, imported)
+			}
+		}
+	}
+	for name, list := range doorsStillKnow {
+		for _, imported := range list {
+			if packages[name] == nil || packages[name].imports[imported] == "" {
+				t.Errorf("the exception of %s for %s is no longer needed", name, imported)
 			}
 		}
 	}
@@ -205,12 +240,10 @@ func TestEachPackageSaysWhatItOwns(t *testing.T) {
 }
 
 func TestFloorsStandForFolders(t *testing.T) {
-	packages := read(t)
-	for _, floor := range floors {
-		for _, name := range floor {
-			if packages[name] == nil {
-				t.Errorf("there is no package %s", name)
-			}
+	packages := slices.Collect(maps.Keys(read(t)))
+	for _, pattern := range slices.Concat(append(floors, helpers, doorKeepers, doorsKnow)...) {
+		if !slices.ContainsFunc(packages, func(name string) bool { return fits(name, pattern) }) {
+			t.Errorf("there is no package %s", pattern)
 		}
 	}
 }
@@ -255,7 +288,7 @@ func TestReadmeShowsEveryFolder(t *testing.T) {
 	}
 }
 
-// What a package's tests make the product say to the data base is looked at
+// What a package's tests make the product say to the database is looked at
 // when they have ended, by dbtest.Main.
 func TestStatementsAreLookedAt(t *testing.T) {
 	uses, main := map[string]bool{}, map[string]bool{}
@@ -265,8 +298,8 @@ func TestStatementsAreLookedAt(t *testing.T) {
 		}
 		source, err := os.ReadFile(name)
 		dir := path.Dir(filepath.ToSlash(name))
-		uses[dir] = uses[dir] || strings.Contains(string(source), `"kartei/dbtest"`) || strings.Contains(string(source), `"kartei/apitest"`)
-		main[dir] = main[dir] || strings.Contains(string(source), "dbtest.Main(") || dir == "dbtest" && strings.Contains(string(source), " Main(")
+		uses[dir] = uses[dir] || strings.Contains(string(source), `"kartei/test/dbtest"`) || strings.Contains(string(source), `"kartei/test/apitest"`)
+		main[dir] = main[dir] || strings.Contains(string(source), "dbtest.Main(") || dir == "test/dbtest" && strings.Contains(string(source), " Main(")
 		return err
 	})
 	if err != nil {

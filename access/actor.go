@@ -8,8 +8,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // Role is what a principal is in its organization.

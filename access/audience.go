@@ -6,8 +6,8 @@ import (
 	"errors"
 	"slices"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // Audience returns who is to be told of what concerns a principal's

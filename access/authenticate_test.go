@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/test/dbtest"
 )
 
 func benchmarkOffice(b *testing.B) (*access.Directory, access.CreatedKey) {

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/fault"
+	"kartei/kit/fault"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // While many callers authenticate, an act that has returned is in effect for

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
 )
 
 // Options are a Directory's bounds. A zero field takes its default.

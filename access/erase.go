@@ -3,9 +3,9 @@ package access
 import (
 	"context"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
 )
 
 // Erasable is an organization due for erasure, with its sandbox.

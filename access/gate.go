@@ -1,6 +1,6 @@
 package access
 
-import "kartei/fault"
+import "kartei/kit/fault"
 
 // Gate applies the organization's own switches (contract, 'Authentication',
 // points 6 and 8), in this order: module publicApi off or professional

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 
 	"github.com/google/go-cmp/cmp"
 )

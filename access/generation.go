@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // generations tells how many administrative acts there were, on any replica.

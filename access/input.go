@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 
 	"golang.org/x/text/unicode/norm"
 )

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/limit"
+	"kartei/store/db"
 )
 
 // How long a key lives: 30 days unless said otherwise (contract,

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/dbtest"
-	"kartei/fault"
+	"kartei/kit/fault"
+	"kartei/test/dbtest"
 )
 
 // TestNamesShowWhatTheyAre: no organization, person, service account or key has

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
 )
 
 // OrganizationInfo is an organization as administration shows it.

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
 )
 
 // PrincipalInfo is a user or a service account as administration shows it.

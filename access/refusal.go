@@ -5,7 +5,7 @@ import (
 
 	"errors"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // Reason says why a caller was refused. It is for the request log and never sent.

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
 )
 
 // The administrative acts are methods of Directory of one form: a typed input,

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // Setting returns a setting of the instance, empty where it was never set.

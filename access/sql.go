@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // The statements of the path. Credentials are looked up by the key alone:

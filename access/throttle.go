@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 // throttle counts refused credentials by address, so that nobody can try

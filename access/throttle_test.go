@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/fault"
+	"kartei/kit/fault"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 func TestGuessingIsThrottled(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 const (

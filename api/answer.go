@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 	"kartei/limit"
 	"kartei/requestlog"
 )

@@ -13,17 +13,17 @@ import (
 	"kartei/access"
 	"kartei/api/openapi"
 	"kartei/app"
-	"kartei/clock"
 	"kartei/company"
 	"kartei/contact"
-	"kartei/db"
 	"kartei/document"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/kit/trace"
 	"kartei/limit"
-	"kartei/masterkey"
-	"kartei/replay"
 	"kartei/requestlog"
+	"kartei/store/db"
+	"kartei/store/replay"
 	"kartei/task"
-	"kartei/trace"
 )
 
 // Families are the kinds of record that this release serves.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // pauseRetry is what a paused API asks clients to wait. A pause is ended by

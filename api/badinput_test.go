@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // contents returns everything that bad input must not change: all contacts,

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"kartei/batch"
-	"kartei/fault"
+	"kartei/kit/fault"
 	"kartei/limit"
 )
 

@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
 	"kartei/batch"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/id"
+	"kartei/kit/id"
 	"kartei/limit"
 	"kartei/requestlog"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // TestBatch: every part has its own answer, in the order of the calls, with

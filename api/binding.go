@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 // binding says which fields of an input type are filled from where. It is

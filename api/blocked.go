@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // blocked refuses the families that no credential may call.

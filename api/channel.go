@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // channel hides rows of the preview channel from those who did not ask for it.

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/retention"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/work/retention"
 )
 
 // changes makes, changes and deletes a contact and returns the ticks of what

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"kartei/app"
-	"kartei/fault"
+	"kartei/kit/fault"
 
 	"github.com/dunglas/httpsfv"
 )

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"kartei/api/openapi"
-	"kartei/fault"
-	"kartei/telemetry"
+	"kartei/kit/fault"
+	"kartei/kit/telemetry"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // TestErasedIsNowhere makes a record of each family, deletes it, and looks for

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
+	"kartei/test/apitest"
 )
 
 // TestWalkEvents: a call emits the events of its row, once each and of the

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"kartei/app"
-	"kartei/blob"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/fault"
+	"kartei/store/blob"
+	"kartei/store/db"
 	"kartei/upload"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/apitest"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // filtered is one record as the model of TestFilters has it.

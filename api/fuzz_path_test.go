@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
+	"kartei/test/apitest"
 )
 
 // FuzzQuery sends whole queries to lists: each is answered, never by a 5xx,

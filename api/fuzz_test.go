@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"kartei/app"
-	"kartei/clock"
 	"kartei/contact"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/record"
 
 	"github.com/go-json-experiment/json"

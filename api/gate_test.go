@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
 	"kartei/app"
 	"kartei/contact"
 	"kartei/record"
+	"kartei/test/apitest"
 )
 
 // cell is one setting of an organization's switches.

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"kartei/app"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/fault"
 	"kartei/record"
-	"kartei/replay"
+	"kartei/store/db"
+	"kartei/store/replay"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

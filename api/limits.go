@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kartei/app"
-	"kartei/fault"
+	"kartei/kit/fault"
 	"kartei/limit"
 )
 

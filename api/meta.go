@@ -8,8 +8,8 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/clock"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/limit"
 )
 

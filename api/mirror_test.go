@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
 	"kartei/app"
+	"kartei/test/apitest"
 )
 
 // mirror is what a follower of a family keeps: revisions by id. It follows as

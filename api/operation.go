@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kartei/app"
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // Operation is one row of the table: everything that the product knows about

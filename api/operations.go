@@ -6,7 +6,7 @@ import (
 	"kartei/contact"
 	"kartei/document"
 	"kartei/event"
-	"kartei/fault"
+	"kartei/kit/fault"
 	"kartei/operation"
 	"kartei/task"
 	"kartei/upload"

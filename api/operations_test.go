@@ -11,9 +11,9 @@ import (
 
 	"kartei/access"
 	"kartei/event"
-	"kartei/replay"
-	"kartei/retention"
+	"kartei/store/replay"
 	"kartei/webhook"
+	"kartei/work/retention"
 )
 
 // contractRows are the rows of the contract's operation table: method, path,

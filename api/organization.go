@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // organization compares the header Svc-Organization, where it is sent, with

@@ -11,12 +11,12 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/kit/trace"
 	"kartei/limit"
-	"kartei/trace"
+	"kartei/store/db"
 )
 
 // path is the way of every call, whichever door it came through. Each stage

@@ -15,9 +15,9 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/apitest"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

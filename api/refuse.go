@@ -3,8 +3,8 @@ package api
 import (
 	"log/slog"
 
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 )
 
 // Done sets the headers of the answer to a call that is none of the table's and

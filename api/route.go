@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // routes finds the row of a path. It is a tree of at most three segments:

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"kartei/app"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/fault"
+	"kartei/store/db"
 
 	"github.com/go-json-experiment/json"
 )

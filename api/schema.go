@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 
 	"kartei/api/pattern"
-	"kartei/clock"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kartei/clock"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
 )
 
 // parameterRule is what the document says of one query parameter.

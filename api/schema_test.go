@@ -11,9 +11,9 @@ import (
 
 	"kartei/api/openapi"
 	"kartei/app"
-	"kartei/clock"
 	"kartei/contact"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

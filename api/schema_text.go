@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // plain refuses texts of one line that are not what they look like: those that

@@ -32,7 +32,7 @@ var searched = map[string][2]string{
 // TestWhatIsSearched holds what the descriptions of the lists and the guide
 // say of q to what the families index.
 func TestWhatIsSearched(t *testing.T) {
-	file, err := os.ReadFile("../web/english.json")
+	file, err := os.ReadFile("../door/web/english.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/apitest"
 	"kartei/app"
-	"kartei/id"
+	"kartei/kit/id"
+	"kartei/test/apitest"
 )
 
 // These walks go over the table too: who may not see is told nothing, whatever

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/dbtest"
-	"kartei/id"
+	"kartei/kit/id"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // keyID returns the id of a client's key.

@@ -9,10 +9,10 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/apitest"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/id"
+	"kartei/kit/id"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // TestInvisibleTakesAsLong compares, for every row that names a record, how

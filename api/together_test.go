@@ -10,8 +10,8 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/apitest"
-	"kartei/id"
+	"kartei/kit/id"
+	"kartei/test/apitest"
 )
 
 // broken is a body that the schema takes and that breaks every rule which can be

@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"kartei/trace"
+	"kartei/kit/trace"
 )
 
 // groups are the stages of the path as spans show them: those before limits take

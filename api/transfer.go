@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // Transfer is a file on its way between a client and this process. It goes at

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/clock"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
 )
 
 // served is one version as the path serves it.

@@ -11,9 +11,9 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/openapi"
-	"kartei/apitest"
-	"kartei/fault"
+	"kartei/kit/fault"
 	"kartei/requestlog"
+	"kartei/test/apitest"
 )
 
 // In old, writes are of the preview channel, and lists are not narrowed; in

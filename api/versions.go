@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // Version is one version of the API, as a release declares it.

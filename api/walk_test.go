@@ -17,12 +17,12 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/openapi"
-	"kartei/apitest"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/id"
 	"kartei/limit"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // The walks of this file go over the table, so that a rule that holds for

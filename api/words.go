@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/limit"
 )
 

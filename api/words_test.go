@@ -8,11 +8,11 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/apitest"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/id"
+	"kartei/kit/id"
 	"kartei/limit"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // inBoth sends a call once for each language and returns detail and messages.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"kartei/blob"
-	"kartei/clock"
+	"kartei/kit/clock"
+	"kartei/store/blob"
 )
 
 // Encoder is an answer that writes its own JSON. Answers that stand in the

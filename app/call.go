@@ -5,14 +5,14 @@ import (
 	"log/slog"
 
 	"kartei/access"
-	"kartei/blob"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/egress"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/egress"
+	"kartei/kit/fault"
+	"kartei/kit/masterkey"
+	"kartei/kit/trace"
 	"kartei/limit"
-	"kartei/masterkey"
-	"kartei/trace"
+	"kartei/store/blob"
+	"kartei/store/db"
 )
 
 // Call is one run of one operation: who, in which transaction, when. An

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 
 	"golang.org/x/crypto/chacha20poly1305"
 )

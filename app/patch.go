@@ -3,7 +3,7 @@ package app
 import (
 	"reflect"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json"
 )

@@ -3,7 +3,7 @@ package app
 import (
 	"slices"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // Ruled is a body with rules that no schema can say.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"kartei/app"
-	"kartei/fault"
+	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

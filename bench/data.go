@@ -15,11 +15,11 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
-	"kartei/clock"
 	"kartei/contact"
-	"kartei/db"
-	"kartei/progress"
+	"kartei/kit/clock"
+	"kartei/kit/progress"
 	"kartei/sample"
+	"kartei/store/db"
 
 	gojson "github.com/go-json-experiment/json"
 )

@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
 	documents "kartei/document"
-	"kartei/id"
-	"kartei/progress"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/kit/progress"
 	"kartei/record"
 	"kartei/search"
+	"kartei/store/db"
 )
 
 // The names of the series of documents, which --only takes.

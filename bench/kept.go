@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/progress"
+	"kartei/kit/progress"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 
 	"github.com/jackc/pgx/v5"
 )

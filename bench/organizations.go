@@ -12,11 +12,11 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
-	"kartei/clock"
 	"kartei/contact"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/progress"
+	"kartei/kit/clock"
+	"kartei/kit/progress"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // onOrganizations measures what it costs that an instance has many

@@ -16,12 +16,12 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
-	"kartei/clock"
 	"kartei/contact"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 
 	"github.com/jackc/pgx/v5"
 )

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"os"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // kinds are the reads that are held against each other, by name, each with the

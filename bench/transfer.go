@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // transferSize is that of the files that are sent and taken: 100 MiB.

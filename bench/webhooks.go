@@ -20,12 +20,12 @@ import (
 	"time"
 
 	"kartei/app"
-	"kartei/clock"
 	"kartei/contact"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+	"kartei/test/webhooktest"
 	"kartei/webhook"
-	"kartei/webhook/webhooktest"
 )
 
 // The names of the series of webhooks.

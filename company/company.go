@@ -6,8 +6,8 @@ import (
 	"net/url"
 
 	"kartei/app"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/record"
 	"kartei/search"
 )

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/egress"
 	"kartei/extract"
+	"kartei/kit/egress"
 	"kartei/limit"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/egress"
 	"kartei/extract"
+	"kartei/kit/egress"
 	"kartei/limit"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/blob"
+	"kartei/store/blob"
 )
 
 // Dir is the path of a folder.

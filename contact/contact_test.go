@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

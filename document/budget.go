@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"kartei/blob"
-	"kartei/clock"
-	"kartei/db"
 	"kartei/extract"
-	"kartei/job"
+	"kartei/kit/clock"
 	"kartei/operation"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/work/job"
 )
 
 const (

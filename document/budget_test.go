@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // budget is what a small file may take: it fits while nothing was spent yet.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"kartei/app"
-	"kartei/blob"
 	"kartei/extract"
+	"kartei/store/blob"
 )
 
 // Download returns the file of a document that the actor sees.

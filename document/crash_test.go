@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/blob"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 
 	"pgregory.net/rapid"
 )

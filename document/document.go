@@ -7,15 +7,15 @@ import (
 	"strings"
 
 	"kartei/app"
-	"kartei/blob"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/id"
-	"kartei/job"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/operation"
 	"kartei/record"
 	"kartei/search"
+	"kartei/store/blob"
+	"kartei/store/db"
 	"kartei/upload"
+	"kartei/work/job"
 )
 
 // Fields are the members of a document besides the envelope.

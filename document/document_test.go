@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"kartei/blob"
 	"kartei/extract"
-	"kartei/fault"
-	"kartei/job"
+	"kartei/kit/fault"
 	"kartei/search"
+	"kartei/store/blob"
+	"kartei/work/job"
 )
 
 // identify refuses files of a type that is not taken, and those that are not

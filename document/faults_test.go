@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
 	"kartei/extract"
+	"kartei/test/apitest"
 )
 
 // session is the body of POST /uploads for a text.

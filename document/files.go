@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"kartei/blob"
-	"kartei/db"
+	"kartei/store/blob"
+	"kartei/store/db"
 )
 
 // filesPage is how many rows are read at a time.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // What is asked of each stored file that has no row reads the few rows it is

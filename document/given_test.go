@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/document"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // members returns the JSON names of a struct's fields, also of embedded ones,

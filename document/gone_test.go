@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/blob"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // vanishing is a store in which something happens before a file is opened, of

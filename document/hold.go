@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/work/job"
 )
 
 // holdSetting is the instance's setting that says until when no bytes of

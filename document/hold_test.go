@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/blob"
-	"kartei/clock"
-	"kartei/db"
 	"kartei/document"
+	"kartei/kit/clock"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/apitest"
 )
 
 // While a backup holds them, files of deleted documents stay; then they go.

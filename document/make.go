@@ -12,18 +12,18 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/blob"
-	"kartei/clock"
-	"kartei/db"
 	"kartei/extract"
-	"kartei/fault"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/trace"
 	"kartei/operation"
 	"kartei/record"
-	"kartei/replay"
 	"kartei/search"
-	"kartei/trace"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/store/replay"
 	"kartei/upload"
+	"kartei/work/job"
 )
 
 // The kinds of job.

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/blob"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/extract"
-	"kartei/extract/clamdtest"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/clamdtest"
+	"kartei/test/dbtest"
 )
 
 // held is a store whose operations wait at their first step.

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/extract"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // TestNoQueueBehindTheReader begins as many PDFs as an organization has workers,

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/blob"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/extract"
-	"kartei/extract/clamdtest"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/clamdtest"
+	"kartei/test/dbtest"
 )
 
 // broken is a store whose files fail: when they are opened, or once so many

@@ -9,10 +9,10 @@ import (
 	"strconv"
 
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
 )
 
 // Event is one change, without any content: whoever wants to know what

@@ -2,7 +2,7 @@ package event
 
 import (
 	"kartei/app"
-	"kartei/id"
+	"kartei/kit/id"
 )
 
 // Type is one kind of event.

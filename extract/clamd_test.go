@@ -15,7 +15,7 @@ import (
 	"testing/iotest"
 
 	"kartei/extract"
-	"kartei/extract/clamdtest"
+	"kartei/test/clamdtest"
 )
 
 func scanner(t *testing.T, u extract.ClamdURL) *extract.Scanner {

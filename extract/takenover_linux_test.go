@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"kartei/admin"
+	"kartei/door/admin"
 )
 
 // systemReaders are readers that know the system.

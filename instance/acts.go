@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/admin"
 	"kartei/api"
-	"kartei/clock"
 	"kartei/config"
-	"kartei/db"
+	"kartei/door/admin"
+	"kartei/kit/clock"
 	"kartei/notify"
 	"kartei/requestlog"
+	"kartei/store/db"
 	"kartei/webhook"
 )
 

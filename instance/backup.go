@@ -9,13 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"kartei/admin"
-	"kartei/blob"
-	"kartei/clock"
 	"kartei/config"
-	"kartei/db"
 	"kartei/document"
-	"kartei/masterkey"
+	"kartei/door/admin"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/blob"
+	"kartei/store/db"
 )
 
 // BackupInput is what the act backup takes.

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/blob"
-	"kartei/blob/s3test"
-	"kartei/clock"
 	"kartei/config"
-	"kartei/db"
 	"kartei/document"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/s3test"
+	"kartei/work/job"
 )
 
 // meanwhile is a store in which something happens between the copy of the data

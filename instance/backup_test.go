@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/blob"
-	"kartei/clock"
 	"kartei/config"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/blob"
+	"kartei/store/db"
 )
 
 // One act copies the data base and its files, as they are encrypted; the next one

@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"time"
 
-	"kartei/admin"
-	"kartei/blob"
-	"kartei/clock"
 	"kartei/config"
-	"kartei/db"
-	"kartei/masterkey"
-	"kartei/replay"
+	"kartei/door/admin"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/store/replay"
 	"kartei/webhook"
 )
 

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"kartei/blob"
-	"kartei/clock"
 	"kartei/config"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/masterkey"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // The master key of an instance is replaced: its files are sealed under the new

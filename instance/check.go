@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"kartei/blob"
-	"kartei/clock"
-	"kartei/db"
 	"kartei/document"
+	"kartei/kit/clock"
+	"kartei/store/blob"
+	"kartei/store/db"
 	"kartei/upload"
 )
 

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/clock"
 	"kartei/config"
-	"kartei/fault"
-	"kartei/rest"
-	"kartei/serve"
-	"kartei/web"
+	"kartei/door/rest"
+	"kartei/door/web"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/serve"
 )
 
 // doors returns the handler of everything public: the REST door below /v1,

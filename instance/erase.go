@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/blob"
-	"kartei/clock"
-	"kartei/db"
 	"kartei/document"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/work/job"
 )
 
 const (

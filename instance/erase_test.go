@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/blob"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/document"
-	"kartei/fault"
-	"kartei/id"
-	"kartei/job"
-	"kartei/masterkey"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/kit/masterkey"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+	"kartei/work/job"
 )
 
 // erasable is an eraser with two organizations whose tables all have rows.

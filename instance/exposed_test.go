@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"kartei/config"
-	"kartei/masterkey"
+	"kartei/kit/masterkey"
 )
 
 // Each opening is told once, with its cure, and nothing where all is shut.

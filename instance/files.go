@@ -8,11 +8,11 @@ import (
 
 	"kartei/api"
 	"kartei/app"
-	"kartei/blob"
 	"kartei/config"
 	"kartei/document"
+	"kartei/door/rest"
 	"kartei/extract"
-	"kartei/rest"
+	"kartei/store/blob"
 	"kartei/upload"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"kartei/blob"
+	"kartei/store/blob"
 )
 
 // held is a bucket that is not used while it is unknown whether it is the right

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // silent is a data base that takes no change while it is away.

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/admin"
 	"kartei/config"
-	"kartei/db"
+	"kartei/door/admin"
+	"kartei/store/db"
 )
 
 // configOf returns a configuration for a data folder, on free ports.

@@ -7,12 +7,12 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/job"
-	"kartei/retention"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
 	"kartei/webhook"
+	"kartei/work/job"
+	"kartei/work/retention"
 )
 
 // runner makes what runs the jobs; whoever has jobs adds its handlers here. An

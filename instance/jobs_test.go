@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/admin"
-	"kartei/clock"
-	"kartei/db"
+	"kartei/door/admin"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // A job that was given up is shown with its organization, also in the metrics,

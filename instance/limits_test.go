@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/blob/s3test"
 	"kartei/config"
-	"kartei/dbtest"
 	"kartei/limit"
 	"kartei/notify"
+	"kartei/test/dbtest"
+	"kartei/test/s3test"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m, s3test.Stop) }

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/db"
-	"kartei/masterkey"
+	"kartei/kit/masterkey"
+	"kartei/store/db"
 )
 
 // keySetting is the instance's setting that remembers the fingerprint of the

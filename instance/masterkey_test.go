@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"kartei/config"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/masterkey"
+	"kartei/kit/masterkey"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // A server that comes with another master key than the data base's does not

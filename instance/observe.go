@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/clock"
 	"kartei/document"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/kit/telemetry"
 	"kartei/limit"
 	"kartei/search"
-	"kartei/telemetry"
+	"kartei/work/job"
 )
 
 // observe returns what counts the API's answers.

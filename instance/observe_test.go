@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // Words that do not get to where they should be are counted for the operator.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/blob"
 	"kartei/config"
-	"kartei/db"
+	"kartei/store/blob"
+	"kartei/store/db"
 )
 
 // placeSetting is the instance's setting that remembers in which folder or bucket

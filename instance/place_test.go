@@ -14,14 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"kartei/blob"
-	"kartei/blob/s3test"
-	"kartei/clock"
 	"kartei/config"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/document"
-	"kartei/extract/clamdtest"
+	"kartei/kit/clock"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/clamdtest"
+	"kartei/test/dbtest"
+	"kartei/test/s3test"
 )
 
 // place is a folder or a bucket, and dir the folder that one lies in.

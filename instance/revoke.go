@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/fault"
+	"kartei/kit/fault"
 	"kartei/webhook"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/url"
 
-	"kartei/trace"
+	"kartei/kit/trace"
 )
 
 // takeTracer makes what sends spans, if the operator names a collector. Its

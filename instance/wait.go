@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/db"
 	"kartei/limit"
+	"kartei/store/db"
 )
 
 const (

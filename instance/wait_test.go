@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
 	"kartei/config"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/test/dbtest"
 )
 
 // A start that waits for its data base says so at once and then once a minute,

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"kartei/api"
-	"kartei/clock"
-	"kartei/egress"
+	"kartei/kit/clock"
+	"kartei/kit/egress"
 	"kartei/webhook"
 )
 

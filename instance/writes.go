@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/db"
+	"kartei/store/db"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 
 	"github.com/dunglas/httpsfv"
 )

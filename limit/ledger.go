@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // Options are what a Ledger needs beside its numbers. The zero value counts in

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 var start = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // member is this process among the replicas on one data base. Each has a row

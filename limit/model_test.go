@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 
 	"pgregory.net/rapid"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // job is one transaction.

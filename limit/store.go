@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 const (

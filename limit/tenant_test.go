@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
 	"kartei/limit"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // silent starts a replica of which nothing runs behind the calls: it renews

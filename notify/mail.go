@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
 
 	"github.com/wneessen/go-mail"
 )

@@ -20,11 +20,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
 	"kartei/limit"
 	"kartei/notify"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
 )
 
 // The kinds of notice about limits.

@@ -1,7 +1,7 @@
 package operation
 
 import (
-	"kartei/fault"
+	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // What is kept of a fault says the same when it is read, in either language;

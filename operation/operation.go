@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
 	"kartei/event"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

@@ -8,14 +8,14 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/apitest"
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/operation"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // request is the call that began the operations.

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
 	"kartei/app"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/fault"
+	"kartei/kit/fault"
+	"kartei/store/db"
 	"kartei/task"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // TestActRefuses: where an act returns a fault, nothing of the operation stays.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"kartei/app"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/fault"
+	"kartei/store/db"
 )
 
 // A filter narrows lists and counts to records whose member equals a value.

@@ -10,13 +10,13 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
 	"kartei/event"
-	"kartei/fault"
-	"kartei/id"
-	"kartei/replay"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/search"
+	"kartei/store/db"
+	"kartei/store/replay"
 
 	"github.com/go-json-experiment/json"
 )

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 
 	"github.com/anishathalye/porcupine"
 )

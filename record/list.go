@@ -7,10 +7,10 @@ import (
 	"strconv"
 
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/search"
+	"kartei/store/db"
 )
 
 // CountCap is where counting stops (open points, 'Lists, counts, search').

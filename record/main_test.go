@@ -4,7 +4,7 @@ import (
 	"flag"
 	"testing"
 
-	"kartei/dbtest"
+	"kartei/test/dbtest"
 )
 
 // TestMain runs ten lives of an office in TestModel; -rapid.checks says otherwise.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 
 	"pgregory.net/rapid"
 )

@@ -11,9 +11,9 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
 )
 
 // reference is a member that names a record of another family: a text tagged

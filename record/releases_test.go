@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
 	"kartei/app"
 	contacts "kartei/contact"
-	"kartei/db"
-	"kartei/dbtest"
 	records "kartei/record"
 	"kartei/search"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 
 	"github.com/go-json-experiment/json"
 )

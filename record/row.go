@@ -6,10 +6,10 @@ import (
 	"strconv"
 
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
 
 	"github.com/go-json-experiment/json"
 )

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
 	"kartei/search"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 
 	"github.com/go-json-experiment/json"
 )

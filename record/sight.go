@@ -7,8 +7,8 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/fault"
+	"kartei/store/db"
 )
 
 // mayShare refuses a change of who owns or sees a record to all but its owner

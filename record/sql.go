@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // statements are a family's queries, made once from the name of its table.

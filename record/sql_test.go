@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // A page must cost the same however large the table is: nothing is sorted, and

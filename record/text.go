@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"

@@ -4,8 +4,8 @@ import (
 	"reflect"
 
 	"kartei/app"
-	"kartei/clock"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/search"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"kartei/app"
-	"kartei/fault"
+	"kartei/kit/fault"
 	"kartei/search"
 )
 

@@ -18,7 +18,7 @@ import (
 	"time"
 	"unicode"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 
 	"github.com/dunglas/httpsfv"
 )

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 // Event is an event of the feed.

@@ -11,7 +11,7 @@ import (
 	"os"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 	"kartei/webhook"
 )
 

@@ -6,7 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 	"kartei/remote"
 	"kartei/webhook"
 )

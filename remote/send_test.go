@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/apitest"
 	"kartei/remote"
+	"kartei/test/apitest"
 )
 
 // waits is a clock on which every wait is over at once and is written down.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 // Tag marks the records that Trigger makes, so that they can be found and

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
 )
 
 // QueryInput is what the act log.query takes. Empty members do not restrict.

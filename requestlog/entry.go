@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 // Age is how long an entry is kept (see package retention).

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // Plan returns how SQLite answers the query of f.

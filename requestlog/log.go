@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 const (

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/requestlog"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 var (

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // MaxLimit is the most entries that one query returns; DefaultLimit is what

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/store/db"
 )
 
 // columns of request_log, in the order of Entry.

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
 )
 
 // VersionsInput is what the act log.versions takes.

@@ -14,13 +14,13 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/blob"
-	"kartei/clock"
 	"kartei/company"
 	"kartei/contact"
-	"kartei/db"
 	"kartei/document"
+	"kartei/kit/clock"
 	"kartei/record"
+	"kartei/store/blob"
+	"kartei/store/db"
 	"kartei/task"
 	"kartei/upload"
 )

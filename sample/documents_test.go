@@ -11,16 +11,16 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/blob"
-	"kartei/clock"
 	"kartei/contact"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/document"
 	"kartei/extract"
-	"kartei/job"
-	"kartei/masterkey"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/blob"
+	"kartei/store/db"
 	"kartei/task"
+	"kartei/test/dbtest"
+	"kartei/work/job"
 )
 
 // The tests' own program is also the child that reads texts.

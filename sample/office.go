@@ -10,11 +10,11 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/clock"
 	"kartei/company"
 	"kartei/contact"
-	"kartei/db"
 	"kartei/document"
+	"kartei/kit/clock"
+	"kartei/store/db"
 	"kartei/task"
 )
 

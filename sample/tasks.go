@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"kartei/clock"
 	"kartei/contact"
+	"kartei/kit/clock"
 	"kartei/record"
 	"kartei/task"
 )

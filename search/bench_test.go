@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 
 	"golang.org/x/sys/unix"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 // change inserts or removes one posting.

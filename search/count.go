@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // Count returns how many records match every word of q, up to limit. Capped

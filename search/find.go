@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // Scope is what a reader may see of one family.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // Subject is the record that a document belongs to.

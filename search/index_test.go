@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 
 	"pgregory.net/rapid"
 )

@@ -3,7 +3,7 @@ package search
 import (
 	"testing"
 
-	"kartei/dbtest"
+	"kartei/test/dbtest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // Merger packs and merges what Puts find to be due, as soon as they are

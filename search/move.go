@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // move is what a change leaves to be done: words of a record are to stand in

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // Mover brings postings to where the rows of their records say, in pieces,

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // found makes the row of the organization, whose clock is asked of by those who

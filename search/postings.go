@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // index is what one call reads: the family's segments, and the records that

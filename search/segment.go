@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // segments are those of one family in an organization. Each holds the postings

@@ -5,9 +5,9 @@ import (
 	"context"
 
 	"kartei/app"
-	"kartei/clock"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/record"
 	"kartei/search"
 )

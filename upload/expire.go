@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/work/job"
 )
 
 // ExpireKind is the kind of job that ends the sessions of an organization whose

@@ -3,7 +3,7 @@ package upload
 import (
 	"context"
 
-	"kartei/db"
+	"kartei/store/db"
 )
 
 // HasStaged reports whether a session may have bytes: until some hours after it

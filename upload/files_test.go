@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // What ends sessions reads those of its hour, whatever else an organization has.

@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/blob"
-	"kartei/dbtest"
+	"kartei/store/blob"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 	"kartei/upload"
 )
 

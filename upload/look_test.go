@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/blob"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/rest"
+	"kartei/door/rest"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // asking is a store that asks others before it says where to send a file.

@@ -3,7 +3,7 @@ package upload
 import (
 	"strings"
 
-	"kartei/fault"
+	"kartei/kit/fault"
 	"kartei/record"
 )
 

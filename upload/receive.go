@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/blob"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/work/job"
 )
 
 // Receiver takes the files of sessions on local storage, and forgets sessions

@@ -20,11 +20,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/blob"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/id"
+	"kartei/kit/id"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 	"kartei/upload"
 )
 

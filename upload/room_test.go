@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
+	"kartei/test/apitest"
 )
 
 // An organization may have so many bytes announced and no document made of

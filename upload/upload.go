@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"kartei/app"
-	"kartei/blob"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
-	"kartei/id"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/record"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/work/job"
 )
 
 // Lifetime is how long a session takes its file (open points, 'Documents and

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/fault"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/notify"
+	"kartei/store/db"
 )
 
 // The kinds of notice about endpoints.

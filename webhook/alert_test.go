@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
 	"kartei/notify"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // Of several processes that find at the same time that an endpoint fails, one

@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"time"
 
-	"kartei/clock"
-	"kartei/egress"
+	"kartei/kit/clock"
+	"kartei/kit/egress"
 )
 
 // UserAgent names the sender of deliveries.

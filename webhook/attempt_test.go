@@ -26,8 +26,8 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"kartei/clock"
-	"kartei/egress"
+	"kartei/kit/clock"
+	"kartei/kit/egress"
 )
 
 // authority issues the certificates of the receivers.

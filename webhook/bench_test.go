@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/egress"
+	"kartei/kit/clock"
+	"kartei/kit/egress"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // BenchmarkDeliver holds deliveries to four endpoints, durable on disk, against a

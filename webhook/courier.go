@@ -11,12 +11,12 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
 	"kartei/event"
-	"kartei/masterkey"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/kit/trace"
 	"kartei/notify"
-	"kartei/trace"
+	"kartei/store/db"
 )
 
 // Topic is what is told (db.Tx.Tell) when an endpoint was made or changed, or

@@ -14,13 +14,13 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/event"
-	"kartei/id"
-	"kartei/masterkey"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/kit/masterkey"
 	"kartei/notify"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 var (

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // errKilled is what a process meets that a test has killed: it gets nothing more

@@ -11,12 +11,12 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
 	"kartei/event"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/notify"
+	"kartei/store/db"
 )
 
 // Desk is what the web application and the command line do with endpoints

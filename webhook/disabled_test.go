@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/event"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // A test goes to a disabled endpoint too: once, and what becomes of it changes

@@ -11,15 +11,15 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/egress"
 	"kartei/event"
-	"kartei/fault"
-	"kartei/id"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/kit/egress"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/record"
-	"kartei/replay"
+	"kartei/store/db"
+	"kartei/store/replay"
+	"kartei/work/job"
 )
 
 // MaxEndpoints is how many endpoints a principal may have in an organization

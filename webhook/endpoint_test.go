@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/event"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 	"kartei/webhook"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/work/job"
 )
 
 // EraseKind is the kind of job that removes what a deleted endpoint leaves.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // Figures are how deliveries stand in the whole data base.

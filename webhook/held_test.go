@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // contested is a database in which another process holds an endpoint: whoever

@@ -3,7 +3,7 @@ package webhook
 import (
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 // address names an endpoint.

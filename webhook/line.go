@@ -3,7 +3,7 @@ package webhook
 import (
 	"container/heap"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 // queue is a line, first in, first out.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kartei/app"
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 // LogAge is how long an attempt is kept (contract, 'Other constants').

@@ -3,7 +3,7 @@ package webhook
 import (
 	"testing"
 
-	"kartei/dbtest"
+	"kartei/test/dbtest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

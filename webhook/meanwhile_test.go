@@ -9,11 +9,11 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
-	"kartei/fault"
-	"kartei/masterkey"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/masterkey"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // meanwhile is a data base where another does something once, before a

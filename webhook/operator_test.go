@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/notify"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // An endpoint that is disabled by whoever runs the instance gets nothing more,

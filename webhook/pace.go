@@ -3,7 +3,7 @@ package webhook
 import (
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 // While calls are answered a backlog gives way to them: what is older than

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
 	"kartei/event"
+	"kartei/kit/clock"
 )
 
 // A backlog gives way to calls, in the pace that is promised; what is new does

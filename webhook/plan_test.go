@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // What asks for a part of the log goes along an index that leads to this part.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/webhook/webhooktest"
+	"kartei/test/webhooktest"
 )
 
 func TestOfficialLibrariesVerify(t *testing.T) {

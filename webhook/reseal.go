@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/masterkey"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/db"
 )
 
 const (

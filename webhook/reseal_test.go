@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/masterkey"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/db"
+	"kartei/test/apitest"
 	"kartei/webhook"
 )
 

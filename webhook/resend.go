@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
 	"kartei/event"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/work/job"
 )
 
 // ResendKind is the kind of job that sends many events again.

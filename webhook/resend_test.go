@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/event"
-	"kartei/fault"
-	"kartei/id"
-	"kartei/job"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+	"kartei/work/job"
 )
 
 // desk returns what the command line asks, with a runner of its jobs; wait

@@ -7,9 +7,9 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/clock"
-	"kartei/db"
 	"kartei/event"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // nothing is what a principal may see that is disabled or not there any more.

@@ -3,7 +3,7 @@ package webhook
 import (
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 // gaps are the times from one attempt to the next (contract, 'Delivery', point 6).

@@ -6,8 +6,8 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/apitest"
 	"kartei/event"
+	"kartei/test/apitest"
 )
 
 // A key has no events sent that it could not read: making an endpoint takes the

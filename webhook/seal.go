@@ -3,8 +3,8 @@ package webhook
 import (
 	"strconv"
 
-	"kartei/clock"
-	"kartei/masterkey"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
 )
 
 // Overlap is how long the previous secret signs too after a change of secrets

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strconv"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/store/db"
 )
 
 // try is one attempt, or a delivery that is given back without one.

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
 	"kartei/event"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // After a 410 nothing begins until it is stored, also where attempts that ended

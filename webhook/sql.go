@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // columns are those of a row, in the order of scan.

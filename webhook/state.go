@@ -6,10 +6,10 @@ import (
 	"log/slog"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
 	"kartei/event"
+	"kartei/kit/clock"
 	"kartei/notify"
+	"kartei/store/db"
 )
 
 const (

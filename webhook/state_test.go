@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/clock"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/dbtest"
 )
 
 // Time alone says nothing of an endpoint while an attempt is due that nobody has

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"log/slog"
 
-	"kartei/clock"
-	"kartei/db"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // What asks over all organizations: a look along an index for what is due, and

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"kartei/egress"
-	"kartei/fault"
+	"kartei/kit/egress"
+	"kartei/kit/fault"
 )
 
 // maxURL is how many characters an endpoint's URL may have.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/egress"
-	"kartei/fault"
+	"kartei/kit/egress"
+	"kartei/kit/fault"
 )
 
 func TestURLs(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"kartei/clock"
-	"kartei/db"
 	"kartei/event"
+	"kartei/kit/clock"
+	"kartei/store/db"
 )
 
 // delivery is one event on its way to one endpoint, taken by this process.

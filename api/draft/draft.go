@@ -12,7 +12,7 @@ import (
 	"kartei/api"
 	"kartei/api/pattern"
 	"kartei/app"
-	"kartei/fault"
+	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

@@ -10,10 +10,10 @@ import (
 
 	"kartei/api"
 	"kartei/api/pattern"
-	"kartei/clock"
 	"kartei/event"
-	"kartei/fault"
-	"kartei/id"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/record"
 
 	"github.com/go-json-experiment/json/jsontext"

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/admin"
-	"kartei/blob"
 	"kartei/config"
-	"kartei/db"
+	"kartei/door/admin"
 	"kartei/instance"
+	"kartei/store/blob"
+	"kartei/store/db"
 )
 
 type backupCmd struct {

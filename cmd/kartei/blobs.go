@@ -6,10 +6,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"kartei/admin"
-	"kartei/blob"
 	"kartei/config"
+	"kartei/door/admin"
 	"kartei/instance"
+	"kartei/store/blob"
 )
 
 type blobsCmd struct {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"kartei/blob"
 	"kartei/instance"
-	"kartei/masterkey"
+	"kartei/kit/masterkey"
+	"kartei/store/blob"
 )
 
 // TestBlobs checks and rotates files where no server runs, as a script does.

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"kartei/config"
-	"kartei/trace"
+	"kartei/kit/trace"
 )
 
 type configCmd struct {

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"kartei/config"
-	"kartei/db"
 	"kartei/instance"
-	"kartei/progress"
+	"kartei/kit/progress"
+	"kartei/store/db"
 )
 
 type copyCmd struct {

@@ -15,11 +15,11 @@ import (
 	"sync"
 	"time"
 
-	"kartei/blob"
-	"kartei/clock"
 	"kartei/config"
 	"kartei/instance"
+	"kartei/kit/clock"
 	"kartei/sample"
+	"kartei/store/blob"
 )
 
 type demoCmd struct {

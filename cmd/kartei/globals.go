@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"kartei/admin"
 	"kartei/config"
+	"kartei/door/admin"
 	"kartei/instance"
-	"kartei/trace"
+	"kartei/kit/trace"
 )
 
 // Globals is what every command is handed: where the data is, and where to

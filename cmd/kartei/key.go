@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/clock"
 	"kartei/instance"
+	"kartei/kit/clock"
 	"kartei/webhook"
 )
 

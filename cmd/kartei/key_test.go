@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/masterkey"
+	"kartei/kit/masterkey"
 )
 
 // shell runs command lines on one data folder.

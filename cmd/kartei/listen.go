@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 	"kartei/remote"
 	"kartei/webhook"
 )

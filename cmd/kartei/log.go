@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 	"kartei/requestlog"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/clock"
+	"kartei/kit/clock"
 )
 
 func TestMoment(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"syscall"
 
-	"kartei/admin"
+	"kartei/door/admin"
 	"kartei/extract"
 
 	"github.com/alecthomas/kong"

@@ -13,7 +13,7 @@ import (
 
 	"kartei/api/openapi"
 	"kartei/docs"
-	"kartei/fault"
+	"kartei/kit/fault"
 )
 
 // kartei carries out a command line in this process.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"kartei/config"
-	"kartei/db"
 	"kartei/instance"
+	"kartei/store/db"
 )
 
 type migrateCmd struct {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/dbtest"
+	"kartei/test/dbtest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

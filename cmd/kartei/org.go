@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/admin"
-	"kartei/clock"
+	"kartei/door/admin"
 	"kartei/instance"
+	"kartei/kit/clock"
 )
 
 type orgCmd struct {

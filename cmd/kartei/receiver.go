@@ -25,10 +25,10 @@ import (
 	"sync"
 	"time"
 
-	"kartei/clock"
 	"kartei/config"
-	"kartei/egress"
 	"kartei/instance"
+	"kartei/kit/clock"
+	"kartei/kit/egress"
 	"kartei/remote"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"

@@ -12,7 +12,7 @@ import (
 	"kartei/access"
 	"kartei/config"
 	"kartei/instance"
-	"kartei/telemetry"
+	"kartei/kit/telemetry"
 )
 
 type serveCmd struct {

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/apitest"
-	"kartei/db"
-	"kartei/dbtest"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )

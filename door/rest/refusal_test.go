@@ -1,0 +1,101 @@
+package rest_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"kartei/door/rest"
+	"kartei/kit/serve"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// TestRefusal: what net/http refuses before any handler is answered with a
+// problem document all the same, and the connection is closed.
+func TestRefusal(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	s, err := serve.Listen("127.0.0.1:0", serve.Options{MaxHeaderBytes: 1 << 10, Logger: nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Refuse(rest.Refusal(o.API))
+	s.Serve(o.Handler)
+	t.Cleanup(func() { s.Shutdown(t.Context()) })
+	for name, test := range map[string]struct{ head, says string }{
+		"escape":           {"GET /v1/contacts/%zz HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1"},
+		"no Host":          {"GET /v1/me HTTP/1.1\r\n\r\n", "Host"},
+		"wrong Host":       {"GET /v1/me HTTP/1.1\r\nHost: a b\r\n\r\n", "Host"},
+		"two Hosts":        {"GET /v1/me HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "Host"},
+		"name of a header": {"GET /v1/me HTTP/1.1\r\nHost: x\r\nA b: c\r\n\r\n", "Header"},
+		"no HTTP":          {"HALLO\r\n\r\n", "HTTP/1.1"},
+		"coding":           {"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", "Transfer-Encoding"},
+		"Expect":           {"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nContent-Length: 2\r\n\r\n{}", "Expect"},
+		"large head":       {"GET /v1/me HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 8<<10) + "\r\n\r\n", "zu groß"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			fmt.Fprint(conn, test.head)
+			r := bufio.NewReader(conn)
+			response, err := http.ReadResponse(r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(response.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &apitest.Answer{TB: t, Status: response.StatusCode, Header: response.Header, Body: body}
+			if p := a.Want(400, "INVALID_REQUEST").JSON(); p["requestId"] != a.Header.Get("Request-Id") || !strings.HasPrefix(fmt.Sprint(p["requestId"]), "req_") || p["instance"] != "/v1" ||
+				!strings.Contains(fmt.Sprint(p["detail"]), test.says) {
+				t.Errorf("%v", p)
+			}
+			if a.Header.Get("Content-Type") != "application/problem+json" || a.Header.Get("Content-Language") != "de" || !response.Close || a.Header.Get("Date") == "" {
+				t.Errorf("%v", a.Header)
+			}
+			if rest, _ := io.ReadAll(r); len(rest) > 0 { // or a reset: not all of the request was read
+				t.Errorf("behind the answer: %q", rest)
+			}
+		})
+	}
+}
+
+// TestHeaderNames: on the wire names are written as the RFCs write them.
+func TestHeaderNames(t *testing.T) {
+	s, c := open(t)
+	made := s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"Berg"}`}).Want(201)
+	file := c.Document("a.txt", "text/plain", []byte("Text"))
+	for _, test := range []struct {
+		wire apitest.Wire
+		want []string
+	}{
+		{apitest.Wire{Method: "GET", Path: "/contacts/" + made.Text("id")}, []string{"ETag: ", "RateLimit: ", "RateLimit-Policy: "}},
+		{apitest.Wire{Method: "GET", Path: "/documents/" + file + "/content"}, []string{"ETag: ", "RateLimit: "}},
+		{apitest.Wire{Method: "GET", Path: "/documents/" + file + "/content", Lines: []string{"Range: bytes=0-1"}}, []string{"ETag: ", "Content-Range: "}},
+		{apitest.Wire{Method: "GET", Path: "/me", Lines: []string{"-Authorization"}}, []string{"WWW-Authenticate: ", "RateLimit: "}},
+	} {
+		conn := s.Dial()
+		fmt.Fprint(conn, c.Text(test.wire))
+		head := ""
+		for in := bufio.NewReader(conn); !strings.HasSuffix(head, "\r\n\r\n"); {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			head += line
+		}
+		for _, name := range test.want {
+			if strings.Count(head, "\n"+name) != 1 || strings.Count(strings.ToLower(head), "\n"+strings.ToLower(name)) != 1 {
+				t.Errorf("%s: %sonce is wanted in\n%s", test.wire.Path, name, head)
+			}
+		}
+	}
+}

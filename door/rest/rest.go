@@ -1,0 +1,127 @@
+// Package rest owns the door for HTTP: it turns requests into calls of the API and answers into HTTP, and decides nothing.
+package rest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+
+	"kartei/api"
+	"kartei/kit/fault"
+)
+
+// Prefix is where the operations stand below the instance's address.
+const Prefix = "/v1"
+
+// Bounds on a request's headers. They are lower than the server's own, so that
+// a client that goes over is told so in a problem document.
+const (
+	maxHeaderBytes = 64 << 10
+	maxHeaderLines = 200
+)
+
+// ClientAddress finds out where a request comes from.
+type ClientAddress func(*http.Request) netip.Addr
+
+// Handler serves everything below /v1.
+//
+// The traceparent header of requests that trusts vouches for is handed on; nil
+// vouches for none.
+func Handler(a *api.API, address ClientAddress, trusts func(*http.Request) bool) http.Handler {
+	return &handler{a, address, trusts}
+}
+
+type handler struct {
+	api     *api.API
+	address ClientAddress
+	trusts  func(*http.Request) bool
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	request := &api.Request{
+		Method:  r.Method,
+		Path:    pathBelow(r),
+		Query:   r.URL.RawQuery,
+		Header:  r.Header,
+		HasBody: r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0,
+		Address: h.address(r),
+	}
+	if request.HasBody {
+		body := bodies.Get().(*bytes.Buffer)
+		defer func() {
+			body.Reset()
+			bodies.Put(body)
+		}()
+		request.Body = func() ([]byte, error) { return read(w, r, body) }
+	}
+	if parent := r.Header["Traceparent"]; len(parent) == 1 && h.trusts != nil && h.trusts(r) {
+		request.Trace = parent[0]
+	}
+	if r.Method == http.MethodHead {
+		request.Method = http.MethodGet
+	}
+	if oversize(r.Header) {
+		request.Refusal = fault.BadRequest(fault.Field{Name: "header", Code: fault.TooLong, Limit: maxHeaderBytes})
+	}
+	response := h.api.Do(r.Context(), request, w.Header())
+	if response.File != nil {
+		sendFile(w, r, response.File)
+		return
+	}
+	if response.Body != nil {
+		w.Header()["Content-Length"] = []string{strconv.Itoa(len(response.Body))}
+	}
+	w.WriteHeader(response.Status)
+	if r.Method != http.MethodHead {
+		w.Write(response.Body) // who went away has not asked to be told
+	}
+}
+
+// pathBelow returns the escaped path below /v1, and "", which leads nowhere, for
+// what is not below it.
+func pathBelow(r *http.Request) string {
+	path, below := strings.CutPrefix(r.URL.EscapedPath(), Prefix)
+	if !below {
+		return ""
+	}
+	return path
+}
+
+// bodies are the buffers that request bodies are read into.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// read reads a whole body of at most api.MaxBody bytes. The result is valid
+// until the request has been answered.
+func read(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) ([]byte, error) {
+	if r.ContentLength > api.MaxBody {
+		return nil, fault.New(fault.PayloadTooLarge)
+	}
+	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, api.MaxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, fault.New(fault.PayloadTooLarge)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fault.New(fault.InvalidRequest)
+	case err != nil:
+		return nil, &fault.Fault{Code: fault.InvalidRequest, Cause: err}
+	}
+	return into.Bytes(), nil
+}
+
+// oversize reports whether a request has more headers than any honest client sends.
+func oversize(h http.Header) bool {
+	lines, size := 0, 0
+	for name, values := range h {
+		for _, v := range values {
+			lines++
+			size += len(name) + len(v) + 4
+		}
+	}
+	return lines > maxHeaderLines || size > maxHeaderBytes
+}

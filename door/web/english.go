@@ -1,0 +1,145 @@
+package web
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"kartei/kit/fault"
+)
+
+// The OpenAPI documents are German, by contract, and frozen. In English there are
+// copies in which the words are replaced, and nothing else.
+
+// englishWords has a member for each paragraph of the documents, except those
+// that are made from the problem catalogue or from numbers.
+//
+//go:embed english.json
+var englishWords []byte
+
+// translation replaces the words of a document.
+type translation struct {
+	words   map[string]string
+	missing []string // paragraphs that have no English words
+}
+
+// english returns a document with its words in English. Those that have none
+// stay German, and are returned.
+func english(document []byte) (translated []byte, missing []string, err error) {
+	t := translation{words: map[string]string{}}
+	if err := json.Unmarshal(englishWords, &t.words); err != nil {
+		return nil, nil, fmt.Errorf("web: english.json: %w", err)
+	}
+	for _, c := range fault.Codes() {
+		e := c.Entry()
+		for _, text := range []fault.Text{e.Title, e.What} {
+			t.words[text.DE] = text.EN
+		}
+	}
+	var b bytes.Buffer
+	d, e := jsontext.NewDecoder(bytes.NewReader(document)), jsontext.NewEncoder(&b, jsontext.WithIndent("  "))
+	if err := t.copy(d, e); err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, fmt.Errorf("web: the document in English: %w", err)
+	}
+	return b.Bytes(), t.missing, nil
+}
+
+// copy copies one value.
+func (t *translation) copy(d *jsontext.Decoder, e *jsontext.Encoder) error {
+	kind := d.PeekKind()
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	if err := e.WriteToken(token); err != nil || kind != '{' && kind != '[' {
+		return err
+	}
+	for d.PeekKind() != kind+2 { // } and ] are two behind { and [
+		if kind == '{' {
+			err = t.member(d, e)
+		} else {
+			err = t.copy(d, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if token, err = d.ReadToken(); err != nil {
+		return err
+	}
+	return e.WriteToken(token)
+}
+
+// member copies a name and its value, which is words, data that stays as it is,
+// or something that holds either.
+func (t *translation) member(d *jsontext.Decoder, e *jsontext.Encoder) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	name := token.String()
+	if err := e.WriteToken(token); err != nil {
+		return err
+	}
+	next := d.PeekKind()
+	switch {
+	case next == '"' && (name == "description" || name == "summary" || name == "title"):
+		token, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		return e.WriteToken(jsontext.String(t.text(token.String())))
+	case name == "value", name == "example", name == "examples" && next == '[':
+		value, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		return e.WriteValue(value)
+	}
+	return t.copy(d, e)
+}
+
+// text returns a text in English, paragraph by paragraph.
+func (t *translation) text(german string) string {
+	paragraphs := strings.Split(german, "\n\n")
+	for i, p := range paragraphs {
+		paragraphs[i] = t.paragraph(p)
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+var (
+	problemLine = regexp.MustCompile("^`([A-Z_]+)`: ")
+	cost        = regexp.MustCompile(`^Kosten: (\d+) Punkte?`)
+	terms       = strings.NewReplacer(" · Recht: ", " · Scope: ", " · Vorschau: braucht ", " · Preview: needs ")
+)
+
+func (t *translation) paragraph(german string) string {
+	if words, known := t.words[german]; known {
+		return words
+	}
+	if found := problemLine.FindStringSubmatch(german); found != nil && fault.Code(found[1]).Known() {
+		e := fault.Code(found[1]).Entry()
+		words := found[0] + e.Title.EN
+		if e.Detail.EN != "" {
+			words += ". " + e.Detail.EN
+		}
+		return words
+	}
+	if found := cost.FindStringSubmatch(german); found != nil {
+		unit := "points"
+		if found[1] == "1" {
+			unit = "point"
+		}
+		return "Cost: " + found[1] + " " + unit + terms.Replace(german[len(found[0]):])
+	}
+	t.missing = append(t.missing, german)
+	return german
+}

@@ -1,0 +1,345 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kartei/door/web/reference"
+	"kartei/kit/fault"
+)
+
+// part is what a piece of a template sees: the page, and the thing that it draws.
+type part struct {
+	page
+	It any
+	// Prefix begins the ids of members; without one they have none.
+	Prefix string
+	// Answer says that the members are of an answer: which are required and what
+	// lengths are allowed is of no interest to readers there.
+	Answer bool
+}
+
+// Part returns what a piece of a template sees.
+func (p page) Part(prefix string, it any) part { return part{page: p, It: it, Prefix: prefix} }
+
+// AnswerPart is Part of something that an answer holds.
+func (p page) AnswerPart(it any) part { return part{page: p, It: it, Answer: true} }
+
+// AnswerOf is AnswerPart with ids.
+func (p page) AnswerOf(prefix string, it any) part {
+	return part{page: p, It: it, Prefix: prefix, Answer: true}
+}
+
+// With returns what a piece within sees.
+func (p part) With(it any) part { p.It = it; return p }
+
+// Below returns what the objects within a member see.
+func (p part) Below(m reference.Member) part {
+	if p.It = m; p.Prefix != "" {
+		p.Prefix += "." + m.Name
+	}
+	return p
+}
+
+// ID returns the id of a member, or nothing.
+func (p part) ID(m reference.Member) string {
+	if p.Prefix == "" || m.Name == "*" {
+		return ""
+	}
+	return p.Prefix + "." + m.Name
+}
+
+// Count says how many members an object has.
+func (p part) Count(n int) string {
+	if n == 1 {
+		return p.Say("1 Angabe", "1 member")
+	}
+	return strconv.Itoa(n) + p.Say(" Angaben", " members")
+}
+
+// TypeOf returns the type of a member in words.
+func (p part) TypeOf(m reference.Member) string {
+	kind := m.Type()
+	if m.Format != "" && m.Format != "int32" && m.Format != "int64" && m.Format != "uri-reference" {
+		kind += " (" + m.Format + ")"
+	}
+	switch {
+	case kind == "":
+		kind = "JSON"
+	case m.List:
+		kind = p.Say("Liste von ", "list of ") + kind
+	}
+	if m.Nullable {
+		kind += p.Say(" oder null", " or null")
+	}
+	return kind
+}
+
+// Rules returns the other facts about a member: values, bounds, default,
+// example.
+func (p part) Rules(m reference.Member) template.HTML {
+	var rules []string
+	code := func(values ...string) string {
+		return "<code>" + strings.Join(escaped(values), "</code>, <code>") + "</code>"
+	}
+	if len(m.Values) > 0 && !(len(m.Values) == 1 && p.Answer && !m.Open) {
+		more := ""
+		if m.Open {
+			more = p.Say(" (weitere können hinzukommen)", " (more may be added)")
+		}
+		rules = append(rules, p.Say("Werte: ", "Values: ")+code(m.Values...)+more)
+	}
+	if !p.Answer {
+		rules = append(rules, p.bounds(m)...)
+		if m.Default != "" {
+			rules = append(rules, p.Say("Vorgabe: ", "Default: ")+code(m.Default))
+		}
+	}
+	if m.Example != "" && len(m.Example) <= 60 && len(m.Values) == 0 && m.Example != "[]" && m.Example != m.Default {
+		rules = append(rules, p.Say("Beispiel: ", "Example: ")+code(m.Example))
+	}
+	return template.HTML(strings.Join(rules, " · "))
+}
+
+// bounds says how long, large or many something may be. The length of what has
+// a fixed form says nothing to a reader.
+func (p part) bounds(m reference.Member) []string {
+	var said []string
+	if m.Length.Any() && !(m.Length.Most != nil && *m.Length.Most < 10) && m.Format == "" && !strings.HasSuffix(m.Name, "Id") && m.Name != "id" && len(m.Values) == 0 {
+		said = append(said, p.between(m.Length)+p.Say(" Zeichen", " characters"))
+	}
+	if m.Range.Any() && !(m.Range.Most != nil && *m.Range.Most > 1<<40) {
+		said = append(said, p.between(m.Range))
+	}
+	if m.Count.Any() {
+		said = append(said, p.between(m.Count)+p.Say(" Einträge", " items"))
+	}
+	return said
+}
+
+func (p part) between(b reference.Bounds) string {
+	switch {
+	case b.Least == nil || *b.Least == 0 && b.Most != nil:
+		return fmt.Sprint(p.Say("höchstens ", "at most "), grouped(p.Language, *b.Most))
+	case b.Most == nil:
+		return fmt.Sprint(p.Say("mindestens ", "at least "), grouped(p.Language, *b.Least))
+	}
+	return fmt.Sprint(grouped(p.Language, *b.Least), p.Say(" bis ", " to "), grouped(p.Language, *b.Most))
+}
+
+// grouped writes a number as the language does: 10.000 or 10,000.
+func grouped(l fault.Language, n int64) string {
+	s, sep := strconv.FormatInt(n, 10), "."
+	if l == fault.English {
+		sep = ","
+	}
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + sep + s[i:]
+	}
+	return s
+}
+
+func escaped(values []string) []string {
+	values = slices.Clone(values)
+	for i, v := range values {
+		values[i] = template.HTMLEscapeString(v)
+	}
+	return values
+}
+
+// Text returns a text of the document, with what stands between backticks as code.
+func (p page) Text(s string) template.HTML { return p.Prose(fault.Text{DE: s, EN: s}) }
+
+// Markdown returns paragraphs of the document.
+func (p page) Markdown(s string) (template.HTML, error) {
+	var b bytes.Buffer
+	err := markdown.Convert([]byte(s), &b)
+	return template.HTML(b.String()), err
+}
+
+// Code returns a block of code.
+func (p page) Code(title, language, code string) template.HTML {
+	return codeBlock(title, language, code)
+}
+
+// FirstCall is the call with which a reader begins.
+func (p page) FirstCall() string {
+	return `curl -H "Authorization: Bearer $KARTEI_KEY" ` + p.BaseURL + "/v1/me"
+}
+
+// groupTitles are what people call the tags of the document.
+var groupTitles = map[string]fault.Text{
+	"meta":              {DE: "Zugang und Limits", EN: "Access and limits"},
+	"contacts":          {DE: "Kontakte", EN: "Contacts"},
+	"companies":         {DE: "Firmen", EN: "Companies"},
+	"tasks":             {DE: "Aufgaben", EN: "Tasks"},
+	"documents":         {DE: "Dokumente", EN: "Documents"},
+	"uploads":           {DE: "Uploads", EN: "Uploads"},
+	"batch":             {DE: "Gebündelte Aufrufe", EN: "Batches"},
+	"operations":        {DE: "Vorgänge", EN: "Operations"},
+	"webhook_endpoints": {DE: "Webhook-Endpunkte", EN: "Webhook endpoints"},
+	"events":            {DE: "Ereignisse", EN: "Events"},
+}
+
+// GroupTitle returns the title of a group: the document's own, else that of its tag.
+func (p page) GroupTitle(g reference.Group) string {
+	if g.Title != "" {
+		return g.Title
+	}
+	if t, ok := groupTitles[g.Name]; ok {
+		return p.In(t)
+	}
+	return g.Name
+}
+
+// PlaceTitle returns the heading of the parameters in a place.
+func (p page) PlaceTitle(in string) string {
+	switch in {
+	case "path":
+		return p.Say("Pfad-Parameter", "Path parameters")
+	case "query":
+		return p.Say("Query-Parameter", "Query parameters")
+	}
+	return p.Say("Header der Anfrage", "Headers of the request")
+}
+
+// Prefix returns the path below which the operations lie.
+func (p page) Prefix() string {
+	if u, err := url.Parse(p.Doc.Server); err == nil {
+		return u.Path
+	}
+	return ""
+}
+
+// GroupLink returns the address of a group.
+func (p page) GroupLink(g reference.Group) string { return p.Link(docsPath + g.Slug) }
+
+// OperationLink returns the address of an operation.
+func (p page) OperationLink(o reference.Operation) string { return p.Link(docsPath + o.Slug) }
+
+// EventLink returns the address of a type of events.
+func (p page) EventLink(name string) string { return p.Link("/docs/webhooks#" + name) }
+
+// DocumentLink returns the address of the document from which the page is made.
+func (p page) DocumentLink() string { return p.Link(pathJSON) }
+
+// Inside reports whether the page belongs to a group.
+func (p page) Inside(g reference.Group) bool { return p.Group.Slug == g.Slug }
+
+// Here marks the link to the page itself.
+func (p page) Here(path string) template.HTMLAttr {
+	if p.Path == path {
+		return ` aria-current="page"`
+	}
+	return ""
+}
+
+// Current marks the link to the page, or to the part of the site that it belongs to.
+func (p page) Current(path string) template.HTMLAttr {
+	if p.Path == path {
+		return ` aria-current="page"`
+	}
+	if strings.HasPrefix(p.Path, path+"/") {
+		return ` aria-current="true"`
+	}
+	return ""
+}
+
+// InVersion returns the address of a page of the reference in another version.
+func (p page) InVersion(path, version string) string {
+	if version != p.Versions[0] {
+		path += "?version=" + version
+	}
+	return withLanguage(path, p.Language)
+}
+
+// VersionLink returns the address of this page in another version, or of the
+// introduction where that does not have it.
+func (p page) VersionLink(version string) string {
+	if p.Elsewhere != nil && p.Elsewhere(version, p.Path) {
+		return p.InVersion(p.Path, version)
+	}
+	return p.InVersion("/docs", version)
+}
+
+// Status returns a status and its name.
+func (p page) Status(status string) string {
+	n, _ := strconv.Atoi(status)
+	return strings.TrimSpace(status + " " + http.StatusText(n))
+}
+
+// ProblemOf returns the address of a code's page.
+func (p page) ProblemOf(code string) string { return p.Problem(fault.Code(code)) }
+
+// ProblemTitle returns the title of a code.
+func (p page) ProblemTitle(code string) string {
+	if c := fault.Code(code); c.Known() {
+		return p.In(c.Entry().Title)
+	}
+	return ""
+}
+
+// HookPath is the path of a receiver in examples.
+func (p page) HookPath() string { return "/hooks/kartei" }
+
+// Delivery returns a delivery as a receiver gets it.
+func (p page) Delivery(o reference.Operation) string {
+	var b strings.Builder
+	for _, place := range o.Parameters {
+		for _, h := range place.Parameters {
+			fmt.Fprintf(&b, "%s: %s\n", h.Name, h.Example)
+		}
+	}
+	return b.String() + "\n" + o.Body.Example
+}
+
+// Before returns the operation before the page's own.
+func (p page) Before() *reference.Operation { return p.neighbour(-1) }
+
+// After returns the operation behind the page's own.
+func (p page) After() *reference.Operation { return p.neighbour(1) }
+
+func (p page) neighbour(step int) *reference.Operation {
+	var all []reference.Operation
+	for _, g := range p.Doc.Groups {
+		all = append(all, g.Operations...)
+	}
+	i := step + slices.IndexFunc(all, func(o reference.Operation) bool { return o.ID == p.Op.ID })
+	if i < 0 || i >= len(all) {
+		return nil
+	}
+	return &all[i]
+}
+
+// docsPath begins the paths of the reference's pages.
+const docsPath = "/docs/"
+
+// reference returns the pages of the reference that are drawn from base.
+func (p page) reference() []page {
+	at := func(template, path, title string) page {
+		one := p
+		one.Template, one.Path, one.Title = template, path, title
+		return one
+	}
+	pages := []page{at("reference", "/docs", p.Say("API-Referenz", "API reference"))}
+	if len(p.Doc.Webhooks) > 0 {
+		pages = append(pages, at("webhooks", docsPath+"webhooks", "Webhooks"))
+	}
+	for _, g := range p.Doc.Groups {
+		group := at("group", docsPath+g.Slug, p.GroupTitle(g))
+		group.Group = g
+		pages = append(pages, group)
+		for _, o := range g.Operations {
+			one := at("operation", docsPath+o.Slug, o.Summary)
+			one.Group, one.Op = g, o
+			pages = append(pages, one)
+		}
+	}
+	return pages
+}

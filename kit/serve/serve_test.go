@@ -1,0 +1,416 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/kit/clock"
+)
+
+// limits are met by nobody, however busy the machine; a test makes the one short
+// that it is about.
+var limits = Options{
+	ReadHeader: time.Hour, Body: time.Hour, Write: time.Hour, Idle: time.Hour,
+	MaxHeaderBytes: 8 << 10, Connections: 8, PerAddress: 8, Logger: slog.New(slog.DiscardHandler),
+}
+
+func start(t *testing.T, o Options, h http.HandlerFunc) *Server {
+	t.Helper()
+	s, err := Listen("127.0.0.1:0", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(h)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel() // tests that hold connections open do not wait
+		s.Shutdown(ctx)
+	})
+	return s
+}
+
+func dial(t *testing.T, s *Server) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", s.bound.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	// Longer than any bound under test: a server that keeps to none fails here.
+	c.SetDeadline(time.Now().Add(time.Minute))
+	return c
+}
+
+// closed waits until the server closes the connection, whatever it says before.
+func closed(t *testing.T, c net.Conn) {
+	t.Helper()
+	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal("the connection stayed open")
+	}
+}
+
+func TestSlowHeadIsCutOff(t *testing.T) {
+	o := limits
+	o.ReadHeader = 100 * time.Millisecond
+	s := start(t, o, func(http.ResponseWriter, *http.Request) { t.Error("a call was made of half a head") })
+	c := dial(t, s)
+	fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\nX-A: ")
+	closed(t, c)
+}
+
+func TestSlowBodyIsCutOff(t *testing.T) {
+	o := limits
+	o.Body = 200 * time.Millisecond
+	read := make(chan error, 1)
+	s := start(t, o, func(w http.ResponseWriter, r *http.Request) {
+		_, err := io.ReadAll(r.Body)
+		read <- err
+		w.WriteHeader(http.StatusBadRequest)
+	})
+	c := dial(t, s)
+	fmt.Fprint(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{")
+	if err := <-read; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the body ended with %v", err)
+	}
+	closed(t, c)
+}
+
+func TestSlowReaderIsCutOff(t *testing.T) {
+	o := limits
+	o.Write = 400 * time.Millisecond
+	written := make(chan error, 1)
+	s := start(t, o, func(w http.ResponseWriter, r *http.Request) {
+		block := make([]byte, 1<<20)
+		for {
+			if _, err := w.Write(block); err != nil {
+				written <- err
+				return
+			}
+		}
+	})
+	c := dial(t, s)
+	fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	select {
+	case err := <-written:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("writing ended with %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the answer was kept for a client that does not read")
+	}
+}
+
+func TestIdleConnectionIsClosed(t *testing.T) {
+	o := limits
+	o.Idle = 100 * time.Millisecond
+	s := start(t, o, func(http.ResponseWriter, *http.Request) {})
+	c := dial(t, s)
+	fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	if _, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, c)
+}
+
+func TestHugeHeadIsRefused(t *testing.T) {
+	s := start(t, limits, func(http.ResponseWriter, *http.Request) { t.Error("a call was made of it") })
+	c := dial(t, s)
+	go fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\nX-A: "+strings.Repeat("a", 64<<10)+"\r\n\r\n")
+	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err == nil && answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Fatalf("status %d", answer.StatusCode)
+	}
+}
+
+func TestConnectionsAreBounded(t *testing.T) {
+	o := limits
+	o.Connections, o.PerAddress = 2, 0
+	s := start(t, o, func(http.ResponseWriter, *http.Request) {})
+	get := func(c net.Conn) error {
+		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		_, err := http.ReadResponse(bufio.NewReader(c), nil)
+		return err
+	}
+	first, second, third := dial(t, s), dial(t, s), dial(t, s)
+	if err := errors.Join(get(first), get(second)); err != nil {
+		t.Fatal(err)
+	}
+	third.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	if err := get(third); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("a third connection was served beside two: %v", err)
+	}
+	first.Close()
+	third.SetReadDeadline(time.Now().Add(time.Minute))
+	if _, err := http.ReadResponse(bufio.NewReader(third), nil); err != nil {
+		t.Fatalf("the third was not served after the first had gone: %v", err)
+	}
+}
+
+func TestOneAddressMayNotHoldAll(t *testing.T) {
+	o := limits
+	o.PerAddress = 2
+	served := func(o Options) int {
+		s := start(t, o, func(http.ResponseWriter, *http.Request) {})
+		n := 0
+		for range 5 {
+			c := dial(t, s)
+			fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+			if _, err := http.ReadResponse(bufio.NewReader(c), nil); err == nil {
+				n++
+			}
+		}
+		return n
+	}
+	if n := served(o); n != 2 {
+		t.Errorf("%d of 5 connections of one address were served, want 2", n)
+	}
+	o.Trusted = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	if n := served(o); n != 5 {
+		t.Errorf("%d of 5 connections of a trusted proxy were served, want 5", n)
+	}
+}
+
+func TestShutdownFinishesCallsInFlight(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	s := start(t, limits, func(w http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-leave
+		fmt.Fprint(w, "done")
+	})
+	answer := make(chan string, 1)
+	go func() {
+		r, err := http.Get(s.URL())
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		b, _ := io.ReadAll(r.Body)
+		answer <- string(b)
+	}()
+	<-entered
+	ended := make(chan error, 1)
+	go func() { ended <- s.Shutdown(context.Background()) }()
+	<-s.done // no new connections are taken
+	close(leave)
+	if got := <-answer; got != "done" {
+		t.Fatalf("the call in flight got %q", got)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestShutdownIsBounded(t *testing.T) {
+	entered := make(chan struct{})
+	s := start(t, limits, func(w http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-r.Context().Done()
+	})
+	go http.Get(s.URL())
+	<-entered
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("Shutdown: %v", err)
+	}
+}
+
+// pair writes a certificate with a serial number and its key.
+func pair(t *testing.T, dir string, serial int64) (certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{
+		certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: secret},
+	} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// File systems keep times coarsely; the tests do not wait for them.
+		at := time.Unix(1_700_000_000+serial*10, 0)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certFile, keyFile
+}
+
+func TestCertificateIsReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := pair(t, dir, 1)
+	now := clock.NewFake(time.Unix(1_800_000_000, 0))
+	var log bytes.Buffer
+	cert, err := LoadCertificate(certFile, keyFile, now, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := limits
+	o.Certificate = cert
+	s := start(t, o, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })
+	serial := func() int64 {
+		t.Helper()
+		now.Advance(checkInterval)
+		c, err := tls.Dial("tcp", s.bound.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return c.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+	}
+	if got := serial(); got != 1 {
+		t.Fatalf("first certificate: %d", got)
+	}
+	pair(t, dir, 2)
+	if got := serial(); got != 2 {
+		t.Fatalf("after a renewal: %d", got)
+	}
+	if err := os.WriteFile(certFile, []byte("half a certif"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := serial(); got != 2 {
+		t.Fatalf("with a broken file: %d", got)
+	}
+	serial()
+	if n := strings.Count(log.String(), "cannot be used"); n != 1 {
+		t.Fatalf("the broken file was said %d times:\n%s", n, &log)
+	}
+	pair(t, dir, 3)
+	if got := serial(); got != 3 {
+		t.Fatalf("after the repair: %d", got)
+	}
+
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true,
+	}}
+	defer client.CloseIdleConnections()
+	r, err := client.Get(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if b, _ := io.ReadAll(r.Body); string(b) != "HTTP/2.0" {
+		t.Fatalf("protocol %s", b)
+	}
+	if _, err := tls.Dial("tcp", s.bound.Addr().String(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}); err == nil {
+		t.Fatal("TLS 1.1 was accepted")
+	}
+}
+
+func TestCertificateMustFit(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	certFile, _ := pair(t, a, 1)
+	_, keyFile := pair(t, b, 1)
+	if _, err := LoadCertificate(certFile, keyFile, clock.System, slog.Default()); err == nil {
+		t.Error("a key of another certificate was accepted")
+	}
+	if _, err := LoadCertificate(certFile, filepath.Join(a, "none"), clock.System, slog.Default()); err == nil {
+		t.Error("a missing key was accepted")
+	}
+}
+
+func TestURL(t *testing.T) {
+	for address, want := range map[string]string{"127.0.0.1:0": "http://127.0.0.1:", "[::1]:0": "http://[::1]:", ":0": "http://localhost:"} {
+		s, err := Listen(address, limits)
+		if err != nil {
+			t.Logf("%s: %v", address, err) // a machine without IPv6
+			continue
+		}
+		if !strings.HasPrefix(s.URL(), want) {
+			t.Errorf("%s: %s, want %s...", address, s.URL(), want)
+		}
+		s.Shutdown(context.Background())
+	}
+}
+
+func TestLogNamesNoClient(t *testing.T) {
+	var log bytes.Buffer
+	l := errorLog(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	l.Print("http: TLS handshake error from 192.0.2.7:4711: read tcp 10.0.0.1:443->192.0.2.7:4711: EOF")
+	l.Print("http: TLS handshake error from [2001:db8::7]:4711: EOF")
+	if s := log.String(); strings.Contains(s, "192.0.2.7") || strings.Contains(s, "2001:db8") || !strings.Contains(s, "EOF") {
+		t.Error(s)
+	}
+}
+
+// Over TLS each answer asks browsers to come back over TLS; over plain HTTP, on
+// localhost and without the setting none does.
+func TestStrictTransport(t *testing.T) {
+	certFile, keyFile := pair(t, t.TempDir(), 1)
+	cert, err := LoadCertificate(certFile, keyFile, clock.System, slog.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
+	defer client.CloseIdleConnections()
+	for _, c := range []struct {
+		secure bool
+		age    time.Duration
+		host   string
+		want   string
+	}{
+		{true, 8760 * time.Hour, "kartei.example", "max-age=31536000"},
+		{true, 8760 * time.Hour, "kartei.example:8443", "max-age=31536000"},
+		{true, 8760 * time.Hour, "localhost:8443", ""},
+		{true, 0, "kartei.example", ""},
+		{false, 8760 * time.Hour, "kartei.example", ""},
+	} {
+		o := limits
+		o.StrictTransport = c.age
+		if c.secure {
+			o.Certificate = cert
+		}
+		s := start(t, o, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+		request, err := http.NewRequest("GET", s.URL(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = c.host
+		r, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if got := r.Header.Get("Strict-Transport-Security"); got != c.want {
+			t.Errorf("%+v: got %q", c, got)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kartei/kit/masterkey"
+	"kartei/test/s3test"
+)
+
+// rows is a data base in memory.
+type rows struct {
+	wanted  []Wanted
+	pending []string
+	asked   []string // of what is pending
+}
+
+func (r *rows) Wanted(context.Context) iter.Seq2[Wanted, error] {
+	return func(yield func(Wanted, error) bool) {
+		for _, w := range r.wanted {
+			if !yield(w, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r *rows) Has(_ context.Context, name string) (bool, error) {
+	return slices.ContainsFunc(r.wanted, func(w Wanted) bool { return w.Name == name && w.Size >= 0 }), nil
+}
+
+func (r *rows) Pending(_ context.Context, name string) (bool, error) {
+	r.asked = append(r.asked, strings.TrimPrefix(name, "files/1/doc_"))
+	return slices.Contains(r.pending, name), nil
+}
+
+func TestCheck(t *testing.T) {
+	dir := t.TempDir()
+	l := newLocal(t, dir, LocalOptions{})
+	b := content(100_000)
+	data := &rows{pending: []string{"files/1/doc_pending"}}
+	want := func(name string) { data.wanted = append(data.wanted, Wanted{name, int64(len(b)), sum(b)}) }
+	for _, name := range []string{"good", "cut", "changed", "other", "hash", "foreign"} {
+		put(t, l, "files/1/doc_"+name, b)
+		want("files/1/doc_" + name)
+	}
+	want("files/1/doc_missing")
+	data.wanted = append(data.wanted, Wanted{"files/1/doc_deleted", -1, ""}) // between the page and the look
+	other := bytes.Clone(b)
+	other[7]++
+	put(t, l, "files/1/doc_other", b[1:])
+	put(t, l, "files/1/doc_hash", other)
+	put(t, newLocal(t, dir, LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}}), "files/1/doc_foreign", b)
+	put(t, l, "files/1/doc_pending", b)
+	put(t, l, "files/1/doc_orphan", b)
+	put(t, l, "uploads/1/upl_orphan", b)
+	for name, change := range map[string]func([]byte) []byte{
+		"cut":     func(b []byte) []byte { return b[:segmentSize] },
+		"changed": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+	} {
+		path := filepath.Join(dir, "files/1/doc_"+name+sealedSuffix)
+		file, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, change(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	run := func(c Check) (Checked, []string) {
+		t.Helper()
+		c.Store, c.Rows = l, data
+		found := []string{}
+		c.Found = func(f Finding) {
+			line := string(f.State) + " " + strings.TrimPrefix(f.Name, "files/1/doc_")
+			if f.Removed {
+				line += " removed"
+			}
+			found = append(found, line)
+		}
+		done, err := c.Run(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(found)
+		return done, found
+	}
+	later := time.Now().Add(time.Minute)
+	wrong := []string{"damaged changed", "damaged cut", "damaged hash", "damaged other", "locked foreign", "missing missing"}
+	done, found := run(Check{Before: later})
+	if diff := cmp.Diff(append(slices.Clone(wrong), "orphan orphan", "orphan uploads/1/upl_orphan"), found); diff != "" {
+		t.Error(diff)
+	}
+	slices.Sort(data.asked)
+	if diff := cmp.Diff([]string{"orphan", "pending", "uploads/1/upl_orphan"}, data.asked); diff != "" {
+		t.Errorf("it was asked of what has a row, too: %s", diff)
+	}
+	if done.Wanted != 8 || done.Stored != 9 || done.Bytes == 0 {
+		t.Errorf("%+v", done)
+	}
+	// Without reading, a byte in the middle is not found out; young files may yet
+	// get a row.
+	done, found = run(Check{Quick: true, Before: time.Now().Add(-time.Hour)})
+	if diff := cmp.Diff([]string{"damaged cut", "damaged hash", "damaged other", "locked foreign", "missing missing"}, found); diff != "" || done.Bytes != 0 {
+		t.Errorf("%+v %s", done, diff)
+	}
+	_, found = run(Check{Before: later, Remove: true})
+	if diff := cmp.Diff(append(slices.Clone(wrong), "orphan orphan removed", "orphan uploads/1/upl_orphan removed"), found); diff != "" {
+		t.Error(diff)
+	}
+	_, found = run(Check{Before: later})
+	if diff := cmp.Diff(wrong, found); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCheckEndsWithItsStore tells nothing of files where the bucket is away.
+func TestCheckEndsWithItsStore(t *testing.T) {
+	s := openBucket(t, "s3://office?endpoint=http://"+s3test.Nobody(t), Options{})
+	c := Check{Store: s, Rows: &rows{wanted: []Wanted{{kept, 1, ""}}}, Found: func(f Finding) { t.Errorf("%+v", f) }}
+	if _, err := c.Run(ctx); err == nil {
+		t.Error("it found everything in order")
+	}
+}
+
+// What a row has and neither store is told of: a copy of a folder that is empty
+// is none. What is in the copy already, came meanwhile or went with its row is
+// not missing.
+func TestCopyTellsWhatIsMissing(t *testing.T) {
+	from, to := newLocal(t, t.TempDir(), LocalOptions{}), newLocal(t, t.TempDir(), LocalOptions{})
+	put(t, from, "files/7/doc_a", []byte("Guten Tag"))
+	put(t, to, "files/7/doc_b", []byte("Guten Tag"))
+	data := &rows{wanted: []Wanted{{"files/7/doc_a", 9, ""}, {"files/7/doc_b", 9, ""}, {"files/7/doc_c", 9, ""},
+		{"files/7/doc_d", -1, ""}}} // which was deleted meanwhile
+	c, err := Copy(ctx, from, to, data)
+	if err != nil || c.Copied != 1 || c.Unreadable != 0 || c.Missing != 1 || len(c.Errors) != 1 || !strings.Contains(c.Errors[0], "files/7/doc_c") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := Copy(ctx, from, to, nil); err != nil || c.Same != 1 || c.Missing != 0 {
+		t.Errorf("without rows: %+v, %v", c, err)
+	}
+}

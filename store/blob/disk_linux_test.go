@@ -1,0 +1,121 @@
+package blob
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"kartei/kit/masterkey"
+)
+
+// smallDisk mounts a file system of its own, for which it must be root.
+func smallDisk(t *testing.T, size int) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := unix.Mount("kartei-test", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", size))
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
+		if os.Geteuid() == 0 && os.Getenv("CI") == "true" {
+			t.Fatal("a small disk cannot be mounted here:", err)
+		}
+		t.Skip("a small disk cannot be mounted here:", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// TestFullDisk fills the disk in the midst of a Put: nothing is left of it, what
+// is there can be read, kept, sealed anew and deleted, and with room again
+// everything goes on.
+func TestFullDisk(t *testing.T) {
+	before := masterkey.New()
+	for _, plain := range []bool{false, true} {
+		disk := smallDisk(t, 4<<20)
+		l := newLocal(t, disk, LocalOptions{Plain: plain, Keys: masterkey.Ring{Current: before}})
+		b, big := content(100_000), content(3<<20)
+		put(t, l, "uploads/7/upl_1", b)
+		put(t, l, "files/7/doc_1", b)
+		ballast := filepath.Join(disk, "ballast")
+		if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 { // what one of them left would not fit again
+			_, err := l.Put(ctx, staged, bytes.NewReader(big), Expected{int64(len(big)), sum(big)})
+			if !errors.Is(err, ErrFull) {
+				t.Fatalf("plain %v: %v", plain, err)
+			}
+			isAbsent(t, l, staged)
+			if left, err := os.ReadDir(filepath.Join(disk, unfinished)); len(left) != 0 || err != nil {
+				t.Fatalf("plain %v: %d files are left, %v", plain, len(left), err)
+			}
+		}
+		// Not a byte of room: what needs none goes on.
+		if err := os.WriteFile(ballast, make([]byte, 8<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		if err := l.Ping(ctx); !errors.Is(err, ErrFull) {
+			t.Errorf("asked whether it is there: %v", err)
+		}
+		if !bytes.Equal(get(t, l, "files/7/doc_1"), b) {
+			t.Error("other bytes")
+		}
+		if err := l.Keep(ctx, "uploads/7/upl_1", "files/7/doc_2"); err != nil {
+			t.Errorf("plain %v: kept: %v", plain, err)
+		}
+		renewed := newLocal(t, disk, LocalOptions{Plain: plain, Keys: masterkey.Ring{Current: key, Previous: []*masterkey.Key{before}}})
+		if changed, err := renewed.Rotate(ctx, "files/7/doc_2"); changed == plain || err != nil {
+			t.Errorf("plain %v: rotated %v, %v", plain, changed, err)
+		}
+		if !bytes.Equal(get(t, renewed, "files/7/doc_2"), b) {
+			t.Error("other bytes")
+		}
+		if err := renewed.Delete(ctx, "files/7/doc_1"); err != nil {
+			t.Errorf("plain %v: deleted: %v", plain, err)
+		}
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+		put(t, renewed, staged, big)
+	}
+}
+
+// TestReadOnlyDisk is what a disk becomes that failed.
+func TestReadOnlyDisk(t *testing.T) {
+	disk := smallDisk(t, 4<<20)
+	l := newLocal(t, disk, LocalOptions{})
+	b := content(100_000)
+	put(t, l, staged, b)
+	put(t, l, kept, b)
+	remount := func(flags uintptr) {
+		t.Helper()
+		if err := unix.Mount("kartei-test", disk, "tmpfs", unix.MS_REMOUNT|flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remount(unix.MS_RDONLY)
+	_, failed := l.Put(ctx, "uploads/7/upl_2", bytes.NewReader(b), Expected{Size: AnySize})
+	for what, err := range map[string]error{"Put": failed, "Keep": l.Keep(ctx, staged, "files/7/doc_2"), "Delete": l.Delete(ctx, kept)} {
+		if !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if !bytes.Equal(get(t, l, kept), b) {
+		t.Error("other bytes")
+	}
+	remount(0)
+	if err := l.Keep(ctx, staged, "files/7/doc_2"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,149 @@
+package blob
+
+import (
+	"bytes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"golang.org/x/crypto/chacha20poly1305"
+
+	"kartei/kit/masterkey"
+)
+
+var (
+	errOffset = errors.New("blob: a negative offset")
+	errClosed = fmt.Errorf("blob: %w", fs.ErrClosed)
+)
+
+// An encrypted file begins with its envelope: two slots of one disk sector
+// each. A slot holds the key of the file's stream, drawn for this file alone,
+// sealed with XChaCha20-Poly1305 under a key that is derived from the master
+// key, with the file's name as associated data: a file in the place of another
+// one does not open.
+//
+// One slot is in use, the other is free. To seal the file under another master
+// key, or for another name, the free slot is written, and once that is on the
+// disk the other is freed. So the work does not depend on the file's size, and
+// at every instant one slot opens: a write to one sector leaves its neighbours
+// alone also when power fails, on which SQLite relies too
+// (https://www.sqlite.org/psow.html).
+const (
+	slotSize     = 512
+	envelopeSize = 2 * slotSize
+
+	slotMagic  = "kartei01"
+	keyIDSize  = 8
+	slotHead   = len(slotMagic) + keyIDSize + chacha20poly1305.NonceSizeX
+	slotSecret = slotSize - slotHead - chacha20poly1305.Overhead // plain
+)
+
+// sealed is what a slot says.
+type sealed struct {
+	key    [32]byte // of the stream
+	sha256 string   // of the plain bytes; empty where that is not known
+}
+
+// newSealed draws the key of a new file.
+func newSealed() *sealed {
+	e := new(sealed)
+	rand.Read(e.key[:])
+	return e
+}
+
+// keyID names a key without telling anything of it.
+type keyID [keyIDSize]byte
+
+// keys seal and open slots: the first seals, each may open.
+type keys []slotKey
+
+type slotKey struct {
+	id   keyID
+	aead cipher.AEAD
+}
+
+func newKeys(ring masterkey.Ring) (keys, error) {
+	var all keys
+	for _, k := range ring.All() {
+		aead, err := chacha20poly1305.NewX(k.Derive("blobs"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slotKey{keyID(k.Derive("name of the key for blobs")), aead})
+	}
+	return all, nil
+}
+
+// seal returns a slot for a name under the key in force.
+func (k keys) seal(e *sealed, name string) []byte {
+	slot := make([]byte, slotHead, slotSize)
+	copy(slot, slotMagic)
+	copy(slot[len(slotMagic):], k[0].id[:])
+	nonce := slot[len(slotMagic)+keyIDSize:]
+	rand.Read(nonce)
+
+	secret := make([]byte, slotSecret)
+	copy(secret, e.key[:])
+	if sum, err := hex.DecodeString(e.sha256); err == nil && len(sum) == 32 {
+		secret[32] = 1
+		copy(secret[33:], sum)
+	}
+	return k[0].aead.Seal(slot, nonce, secret, []byte(slotMagic+name))
+}
+
+// open returns what a slot says to a file of this name: ErrDamaged where it was
+// not sealed for it, ErrUnknownKey where the key is not there.
+func (k keys) open(slot []byte, name string) (*sealed, error) {
+	if !bytes.HasPrefix(slot, []byte(slotMagic)) {
+		return nil, ErrDamaged
+	}
+	id := keyID(slot[len(slotMagic):])
+	for _, key := range k {
+		if key.id != id {
+			continue
+		}
+		secret, err := key.aead.Open(nil, slot[slotHead-chacha20poly1305.NonceSizeX:slotHead], slot[slotHead:], []byte(slotMagic+name))
+		if err != nil {
+			return nil, fmt.Errorf("%w: the key does not open for this name", ErrDamaged)
+		}
+		e := &sealed{key: [32]byte(secret)}
+		if secret[32] == 1 {
+			e.sha256 = hex.EncodeToString(secret[33:65])
+		}
+		return e, nil
+	}
+	return nil, ErrUnknownKey
+}
+
+// openEnvelope returns what an envelope says to a file of this name, and in
+// which slot.
+func (k keys) openEnvelope(envelope []byte, name string) (e *sealed, slot int, err error) {
+	for i := range 2 {
+		found, failed := k.open(envelope[i*slotSize:(i+1)*slotSize], name)
+		if failed == nil {
+			return found, i, nil
+		}
+		if err == nil || errors.Is(failed, ErrUnknownKey) { // says more
+			err = failed
+		}
+	}
+	return nil, 0, err
+}
+
+// current reports whether everything that stands in the envelope is under the
+// key in force.
+func (k keys) current(envelope []byte) bool {
+	for i := range 2 {
+		slot := envelope[i*slotSize : (i+1)*slotSize]
+		if !free(slot) && !bytes.HasPrefix(slot, append([]byte(slotMagic), k[0].id[:]...)) {
+			return false
+		}
+	}
+	return true
+}
+
+// free reports whether nothing stands in a slot.
+func free(slot []byte) bool { return len(bytes.Trim(slot, "\x00")) == 0 }

@@ -1,0 +1,631 @@
+package blob
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"kartei/kit/masterkey"
+)
+
+// Local keeps bytes in a folder. The file of a name has the name as its path,
+// with sealedSuffix where it is encrypted; names have no dot, so the two are
+// never taken for each other.
+type Local struct {
+	root    *os.Root
+	keys    keys
+	tokens  [][]byte // keys of the tokens, the one in force first
+	encrypt bool
+	baseURL string
+}
+
+// LocalOptions say how a folder is used.
+type LocalOptions struct {
+	Keys masterkey.Ring
+	// Plain leaves new files unencrypted. Files that are encrypted are read all the
+	// same.
+	Plain bool
+	// BaseURL is the address of the instance, without a path: clients send to
+	// <BaseURL>/uploads/<token>.
+	BaseURL string
+}
+
+const (
+	sealedSuffix = ".sealed"
+	// unfinished is the folder of files that are being written. It lies in the
+	// store's own folder, so that a finished file can be renamed to its place.
+	unfinished = "unfinished"
+)
+
+// NewLocal opens the folder dir, and makes it where it is missing.
+func NewLocal(dir string, o LocalOptions) (*Local, error) {
+	keys, err := newKeys(o.Keys)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, classify(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, classify(err)
+	}
+	l := &Local{root: root, keys: keys, encrypt: !o.Plain, baseURL: o.BaseURL}
+	for _, k := range o.Keys.All() {
+		l.tokens = append(l.tokens, k.Derive("upload tokens"))
+	}
+	if err := l.mkdir(unfinished); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return l, nil
+}
+
+// Close gives the folder back; readers stay open.
+func (l *Local) Close() error { return l.root.Close() }
+
+// Put writes into a file of its own, which gets its name when everything is on
+// the disk.
+func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expected) (Info, error) {
+	if err := checkName(name); err != nil {
+		return Info{}, err
+	}
+	m := newMeasured(ctx, r, want)
+	target := name
+	if l.encrypt {
+		target += sealedSuffix
+	}
+	var info fs.FileInfo // before it has its name, under which it may be kept or deleted at once
+	err := l.write(target, func(f *os.File) (err error) {
+		if err = l.fill(f, name, m); err == nil {
+			info, err = f.Stat()
+		}
+		return err
+	})
+	if err != nil {
+		return Info{}, err
+	}
+	if err := l.remove(l.otherForm(target)); err != nil {
+		return Info{}, err
+	}
+	return Info{name, m.size, m.sum(), info.ModTime()}, nil
+}
+
+// fill writes what m reads into a new file.
+func (l *Local) fill(f *os.File, name string, m *measured) error {
+	if !l.encrypt {
+		buffer := buffers.Get().(*[segmentSize]byte)
+		defer giveBack(buffer)
+		_, err := io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{m}, buffer[:])
+		return err
+	}
+	e := newSealed()
+	stream, head := newStream(e.key[:])
+	s := newSealing(stream, head, m)
+	defer s.close()
+	if _, err := f.Write(make([]byte, envelopeSize)); err != nil {
+		return err
+	}
+	if _, err := s.WriteTo(f); err != nil {
+		return err
+	}
+	e.sha256 = m.sum()
+	_, err := f.WriteAt(l.keys.seal(e, name), 0)
+	return err
+}
+
+// write has fill write a new file and gives it its name. On any error nothing
+// is left of it.
+func (l *Local) write(target string, fill func(*os.File) error) (err error) {
+	temporary := path.Join(unfinished, strings.ToLower(rand.Text()))
+	f, err := l.root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return cmp.Or(l.gone(), classify(err))
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(classify(err), l.remove(temporary))
+		}
+	}()
+	err = fill(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return l.rename(temporary, target)
+}
+
+// rename gives a file its name, for good.
+func (l *Local) rename(from, to string) error {
+	if err := l.mkdir(path.Dir(to)); err != nil {
+		return err
+	}
+	if err := l.root.Rename(from, to); err != nil {
+		return err
+	}
+	return l.sync(path.Dir(to))
+}
+
+// mkdir makes a folder and those above it, for good.
+func (l *Local) mkdir(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	err := l.root.Mkdir(dir, 0o700)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		if err = l.mkdir(path.Dir(dir)); err == nil {
+			err = l.root.Mkdir(dir, 0o700)
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return classify(err)
+	}
+	return l.sync(path.Dir(dir))
+}
+
+// sync has what was made, renamed or removed in a folder outlive a crash of the
+// machine.
+func (l *Local) sync(dir string) error {
+	f, err := l.root.Open(dir)
+	if err != nil {
+		return classify(err)
+	}
+	return classify(errors.Join(f.Sync(), f.Close()))
+}
+
+// remove removes a file, for good; where there is none it does nothing.
+func (l *Local) remove(file string) error {
+	err := l.root.Remove(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return classify(err)
+	}
+	return l.sync(path.Dir(file))
+}
+
+// otherForm is the file of the same name that is encrypted where this one is
+// not.
+func (l *Local) otherForm(file string) string {
+	if name, ok := strings.CutSuffix(file, sealedSuffix); ok {
+		return name
+	}
+	return file + sealedSuffix
+}
+
+// open opens the file of a name.
+func (l *Local) open(name string, flag int) (f *os.File, encrypted bool, err error) {
+	if err := checkName(name); err != nil {
+		return nil, false, err
+	}
+	for _, file := range []string{name + sealedSuffix, name} {
+		f, err = l.root.OpenFile(file, flag, 0)
+		if err == nil {
+			return f, file != name, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, false, classify(err)
+		}
+	}
+	return nil, false, cmp.Or(l.gone(), fmt.Errorf("%w: %s", ErrNotExist, name))
+}
+
+// gone fails where the whole folder is gone, so that no file of it is taken for
+// lost.
+func (l *Local) gone() error {
+	if _, err := l.root.Stat(unfinished); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+// Stat tells the size from that of the file, and the hash where the file is
+// encrypted.
+func (l *Local) Stat(_ context.Context, name string) (Info, error) {
+	f, encrypted, err := l.open(name, os.O_RDONLY)
+	if err != nil {
+		return Info{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Info{}, classify(err)
+	}
+	found := Info{Name: name, Size: info.Size(), Modified: info.ModTime()}
+	if encrypted {
+		e, _, layout, err := l.head(f, name)
+		if err != nil {
+			return Info{}, err
+		}
+		found.Size, found.SHA256 = layout.size, e.sha256
+	}
+	return found, nil
+}
+
+// head reads what precedes the segments of an encrypted file.
+func (l *Local) head(f *os.File, name string) (*sealed, []byte, layout, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, layout{}, classify(err)
+	}
+	return readHead(f, info.Size(), name, l.keys)
+}
+
+// readHead reads what precedes the segments of an encrypted file of so many
+// bytes: its key, the head of its stream and the layout.
+func readHead(f io.ReaderAt, stored int64, name string, k keys) (*sealed, []byte, layout, error) {
+	found, ok := layoutOf(stored)
+	if !ok {
+		return nil, nil, layout{}, fmt.Errorf("%w: %s has a size that no file has", ErrDamaged, name)
+	}
+	head := make([]byte, streamStart+streamHead)
+	if n, err := f.ReadAt(head, 0); n < len(head) {
+		return nil, nil, layout{}, classify(err)
+	}
+	e, _, err := k.openEnvelope(head[:envelopeSize], name)
+	if err != nil {
+		return nil, nil, layout{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return e, head[streamStart:], found, nil
+}
+
+// Open opens the bytes; of encrypted ones the last segment is read at once.
+func (l *Local) Open(_ context.Context, name string) (Reader, error) {
+	f, encrypted, err := l.open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	var r Reader
+	if encrypted {
+		r, err = l.unseal(f, name)
+	} else {
+		r, err = newPlainFile(f)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return r, nil
+}
+
+func (l *Local) unseal(f *os.File, name string) (Reader, error) {
+	e, head, layout, err := l.head(f, name)
+	if err != nil {
+		return nil, err
+	}
+	return unseal(e, head, layout, file{f, f})
+}
+
+// unseal reads the segments of a file whose head was read.
+func unseal(e *sealed, head []byte, l layout, f source) (Reader, error) {
+	s, err := openStream(e.key[:], head)
+	if err != nil {
+		return nil, err
+	}
+	return newOpened(s, l, f)
+}
+
+// plainFile is a file that is not encrypted.
+type plainFile struct {
+	*os.File
+	size int64
+}
+
+func newPlainFile(f *os.File) (*plainFile, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, classify(err)
+	}
+	return &plainFile{f, info.Size()}, nil
+}
+
+// Size is that of the file when it was opened; files never grow.
+func (f *plainFile) Size() int64 { return f.size }
+
+// Keep renames the file. An encrypted one is first sealed for its new name too,
+// so that a crash at any point leaves it readable under the name that it has.
+func (l *Local) Keep(_ context.Context, from, to string) error {
+	if err := errors.Join(checkName(from), checkName(to)); err != nil {
+		return err
+	}
+	there, err := l.settle(from, to)
+	if err != nil {
+		return err
+	}
+	if there { // they stay; what was sent again since is not wanted any more
+		return l.Delete(context.Background(), from)
+	}
+	encrypted, err := l.reseal(from, from, to)
+	if err == nil {
+		err = l.move(from, to, encrypted)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %s", ErrNotExist, from)
+	}
+	if err != nil && !errors.Is(err, ErrNotExist) {
+		return classify(err)
+	}
+	// Also where somebody else has renamed the file in between, and where the bytes
+	// were put again after they were sealed for their new name.
+	there, failed := l.settle(from, to)
+	if there || failed != nil {
+		err = failed
+	}
+	return err
+}
+
+// move renames a staged file to its name.
+func (l *Local) move(from, to string, encrypted bool) error {
+	if encrypted {
+		from, to = from+sealedSuffix, to+sealedSuffix
+	}
+	if err := l.rename(from, to); err != nil {
+		return err
+	}
+	return l.sync(path.Dir(from))
+}
+
+// settle makes sure that a kept file opens under its name, and tells whether
+// there is one.
+func (l *Local) settle(from, to string) (there bool, err error) {
+	_, err = l.reseal(to, from, to)
+	if errors.Is(err, ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// reseal has the file of a name, where it is encrypted, also open for the name
+// `to`, if it opens for `from`.
+func (l *Local) reseal(name, from, to string) (encrypted bool, err error) {
+	f, encrypted, err := l.open(name, os.O_RDWR)
+	if err != nil || !encrypted {
+		return false, errors.Join(err, closeFile(f))
+	}
+	err = l.change(f, func(envelope []byte) error {
+		_, _, err := l.keys.openEnvelope(envelope, to)
+		if !errors.Is(err, ErrDamaged) {
+			return err
+		}
+		e, slot, err := l.keys.openEnvelope(envelope, from)
+		if err != nil {
+			return err
+		}
+		return writeSlot(f, 1-slot, l.keys.seal(e, to))
+	})
+	return true, errors.Join(err, f.Close())
+}
+
+// change has do change the envelope of a file, one at a time.
+func (l *Local) change(f *os.File, do func(envelope []byte) error) error {
+	if err := lockFile(f); err != nil {
+		return classify(err)
+	}
+	envelope := make([]byte, envelopeSize)
+	if _, err := f.ReadAt(envelope, 0); err != nil {
+		return classify(err)
+	}
+	return do(envelope)
+}
+
+// writeSlot writes one slot of an envelope and waits until the disk has it.
+func writeSlot(f *os.File, slot int, b []byte) error {
+	_, err := f.WriteAt(b, int64(slot*slotSize))
+	if err == nil {
+		err = f.Sync()
+	}
+	return classify(err)
+}
+
+func closeFile(f *os.File) error {
+	if f == nil {
+		return nil
+	}
+	return f.Close()
+}
+
+// Delete removes the file.
+func (l *Local) Delete(_ context.Context, name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	// In this order, see encryptOne.
+	return errors.Join(l.remove(name), l.remove(name+sealedSuffix))
+}
+
+// Rotate seals the key of an encrypted file anew, in place. Kept files that are
+// not encrypted are written anew; staged ones are left to their end, which is
+// near.
+func (l *Local) Rotate(ctx context.Context, name string) (changed bool, err error) {
+	f, encrypted, err := l.open(name, os.O_RDWR)
+	if errors.Is(err, ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if encrypted {
+		changed, err = l.rotateKey(f, name)
+		if errors.Is(err, ErrDamaged) && !l.isStill(f, name) {
+			return false, nil // renamed meanwhile
+		}
+		return changed, err
+	}
+	if !l.encrypt || !strings.HasPrefix(name, Kept) {
+		return false, nil
+	}
+	return true, l.encryptOne(ctx, f, name)
+}
+
+// rotateKey seals the key of a file under the master key in force, and leaves
+// nothing in the envelope that another one opens.
+func (l *Local) rotateKey(f *os.File, name string) (changed bool, err error) {
+	err = l.change(f, func(envelope []byte) error {
+		if l.keys.current(envelope) {
+			return nil
+		}
+		e, slot, err := l.keys.openEnvelope(envelope, name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		changed = true
+		if err := writeSlot(f, 1-slot, l.keys.seal(e, name)); err != nil {
+			return err
+		}
+		return writeSlot(f, slot, make([]byte, slotSize))
+	})
+	return changed, err
+}
+
+// isStill reports whether a name still is that of an open file.
+func (l *Local) isStill(f *os.File, name string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	other, err := l.root.Stat(name + sealedSuffix)
+	return err == nil && os.SameFile(mine, other)
+}
+
+// encryptOne writes a plain file anew and then removes it. Where that finds it
+// gone, it was deleted meanwhile, and so goes what was written.
+func (l *Local) encryptOne(ctx context.Context, f *os.File, name string) error {
+	m := newMeasured(ctx, f, Expected{Size: AnySize})
+	if err := l.write(name+sealedSuffix, func(to *os.File) error { return l.fill(to, name, m) }); err != nil {
+		return err
+	}
+	err := l.root.Remove(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l.remove(name + sealedSuffix)
+	}
+	return errors.Join(classify(err), l.sync(path.Dir(name)))
+}
+
+// List walks the folders.
+func (l *Local) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		for _, top := range []string{"uploads", "files"} {
+			if err := l.list(ctx, top, prefix, yield); err != nil {
+				if !errors.Is(err, errEnough) {
+					yield(Info{}, err)
+				}
+				return
+			}
+		}
+	}
+}
+
+// errEnough ends a walk whose caller wants no more.
+var errEnough = errors.New("blob: enough")
+
+// list gives the files of a folder and those below it. It reads the folder in
+// pieces: there may be millions in it.
+func (l *Local) list(ctx context.Context, dir, prefix string, yield func(Info, error) bool) error {
+	if n := min(len(dir)+1, len(prefix)); (dir + "/")[:n] != prefix[:n] {
+		return nil
+	}
+	f, err := l.root.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return classify(err)
+	}
+	defer f.Close()
+	for {
+		entries, err := f.ReadDir(256)
+		if err != nil && err != io.EOF {
+			return classify(err)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			if err := l.listed(ctx, path.Join(dir, entry.Name()), entry, prefix, yield); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// listed gives one entry of a folder.
+func (l *Local) listed(ctx context.Context, file string, entry fs.DirEntry, prefix string, yield func(Info, error) bool) error {
+	if entry.IsDir() {
+		return l.list(ctx, file, prefix, yield)
+	}
+	name := strings.TrimSuffix(file, sealedSuffix)
+	if !names.MatchString(name) || !strings.HasPrefix(name, prefix) {
+		return nil // nothing of ours
+	}
+	info, err := entry.Info()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // gone meanwhile
+	}
+	if err != nil {
+		return classify(err)
+	}
+	found := Info{Name: name, Size: info.Size(), Modified: info.ModTime()}
+	if file != name {
+		stored, _ := layoutOf(info.Size()) // of a damaged file 0
+		found.Size = stored.size
+	}
+	if !yield(found, nil) {
+		return errEnough
+	}
+	return nil
+}
+
+// Sweep removes files that were never finished.
+func (l *Local) Sweep(ctx context.Context, since time.Time) (removed int, err error) {
+	f, err := l.root.Open(unfinished)
+	if err != nil {
+		return 0, classify(err)
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return 0, classify(err)
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || info.ModTime().After(since) {
+			continue // gone meanwhile, or being written
+		}
+		if err := errors.Join(ctx.Err(), l.remove(path.Join(unfinished, entry.Name()))); err != nil {
+			return removed, err
+		}
+		removed++
+	}
+	return removed, nil
+}
+
+// classify names the errors of the disk that callers tell apart.
+func classify(err error) error {
+	switch {
+	case errors.Is(err, ErrFull), errors.Is(err, ErrUnavailable): // named already
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ESTALE),
+		errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"kartei/kit/masterkey"
+)
+
+// Options say how a store is used.
+type Options struct {
+	Keys masterkey.Ring
+	// Encryption says which new bytes are encrypted; those that are are read all
+	// the same.
+	Encryption Encryption
+	// BaseURL is the address of the instance, without a path.
+	BaseURL string
+	// MaxSize is that of the largest file that will be stored, in bytes; 0 where
+	// nobody knows.
+	MaxSize int64
+	// Now tells the time; nil is the machine's.
+	Now func() time.Time
+}
+
+// Encryption says where new bytes are encrypted before they are stored.
+type Encryption string
+
+// The three ways.
+const (
+	Auto   Encryption = "auto" // in folders; buckets are left to encrypt on their own
+	Always Encryption = "on"
+	Never  Encryption = "off"
+)
+
+// Location is where a store is: a folder or a bucket.
+type Location struct {
+	Dir string
+
+	Bucket    string
+	Prefix    string // empty, or ending in a slash
+	Host      string // with a port where it is not the usual one
+	Insecure  bool   // http
+	PathStyle bool   // the bucket stands in the path, not in the host's name
+	Region    string
+}
+
+// ParseLocation reads file:PATH or
+// s3://BUCKET[/PREFIX]?endpoint=URL&region=NAME&path-style=true. Its errors do not
+// repeat the text, in which somebody may have written a password.
+func ParseLocation(text string) (Location, error) {
+	if dir, ok := strings.CutPrefix(text, "file:"); ok && dir != "" && !strings.ContainsRune(dir, 0) {
+		return Location{Dir: dir}, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "s3" || u.Host == "" {
+		return Location{}, errors.New("the value is not where files are stored; accepted are file:PATH and s3://BUCKET?endpoint=URL&region=NAME")
+	}
+	return bucketLocation(u)
+}
+
+func bucketLocation(u *url.URL) (Location, error) {
+	if u.User != nil || u.Fragment != "" {
+		return Location{}, errors.New("the address of a bucket holds no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	}
+	l := Location{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/"), Host: "s3.amazonaws.com", Region: "us-east-1"}
+	if l.Prefix != "" {
+		l.Prefix += "/"
+	}
+	for _, name := range []string{"AWS_DEFAULT_REGION", "AWS_REGION"} {
+		if region := os.Getenv(name); region != "" {
+			l.Region = region
+		}
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return Location{}, errors.New("the parameters of the bucket's address cannot be read")
+	}
+	for name, values := range query {
+		switch value := values[0]; {
+		case len(values) > 1:
+			return Location{}, fmt.Errorf("the parameter %s of the bucket's address stands there twice", name)
+		case name == "endpoint":
+			endpoint, err := url.Parse(value)
+			if err != nil || endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "" ||
+				strings.Trim(endpoint.Path, "/") != "" || endpoint.RawQuery != "" || endpoint.User != nil {
+				return Location{}, errors.New("the endpoint of the bucket is not an address; accepted is one such as https://s3.example.com:9000")
+			}
+			l.Host, l.Insecure = endpoint.Host, endpoint.Scheme == "http"
+		case name == "region" && value == "":
+			return Location{}, errors.New("the region of the bucket is empty; leave the parameter out for that of AWS_REGION")
+		case name == "region":
+			l.Region = value
+		case name == "path-style" && (value == "true" || value == "false"):
+			l.PathStyle = value == "true"
+		default:
+			return Location{}, errors.New("the bucket's address has a parameter that there is not; accepted are endpoint, region and path-style (true, false)")
+		}
+	}
+	return l, nil
+}
+
+// Open opens the store at a location.
+func Open(_ context.Context, location string, o Options) (Store, error) {
+	l, err := ParseLocation(location)
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	if l.Bucket != "" {
+		return NewS3(l, o)
+	}
+	return NewLocal(l.Dir, LocalOptions{Keys: o.Keys, Plain: o.Encryption == Never, BaseURL: o.BaseURL})
+}

@@ -1,0 +1,333 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"kartei/store/db/sqlite"
+)
+
+// Backup writes a consistent copy of the data base to the file at path, which
+// must not exist, while reads and writes go on. The copy is checked page by
+// page and on the disk when Backup returns; until then there is no file of that
+// name. For PostgreSQL it is an archive made by pg_dump, which must be on PATH.
+func Backup(ctx context.Context, d DB, path string) error { return BackupFor(ctx, d, path, nil) }
+
+// BackupFor is Backup for recipients, who alone can open the copy; without any it
+// is not encrypted.
+func BackupFor(ctx context.Context, d DB, path string, to Recipients) error {
+	if err := mustNotExist(path); err != nil {
+		return err
+	}
+	draft, err := newDraft(path, backupDraft)
+	if err != nil {
+		return fmt.Errorf("db: backup to %s: %w", path, err)
+	}
+	defer discard(draft)
+	if len(to) > 0 {
+		err = backupEncrypted(ctx, d, draft, to)
+	} else {
+		err = backupPlain(ctx, d, draft)
+	}
+	if err == nil {
+		err = publish(draft, path)
+	}
+	if err != nil {
+		return fmt.Errorf("db: backup to %s: %w", path, err)
+	}
+	return nil
+}
+
+func backupPlain(ctx context.Context, d DB, draft string) error {
+	switch d := d.(type) {
+	case *liteDB:
+		return d.backup(draft)
+	case *pgDB:
+		return d.dump(ctx, draft)
+	}
+	return fmt.Errorf("%T cannot be backed up", d)
+}
+
+// newDraft makes an empty draft beside a file, where those of killed runs are
+// removed.
+func newDraft(beside, prefix string) (string, error) {
+	dir := filepath.Dir(beside)
+	removeOldDrafts(dir)
+	draft, err := os.CreateTemp(dir, prefix+"*")
+	if err != nil {
+		return "", err
+	}
+	return draft.Name(), draft.Close()
+}
+
+// A draft is a file that a Backup or Restore has not finished.
+const (
+	// SQLite's journal of a draft begins like the draft itself.
+	backupDraft  = ".kartei-backup-"
+	restoreDraft = ".kartei-restore-"
+	// draftTime is how long nothing was written to the draft of one that was
+	// killed: half a day, so that a nightly run removes what the last one left.
+	// One that runs writes all the time.
+	draftTime = 12 * time.Hour
+)
+
+// discard removes a draft, and what SQLite made beside it.
+func discard(draft string) {
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
+		_ = os.Remove(draft + suffix) // what cannot be removed goes with the old drafts
+	}
+}
+
+// removeOldDrafts removes what killed runs have left in dir, which can be as
+// large as the data base. Whatever cannot be removed stays: it is in nobody's way
+// but the disk's.
+func removeOldDrafts(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // whoever wants to write there will say it
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), backupDraft) && !strings.HasPrefix(e.Name(), restoreDraft) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > draftTime {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// ErrExists is returned, wrapped, by a Restore without force where a data base
+// is already.
+var ErrExists = errors.New("there is a database already")
+
+// Restore makes the data base named by url from a file that Backup wrote. The
+// file is checked first. An existing data base is refused unless force is set;
+// then Restore puts a SQLite one aside, under the returned name, and replaces
+// the tables of a PostgreSQL one. A data base in use is always refused on
+// SQLite. For PostgreSQL it needs pg_restore on PATH and an existing data base.
+func Restore(ctx context.Context, from, url string, force bool) (aside string, err error) {
+	return RestoreWith(ctx, from, url, force, nil)
+}
+
+// RestoreWith is Restore of an encrypted copy, which one of the identities opens.
+// The copy is read whole before anything is touched.
+func RestoreWith(ctx context.Context, from, url string, force bool, identities Identities) (aside string, err error) {
+	c, err := openCopy(from, identities)
+	if err != nil {
+		return "", fmt.Errorf("db: restore: %w", err)
+	}
+	scheme, path, _ := strings.Cut(url, ":")
+	switch scheme {
+	case "sqlite":
+		aside, err = restoreSQLite(c, path, force)
+	case "postgres", "postgresql":
+		err = restorePostgres(ctx, c, url, force)
+	default:
+		err = fmt.Errorf("the database must be sqlite:PATH or postgres://USER@HOST/NAME")
+	}
+	if err != nil {
+		return "", fmt.Errorf("db: restore: %w", err)
+	}
+	return aside, nil
+}
+
+// checkEngine refuses a backup of the other engine, by how the file begins.
+// It must not be called for a SQLite data base that this process has open.
+func checkEngine(c *copied, postgres bool) error {
+	begin, err := c.head() // a shorter file is of neither
+	if err != nil {
+		return err
+	}
+	from := c.path
+	switch {
+	case postgres && strings.HasPrefix(begin, sqliteHead):
+		return fmt.Errorf("%s is a copy of an SQLite database: restore it into a data folder, without --database-url, and then move it with kartei copy", from)
+	case !postgres && strings.HasPrefix(begin, "PGDMP"):
+		return fmt.Errorf("%s is an archive of pg_dump: name the PostgreSQL database that it goes into, with --database-url postgres://USER@HOST/NAME", from)
+	case !postgres && !strings.HasPrefix(begin, sqliteHead):
+		return fmt.Errorf("%s is not an SQLite database", from)
+	}
+	return nil
+}
+
+// backup copies the data base as it is at this moment. The copy is compact: it
+// is written row by row, not page by page.
+func (d *liteDB) backup(path string) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	if err := d.watch.check(); err != nil {
+		return err
+	}
+	conn, err := openConn(d.path, d.opts)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.Script("vacuum into '" + strings.ReplaceAll(path, "'", "''") + "'"); err != nil {
+		return mapError(err)
+	}
+	return checkFile(path)
+}
+
+// checkFile reads a SQLite file whole and fails unless it is an intact Kartei
+// data base that this binary can open.
+func checkFile(path string) error {
+	if ok, err := isSQLite(path); err != nil || !ok {
+		return errors.Join(err, fmt.Errorf("%s is not an SQLite database", path))
+	}
+	conn, err := sqlite.OpenExisting(path)
+	if err != nil {
+		return describeOpen(path, err)
+	}
+	defer conn.Close()
+	if err := checkApplication(conn, path); err != nil {
+		return err
+	}
+	// The first finding is enough; without any the check says ok.
+	for _, check := range []struct{ pragma, intact string }{
+		{"pragma integrity_check(1)", "ok"},
+		{"pragma foreign_key_check", ""},
+	} {
+		found, err := conn.Value(check.pragma)
+		if err != nil {
+			return fmt.Errorf("%s is damaged: %w", path, err)
+		}
+		if found != check.intact {
+			return fmt.Errorf("%s is damaged: %s finds fault", path, check.pragma)
+		}
+	}
+	return checkVersion(conn)
+}
+
+// checkVersion refuses a data base of a newer binary.
+func checkVersion(conn *sqlite.Conn) error {
+	text, err := conn.Value("select cast(max(version_id) as text) from goose_db_version")
+	if err != nil {
+		return fmt.Errorf("the file has no Kartei tables: %w", err)
+	}
+	schema := Schema{Latest: latest(Migrations())}
+	if _, err := fmt.Sscan(text, &schema.Version); err != nil {
+		return fmt.Errorf("the file has no version: %w", err)
+	}
+	if schema.Version > schema.Latest {
+		return &NewerError{schema}
+	}
+	return nil
+}
+
+func restoreSQLite(c *copied, path string, force bool) (aside string, err error) {
+	from := c.path
+	if path, err = realPath(path); err != nil {
+		return "", err
+	}
+	if same, err := filepath.EvalSymlinks(from); err == nil && same == path {
+		return "", errors.New("the backup is the database itself")
+	}
+	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
+		return "", fmt.Errorf("%s is a database that is in use or was not closed, not a backup", from)
+	}
+	lock, err := lockFile(path)
+	if err != nil {
+		return "", err
+	}
+	defer lock.release()
+	if err := mustNotExist(path); err != nil && !force {
+		return "", fmt.Errorf("%w: %w", ErrExists, err)
+	}
+	if err := checkEngine(c, false); err != nil {
+		return "", err
+	}
+	draft, err := c.draft(path)
+	if draft != "" {
+		defer discard(draft)
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := checkFile(draft); err != nil {
+		return "", err
+	}
+	if aside, err = putAside(path); err != nil {
+		return "", err
+	}
+	return aside, publish(draft, path)
+}
+
+// putAside renames a data base and what belongs to it, and returns the new
+// name. Left beside another file, an old write-ahead log would spoil it.
+func putAside(path string) (string, error) {
+	aside := path + ".replaced-" + time.Now().UTC().Format("20060102T150405.000")
+	found := false
+	for _, suffix := range []string{"", "-wal"} {
+		err := os.Rename(path+suffix, aside+suffix)
+		if err == nil {
+			found = true
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	// The index of the log is made anew when it is missing.
+	if err := os.Remove(path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if !found {
+		return "", nil
+	}
+	return aside, nil
+}
+
+// draft writes what the copy holds into a draft beside path, and returns its name
+// also when that fails.
+func (c *copied) draft(path string) (string, error) {
+	name, err := newDraft(path, restoreDraft)
+	if err != nil {
+		return name, err
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return name, err
+	}
+	return name, errors.Join(c.each(file), file.Close())
+}
+
+// publish gives a complete draft its name, never that of an existing file, and
+// returns once both are on the disk.
+func publish(draft, path string) error {
+	file, err := os.OpenFile(draft, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	// A link fails where the name is taken; a rename would replace the file.
+	if err := os.Link(draft, path); err != nil {
+		if err := mustNotExist(path); err != nil {
+			return err
+		}
+		// The file system has no links.
+		if err := os.Rename(draft, path); err != nil {
+			return err
+		}
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func mustNotExist(path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%s exists already", path))
+	}
+	return nil
+}

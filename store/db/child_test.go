@@ -1,0 +1,177 @@
+package db_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"kartei/store/db"
+	"kartei/test/dbtest"
+)
+
+const (
+	childAct = "KARTEI_DB_TEST_ACT"
+	childURL = "KARTEI_DB_TEST_URL"
+)
+
+func goexit() { runtime.Goexit() }
+
+// child is what this test binary does as a second process, until it is killed.
+func child(act, url string) {
+	d, err := db.Open(ctx, url, db.Options{})
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	fmt.Println("open")
+	if act == "hold" {
+		select {}
+	}
+	if to, copies := strings.CutPrefix(act, "copy "); copies {
+		halfCopy(d, to)
+	}
+	// Sixteen writers; each write is two rows and one acknowledgement.
+	var out sync.Mutex
+	for w := range 16 {
+		go func() {
+			for i := w; ; i += 16 {
+				err := d.Write(ctx, func(tx db.Tx) error {
+					tx.Queue("insert into things (n, name, size) values ($1, $2, $3)", 2*i, fmt.Sprint("a", i), i)
+					_, err := tx.Exec(ctx, "insert into things (n, name, size) values ($1, $2, $3)", 2*i+1, fmt.Sprint("b", i), i)
+					return err
+				})
+				if err != nil {
+					return
+				}
+				out.Lock()
+				fmt.Println(i)
+				out.Unlock()
+			}
+		}()
+	}
+	select {}
+}
+
+// startChild runs this test binary as a second process and returns its lines
+// after the first, which says that the data base is open.
+func startChild(t *testing.T, act, url string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), childAct+"="+act, childURL+"="+url)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "open" {
+		t.Fatalf("child said %q", lines.Text())
+	}
+	return cmd, lines
+}
+
+// What was acknowledged is there after kill -9, and every write is whole.
+func TestKill(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		d := dbtest.Open(t, url, db.Options{})
+		table(t, d)
+		if strings.HasPrefix(url, "sqlite:") {
+			// The data base is the child's now.
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		acknowledged := map[string]bool{}
+		for round := range 5 {
+			cmd, lines := startChild(t, "write", url)
+			for range 200 + 37*round {
+				if !lines.Scan() {
+					t.Fatal("the child ended by itself")
+				}
+				acknowledged[lines.Text()] = true
+			}
+			cmd.Process.Signal(syscall.SIGKILL)
+			for lines.Scan() { // what it had said before it died
+				acknowledged[lines.Text()] = true
+			}
+			cmd.Wait()
+			check := d
+			if strings.HasPrefix(url, "sqlite:") {
+				opened, err := db.Open(ctx, url, db.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				check = opened
+			}
+			pairs := map[string]int{}
+			for _, n := range texts(t, check, "select cast(size as text) from things") {
+				pairs[n]++
+			}
+			for n, rows := range pairs {
+				if rows != 2 {
+					t.Errorf("write %s is half there", n)
+				}
+			}
+			for n := range acknowledged {
+				if pairs[n] != 2 {
+					t.Errorf("acknowledged write %s is lost", n)
+				}
+			}
+			// The next child counts from the start again.
+			run(t, check, "delete from things")
+			clear(acknowledged)
+			if check != d {
+				if err := check.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+func TestSecondProcessIsRefused(t *testing.T) {
+	url := dbtest.SQLiteURL(t)
+	cmd, _ := startChild(t, "hold", url)
+	_, err := db.Open(ctx, url, db.Options{})
+	var inUse *db.InUse
+	if !errors.As(err, &inUse) {
+		t.Fatalf("got %v", err)
+	}
+	if !strings.Contains(err.Error(), fmt.Sprintf("process %d (", cmd.Process.Pid)) || !strings.Contains(err.Error(), "since 20") {
+		t.Errorf("error does not say who: %v", err)
+	}
+	// A link to the file is the same data base.
+	path := strings.TrimPrefix(url, "sqlite:")
+	link := t.TempDir() + "/link.db"
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Open(ctx, "sqlite:"+link, db.Options{}); !errors.As(err, &inUse) {
+		t.Errorf("by a link: %v", err)
+	}
+	// A killed process leaves no lock.
+	cmd.Process.Kill()
+	cmd.Wait()
+	d := dbtest.Open(t, url, db.Options{})
+	// Nor does this process open its own data base twice.
+	if _, err := db.Open(ctx, url, db.Options{}); !errors.As(err, &inUse) {
+		t.Errorf("in the same process: %v", err)
+	}
+	if err := d.Ping(ctx); err != nil {
+		t.Error(err)
+	}
+}

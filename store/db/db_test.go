@@ -1,0 +1,970 @@
+package db_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.uber.org/goleak"
+
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/store/db/sqlite"
+	"kartei/test/dbtest"
+	"kartei/test/leaktest"
+)
+
+func TestMain(m *testing.M) {
+	if act := os.Getenv(childAct); act != "" {
+		child(act, os.Getenv(childURL))
+		return
+	}
+	dbtest.Main(m)
+}
+
+var ctx = context.Background()
+
+// table makes the table that these tests use, with its text in byte order.
+func table(t testing.TB, d db.DB) {
+	t.Helper()
+	collate := ""
+	if d.Dialect().Name == "postgres" {
+		collate = `collate "C"`
+	}
+	run(t, d, `create table things (
+		n    bigint not null primary key,
+		name text `+collate+` unique,
+		ok   boolean,
+		size bigint,
+		note text
+	)`)
+}
+
+func run(t testing.TB, d db.DB, query string, args ...any) {
+	t.Helper()
+	if err := tryExec(d, query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryExec(d db.DB, query string, args ...any) error {
+	return d.Write(ctx, func(tx db.Tx) error {
+		_, err := tx.Exec(ctx, query, args...)
+		return err
+	})
+}
+
+// get reads one row.
+func get(t testing.TB, d db.DB, dest []any, query string, args ...any) {
+	t.Helper()
+	err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(dest...) })
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// texts reads one column of text.
+func texts(t testing.TB, d db.DB, query string, args ...any) []string {
+	t.Helper()
+	var all []string
+	err := d.Read(ctx, func(tx db.Tx) (err error) {
+		all, err = readTexts(tx, query, args...)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return all
+}
+
+func readTexts(tx db.Tx, query string, args ...any) ([]string, error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, rows.Err()
+}
+
+func count(t testing.TB, d db.DB) int {
+	t.Helper()
+	var n int
+	get(t, d, []any{&n}, "select count(*) from things")
+	return n
+}
+
+type (
+	title string
+	yes   bool
+	rank  int32
+)
+
+func TestValuesComeBackAsTheyWent(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		word, number, off := "Zoë", int64(-7), false
+		long := strings.Repeat("straße ", 30_000)
+		for i, row := range []struct {
+			name any
+			ok   any
+			size any
+			text *string
+			yes  *bool
+			n    *int64
+		}{
+			{nil, nil, nil, nil, nil, nil},
+			{"", true, int64(math.MaxInt64), ptr(""), ptr(true), ptr(int64(math.MaxInt64))},
+			{word, false, int64(math.MinInt64), &word, &off, ptr(int64(math.MinInt64))},
+			{long, true, 0, &long, ptr(true), ptr(int64(0))},
+			{title("t"), yes(true), rank(3), ptr("t"), ptr(true), ptr(int64(3))},
+			{ptr("p"), &off, &number, ptr("p"), &off, &number},
+			{(*string)(nil), (*bool)(nil), (*int64)(nil), nil, nil, nil},
+			{[]byte("raw"), true, clock.Micros(5), ptr("raw"), ptr(true), ptr(int64(5))},
+			{ptr(title("pt")), true, uint16(9), ptr("pt"), ptr(true), ptr(int64(9))},
+		} {
+			run(t, d, "insert into things (n, note, ok, size) values ($1, $2, $3, $4)", i, row.name, row.ok, row.size)
+			var text *string
+			var ok *bool
+			var size *int64
+			get(t, d, []any{&text, &ok, &size}, "select note, ok, size from things where n = $1", i)
+			if !equal(text, row.text) || !equal(ok, row.yes) || !equal(size, row.n) {
+				t.Errorf("row %d came back different", i)
+			}
+		}
+	})
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
+
+func TestScanTakesEveryKindOfPointer(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		run(t, d, "insert into things (n, name, ok, size) values (1, 'x', true, 300)")
+		var (
+			name  title
+			raw   []byte
+			none  []byte
+			ok    yes
+			size  rank
+			plain int
+			part  float64
+			far   *rank
+			when  clock.Micros
+		)
+		get(t, d, []any{&name, &raw, &ok, &size, &plain, &part, &far, &when},
+			"select name, name, ok, size, size, size, size, size from things")
+		if name != "x" || string(raw) != "x" || !ok || size != 300 || plain != 300 || part != 300 || *far != 300 || when != 300 {
+			t.Error(name, raw, ok, size, plain, part, far, when)
+		}
+		run(t, d, "update things set name = null")
+		none = []byte("before")
+		get(t, d, []any{&none, &far}, "select name, cast(name as bigint) from things")
+		if none != nil || far != nil {
+			t.Errorf("null gave %q and %v", none, far)
+		}
+		var there bool
+		get(t, d, []any{&there}, "select exists(select 1 from things where n = $1)", 1)
+		if !there {
+			t.Error("exists is false")
+		}
+	})
+}
+
+func TestScanRefusesWhatDoesNotFit(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		run(t, d, "insert into things (n, name) values (1, null)")
+		var text string
+		var number int64
+		for _, c := range []struct {
+			query string
+			dest  []any
+		}{
+			{"select name from things", []any{&text}},          // null into a string
+			{"select size from things", []any{&number}},        // null into a number
+			{"select 'word' from things", []any{&number}},      // text into a number
+			{"select n, name from things", []any{&number}},     // too few
+			{"select n from things", []any{&number, &text}},    // too many
+			{"select n from things", []any{number}},            // no pointer
+			{"select n + 40000 from things", []any{new(int8)}}, // does not fit
+		} {
+			err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, c.query).Scan(c.dest...) })
+			if err == nil {
+				t.Errorf("%s into %T was taken", c.query, c.dest[0])
+			}
+		}
+		err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, "select n from things where n = 2").Scan(&number) })
+		if !errors.Is(err, db.ErrNoRows) {
+			t.Errorf("no row gave %v", err)
+		}
+	})
+}
+
+func TestDuplicateIsToldApart(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		run(t, d, "create table parts (n bigint not null references things (n), kind text check (kind = 'a'))")
+		run(t, d, "insert into things (n, name) values (1, 'secret name')")
+		for _, c := range []struct {
+			query     string
+			duplicate bool
+		}{
+			{"insert into things (n) values (1)", true},
+			{"insert into things (n, name) values (2, 'secret name')", true},
+			{"insert into things (n) values (null)", false},
+			{"insert into parts (n, kind) values (99, 'a')", false},
+			{"insert into parts (n, kind) values (1, 'b')", false},
+			{"insert into nowhere (n) values (1)", false},
+		} {
+			err := tryExec(d, c.query)
+			if err == nil || errors.Is(err, db.ErrDuplicate) != c.duplicate {
+				t.Errorf("%s: %v", c.query, err)
+			}
+			if err != nil && strings.Contains(err.Error(), "secret") && !strings.Contains(c.query, "secret") {
+				t.Errorf("error tells data: %v", err)
+			}
+			if strings.Contains(fmt.Sprint(err), "secret name") {
+				t.Errorf("error tells data: %v", err)
+			}
+		}
+		// The statement itself fails, not only the commit that it shares with others.
+		for name, insert := range map[string]func(tx db.Tx, query string) error{
+			"row": func(tx db.Tx, query string) error { return tx.QueryRow(ctx, query).Scan(new(int)) },
+			"rows": func(tx db.Tx, query string) error {
+				rows, err := tx.Query(ctx, query)
+				if err != nil {
+					return err
+				}
+				rows.Next()
+				rows.Close()
+				return rows.Err()
+			},
+		} {
+			d.Write(ctx, func(tx db.Tx) error {
+				if err := insert(tx, "insert into parts (n, kind) values (99, 'a') returning n"); err == nil {
+					t.Errorf("%s: broken reference was stored through returning", name)
+				}
+				return nil
+			})
+		}
+		if n := count(t, d); n != 1 {
+			t.Errorf("%d rows, want 1", n)
+		}
+	})
+}
+
+func TestTextThatPostgresCannotStoreIsRefused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		for _, text := range []string{"a\x00b", "\xff", "a\xed\xa0\x80"} {
+			err := tryExec(d, "insert into things (n, name) values (1, $1)", text)
+			if !errors.Is(err, db.ErrText) {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+	})
+}
+
+// To SQLite $2 is a name, and the first parameter where it stands first.
+func TestParametersAreNumbered(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		var s string
+		get(t, d, []any{&s}, "select cast($2 as text) || cast($1 as text) || cast($2 as text) || cast($3 as text)", "x", "y", "z")
+		if s != "yxyz" {
+			t.Error(s)
+		}
+		for query, args := range map[string][]any{
+			"select cast($1 as text) || cast($2 as text)": {"too few"},
+			"select cast($1 as text)":                     {"too", "many"},
+			"select cast($2 as text)":                     {"one", "unused"},
+		} {
+			err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(&s) })
+			if err == nil {
+				t.Errorf("%s took %d arguments", query, len(args))
+			}
+		}
+	})
+}
+
+// Byte order, so that a page ends at the same row on both engines.
+func TestTextSortsByBytes(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		for i, name := range []string{"b", "a", "Z", "ä", "a b", "ab", "a-b", "😀", "z", "\uffff"} {
+			run(t, d, "insert into things (n, name) values ($1, $2)", i, name)
+		}
+		got := strings.Join(texts(t, d, "select name from things order by name"), "|")
+		if want := "Z|a|a b|a-b|ab|b|z|ä|\uffff|😀"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		after := strings.Join(texts(t, d, "select name from things where name > $1 order by name limit 3", "a b"), "|")
+		if after != "a-b|ab|b" {
+			t.Error(after)
+		}
+	})
+}
+
+func TestRowValuesPage(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		for i := range 6 {
+			run(t, d, "insert into things (n, name, size) values ($1, $2, $3)", i, fmt.Sprint("n", i), i/2)
+		}
+		got := texts(t, d, "select name from things where (size, n) < ($1, $2) order by size desc, n desc limit 2", 2, 5)
+		if strings.Join(got, " ") != "n4 n3" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestReturningAndUpsert(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		const upsert = `insert into things (n, name, size) values ($1, $2, 1)
+			on conflict (n) do update set size = things.size + 1 where things.size < $3 returning size`
+		for i, want := range []int{1, 2, 3} {
+			var size int
+			err := d.Write(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, upsert, 1, "a", 3).Scan(&size) })
+			if err != nil || size != want {
+				t.Errorf("time %d: %d, %v", i, size, err)
+			}
+		}
+		err := d.Write(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, upsert, 1, "a", 3).Scan(new(int)) })
+		if !errors.Is(err, db.ErrNoRows) {
+			t.Errorf("unmet condition gave %v", err)
+		}
+		err = d.Write(ctx, func(tx db.Tx) error {
+			n, err := tx.Exec(ctx, "insert into things (n) values (1), (2), (3) on conflict do nothing")
+			if n != 2 {
+				t.Errorf("%d rows inserted, want 2", n)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		err = d.Write(ctx, func(tx db.Tx) error {
+			n, err := tx.Exec(ctx, "update things set ok = $1 where n >= $2", true, 2)
+			if n != 2 {
+				t.Errorf("%d rows updated, want 2", n)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTextList(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		for i, name := range []string{"a", "b", `c"ö`} {
+			run(t, d, "insert into things (n, name) values ($1, $2)", i, name)
+		}
+		for _, in := range []string{"in (select value from " + fmt.Sprintf(d.Dialect().TextList, "$2") + ")", d.Dialect().In("$2")} {
+			query := "select name from things where n >= $1 and name " + in + " order by n"
+			if got := texts(t, d, query, 0, db.Texts([]string{`c"ö`, "a", "none"})); strings.Join(got, " ") != `a c"ö` {
+				t.Error(in, got)
+			}
+			for _, none := range [][]string{nil, {}} {
+				if got := texts(t, d, query, 0, db.Texts(none)); got != nil {
+					t.Error(in, got)
+				}
+			}
+		}
+		rows := fmt.Sprintf(d.Dialect().Rows, "$2")
+		query := "select r.value ->> 1 from " + rows + " as r cross join things where things.n >= $1 and things.n = cast(r.value ->> 0 as bigint) order by n"
+		if got := texts(t, d, query, 1, `[[2,"x"],[0,"z"],[1,"\"ü"]]`); strings.Join(got, " ") != `"ü x` {
+			t.Error(got)
+		}
+	})
+}
+
+func TestReadCannotWrite(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		for name, f := range map[string]func(tx db.Tx) error{
+			"exec": func(tx db.Tx) error {
+				_, err := tx.Exec(ctx, "insert into things (n) values (1)")
+				return err
+			},
+			"query": func(tx db.Tx) error {
+				return tx.QueryRow(ctx, "insert into things (n) values (1) returning n").Scan(new(int))
+			},
+			"queue": func(tx db.Tx) error {
+				tx.Queue("insert into things (n) values (1)")
+				return nil
+			},
+			"lock": func(tx db.Tx) error {
+				_, err := tx.Lock(ctx, "key")
+				return err
+			},
+		} {
+			if err := d.Read(ctx, f); err == nil {
+				t.Errorf("%s inside Read was taken", name)
+			}
+		}
+		if n := count(t, d); n != 0 {
+			t.Errorf("%d rows were written by reads", n)
+		}
+	})
+}
+
+// After Snapshot a Read sees what was there at its next statement, whatever is
+// committed meanwhile; the connection forgets it afterwards.
+func TestSnapshotSeesOneMoment(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		inserted := 0
+		insert := func() {
+			t.Helper()
+			inserted++
+			run(t, d, "insert into things (n) values ($1)", inserted)
+		}
+		read := func(snapshot bool, wantMore int) {
+			t.Helper()
+			err := d.Read(ctx, func(tx db.Tx) error {
+				if snapshot {
+					if err := tx.Snapshot(ctx); err != nil {
+						return err
+					}
+				}
+				var before, after int
+				if err := tx.QueryRow(ctx, "select count(*) from things").Scan(&before); err != nil {
+					return err
+				}
+				insert()
+				if err := tx.QueryRow(ctx, "select count(*) from things").Scan(&after); err != nil {
+					return err
+				}
+				if after != before+wantMore || before != inserted-1 {
+					t.Errorf("snapshot %v: %d rows, then %d, of %d", snapshot, before, after, inserted)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for range 20 { // each connection in its turn
+			read(true, 0)
+			read(false, 1)
+		}
+		if err := d.Write(ctx, func(tx db.Tx) error { return tx.Snapshot(ctx) }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestErrorUndoesEverything(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		stop := errors.New("stop")
+		err := d.Write(ctx, func(tx db.Tx) error {
+			if _, err := tx.Exec(ctx, "insert into things (n) values (1)"); err != nil {
+				return err
+			}
+			tx.Queue("insert into things (n) values (2)")
+			return stop
+		})
+		if !errors.Is(err, stop) {
+			t.Errorf("got %v", err)
+		}
+		if n := count(t, d); n != 0 {
+			t.Errorf("%d rows stayed", n)
+		}
+	})
+}
+
+// PostgreSQL ends a transaction at its first failed statement; SQLite would go
+// on. A function that goes on must fail on both, or it fails only in production.
+func TestFailedStatementEndsTheTransaction(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		err := d.Write(ctx, func(tx db.Tx) error {
+			tx.Exec(ctx, "insert into things (n) values (1)")
+			tx.Exec(ctx, "insert into things (n) values (1)")
+			if _, err := tx.Exec(ctx, "insert into things (n) values (2)"); err == nil {
+				t.Error("a statement ran after the failed one")
+			}
+			return nil
+		})
+		if !errors.Is(err, db.ErrDuplicate) {
+			t.Errorf("commit gave %v", err)
+		}
+		if n := count(t, d); n != 0 {
+			t.Errorf("%d rows stayed", n)
+		}
+	})
+}
+
+func TestQueue(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		// Nothing but queued statements, in order.
+		err := d.Write(ctx, func(tx db.Tx) error {
+			tx.Queue("insert into things (n, size) values (1, 1)")
+			tx.Queue("update things set size = size * 10 where n = $1", 1)
+			tx.Queue("update things set size = size + 1 where n = $1", 1)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var size int
+		get(t, d, []any{&size}, "select size from things where n = 1")
+		if size != 11 {
+			t.Errorf("size %d, want 11", size)
+		}
+		// A later statement sees them.
+		err = d.Write(ctx, func(tx db.Tx) error {
+			tx.Queue("insert into things (n, size) values (2, 5)")
+			if err := tx.QueryRow(ctx, "select size from things where n = 2").Scan(&size); err != nil {
+				return err
+			}
+			tx.Queue("update things set size = 6 where n = 2")
+			n, err := tx.Exec(ctx, "update things set size = 7 where n = 2 and size = 6")
+			if n != 1 {
+				t.Errorf("%d rows changed, want 1", n)
+			}
+			return err
+		})
+		if err != nil || size != 5 {
+			t.Errorf("size %d, %v", size, err)
+		}
+		// The failure of one fails the commit.
+		err = d.Write(ctx, func(tx db.Tx) error {
+			tx.Queue("insert into things (n) values (3)")
+			tx.Queue("insert into things (n) values (1)")
+			tx.Queue("insert into things (n) values (4)")
+			return nil
+		})
+		if !errors.Is(err, db.ErrDuplicate) {
+			t.Errorf("queued duplicate gave %v", err)
+		}
+		if n := count(t, d); n != 2 {
+			t.Errorf("%d rows, want 2", n)
+		}
+	})
+}
+
+func TestQueueWhileRowsAreRead(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		run(t, d, "insert into things (n) values (1), (2), (3)")
+		err := d.Write(ctx, func(tx db.Tx) error {
+			rows, err := tx.Query(ctx, "select n from things order by n")
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			for rows.Next() {
+				var n int
+				if err := rows.Scan(&n); err != nil {
+					return err
+				}
+				if _, err := tx.Exec(ctx, "delete from things"); err == nil {
+					t.Error("a second statement ran while rows were open")
+				}
+				tx.Queue("insert into things (n) values ($1)", n+10)
+			}
+			return rows.Err()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, d); n != 6 {
+			t.Errorf("%d rows, want 6", n)
+		}
+	})
+}
+
+func TestTransactionEndsWithItsFunction(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		var kept []db.Tx
+		keep := func(tx db.Tx) error {
+			kept = append(kept, tx)
+			return nil
+		}
+		if err := errors.Join(d.Read(ctx, keep), d.Write(ctx, keep)); err != nil {
+			t.Fatal(err)
+		}
+		for _, tx := range kept {
+			if err := tx.QueryRow(ctx, "select 1").Scan(new(int)); err == nil {
+				t.Error("a transaction works after its end")
+			}
+		}
+	})
+}
+
+// A statement has its effect also when its rows are not read.
+func TestReturningUnread(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		err := d.Write(ctx, func(tx db.Tx) error {
+			for i := range 3 {
+				rows, err := tx.Query(ctx, "insert into things (n) values ($1), ($2) returning n", 2*i, 2*i+1)
+				if err != nil {
+					return err
+				}
+				for range i {
+					rows.Next()
+				}
+				rows.Close()
+				rows.Close()
+				if err := rows.Err(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if n := count(t, d); err != nil || n != 6 {
+			t.Errorf("%d rows, want 6 (%v)", n, err)
+		}
+	})
+}
+
+// A reader that stops in the middle leaves the connection usable.
+func TestRowsLeftOpen(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		run(t, d, "insert into things (n) values (1), (2), (3)")
+		for range 40 {
+			leave := func(tx db.Tx) error {
+				rows, err := tx.Query(ctx, "select n from things order by n")
+				if err != nil {
+					return err
+				}
+				rows.Next()
+				return nil
+			}
+			if err := errors.Join(d.Read(ctx, leave), d.Write(ctx, leave)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := count(t, d); n != 3 {
+			t.Error(n)
+		}
+	})
+}
+
+func TestPanicReachesTheCaller(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		cause := errors.New("broken")
+		func() {
+			defer func() {
+				v := recover()
+				err, ok := v.(error)
+				if !ok || !errors.Is(err, cause) {
+					t.Errorf("recovered %v", v)
+				}
+			}()
+			d.Write(ctx, func(tx db.Tx) error {
+				tx.Exec(ctx, "insert into things (n) values (1)")
+				panic(cause)
+			})
+			t.Error("no panic")
+		}()
+		run(t, d, "insert into things (n) values (2)")
+		if n := count(t, d); n != 1 {
+			t.Errorf("%d rows, want 1", n)
+		}
+	})
+}
+
+// runtime.Goexit, which testing.T.FailNow calls, must not take the writer with it.
+func TestGoexitLeavesTheWriterAlive(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		for range 3 {
+			ended, went := make(chan struct{}), false
+			go func() {
+				defer close(ended)
+				d.Write(ctx, func(tx db.Tx) error {
+					tx.Exec(ctx, "insert into things (n) values (1)")
+					goexit()
+					return nil
+				})
+				went = true
+			}()
+			<-ended
+			if went {
+				t.Error("Write returned although its function ended the goroutine")
+			}
+		}
+		run(t, d, "insert into things (n) values (2)")
+		if n := count(t, d); n != 1 {
+			t.Errorf("%d rows, want 1", n)
+		}
+	})
+}
+
+func TestConflictIsTriedAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		for _, c := range []struct{ fails, calls int }{{0, 1}, {2, 3}, {4, 5}, {5, 5}, {100, 5}} {
+			calls := 0
+			err := d.Write(ctx, func(tx db.Tx) error {
+				calls++
+				if _, err := tx.Exec(ctx, "insert into things (n) values ($1)", 100*c.fails+calls); err != nil {
+					return err
+				}
+				if calls <= c.fails {
+					return fmt.Errorf("revision: %w", db.ErrConflict)
+				}
+				return nil
+			})
+			if calls != c.calls || errors.Is(err, db.ErrConflict) != (c.fails >= 5) {
+				t.Errorf("%d conflicts: %d calls, %v", c.fails, calls, err)
+			}
+		}
+		if n := count(t, d); n != 3 {
+			t.Errorf("%d rows, want one for each that went through", n)
+		}
+	})
+}
+
+func TestClosedRefuses(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		defer leaktest.None(t, goleak.IgnoreCurrent())
+		d, err := db.Open(ctx, url, db.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		running, proceed, closed := make(chan struct{}), make(chan struct{}), make(chan error)
+		var read error
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			read = d.Read(ctx, func(tx db.Tx) error {
+				close(running)
+				<-proceed
+				return tx.QueryRow(ctx, "select 1").Scan(new(int))
+			})
+		}()
+		<-running
+		go func() { closed <- d.Close() }()
+		for d.Ping(ctx) == nil {
+		}
+		select {
+		case <-closed:
+			t.Error("Close did not wait for a running call")
+		default:
+		}
+		close(proceed)
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		if <-done; read != nil {
+			t.Errorf("running call failed: %v", read)
+		}
+		nothing := func(db.Tx) error { return nil }
+		for _, err := range []error{d.Read(ctx, nothing), d.Write(ctx, nothing), d.Ping(ctx)} {
+			if !errors.Is(err, db.ErrClosed) {
+				t.Errorf("got %v", err)
+			}
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCancelledContextIsRefused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		gone, cancel := context.WithCancel(ctx)
+		cancel()
+		called := func(tx db.Tx) error { return tx.QueryRow(gone, "select 1").Scan(new(int)) }
+		if err := d.Read(gone, called); !errors.Is(err, context.Canceled) {
+			t.Errorf("Read: %v", err)
+		}
+		if err := d.Write(gone, called); !errors.Is(err, context.Canceled) {
+			t.Errorf("Write: %v", err)
+		}
+	})
+}
+
+func TestOpenRefusesOtherURLs(t *testing.T) {
+	for _, url := range []string{"", "sqlite:", "mysql://root:secret@h/x", "/tmp/x.db", "postgres://user:secret@%zz"} {
+		_, err := db.Open(ctx, url, db.Options{})
+		if err == nil {
+			t.Errorf("%s was opened", url)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("error tells the password: %v", err)
+		}
+	}
+}
+
+func TestUnreachableServerIsUnavailable(t *testing.T) {
+	_, err := db.Open(ctx, "postgres://u@/db?host="+t.TempDir(), db.Options{})
+	if !errors.Is(err, db.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is expected holds for all that a transaction does, or it fails with no
+// effect and no answer.
+func TestExpect(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		write := func(ctx context.Context, f func(db.Tx) error) error { return d.WriteIn(ctx, 1, f) }
+		for name, run := range map[string]func(context.Context, func(db.Tx) error) error{"read": d.Read, "write": d.Write, "write in": write} {
+			for _, want := range []int64{7, 8} {
+				answered, wants := 0, map[bool]error{true: db.ErrStale}[want == 8]
+				expect := func(tx db.Tx) error { return tx.Expect(ctx, "select 3 + 4", want) }
+				for what, f := range map[string]func(db.Tx) error{
+					"nothing": expect,
+					"a query": func(tx db.Tx) error {
+						if err := expect(tx); err != nil {
+							return err
+						}
+						var one int64
+						if err := tx.QueryRow(ctx, "select 1").Scan(&one); err == nil && one == 1 {
+							answered++
+						}
+						return tx.QueryRow(ctx, "select 1").Scan(&one)
+					},
+					"a fault that was met before": func(tx db.Tx) error {
+						if err := expect(tx); err != nil {
+							return err
+						}
+						return wants
+					},
+				} {
+					if err := run(ctx, f); !errors.Is(err, wants) {
+						t.Errorf("%s of %s, %d expected: %v", name, what, want, err)
+					}
+				}
+				if (answered > 0) != (want == 7) {
+					t.Errorf("%s, %d expected: %d answers", name, want, answered)
+				}
+			}
+		}
+		stale := d.WriteIn(ctx, 1, func(tx db.Tx) error {
+			if err := tx.Expect(ctx, "select 3 + 4", 8); err != nil {
+				return err
+			}
+			tx.Queue("insert into settings (name, value) values ($1, $2)", "stale", "")
+			return nil
+		})
+		var n int
+		err := d.Read(ctx, func(tx db.Tx) error {
+			return tx.QueryRow(ctx, "select count(*) from settings where name = $1", "stale").Scan(&n)
+		})
+		if !errors.Is(stale, db.ErrStale) || err != nil || n != 0 {
+			t.Errorf("%v, then %d rows are there (%v)", stale, n, err)
+		}
+	})
+}
+
+// What goes by itself is told from what somebody has to mend.
+func TestAway(t *testing.T) {
+	server := func(code string) error { return fmt.Errorf("db: migrations: %w", &pgconn.PgError{Code: code}) }
+	for name, c := range map[string]struct {
+		err  error
+		away bool
+	}{
+		"the server is starting":      {server("57P03"), true},
+		"the server is shutting down": {server("57P01"), true},
+		"no connection is left":       {server("53300"), true},
+		"its disk is full":            {server("53100"), true},
+		"it may only read":            {server("25006"), true},
+		"the password is wrong":       {fmt.Errorf("%w: %w", db.ErrUnavailable, server("28P01")), false},
+		"there is no such data base":  {fmt.Errorf("%w: %w", db.ErrUnavailable, server("3D000")), false},
+		"a right is missing":          {server("42501"), false},
+		"another's certificate":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &tls.CertificateVerificationError{}), false},
+		"nobody listens":              {fmt.Errorf("%w: dial", db.ErrUnavailable), true},
+		"SQLite's disk is full":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.Full}), true},
+		"it cannot be opened":         {fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.CannotOpen}), false},
+		"no room for the lock":        {&fs.PathError{Op: "write", Err: syscall.ENOSPC}, true},
+		"another process has it":      {&db.InUse{}, false},
+		"a newer program's":           {&db.NewerError{}, false},
+		"nothing":                     {nil, false},
+	} {
+		if got := db.Away(c.err); got != c.away {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// What was told is heard in this process after the commit, and not without it,
+// alone or in a group.
+func TestTell(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		ctx, end := context.WithCancel(context.Background())
+		heard := make(chan string, 100)
+		var listening sync.WaitGroup
+		listening.Go(func() { d.Listen(ctx, "topic", func(word string) { heard <- word }) })
+		near := make(chan string, 100)
+		deaf := d.Hear("topic", func(word string) { near <- word })
+		defer listening.Wait()
+		defer end()
+		<-heard // it listens
+		stop := errors.New("stop")
+		tell := func(topic string, end error) {
+			t.Helper()
+			var committing bool
+			err := d.WriteIn(ctx, 1, func(tx db.Tx) error {
+				tx.Queue(`insert into clocks (organization, tick) values ($1, 1) on conflict (organization) do nothing`, int64(1))
+				if known := tx.Tell(topic, "word"); known != (topic == "topic") {
+					t.Errorf("somebody listens to %s: %v", topic, known)
+				}
+				committing = len(heard) == 0
+				return end
+			})
+			if !errors.Is(err, end) || !committing {
+				t.Fatalf("%v, heard before the commit: %v", err, !committing)
+			}
+		}
+		tell("topic", stop)
+		tell("other", nil)
+		tell("topic", nil)
+		if word := <-heard; word != "word" {
+			t.Errorf("heard %q", word)
+		}
+		var together sync.WaitGroup
+		for i := range 20 {
+			together.Go(func() {
+				d.WriteIn(ctx, 1, func(tx db.Tx) error {
+					tx.Tell("topic", "word")
+					if i%2 == 0 {
+						return stop
+					}
+					return nil
+				})
+			})
+		}
+		together.Wait()
+		if n, close := len(heard), len(near); n != 10 || close != 11 {
+			t.Errorf("heard %d of 10, and %d of 11", n, close)
+		}
+		for range 10 {
+			<-heard
+		}
+		deaf()
+		tell("topic", nil)
+		if n := len(near); n != 11 {
+			t.Error("heard after the end")
+		}
+	})
+}

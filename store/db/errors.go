@@ -1,0 +1,139 @@
+package db
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"kartei/store/db/sqlite"
+)
+
+// ErrUnknownOutcome is returned, wrapped, when the connection broke while a
+// commit was on its way: the change is either whole or not there at all.
+var ErrUnknownOutcome = errors.New("db: connection lost during commit, outcome unknown")
+
+// ErrText is returned, wrapped, for an argument that is not UTF-8 or holds a
+// NUL character. Neither engine takes one.
+var ErrText = errors.New("db: text is not UTF-8 or holds NUL")
+
+// ErrClosed is returned for calls after Close.
+var ErrClosed = errors.New("db: closed")
+
+// Panic carries a panic of a Write function from the writer's goroutine into
+// the caller's, with the stack of where it happened.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
+
+// Unwrap returns the panic's value where it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// mapError gives an engine's error the meaning that callers ask for. It is the
+// only place that knows the engines' codes.
+func mapError(err error) error {
+	var lite *sqlite.Error
+	var pg *pgconn.PgError
+	var network net.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &lite):
+		switch lite.Code {
+		case sqlite.ConstraintUnique, sqlite.ConstraintKey, sqlite.ConstraintRowID:
+			return wrap(ErrDuplicate, err)
+		}
+		switch lite.Primary() {
+		case sqlite.Busy, sqlite.Locked, sqlite.Interrupt:
+			return wrap(ErrBusy, err)
+		case sqlite.Full, sqlite.ReadOnly: // the disk, not the statement
+			return wrap(ErrRefused, err)
+		case sqlite.IOError, sqlite.CannotOpen:
+			if lite.Writing() {
+				return wrap(ErrRefused, err)
+			}
+			return wrap(ErrUnavailable, err)
+		}
+		return err
+	case errors.As(err, &pg):
+		switch pg.Code {
+		case "23505": // unique_violation
+			return wrap(ErrDuplicate, err)
+		case "40001", "40P01", // serialization_failure, deadlock_detected
+			"22012": // division_by_zero, by which a supposition fails (see pgTx.supposeTick)
+			return wrap(ErrConflict, err)
+		case "22021", "22P05": // character_not_in_repertoire, untranslatable_character
+			return wrap(ErrText, err)
+		case "55P03", "57014": // lock_not_available, query_canceled
+			return wrap(ErrBusy, err)
+		case "25006", "53100", "58030": // read_only_sql_transaction (see readOnly), disk_full, io_error
+			return wrap(ErrRefused, err)
+		case "25P03": // idle_in_transaction_session_timeout
+			return wrap(ErrUnavailable, err)
+		}
+		switch pg.Code[:min(2, len(pg.Code))] {
+		case "08", "53", "57", "58": // connection, resources (disk, memory, connections), shutdown, input and output
+			return wrap(ErrUnavailable, err)
+		}
+		return err
+	case errors.Is(err, sqlite.ErrText):
+		return wrap(ErrText, err)
+	case errors.Is(err, pgx.ErrNoRows):
+		return ErrNoRows
+	case errors.Is(err, context.Canceled):
+		return err
+	case isConnectionLoss(err):
+		return wrap(ErrUnavailable, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return wrap(ErrBusy, err)
+	case errors.As(err, &network):
+		return wrap(ErrUnavailable, err)
+	}
+	return err
+}
+
+func wrap(kind, err error) error {
+	if errors.Is(err, kind) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}
+
+// Away reports whether an error of Open, or of what a start does next, says that
+// the data base cannot be used now and may be later, with nothing changed in the
+// configuration: no server, one that is starting or has no room, a full disk.
+func Away(err error) bool {
+	var server *pgconn.PgError
+	var lite *sqlite.Error
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &server): // else a refused connection is all that is known of it
+		err = mapError(server)
+	case errors.As(err, &lite):
+		return lite.Primary() == sqlite.Full || lite.Primary() == sqlite.IOError || errors.Is(err, ErrBusy)
+	case errors.As(err, &certificate):
+		return false
+	case errors.Is(err, syscall.ENOSPC):
+		return true
+	}
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnknownOutcome)
+}
+
+// isConnectionLoss recognises what pgx reports in its own words.
+func isConnectionLoss(err error) bool {
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) ||
+		strings.Contains(err.Error(), "unexpected EOF") || strings.Contains(err.Error(), "conn closed")
+}

@@ -1,0 +1,223 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	_ "modernc.org/sqlite" // the driver under which goose finds SQLite
+
+	"kartei/store/db/sqlite"
+)
+
+//go:embed migrations
+var embedded embed.FS
+
+// Schema says how far a data base is migrated.
+type Schema struct {
+	// Version is the number of the last migration that was applied, 0 for none.
+	Version int64
+	// Latest is the number of the last migration that this binary has.
+	Latest int64
+}
+
+// Current reports whether the data base is as this binary needs it.
+func (s Schema) Current() bool { return s.Version == s.Latest }
+
+// NewerError is returned when the data base was migrated by a newer binary.
+type NewerError struct{ Schema }
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("db: the database is at version %d and this program knows versions up to %d: "+
+		"start the newer program, or restore a backup that was made before it", e.Version, e.Latest)
+}
+
+// Migrate brings the data base to the latest version. Each migration is a
+// transaction: one that fails leaves nothing behind. Several PostgreSQL
+// replicas may call it at the same time, one migrates and the others wait, at
+// most 5 minutes. Where there is something to do it needs a connection without
+// a transaction pooler.
+func Migrate(ctx context.Context, d DB) (Schema, error) {
+	return migrate(ctx, d, Migrations())
+}
+
+// Status returns how far the data base is migrated, and a *NewerError where it
+// is further than this binary knows.
+func Status(ctx context.Context, d DB) (Schema, error) {
+	return status(ctx, d, Migrations())
+}
+
+// Migrations returns the embedded files: NNNN_name.sql for both engines, or a
+// pair NNNN_name.sqlite.sql and NNNN_name.postgres.sql.
+func Migrations() fs.FS {
+	files, err := fs.Sub(embedded, "migrations")
+	if err != nil {
+		panic(err) // the folder's name is a constant
+	}
+	return files
+}
+
+func migrate(ctx context.Context, d DB, files fs.FS) (Schema, error) {
+	switch d := d.(type) {
+	case *liteDB:
+		var schema Schema
+		err := d.alone(ctx, func() (err error) {
+			schema, err = withProvider(ctx, d.driver, goose.DialectSQLite3, false, files, up)
+			return err
+		})
+		return schema, err
+	case *pgDB:
+		act := up
+		if d.pooled {
+			act = schemaOf
+		}
+		schema, err := withProvider(ctx, d.driver, goose.DialectPostgres, !d.pooled, files, act)
+		if err == nil && schema.Current() {
+			return schema, d.distributeNew(ctx)
+		}
+		if err == nil {
+			err = fmt.Errorf("db: the database is at version %d of %d, and cannot be migrated through a transaction pooler: "+
+				"migrate it with a URL that leads to the server itself", schema.Version, schema.Latest)
+		}
+		return schema, err
+	}
+	return Schema{}, fmt.Errorf("db: %T cannot be migrated", d)
+}
+
+func status(ctx context.Context, d DB, files fs.FS) (Schema, error) {
+	switch d := d.(type) {
+	case *liteDB:
+		return withProvider(ctx, d.driver, goose.DialectSQLite3, false, files, schemaOf)
+	case *pgDB:
+		return withProvider(ctx, d.driver, goose.DialectPostgres, !d.pooled, files, schemaOf)
+	}
+	return Schema{}, fmt.Errorf("db: %T cannot be migrated", d)
+}
+
+// alone runs f while nothing is written.
+func (d *liteDB) alone(ctx context.Context, f func() error) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	return d.write.doAlone(ctx, func(*sqlite.Conn) error {
+		d.write.noteChange()
+		return f()
+	})
+}
+
+// driver opens the data base through database/sql, as goose needs it. It goes
+// through the same SQLite library as our own connections, so closing it drops
+// none of their locks.
+func (d *liteDB) driver() (*sql.DB, error) {
+	query := url.Values{
+		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(2)"},
+		"_txlock": {"immediate"},
+	}
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(d.path), RawQuery: query.Encode()}
+	return sql.Open("sqlite", name.String())
+}
+
+// driver opens the data base through database/sql, as goose needs it, without
+// the limits that a long migration would break.
+func (d *pgDB) driver() (*sql.DB, error) { return stdlib.OpenDB(*d.config.Copy()), nil }
+
+// withProvider calls f with the migrations of an engine. locked is whether
+// others wait meanwhile; a lock is a session's, which a transaction pooler has
+// not.
+func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goose.Dialect, locked bool, files fs.FS,
+	f func(context.Context, *goose.Provider, fs.FS) (Schema, error)) (_ Schema, err error) {
+	driver, err := open()
+	if err != nil {
+		return Schema{}, fmt.Errorf("db: %w", err)
+	}
+	defer func() { err = errors.Join(err, driver.Close()) }()
+	others, err := otherEngine(files, dialect)
+	if err != nil {
+		return Schema{}, err
+	}
+	options := []goose.ProviderOption{
+		goose.WithDisableGlobalRegistry(true),
+		goose.WithExcludeNames(others),
+		goose.WithLogger(goose.NopLogger()),
+	}
+	if locked {
+		// One try a second, at most 5 minutes.
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+		if err != nil {
+			return Schema{}, fmt.Errorf("db: %w", err)
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	provider, err := goose.NewProvider(dialect, driver, files, options...)
+	if err != nil {
+		return Schema{}, fmt.Errorf("db: migrations: %w", err)
+	}
+	return f(ctx, provider, files)
+}
+
+// otherEngine names the files that are meant for the other engine only.
+func otherEngine(files fs.FS, dialect goose.Dialect) ([]string, error) {
+	suffix := ".postgres.sql"
+	if dialect == goose.DialectPostgres {
+		suffix = ".sqlite.sql"
+	}
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return nil, fmt.Errorf("db: migrations: %w", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), suffix) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// latest returns the highest number of the migrations.
+func latest(files fs.FS) int64 {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	var highest int64
+	for _, name := range names {
+		if version, err := goose.NumericComponent(name); err == nil {
+			highest = max(highest, version)
+		}
+	}
+	return highest
+}
+
+func up(ctx context.Context, provider *goose.Provider, files fs.FS) (Schema, error) {
+	schema, err := schemaOf(ctx, provider, files)
+	if err != nil || schema.Current() {
+		return schema, err
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return schema, fmt.Errorf("db: migrate: %w", mapError(err))
+	}
+	return schemaOf(ctx, provider, files)
+}
+
+func schemaOf(ctx context.Context, provider *goose.Provider, files fs.FS) (Schema, error) {
+	version, err := provider.GetDBVersion(ctx)
+	if err != nil {
+		return Schema{}, fmt.Errorf("db: migrations: %w", mapError(err))
+	}
+	schema := Schema{Version: version, Latest: latest(files)}
+	if schema.Version > schema.Latest {
+		return schema, &NewerError{schema}
+	}
+	return schema, nil
+}

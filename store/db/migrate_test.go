@@ -1,0 +1,178 @@
+package db_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"kartei/store/db"
+	"kartei/test/dbtest"
+)
+
+// eachEmpty runs f on data bases without tables.
+func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(t, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db")) })
+	t.Run("postgres", func(t *testing.T) { f(t, dbtest.EmptyPostgresURL(t)) })
+}
+
+func files(texts map[string]string) fstest.MapFS {
+	all := fstest.MapFS{}
+	for name, text := range texts {
+		all[name] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + text)}
+	}
+	return all
+}
+
+func TestMigrateTakesCommonAndOwnFiles(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, url string) {
+		d := dbtest.Open(t, url, db.Options{})
+		set := files(map[string]string{
+			"0001_a.sql":          "create table a (n bigint);",
+			"0002_b.sqlite.sql":   "create table b_sqlite (n bigint);",
+			"0002_b.postgres.sql": "create table b_postgres (n bigint);",
+		})
+		if schema, err := db.StatusFiles(ctx, d, set); err != nil || schema != (db.Schema{Version: 0, Latest: 2}) {
+			t.Errorf("before: %+v, %v", schema, err)
+		}
+		for range 2 { // the second time there is nothing to do
+			schema, err := db.MigrateFiles(ctx, d, set)
+			if err != nil || !schema.Current() || schema.Version != 2 {
+				t.Fatalf("%+v, %v", schema, err)
+			}
+		}
+		run(t, d, "insert into a (n) values (1)")
+		run(t, d, "insert into b_"+d.Dialect().Name+" (n) values (1)")
+	})
+}
+
+func TestFailedMigrationLeavesNothing(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, url string) {
+		d := dbtest.Open(t, url, db.Options{})
+		texts := map[string]string{
+			"0001_a.sql": "create table a (n bigint);",
+			"0002_b.sql": "create table b (n bigint); insert into b (n) values (1); insert into nowhere (n) values (1);",
+		}
+		if _, err := db.MigrateFiles(ctx, d, files(texts)); err == nil || !strings.Contains(err.Error(), "nowhere") {
+			t.Fatalf("got %v", err)
+		}
+		schema, err := db.StatusFiles(ctx, d, files(texts))
+		if err != nil || schema.Version != 1 {
+			t.Errorf("%+v, %v", schema, err)
+		}
+		if err := tryExec(d, "insert into b (n) values (2)"); err == nil {
+			t.Error("the failed migration left its table")
+		}
+		texts["0002_b.sql"] = "create table b (n bigint);"
+		if _, err := db.MigrateFiles(ctx, d, files(texts)); err != nil {
+			t.Errorf("the repaired migration: %v", err)
+		}
+		run(t, d, "insert into b (n) values (2)")
+	})
+}
+
+func TestNewerDataBaseIsRefused(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, url string) {
+		d := dbtest.Open(t, url, db.Options{})
+		old := map[string]string{"0001_a.sql": "create table a (n bigint);"}
+		both := map[string]string{"0001_a.sql": old["0001_a.sql"], "0002_b.sql": "create table b (n bigint);"}
+		if _, err := db.MigrateFiles(ctx, d, files(both)); err != nil {
+			t.Fatal(err)
+		}
+		var newer *db.NewerError
+		if _, err := db.MigrateFiles(ctx, d, files(old)); !errors.As(err, &newer) || newer.Version != 2 || newer.Latest != 1 {
+			t.Errorf("Migrate: %v", err)
+		}
+		if _, err := db.StatusFiles(ctx, d, files(old)); !errors.As(err, &newer) || !strings.Contains(err.Error(), "newer program") {
+			t.Errorf("Status: %v", err)
+		}
+	})
+}
+
+// Several replicas that start together migrate once.
+func TestReplicasMigrateOnce(t *testing.T) {
+	url := dbtest.EmptyPostgresURL(t)
+	set := map[string]string{}
+	for i := 1; i <= 5; i++ {
+		// Applied twice, each of these fails.
+		set[fmt.Sprintf("%04d_t.sql", i)] = fmt.Sprintf("create table t%d (n bigint);", i)
+	}
+	set["0001_t.sql"] += "select pg_sleep(0.5);" // so that all have come before one is done
+	var wait sync.WaitGroup
+	start := make(chan struct{})
+	for range 4 {
+		d := dbtest.Open(t, url, db.Options{Readers: 1})
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			<-start
+			if schema, err := db.MigrateFiles(ctx, d, files(set)); err != nil || schema.Version != 5 {
+				t.Errorf("%+v, %v", schema, err)
+			}
+		}()
+	}
+	close(start)
+	wait.Wait()
+}
+
+// Calls go on while a data base is migrated, and see the new tables after it.
+func TestMigrateWhileOpen(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		run(t, d, "insert into things (n) values (1)")
+		set := fstest.MapFS{}
+		// The migrations that the data base has, and one more.
+		err := fs.WalkDir(db.Migrations(), ".", func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() {
+				text, err := fs.ReadFile(db.Migrations(), path)
+				set[path] = &fstest.MapFile{Data: text}
+				return err
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set["9000_more.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nalter table things add column more bigint not null default 4;")}
+		if _, err := db.MigrateFiles(ctx, d, set); err != nil {
+			t.Fatal(err)
+		}
+		var n, more int
+		get(t, d, []any{&n}, "select count(*) from things")
+		get(t, d, []any{&more}, "select more from things")
+		run(t, d, "insert into things (n) values (2)")
+		if n != 1 || more != 4 {
+			t.Error(n, more)
+		}
+	})
+}
+
+// The embedded files are complete: each number once, or once for each engine.
+func TestMigrationFilesArePaired(t *testing.T) {
+	names, err := fs.Glob(db.Migrations(), "*.sql")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	engines := map[string]string{}
+	for _, name := range names {
+		number, rest, _ := strings.Cut(name, "_")
+		if len(number) != 4 {
+			t.Errorf("%s: the number must have four digits", name)
+		}
+		engine := "both"
+		if parts := strings.Split(rest, "."); len(parts) == 3 {
+			engine = parts[1]
+		}
+		engines[number] += " " + engine
+	}
+	for number, found := range engines {
+		if found != " both" && found != " postgres sqlite" {
+			t.Errorf("migration %s is there for%s", number, found)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package db
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+
+	"kartei/kit/trace"
+	"kartei/store/db/sqlite"
+)
+
+// operation is one call of Write on its way to a group that is committed
+// together.
+type operation struct {
+	f func(Tx) error
+	// alone, in place of f, runs outside any transaction (SQLite).
+	alone func(*sqlite.Conn) error
+	// span is that of the caller's transaction, or nil.
+	span  *trace.Span
+	state atomic.Int32
+	told  []told // with Tell (SQLite)
+	done  chan struct{}
+
+	// Written before done is closed.
+	err      error
+	panicked *Panic
+	exited   bool
+}
+
+const (
+	opWaiting = iota
+	opRunning
+	opGivenUp
+)
+
+// wait returns what became of the operation. A panic or runtime.Goexit of its
+// function happens here once more, in the goroutine that it belongs to.
+func (op *operation) wait(ctx context.Context) error {
+	select {
+	case <-op.done:
+	case <-ctx.Done():
+		if op.state.CompareAndSwap(opWaiting, opGivenUp) {
+			return ctx.Err()
+		}
+		<-op.done
+	}
+	switch {
+	case op.panicked != nil:
+		panic(op.panicked)
+	case op.exited:
+		runtime.Goexit()
+	}
+	return op.err
+}
+
+// call runs the function, and keeps what it throws.
+func (op *operation) call(tx Tx) (err error) {
+	op.exited, op.panicked = true, nil
+	defer func() {
+		if v := recover(); v != nil {
+			op.exited = false
+			op.panicked = &Panic{Value: v, Stack: debug.Stack()}
+			err = op.panicked
+		}
+	}()
+	err = op.f(tx)
+	op.exited = false
+	return err
+}
+
+// finish answers the caller.
+func (op *operation) finish(err error) {
+	op.err = err
+	close(op.done)
+}

@@ -1,0 +1,368 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"kartei/kit/trace"
+)
+
+// limits are the settings of each PostgreSQL connection: a statement ends
+// after 10 s, a wait for a lock after 5 s, a transaction whose client says
+// nothing after 10 s: ours never think between two statements. A statement
+// whose client died ends within a second (PostgreSQL 14 or later), so that
+// the locks of a replica that was killed go with it also where it waited for
+// another's; where a whole machine vanished, keep-alives find it within 25 s.
+// Compiling plans pays for none of our statements.
+var limits = map[string]string{
+	"statement_timeout":                   "10s",
+	"lock_timeout":                        "5s",
+	"idle_in_transaction_session_timeout": "10s",
+	"client_connection_check_interval":    "1s",
+	"tcp_keepalives_idle":                 "10",
+	"tcp_keepalives_interval":             "5",
+	"tcp_keepalives_count":                "3",
+	"jit":                                 "off",
+	"application_name":                    "kartei",
+}
+
+// planOnce keeps the server from planning a statement anew for each call's
+// values, which it does where it takes that for cheaper: ours are written so
+// that one plan is right for all values, and among ten million records planning
+// takes three times as long as a list. Citus needs the values to find the
+// server that has the rows.
+const planOnce = `select set_config('plan_cache_mode', 'force_generic_plan', false)
+	where not exists (select 1 from pg_extension where extname = 'citus')`
+
+// pgDB is the PostgreSQL engine: one pool of connections that cannot write and
+// one of connections that can.
+type pgDB struct {
+	opts    Options
+	gate    *gate
+	url     string
+	config  *pgx.ConnConfig // as the URL gives it, without the limits
+	readers *pool
+	writers *pool
+	watch   *watchdog
+	// pooled is set where the URL asks for default_query_exec_mode=exec (or
+	// simple_protocol): a transaction pooler is between, which has no sessions
+	// that could be set or keep prepared statements.
+	pooled bool
+	// spread is set where tables may be spread over several servers.
+	spread bool
+	lines  lines
+	hub    hub
+	// writes is told what becomes of each.
+	writes *Writes
+}
+
+func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err error) {
+	address, err := readPostgres(url)
+	if err != nil {
+		return nil, err
+	}
+	config := address.config
+	mode := config.ConnConfig.DefaultQueryExecMode
+	d := &pgDB{
+		opts:   opts,
+		gate:   newGate(),
+		url:    address.url,
+		config: config.ConnConfig.Copy(),
+		pooled: mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol,
+		watch:  newWatchdog(opts.Transaction),
+	}
+	d.writes = newWrites(opts, whyRefused, func() error { return nil })
+	defer func() {
+		if err != nil {
+			d.closeAll()
+		}
+	}()
+	readers := max(8, 4*runtime.GOMAXPROCS(0))
+	// Writes wait for the disk together: of 16 that come at the same time on two
+	// processors each costs this process a tenth less where none waits for a
+	// connection.
+	writers := max(16, readers)
+	if strings.Contains(url, "pool_max_conns") {
+		readers = max(8, int(config.MaxConns))
+		writers = readers
+	}
+	if d.readers, err = d.pool(ctx, config.Copy(), first(opts.Readers, readers), true); err != nil {
+		return nil, err
+	}
+	if d.writers, err = d.pool(ctx, config.Copy(), first(opts.Writers, opts.Readers, writers), false); err != nil {
+		return nil, err
+	}
+	return d, address.explainTLS(d.check(ctx))
+}
+
+// first returns the first number that is not zero.
+func first(numbers ...int) int {
+	for _, n := range numbers {
+		if n != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+func (d *pgDB) pool(ctx context.Context, config *pgxpool.Config, size int, readOnly bool) (*pool, error) {
+	config.MaxConns = int32(size)
+	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, d.opts.Wait)
+	config.PingTimeout = d.opts.Wait
+	if !d.pooled {
+		for name, value := range limits {
+			if _, given := config.ConnConfig.RuntimeParams[name]; !given {
+				config.ConnConfig.RuntimeParams[name] = value
+			}
+		}
+		if readOnly {
+			config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+		}
+		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, planOnce)
+			return err
+		}
+	}
+	p, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return &pool{p, make(chan struct{}, size)}, nil
+}
+
+// check fails where the server is away or stores text in another encoding.
+func (d *pgDB) check(ctx context.Context) error {
+	conn, err := d.acquire(ctx, d.readers)
+	if err != nil {
+		if strings.Contains(err.Error(), "unsupported startup parameter") {
+			err = fmt.Errorf("db: a pooler is between that takes no session settings: "+ // which is for the operator to mend, so not Away
+				"add default_query_exec_mode=exec to the URL: %v", err)
+		}
+		return err
+	}
+	defer d.release(conn, d.readers, 0)
+	if encoding := conn.Conn().PgConn().ParameterStatus("server_encoding"); encoding != "" && encoding != "UTF8" {
+		return fmt.Errorf("db: the database stores text as %s; it must be created with encoding UTF8", encoding)
+	}
+	var fsync, commit string
+	err = conn.QueryRow(ctx, `select current_setting('fsync'), current_setting('synchronous_commit'),
+		exists (select 1 from pg_extension where extname = 'citus')`).Scan(&fsync, &commit, &d.spread)
+	if err != nil {
+		return mapError(err)
+	}
+	if fsync == "off" || commit == "off" {
+		d.opts.Logger.Warn("the database server answers before a commit is on its disk: its crash loses what was acknowledged",
+			"fsync", fsync, "synchronous_commit", commit)
+	}
+	return nil
+}
+
+func (d *pgDB) Dialect() *Dialect { return postgresDialect }
+
+// acquire takes a connection, waiting for one at most Options.Wait; release
+// gives it back.
+func (d *pgDB) acquire(ctx context.Context, pool *pool) (*pgxpool.Conn, error) {
+	if !pool.take(ctx, d.opts.Wait) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: all connections are in use", ErrBusy)
+	}
+	conn, err := pool.Acquire(ctx) // connecting has its own limit of time
+	switch {
+	case err == nil:
+		d.watch.enter(conn.Conn())
+		return conn, nil
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case isConnectionLoss(err):
+		err = wrap(ErrUnavailable, err)
+	default:
+		err = wrap(ErrBusy, err)
+	}
+	pool.leave()
+	return nil, err
+}
+
+func (d *pgDB) Read(ctx context.Context, f func(Tx) error) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	span := d.opts.begin(ctx, readSpan, "postgresql")
+	err := d.read(ctx, span, f)
+	endSpan(span, err)
+	return err
+}
+
+func (d *pgDB) read(ctx context.Context, span *trace.Span, f func(Tx) error) error {
+	return d.tries(ctx, func(try int) (again bool, err error) {
+		conn, err := d.acquire(ctx, d.readers)
+		if err != nil {
+			return false, err
+		}
+		defer d.release(conn, d.readers, try)
+		// A caller that goes away must not cost the connection, as it would if
+		// pgx watched its context.
+		tx := &pgTx{conn: conn.Conn(), ctx: context.Background(), stated: d.opts.Stated, spread: d.spread, span: span}
+		defer tx.end()
+		err = tx.settled(f(tx))
+		// f has seen nothing yet, so it does not notice that it runs again.
+		return tx.lost(err) && !tx.answered, err
+	})
+}
+
+func (d *pgDB) Write(ctx context.Context, f func(Tx) error) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	span := d.opts.begin(ctx, writeSpan, "postgresql")
+	err := d.writes.note(d.write(ctx, span, 0, false, f))
+	endSpan(span, err)
+	return err
+}
+
+// Writes knows whether the data base takes writes.
+func (d *pgDB) Writes() *Writes { return d.writes }
+
+// whyRefused says first what the server does not: that it is its disk.
+func whyRefused(err error) string {
+	var server *pgconn.PgError
+	if !errors.As(err, &server) {
+		return "the database server does not answer: " + inPlain(err)
+	}
+	switch server.Code {
+	case "53100":
+		return "the disk of the database server is full: " + server.Error()
+	case "25006":
+		return "the database is read-only: " + server.Error()
+	}
+	return "the database server takes no writes: " + server.Error()
+}
+
+// write runs f until it is committed, or fails for good.
+func (d *pgDB) write(ctx context.Context, span *trace.Span, organization int64, optimistic bool, f func(Tx) error) error {
+	if optimistic {
+		if again, err := d.attempt(ctx, span, organization, true, 0, f); !again {
+			return err
+		}
+	}
+	return d.tries(ctx, func(try int) (again bool, err error) { return d.attempt(ctx, span, organization, false, try, f) })
+}
+
+// tries calls f until it says that there is no use in calling it again, a
+// bounded number of times. Nothing can happen twice: f says so only of what
+// was rolled back, by the server or because the connection was lost before a
+// commit was sent.
+func (d *pgDB) tries(ctx context.Context, f func(try int) (again bool, err error)) error {
+	for try := 0; ; try++ {
+		if err := pause(ctx, d.opts.Clock, try); err != nil {
+			return err
+		}
+		if again, err := f(try); !again || try == maxTries-1 {
+			return err
+		}
+	}
+}
+
+// attempt runs f in one transaction, and reports whether another one may end
+// otherwise.
+func (d *pgDB) attempt(ctx context.Context, span *trace.Span, organization int64, optimistic bool, try int, f func(Tx) error) (again bool, err error) {
+	tx, end, err := d.begin(ctx, organization, optimistic, try)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	tx.span = span
+	if err = f(tx); err == nil {
+		err = tx.commit()
+	}
+	if err == nil {
+		d.lines.note(organization, tx.tick)
+	}
+	return tx.again(err), err
+}
+
+// begin returns a transaction on a connection of its own.
+func (d *pgDB) begin(ctx context.Context, organization int64, optimistic bool, try int) (tx *pgTx, end func(), err error) {
+	conn, err := d.acquire(ctx, d.writers)
+	if err != nil {
+		return nil, nil, err
+	}
+	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: context.Background(), stated: d.opts.Stated, write: true, took: d.writes.took, hub: &d.hub, pooled: d.pooled,
+		optimistic: optimistic, organization: organization, tick: d.lines.last(organization)}
+	return tx, func() {
+		tx.end()
+		d.release(conn, d.writers, try)
+	}, nil
+}
+
+// fresh reports whether a connection is taken for the first time.
+func fresh(conn *pgx.Conn) bool {
+	data := conn.PgConn().CustomData()
+	_, taken := data["taken"]
+	data["taken"] = true
+	return !taken
+}
+
+// again reports whether another attempt may end otherwise: who lost a race or
+// a connection, and who supposed wrongly or failed after supposing. It is
+// never so once a commit may have been carried out.
+func (t *pgTx) again(err error) bool {
+	switch {
+	case err == nil, errors.Is(err, ErrUnknownOutcome), errors.Is(err, ErrBusy):
+		return false
+	case errors.Is(err, ErrUnavailable):
+		return t.lost(err)
+	}
+	return errors.Is(err, ErrConflict) || t.supposed || t.expecting
+}
+
+// release gives a connection back. Where a second try met a lost connection
+// too, the server was restarted, and all that are idle are lost.
+func (d *pgDB) release(conn *pgxpool.Conn, pool *pool, try int) {
+	d.watch.leave(conn.Conn())
+	lost := conn.Conn().IsClosed()
+	conn.Release()
+	pool.leave()
+	if lost && try > 0 {
+		pool.Reset()
+	}
+}
+
+func (d *pgDB) Ping(ctx context.Context) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	conn, err := d.acquire(ctx, d.readers)
+	if err != nil {
+		return err
+	}
+	defer d.release(conn, d.readers, 0)
+	return mapError(conn.Ping(ctx))
+}
+
+func (d *pgDB) Close() error {
+	if d.gate.close() {
+		d.closeAll()
+	}
+	return nil
+}
+
+func (d *pgDB) closeAll() {
+	d.watch.end()
+	for _, pool := range []*pool{d.readers, d.writers} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+}

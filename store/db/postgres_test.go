@@ -1,0 +1,497 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+)
+
+func TestLockIsExclusive(t *testing.T) {
+	d := dbtest.Postgres(t)
+	lock := func(key string) (got bool) {
+		t.Helper()
+		err := d.Write(ctx, func(tx db.Tx) (err error) {
+			got, err = tx.Lock(ctx, key)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	stop := errors.New("stop")
+	for _, end := range []error{nil, stop} {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			got, err := tx.Lock(ctx, "a")
+			if !got || err != nil {
+				t.Errorf("a free lock: %v, %v", got, err)
+			}
+			if lock("a") {
+				t.Error("a lock was given twice")
+			}
+			if !lock("b") {
+				t.Error("another key was locked too")
+			}
+			return end
+		})
+		if !errors.Is(err, end) {
+			t.Fatal(err)
+		}
+		if !lock("a") {
+			t.Error("the lock outlived its transaction")
+		}
+	}
+}
+
+// On SQLite who writes holds every lock, so that it is always given.
+func TestLockOnSQLite(t *testing.T) {
+	d := dbtest.SQLite(t)
+	err := d.Write(ctx, func(tx db.Tx) error {
+		got, err := tx.Lock(ctx, "a")
+		if !got {
+			t.Error("refused")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two transactions that lock each other out: the server ends one, Write calls
+// it again, both go through.
+func TestDeadlockIsTriedAgain(t *testing.T) {
+	d := dbtest.Postgres(t)
+	table(t, d)
+	run(t, d, "insert into things (n, size) values (1, 0), (2, 0)")
+	var meet sync.WaitGroup
+	meet.Add(2)
+	var wait sync.WaitGroup
+	calls := make([]int, 2)
+	for i := range 2 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			err := d.Write(ctx, func(tx db.Tx) error {
+				calls[i]++
+				if _, err := tx.Exec(ctx, "update things set size = size + 1 where n = $1", 1+i); err != nil {
+					return err
+				}
+				if calls[i] == 1 {
+					meet.Done()
+					meet.Wait()
+				}
+				_, err := tx.Exec(ctx, "update things set size = size + 1 where n = $1", 2-i)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	wait.Wait()
+	var sum int
+	get(t, d, []any{&sum}, "select cast(sum(size) as bigint) from things")
+	// The second try may meet the other's first again.
+	if sum != 4 || calls[0]+calls[1] < 3 {
+		t.Errorf("sum %d after %v calls", sum, calls)
+	}
+}
+
+// A connection that dies under a transaction is ErrUnavailable, and the pool heals.
+func TestLostConnectionIsUnavailable(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	d := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
+	killer := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
+	table(t, d)
+	kill := func(tx db.Tx) {
+		t.Helper()
+		var pid int
+		if err := tx.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid); err != nil {
+			t.Fatal(err)
+		}
+		run(t, killer, "select pg_terminate_backend($1::int)", pid)
+	}
+	err := d.Write(ctx, func(tx db.Tx) error {
+		if _, err := tx.Exec(ctx, "insert into things (n) values (1)"); err != nil {
+			return err
+		}
+		kill(tx)
+		_, err := tx.Exec(ctx, "insert into things (n) values (2)")
+		return err
+	})
+	if !errors.Is(err, db.ErrUnavailable) {
+		t.Errorf("between two statements: %v", err)
+	}
+	err = d.Read(ctx, func(tx db.Tx) error {
+		kill(tx)
+		return tx.QueryRow(ctx, "select 1").Scan(new(int))
+	})
+	if !errors.Is(err, db.ErrUnavailable) {
+		t.Errorf("read: %v", err)
+	}
+	if n := count(t, d); n != 0 {
+		t.Errorf("%d rows were stored", n)
+	}
+	// When it dies with the commit, nobody can know; it must not be tried again.
+	calls := 0
+	err = d.Write(ctx, func(tx db.Tx) error {
+		calls++
+		if _, err := tx.Exec(ctx, "insert into things (n) values (3)"); err != nil {
+			return err
+		}
+		kill(tx)
+		return nil
+	})
+	if !errors.Is(err, db.ErrUnknownOutcome) || calls != 1 {
+		t.Errorf("with the commit: %d calls, %v", calls, err)
+	}
+	run(t, d, "insert into things (n) values (4)")
+}
+
+// A data base that is made read-only refuses changes and answers reads, and the
+// first change after it was set back is carried out, though the sessions that
+// began meanwhile keep the setting: whichever way the change goes.
+func TestReadOnlySessionsAreGivenUp(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	d := dbtest.Open(t, url, db.Options{Readers: 4, Writers: 4})
+	changes(t, d)
+	run(t, d, "insert into clocks (organization, tick) values (1, 0)")
+	admin, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(ctx)
+	alter := func(words string) {
+		t.Helper()
+		for _, statement := range []string{"set default_transaction_read_only = off", "alter database " + admin.Config().Database + words} {
+			if _, err := admin.Exec(ctx, statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	n := 0
+	next := func() func(db.Tx) error { n++; return change(n, clock.Micros(n)) }
+	for name, write := range map[string]func() []error{
+		"Write":   func() []error { return []error{d.Write(ctx, next())} },
+		"WriteIn": func() []error { return []error{d.WriteIn(ctx, 1, next())} },
+		"a line":  func() []error { return inLine(t, d, next(), next(), next()) },
+		"a line of which one asks": func() []error {
+			f := next()
+			return inLine(t, d, next(), func(tx db.Tx) error {
+				if err := tx.QueryRow(ctx, "select 1").Scan(new(int)); err != nil {
+					return err
+				}
+				return f(tx)
+			}, next())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alter(" set default_transaction_read_only = on")
+			if _, err := admin.Exec(ctx, "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'kartei' and datname = current_database()"); err != nil {
+				t.Fatal(err)
+			}
+			before := changed(t, d) // reads go on
+			for range 2 {
+				for _, err := range write() {
+					if !errors.Is(err, db.ErrUnavailable) {
+						t.Errorf("read-only: %v", err)
+					}
+				}
+			}
+			// The pool fills with sessions that change nothing, so that none is refused.
+			var all, here sync.WaitGroup
+			here.Add(4)
+			for range 4 {
+				all.Go(func() {
+					come := sync.OnceFunc(here.Done)
+					err := d.Write(ctx, func(tx db.Tx) error {
+						come()
+						here.Wait()
+						return tx.QueryRow(ctx, "select 1").Scan(new(int))
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			alter(" reset default_transaction_read_only")
+			errs := write()
+			for _, err := range errs {
+				if err != nil {
+					t.Errorf("the first after it: %v", err)
+				}
+			}
+			if found := changed(t, d); found != before+len(errs) {
+				t.Errorf("%d changes, %d before and %d acknowledged", found, before, len(errs))
+			}
+		})
+	}
+}
+
+// While a data base is read-only a change is refused at the first new
+// connection that says so.
+func TestReadOnlyIsNotTriedForEver(t *testing.T) {
+	d := dbtest.Open(t, dbtest.PostgresURL(t)+"&default_transaction_read_only=on", db.Options{Readers: 1, Writers: 1})
+	for name, write := range map[string]func(func(db.Tx) error) error{
+		"Write":   func(f func(db.Tx) error) error { return d.Write(ctx, f) },
+		"WriteIn": func(f func(db.Tx) error) error { return d.WriteIn(ctx, 1, f) },
+	} {
+		calls := 0
+		err := write(func(tx db.Tx) error {
+			calls++
+			tx.Queue("insert into settings (name, value) values ('a', 'b')")
+			return nil
+		})
+		if !errors.Is(err, db.ErrUnavailable) || calls != 1 {
+			t.Errorf("%s: %v after %d calls", name, err, calls)
+		}
+	}
+}
+
+// A waiting statement ends by itself: here one that waits for a locked row.
+func TestLockTimeoutIsBusy(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	d := dbtest.Open(t, url+"&lock_timeout=20", db.Options{Readers: 2})
+	table(t, d)
+	run(t, d, "insert into things (n) values (1)")
+	err := d.Write(ctx, func(tx db.Tx) error {
+		if _, err := tx.Exec(ctx, "update things set size = 1"); err != nil {
+			return err
+		}
+		if err := tryExec(d, "update things set size = 2"); !errors.Is(err, db.ErrBusy) {
+			t.Errorf("got %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// With default_query_exec_mode=exec nothing lives in a session, as a pooler needs it.
+func TestWithoutSessions(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	d := dbtest.Open(t, url+"&default_query_exec_mode=exec", db.Options{Readers: 1, Writers: 1})
+	table(t, d)
+	for i := range 3 {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			tx.Queue("insert into things (n, name, ok) values ($1, $2, $3)", i, "x"+strings.Repeat("y", i), true)
+			var n int
+			err := tx.QueryRow(ctx, "select size from things where n = $1 and size is not null", i).Scan(&n)
+			if !errors.Is(err, db.ErrNoRows) {
+				return err
+			}
+			tx.Queue("update things set size = $2 where n = $1", i, i)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count(t, d); n != 3 {
+		t.Error(n)
+	}
+	var prepared int
+	err := d.Write(ctx, func(tx db.Tx) error {
+		var limit string
+		if err := tx.QueryRow(ctx, "select current_setting('statement_timeout')").Scan(&limit); err != nil {
+			return err
+		}
+		if limit != "10s" {
+			t.Errorf("statement_timeout is %s inside a transaction", limit)
+		}
+		return tx.QueryRow(ctx, "select count(*) from pg_prepared_statements").Scan(&prepared)
+	})
+	if err != nil || prepared != 0 {
+		t.Errorf("%d prepared statements, %v", prepared, err)
+	}
+	var name string
+	get(t, d, []any{&name}, "select name from things where n = $1", 1)
+	if name != "xy" {
+		t.Error(name)
+	}
+}
+
+func TestSessionLimits(t *testing.T) {
+	d := dbtest.Postgres(t)
+	for name, want := range map[string]string{
+		"statement_timeout": "10s", "lock_timeout": "5s", "idle_in_transaction_session_timeout": "10s",
+		"client_connection_check_interval": "1s", "jit": "off",
+	} {
+		for kind, call := range map[string]func(f func(db.Tx) error) error{
+			"read":  func(f func(db.Tx) error) error { return d.Read(ctx, f) },
+			"write": func(f func(db.Tx) error) error { return d.Write(ctx, f) },
+		} {
+			var got string
+			err := call(func(tx db.Tx) error {
+				return tx.QueryRow(ctx, "select current_setting($1)", name).Scan(&got)
+			})
+			if err != nil || got != want {
+				t.Errorf("%s: %s is %s, want %s (%v)", kind, name, got, want, err)
+			}
+		}
+	}
+}
+
+// Behind a pooler, too, whoever listens looks once after it began to: what was told
+// just before may have been missed, and a job would wait for the next look unasked.
+func TestListenWithoutSessionsLooksOnce(t *testing.T) {
+	d := dbtest.Open(t, dbtest.PostgresURL(t)+"&default_query_exec_mode=exec", db.Options{Readers: 1, Writers: 1})
+	listen, end := context.WithCancel(ctx)
+	heard, ended := make(chan string, 10), make(chan struct{})
+	go func() {
+		defer close(ended)
+		d.Listen(listen, "topic", func(word string) { heard <- word })
+	}()
+	select {
+	case <-heard:
+	case <-time.After(time.Minute):
+		t.Error("nothing is heard")
+	}
+	end()
+	<-ended
+}
+
+// A notification comes after the commit and not without it, to each who
+// listens; and a lost connection is replaced.
+func TestListen(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	d := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
+	listen, end := context.WithCancel(ctx)
+	heard := make(chan string, 100)
+	var listening sync.WaitGroup
+	listening.Go(func() { d.Listen(listen, "topic", func(word string) { heard <- word }) })
+	defer listening.Wait()
+	defer end()
+	<-heard // it listens
+	stop := errors.New("stop")
+	for _, end := range []error{stop, nil} {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			tx.Notify("other", "")
+			tx.Notify("topic", "first")
+			return end
+		})
+		if !errors.Is(err, end) {
+			t.Fatal(err)
+		}
+	}
+	if word := <-heard; word != "first" || len(heard) > 0 {
+		t.Errorf("heard %q: of what was rolled back, or of another topic", word)
+	}
+	run(t, d, "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()")
+	<-heard // it listens again
+	err := d.Write(ctx, func(tx db.Tx) error {
+		tx.Notify("topic", "second")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if word := <-heard; word != "second" {
+		t.Errorf("heard %q", word)
+	}
+}
+
+// A select says in a column of its own what is expected; others are sent with
+// the question. Either way it is one round trip, and no row, or rows that
+// nobody reads, do not pass for the answer.
+func TestExpectTravelsAlong(t *testing.T) {
+	address, trips := dbtest.Counted(t, dbtest.EmptyPostgresURL(t))
+	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})
+	for _, c := range []struct {
+		query string
+		rows  int
+		trips int64
+	}{
+		{"select 5 as n", 1, 1},
+		{"select n from (select 5 as n union all select 5) as twice", 2, 1},
+		{"select 5 as n union all select 5", 2, 1},
+		{"select distinct n from (values (5), (5)) as v (n)", 1, 1},
+		{"with v as (select 5 as n) select n from v", 1, 1},
+		{"select 5 as n where false", 0, 2},
+		{"select sum(5) as n from (values (1)) as v (n) having false", 0, 1},
+	} {
+		for _, want := range []int64{7, 8} {
+			var took int64
+			var n, found int
+			for range 2 { // the first time the statement is prepared
+				before := trips.Load()
+				found = 0
+				err := d.Read(ctx, func(tx db.Tx) error {
+					if err := tx.Expect(ctx, "select 3 + 4", want); err != nil {
+						return err
+					}
+					rows, err := tx.Query(ctx, c.query)
+					if err != nil {
+						return err
+					}
+					defer rows.Close()
+					for rows.Next() {
+						if err := rows.Scan(&n); err != nil {
+							return err
+						}
+						if found++; n != 5 {
+							t.Errorf("%s: %d", c.query, n)
+						}
+					}
+					return rows.Err()
+				})
+				took = trips.Load() - before
+				if (want == 7) != (err == nil) || want == 8 && !errors.Is(err, db.ErrStale) {
+					t.Errorf("%s, %d expected: %v", c.query, want, err)
+				}
+			}
+			if want == 7 && (found != c.rows || took != c.trips) || want == 8 && found != 0 {
+				t.Errorf("%s, %d expected: %d rows after %d round trips", c.query, want, found, took)
+			}
+		}
+	}
+	err := d.Read(ctx, func(tx db.Tx) error {
+		if err := tx.Expect(ctx, "select 3 + 4", 8); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, "select 5")
+		if err == nil {
+			rows.Next()
+			rows.Close()
+		}
+		return err
+	})
+	if !errors.Is(err, db.ErrStale) {
+		t.Errorf("rows that nobody reads: %v", err)
+	}
+}
+
+// TestSilenceEnds: a transaction whose server says nothing any more ends, and
+// with it its connection; the next one is served by another.
+func TestSilenceEnds(t *testing.T) {
+	d := dbtest.Open(t, dbtest.PostgresURL(t), db.Options{Transaction: 300 * time.Millisecond, Readers: 1, Writers: 1})
+	for name, run := range map[string]func(context.Context, func(db.Tx) error) error{"read": d.Read, "write": d.Write} {
+		began := time.Now()
+		err := run(t.Context(), func(tx db.Tx) error {
+			var nothing string
+			return tx.QueryRow(t.Context(), "select cast(pg_sleep(8) as text)").Scan(&nothing)
+		})
+		if !errors.Is(err, db.ErrUnavailable) || time.Since(began) > 6*time.Second {
+			t.Errorf("a %s without an answer: %v after %s", name, err, time.Since(began))
+		}
+		err = run(t.Context(), func(tx db.Tx) error {
+			var one int
+			return tx.QueryRow(t.Context(), "select 1").Scan(&one)
+		})
+		if err != nil {
+			t.Errorf("the %s after: %v", name, err)
+		}
+	}
+}

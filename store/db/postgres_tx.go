@@ -1,0 +1,563 @@
+package db
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"kartei/kit/clock"
+	"kartei/kit/trace"
+)
+
+// pgTx runs statements on one PostgreSQL connection. Statements wait in
+// pending, led by begin, and travel with the first one whose answer is needed
+// or with the commit.
+type pgTx struct {
+	conn     *pgx.Conn
+	fresh    bool // of a write: nobody had this connection before
+	ctx      context.Context
+	write    bool
+	snapshot bool // of a read: all its statements see one moment
+	pooled   bool
+	spread   bool // see pgDB
+	begun    bool // begin was sent and the transaction is open
+	pending  []queued
+	// err is the first failure of a Write; nothing runs after it.
+	err   error
+	open  *pgRows
+	ended bool
+	// optimistic transactions suppose instead of asking; supposed is set once
+	// one did.
+	optimistic, supposed bool
+	// expecting is set while an expectation of a change waits to be sent.
+	expecting bool
+	// supposing is the condition that the last of pending supposes, alone.
+	supposing string
+	// organization is that of WriteIn, tick the last one that is known of it.
+	organization int64
+	tick         clock.Micros
+	// holds is the organization whose clock was last supposed to be there.
+	holds int64
+	// expected is what a Read's first statement travels with, until it has.
+	expected *expectation
+	// stale is set where that was disappointed.
+	stale bool
+	// answered is set once a statement's answer has come.
+	answered bool
+	stated   func(string) // Options.Stated
+	span     *trace.Span  // of the transaction, or of the member of a group that runs; nil for most
+	// changed is set once a statement changed something; a commit then calls took.
+	changed bool
+	took    func()
+	// told are the topics of Tell, which tell wakes after the commit.
+	told []told
+	hub  *hub
+}
+
+// lost reports whether err came of a connection that broke while no commit
+// was on its way, or that was given up.
+func (t *pgTx) lost(err error) bool {
+	return errors.Is(err, ErrUnavailable) && t.conn.IsClosed() && !errors.Is(err, ErrUnknownOutcome) &&
+		!(t.fresh && readOnly(err))
+}
+
+func (t *pgTx) Dialect() *Dialect { return postgresDialect }
+
+func (t *pgTx) ready(ctx context.Context) error {
+	switch {
+	case t.ended:
+		return errEnded
+	case t.err != nil:
+		return t.err
+	case t.open != nil:
+		return errRowsOpen
+	case !t.write:
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (t *pgTx) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	if t.write && readOnly(err) {
+		t.conn.Close(t.ctx)
+	}
+	err = mapError(err)
+	if t.write && t.err == nil {
+		t.err = err
+	}
+	return err
+}
+
+// readOnly reports whether a change was refused because its session may only
+// read. A session can be so from its beginning to its end (after alter database
+// set default_transaction_read_only, as hosts do where a disk is nearly full),
+// also when the reason has gone. So its connection is given up, and the change
+// tried on another, until a new one says the same.
+func readOnly(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && server.Code == "25006" // read_only_sql_transaction
+}
+
+func (t *pgTx) Queue(query string, args ...any) {
+	t.supposing = ""
+	switch {
+	case t.ended || t.err != nil:
+		return
+	case !t.write:
+		t.err = errReadOnly
+		return
+	}
+	if t.stated != nil {
+		t.stated(query)
+	}
+	plain, err := plainArgs(args)
+	if err != nil {
+		t.fail(err)
+		return
+	}
+	t.pending = append(t.pending, queued{query, plain})
+}
+
+// batch holds all that waits, led by begin where a transaction needs it and it
+// was not sent yet. It returns how many statements those are.
+func (t *pgTx) batch() (*pgx.Batch, int) {
+	b := &pgx.Batch{}
+	if !t.begun && (t.write || t.snapshot) {
+		t.begun = true
+		b.Queue(t.beginning())
+		if t.pooled {
+			for name, value := range limits {
+				b.Queue("select set_config($1, $2, true)", name, value)
+			}
+		}
+	}
+	for _, q := range t.pending {
+		b.Queue(q.query, q.args...)
+	}
+	t.pending, t.supposing = nil, ""
+	return b, b.Len()
+}
+
+// beginning returns the statement that begins the transaction.
+func (t *pgTx) beginning() string {
+	if t.write {
+		return "begin"
+	}
+	return "begin isolation level repeatable read read only"
+}
+
+func (t *pgTx) Snapshot(ctx context.Context) error {
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
+	t.snapshot = !t.write
+	return nil
+}
+
+func (t *pgTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if !t.write {
+		return 0, errReadOnly
+	}
+	rows, err := t.Query(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	rows.Close()
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	return rows.(*pgRows).rows.CommandTag().RowsAffected(), nil
+}
+
+func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
+	if t.stated != nil {
+		t.stated(query)
+	}
+	plain, err := plainArgs(args)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	r := &pgRows{tx: t, span: t.span.Statement(query, 1+len(t.pending))}
+	// A cluster would have to bring both tables to one server.
+	if e := t.expected; e != nil && !t.write && !t.snapshot && !t.spread {
+		if together, can := e.within(query); can {
+			t.expected, r.expected, query = nil, e, together
+		}
+	}
+	if t.expected == nil && (!t.write && !t.snapshot || t.begun && len(t.pending) == 0) {
+		r.rows, err = t.conn.Query(t.ctx, query, plain...)
+	} else {
+		r.rows, r.batch, err = t.send(query, plain)
+	}
+	if err != nil {
+		r.span.End()
+		return nil, t.fail(err)
+	}
+	t.open = r
+	return r, nil
+}
+
+// send sends what waits together with a query.
+func (t *pgTx) send(query string, args []any) (pgx.Rows, pgx.BatchResults, error) {
+	b, waiting := t.batch()
+	expected := t.expected
+	if expected != nil {
+		b.Queue(expected.query)
+		t.expected = nil
+	}
+	b.Queue(query, args...)
+	results := t.conn.SendBatch(t.ctx, b)
+	err := t.skip(results, waiting)
+	if err == nil && expected != nil {
+		err = t.met(expected, results.QueryRow())
+	}
+	if err != nil {
+		results.Close()
+		return nil, nil, err
+	}
+	t.expecting = false
+	rows, err := results.Query()
+	if err != nil {
+		results.Close()
+		return nil, nil, err
+	}
+	return rows, results, nil
+}
+
+// CopyRows stores rows with COPY, which takes PostgreSQL and this process a
+// half of what inserts take them, and is another round trip or two. It reports
+// whether it can: not on SQLite, nor behind a pooler. A row that is there
+// already fails it with ErrDuplicate, on a cluster with an error without a name.
+func CopyRows(ctx context.Context, tx Tx, table string, columns []string, rows [][]any) (can bool, err error) {
+	p, is := tx.(*pgTx)
+	if !is || p.pooled {
+		return false, nil
+	}
+	if p.stated != nil {
+		p.stated("copy " + table + " (" + strings.Join(columns, ", ") + ") from stdin")
+	}
+	return true, p.copyFrom(ctx, table, columns, rows)
+}
+
+// copyFrom stores rows with COPY.
+func (t *pgTx) copyFrom(ctx context.Context, table string, columns []string, rows [][]any) error {
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
+	if !t.begun {
+		t.begun = true
+		if _, err := t.conn.Exec(t.ctx, t.beginning()); err != nil {
+			return t.fail(err)
+		}
+	}
+	defer t.span.Statement("copy "+table, 1).End()
+	_, err := t.conn.CopyFrom(t.ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows))
+	return t.fail(err)
+}
+
+// skip reads the answers of n statements of which only the failure counts.
+func (t *pgTx) skip(results pgx.BatchResults, n int) error {
+	for range n {
+		tag, err := results.Exec()
+		if err != nil {
+			return err
+		}
+		t.did(tag)
+	}
+	return nil
+}
+
+// did notes what a statement was.
+func (t *pgTx) did(tag pgconn.CommandTag) {
+	t.changed = t.changed || tag.RowsAffected() > 0 && !tag.Select()
+}
+
+func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return &pgRow{t, ctx, query, args}
+}
+
+// Notify is one statement of the transaction; the server tells the listeners
+// when it commits.
+func (t *pgTx) Notify(topic, word string) { t.Queue("select pg_notify($1, $2)", topic, word) }
+
+// Tell remembers the topic and the word for the commit.
+func (t *pgTx) Tell(topic, word string) (heard bool) {
+	t.told = append(t.told, told{topic, word})
+	return t.hub.heard(topic)
+}
+
+// Optimistic is true for the first try of a change. Who asks is taken to
+// suppose something, so that its failure is not believed.
+func (t *pgTx) Optimistic() bool {
+	t.supposed = t.supposed || t.optimistic
+	return t.optimistic
+}
+
+// supposeTick returns the tick that the clock will most probably give, and
+// queues a statement that gives it that, or divides by zero. The next divides by
+// zero where there is no clock: an update of no row fails nothing, and the change
+// would be committed behind the erasure of its organization. It costs the server
+// 8 microseconds, once in a transaction, which holds its clock from then on.
+func (t *pgTx) supposeTick(organization int64, now clock.Micros) clock.Micros {
+	tick := now
+	if organization == t.organization {
+		tick = max(now, t.tick+1)
+	}
+	t.noteTick(organization, tick)
+	t.supposed = true
+	t.Queue("update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) where organization = $1", organization, int64(tick))
+	if t.holds != organization {
+		t.holds = organization
+		t.Queue("select 1 / count(*) from clocks where organization = $1", organization)
+	}
+	return tick
+}
+
+func (t *pgTx) noteTick(organization int64, tick clock.Micros) {
+	if organization == t.organization {
+		t.tick = tick
+	}
+}
+
+// QueueLock divides by zero where another has the lock.
+func (t *pgTx) QueueLock(key string) {
+	t.supposed = true
+	t.suppose("pg_try_advisory_xact_lock($1)", lockNumber(key))
+}
+
+// lockNumber tells keys apart by 64 bits of their hash, so that the number is
+// not one that a client can aim at another's key. Two keys that collide lock
+// each other out, which a caller cannot tell from one that is in use.
+func lockNumber(key string) int64 {
+	hash := sha256.Sum256([]byte(key))
+	return int64(binary.BigEndian.Uint64(hash[:]))
+}
+
+// Lock takes an advisory lock, which the server drops with the transaction.
+func (t *pgTx) Lock(ctx context.Context, key string) (bool, error) {
+	if !t.write {
+		return false, errReadOnly
+	}
+	var got bool
+	err := t.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", lockNumber(key)).Scan(&got)
+	return got, err
+}
+
+// flush sends what waits.
+func (t *pgTx) flush() error {
+	if t.open != nil {
+		t.open.Close()
+	}
+	if t.err != nil || len(t.pending) == 0 {
+		return t.err
+	}
+	defer t.span.Statement(t.pending[0].query, len(t.pending)).End()
+	b, waiting := t.batch()
+	results := t.conn.SendBatch(t.ctx, b)
+	err := t.skip(results, waiting)
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
+	t.expecting = t.expecting && err != nil
+	return t.fail(err)
+}
+
+// undo takes back what was done since the savepoint, and fails where the server
+// never got to it.
+func (t *pgTx) undo() error {
+	if t.open != nil {
+		t.open.Close()
+	}
+	sent := len(t.pending) == 0 || t.pending[0].query != savepoint
+	t.err, t.pending, t.supposing, t.holds = nil, nil, "", 0
+	if !sent {
+		return nil
+	}
+	_, err := t.conn.Exec(t.ctx, "rollback to "+savepoint+"; "+releaseSavepoint)
+	return t.fail(err)
+}
+
+// commit sends what waits and the commit in one round trip.
+func (t *pgTx) commit() error {
+	if t.open != nil {
+		t.open.Close()
+	}
+	if t.err != nil {
+		return t.err
+	}
+	if !t.begun && len(t.pending) == 0 {
+		t.hub.tell(t.told)
+		return nil
+	}
+	defer t.span.Statement("commit", 1+len(t.pending)).End()
+	b, waiting := t.batch()
+	b.Queue("commit")
+	results := t.conn.SendBatch(t.ctx, b)
+	err := t.skip(results, waiting)
+	var tag pgconn.CommandTag
+	committing := err == nil
+	if committing {
+		tag, err = results.Exec()
+	}
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
+	switch {
+	case committing && doubtful(err):
+		return t.fail(fmt.Errorf("%w: %w", ErrUnknownOutcome, err))
+	case err == nil && tag.String() == "COMMIT":
+		t.begun = false
+		if t.changed {
+			t.took()
+		}
+		t.hub.tell(t.told)
+		return nil
+	case err == nil:
+		t.begun = false
+		return t.fail(fmt.Errorf("db: commit ended with %s", tag))
+	case t.conn.IsClosed():
+		// The commit was on its way and its answer never came.
+		return t.fail(fmt.Errorf("%w: %w", ErrUnknownOutcome, err))
+	}
+	return t.fail(err)
+}
+
+// doubtful reports whether a commit that failed with err may have been carried
+// out all the same: the coordinator of a Citus cluster says so, as an internal
+// error, where it lost the worker that committed.
+func doubtful(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && (server.Code == "XX000" || strings.HasPrefix(server.Code, "08"))
+}
+
+// end rolls back what was not committed, also after a panic.
+func (t *pgTx) end() {
+	if t.open != nil {
+		t.open.Close()
+	}
+	t.ended = true
+	if !t.begun || t.conn.IsClosed() {
+		return
+	}
+	if _, err := t.conn.Exec(t.ctx, "rollback"); err != nil {
+		hangUp(t.conn)
+	}
+}
+
+type pgRows struct {
+	tx    *pgTx
+	rows  pgx.Rows
+	batch pgx.BatchResults
+	err   error
+	ended bool
+	span  *trace.Span
+	// expected is what the first column answers, nil where it is a usual one;
+	// number is the answer, and met is set once it was the right one.
+	expected *expectation
+	number   int64
+	met      bool
+	dest     []any
+}
+
+func (r *pgRows) Next() bool {
+	if r.ended {
+		return false
+	}
+	if r.rows.Next() {
+		r.tx.answered = true
+		return true
+	}
+	r.Close()
+	return false
+}
+
+func (r *pgRows) Scan(dest ...any) error {
+	if r.ended {
+		return errors.New("db: Scan without a row")
+	}
+	if r.expected != nil {
+		r.dest = append(append(r.dest[:0], &r.number), dest...)
+		dest = r.dest
+	}
+	var err error
+	if !scanPlain(r.rows.FieldDescriptions(), r.rows.RawValues(), dest) {
+		err = r.rows.Scan(dest...)
+	}
+	switch {
+	case err != nil:
+		r.err = fmt.Errorf("db: %w", err)
+	case r.expected != nil && r.number != r.expected.want:
+		r.tx.stale, r.err = true, ErrStale
+	default:
+		r.met = true
+		return nil
+	}
+	r.Close()
+	return r.err
+}
+
+func (r *pgRows) Err() error { return r.err }
+
+func (r *pgRows) Close() {
+	if r.ended {
+		return
+	}
+	r.ended, r.tx.open = true, nil
+	defer r.span.End()
+	if r.expected != nil && !r.met && !r.tx.stale { // no row said it
+		r.tx.expected = r.expected
+	}
+	r.rows.Close()
+	err := r.rows.Err()
+	if r.batch != nil {
+		if closed := r.batch.Close(); err == nil {
+			err = closed
+		}
+	}
+	if err == nil {
+		r.tx.answered = true
+		r.tx.did(r.rows.CommandTag())
+	}
+	if r.err == nil && err != nil {
+		r.err = r.tx.fail(err)
+	}
+}
+
+// pgRow is a query that runs when it is scanned.
+type pgRow struct {
+	tx    *pgTx
+	ctx   context.Context
+	query string
+	args  []any
+}
+
+func (r *pgRow) Scan(dest ...any) error {
+	rows, err := r.tx.Query(r.ctx, r.query, r.args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return ErrNoRows
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return err
+	}
+	rows.Close()
+	return rows.Err()
+}

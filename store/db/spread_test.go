@@ -1,0 +1,71 @@
+package db_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"kartei/store/db"
+	"kartei/test/dbtest"
+)
+
+// Every table but those of db.Whole, every unique index and foreign key leads with the organization,
+// so that a cluster can spread the rows by it and check each on one server.
+func TestSchemaSpreadsByOrganization(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		tables, err := db.Tables(context.Background(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(tables) < 15 {
+			t.Fatalf("only %d tables were found", len(tables))
+		}
+		found := map[string]bool{}
+		for _, table := range tables {
+			found[table.Name] = true
+			if db.Whole[table.Name] != "" {
+				for _, refers := range table.Refers {
+					if db.Whole[refers] == "" {
+						t.Errorf("%s, which is whole, refers to %s, which is spread", table.Name, refers)
+					}
+				}
+				continue
+			}
+			for _, columns := range slices.Concat([][]string{table.Key}, table.Uniques, table.Foreign) {
+				if len(columns) == 0 || columns[0] != "organization" {
+					t.Errorf("%s: a key, unique index or foreign key does not lead with organization: %v", table.Name, columns)
+				}
+			}
+			for _, c := range table.Columns {
+				if c.Name == "organization" && c.Type != "bigint" {
+					t.Errorf("%s: the organization is of type %s", table.Name, c.Type)
+				}
+			}
+		}
+		for name := range db.Whole {
+			if !found[name] {
+				t.Errorf("there is no table %s", name)
+			}
+		}
+	})
+}
+
+// Both engines describe the same tables.
+func TestTablesOfBothEngines(t *testing.T) {
+	ctx := context.Background()
+	lite, err := db.Tables(ctx, dbtest.SQLite(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	post, err := db.Tables(ctx, dbtest.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(a, b db.Table) bool {
+		return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) && slices.Equal(a.Key, b.Key) &&
+			len(a.Uniques) == len(b.Uniques) && len(a.Foreign) == len(b.Foreign) && len(a.Refers) == len(b.Refers)
+	}
+	if !slices.EqualFunc(lite, post, same) {
+		t.Errorf("SQLite has\n%+v\nPostgreSQL has\n%+v", lite, post)
+	}
+}

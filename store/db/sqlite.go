@@ -1,0 +1,375 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"kartei/kit/trace"
+	"kartei/store/db/sqlite"
+)
+
+// settings are made on every connection.
+//
+//   - synchronous=full: a commit is on the disk when it returns. It is set and
+//     not left to the library's default, which differs from build to build.
+//   - mmap_size: the most that the library was built for, 2 GiB; on Linux the
+//     whole file is mapped (sqlite.Conn). Without it all connections share one
+//     page cache and its mutex (half the reads a second at 8 readers, seven
+//     times the memory).
+//   - busy_timeout: only a checkpoint or a migration can be in the way, briefly.
+//   - secure_delete: what a delete or an update frees is overwritten, so that an
+//     erased record is not left lying in the file.
+//   - cache_size: 8 MiB, for pages that are not read through the mapping.
+const settings = `
+	pragma busy_timeout = 5000; -- busyTimeout
+	pragma journal_mode = wal;
+	pragma synchronous = full;
+	pragma foreign_keys = on;
+	pragma mmap_size = 2147418112;
+	pragma cache_size = -8192;
+	pragma temp_store = memory;
+	pragma trusted_schema = off;
+	pragma secure_delete = on;
+`
+
+// busyTimeout is that of settings.
+const busyTimeout = 5 * time.Second
+
+// maxTries bounds how often Write calls its function when it meets ErrConflict.
+const maxTries = 5
+
+// liteDB is the SQLite engine: some reading connections and one writer.
+type liteDB struct {
+	path  string
+	opts  Options
+	gate  *gate
+	write *liteWriter
+	watch *fileWatch
+	hub   hub
+	// writes is told what becomes of each.
+	writes *Writes
+
+	slots chan struct{} // one per reader in use
+	mu    sync.Mutex
+	idle  []*liteReader // the last one used is taken first, its caches are warm
+	all   []*liteReader
+}
+
+// liteReader is a reading connection. All but the connection is under liteDB.mu.
+type liteReader struct {
+	*sqlite.Conn
+	busy bool
+	// uses counts the reads; of the one that had the number noted, since tells
+	// when it was first seen in the way of the log.
+	uses, noted int64
+	since       time.Time
+}
+
+func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error) {
+	if path, err = realPath(path); err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &liteDB{path: path, opts: opts, gate: newGate(), slots: make(chan struct{}, opts.Readers)}
+	d.watch = &fileWatch{path: path, lock: lock, clock: opts.Clock, gate: d.gate}
+	d.writes = newWrites(opts, d.whyRefused, d.watch.look)
+	defer func() {
+		if err != nil {
+			d.closeAll()
+		}
+	}()
+	conn, err := openConn(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := claimApplication(conn, path); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	checkpoints, err := openConn(path, opts)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	d.write = newLiteWriter(conn, checkpoints, opts, d.writes.took, &d.hub, d.interruptLong)
+	if err := d.watch.begin(); err != nil {
+		return nil, err
+	}
+	for range opts.Readers {
+		conn, err := openConn(path, opts)
+		if err != nil {
+			return nil, err
+		}
+		reader := &liteReader{Conn: conn}
+		d.mu.Lock()
+		d.idle, d.all = append(d.idle, reader), append(d.all, reader)
+		d.mu.Unlock()
+		if err := reader.Script("pragma query_only = on"); err != nil {
+			return nil, mapError(err)
+		}
+	}
+	return d, ctx.Err()
+}
+
+// realPath makes two names of one data base the same, so that both meet its lock.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("db: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return real, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("db: %w", err)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("db: there is no folder %s for the database", filepath.Dir(path))
+	}
+	if err != nil {
+		return "", fmt.Errorf("db: %w", err)
+	}
+	return filepath.Join(dir, filepath.Base(path)), nil
+}
+
+// openConn opens one connection. A new data base file is readable by its owner only.
+func openConn(path string, opts Options) (*sqlite.Conn, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		// No connection is open yet, so this descriptor can drop no lock.
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("db: %w", err)
+		}
+		file.Close()
+	}
+	conn, err := sqlite.Open(path)
+	if err != nil {
+		return nil, describeOpen(path, err)
+	}
+	script := settings
+	if opts.NoSync {
+		script += "pragma synchronous = off;"
+	}
+	if err := conn.Script(script); err != nil {
+		conn.Close()
+		return nil, describeOpen(path, err)
+	}
+	return conn, nil
+}
+
+// application marks a SQLite file as Kartei's: "KART" in the file's header.
+const application = "1262572116"
+
+// claimApplication marks a new data base and refuses one of another program.
+func claimApplication(conn *sqlite.Conn, path string) error {
+	tables, err := conn.Value("select name from sqlite_schema limit 1")
+	if err != nil {
+		return describeOpen(path, err)
+	}
+	if tables == "" {
+		return mapError(conn.Script("pragma application_id = " + application))
+	}
+	return checkApplication(conn, path)
+}
+
+func checkApplication(conn *sqlite.Conn, path string) error {
+	found, err := conn.Value("pragma application_id")
+	if err != nil {
+		return describeOpen(path, err)
+	}
+	if found != application {
+		return fmt.Errorf("db: %s is the SQLite database of another program", path)
+	}
+	return nil
+}
+
+func describeOpen(path string, err error) error {
+	var lite *sqlite.Error
+	if errors.As(err, &lite) && lite.Primary() == sqlite.NotADatabase {
+		return fmt.Errorf("db: %s is not an SQLite database", path)
+	}
+	return fmt.Errorf("db: open %s: %w", path, mapError(err))
+}
+
+func (d *liteDB) Dialect() *Dialect { return sqliteDialect }
+
+func (d *liteDB) Read(ctx context.Context, f func(Tx) error) (err error) {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	span := d.opts.begin(ctx, readSpan, "sqlite")
+	if span != nil {
+		defer func() { endSpan(span, err) }()
+	}
+	conn, err := d.reader(ctx)
+	if err != nil {
+		return err
+	}
+	tx := &liteTx{conn: conn.Conn, stated: d.opts.Stated, span: span}
+	defer d.release(conn, tx)
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.err
+}
+
+// reader takes a reading connection, waiting for one if it must.
+func (d *liteDB) reader(ctx context.Context) (*liteReader, error) {
+	select {
+	case d.slots <- struct{}{}:
+	default:
+		if err := d.waitForReader(ctx); err != nil {
+			return nil, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	last := len(d.idle) - 1
+	conn := d.idle[last]
+	d.idle = d.idle[:last]
+	conn.busy, conn.uses = true, conn.uses+1
+	return conn, nil
+}
+
+func (d *liteDB) waitForReader(ctx context.Context) error {
+	timeout := time.NewTimer(d.opts.Wait)
+	defer timeout.Stop()
+	select {
+	case d.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timeout.C:
+		return fmt.Errorf("%w: all %d readers are taken", ErrBusy, cap(d.slots))
+	}
+}
+
+// interruptLong ends the reads that have been in the way of the log for longer
+// than longestRead, as PostgreSQL does by itself. They are told that the data
+// base is busy.
+func (d *liteDB) interruptLong() {
+	now := d.opts.Clock.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.all {
+		switch {
+		case !r.busy:
+		case r.noted != r.uses:
+			r.noted, r.since = r.uses, now
+		case now.Sub(r.since) >= longestRead:
+			d.opts.Logger.Warn("a read was ended that kept the write-ahead log from being emptied", "after", now.Sub(r.since).String())
+			r.Interrupt()
+		}
+	}
+}
+
+func (d *liteDB) release(conn *liteReader, tx *liteTx) {
+	if tx.finish(); conn.InTransaction() {
+		tx.exec("commit", nil)
+	}
+	d.mu.Lock()
+	conn.busy = false
+	d.idle = append(d.idle, conn)
+	d.mu.Unlock()
+	<-d.slots
+}
+
+func (d *liteDB) Write(ctx context.Context, f func(Tx) error) error { return d.WriteIn(ctx, 0, f) }
+
+// WriteIn has organizations take turns: see liteLine.
+func (d *liteDB) WriteIn(ctx context.Context, organization int64, f func(Tx) error) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	span := d.opts.begin(ctx, writeSpan, "sqlite")
+	err := d.writes.note(d.tries(ctx, span, organization, f))
+	endSpan(span, err)
+	return err
+}
+
+func (d *liteDB) tries(ctx context.Context, span *trace.Span, organization int64, f func(Tx) error) error {
+	if err := d.watch.look(); err != nil {
+		return err
+	}
+	var err error
+	for try := range maxTries {
+		if err = pause(ctx, d.opts.Clock, try); err != nil {
+			return err
+		}
+		if err = d.write.do(ctx, span, organization, f); !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+	return err
+}
+
+// Writes knows whether the data base takes writes.
+func (d *liteDB) Writes() *Writes { return d.writes }
+
+// Listen hears this process only: no other one changes the data.
+func (d *liteDB) Listen(ctx context.Context, topic string, f func(string)) {
+	defer d.hub.add(topic, f)()
+	f("")
+	<-ctx.Done()
+}
+
+// Hear hears this process only, as Listen does.
+func (d *liteDB) Hear(topic string, f func(string)) func() { return d.hub.add(topic, f) }
+
+func (d *liteDB) Ping(ctx context.Context) error {
+	return d.Read(ctx, func(tx Tx) error {
+		var one int
+		return tx.QueryRow(ctx, "select 1").Scan(&one)
+	})
+}
+
+func (d *liteDB) Close() error {
+	if !d.gate.close() {
+		return nil
+	}
+	return d.closeAll()
+}
+
+// closeAll closes what is open. The last connection to close empties the
+// write-ahead log into the file.
+func (d *liteDB) closeAll() error {
+	var errs []error
+	for _, conn := range d.idle {
+		errs = append(errs, conn.Close())
+	}
+	if d.write != nil {
+		errs = append(errs, d.write.close())
+	}
+	errs = append(errs, d.watch.release())
+	return errors.Join(errs...)
+}
+
+// sqliteHead is how every SQLite file begins.
+const sqliteHead = "SQLite format 3\x00"
+
+// isSQLite reports whether the file begins like a SQLite data base. It must
+// not be called for one that this process has open.
+func isSQLite(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, fmt.Errorf("db: %w", err)
+	}
+	defer file.Close()
+	head := make([]byte, 16)
+	n, _ := file.Read(head)
+	return strings.HasPrefix(string(head[:n]), sqliteHead), nil
+}

@@ -1,0 +1,97 @@
+package db_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+
+	"kartei/store/db"
+	"kartei/test/dbtest"
+)
+
+// Who fails because of what another of the group did is told after that is
+// stored. Told before, a client could learn that a record is gone and then
+// read it.
+func TestGroupMembersLearnNothingBeforeTheCommit(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	release := occupy(t, d)
+	results := make(chan error, 3)
+	go func() {
+		results <- d.Write(ctx, func(tx db.Tx) error {
+			_, err := tx.Exec(ctx, "insert into things (n) values (1)")
+			return err
+		})
+	}()
+	waitFor(d, 1)
+	there, told := errors.New("it is there"), make(chan struct{})
+	go func() {
+		err := d.Write(ctx, func(tx db.Tx) error {
+			var n int
+			if err := tx.QueryRow(ctx, "select n from things").Scan(&n); err != nil {
+				return err
+			}
+			return there
+		})
+		close(told)
+		if !errors.Is(err, there) {
+			err = errors.Join(errors.New("the second did not see the first"), err)
+		} else {
+			err = nil
+		}
+		results <- err
+	}()
+	waitFor(d, 2)
+	go func() {
+		results <- d.Write(ctx, func(db.Tx) error {
+			for range 10_000 { // time enough for one who was told
+				runtime.Gosched()
+			}
+			select {
+			case <-told: // rightly so where the group has lasted for too long and was cut before this
+				var n int
+				if err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, "select n from things").Scan(&n) }); err != nil {
+					return fmt.Errorf("the second was told before the first was stored: %w", err)
+				}
+			default:
+			}
+			return nil
+		})
+	}()
+	waitFor(d, 3)
+	release()
+	for range cap(results) {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Organizations take turns: who makes many changes at once keeps nobody else
+// waiting for all of them, and its own come in their order.
+func TestOrganizationsTakeTurns(t *testing.T) {
+	d := dbtest.SQLite(t)
+	release := occupy(t, d)
+	var order []int64 // only the writer's goroutine appends
+	results := make(chan error, 7)
+	for i, organization := range []int64{1, 1, 1, 1, 2, 3, 2} {
+		go func() {
+			results <- d.WriteIn(ctx, organization, func(db.Tx) error {
+				order = append(order, organization*10+int64(i))
+				return nil
+			})
+		}()
+		waitFor(d, i+1)
+	}
+	release()
+	for range cap(results) {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []int64{10, 24, 35, 11, 26, 12, 13}; !slices.Equal(order, want) {
+		t.Errorf("they went %v, want %v", order, want)
+	}
+}

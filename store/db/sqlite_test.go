@@ -1,0 +1,382 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kartei/store/db"
+	"kartei/test/dbtest"
+)
+
+// occupy makes the writer run a function until the returned one is called,
+// which also waits for its commit.
+func occupy(t *testing.T, d db.DB) (release func()) {
+	t.Helper()
+	running, proceed, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		done <- d.Write(ctx, func(db.Tx) error {
+			close(running)
+			<-proceed
+			return nil
+		})
+	}()
+	<-running
+	return func() {
+		close(proceed)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// waitFor returns once n writes wait in the line.
+func waitFor(d db.DB, n int) {
+	for db.Waiting(d) < n {
+		runtime.Gosched()
+	}
+}
+
+// A failing, a panicking and a vanishing operation leave the others of their
+// group alone.
+func TestGroupMembersFailAlone(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	began := time.Now()
+	release := occupy(t, d)
+	commits := db.Commits(d)
+	stop := errors.New("stop")
+	results := make([]error, 12)
+	var wait sync.WaitGroup
+	for i := range results {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			defer func() {
+				if v := recover(); v != nil {
+					results[i] = v.(error)
+				}
+			}()
+			results[i] = d.Write(ctx, func(tx db.Tx) error {
+				if _, err := tx.Exec(ctx, "insert into things (n) values ($1)", i); err != nil {
+					return err
+				}
+				switch i {
+				case 3:
+					return stop
+				case 5:
+					panic(stop)
+				case 7:
+					_, err := tx.Exec(ctx, "insert into things (n) values ($1)", i)
+					return err
+				case 9:
+					results[i] = stop
+					goexit()
+				}
+				return nil
+			})
+		}()
+	}
+	waitFor(d, len(results))
+	release()
+	wait.Wait()
+	for i, err := range results {
+		failed := i == 3 || i == 5 || i == 7 || i == 9
+		if (err != nil) != failed {
+			t.Errorf("operation %d: %v", i, err)
+		}
+	}
+	got := strings.Join(texts(t, d, "select cast(n as text) from things order by n"), " ")
+	if want := "0 1 2 4 6 8 10 11"; got != want {
+		t.Errorf("stored %s, want %s", got, want)
+	}
+	// The goroutine that ended cut its group in two; else all have one commit,
+	// unless the group has lasted for too long.
+	if n := db.Commits(d) - commits; n > 3 && time.Since(began) < 100*time.Millisecond {
+		t.Errorf("%d commits for 8 operations that waited together", n)
+	}
+}
+
+func TestLineIsBounded(t *testing.T) {
+	d := dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Line: 2, NoSync: true})
+	release := occupy(t, d)
+	defer release()
+	for range 2 {
+		go d.Write(ctx, func(db.Tx) error { return nil })
+	}
+	waitFor(d, 2)
+	if err := d.Write(ctx, func(db.Tx) error { return nil }); !errors.Is(err, db.ErrBusy) {
+		t.Errorf("third in a line of two: %v", err)
+	}
+}
+
+func TestCancelledWhileWaitingIsSkipped(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	release := occupy(t, d)
+	waiting, cancel := context.WithCancel(ctx)
+	result := make(chan error)
+	go func() {
+		result <- d.Write(waiting, func(tx db.Tx) error {
+			t.Error("ran although its caller had gone")
+			return nil
+		})
+	}()
+	waitFor(d, 1)
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	release()
+	// Once running, an operation finishes: others wait for the same commit.
+	running, cancel := context.WithCancel(ctx)
+	err := d.Write(running, func(tx db.Tx) error {
+		cancel()
+		_, err := tx.Exec(running, "insert into things (n) values (1)")
+		return err
+	})
+	if err != nil || count(t, d) != 1 {
+		t.Errorf("cancelled while running: %v", err)
+	}
+}
+
+func TestReadersNeverWaitForTheWriter(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	err := d.Write(ctx, func(tx db.Tx) error {
+		if _, err := tx.Exec(ctx, "insert into things (n) values (1)"); err != nil {
+			return err
+		}
+		if n := count(t, d); n != 0 {
+			t.Errorf("a reader saw %d rows before the commit", n)
+		}
+		return nil
+	})
+	if err != nil || count(t, d) != 1 {
+		t.Errorf("after the commit: %v", err)
+	}
+}
+
+func TestReadersAreBounded(t *testing.T) {
+	d := dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Readers: 1, Wait: time.Millisecond, NoSync: true})
+	err := d.Read(ctx, func(db.Tx) error { return d.Ping(ctx) })
+	if !errors.Is(err, db.ErrBusy) {
+		t.Errorf("second reader of one: %v", err)
+	}
+}
+
+func TestDurabilityIsSet(t *testing.T) {
+	d := dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{})
+	for pragma, want := range map[string]int64{
+		"synchronous": 2, "foreign_keys": 1, "mmap_size": 2147418112,
+	} {
+		for kind, call := range map[string]func(context.Context, func(db.Tx) error) error{"read": d.Read, "write": d.Write} {
+			var got int64
+			err := call(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, "pragma "+pragma).Scan(&got) })
+			if err != nil || got != want {
+				t.Errorf("%s: %s is %d, want %d (%v)", kind, pragma, got, want, err)
+			}
+		}
+	}
+	var mode string
+	get(t, d, []any{&mode}, "pragma journal_mode")
+	if mode != "wal" {
+		t.Errorf("journal mode %s", mode)
+	}
+}
+
+func TestForeignFilesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Open(ctx, "sqlite:"+text, db.Options{}); err == nil || !strings.Contains(err.Error(), "not an SQLite database") {
+		t.Errorf("text file: %v", err)
+	}
+	other := dbtest.SQLiteURL(t)
+	path := strings.TrimPrefix(other, "sqlite:")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(content[68:72], "ELSE") // the application id in the header
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Open(ctx, other, db.Options{}); err == nil || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("another program's file: %v", err)
+	}
+	if _, err := db.Open(ctx, "sqlite:"+filepath.Join(dir, "missing", "x.db"), db.Options{}); err == nil {
+		t.Error("a folder that is not there was taken")
+	}
+}
+
+// A write-ahead log that is written and read without pause must not grow
+// without end, as it does where no moment comes at which nobody uses it.
+func TestLogStaysBounded(t *testing.T) {
+	d := dbtest.SQLite(t)
+	table(t, d)
+	write := func(n int) error {
+		return tryExec(d, `insert into things (n, note) values ($1, $2)
+			on conflict (n) do update set note = excluded.note`, n%500, strings.Repeat(fmt.Sprint(n), 4000))
+	}
+	var writers, readers sync.WaitGroup
+	const beginnings = 3
+	overdue := time.Now().Add(2 * time.Minute)
+	for w := range 64 {
+		writers.Add(1)
+		go func() {
+			defer writers.Done()
+			for i := 0; db.Restarts(d) < beginnings && time.Now().Before(overdue); i++ {
+				if err := write(w*150 + i); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}()
+	}
+	var stop atomic.Bool
+	for range 3 {
+		readers.Add(1)
+		go func() {
+			defer readers.Done()
+			for !stop.Load() {
+				texts(t, d, "select substr(note, 1, 9) from things order by n limit 50")
+			}
+		}()
+	}
+	writers.Wait()
+	stop.Store(true)
+	readers.Wait()
+	if n := db.Restarts(d); n < beginnings {
+		t.Errorf("the log began anew %d times", n)
+	}
+}
+
+// A full disk stores nothing of the group that met it, says so, and loses
+// nothing that was acknowledged before.
+func TestDiskFull(t *testing.T) {
+	dir, resize := smallDisk(t, "3m")
+	d := dbtest.Open(t, "sqlite:"+filepath.Join(dir, "kartei.db"), db.Options{Readers: 2})
+	table(t, d)
+	text := strings.Repeat("x", 10_000)
+	var mu sync.Mutex
+	stored := map[int]bool{}
+	var failure error
+	var wait sync.WaitGroup
+	for w := range 8 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := range 200 {
+				n := w*1000 + i
+				err := tryExec(d, "insert into things (n, note) values ($1, $2)", n, text)
+				mu.Lock()
+				if stored[n] = err == nil; err != nil {
+					failure = err
+				}
+				mu.Unlock()
+			}
+		}()
+	}
+	wait.Wait()
+	if !errors.Is(failure, db.ErrUnavailable) || !strings.Contains(failure.Error(), "full") {
+		t.Errorf("the full disk gave %v", failure)
+	}
+	there := map[string]bool{}
+	for _, n := range texts(t, d, "select cast(n as text) from things") {
+		there[n] = true
+	}
+	for n, acknowledged := range stored {
+		if there[fmt.Sprint(n)] != acknowledged {
+			t.Errorf("write %d: acknowledged %v, stored %v", n, acknowledged, !acknowledged)
+		}
+	}
+	resize("30m")
+	run(t, d, "insert into things (n, note) values (-1, $1)", text)
+}
+
+// A log that has filled the disk goes into the file with the first room that is
+// freed, and gives its own back: to a server that runs, and to one that starts.
+func TestLogGivesRoomBack(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprint("restart ", restarts), func(t *testing.T) {
+			dir, resize := smallDisk(t, "3m")
+			path := filepath.Join(dir, "kartei.db")
+			open := func() db.DB { return dbtest.Open(t, "sqlite:"+path, db.Options{Readers: 2}) }
+			d := open()
+			table(t, d)
+			// 20 rows are 240 KB; the log has them many times.
+			write := func(n int) error {
+				text := strings.Repeat(string(rune('a'+n%26)), 10_000) // the same again would not be written
+				return tryExec(d, "insert into things (n, note) values ($1, $2) on conflict (n) do update set note = excluded.note", n%20, text)
+			}
+			n := 0
+			for write(n) == nil {
+				if n++; n == 2000 {
+					t.Fatal("the disk never got full")
+				}
+			}
+			if err := write(0); !errors.Is(err, db.ErrUnavailable) {
+				t.Errorf("the full disk gave %v", err)
+			}
+			if restarts {
+				d.Close() // it has no room to empty the log
+			}
+			if size := logSize(t, path); size < 2<<20 {
+				t.Fatalf("full with a log of %d bytes", size)
+			}
+			resize("3500k")
+			if restarts {
+				d = open()
+				if size := logSize(t, path); size != 0 {
+					t.Errorf("started with a log of %d bytes", size)
+				}
+			}
+			for n := range 100 { // a megabyte and more, of which half was freed
+				if err := write(n); err != nil {
+					t.Fatalf("write %d after room was freed: %v", n, err)
+				}
+			}
+		})
+	}
+}
+
+func logSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// smallDisk mounts a file system of the given size, and returns what changes it.
+func smallDisk(t *testing.T, size string) (dir string, resize func(size string)) {
+	t.Helper()
+	dir = t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "kartei-test", dir).CombinedOutput(); err != nil {
+		t.Skipf("needs the right to mount a small file system: %s", strings.TrimSpace(string(out)))
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %s", out)
+		}
+	})
+	return dir, func(size string) {
+		t.Helper()
+		if out, err := exec.Command("mount", "-o", "remount,size="+size, dir).CombinedOutput(); err != nil {
+			t.Fatalf("remount: %s", out)
+		}
+	}
+}

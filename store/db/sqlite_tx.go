@@ -1,0 +1,338 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"kartei/kit/trace"
+	"kartei/store/db/sqlite"
+)
+
+var (
+	errEnded    = errors.New("db: transaction used after its end")
+	errRowsOpen = errors.New("db: statement while rows of another are open")
+	errReadOnly = errors.New("db: Exec, Queue or Lock inside Read")
+)
+
+// liteTx runs statements on one SQLite connection. Its rules are PostgreSQL's,
+// so that what passes here passes there: a failed statement ends the
+// transaction, and one result is read at a time.
+type liteTx struct {
+	conn  *sqlite.Conn
+	write bool
+	// err is the first failure of a Write; nothing runs after it.
+	err     error
+	open    *liteRows
+	pending []queued
+	ended   bool
+	told    []told // with Tell
+	hub     *hub
+	stated  func(string) // Options.Stated
+	span    *trace.Span  // of the transaction, or nil
+}
+
+// queued is a statement given to Queue.
+type queued struct {
+	query string
+	args  []any
+}
+
+func (t *liteTx) Dialect() *Dialect { return sqliteDialect }
+
+// ready reports why no statement can run now. The context of a read is asked
+// before each statement and not during one: statements are bounded, and a
+// watched context costs a third of a point read. A write that has begun is
+// finished, since others wait for the same commit.
+func (t *liteTx) ready(ctx context.Context) error {
+	switch {
+	case t.ended:
+		return errEnded
+	case t.err != nil:
+		return t.err
+	case t.open != nil:
+		return errRowsOpen
+	}
+	if !t.write {
+		return ctx.Err()
+	}
+	return t.flush()
+}
+
+// fail notes the first failure of a Write.
+func (t *liteTx) fail(err error) error {
+	err = mapError(err)
+	if t.write && t.err == nil {
+		t.err = err
+	}
+	return err
+}
+
+// start prepares a statement and binds its arguments.
+func (t *liteTx) start(query string, args []any) (*sqlite.Stmt, error) {
+	if t.stated != nil {
+		t.stated(query)
+	}
+	s, err := t.conn.Prepare(query)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	if err := bind(s, args); err != nil {
+		s.Reset()
+		return nil, t.fail(err)
+	}
+	return s, nil
+}
+
+func bind(s *sqlite.Stmt, args []any) error {
+	if len(args) != s.Params() {
+		return fmt.Errorf("db: %d arguments for %d parameters", len(args), s.Params())
+	}
+	var room [24]value
+	values := room[:0]
+	size := 0
+	for _, arg := range args {
+		v, err := valueOf(arg)
+		if err != nil {
+			return err
+		}
+		size += len(v.text)
+		values = append(values, v)
+	}
+	if err := s.Reserve(size); err != nil {
+		return err
+	}
+	for i, v := range values {
+		if err := bindValue(s, i+1, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bindValue(s *sqlite.Stmt, i int, v value) error {
+	switch v.kind {
+	case kindText:
+		return s.BindText(i, v.text)
+	case kindInt, kindBool:
+		return s.BindInt(i, v.int)
+	case kindFloat:
+		return s.BindFloat(i, v.float)
+	}
+	return s.BindNull(i)
+}
+
+func (t *liteTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if !t.write {
+		return 0, errReadOnly
+	}
+	if err := t.ready(ctx); err != nil {
+		return 0, err
+	}
+	return t.exec(query, args)
+}
+
+func (t *liteTx) exec(query string, args []any) (int64, error) {
+	defer t.span.Statement(query, 1).End()
+	s, err := t.start(query, args)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Reset()
+	for {
+		more, err := s.Step()
+		if err != nil {
+			return 0, t.fail(err)
+		}
+		if !more {
+			break
+		}
+	}
+	if s.ReadOnly() {
+		return 0, nil
+	}
+	return t.conn.Changes(), nil
+}
+
+func (t *liteTx) Queue(query string, args ...any) {
+	switch {
+	case t.ended || t.err != nil:
+	case !t.write:
+		t.err = errReadOnly
+	case t.open != nil:
+		// It runs once the rows that are being read are closed.
+		plain, err := plainArgs(args)
+		if err != nil {
+			t.fail(err)
+			return
+		}
+		t.pending = append(t.pending, queued{query, plain})
+	default:
+		t.exec(query, args)
+	}
+}
+
+// flush runs what was queued while rows were open.
+func (t *liteTx) flush() error {
+	pending := t.pending
+	t.pending = nil
+	for _, q := range pending {
+		if _, err := t.exec(q.query, q.args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish ends the transaction's use and returns why it must not be committed.
+func (t *liteTx) finish() error {
+	if t.open != nil {
+		t.open.Close()
+	}
+	if t.err == nil {
+		t.flush()
+	}
+	t.ended = true
+	return t.err
+}
+
+// Notify does nothing: there is no other process to wake.
+func (t *liteTx) Notify(_, _ string) {}
+
+// Tell remembers the topic and the word for the commit.
+func (t *liteTx) Tell(topic, word string) (heard bool) {
+	t.told = append(t.told, told{topic, word})
+	return t.hub.heard(topic)
+}
+
+// Expect asks at once.
+func (t *liteTx) Expect(ctx context.Context, query string, want int64) error {
+	return expect(ctx, t, query, want)
+}
+
+// Optimistic is false: asking costs nothing here.
+func (t *liteTx) Optimistic() bool { return false }
+
+// QueueLock always succeeds, as Lock does.
+func (t *liteTx) QueueLock(string) {}
+
+// Lock always succeeds: a SQLite data base has one writer, so whoever runs
+// holds every lock until its transaction ends.
+func (t *liteTx) Lock(ctx context.Context, _ string) (bool, error) {
+	if !t.write {
+		return false, errReadOnly
+	}
+	if err := t.ready(ctx); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+func (t *liteTx) Snapshot(ctx context.Context) error {
+	if err := t.ready(ctx); err != nil || t.conn.InTransaction() {
+		return err
+	}
+	_, err := t.exec("begin", nil)
+	return err
+}
+
+func (t *liteTx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
+	span := t.span.Statement(query, 1)
+	s, err := t.start(query, args)
+	if err != nil {
+		span.End()
+		return nil, err
+	}
+	t.open = &liteRows{tx: t, stmt: s, span: span}
+	return t.open, nil
+}
+
+type liteRows struct {
+	tx   *liteTx
+	stmt *sqlite.Stmt
+	row  bool
+	err  error
+	span *trace.Span
+}
+
+func (r *liteRows) Next() bool {
+	if r.stmt == nil {
+		return false
+	}
+	var err error
+	if r.row, err = r.stmt.Step(); err != nil {
+		r.err = r.tx.fail(err)
+	}
+	if !r.row {
+		r.end()
+	}
+	return r.row
+}
+
+func (r *liteRows) Scan(dest ...any) error {
+	if !r.row {
+		return errors.New("db: Scan without a row")
+	}
+	if err := scanRow(r.stmt, dest); err != nil {
+		r.err = err
+		r.Close()
+		return err
+	}
+	return nil
+}
+
+func (r *liteRows) Err() error { return r.err }
+
+func (r *liteRows) Close() {
+	if r.stmt == nil {
+		return
+	}
+	if r.row || r.err == nil {
+		if err := r.stmt.Finish(); err != nil && r.err == nil {
+			r.err = r.tx.fail(err)
+		}
+	}
+	r.end()
+}
+
+func (r *liteRows) end() {
+	r.stmt.Reset()
+	r.span.End()
+	r.stmt, r.row, r.tx.open = nil, false, nil
+}
+
+func (t *liteTx) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return &liteRow{t, ctx, query, args}
+}
+
+// liteRow is a query that runs when it is scanned.
+type liteRow struct {
+	tx    *liteTx
+	ctx   context.Context
+	query string
+	args  []any
+}
+
+func (r *liteRow) Scan(dest ...any) error {
+	t := r.tx
+	if err := t.ready(r.ctx); err != nil {
+		return err
+	}
+	defer t.span.Statement(r.query, 1).End()
+	s, err := t.start(r.query, r.args)
+	if err != nil {
+		return err
+	}
+	defer s.Reset()
+	found, err := s.Step()
+	if err != nil {
+		return t.fail(err)
+	}
+	if !found {
+		return ErrNoRows
+	}
+	return scanRow(s, dest)
+}

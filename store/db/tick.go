@@ -1,0 +1,27 @@
+package db
+
+import (
+	"context"
+
+	"kartei/kit/clock"
+)
+
+// Tick takes the next tick of an organization's change clock: now, or one
+// microsecond after the last tick where that is later. It holds the clock
+// until the transaction ends, so ticks are unique in the organization and
+// become visible in their order. That is all that sync and the event feed
+// rest on: a reader that has seen a tick never finds a change at or below it
+// that it was not offered. Take it as late as the operation allows.
+func Tick(ctx context.Context, tx Tx, organization int64, now clock.Micros) (clock.Micros, error) {
+	t, postgres := tx.(*pgTx)
+	if postgres && t.optimistic {
+		return t.supposeTick(organization, now), nil
+	}
+	var tick clock.Micros
+	err := tx.QueryRow(ctx, `update clocks set tick = case when $2 > tick then $2 else tick + 1 end
+		where organization = $1 returning tick`, organization, int64(now)).Scan(&tick)
+	if postgres {
+		t.noteTick(organization, tick)
+	}
+	return tick, err
+}

@@ -1,0 +1,187 @@
+// Package replay owns the stored answers of calls with an Idempotency-Key: sealed at rest, kept for a day, erased with their record.
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/db"
+)
+
+// Lifetime is how long an answer is remembered (open points, 'Preconditions and
+// idempotency').
+const Lifetime = 24 * time.Hour
+
+// Purpose is what the keys that seal answers are derived for.
+const Purpose = "answers"
+
+// Key names a call: keys of different principals and organizations never meet.
+type Key struct {
+	Organization int64
+	Principal    string
+	// Name is the client's Idempotency-Key.
+	Name string
+}
+
+// String names the key within the instance.
+func (k Key) String() string { return fmt.Sprintf("%d|%s|%s", k.Organization, k.Principal, k.Name) }
+
+// Answer is what a call was answered.
+type Answer struct {
+	// Fingerprint is the same for calls with the same content.
+	Fingerprint string
+	// Record is the id of the record that the answer shows or names.
+	Record string
+	// Erased says that this record was deleted since; nothing below is kept then.
+	Erased bool
+	Status int
+	// ETag is without quotes.
+	ETag, Location string
+	Body           []byte
+}
+
+const (
+	insert = `insert into idempotency (organization, principal, key, created_at, fingerprint, record, erased, status, etag, location, body)
+		values ($1, $2, $3, $4, $5, $6, false, $7, $8, $9, $10)`
+	// replace takes the place of an answer that has outlived its time and was not
+	// swept yet.
+	replace = insert + ` on conflict (organization, principal, key) do update set created_at = excluded.created_at,
+		fingerprint = excluded.fingerprint, record = excluded.record, erased = false, status = excluded.status,
+		etag = excluded.etag, location = excluded.location, body = excluded.body`
+	find = `select fingerprint, record, erased, status, etag, location, body from idempotency
+		where organization = $1 and principal = $2 and key = $3 and created_at > $4`
+	erase = `update idempotency set erased = true, etag = '', location = '', body = ''
+		where organization = $1 and record = $2 and erased = false`
+	name   = `update idempotency set record = $3 where organization = $1 and record = $2`
+	page   = `select principal, key, body from idempotency where organization = $1 and (principal, key) > ($2, $3) order by principal, key limit $4`
+	reseal = `update idempotency set body = $5 where organization = $1 and principal = $2 and key = $3 and body = $4`
+)
+
+// sealedMark begins a body that is kept encrypted; JSON never does. Rows of a
+// release that sealed secrets only may be without it for a day.
+const sealedMark = "sealed:"
+
+// Vault seals answers under the master key, each for its own row.
+type Vault struct{ masterkey.Vault }
+
+// Store remembers an answer in the transaction of the change. The first for a
+// new key fails the commit if there is another one; else it replaces that.
+func (v Vault) Store(tx db.Tx, k Key, now clock.Micros, a *Answer, first bool) {
+	statement := replace
+	if first {
+		statement = insert
+	}
+	tx.Queue(statement, k.Organization, k.Principal, k.Name, now, a.Fingerprint, a.Record, a.Status, a.ETag, a.Location,
+		sealedMark+v.Seal(a.Body, k.String()))
+}
+
+// Find returns the answer to an earlier call of that key, or db.ErrNoRows.
+func (v Vault) Find(ctx context.Context, tx db.Tx, k Key, now clock.Micros) (a Answer, err error) {
+	var body string
+	err = tx.QueryRow(ctx, find, k.Organization, k.Principal, k.Name, now.Add(-Lifetime)).
+		Scan(&a.Fingerprint, &a.Record, &a.Erased, &a.Status, &a.ETag, &a.Location, &body)
+	if err != nil || a.Erased {
+		return a, err
+	}
+	a.Body, _, err = v.open(body, k)
+	return a, err
+}
+
+// open returns a body as it was, and whether it is as this release and the
+// master key in force would store it.
+func (v Vault) open(stored string, k Key) (body []byte, current bool, err error) {
+	sealed, is := strings.CutPrefix(stored, sealedMark)
+	if !is {
+		return []byte(stored), false, nil
+	}
+	return v.Open(sealed, k.String())
+}
+
+// Erase erases all answers that show or name a record, in the transaction of its
+// deletion. That they were there is remembered: the calls are not run again. It
+// must follow the statement that deletes the record, so that an answer that was
+// stored while that waited is seen.
+func Erase(tx db.Tx, organization int64, record string) { tx.Queue(erase, organization, record) }
+
+// Name has the answers that name one record follow the fate of another, which
+// was made of it.
+func Name(tx db.Tx, organization int64, record, made string) {
+	tx.Queue(name, organization, record, made)
+}
+
+// resealPiece is how many answers are read in one go.
+const resealPiece = 500
+
+// Reseal seals anew what is not under the master key in force, and returns how
+// many answers that was. An answer that no key opens stays until its day is over.
+// It may be interrupted at any time.
+func (v Vault) Reseal(ctx context.Context, d db.DB) (changed int, err error) {
+	var organizations []int64
+	err = d.Read(ctx, func(tx db.Tx) (err error) {
+		organizations, err = db.Organizations(ctx, tx)
+		return err
+	})
+	for _, organization := range organizations {
+		last := Key{Organization: organization}
+		for more := true; more && err == nil; {
+			var n int
+			n, last, more, err = v.resealPage(ctx, d, last)
+			changed += n
+		}
+	}
+	return changed, err
+}
+
+// stored is a row that may have to be sealed anew.
+type stored struct {
+	Key
+	body string
+}
+
+// resealPage seals the answers that follow a key.
+func (v Vault) resealPage(ctx context.Context, d db.DB, after Key) (changed int, last Key, more bool, err error) {
+	rows, err := next(ctx, d, after)
+	if err != nil || len(rows) == 0 {
+		return 0, after, false, err
+	}
+	for _, row := range rows {
+		body, current, err := v.open(row.body, row.Key)
+		if row.body == "" || current || err != nil {
+			continue
+		}
+		err = d.WriteIn(ctx, row.Organization, func(tx db.Tx) error {
+			_, err := tx.Exec(ctx, reseal, row.Organization, row.Principal, row.Name, row.body, sealedMark+v.Seal(body, row.String()))
+			return err
+		})
+		if err != nil {
+			return changed, after, false, err
+		}
+		changed++
+	}
+	return changed, rows[len(rows)-1].Key, len(rows) == resealPiece, nil
+}
+
+// next reads the answers that follow a key.
+func next(ctx context.Context, d db.DB, after Key) (list []stored, err error) {
+	err = d.Read(ctx, func(tx db.Tx) error {
+		list = nil
+		rows, err := tx.Query(ctx, page, after.Organization, after.Principal, after.Name, resealPiece)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			s := stored{Key: Key{Organization: after.Organization}}
+			if err := rows.Scan(&s.Principal, &s.Name, &s.body); err != nil {
+				return err
+			}
+			list = append(list, s)
+		}
+		return rows.Err()
+	})
+	return list, err
+}

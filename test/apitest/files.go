@@ -1,0 +1,278 @@
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"kartei/api"
+	"kartei/app"
+	"kartei/document"
+	"kartei/door/rest"
+	"kartei/extract"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/upload"
+	"kartei/webhook"
+	"kartei/work/job"
+)
+
+// MaxFile is how many bytes a file may have in an office, unless MaxSize says
+// otherwise.
+const MaxFile = 1 << 20
+
+// MaxStaged is how many bytes the open uploads of an office may have announced.
+const MaxStaged = 64 << 20
+
+// baseURL is the address of every office.
+const baseURL = "https://kartei.example"
+
+// depot is where the files of a data base lie, and who is told of its jobs:
+// offices that share a data base share its queue, and so the rest.
+type depot struct {
+	store  *blob.Local
+	folder string
+	worked *signal
+}
+
+var depots sync.Map // by db.DB
+
+// files makes where the office's files lie.
+func (o *Office) files() {
+	o.Helper()
+	if p, known := depots.Load(o.DB); known {
+		o.Store, o.Folder, o.worked = p.(*depot).store, p.(*depot).folder, p.(*depot).worked
+		return
+	}
+	key, _, err := masterkey.LoadOrCreate(o.TempDir() + "/master.key")
+	if err != nil {
+		o.Fatal(err)
+	}
+	o.Folder = o.TempDir()
+	store, err := blob.NewLocal(o.Folder, blob.LocalOptions{Keys: masterkey.Ring{Current: key}, BaseURL: baseURL})
+	if err != nil {
+		o.Fatal(err)
+	}
+	o.Store, o.worked = store, newSignal()
+	d := o.DB
+	depots.Store(d, &depot{o.Store, o.Folder, o.worked})
+	o.Cleanup(func() {
+		depots.Delete(d)
+		store.Close()
+	})
+}
+
+// blobs is the store as the office uses it.
+func (o *Office) blobs() blob.Store {
+	if o.options.stored != nil {
+		return o.options.stored(o.Store)
+	}
+	return o.Store
+}
+
+// Stored has an office use its store through what wrap returns.
+func Stored(wrap func(blob.Store) blob.Store) Option { return func(o *options) { o.stored = wrap } }
+
+// Workshop is who carries out an office's jobs.
+type Workshop struct {
+	DB       db.DB
+	Maker    *document.Maker
+	Receiver *upload.Receiver
+	Options  job.Options
+}
+
+// Working changes who carries out the jobs of an office.
+func Working(change func(*Workshop)) Option { return func(o *options) { o.working = change } }
+
+// fileOptions are those of the API.
+func (o *Office) fileOptions() app.Files {
+	return app.Files{Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: extract.Allow().Declared, Types: extract.Allow().Names()}
+}
+
+// work runs the office's jobs until the test ends.
+func (o *Office) work() {
+	o.Helper()
+	extractor, err := extract.New(extract.Options{})
+	if err != nil {
+		o.Fatal(err)
+	}
+	logger := slog.New(slog.NewTextHandler(o.Logged, nil))
+	w := &Workshop{
+		DB: o.DB,
+		Maker: &document.Maker{
+			Clock: o.Clock, Store: o.blobs(), Types: extract.Allow(), Extractor: extractor, Families: api.Families, Logger: logger,
+		},
+		Receiver: o.receiver(),
+		Options:  job.Options{Logger: logger, Observe: func(string, string, time.Duration) { o.worked.tell() }},
+	}
+	if o.options.working != nil {
+		o.options.working(w)
+	}
+	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers()), w.Options)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		runner.Run(ctx)
+	}()
+	o.stopWork = func() {
+		stop()
+		<-ended
+	}
+	o.Cleanup(o.stopWork)
+}
+
+// Restart ends who carries out the office's jobs, as when a process stops, and
+// has another go on.
+func (o *Office) Restart() {
+	o.Helper()
+	o.stopWork()
+	o.work()
+}
+
+func (o *Office) receiver() *upload.Receiver {
+	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.blobs()}
+}
+
+// withUploads adds the target of uploads to the door.
+func (o *Office) withUploads(calls http.Handler) http.Handler {
+	verify := func(token string) (blob.Upload, error) { return o.Store.Verify(token, o.Clock.Now()) }
+	uploads := &rest.Uploads{Verify: verify, Receive: o.receiver().Receive, API: o.API}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, rest.UploadPrefix) {
+			uploads.ServeHTTP(w, r)
+			return
+		}
+		calls.ServeHTTP(w, r)
+	})
+}
+
+// Put sends a file to where an upload session says.
+func (c *Client) Put(session *Answer, file []byte) *Answer {
+	c.Helper()
+	s := session.JSON()
+	r := httptest.NewRequest(s["method"].(string), s["url"].(string), bytes.NewReader(file))
+	for name, value := range s["headers"].(map[string]any) {
+		r.Header.Set(name, value.(string))
+	}
+	w := httptest.NewRecorder()
+	c.Handler.ServeHTTP(w, r)
+	return &Answer{c.TB, w.Code, w.Result().Header, w.Body.Bytes()}
+}
+
+// Upload opens a session for a file and sends it. It returns the session's id.
+func (c *Client) Upload(name, contentType string, file []byte) string {
+	c.Helper()
+	session := c.Do("POST", "/uploads", map[string]any{"fileName": name, "contentType": contentType, "size": len(file)}).Want(201)
+	c.Put(session, file).Want(204)
+	return session.Text("id")
+}
+
+// Await returns the operation that a call began, once it has ended.
+func (c *Client) Await(accepted *Answer) *Answer {
+	c.Helper()
+	for {
+		ended := c.worked.wait()
+		a := c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200)
+		if s := a.Text("status"); s == "succeeded" || s == "failed" {
+			return a
+		}
+		select {
+		case <-ended:
+		case <-time.After(long):
+			c.Fatalf("the operation does not end: %s", a.Body)
+		}
+	}
+}
+
+// long bounds waits that only ever pass where something is broken.
+const long = time.Minute
+
+// Rest waits until no job runs or is due, that is until all that follows from
+// what was done is done.
+func (o *Office) Rest() {
+	o.Helper()
+	for overdue := time.After(long); ; {
+		ended := o.worked.wait()
+		var open int64
+		err := o.DB.Read(context.Background(), func(tx db.Tx) error {
+			return tx.QueryRow(context.Background(), "select count(*) from jobs where state = 'running' or state = 'waiting' and due_at <= $1",
+				clock.Now(o.Clock)).Scan(&open)
+		})
+		if err != nil {
+			o.Fatal(err)
+		}
+		if open == 0 {
+			return
+		}
+		select {
+		case <-ended:
+		case <-overdue:
+			o.Fatalf("%d jobs do not end\n%s", open, o.Logged)
+		}
+	}
+}
+
+// Ended is closed when a job ends the next time. Who waits for what jobs do asks
+// for it before looking.
+func (o *Office) Ended() <-chan struct{} { return o.worked.wait() }
+
+// Stored returns the names of all bytes of an office, in order.
+func (o *Office) Stored() (names []string) {
+	o.Helper()
+	for info, err := range o.Store.List(context.Background(), "") {
+		if err != nil {
+			o.Fatal(err)
+		}
+		names = append(names, info.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Document uploads a file and makes a document of it, of which further members
+// may be given. It returns the document's id.
+func (c *Client) Document(name, contentType string, file []byte, members ...map[string]any) string {
+	c.Helper()
+	body := map[string]any{"uploadId": c.Upload(name, contentType, file)}
+	for _, more := range members {
+		for k, v := range more {
+			body[k] = v
+		}
+	}
+	ended := c.Await(c.Do("POST", "/documents", body).Want(202))
+	result, made := ended.JSON()["result"].(map[string]any)
+	if !made {
+		c.Fatalf("no document: %s", ended.Body)
+	}
+	return result["id"].(string)
+}
+
+// signal wakes all who wait for something to happen.
+type signal struct{ next chan chan struct{} }
+
+func newSignal() *signal {
+	s := &signal{make(chan chan struct{}, 1)}
+	s.next <- make(chan struct{})
+	return s
+}
+
+// wait returns what is closed when it happens next.
+func (s *signal) wait() <-chan struct{} {
+	c := <-s.next
+	s.next <- c
+	return c
+}
+
+func (s *signal) tell() {
+	close(<-s.next)
+	s.next <- make(chan struct{})
+}

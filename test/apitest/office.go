@@ -1,0 +1,444 @@
+// Package apitest owns the helpers with which tests act as somebody through the doors, on a real API over a real data base.
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/app"
+	"kartei/door/rest"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/limit"
+	"kartei/requestlog"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/store/replay"
+	"kartei/test/dbtest"
+	"kartei/webhook"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Begin is when the clock of every test office stands at first: the day after
+// the current version was released.
+var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
+
+// Keys are the master keys of every test office.
+var Keys = masterkey.Ring{Current: masterkey.New()}
+
+// Current returns the name of the current version of the API.
+func Current() string { return api.Names(api.VersionsIn("production"))[0] }
+
+// AllScopes are those of every family.
+var AllScopes = strings.Fields("companies:read companies:write contacts:read contacts:write documents:read documents:write " +
+	"tasks:read tasks:write webhook_endpoints:read webhook_endpoints:write")
+
+// Office is an organization with its sandbox on a running API. Keys made for
+// it are test keys, bound to the sandbox.
+type Office struct {
+	testing.TB
+	DB        db.DB
+	Clock     *clock.Fake
+	Directory *access.Directory
+	API       *api.API
+	Log       *requestlog.Log
+	Handler   http.Handler
+	// ID is the live organization's, SandboxID the sandbox's.
+	ID, SandboxID string
+	// Logged is what the API wrote into the operator's log, of all replicas.
+	Logged *Logged
+
+	// Store is where the office's files lie.
+	Store *blob.Local
+	// Folder is the folder that it lies in.
+	Folder string
+
+	worked   *signal // when a job has ended
+	stopWork func()
+	versions []api.Version
+	// Limits counts the calls of this replica.
+	Limits *limit.Ledger
+
+	options options
+}
+
+// Option changes what an office is made of.
+type Option func(*options)
+
+type options struct {
+	limits   limit.Config
+	replicas int
+	versions []api.Version
+	maxCalls int
+
+	transfers, transfersEach int
+	batched                  bool
+	stored                   func(blob.Store) blob.Store
+	working                  func(*Workshop)
+}
+
+// Replicas says how many replicas answer the calls of an office on PostgreSQL
+// in turn. Without it they are as many as KARTEI_TEST_REPLICAS says, else one.
+// Tests that reach into one API say 1.
+func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
+
+// Metered makes the limits count, with other numbers for some of them, in one
+// replica: several go by the data base's time, which no test moves (package
+// limit tests them).
+func Metered(overrides ...limit.Override) Option {
+	return func(o *options) {
+		policies, err := limit.With(overrides...)
+		if err != nil {
+			panic(err)
+		}
+		o.limits, o.replicas = limit.Config{Metered: true, Policies: policies}, 1
+	}
+}
+
+// MaxCalls says how many calls one replica answers at the same time.
+func MaxCalls(n int) Option { return func(o *options) { o.maxCalls = n } }
+
+// Transfers says how many files may be on their way at one replica at the same
+// time, and how many of them of one organization.
+func Transfers(most, each int) Option {
+	return func(o *options) { o.transfers, o.transfersEach = most, each }
+}
+
+// Versions are served instead of those of production.
+func Versions(v ...api.Version) Option { return func(o *options) { o.versions = v } }
+
+// New opens an office on d, whose tables must be there. It is closed with the test.
+func New(t testing.TB, d db.DB, with ...Option) *Office {
+	t.Helper()
+	o := options{replicas: 1, versions: api.VersionsIn("production")}
+	if n, err := strconv.Atoi(os.Getenv("KARTEI_TEST_REPLICAS")); err == nil {
+		o.replicas = n
+	}
+	o.batched = os.Getenv("KARTEI_TEST_DOOR") == "batch"
+	for _, f := range with {
+		f(&o)
+	}
+	c := clock.NewFake(Begin)
+	office := &Office{TB: t, DB: d, Clock: c, Logged: new(Logged), versions: o.versions}
+	office.Directory = office.directory()
+	office.Log = requestlog.New(d, c)
+	t.Cleanup(func() {
+		ending, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := office.Log.Close(ending); err != nil {
+			t.Errorf("the request log does not end: %v", err)
+		}
+	})
+	office.options = o
+	office.files()
+	office.open()
+	office.inTurn(o.replicas)
+	office.ID, office.SandboxID = office.Organization("Kanzlei Morgenstern")
+	return office
+}
+
+// inTurn has further replicas answer every second, third ... call where the
+// data base can be opened more than once.
+func (o *Office) inTurn(n int) {
+	o.Helper()
+	handlers := []http.Handler{o.Handler}
+	for len(handlers) < n {
+		d := dbtest.Again(o.TB, o.DB)
+		if d == nil {
+			return
+		}
+		r := o.Replica(d)
+		handlers = append(handlers, r.Handler)
+	}
+	var turn atomic.Int64
+	o.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers[turn.Add(1)%int64(n)].ServeHTTP(w, r)
+	})
+}
+
+func (o *Office) directory() *access.Directory {
+	return access.NewDirectory(o.DB, o.Clock, access.Options{Versions: api.Names(o.versions), Failures: 1_000_000})
+}
+
+// open makes the API of the office and its door.
+func (o *Office) open() {
+	o.Helper()
+	o.count()
+	a, err := api.New(api.Options{
+		DB: o.DB, Access: o.Directory, Log: o.Log, Clock: o.Clock,
+		Limiter: o.Limits, MaxCalls: o.options.maxCalls,
+		MaxTransfers: o.options.transfers, MaxTransfersEach: o.options.transfersEach,
+		Logger:    slog.New(slog.NewTextHandler(o.Logged, nil)),
+		Versions:  o.versions,
+		CursorKey: bytes.Repeat([]byte{7}, 32),
+		Answers:   Keys.Vault(replay.Purpose),
+		DocsBase:  baseURL,
+		Files:     o.fileOptions(),
+		Webhooks:  app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	o.API = a
+	o.Handler = o.withUploads(rest.Handler(a, func(r *http.Request) netip.Addr {
+		return netip.MustParseAddrPort(r.RemoteAddr).Addr()
+	}, nil))
+	o.work()
+}
+
+// count makes the limiter, which on PostgreSQL shares its counts with the
+// other replicas of the office.
+func (o *Office) count() {
+	o.Helper()
+	o.Limits = limit.Open(o.options.limits, o.Clock, limit.Options{
+		DB: o.DB, Replica: fmt.Sprintf("replica%d", replicas.Add(1)), Logger: slog.New(slog.DiscardHandler),
+	})
+	if err := o.Limits.Start(context.Background()); err != nil {
+		o.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		o.Limits.Run(ctx)
+	}()
+	o.Cleanup(func() {
+		stop()
+		<-ended
+	})
+}
+
+var replicas atomic.Int64
+
+// Replica returns the same office as a second process would serve it: another
+// API and another directory, on the same data base, reached through d, and with
+// its own clock where one is given.
+func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
+	o.Helper()
+	r := *o
+	if len(clocks) > 0 {
+		r.Clock = clocks[0]
+	}
+	r.DB = d
+	r.Directory = r.directory()
+	r.open()
+	return &r
+}
+
+// Organization makes a further organization and returns its id and its sandbox's.
+func (o *Office) Organization(name string) (live, sandbox string) {
+	o.Helper()
+	info, err := o.Directory.CreateOrganization(context.Background(), access.NewOrganization{
+		Name: name, Module: "on", Secrecy: "declared", Level: access.On,
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return info.ID, info.SandboxID
+}
+
+// User makes a user of the office, or of another organization, and returns its id.
+func (o *Office) User(role access.Role, organization ...string) string {
+	o.Helper()
+	in := access.NewPrincipal{Organization: o.ID, Name: "Petra Morgenstern", Email: fmt.Sprintf("user%d@example.com", users.Add(1)), Role: role}
+	if len(organization) > 0 {
+		in.Organization = organization[0]
+	}
+	info, err := o.Directory.CreateUser(context.Background(), in)
+	if err != nil {
+		o.Fatal(err)
+	}
+	return info.ID
+}
+
+var users atomic.Int64
+
+// Key makes a test key for a principal; no scopes means all.
+func (o *Office) Key(principal string, scopes ...string) string {
+	o.Helper()
+	if len(scopes) == 0 {
+		scopes = AllScopes
+	}
+	info, err := o.Directory.GetPrincipal(context.Background(), access.ByID{ID: principal})
+	if err != nil {
+		o.Fatal(err)
+	}
+	key, err := o.Directory.CreateKey(context.Background(), access.NewKey{
+		Organization: info.OrganizationID, Principal: principal, Environment: "test",
+		Scopes: scopes, Networks: []string{"192.0.2.0/24", "127.0.0.0/8"},
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return key.Key
+}
+
+// As returns a client that acts with a fresh key of a fresh user.
+func (o *Office) As(role access.Role, scopes ...string) *Client {
+	o.Helper()
+	user := o.User(role)
+	if role == access.Viewer && len(scopes) == 0 {
+		scopes = readOnly(AllScopes)
+	}
+	return &Client{Office: o, Principal: user, Key: o.Key(user, scopes...)}
+}
+
+func readOnly(scopes []string) (read []string) {
+	for _, s := range scopes {
+		if strings.HasSuffix(s, ":read") {
+			read = append(read, s)
+		}
+	}
+	return read
+}
+
+// Client sends requests with one key.
+type Client struct {
+	*Office
+	Principal, Key string
+}
+
+// Answer is what a request got.
+type Answer struct {
+	testing.TB
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do sends a request to /v1. headers are name, value pairs; a body that is not
+// []byte or string is sent as JSON. A write gets Svc-Preview, a POST a fresh
+// Idempotency-Key, unless headers say otherwise; an empty value sends none.
+func (c *Client) Do(method, path string, body any, headers ...string) *Answer {
+	c.Helper()
+	return c.Send(c.Request(method, path, body, headers...))
+}
+
+// Send sends a request that Request made and the test changed.
+func (c *Client) Send(r *http.Request) *Answer {
+	c.Helper()
+	if c.options.batched {
+		if answer := c.throughBatch(r); answer != nil {
+			return answer
+		}
+	}
+	return c.send(r)
+}
+
+// Request makes the request that Do sends.
+func (c *Client) Request(method, path string, body any, headers ...string) *http.Request {
+	c.Helper()
+	h := http.Header{"Authorization": {"Bearer " + c.Key}}
+	var content io.Reader
+	switch b := body.(type) {
+	case nil:
+	case []byte:
+		content = bytes.NewReader(b)
+	case string:
+		content = strings.NewReader(b)
+	default:
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			c.Fatal(err)
+		}
+		content = bytes.NewReader(encoded)
+	}
+	if body != nil {
+		h.Set("Content-Type", "application/json")
+	}
+	if method != "GET" && method != "HEAD" {
+		h.Set("Svc-Preview", "true")
+	}
+	if method == "POST" {
+		h.Set("Idempotency-Key", fmt.Sprintf("test-%d", keys.Add(1)))
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i+1] == "" {
+			h.Del(headers[i])
+		} else {
+			h.Set(headers[i], headers[i+1])
+		}
+	}
+	r := httptest.NewRequest(method, "/v1"+path, content)
+	r.Header = h
+	return r
+}
+
+var keys atomic.Int64
+
+// Fresh returns a text that no other call of the process returned.
+func Fresh() string { return fmt.Sprintf("fresh-%d", keys.Add(1)) }
+
+// Want fails the test unless the answer has the status and, for a problem, the code.
+func (a *Answer) Want(status int, code ...string) *Answer {
+	a.Helper()
+	if a.Status != status {
+		a.Fatalf("status %d, want %d: %s", a.Status, status, a.Body)
+	}
+	if len(code) > 0 && a.Text("code") != code[0] {
+		a.Fatalf("code %q, want %q: %s", a.Text("code"), code[0], a.Body)
+	}
+	return a
+}
+
+// JSON returns the answer's body as decoded JSON.
+func (a *Answer) JSON() map[string]any {
+	a.Helper()
+	var v map[string]any
+	if err := json.Unmarshal(a.Body, &v); err != nil {
+		a.Fatalf("%v: %s", err, a.Body)
+	}
+	return v
+}
+
+// Text returns a member that is a text, empty where it is missing or null.
+func (a *Answer) Text(name string) string {
+	a.Helper()
+	v := a.JSON()[name]
+	s, is := v.(string)
+	if v != nil && !is {
+		a.Fatalf("%s is no text: %v", name, v)
+	}
+	return s
+}
+
+// Data returns the entries of a list.
+func (a *Answer) Data() []map[string]any {
+	a.Helper()
+	list, ok := a.JSON()["data"].([]any)
+	if !ok {
+		a.Fatalf("no list: %s", a.Body)
+	}
+	data := make([]map[string]any, len(list))
+	for i := range list {
+		data[i] = list[i].(map[string]any)
+	}
+	return data
+}
+
+// Fields returns the errors of a problem as name and code, in their order.
+func (a *Answer) Fields() []string {
+	a.Helper()
+	var fields []string
+	list, _ := a.JSON()["errors"].([]any)
+	for _, e := range list {
+		m := e.(map[string]any)
+		fields = append(fields, fmt.Sprintf("%v %v", m["field"], m["code"]))
+	}
+	return fields
+}

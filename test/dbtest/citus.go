@@ -1,0 +1,217 @@
+package dbtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"kartei/store/db"
+)
+
+// noCitusError says that there is no Citus and how to get one.
+type noCitusError struct{ reason string }
+
+func (e *noCitusError) Error() string {
+	return "no Citus for this test (" + e.reason + "): install the extension beside PostgreSQL (docs/citus.md says how), " +
+		"or set KARTEI_TEST_CITUS to the URLs of a coordinator and its workers, with commas, where data bases may be created"
+}
+
+// citusNeeds are the settings that Citus asks of each server.
+var citusNeeds = []string{"shared_preload_libraries=citus", "max_prepared_transactions=300"}
+
+// citusSettings are those of each server of a cluster of tests: few shards are
+// made quickly, and each data base has a process of its own.
+var citusSettings = append(append(Disposable(), citusNeeds...), "max_worker_processes=64", "citus.shard_count=4")
+
+// citusWorkers is how many servers a cluster of tests has beside the coordinator.
+const citusWorkers = 2
+
+// citus returns the cluster of this process, started on first use.
+var citus = sync.OnceValues(newCitus)
+
+// Citus returns the URL of a fresh, migrated and distributed data base on the
+// coordinator of a Citus cluster with two workers. It is dropped with the test.
+// Without Citus the test is skipped, with a word on how to get it.
+func Citus(t testing.TB) string {
+	t.Helper()
+	s := mustCitus(t)
+	return s.url(s.create(t, s.template))
+}
+
+// EmptyCitus is like Citus for a data base without tables, which has the
+// extension and knows its workers.
+func EmptyCitus(t testing.TB) string {
+	t.Helper()
+	s := mustCitus(t)
+	return s.url(s.create(t, s.empty))
+}
+
+// LoneCitus is like EmptyCitus for a data base that has the extension and no workers.
+func LoneCitus(t testing.TB) string {
+	t.Helper()
+	s := mustCitus(t)
+	name := s.create(t, "template0")
+	if err := exec1(s.url(name), "create extension citus"); err != nil {
+		t.Fatal(err)
+	}
+	return s.url(name)
+}
+
+// CitusWorkers returns the URLs of the same data base on the workers.
+func CitusWorkers(t testing.TB, address string) (list []string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range mustCitus(t).workers {
+		list = append(list, w.url(strings.TrimPrefix(u.Path, "/")))
+	}
+	return list
+}
+
+func mustCitus(t testing.TB) *server {
+	t.Helper()
+	s, err := citus()
+	var none *noCitusError
+	var missing *missingError
+	if errors.As(err, &none) || errors.As(err, &missing) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// NewCitus starts a cluster with a coordinator and two workers, each with the
+// given settings, for benchmarks. It returns the coordinator, whose first data
+// base is empty and knows the workers, and how to remove the cluster.
+func NewCitus(settings ...string) (coordinator *Server, remove func(), err error) {
+	if err := findCitus(); err != nil {
+		return nil, nil, err
+	}
+	s, err := startCitus(make([]string, 1+citusWorkers), append(slices.Clip(settings), citusNeeds...))
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return &Server{s.cluster}, stopPostgres, s.join(ctx, "postgres")
+}
+
+// newCitus makes a cluster of this machine's PostgreSQL, or takes the one that
+// KARTEI_TEST_CITUS names.
+func newCitus() (*server, error) {
+	addresses := make([]string, 1+citusWorkers)
+	if given := os.Getenv("KARTEI_TEST_CITUS"); given != "" {
+		if addresses = strings.Split(given, ","); len(addresses) < 2 {
+			return nil, errors.New("dbtest: KARTEI_TEST_CITUS needs the URL of a coordinator and of at least one worker")
+		}
+	} else if err := findCitus(); err != nil {
+		return nil, err
+	}
+	s, err := startCitus(addresses, citusSettings)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	if s.empty, err = s.makeTemplate(ctx, "kartei_citus_empty", s.join); err != nil {
+		return nil, fmt.Errorf("dbtest: template: %w", err)
+	}
+	sum, err := migrationsSum()
+	if err != nil {
+		return nil, err
+	}
+	s.template, err = s.makeTemplate(ctx, "kartei_citus_"+sum, func(ctx context.Context, name string) error {
+		if err := s.join(ctx, name); err != nil {
+			return err
+		}
+		return s.migrate(ctx, name, func(d db.DB) error {
+			_, err := db.Distribute(ctx, d, false, nil)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("dbtest: template: %w", err)
+	}
+	return s, nil
+}
+
+// startCitus connects to a coordinator and its workers, and starts those that
+// have no address.
+func startCitus(addresses, settings []string) (*server, error) {
+	var all []*server
+	for _, address := range addresses {
+		n, err := newNode(address, settings)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+		if n.cluster == nil {
+			continue
+		}
+		// A server that has to reach itself does it through its socket too.
+		if err := exec1(n.base.String(), "alter system set citus.local_hostname = '"+n.cluster.dir+"'", "select pg_reload_conf()"); err != nil {
+			return nil, err
+		}
+	}
+	all[0].workers = all[1:]
+	return all[0], nil
+}
+
+// findCitus fails where the installed PostgreSQL lacks the extension.
+func findCitus() error {
+	bin, err := findBinaries()
+	if err != nil {
+		return err
+	}
+	if initdb, err := filepath.EvalSymlinks(filepath.Join(bin, "initdb")); err == nil {
+		bin = filepath.Dir(initdb)
+	}
+	share, err := exec.Command(filepath.Join(bin, "pg_config"), "--sharedir").Output()
+	if err != nil {
+		return &noCitusError{bin + " has no pg_config"}
+	}
+	if _, err := os.Stat(filepath.Join(strings.TrimSpace(string(share)), "extension", "citus.control")); err != nil {
+		return &noCitusError{"the PostgreSQL in " + bin + " has no extension citus"}
+	}
+	return nil
+}
+
+// join makes one cluster of the data bases of a name on all servers.
+func (s *server) join(ctx context.Context, name string) error {
+	for _, n := range append([]*server{s}, s.workers...) {
+		if err := exec1(n.url(name), "create extension citus"); err != nil {
+			return err
+		}
+	}
+	host, port := s.place()
+	statements := []string{fmt.Sprintf("select citus_set_coordinator_host('%s', %s)", host, port)}
+	for _, w := range s.workers {
+		host, port := w.place()
+		statements = append(statements, fmt.Sprintf("select citus_add_node('%s', %s)", host, port))
+	}
+	return exec1(s.url(name), statements...)
+}
+
+// place returns where the others of a cluster reach a server.
+func (s *server) place() (host, port string) {
+	host, port = s.base.Hostname(), s.base.Port()
+	if given := s.base.Query().Get("host"); given != "" {
+		host = given
+	}
+	if port == "" {
+		port = "5432"
+	}
+	return host, port
+}

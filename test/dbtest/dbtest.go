@@ -1,0 +1,174 @@
+// Package dbtest owns the data bases of tests: a fresh, migrated one of each engine for every test that asks.
+package dbtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/extract"
+	"kartei/store/db"
+)
+
+// Each runs f on a fresh SQLite data base and on a fresh PostgreSQL one. Where
+// there is no PostgreSQL that half is skipped, or fails when CI is set.
+func Each(t *testing.T, f func(t *testing.T, d db.DB)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { f(t, Postgres(t)) })
+}
+
+// EachURL is like Each for tests that open the data base themselves, or have
+// another process open it.
+func EachURL(t *testing.T, f func(t *testing.T, url string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(t, SQLiteURL(t)) })
+	t.Run("postgres", func(t *testing.T) { f(t, PostgresURL(t)) })
+}
+
+// SQLite returns a fresh SQLite data base that is closed with the test. It
+// leaves out fsync: tests of durability open SQLiteURL themselves.
+func SQLite(t testing.TB) db.DB {
+	t.Helper()
+	return Open(t, SQLiteURL(t), db.Options{NoSync: true})
+}
+
+// Postgres returns a fresh PostgreSQL data base that is closed and dropped with the test.
+func Postgres(t testing.TB) db.DB {
+	t.Helper()
+	return Open(t, PostgresURL(t), db.Options{Readers: 8, Writers: 8})
+}
+
+// Open opens a data base for the time of the test. Its log is thrown away
+// unless opts has a logger.
+func Open(t testing.TB, url string, opts db.Options) db.DB {
+	t.Helper()
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Wait == 0 { // no test means that the machine is busy
+		opts.Wait = time.Minute
+	}
+	if opts.Stated == nil {
+		opts.Stated = said.note
+	}
+	d, err := db.Open(context.Background(), url, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	urls.Store(d, url)
+	t.Cleanup(func() {
+		urls.Delete(d)
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// urls holds the URL of each open data base.
+var urls sync.Map
+
+// Again opens a PostgreSQL data base that Open returned once more, as another
+// replica would; nil for any other one.
+func Again(t testing.TB, d db.DB) db.DB {
+	t.Helper()
+	url, known := urls.Load(d)
+	if !known || d.Dialect().Name == "sqlite" {
+		return nil
+	}
+	return Open(t, url.(string), db.Options{Readers: 4, Writers: 4})
+}
+
+// SQLiteURL returns the URL of a fresh, migrated SQLite data base in a folder
+// of the test.
+func SQLiteURL(t testing.TB) string {
+	t.Helper()
+	template, err := sqliteTemplate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "kartei.db")
+	if err := os.WriteFile(path, template, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "sqlite:" + path
+}
+
+// PostgresURL returns the URL of a fresh, migrated PostgreSQL data base that is
+// dropped with the test. It skips the test where there is no PostgreSQL, and
+// fails it when CI is set.
+func PostgresURL(t testing.TB) string {
+	t.Helper()
+	s := mustPostgres(t)
+	return s.url(s.create(t, s.template))
+}
+
+// EmptyPostgresURL is like PostgresURL for a data base without tables.
+func EmptyPostgresURL(t testing.TB) string {
+	t.Helper()
+	s := mustPostgres(t)
+	return s.url(s.create(t, "template0"))
+}
+
+// mustPostgres returns the server of this process or ends the test.
+func mustPostgres(t testing.TB) *server {
+	t.Helper()
+	s, err := postgres()
+	var missing *missingError
+	if errors.As(err, &missing) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// sqliteTemplate returns the bytes of a migrated data base, made once a process.
+var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "kartei-sqlite-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "template.db")
+	ctx := context.Background()
+	d, err := db.Open(ctx, "sqlite:"+path, db.Options{NoSync: true, Readers: 1})
+	if err != nil {
+		return nil, err
+	}
+	_, err = db.Migrate(ctx, d)
+	if err = errors.Join(err, d.Close()); err != nil {
+		return nil, fmt.Errorf("dbtest: %w", err)
+	}
+	return os.ReadFile(path)
+})
+
+// Main runs the tests of a package and stops its PostgreSQL afterwards. Packages
+// that call Each say `func TestMain(m *testing.M) { dbtest.Main(m) }`. Without it
+// the server still ends with the process (on Linux), but its folder stays until
+// the next run. after runs before the process ends. Then the statements that were
+// sent are held against the rule by which data spread over many servers: see Unspread.
+//
+// The program of the tests is also the one that reads the text of a file for
+// them: see extract.Child.
+func Main(m *testing.M, after ...func()) {
+	extract.Child(os.Args)
+	code := m.Run()
+	stopPostgres()
+	for _, f := range after {
+		f()
+	}
+	for _, complaint := range said.complaints() {
+		fmt.Fprintln(os.Stderr, complaint)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}

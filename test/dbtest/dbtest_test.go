@@ -1,0 +1,31 @@
+package dbtest_test
+
+import (
+	"context"
+	"testing"
+
+	"kartei/store/db"
+	"kartei/test/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// Each test has a data base of its own that has all migrations and no rows.
+func TestEachIsFresh(t *testing.T) {
+	for range 2 {
+		dbtest.Each(t, func(t *testing.T, d db.DB) {
+			ctx := context.Background()
+			schema, err := db.Status(ctx, d)
+			if err != nil || !schema.Current() || schema.Version == 0 {
+				t.Fatalf("schema %+v, %v", schema, err)
+			}
+			err = d.Write(ctx, func(tx db.Tx) error {
+				_, err := tx.Exec(ctx, "insert into clocks (organization, tick) values ($1, $2)", 1, 0)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,280 @@
+package dbtest
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"kartei/store/db"
+)
+
+// timeout bounds each administrative act: on a busy machine even a small one
+// takes its time.
+const timeout = 2 * time.Minute
+
+// missingError says that there is no PostgreSQL and how to get one.
+type missingError struct{ reason string }
+
+func (e *missingError) Error() string {
+	return "no PostgreSQL for this test (" + e.reason + "): install it (on Debian: apt-get install postgresql), " +
+		"or set KARTEI_TEST_POSTGRES to the URL of a server where data bases may be created"
+}
+
+// server is a PostgreSQL server on which tests create data bases.
+type server struct {
+	base     *url.URL
+	admin    *pgxpool.Pool
+	template string
+	cluster  *cluster // nil where the server is not ours
+	// Of the coordinator of a Citus cluster: its workers, and the name of an
+	// empty data base in which it knows them.
+	workers []*server
+	empty   string
+}
+
+var (
+	once    sync.Once
+	shared  *server
+	started error
+)
+
+// postgres returns the server of this process, started on first use.
+func postgres() (*server, error) {
+	once.Do(func() {
+		if os.Getenv("KARTEI_TEST_POSTGRES") == "citus" { // every test on a distributed data base
+			shared, started = citus()
+		} else {
+			shared, started = newServer()
+		}
+	})
+	return shared, started
+}
+
+// stopPostgres stops the server if it was started.
+func stopPostgres() {
+	once.Do(func() { started = errors.New("dbtest: stopped") })
+	nodesMu.Lock()
+	defer nodesMu.Unlock()
+	for _, n := range nodes {
+		n.stop()
+	}
+}
+
+// nodes are the servers that this process connected to.
+var (
+	nodesMu sync.Mutex
+	nodes   []*server
+)
+
+func newServer() (_ *server, err error) {
+	s, err := newNode(os.Getenv("KARTEI_TEST_POSTGRES"), disposable)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	sum, err := migrationsSum()
+	if err == nil {
+		s.template, err = s.makeTemplate(ctx, "kartei_template_"+sum, func(ctx context.Context, name string) error {
+			return s.migrate(ctx, name, func(db.DB) error { return nil })
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dbtest: template: %w", err)
+	}
+	return s, nil
+}
+
+// newNode connects to a server, or starts one with the given settings where
+// there is no address.
+func newNode(address string, settings []string) (_ *server, err error) {
+	s := &server{}
+	if address == "" {
+		if s.cluster, err = startCluster(settings); err != nil {
+			return nil, err
+		}
+		address = s.cluster.url
+	}
+	defer func() {
+		if err != nil {
+			s.stop()
+		}
+	}()
+	if s.base, err = url.Parse(address); err != nil {
+		return nil, errors.New("dbtest: the address of a server is not a URL")
+	}
+	if s.admin, err = pgxpool.New(context.Background(), address); err != nil {
+		return nil, fmt.Errorf("dbtest: %w", err)
+	}
+	nodesMu.Lock()
+	defer nodesMu.Unlock()
+	nodes = append(nodes, s)
+	return s, nil
+}
+
+func (s *server) stop() {
+	if s.admin != nil {
+		s.admin.Close()
+	}
+	if s.cluster != nil {
+		s.cluster.remove()
+	}
+}
+
+// url returns the URL of a data base on the server.
+func (s *server) url(name string) string {
+	u := *s.base
+	u.Path = "/" + name
+	return u.String()
+}
+
+// create makes a data base that is dropped with the test, and returns its name.
+func (s *server) create(t testing.TB, template string) string {
+	t.Helper()
+	name := "kartei_test_" + strings.ToLower(rand.Text())
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	if err := s.everywhere(ctx, "create database "+name+" template "+template); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		defer cancel()
+		if len(s.workers) > 0 {
+			if err := s.quieten(ctx, name); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := s.everywhere(ctx, "drop database "+name+" with (force)"); err != nil {
+			t.Error(err)
+		}
+	})
+	return name
+}
+
+// everywhere runs a statement on the server and on the workers that it has.
+func (s *server) everywhere(ctx context.Context, statement string) error {
+	for _, n := range append([]*server{s}, s.workers...) {
+		if _, err := n.admin.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quieten ends all connections to a data base, and lets no new ones in. The
+// servers of a cluster connect to each other at any time.
+func (s *server) quieten(ctx context.Context, name string) error {
+	if err := s.everywhere(ctx, "alter database "+name+" allow_connections false"); err != nil {
+		return err
+	}
+	return s.everywhere(ctx, "select pg_terminate_backend(pid, 2000) from pg_stat_activity where datname = '"+name+"'")
+}
+
+// exec1 runs statements one after the other on a connection of their own.
+func exec1(address string, statements ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for _, statement := range statements {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// makeTemplate returns the name of a data base that fill has filled and from
+// which the others are copied. Several processes that share a server make it
+// once; it gets that name only when it is complete, and takes no connections.
+func (s *server) makeTemplate(ctx context.Context, name string, fill func(ctx context.Context, name string) error) (string, error) {
+	// One process at a time; the lock ends with this connection.
+	conn, err := pgx.Connect(ctx, s.base.String())
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "select pg_advisory_lock(7317203)"); err != nil {
+		return "", err
+	}
+	var there bool
+	err = conn.QueryRow(ctx, "select exists(select from pg_database where datname = $1)", name).Scan(&there)
+	if err != nil || there {
+		return name, err
+	}
+	draft := name + "_draft"
+	for _, statement := range []string{
+		"drop database if exists " + draft + " with (force)",
+		"drop database if exists " + name + " with (force)", // on a worker, where the coordinator has none
+		"create database " + draft + " template template0",
+	} {
+		if err := s.everywhere(ctx, statement); err != nil {
+			return "", err
+		}
+	}
+	if err := fill(ctx, draft); err != nil {
+		return "", err
+	}
+	if err := s.quieten(ctx, draft); err != nil {
+		return "", err
+	}
+	for _, n := range append(slices.Clone(s.workers), s) { // the coordinator's name says that all are complete
+		if _, err := n.admin.Exec(ctx, "alter database "+draft+" rename to "+name); err != nil {
+			return "", err
+		}
+	}
+	return name, nil
+}
+
+// migrate migrates a data base and calls then with it.
+func (s *server) migrate(ctx context.Context, name string, then func(db.DB) error) error {
+	u, err := url.Parse(s.url(name))
+	if err != nil {
+		return err
+	}
+	query := u.Query()
+	query.Set("application_name", "kartei-template") // no server runs
+	u.RawQuery = query.Encode()
+	d, err := db.Open(ctx, u.String(), db.Options{Logger: slog.New(slog.DiscardHandler), Readers: 1})
+	if err != nil {
+		return err
+	}
+	if _, err = db.Migrate(ctx, d); err == nil {
+		err = then(d)
+	}
+	return errors.Join(err, d.Close())
+}
+
+// migrationsSum returns a short hash of all migration files.
+func migrationsSum() (string, error) {
+	files := db.Migrations()
+	hash := sha256.New()
+	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(files, path)
+		fmt.Fprintf(hash, "%s %d\n%s", path, len(text), text)
+		return err
+	})
+	return hex.EncodeToString(hash.Sum(nil))[:16], err
+}

@@ -1,0 +1,221 @@
+package dbtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"kartei/store/db"
+)
+
+// across are the statements that do not name their organization, each with the
+// reason why it may ask all servers of a cluster. A statement is known by how
+// it begins.
+var across = map[string]string{
+	"select organization, principal, kind from notices where mail_due > 0 and mail_due <= $1":                                                                    "emails that are due are few, and one replica looks for them once in a while",
+	"select organization, due_at from job_turns order by due_at limit $1":                                                                                        "the look for jobs: some turns along an index",
+	"select kind, state, count(*), min(case when state = 'running' then started_at else due_at end), min(created_at), max(error) from jobs group by kind, state": "the operator's count of the jobs that there are, which are few",
+	"select organization, id, kind, attempt, error, created_at, due_at from jobs where state = 'failed'":                                                         "the operator's list of what was given up, along an index that holds nothing else",
+	"select count(*), coalesce(min(created_at), 0) from webhook_deliveries":                                                                                      "the operator's count of what waits",
+	"select status, count(*) from webhook_endpoints group by status":                                                                                             "the operator's count of endpoints",
+	"select count(*), coalesce(min(first), 0) from (select":                                                                                                      "the operator's count of endpoints that are behind",
+	"select organization, id, due_at from webhook_endpoints where due_at > 0 and (due_at, organization, id) > ($1, $2, $3)":                                      "the look for deliveries that are due, along an index",
+	"select e.organization, e.id, c.tick from webhook_endpoints as e join clocks as c on c.organization = e.organization":                                        "the look for endpoints that have events nobody told of, of which each server has its own",
+	"select organization, family from search_moves group by organization, family":                                                                                "the look for words that are left to move, which are none or few",
+	"select count(*) from (select distinct organization, family, created from search_moves":                                                                      "the operator's count of the same",
+	"select organization from jobs where state = 'failed' and id = $1":                                                                                           "an operator names a job that was given up by its id",
+}
+
+// record keeps the distinct statements that the product sent while the tests
+// of this process ran. Those that tests send themselves are left out.
+type record struct {
+	mu         sync.Mutex
+	statements map[string]bool
+}
+
+var said = &record{statements: map[string]bool{}}
+
+func (r *record) note(query string) {
+	r.mu.Lock()
+	known := r.statements[query]
+	r.mu.Unlock()
+	if known || leftOut() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.statements[query] = true
+}
+
+// leftOut reports whether the statement was written in a test or a helper of
+// tests: whether the first caller outside db is one. Copying is left out too.
+func leftOut() bool {
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		frame, more := frames.Next()
+		switch {
+		case strings.HasSuffix(frame.File, "_test.go"), strings.HasPrefix(frame.Function, "kartei/test/apitest."), strings.HasPrefix(frame.Function, "kartei/test/dbtest."):
+			if !strings.HasPrefix(frame.Function, "kartei/test/dbtest.(*record)") {
+				return true
+			}
+		case strings.HasSuffix(frame.File, "/db/copy.go"): // reads and writes whole tables, while no server runs
+			return true
+		case !strings.HasPrefix(frame.Function, "kartei/store/db."):
+			return false
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// complaints says of each statement that breaks the rule what is wrong with it.
+func (r *record) complaints() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.statements) == 0 {
+		return nil
+	}
+	tables, err := spreadTables()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var list []string
+	for _, query := range slices.Sorted(maps.Keys(r.statements)) {
+		if wrong := Unspread(query, tables); wrong != "" && excuse(query) == "" {
+			list = append(list, fmt.Sprintf("dbtest: %s: %s", wrong, query))
+		}
+	}
+	return list
+}
+
+// excuse returns why a statement may ask all servers, or nothing.
+func excuse(query string) string {
+	query = plainSpaces(query)
+	for begins, reason := range across {
+		if strings.HasPrefix(query, begins) {
+			return reason
+		}
+	}
+	return ""
+}
+
+// spreadTables names the tables whose rows belong to one organization each.
+func spreadTables() (names []string, err error) {
+	template, err := sqliteTemplate()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "kartei-tables-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "kartei.db")
+	if err := os.WriteFile(path, template, 0o600); err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	d, err := db.Open(ctx, "sqlite:"+path, db.Options{NoSync: true, Readers: 1})
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	tables, err := db.Tables(ctx, d)
+	for _, t := range tables {
+		if db.Whole[t.Name] == "" {
+			names = append(names, t.Name)
+		}
+	}
+	return names, err
+}
+
+var (
+	modifyingCTE = regexp.MustCompile(`\bas (not )?(materialized )?\((insert|update|delete)\b`)
+	claiming     = regexp.MustCompile(`\bskip locked\b`)
+	named        = regexp.MustCompile(`\b(?:\w+\.)?organization = (?:\$\d+|(?:\w+\.)?organization\b)`)
+	arms         = regexp.MustCompile(`\b(?:union all|union|except|intersect)\b`)
+	inserting    = regexp.MustCompile(`\b(?:insert into|copy) (\w+) \(([^)]*)\)`)
+)
+
+// Unspread says why a statement cannot be carried out by the one server of a
+// cluster that has its organization, or nothing where it can. Each select,
+// also one within another, must name the organization by equality once for
+// each of the given tables that it reads: by a parameter, or by that of
+// another table. An insert must give it. A write must be no part of a with,
+// and rows are not claimed by passing over those that others hold.
+func Unspread(query string, tables []string) string {
+	query = plainSpaces(query)
+	switch {
+	case modifyingCTE.MatchString(query):
+		return "a write within a with"
+	case claiming.MatchString(query):
+		return "a claim that passes over rows that others hold"
+	}
+	uses, whole := using(tables), using(slices.Collect(maps.Keys(db.Whole)))
+	for _, part := range parts(query) {
+		need := len(uses.FindAllString(part+" ", -1))
+		if need > 0 && whole.MatchString(part+" ") {
+			return "joins what is spread with what stays whole"
+		}
+		have := len(named.FindAllString(part, -1))
+		if m := inserting.FindStringSubmatch(part); m != nil && slices.Contains(tables, m[1]) {
+			if !slices.Contains(strings.Split(m[2], ", "), "organization") {
+				return "an insert without organization"
+			}
+			have++
+		}
+		if have < need {
+			return "does not name its organization by equality"
+		}
+	}
+	return ""
+}
+
+// using matches where a statement names one of the tables.
+func using(tables []string) *regexp.Regexp {
+	return regexp.MustCompile(`(?:\bfrom |\bjoin |\bupdate |\binto |\bcopy |, )(` + strings.Join(tables, "|") + `)\b(?: |$|\))`)
+}
+
+// parts takes a statement apart into its selects, each without those within it.
+func parts(query string) []string {
+	var all []string
+	open := []*strings.Builder{{}}
+	within := []bool{true} // whether the group is a part of its own
+	for i := 0; i < len(query); i++ {
+		switch c := query[i]; {
+		case c == '(':
+			own := strings.HasPrefix(query[i+1:], "select ") || strings.HasPrefix(query[i+1:], "(select ") || strings.HasPrefix(query[i+1:], "values ")
+			if within = append(within, own); own {
+				open[len(open)-1].WriteString("()")
+				open = append(open, &strings.Builder{})
+			} else {
+				open[len(open)-1].WriteByte('(')
+			}
+		case c == ')' && len(within) > 1:
+			own := within[len(within)-1]
+			if within = within[:len(within)-1]; own {
+				all = append(all, arms.Split(open[len(open)-1].String(), -1)...)
+				open = open[:len(open)-1]
+			} else {
+				open[len(open)-1].WriteByte(')')
+			}
+		default:
+			open[len(open)-1].WriteByte(c)
+		}
+	}
+	return append(all, arms.Split(open[0].String(), -1)...)
+}
+
+func plainSpaces(query string) string {
+	query = strings.Join(strings.Fields(query), " ")
+	return strings.NewReplacer("( ", "(", " )", ")").Replace(query)
+}

@@ -1,0 +1,434 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/test/s3test"
+)
+
+// bucketFront stands between Kartei, its clients and the bucket, and has the
+// bucket fail on demand.
+type bucketFront struct {
+	*s3test.Gateway
+	url, name string
+
+	mu     sync.Mutex
+	fault  string // "500", "away", "gone", "before", "after", or "slow"; empty for none
+	after  int    // that so many requests still get through
+	failed int    // requests since
+	meet   func() // what is done at the request of "before" and "after", once
+	stalls []*stall
+}
+
+// stall is a request that is not answered, or half, as long as the test goes on.
+type stall struct {
+	method, part string        // of the address
+	met          chan struct{} // closed when it comes
+	half         bool
+}
+
+// newBucketFront makes a bucket.
+func newBucketFront(t *testing.T) *bucketFront {
+	t.Helper()
+	b := &bucketFront{Gateway: s3test.Shared(t)}
+	b.name = b.Bucket(t)
+	to, err := url.Parse(b.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host
+			r.Out.Host = r.In.Host // which is signed
+		},
+		ErrorLog: log.New(io.Discard, "", 0), // of servers that were killed
+	}
+	ended := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s := b.stalled(r); s != nil {
+			if !s.half {
+				s.hang(ended)
+			}
+			w = &cut{w, s, ended}
+		}
+		switch b.next() {
+		case "":
+			proxy.ServeHTTP(w, r)
+		case "before":
+			b.meet()
+			panic(http.ErrAbortHandler)
+		case "after":
+			proxy.ServeHTTP(httptest.NewRecorder(), r)
+			b.meet()
+			panic(http.ErrAbortHandler)
+		case "slow":
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{&slowReader{r.Body}, r.Body}
+			proxy.ServeHTTP(slowWriter{w}, r)
+		case "500":
+			w.WriteHeader(http.StatusInternalServerError)
+		case "away":
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	t.Cleanup(func() {
+		close(ended)
+		s.Close()
+	})
+	s.Config.ErrorLog = nil
+	b.url = s.URL
+	return b
+}
+
+// location is that of the bucket behind the front.
+func (b *bucketFront) location() string { return s3test.Location(b.url, b.name) }
+
+// next says how the next request fails.
+func (b *bucketFront) next() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fault == "" || b.fault == "gone" {
+		return ""
+	}
+	if b.after > 0 {
+		b.after--
+		return ""
+	}
+	b.failed++
+	fault := b.fault
+	if b.meet != nil {
+		b.fault = ""
+	}
+	return fault
+}
+
+// meets has what is done happen once after so many more requests: when the next
+// one has come, or when the bucket has carried it out. Nobody hears of that one.
+func (b *bucketFront) meets(fault string, after int, do func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fault, b.after, b.failed, b.meet = fault, after, 0, do
+}
+
+// stall has the next request with a method and with a part of its address, or of
+// that of the object which it copies, hang: before the bucket hears of it, or in
+// the midst of its answer.
+func (b *bucketFront) stall(method, part string, half bool) *stall {
+	s := &stall{method, part, make(chan struct{}), half}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stalls = append(b.stalls, s)
+	return s
+}
+
+// stalled returns the stall that a request meets, nil for none.
+func (b *bucketFront) stalled(r *http.Request) *stall {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, s := range b.stalls {
+		if r.Method == s.method && strings.Contains(r.URL.Path+r.Header.Get("X-Amz-Copy-Source"), s.part) {
+			b.stalls = slices.Delete(b.stalls, i, i+1)
+			return s
+		}
+	}
+	return nil
+}
+
+func (s *stall) hang(ended chan struct{}) {
+	close(s.met)
+	<-ended
+	panic(http.ErrAbortHandler)
+}
+
+// cut passes on the first bytes of an answer and hangs then.
+type cut struct {
+	http.ResponseWriter
+	stall *stall
+	ended chan struct{}
+}
+
+func (c *cut) Write(p []byte) (int, error) {
+	c.ResponseWriter.Write(p[:min(len(p), 1000)])
+	http.NewResponseController(c.ResponseWriter).Flush()
+	c.stall.hang(c.ended)
+	return 0, nil
+}
+
+// slowReader and slowWriter pass on a little now and then, as a line does that
+// is slow: 400 KiB a second.
+type slowReader struct{ io.Reader }
+
+func (r *slowReader) Read(p []byte) (int, error) {
+	<-time.After(10 * time.Millisecond)
+	return r.Reader.Read(p[:min(len(p), 4<<10)])
+}
+
+type slowWriter struct{ http.ResponseWriter }
+
+func (w slowWriter) Write(p []byte) (n int, err error) {
+	for err == nil && n < len(p) {
+		<-time.After(10 * time.Millisecond)
+		var m int
+		m, err = w.ResponseWriter.Write(p[n:min(len(p), n+4<<10)])
+		n += m
+		http.NewResponseController(w.ResponseWriter).Flush()
+	}
+	return n, err
+}
+
+// fail has the bucket fail after so many more requests, until heal.
+func (b *bucketFront) fail(t *testing.T, fault string, after int) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fault, b.after, b.failed, b.meet = fault, after, 0, nil
+	if fault == "gone" {
+		b.move(t, b.name, b.name+"-gone")
+	}
+}
+
+// heal ends the fault, and reports whether any request has met it.
+func (b *bucketFront) heal(t *testing.T) (met bool) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fault == "gone" {
+		b.move(t, b.name+"-gone", b.name)
+	}
+	b.fault = ""
+	return b.failed > 0
+}
+
+// move renames the bucket: each is a folder of the server's.
+func (b *bucketFront) move(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(filepath.Join(b.Dir, from), filepath.Join(b.Dir, to)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bucketFront) failures() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failed
+}
+
+// shows waits until the operator is told that the files can be reached, or not.
+func (s teller) shows(reachable bool) {
+	s.Helper()
+	want, check := "kartei_files_reachable 1\n", `"name":"files","ok":true`
+	if !reachable {
+		want, check = "kartei_files_reachable 0\n", `"name":"files","ok":false,"reason":"`
+	}
+	for end := time.Now().Add(patience); !strings.Contains(get(s.TB, s.Operator+"/metrics", 200), want); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.Fatalf("the metrics do not come to say %s", want)
+		}
+	}
+	get(s.TB, s.Operator+"/readyz", 200, check)
+}
+
+// TestBucketFails has the bucket fail, and be slow.
+func TestBucketFails(t *testing.T) {
+	together(t, map[string]func(t *testing.T){
+		"away": func(t *testing.T) { places(t, []string{"bucket"}, bucketAway) },
+		"slow": func(t *testing.T) { places(t, []string{"bucket"}, bucketSlow) },
+	})
+}
+
+// bucketAway has the bucket fail at each step of the journey: each answer is
+// clear, nothing is lost, what needs no bytes goes on, and what the client then
+// does again succeeds.
+func bucketAway(t *testing.T, h *house, s teller, p place) {
+	b := p.front
+	file := []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")
+	kept := s.document("Brief.txt", file)
+	good := filepath.Join(t.TempDir(), "good")
+	kartei(t, append([]string{"backup", good}, h.store...)...)
+	documents := 1
+	for n, fault := range []string{"500", "away", "gone"} {
+		doomed, sent := s.document("Entwurf.txt", []byte("Entwurf\n")), s.send("Anlage.txt", file)
+		b.fail(t, fault, 0)
+		s.shows(false)
+		unsent := s.open("Zweite.txt", file)
+		if a, err := s.put(unsent, file); err == nil && a.Status/100 == 2 {
+			t.Errorf("%s: the bucket took a file", fault)
+		}
+		key := fmt.Sprint("away-", n)
+		if a := s.call("POST", "/documents", s.of(sent), 502, "UPSTREAM", "Idempotency-Key", key); a.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: 502 without Retry-After", fault)
+		}
+		if found := s.call("GET", "/documents?q=mietaufhebung", "", 200, ""); !strings.Contains(string(found.Body), kept) {
+			t.Errorf("%s: not found by its content: %s", fault, found.Body)
+		}
+		s.call("GET", "/documents/"+kept, "", 200, "")
+		for _, r := range []string{"", "bytes=5-11"} {
+			if a := s.call("GET", "/documents/"+kept+"/content", "", 502, "UPSTREAM", "Range", r); a.Header.Get("Retry-After") == "" {
+				t.Errorf("%s: 502 without Retry-After", fault)
+			}
+		}
+		s.call("DELETE", "/documents/"+doomed, "", 204, "", "If-Match", "*")
+		s.call("GET", "/documents/"+doomed+"/content", "", 404, "NOT_FOUND")
+		for _, command := range [][]string{
+			append([]string{"backup", filepath.Join(t.TempDir(), "copy")}, h.store...),
+			append([]string{"blobs", "check"}, h.store...),
+			append([]string{"restore", good, "--master-key-file", filepath.Join(h.store[1], "master.key"), "--data-dir", t.TempDir()}, "--blob-url", b.location()),
+		} {
+			out, errs, status := try(t, command...)
+			if status != 1 || !strings.Contains(errs, "does not answer properly") || strings.Contains(out, "missing") {
+				t.Errorf("%s: %s: exit %d\n%s%s", fault, command[0], status, out, errs)
+			}
+		}
+
+		b.heal(t)
+		s.shows(true)
+		if a, err := s.put(unsent, file); err != nil || a.Status != 200 {
+			t.Errorf("%s, and over: %+v, %v", fault, a, err)
+		}
+		for i, session := range []*answer{sent, unsent} {
+			id := s.made(s.await(s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", fmt.Sprint(key, strings.Repeat("-again", i))).Text("id")))
+			s.has(id, file)
+			documents++
+		}
+		s.has(kept, file)
+	}
+	s.server.says(t, "the files of documents cannot be reached")
+	s.server.says(t, "the files of documents can be reached again")
+
+	// In the midst of an operation, at each of its requests.
+	for after := 1; ; after++ {
+		session := s.send("Mitten.txt", file)
+		b.fail(t, []string{"500", "away"}[after%2], after)
+		a, err := newClient(s.key).call(s.URL+"/v1", "POST", "/documents", s.of(session), "Idempotency-Key", fmt.Sprint("midst-", after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Status != 202 && a.Status != 502 {
+			t.Fatalf("after %d requests: %d %s", after, a.Status, a.Body)
+		}
+		if a.Status == 202 { // the operation meets it, or is quicker
+			met := s.poll(a.Text("id"), func(string) bool { return b.failures() >= 3 })
+			if met.Text("status") == "failed" {
+				t.Fatalf("after %d requests the operation failed: %s", after, met.Body)
+			}
+		}
+		met := b.failures() > 0
+		b.heal(t)
+		again := s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", fmt.Sprint("midst-", after))
+		s.has(s.made(s.await(again.Text("id"))), file)
+		documents++
+		if !met {
+			if after < 3 {
+				t.Errorf("an operation took no more than %d requests", after)
+			}
+			break
+		}
+	}
+	check(t, documents, h.store...)
+	// Backups hold those that were deleted for some minutes.
+	if n := len(p.files(t)); n < documents || n > documents+3 {
+		t.Errorf("%d objects of %d documents: %q", n, documents, p.files(t))
+	}
+}
+
+// bucketSlow has the bucket be slow on a file's whole way, then hang in the
+// midst of it: before it copies one for an operation, while that reads one, and
+// while a client does. What needs no bucket goes on, and so do other files;
+// nothing is lost, and what hangs is done after half a minute, without anybody
+// having to ask again.
+func bucketSlow(t *testing.T, h *house, s teller, p place) {
+	b := p.front
+	text := func(name string) []byte {
+		return bytes.Repeat([]byte("Mietaufhebungsvereinbarung "+name+"\n"), 10_000)
+	}
+	kept := s.document("Brief.txt", text("Brief"))
+
+	b.fail(t, "slow", 0)
+	slow := s.document("Langsam.txt", text("Langsam"))
+	s.has(slow, text("Langsam"))
+	b.heal(t)
+
+	copied, looked := s.send("Kopie.txt", text("Kopie")), s.send("Blick.txt", text("Blick"))
+	begin := func(session *answer) string {
+		return s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", session.Text("id")).Text("id")
+	}
+	began := time.Now()
+	stalls := []*stall{b.stall("PUT", copied.Text("id"), false)}
+	operations := map[string][]byte{begin(copied): text("Kopie")}
+	await(t, stalls[0].met)
+	stalls = append(stalls, b.stall("GET", "/files/", true))
+	operations[begin(looked)] = text("Blick")
+	await(t, stalls[1].met)
+	stalls = append(stalls, b.stall("GET", kept, true))
+	read := make(chan *answer, 1)
+	go func() {
+		a, err := newClient(s.key).call(s.URL+"/v1", "GET", "/documents/"+kept+"/content", "")
+		if err != nil {
+			t.Error(err)
+		}
+		read <- a
+	}()
+	await(t, stalls[2].met)
+
+	if found := s.call("GET", "/documents?q=mietaufhebung", "", 200, ""); !strings.Contains(string(found.Body), kept) {
+		t.Errorf("not found by its content: %s", found.Body)
+	}
+	other := s.document("Andere.txt", text("Andere"))
+	s.has(other, text("Andere"))
+	s.has(kept, text("Brief"))
+	s.call("PATCH", "/documents/"+kept, `{"name":"Neu.txt"}`, 200, "", "If-Match", "*")
+	// What hangs is asked for anew after half a minute; a machine that took longer
+	// for the rest tells nothing of the order.
+	var early []string
+	for id := range operations {
+		if status := s.call("GET", "/operations/"+id, "", 200, "").Text("status"); status != "running" {
+			early = append(early, "an operation is "+status)
+		}
+	}
+	select {
+	case a := <-read:
+		early = append(early, fmt.Sprintf("who read got %+v", a))
+		read <- a
+	default:
+	}
+	if len(early) > 0 && time.Since(began) < 25*time.Second {
+		t.Errorf("before the others were done: %q", early)
+	}
+	if a := <-read; a == nil || a.Status != 200 || !bytes.Equal(a.Body, text("Brief")) {
+		t.Errorf("who read got %+v", a)
+	}
+	for id, file := range operations {
+		s.has(s.made(s.await(id)), file)
+	}
+	s.idle(h.store...)
+	check(t, 5, h.store...)
+	if files := p.files(t); len(files) != 5 {
+		t.Errorf("%q", files)
+	}
+}
+
+// await waits for what must happen.
+func await(t *testing.T, happens <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-happens:
+	case <-time.After(patience):
+		t.Fatal("it does not happen")
+	}
+}

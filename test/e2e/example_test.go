@@ -1,0 +1,370 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/test/dbtest"
+
+	_ "modernc.org/sqlite"
+)
+
+// postman stands between the server and a receiver, and does what may happen to
+// deliveries on their way: doubles them and changes their order, and, when told
+// to, takes some and loses them. It speaks TLS for the receiver.
+type postman struct {
+	testing.TB
+	*httptest.Server
+	to string
+
+	mu     sync.Mutex
+	loses  bool
+	held   []func() error
+	prompt bool // holds nothing back
+	counts map[string]int
+}
+
+// postHost is the host that the certificate of httptest is for.
+const postHost = "example.com"
+
+func newPostman(t testing.TB, to string) *postman {
+	p := &postman{TB: t, to: to, counts: map[string]int{}}
+	p.Server = httptest.NewTLSServer(p)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// towards returns the flags with which a server finds a receiver of this
+// machine under the name postHost.
+func towards(t testing.TB, receiver *httptest.Server) []string {
+	t.Helper()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: receiver.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--webhook-allow-nets", "127.0.0.1/32", "--webhook-ca", ca, "--webhook-dial", postHost + "=" + receiver.Listener.Addr().String(), "--webhook-development"}
+}
+
+func (p *postman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	header := r.Header.Clone()
+	bring := func() error {
+		again, err := http.NewRequest(http.MethodPost, p.to, bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		again.Header = header
+		answer, err := http.DefaultClient.Do(again)
+		if err != nil {
+			return err
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusNoContent {
+			return fmt.Errorf("the receiver answers %s", answer.Status)
+		}
+		return nil
+	}
+	p.mu.Lock()
+	var now []func() error
+	switch n := rand.IntN(4); {
+	case p.loses && n < 2:
+		p.counts["lost"]++
+	case n == 2 && len(p.held) < 5 && !p.prompt: // brought after a later one, by itself or with more
+		p.counts["held back"]++
+		p.held = append(p.held, bring)
+	default:
+		p.counts["doubled"]++
+		now = append(append([]func() error{bring, bring}, p.held...), bring)
+		p.held = nil
+	}
+	p.mu.Unlock()
+	for _, f := range now {
+		if err := f(); err != nil && !p.lossy() { // while the receiver restarts, deliveries are lost as well
+			p.Error(err)
+		}
+	}
+	w.WriteHeader(http.StatusOK)
+}
+
+func (p *postman) lossy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.loses
+}
+
+// careless has the postman lose deliveries from now on.
+func (p *postman) careless() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loses, p.prompt = true, false
+}
+
+// handOver brings what is held back, and holds nothing back from then on: what
+// is still on its way would have nobody to bring it.
+func (p *postman) handOver() {
+	p.mu.Lock()
+	held := p.held
+	p.held, p.prompt = nil, true
+	p.mu.Unlock()
+	for _, f := range held {
+		if err := f(); err != nil {
+			p.Error(err)
+		}
+	}
+}
+
+// copyist is the guide's program with its file.
+type copyist struct {
+	*house
+	program, file, listen string
+	key, secret           string
+	run                   *tool
+}
+
+// begin starts the program. It says when its first look at all lists is over.
+func (c *copyist) begin(flags ...string) {
+	c.Helper()
+	cmd := exec.Command(c.program, append([]string{"-base", c.front.URL, "-file", c.file, "-listen", c.listen}, flags...)...)
+	cmd.Env = []string{"KEY=" + c.key, "SECRET=" + c.secret}
+	c.run = startCommand(c.TB, cmd)
+}
+
+// equals waits until the copy equals what the key sees, record by record.
+func (c *copyist) equals(what string) {
+	c.Helper()
+	want := c.source()
+	for end := time.After(patience); ; {
+		got := c.copied()
+		diff := ""
+		for id, body := range want {
+			if got[id] != body {
+				diff = fmt.Sprintf("%s is %s, the source has %s", id, got[id], body)
+			}
+		}
+		if len(got) != len(want) {
+			diff += fmt.Sprintf("; %d records, the source has %d", len(got), len(want))
+		}
+		if diff == "" {
+			c.Logf("%s: %d records", what, len(got))
+			return
+		}
+		select {
+		case _, more := <-c.run.lines: // after each round that changed something
+			if !more {
+				c.run.cmd.Wait()
+				c.Fatalf("%s: the program ended: %s", what, c.run.errs.String())
+			}
+		case <-end:
+			c.run.kill()
+			c.Fatalf("%s: %s\n%s", what, diff, c.run.errs.String())
+		}
+	}
+}
+
+var copiedLists = []string{"companies", "contacts", "tasks", "documents"}
+
+func (c *copyist) source() map[string]string {
+	c.Helper()
+	all := map[string]string{}
+	as := newClient(c.key)
+	for _, name := range copiedLists {
+		for cursor := ""; ; {
+			p, err := list[json.RawMessage](context.Background(), c.house, as, "/"+name+"?limit=100"+cursor)
+			if err != nil {
+				c.Fatal(err)
+			}
+			for _, body := range p.Data {
+				var r struct{ ID string }
+				decode(c, string(body), &r)
+				all[r.ID] = string(body)
+			}
+			if cursor = "&cursor=" + p.NextCursor; !p.HasMore {
+				break
+			}
+		}
+	}
+	return all
+}
+
+func (c *copyist) copied() map[string]string {
+	c.Helper()
+	all := map[string]string{}
+	d, err := sql.Open("sqlite", "file:"+c.file+"?mode=ro&_pragma=busy_timeout(5000)")
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer d.Close()
+	rows, err := d.Query(`select id, body from records`)
+	if err != nil {
+		return all // the program has not made its tables yet
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, body string
+		if err := rows.Scan(&id, &body); err != nil {
+			c.Fatal(err)
+		}
+		all[id] = body
+	}
+	return all
+}
+
+// TestCopyByWebhooks runs the guide's program against the server while
+// deliveries are doubled, held back and lost, and while both are killed and come
+// back. In the end the copy equals the source.
+func TestCopyByWebhooks(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "mirror")
+	if out, err := exec.Command("go", "build", "-o", program, "kartei/examples/mirror").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	each := func(t *testing.T, database string, store ...string) {
+		free := httptest.NewServer(nil) // for an address that is free
+		listen := free.Listener.Addr().String()
+		free.Close()
+		post := newPostman(t, "http://"+listen)
+		h := newHouseWith(t, 1, towards(t, post.Server), database, store...)
+		h.front = newFront(t)
+		h.front.set(0, h.servers[0])
+		scopes := "contacts:write,companies:write,tasks:write,documents:write,webhook_endpoints:write"
+		key := func(principal string) string {
+			return read[struct{ Key string }](t, append([]string{"key", "create", "--org", h.office.ID, "--principal", principal, "--env", "test",
+				"--scopes", scopes + "," + strings.ReplaceAll(scopes, ":write", ":read"), "--ip", "127.0.0.1/32"}, h.store...)...).Key
+		}
+		member := read[struct{ ID string }](t, append([]string{"user", "create", "--org", h.office.ID, "--name", "Jonas Adler", "--email", "jonas.adler@example.com", "--role", "member"}, h.store...)...)
+		c := &copyist{house: h, program: program, file: filepath.Join(t.TempDir(), "mirror.db"), listen: listen, key: key(member.ID)}
+		admin := key(h.office.User)
+		sequence := 0
+		call := func(key, method, path, body string) (a *answer) {
+			t.Helper()
+			sequence++
+			a, err := h.insist(t.Context(), newClient(key), method, path, body, "If-Match", "*", "Idempotency-Key", fmt.Sprint("call-", sequence))
+			if err != nil || a.Status > 299 {
+				t.Fatalf("%s %s: %v %+v", method, path, err, a)
+			}
+			return a
+		}
+		document := func() string {
+			t.Helper()
+			file := []byte("Anlage")
+			sum := sha256.Sum256(file)
+			var session struct {
+				ID, URL string
+				Headers map[string]string
+			}
+			decode(t, string(call(c.key, "POST", "/uploads", fmt.Sprintf(`{"fileName":"a.txt","contentType":"text/plain","size":%d,"sha256":%q}`, len(file), hex.EncodeToString(sum[:]))).Body), &session)
+			r, err := http.NewRequest("PUT", session.URL, bytes.NewReader(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, value := range session.Headers {
+				r.Header.Set(name, value)
+			}
+			put, err := http.DefaultClient.Do(r)
+			if err != nil || put.StatusCode > 299 {
+				t.Fatal(put, err)
+			}
+			put.Body.Close()
+			operation := call(c.key, "POST", "/documents", fmt.Sprintf(`{"uploadId":%q}`, session.ID)).Text("id")
+			for end := time.Now().Add(patience); time.Now().Before(end); {
+				var o struct{ Result struct{ ID string } }
+				if decode(t, string(call(c.key, "GET", "/operations/"+operation, "").Body), &o); o.Result.ID != "" {
+					return o.Result.ID
+				}
+			}
+			t.Fatal("the operation does not end")
+			return ""
+		}
+		// changes makes, changes and deletes records of every list.
+		changes := func(n int) {
+			t.Helper()
+			for i := range n {
+				for path, body := range map[string]string{"/companies": `{"name":"Firma"}`, "/contacts": `{"lastName":"Berg"}`, "/tasks": `{"title":"Anrufen"}`} {
+					id := path + "/" + call(c.key, "POST", path, body).Text("id")
+					if i%2 == 0 {
+						call(c.key, "PATCH", id, `{"tags":["neu"]}`)
+					}
+					if i%3 == 0 {
+						call(c.key, "DELETE", id, "")
+					}
+					if path == "/tasks" && i%3 == 1 {
+						call(c.key, "POST", id+"/complete", "")
+					}
+				}
+			}
+		}
+		changes(3) // before there is a copy, and an endpoint for it
+		var endpoint struct{ Secret string }
+		decode(t, string(call(c.key, "POST", "/webhook_endpoints", `{"name":"Spiegel","url":"https://`+postHost+`/hook","eventTypes":[
+			"contact.created","contact.updated","contact.deleted","company.created","company.updated","company.deleted",
+			"task.created","task.updated","task.completed","task.deleted","document.created","document.deleted"]}`).Body), &endpoint)
+		c.secret = endpoint.Secret
+
+		// By webhooks alone: they come twice and out of order, but they come.
+		c.begin("-feed", "1h", "-all", "1h")
+		c.equals("the first copy")
+		changes(6)
+		paper := document()
+		post.handOver()
+		c.equals("by webhooks")
+
+		// Some are lost, the program and the server are killed: the feed tells.
+		post.careless()
+		c.run.kill()
+		changes(2)
+		c.begin("-feed", "500ms", "-all", "1h")
+		changes(4)
+		h.kill()
+		h.open()
+		changes(4)
+		c.run.kill()
+		call(c.key, "DELETE", "/documents/"+paper, "")
+		c.begin("-feed", "500ms", "-all", "1h")
+		changes(4)
+		c.equals("by the feed")
+
+		// What no event tells of: a document is renamed, a record goes out of sight.
+		c.run.kill()
+		c.begin("-feed", "1h", "-all", "1s")
+		paper = document()
+		call(c.key, "PATCH", "/documents/"+paper, `{"name":"b.txt"}`)
+		hidden := call(admin, "POST", "/contacts", `{"lastName":"Gast"}`).Text("id")
+		c.equals("by asking every list")
+		call(admin, "PATCH", "/contacts/"+hidden, `{"visibility":"private"}`)
+		c.equals("after a record went out of sight")
+		c.run.kill()
+		post.mu.Lock()
+		t.Logf("deliveries: %v", post.counts)
+		if post.counts["lost"] == 0 || post.counts["held back"] == 0 || post.counts["doubled"] == 0 {
+			t.Errorf("the postman was too good: %v", post.counts)
+		}
+		post.mu.Unlock()
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		dir := t.TempDir()
+		each(t, "sqlite:"+dir+"/kartei.db", "--data-dir", dir)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		url := dbtest.PostgresURL(t)
+		each(t, url, "--data-dir", t.TempDir(), "--database-url", url)
+	})
+}

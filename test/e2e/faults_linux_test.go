@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"kartei/test/dbtest"
+)
+
+// TestFileTurnsReadOnly takes the right to write from the files of an SQLite
+// data base under its server. Writes are refused as something to try again,
+// reads go on, and writes are carried out again once the right is back.
+func TestFileTurnsReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	probe := filepath.Join(dir, "probe")
+	file, err := os.Create(probe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	immutable(t, true, probe)
+	_, err = file.WriteString("x")
+	immutable(t, false, probe)
+	if !errors.Is(err, syscall.EPERM) {
+		t.Skip("this file system lets files be written that must not be changed: ", err)
+	}
+	h := newHouse(t, 1, "sqlite:"+filepath.Join(dir, "kartei.db"), "--data-dir", dir)
+	l := &ledger{house: h, t: t, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(3, 3)), acknowledged: map[string]string{}}
+	for range 3 {
+		if !l.post() {
+			t.Fatal("refused before")
+		}
+	}
+	files := []string{filepath.Join(dir, "kartei.db"), filepath.Join(dir, "kartei.db-wal")}
+	immutable(t, true, files...)
+	for range 3 {
+		if l.post() {
+			t.Error("a creation was acknowledged")
+		}
+		if !l.read() {
+			t.Error("reads must go on")
+		}
+	}
+	l.verify()
+	get(t, h.servers[0].Operator+"/healthz", 200)
+	immutable(t, false, files...)
+	if !l.post() {
+		t.Error("refused afterwards")
+	}
+	l.verify()
+	get(t, h.servers[0].Operator+"/readyz", 200)
+	h.close()
+	if data := h.settle(); len(data.contacts) != len(l.acknowledged) {
+		t.Errorf("%d contacts, %d were acknowledged", len(data.contacts), len(l.acknowledged))
+	}
+}
+
+// immutable makes that files cannot be changed, not even by who has them open,
+// or ends that.
+func immutable(t *testing.T, on bool, paths ...string) {
+	t.Helper()
+	const fixed = 0x10 // FS_IMMUTABLE_FL
+	for _, path := range paths {
+		file, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) && !on {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		flags, err := unix.IoctlGetInt(int(file.Fd()), unix.FS_IOC_GETFLAGS)
+		if err == nil {
+			flags &^= fixed
+			if on {
+				flags |= fixed
+			}
+			err = unix.IoctlSetPointerInt(int(file.Fd()), unix.FS_IOC_SETFLAGS, flags)
+		}
+		file.Close()
+		if err != nil {
+			t.Skip("no file can be made immutable here: ", err)
+		}
+		if on {
+			t.Cleanup(func() { immutable(t, false, path) })
+		}
+	}
+}
+
+// TestPostgresFrozen stops every process of PostgreSQL where it stands. The
+// server says that it is not ready; a call that came meanwhile is answered when
+// they go on.
+func TestPostgresFrozen(t *testing.T) {
+	own := dbtest.OwnServer(t, "shared_buffers=16MB")
+	h := newHouse(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
+	l := &ledger{house: h, t: t, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(4, 4)), acknowledged: map[string]string{}}
+	if !l.post() || !l.read() {
+		t.Fatal("refused before")
+	}
+	// The first of them starts no other from here on.
+	if err := syscall.Kill(own.Pid(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	frozen := processes(t, own.Pid())
+	all := func(signal syscall.Signal) {
+		for _, pid := range frozen {
+			if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+				t.Error(err)
+			}
+		}
+	}
+	all(syscall.SIGSTOP)
+	defer all(syscall.SIGCONT) // a frozen one does not end either
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		if !l.post() {
+			t.Error("a call that waited was refused")
+		}
+	})
+	get(t, h.servers[0].Operator+"/readyz", 503)
+	get(t, h.servers[0].Operator+"/healthz", 200)
+	all(syscall.SIGCONT)
+	waiting.Wait()
+	l.over(l.read)
+	l.over(l.post)
+	l.verify()
+	get(t, h.servers[0].Operator+"/readyz", 200)
+}
+
+// processes returns a process and its children.
+func processes(t *testing.T, parent int) []int {
+	t.Helper()
+	found := []int{parent}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		var pid, above int
+		var state string
+		_, rest, _ := strings.Cut(string(text), ") ")
+		fmt.Sscan(rest, &state, &above)
+		fmt.Sscan(string(text), &pid)
+		if above == parent {
+			found = append(found, pid)
+		}
+	}
+	return found
+}

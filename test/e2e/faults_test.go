@@ -1,0 +1,313 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kartei/test/dbtest"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ledger writes contacts into an office whose data base is in trouble, and
+// holds what is there to what was acknowledged.
+type ledger struct {
+	*house
+	t            *testing.T
+	as           *client
+	random       *rand.Rand
+	sequence     int
+	acknowledged map[string]string // id to body
+}
+
+// post sends a creation. It must be acknowledged, or refused as something to
+// try again.
+func (l *ledger) post() (accepted bool) {
+	l.t.Helper()
+	l.sequence++
+	note := make([]byte, 4000) // that does not shrink when it is stored
+	for i := range note {
+		note[i] = byte('a' + l.random.IntN(26))
+	}
+	a := l.answer("POST", "/contacts", fmt.Sprintf(`{"lastName":"Fall %d","note":%q}`, l.sequence, note), "Idempotency-Key", fmt.Sprint("fault-", l.sequence))
+	if a.Status == 201 {
+		l.acknowledged[a.Text("id")] = string(a.Body)
+	}
+	return a.Status == 201
+}
+
+// read asks for a list. It must be answered, or refused as something to try again.
+func (l *ledger) read() (answered bool) {
+	l.t.Helper()
+	return l.answer("GET", "/contacts?limit=2", "").Status == 200
+}
+
+// answer fails the test where a refusal is not a clear one.
+func (l *ledger) answer(method, path, body string, headers ...string) *answer {
+	l.t.Helper()
+	a, err := l.as.call(l.servers[0].URL+"/v1", method, path, body, headers...)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	switch code := a.Text("code"); {
+	case a.Status < 300:
+	case a.Header.Get("Retry-After") == "" || a.Text("requestId") == "":
+		l.t.Fatalf("a refusal without Retry-After or requestId: %d %s", a.Status, a.Body)
+	case a.Status == 503 && code == "INSTANCE_PENDING", a.Status == 429 && code == "OVERLOADED":
+	default:
+		l.t.Fatalf("refused with %d %s", a.Status, a.Body)
+	}
+	return a
+}
+
+// over calls f until it says yes: the trouble has gone, and no restart helped.
+func (l *ledger) over(f func() bool) {
+	l.t.Helper()
+	for end := time.Now().Add(patience); !f(); {
+		if time.Now().After(end) {
+			l.t.Fatal("the trouble is not over")
+		}
+	}
+}
+
+// got reads what is there, also where the machine is so busy that the servers'
+// limits are met.
+func (l *ledger) got(path string) (body []byte) {
+	l.t.Helper()
+	l.over(func() bool {
+		a := l.answer("GET", path, "")
+		body = a.Body
+		return a.Status == 200
+	})
+	return body
+}
+
+// verify holds the office to what was acknowledged.
+func (l *ledger) verify() {
+	l.t.Helper()
+	var count struct{ Count int }
+	if err := json.Unmarshal(l.got("/contacts/count"), &count); err != nil || count.Count != len(l.acknowledged) {
+		l.t.Errorf("%d contacts, %d were acknowledged", count.Count, len(l.acknowledged))
+	}
+	for id, body := range l.acknowledged {
+		if got := l.got("/contacts/" + id); string(got) != body {
+			l.t.Errorf("acknowledged was %.300s, there is %.300s", body, got)
+		}
+	}
+}
+
+// TestPostgresInTrouble makes each trouble that a PostgreSQL server can have,
+// one after the other, under one server of ours that is never restarted.
+func TestPostgresInTrouble(t *testing.T) {
+	own := dbtest.OwnServer(t, "max_connections=40", "shared_buffers=16MB")
+	address := own.URL() + "&lock_timeout=300&statement_timeout=1500"
+	h := newHouse(t, 1, address, "--data-dir", t.TempDir(), "--database-url", address)
+	l := &ledger{house: h, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(1, 1)), acknowledged: map[string]string{}}
+	operator := h.servers[0].Operator
+	sql := func(t *testing.T, statements ...string) {
+		t.Helper()
+		ctx := context.Background() // also after the test
+		conn, err := pgx.Connect(ctx, own.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(ctx)
+		for _, s := range statements {
+			if _, err := conn.Exec(ctx, s); err != nil {
+				t.Fatalf("%s: %v", s, err)
+			}
+		}
+	}
+	for _, trouble := range []struct {
+		name  string
+		reads bool   // go on
+		told  string // at /readyz
+		make  func(t *testing.T) (end func())
+	}{
+		{"stopped", false, "", func(t *testing.T) func() {
+			own.Stop()
+			return func() { restart(t, own) }
+		}},
+		{"crashed", false, "", func(t *testing.T) func() {
+			own.Kill()
+			return func() { restart(t, own) }
+		}},
+		{"row locked", true, "", h.holdClock},
+		{"table locked", false, "", func(t *testing.T) func() {
+			tx, err := h.connect(t).Begin(t.Context())
+			if err == nil {
+				_, err = tx.Exec(t.Context(), "lock table contacts in access exclusive mode")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() { tx.Rollback(t.Context()) }
+		}},
+		{"slow statements", true, "", func(t *testing.T) func() {
+			sql(t, "create function slow() returns trigger language plpgsql as 'begin perform pg_sleep(60); return new; end'",
+				"create trigger slow before insert on contacts for each row execute function slow()")
+			return func() { sql(t, "drop trigger slow on contacts", "drop function slow") }
+		}},
+		{"out of connections", false, "", func(t *testing.T) func() { return takeConnections(t, address) }},
+		{"read-only", true, "the database is read-only", func(t *testing.T) func() {
+			sql(t, "alter system set default_transaction_read_only = on", "select pg_reload_conf()")
+			return func() {
+				sql(t, "set default_transaction_read_only = off", "alter system reset default_transaction_read_only", "select pg_reload_conf()")
+			}
+		}},
+		{"disk full", true, "the disk of the database server is full", func(t *testing.T) func() {
+			disk := smallDisk(t, 64<<20)
+			data, err := os.Stat(filepath.Join(own.Dir(), "data"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			owner := data.Sys().(*syscall.Stat_t)
+			place := filepath.Join(disk, "table")
+			for _, err := range []error{os.Mkdir(place, 0o700), os.Chown(place, int(owner.Uid), int(owner.Gid))} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			open(t, disk)
+			sql(t, "create tablespace small location '"+place+"'", "alter table contacts set tablespace small")
+			t.Cleanup(func() { sql(t, "alter table contacts set tablespace pg_default", "drop tablespace small") })
+			ballast := filepath.Join(disk, "ballast")
+			fill(t, ballast)
+			return func() {
+				if err := os.Remove(ballast); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
+	} {
+		t.Run(trouble.name, func(t *testing.T) {
+			l.t = t
+			for range 3 {
+				l.over(l.post)
+			}
+			end := trouble.make(t)
+			// What has room yet may be stored, and a setting takes a moment.
+			l.over(func() bool { return !l.post() })
+			for range 3 {
+				if l.post() {
+					t.Error("a creation was acknowledged")
+				}
+			}
+			if l.read() != trouble.reads {
+				t.Errorf("reads must go on: %t", trouble.reads)
+			}
+			get(t, operator+"/healthz", 200)
+			if trouble.told != "" {
+				get(t, operator+"/readyz", 200, `"name":"writes","ok":false,"reason":"`+trouble.told)
+			}
+			end()
+			l.over(l.read)
+			l.over(l.post)
+			l.verify()
+			l.over(func() bool { return l.post() && !strings.Contains(get(t, operator+"/readyz", 200), `"ok":false`) })
+		})
+	}
+	h.close()
+	if data := h.settle(); len(data.contacts) != len(l.acknowledged) {
+		t.Errorf("%d contacts, %d were acknowledged", len(data.contacts), len(l.acknowledged))
+	}
+}
+
+// open lets others pass through a folder of the test.
+func open(t *testing.T, dir string) {
+	t.Helper()
+	for temp := os.TempDir() + "/"; strings.HasPrefix(dir, temp); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPostgresDiskFull fills the one disk that a PostgreSQL server has, its log
+// included. Whether it refuses or ends, what was acknowledged is there when it
+// has room and runs, and ours was never restarted.
+func TestPostgresDiskFull(t *testing.T) {
+	disk := smallDisk(t, 160<<20)
+	open(t, disk)
+	t.Setenv("TMPDIR", disk)
+	own := dbtest.OwnServer(t, "max_connections=20", "shared_buffers=16MB", "max_wal_size=32MB", "min_wal_size=32MB")
+	t.Setenv("TMPDIR", "") // only the server lives there
+	h := newHouse(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
+	l := &ledger{house: h, t: t, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(2, 2)), acknowledged: map[string]string{}}
+	for range 10 {
+		l.post()
+	}
+	ballast := filepath.Join(disk, "ballast")
+	fill(t, ballast)
+	// The pages and the log that there are have room yet.
+	for refused := 0; refused < 5; refused++ {
+		for l.post() {
+			refused = 0
+		}
+	}
+	get(t, h.servers[0].Operator+"/healthz", 200)
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	l.over(func() bool {
+		select {
+		case <-own.Ended():
+			t.Log("PostgreSQL ended")
+			restart(t, own)
+		default:
+		}
+		return l.post()
+	})
+	l.verify()
+	h.close()
+	if data := h.settle(); len(data.contacts) != len(l.acknowledged) {
+		t.Errorf("%d contacts, %d were acknowledged", len(data.contacts), len(l.acknowledged))
+	}
+}
+
+func restart(t *testing.T, s *dbtest.Server) {
+	t.Helper()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// takeConnections takes every connection that the server has to give, also
+// those of ours.
+func takeConnections(t *testing.T, address string) (giveBack func()) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken []*pgx.Conn
+	for all, end := false, time.Now().Add(patience); !all; {
+		conn, err := pgx.Connect(t.Context(), u.String())
+		if err == nil {
+			taken = append(taken, conn)
+		}
+		if len(taken) == 0 || time.Now().After(end) {
+			t.Fatal("no connection: ", err)
+		}
+		// One that is beginning has no state yet, and does not say whose it is.
+		err = taken[0].QueryRow(t.Context(), `select count(*) filter (where state is not null and application_name <> 'kartei') >= cast(current_setting('max_connections') as int),
+			count(pg_terminate_backend(pid)) filter (where application_name = 'kartei') from pg_stat_activity where backend_type = 'client backend'`).Scan(&all, new(int))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		for _, conn := range taken {
+			conn.Close(context.Background())
+		}
+	}
+}

@@ -1,0 +1,428 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"kartei/test/dbtest"
+)
+
+// house is one set of data whose server, or one of whose replicas, is killed
+// and comes back, again and again, while clients go on.
+type house struct {
+	testing.TB
+	store    []string // flags that name the data
+	database string
+	office   office
+	flags    []string // more flags of the server
+	front    *front   // of replicas; nil for a single server
+
+	mu      sync.Mutex
+	servers []*server // nil where none runs
+	last    []*server
+	back    chan struct{} // closed while at least one runs
+
+	writes atomic.Int64 // acknowledged so far
+	news   chan struct{}
+}
+
+// houses runs f on data of each engine, and on replicas that share data.
+func houses(t *testing.T, f func(t *testing.T, h *house)) {
+	t.Run("sqlite", func(t *testing.T) {
+		dir := t.TempDir()
+		f(t, newHouse(t, 1, "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
+	})
+	t.Run("postgres", func(t *testing.T) { f(t, newPostgresHouse(t, 1)) })
+	for n := 2; n <= 3; n++ {
+		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) { f(t, newPostgresHouse(t, n)) })
+	}
+}
+
+// newPostgresHouse has n servers on one data base. Where they are several,
+// clients reach them through a round-robin.
+func newPostgresHouse(t *testing.T, n int, flags ...string) *house {
+	t.Helper()
+	url := dbtest.PostgresURL(t)
+	return newHouseWith(t, n, flags, url, "--data-dir", t.TempDir(), "--database-url", url)
+}
+
+func newHouse(t *testing.T, n int, database string, store ...string) *house {
+	t.Helper()
+	return newHouseWith(t, n, nil, database, store...)
+}
+
+func newHouseWith(t *testing.T, n int, flags []string, database string, store ...string) *house {
+	t.Helper()
+	h := &house{TB: t, store: store, database: database, flags: flags, servers: make([]*server, n), last: make([]*server, n),
+		back: make(chan struct{}), news: make(chan struct{})}
+	if n > 1 {
+		h.front = newFront(t)
+	}
+	h.open()
+	t.Cleanup(func() {
+		for i, s := range h.servers {
+			if s != nil {
+				s.kill()
+			}
+			if last := h.last[i]; t.Failed() && last != nil {
+				t.Logf("log of process %d:\n%s", last.cmd.Process.Pid, tail(last.Log()))
+			}
+		}
+	})
+	h.office = found(t, store...)
+	return h
+}
+
+// open starts a server on the data in each place where none runs.
+func (h *house) open() {
+	h.Helper()
+	var starting sync.WaitGroup
+	for i := range h.servers {
+		if h.servers[i] == nil {
+			starting.Go(func() { h.openOne(i) })
+		}
+	}
+	starting.Wait()
+	if h.Failed() {
+		h.FailNow()
+	}
+}
+
+func (h *house) openOne(i int) {
+	args := append([]string{"serve", "--guesses", "1000000"}, h.store...)
+	if !slices.Contains(h.flags, "--limits") {
+		args = append(args, "--no-metered")
+	}
+	if i > 0 { // a replica has a data folder of its own, and the same master key and files
+		args = append(args, "--data-dir", h.TempDir(), "--master-key-file", filepath.Join(h.store[1], "master.key"),
+			"--blob-url", "file:"+filepath.Join(h.store[1], "files"))
+	}
+	s, err := launch(append(args, h.flags...)...)
+	if err != nil {
+		h.Error(err)
+		return
+	}
+	h.put(i, s)
+}
+
+// put notes which server runs in a place; nil for none.
+func (h *house) put(i int, s *server) (before *server) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before = h.servers[i]
+	ran := h.running()
+	h.servers[i] = s
+	switch runs := h.running(); {
+	case runs && !ran:
+		close(h.back)
+	case ran && !runs:
+		h.back = make(chan struct{})
+	}
+	if s != nil {
+		h.last[i] = s
+	}
+	if h.front != nil {
+		h.front.set(i, s)
+	}
+	return before
+}
+
+func (h *house) running() bool {
+	return slices.ContainsFunc(h.servers, func(s *server) bool { return s != nil })
+}
+
+// kill ends all servers with kill -9; calls in flight get no answer.
+func (h *house) kill() {
+	for i := range h.servers {
+		h.killOne(i)
+	}
+}
+
+func (h *house) killOne(i int) {
+	if s := h.put(i, nil); s != nil {
+		s.kill()
+	}
+}
+
+// close ends all servers in order.
+func (h *house) close() {
+	h.Helper()
+	for i := range h.servers {
+		if s := h.put(i, nil); s != nil {
+			s.stop(h)
+		}
+	}
+}
+
+// address returns the address of the running server or of the round-robin
+// before several, and waits until one runs.
+func (h *house) address(ctx context.Context) (string, error) {
+	for {
+		h.mu.Lock()
+		s, back, runs := h.servers[0], h.back, h.running()
+		h.mu.Unlock()
+		switch {
+		case runs && h.front != nil:
+			return h.front.URL + "/v1", nil
+		case runs:
+			return s.URL + "/v1", nil
+		}
+		select {
+		case <-back:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// call sends a request once. An error means that nobody knows what became of it.
+func (h *house) call(ctx context.Context, c *client, method, path, body string, headers ...string) (*answer, error) {
+	base, err := h.address(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.call(base, method, path, body, headers...)
+	if err != nil {
+		return nil, err
+	}
+	switch a.Status {
+	case 409, 429, 503, 502: // try again, as the problem's page says, or because the round-robin lost the replica
+		return nil, fmt.Errorf("%s %s: %s", method, path, a.Body)
+	case 500:
+		h.Errorf("%s %s: %s", method, path, a.Body)
+	}
+	return a, nil
+}
+
+// insist sends a request until it is answered, as a client may whose request
+// can be repeated.
+func (h *house) insist(ctx context.Context, c *client, method, path, body string, headers ...string) (*answer, error) {
+	for {
+		a, err := h.call(ctx, c, method, path, body, headers...)
+		if err == nil || ctx.Err() != nil {
+			return a, err
+		}
+	}
+}
+
+// wrote counts an acknowledged write and wakes who waits for one.
+func (h *house) wrote() {
+	h.writes.Add(1)
+	h.mu.Lock()
+	close(h.news)
+	h.news = make(chan struct{})
+	h.mu.Unlock()
+}
+
+// written waits until n writes have been acknowledged, or done is closed.
+func (h *house) written(ctx context.Context, n int64, done <-chan struct{}) error {
+	for {
+		h.mu.Lock()
+		news := h.news
+		h.mu.Unlock()
+		if h.writes.Load() >= n {
+			return nil
+		}
+		select {
+		case <-news:
+		case <-done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// storm kills the server, or one of the replicas, and starts it again, each
+// time after a few more writes: once in four times none, so that it also dies
+// right after its start.
+func (h *house) storm(ctx context.Context, kills int) {
+	h.Helper()
+	for range kills {
+		if rand.IntN(4) > 0 {
+			if h.written(ctx, h.writes.Load()+1+rand.Int64N(60), nil) != nil {
+				return
+			}
+		}
+		h.killOne(rand.IntN(len(h.servers)))
+		h.open()
+	}
+}
+
+// change is what a writer knows of one contact: what was acknowledged last.
+type change struct {
+	id, name string
+	revision int64
+	deleted  bool
+	tick     string // updatedAt
+	// maybe is a change whose answer was lost and that had not been made when
+	// it was looked for. On PostgreSQL it may still come: what a server had
+	// sent before it was killed is carried out without it.
+	maybe *attempt
+}
+
+// attempt is a change to a name, or a deletion.
+type attempt struct {
+	name     string
+	deleting bool
+}
+
+// writer changes contacts of its own and remembers what was acknowledged. It
+// fails the test where the server has lost or invented something.
+type writer struct {
+	*house
+	as       *client
+	number   int
+	sequence int
+	random   *rand.Rand
+	contacts []*change
+	retried  int // creations whose first answer was lost
+	unsure   int // other changes whose answer was lost
+}
+
+func (h *house) writer(number int) *writer {
+	return &writer{house: h, as: newClient(h.office.Key), number: number, random: rand.New(rand.NewPCG(uint64(number), 1))}
+}
+
+// work writes until stop is closed; every change that it begins it also brings
+// to its end.
+func (w *writer) work(ctx context.Context, stop <-chan struct{}) error {
+	for {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		if err := w.step(ctx); err != nil {
+			return err
+		}
+		w.wrote()
+	}
+}
+
+func (w *writer) step(ctx context.Context) error {
+	living := w.living()
+	switch n := w.random.IntN(10); {
+	case n < 4 || len(living) == 0:
+		return w.create(ctx)
+	case n < 8:
+		return w.update(ctx, living[w.random.IntN(len(living))])
+	default:
+		return w.remove(ctx, living[w.random.IntN(len(living))])
+	}
+}
+
+func (w *writer) living() (living []*change) {
+	for _, c := range w.contacts {
+		if !c.deleted {
+			living = append(living, c)
+		}
+	}
+	return living
+}
+
+// next returns a name that no other change has.
+func (w *writer) next() string {
+	w.sequence++
+	return fmt.Sprintf("Schreiber %d Änderung %d", w.number, w.sequence)
+}
+
+// create sends the same call with the same key until it is answered.
+func (w *writer) create(ctx context.Context) error {
+	name := w.next()
+	body := fmt.Sprintf(`{"lastName":%q,"externalId":%q}`, name, name)
+	for try := 0; ; try++ {
+		a, err := w.call(ctx, w.as, "POST", "/contacts", body, "Idempotency-Key", fmt.Sprintf("w%d-%d", w.number, w.sequence))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			continue
+		}
+		if try > 0 {
+			w.retried++
+		}
+		var c contact
+		if a.Status != 201 || json.Unmarshal(a.Body, &c) != nil || c.LastName != name || c.Revision != 1 {
+			return fmt.Errorf("create %s, try %d: %d %s", name, try, a.Status, a.Body)
+		}
+		w.contacts = append(w.contacts, &change{id: c.ID, name: name, revision: 1, tick: c.UpdatedAt})
+		return nil
+	}
+}
+
+// update patches the revision that it knows. Where no answer comes, only the
+// old or the new state may be there.
+func (w *writer) update(ctx context.Context, c *change) error {
+	want := attempt{name: w.next()}
+	a, err := w.call(ctx, w.as, "PATCH", "/contacts/"+c.id, fmt.Sprintf(`{"lastName":%q}`, want.name), "If-Match", fmt.Sprintf(`"r%d"`, c.revision))
+	if err != nil {
+		w.unsure++
+		return w.look(ctx, c, want)
+	}
+	var now contact
+	switch {
+	case a.Status == 200 && json.Unmarshal(a.Body, &now) == nil && now.LastName == want.name && now.Revision == c.revision+1:
+		c.accept(now)
+		return nil
+	case (a.Status == 412 || a.Status == 404) && c.maybe != nil:
+		return w.look(ctx, c, *c.maybe)
+	}
+	return fmt.Errorf("update of %+v to %s: %d %s", c, want.name, a.Status, a.Body)
+}
+
+// remove deletes the revision that it knows.
+func (w *writer) remove(ctx context.Context, c *change) error {
+	a, err := w.call(ctx, w.as, "DELETE", "/contacts/"+c.id, "", "If-Match", fmt.Sprintf(`"r%d"`, c.revision))
+	switch {
+	case err != nil:
+		w.unsure++
+		return w.look(ctx, c, attempt{deleting: true})
+	case a.Status == 204:
+		c.erase()
+		return nil
+	case (a.Status == 412 || a.Status == 404) && c.maybe != nil:
+		return w.look(ctx, c, *c.maybe)
+	}
+	return fmt.Errorf("deletion of %+v: %d %s", c, a.Status, a.Body)
+}
+
+func (c *change) accept(now contact) {
+	c.name, c.revision, c.tick, c.maybe = now.LastName, now.Revision, now.UpdatedAt, nil
+}
+
+func (c *change) erase() { c.deleted, c.revision, c.maybe = true, c.revision+1, nil }
+
+// look learns what became of a change whose answer was lost: it was made or it
+// was not, and nothing acknowledged before is gone.
+func (w *writer) look(ctx context.Context, c *change, lost attempt) error {
+	a, err := w.insist(ctx, w.as, "GET", "/contacts/"+c.id, "")
+	if err != nil {
+		return err
+	}
+	var now contact
+	if a.Status == 200 {
+		if err := json.Unmarshal(a.Body, &now); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.Status == 200 && now.Revision == c.revision && now.LastName == c.name && now.UpdatedAt == c.tick:
+		c.maybe = &lost
+		return nil
+	case a.Status == 200 && !lost.deleting && now.Revision == c.revision+1 && now.LastName == lost.name:
+		c.accept(now)
+		return nil
+	case a.Status == 404 && lost.deleting:
+		c.erase()
+		return nil
+	}
+	return fmt.Errorf("acknowledged was %+v, then came %+v without an answer; now it is %d %s", c, lost, a.Status, a.Body)
+}

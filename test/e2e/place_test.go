@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"kartei/test/dbtest"
+)
+
+// place is where the files of an instance lie: in a folder or in a bucket.
+type place struct {
+	url   string       // as --blob-url names it
+	dir   string       // in which each is a file: a bucket of the tests is a folder
+	front *bucketFront // of a bucket
+}
+
+func folder(dir string) place { return place{url: "file:" + dir, dir: dir} }
+
+// place is the bucket behind the front.
+func (b *bucketFront) place() place {
+	return place{b.location(), filepath.Join(b.Dir, b.name, "kartei"), b}
+}
+
+// another is a further place of the same kind, without a front.
+func (p place) another(t *testing.T) place {
+	t.Helper()
+	if p.front == nil {
+		return folder(filepath.Join(t.TempDir(), "files"))
+	}
+	name := p.front.Bucket(t)
+	return place{p.front.Location(name), filepath.Join(p.front.Dir, name, "kartei"), p.front}
+}
+
+// files returns the names of what lies there.
+func (p place) files(t testing.TB) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(p.dir, func(path string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && e.Name() != "folder-id" {
+			names = append(names, strings.TrimPrefix(path, p.dir+"/"))
+		}
+		if os.IsNotExist(err) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// everywhere are the kinds of places.
+var everywhere = []string{"folder", "bucket"}
+
+// places runs f on an instance of each engine with files in each kind of place,
+// on all at the same time.
+func places(t *testing.T, kinds []string, f func(t *testing.T, h *house, s teller, p place)) {
+	tests := map[string]func(t *testing.T){}
+	for _, kind := range kinds {
+		for _, engine := range []string{"sqlite", "postgres"} {
+			tests[kind+" "+engine] = func(t *testing.T) {
+				dir := t.TempDir()
+				p := folder(filepath.Join(dir, "files"))
+				if kind == "bucket" {
+					p = newBucketFront(t).place()
+				}
+				database := "sqlite:" + dir + "/kartei.db"
+				if engine == "postgres" {
+					database = dbtest.PostgresURL(t)
+				}
+				store := []string{"--data-dir", dir, "--database-url", database, "--blob-url", p.url}
+				h := newHouse(t, 1, database, store...)
+				f(t, h, h.at(0).forFiles(h.office, store...), p)
+			}
+		}
+	}
+	together(t, tests)
+}
+
+// together runs tests at the same time that mostly wait, for leases to end and
+// for what does not answer. Unlike parallel ones they may set the environment,
+// which is to the same values in all.
+func together(t *testing.T, tests map[string]func(t *testing.T)) {
+	var all sync.WaitGroup
+	for name, f := range tests {
+		all.Go(func() { t.Run(name, f) })
+	}
+	all.Wait()
+}

@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kartei/test/dbtest"
+)
+
+// TestThroughPgbouncer runs replicas through PgBouncer in transaction mode,
+// with fewer server connections than the replicas use: statements of one
+// transaction stay together, nothing lives in a session, and a revoked key is
+// refused at once although no notification comes through.
+func TestThroughPgbouncer(t *testing.T) {
+	own := dbtest.OwnServer(t, "max_connections=40", "fsync=off")
+	pooler := pgbouncer(t, own)
+	dir := t.TempDir()
+	// Without the word a pooler is told apart from a server that is away.
+	if _, errs, status := try(t, "migrate", "--data-dir", dir, "--database-url", pooler); status == 0 || !strings.Contains(errs, "default_query_exec_mode=exec") {
+		t.Errorf("a pooler without the setting: exit %d, %s", status, errs)
+	}
+	pooler += "&default_query_exec_mode=exec"
+	if _, errs, status := try(t, "serve", "--data-dir", dir, "--database-url", pooler, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"); status == 0 || !strings.Contains(errs, "server itself") {
+		t.Errorf("an empty data base through the pooler: exit %d, %s", status, errs)
+	}
+	kartei(t, "migrate", "--data-dir", dir, "--database-url", own.URL())
+	h := newHouse(t, 2, pooler, "--data-dir", dir, "--database-url", pooler)
+	h.revoke(t)
+	before := h.settle()
+	writers := h.write(6, func(ctx context.Context) { h.storm(ctx, times("KARTEI_KILLS", 3)) })
+	h.close()
+	after := h.settle()
+	for id := range before.contacts { // those of the revocations
+		delete(after.contacts, id)
+		after.keys--
+	}
+	h.known(after, writers)
+}
+
+// pgbouncer starts one in transaction mode before a server, ended with the
+// test, and returns its URL.
+func pgbouncer(t *testing.T, server *dbtest.Server) (url string) {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		if program = "/usr/sbin/pgbouncer"; !isProgram(program) {
+			missing(t, "no PgBouncer (on Debian: apt-get install pgbouncer)")
+		}
+	}
+	// It refuses to run as root, and must reach its folder.
+	info, err := os.Stat(filepath.Join(server.Dir(), "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := info.Sys().(*syscall.Stat_t)
+	dir, err := os.MkdirTemp("/tmp", "kartei-pgbouncer-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	ini := filepath.Join(dir, "pgbouncer.ini")
+	config := fmt.Sprintf(`[databases]
+postgres = host=%s user=postgres
+[pgbouncer]
+listen_port = 6432
+unix_socket_dir = %s
+auth_type = any
+pool_mode = transaction
+default_pool_size = 4
+max_client_conn = 200
+`, server.Dir(), dir)
+	if err := os.WriteFile(ini, []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir, int(owner.Uid), int(owner.Gid)); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(program, ini)
+	if os.Geteuid() == 0 {
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}}
+	}
+	var log strings.Builder
+	c.Stderr = &log
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		c.Wait()
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		c.Process.Kill()
+		<-ended
+	})
+	for end := time.Now().Add(patience); ; {
+		conn, err := net.Dial("unix", filepath.Join(dir, ".s.PGSQL.6432"))
+		if err == nil {
+			conn.Close()
+			return "postgres://postgres@/postgres?port=6432&host=" + dir
+		}
+		select {
+		case <-ended:
+			t.Fatalf("PgBouncer ended: %s", &log)
+		default:
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&0o111 != 0
+}

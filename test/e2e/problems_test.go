@@ -1,0 +1,302 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/kit/fault"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// later are the codes that nobody can provoke in this release from outside,
+// and why.
+var later = map[fault.Code]string{
+	fault.VersionSunset: "no version has been retired yet",
+	fault.Internal:      "it is a defect wherever it shows",
+}
+
+// elsewhere are the codes that have a story of their own.
+var elsewhere = map[fault.Code]string{
+	fault.InstancePending: "TestPending",
+	fault.Upstream:        "TestBucketAway",
+	fault.Overloaded:      "TestOverloaded",
+	fault.QuotaExhausted:  "TestQuotaOverAKill",
+}
+
+// TestEveryProblem provokes each problem code as a client would, and opens the
+// page that the problem points to.
+func TestEveryProblem(t *testing.T) {
+	dir := t.TempDir()
+	store := []string{"--data-dir", dir}
+	set := func(args ...string) { kartei(t, append(args, store...)...) }
+	served := start(t, append([]string{"serve", "--limits", "writes=100000"}, store...)...) // for inProgress
+	office := found(t, store...)
+	s := teller{t, served, office.Key}
+	reader := teller{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
+		"--env", "test", "--scopes", "contacts:read"}, store...)...).Key}
+	files := s.forFiles(office, store...)
+	hooks := teller{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
+		"--env", "test", "--scopes", "webhook_endpoints:write,contacts:read", "--ip", "127.0.0.1/32"}, store...)...).Key}
+	endpoint := func(url string) string { return `{"name":"CRM","url":"` + url + `","eventTypes":["contact.created"]}` }
+	made := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "used")
+	path := "/contacts/" + made.Text("id")
+
+	provoke := map[fault.Code]func(code string) *answer{
+		fault.InvalidRequest:   func(code string) *answer { return s.call("GET", "/contacts?limit=0", "", 400, code) },
+		fault.UnknownParameter: func(code string) *answer { return s.call("GET", "/contacts?name=Berg", "", 400, code) },
+		fault.CursorMismatch:   func(code string) *answer { return s.call("GET", "/contacts?cursor=abc", "", 400, code) },
+		fault.ValidationFailed: func(code string) *answer {
+			return s.call("POST", "/contacts", `{"email":"nein"}`, 422, code, "Idempotency-Key", "wrong")
+		},
+		fault.UploadIncomplete: func(code string) *answer {
+			session := files.open("a.txt", []byte("Guten Tag\n"))
+			if a, err := files.put(session, []byte("Guten")); err != nil || a.Status != 409 || a.Text("code") != code {
+				t.Errorf("a file that is cut short: %+v, %v", a, err)
+			}
+			return files.call("POST", "/documents", files.of(session), 409, code, "Idempotency-Key", "incomplete")
+		},
+		fault.UploadChecksumMismatch: func(code string) *answer {
+			session := files.open("a.txt", []byte("Guten Tag\n"))
+			if a, err := files.put(session, []byte("Guten Abend\n")); err != nil || a.Status != 422 || a.Text("code") != code {
+				t.Errorf("another file: %+v, %v", a, err)
+			}
+			return files.call("POST", "/documents", files.of(session), 422, code, "Idempotency-Key", "mismatch")
+		},
+		fault.UploadRejected: func(code string) *answer {
+			a := files.make("a.txt", []byte("MZ\x90\x00\x03\x00\x00\x00"))
+			var o struct{ Error json.RawMessage }
+			decode(t, string(a.Body), &o)
+			problem := &answer{Status: 422, Body: o.Error}
+			if a.Text("status") != "failed" || problem.Text("code") != code {
+				t.Errorf("a program: %s", a.Body)
+			}
+			return problem
+		},
+		fault.RangeNotSatisfiable: func(code string) *answer {
+			return files.call("GET", "/documents/"+files.document("a.txt", []byte("Guten Tag\n"))+"/content", "", 416, code, "Range", "bytes=1000-")
+		},
+		fault.BatchTooLarge: func(code string) *answer {
+			return s.call("POST", "/batch", `{"calls":[`+strings.Repeat(`{"method":"GET","path":"/me"},`, 20)+`{"method":"GET","path":"/me"}]}`, 400, code)
+		},
+		fault.BatchFamilyNotAllowed: func(code string) *answer {
+			return s.call("POST", "/batch", `{"calls":[{"method":"POST","path":"/batch","body":{"calls":[]}}]}`, 422, code)
+		},
+		fault.Unauthenticated: func(code string) *answer { return teller{t, served, ""}.call("GET", "/me", "", 401, code) },
+		fault.Forbidden: func(code string) *answer {
+			return reader.call("DELETE", path, "", 403, code, "If-Match", "*")
+		},
+		fault.OrganizationMismatch: func(code string) *answer {
+			return s.call("GET", "/contacts", "", 403, code, "Svc-Organization", office.ID)
+		},
+		fault.APIModuleDisabled: func(code string) *answer {
+			set("org", "set", office.SandboxID, "--module", "off")
+			defer set("org", "set", office.SandboxID, "--module", "on")
+			return s.call("GET", "/contacts", "", 403, code)
+		},
+		fault.RiskFamilyBlocked: func(code string) *answer { return s.call("GET", "/invoices", "", 403, code) },
+		fault.NotFound:          func(code string) *answer { return s.call("GET", path+"x", "", 404, code) },
+		fault.OperationNotInVersion: func(code string) *answer {
+			return s.call("POST", "/contacts", `{"lastName":"Berg"}`, 404, code, "Idempotency-Key", "stable", "Svc-Preview", "false")
+		},
+		fault.WebhookURLInvalid: func(code string) *answer {
+			return hooks.call("POST", "/webhook_endpoints", endpoint("https://127.0.0.1/hook"), 422, code, "Idempotency-Key", "inside")
+		},
+		fault.WebhookEndpointLimit: func(code string) *answer {
+			for n := range 16 {
+				hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 201, "", "Idempotency-Key", fmt.Sprint("endpoint-", n))
+			}
+			return hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 409, code, "Idempotency-Key", "one-more")
+		},
+		fault.IdempotencyInProgress: func(code string) *answer { return inProgress(s, code) },
+		fault.IdempotencyPayloadMismatch: func(code string) *answer {
+			return s.call("POST", "/contacts", `{"lastName":"Tal"}`, 422, code, "Idempotency-Key", "used")
+		},
+		fault.PreconditionRequired: func(code string) *answer { return s.call("PATCH", path, `{}`, 428, code) },
+		fault.PreconditionFailed: func(code string) *answer {
+			return s.call("PATCH", path, `{}`, 412, code, "If-Match", `"r7"`)
+		},
+		fault.RateLimited: func(code string) *answer { return limited(reader, code) },
+		fault.APIPaused: func(code string) *answer {
+			set("pause")
+			defer set("resume")
+			return s.call("GET", "/me", "", 503, code)
+		},
+		fault.MethodNotAllowed: func(code string) *answer { return s.call("PUT", path, `{}`, 405, code) },
+		fault.NotAcceptable: func(code string) *answer {
+			return s.call("GET", "/me", "", 406, code, "Accept", "text/html")
+		},
+		fault.PayloadTooLarge: func(code string) *answer {
+			return s.call("POST", "/contacts", `{"note":"`+strings.Repeat("x", 1<<20)+`"}`, 413, code, "Idempotency-Key", "large")
+		},
+		fault.UnsupportedMediaType: func(code string) *answer {
+			return s.call("POST", "/contacts", `lastName=Berg`, 415, code, "Idempotency-Key", "form", "Content-Type", "application/x-www-form-urlencoded")
+		},
+	}
+	for _, code := range fault.Codes() {
+		f, now := provoke[code]
+		reason, not := later[code]
+		if _, other := elsewhere[code]; now == (not || other) {
+			t.Errorf("%s must be provoked, or be named with a reason why it cannot (%q)", code, reason)
+		}
+		page := served.URL + "/problems/" + string(code)
+		if now {
+			if kind := f(string(code)).Text("type"); kind != page {
+				t.Errorf("%s points to %s", code, kind)
+			}
+		}
+		if text := get(t, page, 200); !strings.Contains(text, string(code)) {
+			t.Errorf("the page of %s does not name it", code)
+		}
+	}
+}
+
+// inProgress sends the same creation from several clients at once until one
+// is told that another is at it.
+func inProgress(s teller, code string) *answer {
+	s.Helper()
+	const senders, rounds = 8, 200
+	for round := range rounds {
+		answers := make([]*answer, senders)
+		var sending sync.WaitGroup
+		for i := range senders {
+			sending.Go(func() {
+				a, err := newClient(s.key).call(s.URL+"/v1", "POST", "/contacts", `{"lastName":"Zugleich"}`, "Idempotency-Key", fmt.Sprint("at-once-", round))
+				if err != nil {
+					s.Error(err)
+					return
+				}
+				answers[i] = a
+			})
+		}
+		sending.Wait()
+		for _, a := range answers {
+			if a != nil && a.Status == 409 && a.Text("code") == code {
+				if a.Header.Get("Retry-After") != "1" {
+					s.Errorf("409 with Retry-After %q", a.Header.Get("Retry-After"))
+				}
+				return a
+			}
+		}
+	}
+	s.Fatalf("no %s in %d rounds", code, rounds)
+	return nil
+}
+
+// limited searches until the key has no points left.
+func limited(s teller, code string) *answer {
+	s.Helper()
+	for range 1000 {
+		a, err := newClient(s.key).call(s.URL+"/v1", "GET", "/contacts?q=berg", "")
+		if err != nil {
+			s.Fatal(err)
+		}
+		if a.Status == 429 && a.Text("code") == code { // that one: the next call may have points again
+			apitest.Conform(s.TB, a.Header.Get("Svc-Version"), "GET", "/contacts?q=berg", a.Status, a.Header, a.Body)
+			return a
+		}
+	}
+	s.Fatalf("no %s", code)
+	return nil
+}
+
+// TestPending starts a server whose migrations must wait: until they are done
+// calls are told to come back, and the operator sees why.
+func TestPending(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	for _, statement := range []string{"begin", "lock table goose_db_version in access exclusive mode"} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	public, operator := freePort(t), freePort(t)
+	ready := make(chan *server, 1)
+	go func() {
+		s, err := launchCommand(command("serve", "--data-dir", t.TempDir(), "--database-url", url, "--listen", public, "--operator-listen", operator, "--log-format", "json"))
+		if err != nil {
+			t.Error(err)
+		}
+		ready <- s
+	}()
+	var a *answer
+	for a == nil { // until it listens; a start cannot be waited for otherwise
+		if ctx.Err() != nil {
+			t.Fatal(ctx.Err())
+		}
+		a, _ = newClient("kart_test_").call("http://"+public, "GET", "/v1/me", "")
+		time.Sleep(5 * time.Millisecond)
+	}
+	if a.Status != 503 || a.Text("code") != string(fault.InstancePending) || a.Header.Get("Retry-After") == "" {
+		t.Errorf("before the migrations are done: %d %s", a.Status, a.Body)
+	}
+	get(t, "http://"+operator+"/healthz", 200)
+	get(t, "http://"+operator+"/readyz", 503, "migrat")
+	if _, err := conn.Exec(ctx, "rollback"); err != nil {
+		t.Fatal(err)
+	}
+	s := <-ready
+	if s == nil {
+		t.FailNow()
+	}
+	defer s.kill()
+	get(t, "http://"+operator+"/readyz", 200)
+	get(t, "http://"+public+"/problems/INSTANCE_PENDING", 200)
+	s.stop(t)
+}
+
+// TestOverloaded lets a writing call wait for longer than it may: it is refused
+// in time, nothing is done, and the same call succeeds later. Reads go on.
+func TestOverloaded(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	store := []string{"--data-dir", t.TempDir(), "--database-url", url + "&lock_timeout=50ms"}
+	served := start(t, append([]string{"serve"}, store...)...)
+	s := teller{t, served, found(t, store...).Key}
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	for _, statement := range []string{"begin", "lock table clocks in exclusive mode"} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 429, string(fault.Overloaded), "Idempotency-Key", "one")
+	if refused.Header.Get("Retry-After") == "" {
+		t.Error("429 without Retry-After")
+	}
+	if n := s.call("GET", "/contacts/count", "", 200, "").Text("count"); n != "0" {
+		t.Errorf("%s contacts after a refusal", n)
+	}
+	if _, err := conn.Exec(ctx, "rollback"); err != nil {
+		t.Fatal(err)
+	}
+	s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
+}
+
+// freePort returns an address that was free a moment ago.
+func freePort(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,554 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kartei/kit/clock"
+	"kartei/store/db"
+)
+
+// TestTortureWebhooks has an organization with 200 endpoints, most of which
+// are dead, slow or malicious, while records change and a server is killed
+// with kill -9 again and again. At the end every healthy endpoint has every
+// event that its principal may read and none besides, the delivery log is what
+// the receivers saw, but for what a dying server could not write down, and
+// nobody came to where the redirects lead. When all has been calm for as long as
+// leases last, healthy endpoints get what happens fast. How long events took and
+// how much memory is used is printed.
+func TestTortureWebhooks(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		f, dir := newTortureFarm(t), t.TempDir()
+		torture(t, f, newHouseWith(t, 1, f.flags(), "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
+	})
+	t.Run("2 replicas", func(t *testing.T) {
+		f := newTortureFarm(t)
+		torture(t, f, newPostgresHouse(t, 2, f.flags()...))
+	})
+}
+
+func newTortureFarm(t *testing.T) *farm {
+	return newFarm(t, map[*behaviour]int{
+		healthy: 20, refused: 25, silent: 25, slow: 50, trickle: 20, broken: 20, gone: 10, redirects: 10, closes: 5, closesLate: 5, long: 10,
+	})
+}
+
+// perPrincipal is how many endpoints one may have.
+const perPrincipal = 16
+
+func torture(t *testing.T, f *farm, h *house) {
+	owners := f.settleIn(h)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+	defer cancel()
+	var sequence atomic.Int64
+	contributing := func() (end func()) {
+		stop := make(chan struct{})
+		var working sync.WaitGroup
+		for i := range 2 {
+			working.Go(func() {
+				if err := h.contribute(ctx, i, &sequence, stop); err != nil {
+					t.Error(err)
+					cancel()
+				}
+			})
+		}
+		return func() {
+			close(stop)
+			working.Wait()
+			if t.Failed() {
+				t.FailNow()
+			}
+		}
+	}
+	end := contributing()
+	memory := h.watchMemory(ctx)
+	var kills []death
+	for range max(3, times("KARTEI_KILLS", 3)/4) { // each with a hundred changes, for 200 endpoints
+		if h.written(ctx, h.writes.Load()+80+rand.Int64N(40), nil) != nil {
+			break
+		}
+		kills = append(kills, dies(func() { h.killOne(rand.IntN(len(h.servers))) }))
+		h.open()
+	}
+	h.written(ctx, h.writes.Load()+80, nil)
+	end()
+	select { // the servers' clock is the real one
+	case <-time.After(time.Until(kills[len(kills)-1].over.Add(leases))):
+	case <-ctx.Done():
+	}
+	calm := time.Now()
+	end = contributing()
+	h.written(ctx, h.writes.Load()+100, nil)
+	end()
+	for _, o := range owners {
+		events := h.readable(ctx, o.as)
+		for _, r := range o.receivers {
+			if r.answer == healthy {
+				r.has(events)
+			}
+			// What a killed server had begun is attempted again when its lease is over.
+			r.logs(ctx, h, o.as, func(rows map[string]string) bool {
+				return len(rows) > 0 && (r.answer != healthy || len(rows) >= len(events))
+			})
+		}
+	}
+	t.Logf("%d changes, %d kills", h.writes.Load(), len(kills))
+	f.tellTimes(kills, calm)
+	memory()
+	deaths := append(kills, dies(h.close))
+	f.holdLog(h.deliveryLog(), deaths)
+	if n := f.came.Load(); n > 0 {
+		t.Errorf("%d requests came to where the redirects lead", n)
+	}
+}
+
+// leases is longer than what a dead server had begun is left to it.
+const leases = 32 * time.Second
+
+// death is when a server was killed or stopped.
+type death struct{ begun, over time.Time }
+
+func dies(end func()) death {
+	begun := time.Now()
+	end()
+	return death{begun, time.Now()}
+}
+
+// owner is a principal with endpoints.
+type owner struct {
+	as        *client
+	receivers []*receiver
+}
+
+// settleIn makes the receivers' endpoints: the first 16 are an admin's, who
+// may read what is private too, the others of service accounts that may not.
+func (f *farm) settleIn(h *house) (owners []*owner) {
+	f.Helper()
+	var all []*receiver
+	for _, r := range f.hosts {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *receiver) int { return strings.Compare(a.host, b.host) })
+	for list := range slices.Chunk(all, perPrincipal) {
+		principal := h.office.User
+		if len(owners) > 0 {
+			principal = read[struct{ ID string }](f, append([]string{"service-account", "create", "--org", h.office.ID, "--name", "Integration"}, h.store...)...).ID
+		}
+		key := read[struct{ Key string }](f, append([]string{"key", "create", "--org", h.office.ID, "--principal", principal, "--env", "test",
+			"--scopes", "contacts:read,webhook_endpoints:write,webhook_endpoints:read", "--ip", "127.0.0.1/32"}, h.store...)...).Key
+		o := &owner{newClient(key), list}
+		owners = append(owners, o)
+		for _, r := range list {
+			r.subscribe(h, o.as, "contact.created", "contact.updated")
+		}
+	}
+	return owners
+}
+
+// contribute makes and changes contacts, one in ten of them private, some ten
+// times a second, until stop is closed.
+func (h *house) contribute(ctx context.Context, number int, sequence *atomic.Int64, stop <-chan struct{}) error {
+	as := newClient(h.office.Key)
+	for {
+		select {
+		case <-stop:
+			return nil
+		case <-time.After(rand.N(200 * time.Millisecond)):
+		}
+		n := sequence.Add(1)
+		visibility := "organization"
+		if n%10 == 0 {
+			visibility = "private"
+		}
+		a, err := h.insist(ctx, as, "POST", "/contacts", fmt.Sprintf(`{"lastName":"Folter %d","visibility":%q}`, n, visibility), "Idempotency-Key", fmt.Sprint("torture ", n))
+		if err != nil || a.Status != 201 {
+			return fmt.Errorf("writer %d: %v %v", number, err, a)
+		}
+		h.wrote()
+		if n%2 == 0 {
+			a, err := h.insist(ctx, as, "PATCH", "/contacts/"+a.Text("id"), fmt.Sprintf(`{"lastName":"Folter %d"}`, -n), "If-Match", "*")
+			if err != nil || a.Status != 200 {
+				return fmt.Errorf("writer %d: %v %v", number, err, a)
+			}
+			h.wrote()
+		}
+	}
+}
+
+// readable returns all events of contacts that a principal may read.
+func (h *house) readable(ctx context.Context, as *client) map[string]bool {
+	h.Helper()
+	events := map[string]bool{}
+	for cursor := ""; ; {
+		p, err := list[feedEntry](ctx, h, as, "/events?sort=createdAt&limit=100"+cursor)
+		if err != nil {
+			h.Fatal(err)
+		}
+		for _, e := range p.Data {
+			if strings.HasPrefix(e.Type, "contact.") {
+				events[e.ID] = true
+			}
+		}
+		if !p.HasMore {
+			return events
+		}
+		cursor = "&cursor=" + p.NextCursor
+	}
+}
+
+// logs waits until done says of the receiver's log that it is enough, for as long
+// as it grows or anything else goes on.
+func (r *receiver) logs(ctx context.Context, h *house, as *client, done func(rows map[string]string) bool) {
+	r.Helper()
+	for going := r.progress(); ; time.Sleep(250 * time.Millisecond) {
+		rows := map[string]string{}
+		for cursor := ""; ; {
+			p, err := list[struct{ EventID, Status string }](ctx, h, as, "/webhook_endpoints/"+r.id+"/deliveries?limit=100"+cursor)
+			if err != nil {
+				r.Fatal(err)
+			}
+			for _, row := range p.Data {
+				rows[row.EventID] = row.Status
+			}
+			if !p.HasMore {
+				break
+			}
+			cursor = "&cursor=" + p.NextCursor
+		}
+		if done(rows) {
+			return
+		}
+		if !going(len(rows)) {
+			r.Fatalf("%s (%s) has %d events in its log, and nothing went on for %s", r.host, r.answer.name, len(rows), patience)
+		}
+	}
+}
+
+// has waits until the receiver has seen all events, and fails the test where it
+// saw others.
+func (r *receiver) has(events map[string]bool) {
+	r.Helper()
+	if len(events) == 0 {
+		r.Fatal("there are no events")
+	}
+	r.until(func(saw map[string]visit) bool {
+		for id := range events {
+			if _, ok := saw[id]; !ok {
+				return false
+			}
+		}
+		return true
+	})
+	for id := range r.saw() {
+		if !events[id] {
+			r.Errorf("%s got %s, which its owner may not read", r.host, id)
+		}
+	}
+}
+
+// tellTimes prints how long after their commits events came to healthy
+// receivers for the first time: all of them, those that were committed more than
+// 3 s before a kill and half a minute after, which is how long a dead server's
+// leases last, and those of the calm at the end, which must have been fast.
+func (f *farm) tellTimes(kills []death, calm time.Time) {
+	f.Helper()
+	var all, away, last []time.Duration
+	for _, r := range f.hosts {
+		if r.answer != healthy {
+			continue
+		}
+		for _, v := range r.saw() {
+			created, err := time.Parse(time.RFC3339, v.createdAt)
+			if err != nil {
+				f.Fatal(err)
+			}
+			took := v.at.Sub(created)
+			all = append(all, took)
+			if !slices.ContainsFunc(kills, func(k death) bool {
+				return created.After(k.begun.Add(-3*time.Second)) && created.Before(k.over.Add(30*time.Second))
+			}) {
+				away = append(away, took)
+			}
+			if created.After(calm) {
+				last = append(last, took)
+			}
+		}
+	}
+	tell := func(name string, list []time.Duration) (median, p99 time.Duration) {
+		if len(list) == 0 {
+			f.Logf("%s: none", name)
+			return 0, 0
+		}
+		slices.Sort(list)
+		at := func(share float64) time.Duration {
+			return list[int(share*float64(len(list)-1))].Round(100 * time.Microsecond)
+		}
+		f.Logf("from commit to the first attempt at healthy endpoints, %s (%d): median %s, p90 %s, p99 %s, longest %s", name, len(list), at(0.5), at(0.9), at(0.99), at(1))
+		return at(0.5), at(0.99)
+	}
+	// What else runs on the machine decides how long it takes: held only if
+	// somebody has asked for the long form. TestBacklogDelaysNobody and its like hold, without a clock,
+	// that healthy endpoints wait for no others.
+	long := times("KARTEI_KILLS", 3) >= 100
+	if median, _ := tell("all", all); long && median > 10*time.Second {
+		f.Errorf("the median is %s: healthy endpoints wait for others", median)
+	}
+	tell("away from kills", away)
+	if _, p99 := tell("in the calm at the end", last); len(last) < 1000 || long && p99 > 500*time.Millisecond {
+		f.Errorf("%d deliveries in the calm, p99 %s, want at least 1000 within 500 ms: healthy endpoints wait for others", len(last), p99)
+	}
+}
+
+// watchMemory looks at the servers' resident memory until the function that it
+// returns is called, which prints it.
+func (h *house) watchMemory(ctx context.Context) func() {
+	ctx, cancel := context.WithCancel(ctx)
+	var samples []int
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		tick := time.NewTicker(250 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			most := 0
+			h.mu.Lock()
+			servers := slices.Clone(h.servers)
+			h.mu.Unlock()
+			for _, s := range servers {
+				if s != nil {
+					most = max(most, resident(s.cmd.Process.Pid))
+				}
+			}
+			if most > 0 {
+				samples = append(samples, most)
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	})
+	return func() {
+		h.Helper()
+		cancel()
+		watching.Wait()
+		if len(samples) == 0 {
+			h.Log("memory is not told here")
+			return
+		}
+		half := len(samples) / 2
+		first, second := slices.Max(samples[:max(half, 1)]), slices.Max(samples[half:])
+		h.Logf("resident memory of a server: at most %d MB in the first half, %d MB in the second", first>>20, second>>20)
+		if second > 1<<30 || second > 2*first+64<<20 {
+			h.Errorf("memory grows: %d MB, then %d MB", first>>20, second>>20)
+		}
+	}
+}
+
+// resident returns the resident memory of a process in bytes, 0 where the
+// system does not tell.
+func resident(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(text, []byte("VmRSS:"))
+	kilobytes, _ := strconv.Atoi(strings.Fields(string(rest) + " 0")[0])
+	return kilobytes << 10
+}
+
+// logged is one row of the delivery log.
+type logged struct {
+	event, status, code string
+	answered            int
+	began               clock.Micros
+}
+
+// endpointState is an endpoint with its log.
+type endpointState struct {
+	status, reason string
+	log            []logged
+}
+
+// deliveryLog reads the log of each endpoint as it lies in the data base, while
+// no server runs.
+func (h *house) deliveryLog() map[string]*endpointState {
+	h.Helper()
+	ctx := context.Background()
+	d, err := db.Open(ctx, h.database, db.Options{Clock: clock.System, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Readers: 2})
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer d.Close()
+	states := map[string]*endpointState{}
+	err = d.Read(ctx, func(tx db.Tx) error {
+		err := each(ctx, tx, "select id, status, disabled_reason from webhook_endpoints", func(r db.Rows) error {
+			var id string
+			s := new(endpointState)
+			err := r.Scan(&id, &s.status, &s.reason)
+			states[id] = s
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return each(ctx, tx, "select endpoint, event_id, status, response_status, error_code, attempted_at from webhook_attempts", func(r db.Rows) error {
+			var endpoint string
+			var l logged
+			err := r.Scan(&endpoint, &l.event, &l.status, &l.answered, &l.code, &l.began)
+			states[endpoint].log = append(states[endpoint].log, l)
+			return err
+		})
+	})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return states
+}
+
+// An attempt takes at most attemptTime, and how it ended is written down within
+// unwritten after that.
+const (
+	attemptTime = 10 * time.Second
+	unwritten   = 10 * time.Second
+)
+
+// unlogged returns the visits that no row of the log is of: each has one of its
+// own that says that the attempt began before it, by at most attemptTime.
+func unlogged(visits []visit, rows []clock.Micros) (list []visit) {
+	slices.SortFunc(visits, func(a, b visit) int { return a.at.Compare(b.at) })
+	slices.Sort(rows)
+	for _, v := range visits {
+		at := clock.FromTime(v.at)
+		if i := slices.IndexFunc(rows, func(began clock.Micros) bool { return began <= at && at.Sub(began) <= attemptTime }); i >= 0 {
+			rows = slices.Delete(rows, i, i+1)
+		} else {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// excused reports whether the server that made an attempt may have died before
+// it had written down how it ended.
+func (v visit) excused(deaths []death) bool {
+	return slices.ContainsFunc(deaths, func(d death) bool {
+		return v.at.After(d.begun.Add(-attemptTime-unwritten)) && v.at.Before(d.over.Add(attemptTime)) // what it had sent may be read later
+	})
+}
+
+// holdLog holds the log of each endpoint to what its receiver does and saw.
+func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
+	f.Helper()
+	attempts, excused := map[string]int{}, 0
+	for _, r := range f.hosts {
+		s, b := states[r.id], r.answer
+		attempts[b.name] += len(s.log)
+		want := logged{status: "succeeded", answered: b.status, code: b.code}
+		if b.code != "" {
+			want.status = "failed"
+		}
+		rows, succeeded := map[string][]clock.Micros{}, 0
+		for _, l := range s.log {
+			rows[l.event] = append(rows[l.event], l.began)
+			got := l
+			got.event, got.began = "", 0
+			if late := (logged{status: "failed", code: "TIMEOUT"}); b == slow && got == late {
+				continue // a busy machine needs its second for itself
+			}
+			if got != want {
+				f.Errorf("%s (%s) has %+v in its log", r.host, b.name, l)
+			}
+			if l.status == "succeeded" {
+				succeeded++
+			}
+		}
+		wantStatus, wantReason := "active", ""
+		if b == gone {
+			wantStatus, wantReason = "disabled", "gone"
+		}
+		if s.status != wantStatus || s.reason != wantReason {
+			f.Errorf("%s (%s) is %s %s", r.host, b.name, s.status, s.reason)
+		}
+		if len(s.log) == 0 {
+			f.Errorf("%s (%s) has nothing in its log", r.host, b.name)
+		}
+		if b.to != nil {
+			continue // it cannot tell
+		}
+		r.mu.Lock()
+		for event, list := range rows {
+			if saw := len(r.visits[event]); saw < len(list) {
+				f.Errorf("%s (%s): %d attempts at %s are in the log, it saw %d", r.host, b.name, len(list), event, saw)
+			}
+		}
+		for event, list := range r.visits {
+			if b == healthy && len(rows[event]) == 0 {
+				f.Errorf("%s got %s, which is not in the log", r.host, event)
+			}
+			for _, v := range unlogged(list, rows[event]) {
+				if v.excused(deaths) {
+					excused++
+				} else {
+					f.Errorf("%s (%s) got %s at %s, which is not in the log, and no server died soon after", r.host, b.name, event, v.at)
+				}
+			}
+		}
+		r.mu.Unlock()
+		if b == healthy && succeeded != len(rows) {
+			f.Errorf("%s: %d events, %d succeeded attempts", r.host, len(rows), succeeded)
+		}
+	}
+	f.Logf("attempts in the log: %v; requests that are not, because their server was killed or stopped before: %d", attempts, excused)
+}
+
+// A visit may lack a row of the log only where a server died soon after it.
+func TestUnlogged(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	at := func(seconds ...int) (list []visit) {
+		for _, s := range seconds {
+			list = append(list, visit{at: noon.Add(time.Duration(s) * time.Second)})
+		}
+		return list
+	}
+	deaths := []death{{noon.Add(time.Minute), noon.Add(time.Minute)}}
+	for name, c := range map[string]struct {
+		visits      []visit
+		rows        []visit
+		lack, wrong int
+	}{
+		"each has its row":     {at(0, 30, 90), at(0, 30, 90), 0, 0},
+		"a slow way":           {at(9), at(0), 0, 0},
+		"too slow":             {at(11), at(0), 1, 1},
+		"a row of later":       {at(0), at(1), 1, 1},
+		"one row for two":      {at(0, 5), at(0), 1, 1},
+		"killed in between":    {at(41, 90), at(90), 1, 0},
+		"long before the kill": {at(39, 90), at(90), 1, 1},
+		"after the kill":       {at(50, 90), at(50), 1, 1},
+		"one of two":           {at(0, 50, 90), at(90), 2, 1},
+	} {
+		var rows []clock.Micros
+		for _, r := range c.rows {
+			rows = append(rows, clock.FromTime(r.at))
+		}
+		lack, wrong := unlogged(c.visits, rows), 0
+		for _, v := range lack {
+			if !v.excused(deaths) {
+				wrong++
+			}
+		}
+		if len(lack) != c.lack || wrong != c.wrong {
+			t.Errorf("%s: %d visits lack a row, of which %d may not; want %d, %d", name, len(lack), wrong, c.lack, c.wrong)
+		}
+	}
+}

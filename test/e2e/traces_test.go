@@ -1,0 +1,287 @@
+package e2e
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/test/dbtest"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	traces "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// collected is a collector of traces on the official protocol definitions.
+type collected struct {
+	testing.TB
+	*httptest.Server
+	mu    sync.Mutex
+	bytes []byte
+	spans []*traces.Span
+	// resources are the attributes of what sent them.
+	resources map[string]string
+	news      chan struct{} // closed with the next request
+}
+
+const collectorToken = "geheimes-wort-des-sammlers"
+
+func newCollector(t testing.TB) *collected {
+	c := &collected{TB: t, resources: map[string]string{}, news: make(chan struct{})}
+	c.Server = httptest.NewServer(c)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *collected) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	var request collector.ExportTraceServiceRequest
+	if err := proto.Unmarshal(body, &request); err != nil {
+		c.Errorf("not the protocol: %v", err)
+	}
+	if r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("X-Token") != collectorToken {
+		c.Errorf("%s %s, %v", r.Method, r.URL.Path, r.Header)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes = append(c.bytes, body...)
+	for _, rs := range request.ResourceSpans {
+		for _, a := range rs.Resource.Attributes {
+			c.resources[a.Key] = a.Value.GetStringValue()
+		}
+		for _, ss := range rs.ScopeSpans {
+			c.spans = append(c.spans, ss.Spans...)
+		}
+	}
+	close(c.news)
+	c.news = make(chan struct{})
+	answer, _ := proto.Marshal(&collector.ExportTraceServiceResponse{})
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	w.Write(answer)
+}
+
+// until waits until find returns a span.
+func (c *collected) until(what string, find func(*traces.Span) bool) *traces.Span {
+	c.Helper()
+	for overdue := time.After(patience); ; {
+		c.mu.Lock()
+		news, n := c.news, slices.IndexFunc(c.spans, find)
+		if n >= 0 {
+			defer c.mu.Unlock()
+			return c.spans[n]
+		}
+		c.mu.Unlock()
+		select {
+		case <-news:
+		case <-overdue:
+			c.Fatalf("no span: %s; there are\n%s", what, c.tree())
+		}
+	}
+}
+
+// tree shows all spans.
+func (c *collected) tree() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var text strings.Builder
+	for _, s := range c.spans {
+		fmt.Fprintf(&text, "%x %x < %x %s %v\n", s.TraceId[:4], s.SpanId, s.ParentSpanId, s.Name, s.Attributes)
+	}
+	return text.String()
+}
+
+// below waits for a span of a name whose parent is the given one.
+func (c *collected) below(parent *traces.Span, name string) *traces.Span {
+	c.Helper()
+	return c.until(name+" below "+parent.Name, func(s *traces.Span) bool {
+		return s.Name == name && string(s.ParentSpanId) == string(parent.SpanId) && string(s.TraceId) == string(parent.TraceId)
+	})
+}
+
+// call waits for the span of a call by its Request-Id.
+func (c *collected) call(a *answer) *traces.Span {
+	c.Helper()
+	id := a.Header.Get("Request-Id")
+	return c.until("the call "+id, func(s *traces.Span) bool { return attribute(s.Attributes, "kartei.request.id") == id })
+}
+
+// has reports whether there are spans below the given one.
+func (c *collected) has(parent *traces.Span) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.spans, func(s *traces.Span) bool { return string(s.ParentSpanId) == string(parent.SpanId) })
+}
+
+func attribute(list []*common.KeyValue, key string) string {
+	for _, a := range list {
+		if a.Key == key {
+			if n, is := a.Value.Value.(*common.AnyValue_IntValue); is {
+				return fmt.Sprint(n.IntValue)
+			}
+			return a.Value.GetStringValue()
+		}
+	}
+	return ""
+}
+
+// traced starts a server that sends its spans to the collector.
+func traced(t testing.TB, c *collected, environment []string, args ...string) *server {
+	t.Helper()
+	cmd := command(append([]string{"serve", "--no-metered", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0", "--log-format", "json"}, args...)...)
+	cmd.Env = append(append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=X-Token="+collectorToken,
+		"OTEL_SERVICE_NAME=kanzlei", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=pr%C3%BCfung", "OTEL_BSP_SCHEDULE_DELAY=20"), environment...)
+	s, err := launchCommand(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.endsWith(t)
+	return s
+}
+
+// TestTraces: the spans of a create, with its transaction, its job and its
+// delivery, are one trace, and hold nothing of what clients and records say.
+func TestTraces(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		f, c, dir := newFarm(t, map[*behaviour]int{healthy: 1}), newCollector(t), t.TempDir()
+		store := []string{"--data-dir", dir, "--database-url", url}
+		flags := append(f.flags(), store...)
+		s := traced(t, c, nil, flags...)
+		with := func(args ...string) []string { return append(args, store...) }
+		org := read[struct{ ID string }](t, with("org", "create", "Kanzlei Zwetschgendatschi", "--module", "on", "--secrecy", "declared", "--level", "on")...)
+		user := read[struct{ ID string }](t, with("user", "create", "--org", org.ID, "--name", "Walburga Hefekranz", "--email", "hefekranz@marker.example", "--role", "admin")...)
+		key := read[struct{ Key string }](t, with("key", "create", "--org", org.ID, "--principal", user.ID, "--env", "test",
+			"--scopes", "contacts:read,contacts:write,documents:read,documents:write,webhook_endpoints:read,webhook_endpoints:write", "--ip", "127.0.0.1/32")...).Key
+		as := teller{t, s, key}
+		r := f.hosts["r0.farm.test"]
+		endpoint := as.call("POST", "/webhook_endpoints", `{"name":"Topfenstrudel","url":"https://r0.farm.test/geheimpfad","eventTypes":["contact.created","document.created"]}`,
+			201, "", "Idempotency-Key", "endpoint")
+		r.mu.Lock()
+		r.id, r.secret = endpoint.Text("id"), endpoint.Text("secret")
+		r.mu.Unlock()
+
+		const foreign = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+		made := as.call("POST", "/contacts", `{"lastName":"Kirschmichel","email":"kirsch@marker.example","note":"Germknoedel","externalId":"M-471147"}`,
+			201, "", "Idempotency-Key", "semmelknoedel", "Traceparent", foreign)
+		create := c.call(made)
+		if hex.EncodeToString(create.TraceId) == foreign[3:35] || len(create.ParentSpanId) != 0 {
+			t.Error("a stranger chooses the trace")
+		}
+		if create.Name != "contacts.create" || attribute(create.Attributes, "http.route") != "/v1/contacts" || attribute(create.Attributes, "http.request.method") != "POST" ||
+			attribute(create.Attributes, "http.response.status_code") != "201" || create.Kind != traces.Span_SPAN_KIND_SERVER {
+			t.Errorf("%v", create)
+		}
+		c.below(create, "authenticate")
+		c.below(create, "limits")
+		c.below(create, "decode")
+		run := c.below(create, "run")
+		write := c.below(run, "db write")
+		if attribute(write.Attributes, "kartei.db.statements") == "0" || attribute(write.Attributes, "db.system.name") == "" {
+			t.Errorf("%v", write)
+		}
+		c.until("a statement", func(s *traces.Span) bool {
+			return string(s.ParentSpanId) == string(write.SpanId) && s.Kind == traces.Span_SPAN_KIND_CLIENT
+		})
+		delivery := c.below(create, "webhook delivery")
+		if attribute(delivery.Attributes, "kartei.event.type") != "contact.created" || attribute(delivery.Attributes, "http.response.status_code") != "204" {
+			t.Errorf("%v", delivery)
+		}
+
+		as.call("GET", "/contacts?q=kirschmichel+germknoedel", "", 200, "")
+		as.call("GET", "/contacts/con_palatschinken", "", 404, "NOT_FOUND")
+		as.call("GET", "/palatschinken", "", 404, "NOT_FOUND")
+		refused := as.call("POST", "/contacts", `{"lastName":"x","email":"buchteln"}`, 422, "VALIDATION_FAILED", "Idempotency-Key", "buchteln")
+		if span := c.call(refused); attribute(span.Attributes, "kartei.code") != "VALIDATION_FAILED" || span.Status.GetCode() == traces.Status_STATUS_CODE_ERROR {
+			t.Errorf("%v", span)
+		}
+
+		document := as.document("Mohnnudeln.txt", []byte("Powidltascherl"))
+		job := c.until("the job", func(s *traces.Span) bool { return s.Name == "job documents.create" })
+		call := c.until("the call that enqueued it", func(s *traces.Span) bool { return s.Name == "documents.create" })
+		if string(job.TraceId) != string(call.TraceId) || len(job.ParentSpanId) == 0 {
+			t.Errorf("the job is not part of its call's trace\n%s", c.tree())
+		}
+		c.below(job, "db write")
+		c.until("the document's delivery", func(s *traces.Span) bool {
+			return s.Name == "webhook delivery" && attribute(s.Attributes, "kartei.event.type") == "document.created" && string(s.TraceId) == string(job.TraceId)
+		})
+
+		batch := as.call("POST", "/batch", `{"calls":[{"id":"a","method":"GET","path":"/contacts"},{"id":"b","method":"GET","path":"/me"}]}`, 200, "")
+		whole := c.call(batch)
+		part := c.until("a part", func(s *traces.Span) bool {
+			return s.Name == "contacts.list" && string(s.TraceId) == string(whole.TraceId)
+		})
+		if read := c.below(c.below(part, "run"), "db read"); attribute(read.Attributes, "kartei.db.statements") == "0" || c.has(read) {
+			t.Errorf("a part of a batch counts its statements, and has no spans of them:\n%s", c.tree())
+		}
+		if c.resources["service.name"] != "kanzlei" || c.resources["deployment.environment.name"] != "prüfung" || c.resources["service.version"] == "" {
+			t.Errorf("%v", c.resources)
+		}
+
+		s.stop(t)
+		s = traced(t, c, nil, append(flags, "--trusted-proxies", "127.0.0.0/8")...)
+		as.server = s
+		ours := as.call("GET", "/me", "", 200, "", "Traceparent", foreign)
+		if span := c.call(ours); hex.EncodeToString(span.TraceId)+"-"+hex.EncodeToString(span.ParentSpanId) != foreign[3:52] {
+			t.Errorf("the proxy's trace is not gone on with: %v", span)
+		}
+		unsampled := as.call("GET", "/me", "", 200, "", "Traceparent", strings.TrimSuffix(foreign, "01")+"00")
+		s.stop(t) // which sends what waits
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, s := range c.spans {
+			if attribute(s.Attributes, "kartei.request.id") == unsampled.Header.Get("Request-Id") {
+				t.Error("the proxy said that the call is not sampled")
+			}
+		}
+		everything := strings.ToLower(string(c.bytes))
+		for _, marker := range []string{
+			"zwetschgendatschi", "hefekranz", "marker.example", "topfenstrudel", "farm.test", "geheimpfad", "kirsch", "germknoedel", "471147", "semmelknoedel",
+			"palatschinken", "buchteln", "mohnnudeln", "powidl", "127.0.0.1", strings.ToLower(key), strings.ToLower(r.secret), "kart_test_", "whsec_",
+			made.Text("id"), document, collectorToken, dir,
+		} {
+			if strings.Contains(everything, marker) {
+				t.Errorf("the spans say %q", marker)
+			}
+		}
+	})
+}
+
+// TestTracesOff: a collector that is switched off gets nothing.
+func TestTracesOff(t *testing.T) {
+	for _, off := range []string{"OTEL_SDK_DISABLED=true", "OTEL_TRACES_EXPORTER=none", "OTEL_TRACES_SAMPLER=always_off"} {
+		c, dir := newCollector(t), t.TempDir()
+		s := traced(t, c, []string{off}, "--data-dir", dir)
+		o := found(t, "--data-dir", dir)
+		teller{t, s, o.Key}.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
+		s.stop(t)
+		if len(c.spans) > 0 {
+			t.Errorf("%s: %s", off, c.tree())
+		}
+	}
+}
+
+// TestTracesAway: a collector that is away costs one line of the log.
+func TestTracesAway(t *testing.T) {
+	c, dir := newCollector(t), t.TempDir()
+	c.Close()
+	s := traced(t, c, []string{"OTEL_BSP_EXPORT_TIMEOUT=100"}, "--data-dir", dir)
+	o := found(t, "--data-dir", dir)
+	for n := range 30 {
+		teller{t, s, o.Key}.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", fmt.Sprint(n))
+	}
+	s.stop(t)
+	if n := strings.Count(s.Log(), "spans cannot be sent"); n != 1 {
+		t.Errorf("the log says it %d times", n)
+	}
+}

@@ -1,0 +1,751 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+	"kartei/test/leaktest"
+	"kartei/work/job"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+var (
+	ctx   = context.Background()
+	start = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
+)
+
+// yard is a data base with a clock and the runners that work on it.
+type yard struct {
+	testing.TB
+	db    db.DB
+	clock *clock.Fake
+	ends  chan end
+	// begun and ended are how many handlers were called, and ends told.
+	begun, ended atomic.Int64
+}
+
+// end is what a runner observes of a taking.
+type end struct{ kind, outcome string }
+
+func open(t testing.TB, d db.DB) *yard {
+	return &yard{TB: t, db: d, clock: clock.NewFake(start), ends: make(chan end, 10_000)}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// add enqueues a job in a transaction of its own.
+func (y *yard) add(organization int64, s job.Spec) {
+	y.Helper()
+	must(y, y.db.WriteIn(ctx, organization, func(tx db.Tx) error {
+		return job.Enqueue(ctx, tx, organization, clock.Now(y.clock), s)
+	}))
+}
+
+func (y *yard) options() job.Options {
+	return job.Options{
+		Logger: slog.New(slog.DiscardHandler),
+		Observe: func(kind, outcome string, _ time.Duration) {
+			y.ends <- end{kind, outcome}
+			y.ended.Add(1)
+		},
+		Rand: func(n int64) int64 { return n - 1 },
+	}
+}
+
+// run runs a runner until stop is called, or the test ends.
+func (y *yard) run(d db.DB, o job.Options, handlers ...job.Handler) (stop func()) {
+	running, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	for i, h := range handlers {
+		handlers[i].Run = func(ctx context.Context, j *job.Job) error {
+			y.begun.Add(1)
+			return h.Run(ctx, j)
+		}
+	}
+	r := job.NewRunner(d, y.clock, handlers, o)
+	go func() {
+		defer close(ended)
+		r.Run(running)
+	}()
+	stop = sync.OnceFunc(func() { cancel(); <-ended })
+	y.Cleanup(stop)
+	return stop
+}
+
+// want waits for the next end.
+func (y *yard) want(kind, outcome string) {
+	y.Helper()
+	if got := <-y.ends; got != (end{kind, outcome}) {
+		y.Fatalf("%v, want %s %s", got, kind, outcome)
+	}
+}
+
+// until returns the next end. Whenever nothing runs, nothing is due and every
+// end was told, it moves the clock to where something is due.
+func (y *yard) until() end {
+	y.Helper()
+	for {
+		select {
+		case e := <-y.ends:
+			return e
+		default:
+		}
+		if next := clock.Micros(y.number(`select case when exists (select 1 from jobs where state = 'running') then 0
+			else coalesce((select min(due_at) from job_turns), 0) end`)); next > clock.Now(y.clock) && next < 1<<62 &&
+			y.begun.Load() <= y.ended.Load() && len(y.ends) == 0 {
+			y.clock.Advance(next.Sub(clock.Now(y.clock)))
+		}
+	}
+}
+
+// number returns the one number that a query returns.
+func (y *yard) number(query string, args ...any) (n int64) {
+	y.Helper()
+	must(y, y.db.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(&n) }))
+	return n
+}
+
+// left returns the states of all jobs of an organization, in order.
+func (y *yard) left(organization int64) string {
+	y.Helper()
+	var states []string
+	must(y, y.db.Read(ctx, func(tx db.Tx) error {
+		states = nil
+		rows, err := tx.Query(ctx, `select state, attempt, error from jobs where organization = $1 order by created_at, id`, organization)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var state, reason string
+			var attempt int
+			if err := rows.Scan(&state, &attempt, &reason); err != nil {
+				return err
+			}
+			states = append(states, strings.TrimSpace(fmt.Sprint(state, attempt, " ", reason)))
+		}
+		return rows.Err()
+	}))
+	return strings.Join(states, "; ")
+}
+
+func (y *yard) expect(organization int64, want string) {
+	y.Helper()
+	if got := y.left(organization); got != want {
+		y.Errorf("jobs are %q, want %q", got, want)
+	}
+}
+
+// A job runs at once after the commit that it belongs to, with what it was
+// given, and not without that commit. Nothing is left of it.
+func TestRunsAfterItsCommit(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		ran := make(chan *job.Job)
+		y.run(d, y.options(), job.Handler{Kind: "a", Run: func(_ context.Context, j *job.Job) error { ran <- j; return nil }})
+		undone := errors.New("undone")
+		err := d.WriteIn(ctx, 7, func(tx db.Tx) error {
+			must(t, job.Enqueue(ctx, tx, 7, clock.Now(y.clock), job.Spec{Kind: "a", Payload: "never"}))
+			return undone
+		})
+		if !errors.Is(err, undone) {
+			t.Fatal(err)
+		}
+		y.add(7, job.Spec{Kind: "a", Key: "k", Payload: map[string]string{"id": "con_1"}})
+		j := <-ran // the clock stands still: nothing was polled
+		var in struct{ ID string }
+		must(t, j.Decode(&in))
+		if j.Organization != 7 || j.Kind != "a" || j.Key != "k" || j.Attempt != 1 || in.ID != "con_1" || j.CreatedAt != clock.FromTime(start) || !strings.HasPrefix(j.ID, "job_") {
+			t.Errorf("%+v", j)
+		}
+		y.want("a", job.Finished)
+		y.expect(7, "")
+	})
+}
+
+func TestUnique(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		for _, s := range []job.Spec{{Kind: "a", Key: "k"}, {Kind: "a", Key: "k"}, {Kind: "b", Key: "k"}, {Kind: "a", Key: "l"}, {Kind: "a"}, {Kind: "a"}} {
+			y.add(1, s)
+		}
+		y.add(2, job.Spec{Kind: "a", Key: "k"})
+		y.expect(1, "waiting0; waiting0; waiting0; waiting0; waiting0")
+		y.expect(2, "waiting0")
+
+		running, fail := make(chan struct{}), make(chan error)
+		o := y.options()
+		o.Workers = 10
+		o.PerOrganization = 10
+		y.run(d, o, job.Handler{Kind: "c", Attempts: 1, Run: func(context.Context, *job.Job) error { running <- struct{}{}; return <-fail }})
+		y.add(3, job.Spec{Kind: "c", Key: "k"})
+		<-running
+		y.add(3, job.Spec{Kind: "c", Key: "k"}) // dropped: one runs
+		y.expect(3, "running1")
+		fail <- errors.New("no")
+		for e := range y.ends {
+			if e.kind == "c" {
+				break
+			}
+		}
+		y.add(3, job.Spec{Kind: "c", Key: "k"}) // one that failed is in nobody's way
+		<-running
+		y.expect(3, "failed1 no; running1")
+		fail <- nil
+	})
+}
+
+// A job is tried again after growing pauses, then given up, with what its
+// handler does then in the same transaction; and stays, until it is retried.
+func TestGivenUp(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		broken := errors.New("mail to <anna@example.com> refused")
+		var tries []time.Duration
+		stubborn := true
+		y.run(d, y.options(), job.Handler{
+			Kind: "a", Attempts: 3,
+			Run: func(context.Context, *job.Job) error {
+				tries = append(tries, y.clock.Now().Sub(start))
+				if !stubborn {
+					return nil
+				}
+				return broken
+			},
+			GaveUp: func(_ context.Context, tx db.Tx, j *job.Job, cause error) error {
+				if cause != broken {
+					t.Errorf("cause is %v", cause)
+				}
+				return job.Enqueue(ctx, tx, j.Organization, clock.Now(y.clock), job.Spec{Kind: "epitaph", Due: clock.FromTime(start.AddDate(1, 0, 0))})
+			},
+		})
+		y.add(1, job.Spec{Kind: "a"})
+		y.want("a", job.Again)
+		y.expect(1, "waiting1 mail to <[removed]> refused")
+		for _, outcome := range []string{job.Again, job.Failed} {
+			if e := y.until(); e.outcome != outcome {
+				t.Fatal(e)
+			}
+		}
+		y.expect(1, "failed3 mail to <[removed]> refused; waiting0")
+		if len(tries) != 3 || tries[0] != 0 || tries[1] != 2*time.Second-time.Microsecond || tries[2] != 6*time.Second-2*time.Microsecond {
+			t.Errorf("tries after %v", tries)
+		}
+		list, err := job.FailedJobs(ctx, d, 10)
+		must(t, err)
+		if len(list) != 1 || list[0].Organization != 1 || list[0].Kind != "a" || list[0].Attempts != 3 || list[0].FailedAt < clock.FromTime(start.Add(tries[2])) {
+			t.Fatalf("%+v", list)
+		}
+		if err := job.Retry(ctx, d, clock.Now(y.clock), "job_none"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("of none: %v", err)
+		}
+		stubborn = false
+		must(t, job.Retry(ctx, d, clock.Now(y.clock), list[0].ID))
+		y.want("a", job.Finished)
+		if err := job.Retry(ctx, d, clock.Now(y.clock), list[0].ID); !fault.Is(err, fault.NotFound) {
+			t.Errorf("of one that is done: %v", err)
+		}
+		y.expect(1, "waiting0")
+	})
+}
+
+// What GaveUp refuses is not given up: it is asked again, without another try.
+func TestGaveUpFails(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		var runs, gaveUp int
+		y.run(d, y.options(), job.Handler{
+			Kind: "a", Attempts: 2,
+			Run: func(context.Context, *job.Job) error { runs++; return errors.New("first reason") },
+			GaveUp: func(context.Context, db.Tx, *job.Job, error) error {
+				if gaveUp++; y.clock.Now().Before(start.Add(time.Minute)) {
+					return errors.New("not now")
+				}
+				return nil
+			},
+		})
+		y.add(1, job.Spec{Kind: "a"})
+		for y.until().outcome != job.Failed {
+		}
+		if runs != 2 || gaveUp < 3 {
+			t.Errorf("%d runs, given up %d times", runs, gaveUp)
+		}
+		if got := y.left(1); !strings.HasPrefix(got, "failed") || !strings.HasSuffix(got, " first reason") {
+			t.Error(got)
+		}
+	})
+}
+
+func TestPermanentLaterAndPanic(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		waits := atomic.Int32{}
+		y.run(d, y.options(),
+			job.Handler{Kind: "permanent", Attempts: 5, Run: func(context.Context, *job.Job) error {
+				return fmt.Errorf("wrapped: %w", job.Permanent(errors.New("no use")))
+			}},
+			job.Handler{Kind: "decode", Attempts: 5, Run: func(_ context.Context, j *job.Job) error { var n int; return j.Decode(&n) }},
+			job.Handler{Kind: "later", Attempts: 2, Run: func(_ context.Context, j *job.Job) error {
+				if j.Attempt != 1 {
+					t.Errorf("attempt %d", j.Attempt)
+				}
+				if waits.Add(1) < 5 {
+					return job.Later(time.Hour)
+				}
+				if after := y.clock.Now().Sub(start); after != 4*time.Hour {
+					t.Errorf("at last after %v", after)
+				}
+				return nil
+			}},
+			job.Handler{Kind: "quote", Attempts: 1, Run: func(context.Context, *job.Job) error {
+				return errors.New("no\x00\xff\n" + strings.Repeat("ü", 1000))
+			}},
+			job.Handler{Kind: "panic", Attempts: 1, Run: func(context.Context, *job.Job) error { panic("oh") }})
+		y.add(1, job.Spec{Kind: "permanent"})
+		y.want("permanent", job.Failed)
+		y.expect(1, "failed1 no use")
+		y.add(2, job.Spec{Kind: "panic"})
+		y.want("panic", job.Failed)
+		y.expect(2, "failed1 job: panic: oh")
+		y.add(4, job.Spec{Kind: "decode", Payload: "word"})
+		y.want("decode", job.Failed)
+		y.add(5, job.Spec{Kind: "quote"})
+		y.want("quote", job.Failed)
+		y.expect(5, "failed1 no  "+strings.Repeat("ü", 247))
+		y.add(3, job.Spec{Kind: "later"})
+		y.want("later", job.Waits)
+		y.expect(3, "waiting0")
+		for range 3 {
+			if e := y.until(); e.outcome != job.Waits {
+				t.Fatal(e)
+			}
+		}
+		if e := y.until(); e.outcome != job.Finished {
+			t.Error(e)
+		}
+		if job.Permanent(nil) != nil {
+			t.Error("Permanent of nil is an error")
+		}
+	})
+}
+
+// A job for later does not run before, and no timer is missed for it.
+func TestSchedule(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		at := make(chan time.Duration, 10)
+		y.run(d, y.options(), job.Handler{Kind: "a", Run: func(context.Context, *job.Job) error { at <- y.clock.Now().Sub(start); return nil }})
+		y.add(1, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(10 * time.Hour))})
+		y.add(1, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(time.Hour))})
+		y.add(2, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(-time.Hour))}) // as if at once
+		if first := <-at; first != 0 {
+			t.Errorf("after %v", first)
+		}
+		<-y.ends
+		for _, want := range []time.Duration{time.Hour, 10 * time.Hour} {
+			y.until()
+			if got := <-at; got != want {
+				t.Errorf("after %v, want %v", got, want)
+			}
+		}
+	})
+}
+
+// A handler that runs by itself does so once for all runners, and again after
+// each end, also where it failed.
+func TestEvery(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		var mu sync.Mutex
+		var at []time.Duration
+		h := job.Handler{Kind: "tidy", Every: time.Hour, Run: func(_ context.Context, j *job.Job) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if at = append(at, y.clock.Now().Sub(start)); len(at) == 2 || j.Organization != 0 {
+				return errors.New("once")
+			}
+			return nil
+		}}
+		y.run(d, y.options(), h)
+		y.run(d, y.options(), h)
+		y.want("tidy", job.Finished)
+		for range 5 {
+			y.until()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for i := 1; i < len(at); i++ {
+			gap := at[i] - at[i-1]
+			if i == 2 && gap != 2*time.Second-time.Microsecond || i != 2 && gap != time.Hour {
+				t.Errorf("runs at %v", at)
+			}
+		}
+		if len(at) != 6 {
+			t.Errorf("%d runs", len(at))
+		}
+	})
+}
+
+// An organization with very many jobs delays another's by those that run, also
+// where it may have all workers, and has no more at once than it may.
+func TestFair(t *testing.T) {
+	for _, share := range []int{3, 4} {
+		t.Run(fmt.Sprint(share, " of 4"), func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, d db.DB) { fair(open(t, d), share) })
+		})
+	}
+}
+
+// fair has one job end at a time and waits for the one that takes its place: so
+// they are called in the order in which they were taken.
+func fair(y *yard, share int) {
+	must(y, y.db.Write(ctx, func(tx db.Tx) error {
+		for range 1000 {
+			must(y, job.Enqueue(ctx, tx, 1, clock.Now(y.clock), job.Spec{Kind: "a"}))
+		}
+		return nil
+	}))
+	y.clock.Advance(time.Second)
+	var mu sync.Mutex
+	busy, most := 0, 0
+	begun, goOn := make(chan int64, 2000), make(chan struct{})
+	o := y.options()
+	o.Workers, o.PerOrganization = 4, share
+	h := job.Handler{Kind: "a", Run: func(_ context.Context, j *job.Job) error {
+		mu.Lock()
+		if j.Organization == 1 {
+			busy++
+			most = max(most, busy)
+		}
+		mu.Unlock()
+		begun <- j.Organization
+		<-goOn
+		y.clock.Advance(time.Millisecond)
+		mu.Lock()
+		defer mu.Unlock()
+		if j.Organization == 1 {
+			busy--
+		}
+		return nil
+	}}
+	y.run(y.db, o, h)
+	release := sync.OnceFunc(func() { close(goOn) })
+	defer release()
+	for range share { // its first jobs run
+		<-begun
+	}
+	y.add(2, job.Spec{Kind: "a"})
+	y.add(3, job.Spec{Kind: "a"})
+	var order []int64
+	for free := o.Workers - share; !slices.Contains(order, 2) || !slices.Contains(order, 3); free = 0 {
+		if free == 0 {
+			goOn <- struct{}{}
+			y.want("a", job.Finished)
+		}
+		if order = append(order, <-begun); len(order) > o.Workers {
+			y.Fatalf("after the others were added, jobs of %v began", order)
+		}
+	}
+	release()
+	for range 50 {
+		y.want("a", job.Finished)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if most != share {
+		y.Errorf("%d of one organization at once", most)
+	}
+}
+
+// again opens a data base as another replica would: on SQLite there is only one.
+func again(t testing.TB, d db.DB) db.DB {
+	if other := dbtest.Again(t, d); other != nil {
+		return other
+	}
+	return d
+}
+
+// Of several runners on one data base each job is done once.
+func TestRunnersShare(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		const jobs = 150
+		var mu sync.Mutex
+		done := map[string]int{}
+		h := job.Handler{Kind: "a", Run: func(_ context.Context, j *job.Job) error {
+			mu.Lock()
+			defer mu.Unlock()
+			done[j.ID]++
+			return nil
+		}}
+		y.run(d, y.options(), h)
+		y.run(again(t, d), y.options(), h)
+		var adding sync.WaitGroup
+		for organization := range int64(3) {
+			adding.Go(func() {
+				for range jobs / 3 {
+					y.add(organization, job.Spec{Kind: "a"})
+				}
+			})
+		}
+		adding.Wait()
+		for range jobs {
+			y.until()
+		}
+		for id, n := range done {
+			if n != 1 {
+				t.Errorf("%s ran %d times", id, n)
+			}
+		}
+		if len(done) != jobs {
+			t.Errorf("%d jobs ran", len(done))
+		}
+	})
+}
+
+// A replica dies in the middle of a job: another takes it after its lease, and
+// the dead one, should it wake, can change nothing.
+func TestLost(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		hung, wakes := make(chan *job.Job), make(chan struct{})
+		var lost error
+		dead := &dying{DB: d}
+		stop := y.run(dead, y.options(), job.Handler{Kind: "a", Attempts: 2, Lease: time.Minute, Run: func(ctx context.Context, j *job.Job) error {
+			hung <- j
+			<-wakes
+			lost = j.Finish(context.WithoutCancel(ctx), func(tx db.Tx) error {
+				t.Error("the effects of one who lost the job")
+				return nil
+			})
+			return lost
+		}})
+		y.add(1, job.Spec{Kind: "a"})
+		j := <-hung
+		dead.stop.Store(true)
+		finishing := make(chan int, 1)
+		y.run(again(t, d), y.options(), job.Handler{Kind: "a", Attempts: 2, Lease: time.Minute, Run: func(ctx context.Context, j *job.Job) error {
+			finishing <- j.Attempt
+			return j.Finish(ctx, func(tx db.Tx) error {
+				return job.Enqueue(ctx, tx, 1, clock.Now(y.clock), job.Spec{Kind: "done", Due: 1 << 60})
+			})
+		}})
+		attempt := 0
+		for attempt == 0 {
+			select {
+			case attempt = <-finishing:
+			default:
+				if clock.Now(y.clock) < clock.Micros(y.number(`select coalesce(max(due_at), 0) from jobs where claim = 1`)) {
+					y.clock.Advance(time.Second)
+				}
+			}
+		}
+		y.want("a", job.Finished)
+		if after := y.clock.Now().Sub(start); after != time.Minute || attempt != 2 {
+			t.Errorf("taken over after %v, attempt %d", after, attempt)
+		}
+		if err := j.Update(ctx, func(db.Tx) error { t.Error("an effect"); return nil }); !errors.Is(err, job.ErrLost) {
+			t.Errorf("update: %v", err)
+		}
+		dead.stop.Store(false)
+		close(wakes)
+		y.want("a", job.Lost)
+		stop()
+		if !errors.Is(lost, job.ErrLost) {
+			t.Errorf("finish: %v", lost)
+		}
+		y.expect(1, "waiting0")
+	})
+}
+
+// dying is a data base that a process cannot reach any more.
+type dying struct {
+	db.DB
+	stop atomic.Bool
+}
+
+func (d *dying) Write(ctx context.Context, f func(db.Tx) error) error {
+	if d.stop.Load() {
+		return db.ErrUnavailable
+	}
+	return d.DB.Write(ctx, f)
+}
+
+func (d *dying) Read(ctx context.Context, f func(db.Tx) error) error {
+	if d.stop.Load() {
+		return db.ErrUnavailable
+	}
+	return d.DB.Read(ctx, f)
+}
+
+// Who kills each process that tries it is given up too.
+func TestGivenUpAfterDeaths(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		y.add(1, job.Spec{Kind: "a"})
+		must(t, d.Write(ctx, func(tx db.Tx) error {
+			tx.Queue(`update jobs set state = 'running', claim = 7, attempt = 3 where organization = $1`, int64(1))
+			return nil
+		}))
+		var cause error
+		y.run(d, y.options(), job.Handler{
+			Kind: "a", Attempts: 3, Run: func(context.Context, *job.Job) error { t.Error("it ran"); return nil },
+			GaveUp: func(_ context.Context, _ db.Tx, _ *job.Job, err error) error { cause = err; return nil },
+		})
+		y.want("a", job.Failed)
+		if cause != job.ErrDied {
+			t.Error(cause)
+		}
+	})
+}
+
+// The lease of a long job is renewed; at its limit it ends.
+func TestLeaseIsRenewed(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		begun := make(chan struct{}, 1)
+		h := job.Handler{Kind: "a", Attempts: 1, Lease: time.Minute, Limit: 10 * time.Minute, Run: func(ctx context.Context, j *job.Job) error {
+			begun <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		y.run(d, y.options(), h)
+		y.add(1, job.Spec{Kind: "a"})
+		<-begun
+		y.run(again(t, d), y.options(), h)
+		for len(y.ends) == 0 {
+			if clock.Micros(y.number(`select due_at from jobs`)).Sub(clock.Now(y.clock)) > 20*time.Second { // else it is being renewed
+				y.clock.Advance(5 * time.Second)
+			}
+		}
+		y.want("a", job.Failed)
+		if after := y.clock.Now().Sub(start); after < 10*time.Minute {
+			t.Errorf("ended after %v", after)
+		}
+		y.expect(1, "failed1 "+job.ErrTooLong.Error())
+		if len(begun) > 0 {
+			t.Error("it was taken over")
+		}
+	})
+}
+
+// A runner that stops gives back what runs, and leaves nothing behind.
+func TestStop(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		defer leaktest.None(t, goleak.IgnoreCurrent())
+		y := open(t, d)
+		begun := make(chan struct{})
+		stop := y.run(d, y.options(), job.Handler{Kind: "a", Attempts: 1, Run: func(ctx context.Context, j *job.Job) error {
+			begun <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		}})
+		y.add(1, job.Spec{Kind: "a"})
+		<-begun
+		stop()
+		y.want("a", job.Returned)
+		y.expect(1, "waiting0")
+		stop = y.run(d, y.options(), job.Handler{Kind: "a", Attempts: 1, Run: func(context.Context, *job.Job) error { return nil }})
+		y.want("a", job.Finished) // at once
+		stop()
+	})
+}
+
+// A kind that this release does not know is left for one that does.
+func TestUnknownKind(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		y.add(1, job.Spec{Kind: "newer"})
+		y.add(1, job.Spec{Kind: "a"})
+		stop := y.run(d, y.options(), job.Handler{Kind: "a", Run: func(context.Context, *job.Job) error { return nil }})
+		y.want("a", job.Finished)
+		stop()
+		y.expect(1, "waiting0 this release cannot do such a job")
+		y.run(d, y.options(), job.Handler{Kind: "newer", Run: func(context.Context, *job.Job) error { return nil }})
+		if e := y.until(); e != (end{"newer", job.Finished}) {
+			t.Error(e)
+		}
+	})
+}
+
+func TestPayloadIsBounded(t *testing.T) {
+	d := dbtest.SQLite(t)
+	for _, payload := range []any{strings.Repeat("x", 70_000), func() {}} {
+		must(t, d.Write(ctx, func(tx db.Tx) error {
+			if job.Enqueue(ctx, tx, 1, 1, job.Spec{Kind: "a", Payload: payload}) == nil {
+				t.Errorf("a payload of %T was taken", payload)
+			}
+			return nil
+		}))
+	}
+}
+
+func TestCounts(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		for i := range int64(3) {
+			y.add(i, job.Spec{Kind: "b", Due: clock.FromTime(start.Add(time.Duration(3-i) * time.Hour))})
+		}
+		y.add(1, job.Spec{Kind: "a"})
+		y.run(d, y.options(), job.Handler{Kind: "a", Attempts: 1, Run: func(context.Context, *job.Job) error { return errors.New("no") }})
+		y.want("a", job.Failed)
+		got, err := job.Counts(ctx, d)
+		must(t, err)
+		want := []job.Count{{"a", "failed", 1, clock.FromTime(start), clock.FromTime(start), "no"}, {"b", "waiting", 3, clock.FromTime(start.Add(time.Hour)), clock.FromTime(start), ""}}
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// watched counts the looks of a runner.
+type watched struct {
+	db.DB
+	reads, writes atomic.Int64
+}
+
+func (w *watched) Read(ctx context.Context, f func(db.Tx) error) error {
+	w.reads.Add(1)
+	return w.DB.Read(ctx, f)
+}
+
+func (w *watched) Write(ctx context.Context, f func(db.Tx) error) error {
+	w.writes.Add(1)
+	return w.DB.Write(ctx, f)
+}
+
+// A runner with nothing to do looks once in Poll, and writes nothing.
+func TestIdle(t *testing.T) {
+	y := open(t, dbtest.SQLite(t))
+	w := &watched{DB: y.db}
+	y.run(w, y.options())
+	const rounds = 20
+	for range rounds {
+		y.clock.Await(1)
+		y.clock.Advance(job.Poll)
+	}
+	y.clock.Await(1)
+	if n := w.reads.Load(); n > rounds+3 || n < rounds || w.writes.Load() != 0 {
+		t.Errorf("%d looks in %d times Poll, %d writes", n, rounds, w.writes.Load())
+	}
+}

@@ -1,0 +1,552 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"kartei/kit/clock"
+	"kartei/kit/telemetry"
+	"kartei/kit/trace"
+	"kartei/store/db"
+)
+
+const (
+	// Poll is how long a runner with nothing to do waits before it looks for
+	// work unasked: for what a replica left that died. Its own process wakes it,
+	// and on PostgreSQL replicas that have too much.
+	Poll = 30 * time.Second
+	// tellEvery is how often a replica that has too much wakes the others.
+	tellEvery = time.Second
+	// afterFailure is how long a look that failed keeps a runner from the next.
+	afterFailure = 5 * time.Second
+	// grace is how long jobs may take to end when the process stops.
+	grace = 10 * time.Second
+	// usualLease is that of a handler that names none.
+	usualLease = time.Minute
+	// usualLimit is that of a handler that names none.
+	usualLimit = time.Hour
+	// unknown is how long a job rests whose kind this release has no handler
+	// for: another replica, of a newer release, may have one.
+	unknown = time.Minute
+	// backoff is how long a job waits at most before its second attempt; each
+	// further attempt twice as long, up to longest. It waits a random part of
+	// that, so that what failed together does not come back together.
+	backoff = 2 * time.Second
+	longest = 15 * time.Minute
+	// maxError bounds the error that a job keeps, in bytes.
+	maxError = 500
+)
+
+// The ways in which a taking of a job ends.
+const (
+	Finished = "finished"
+	Again    = "again"  // failed, and is tried again
+	Waits    = "later"  // the handler said Later
+	Failed   = "failed" // given up
+	Lost     = "lost"   // another took it over
+	Returned = "returned"
+)
+
+// Options are what a Runner may be given. The zero value will do.
+type Options struct {
+	// Workers is how many jobs run at once, 8 if zero; PerOrganization how many
+	// of them may be of the same one, fewer than half of them if zero.
+	Workers, PerOrganization int
+	Logger                   *slog.Logger
+	// Observe is told of the end of each taking.
+	Observe func(kind, outcome string, took time.Duration)
+	// Tracer, if set, has the takings of jobs be spans: of those that traced calls
+	// enqueued, and of those that run by themselves.
+	Tracer *trace.Tracer
+	// Rand returns a random number from 0 to below n.
+	Rand func(n int64) int64
+}
+
+// Runner takes jobs and runs them. Any number of runners may share a data base.
+type Runner struct {
+	db       db.DB
+	clock    clock.Clock
+	handlers map[string]*Handler
+	opts     Options
+	log      *slog.Logger
+	// lease is what a job is taken under before its own handler's is known.
+	lease time.Duration
+	wake  chan struct{}
+	told  time.Time // when other replicas were woken
+
+	mu      sync.Mutex
+	running map[int64]int // by organization
+	count   int
+	ground  sync.WaitGroup
+}
+
+// NewRunner returns a runner of the kinds that handlers do, each a kind of its own.
+func NewRunner(d db.DB, c clock.Clock, handlers []Handler, o Options) *Runner {
+	o.Workers = cmp.Or(o.Workers, 8)
+	o.PerOrganization = cmp.Or(o.PerOrganization, max(1, (o.Workers-1)/2)) // an organization and its sandbox are two
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Observe == nil {
+		o.Observe = func(string, string, time.Duration) {}
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Int64N
+	}
+	r := &Runner{
+		db: d, clock: c, opts: o, log: o.Logger, handlers: map[string]*Handler{}, lease: usualLease,
+		wake: make(chan struct{}, 1), running: map[int64]int{},
+	}
+	for _, h := range handlers {
+		if r.handlers[h.Kind] != nil {
+			panic("job: two handlers of kind " + h.Kind)
+		}
+		h.Lease, h.Limit = cmp.Or(h.Lease, usualLease), cmp.Or(h.Limit, usualLimit)
+		r.lease = min(r.lease, h.Lease)
+		r.handlers[h.Kind] = &h
+	}
+	return r
+}
+
+// Wake has the runner look for work now.
+func (r *Runner) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it is going to look anyway
+	}
+}
+
+// Run runs jobs until ctx ends. Those that run then are given back, and others
+// take them at once; it waits for them a bounded time.
+func (r *Runner) Run(ctx context.Context) {
+	r.ground.Go(func() { r.db.Listen(ctx, Topic, func(string) { r.Wake() }) })
+	scheduled := false
+	for ctx.Err() == nil {
+		var err error
+		next := clock.Now(r.clock)
+		if !scheduled {
+			err = r.schedule(ctx)
+			scheduled = err == nil
+		}
+		if err == nil {
+			next, err = r.look(ctx)
+		}
+		if err != nil {
+			next = clock.Now(r.clock).Add(afterFailure)
+			if ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+				r.log.Error("jobs cannot be looked up", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-r.wake:
+		case <-r.at(next):
+		}
+	}
+	r.end()
+}
+
+// at returns a channel that receives at a point in time, also where that passes
+// between a look at the clock and the waiting.
+func (r *Runner) at(t clock.Micros) <-chan time.Time {
+	c := r.clock.After(t.Sub(clock.Now(r.clock)))
+	if clock.Now(r.clock) >= t {
+		return r.clock.After(0)
+	}
+	return c
+}
+
+// end waits for what runs yet.
+func (r *Runner) end() {
+	ended := make(chan struct{})
+	go func() {
+		r.ground.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-r.clock.After(grace):
+		r.log.Warn("jobs did not end in time: others go on with them when their leases have ended")
+	}
+}
+
+// schedule sees to it that each handler that runs by itself has its job.
+func (r *Runner) schedule(ctx context.Context) error {
+	return r.db.WriteIn(ctx, 0, func(tx db.Tx) error {
+		for kind, h := range r.handlers {
+			if h.Every == 0 {
+				continue
+			}
+			if err := Enqueue(ctx, tx, 0, clock.Now(r.clock), Spec{Kind: kind, Key: kind}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// turn is an organization's place in the line.
+type turn struct {
+	organization int64
+	due          clock.Micros
+}
+
+// look gives jobs to workers that are free, one turn after the other, and
+// returns when to look again: at once where the line has changed.
+func (r *Runner) look(ctx context.Context) (next clock.Micros, err error) {
+	now := clock.Now(r.clock)
+	idle := now.Add(Poll)
+	free, capped := r.free()
+	if free == 0 {
+		return idle, nil // whoever ends wakes
+	}
+	turns, err := r.turns(ctx, free+capped+1)
+	if err != nil {
+		return 0, err
+	}
+	changed := false
+	for _, t := range turns {
+		if t.due > now {
+			idle = min(idle, t.due)
+			break
+		}
+		if free == 0 {
+			return idle, r.share(ctx)
+		}
+		most := min(free, r.room(t.organization))
+		if most == 0 {
+			continue
+		}
+		jobs, err := r.claim(ctx, t.organization, now, most)
+		if err != nil {
+			return 0, err
+		}
+		for _, j := range jobs {
+			r.start(ctx, j)
+		}
+		free -= len(jobs)
+		changed = true
+	}
+	if changed {
+		return now, nil
+	}
+	return idle, nil
+}
+
+// free returns how many workers are, and how many organizations may have no more.
+func (r *Runner) free() (free, capped int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range r.running {
+		if n >= r.opts.PerOrganization {
+			capped++
+		}
+	}
+	return r.opts.Workers - r.count, capped
+}
+
+// room returns how many more jobs of an organization may run here.
+func (r *Runner) room(organization int64) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.opts.PerOrganization - r.running[organization]
+}
+
+// share wakes the other replicas where this one has more than it can do.
+func (r *Runner) share(ctx context.Context) error {
+	now := r.clock.Now()
+	if r.db.Dialect().Name == "sqlite" || now.Sub(r.told) < tellEvery {
+		return nil
+	}
+	r.told = now
+	return r.db.Write(ctx, func(tx db.Tx) error {
+		tx.Notify(Topic, "")
+		return nil
+	})
+}
+
+// turns returns the first turns of the line.
+func (r *Runner) turns(ctx context.Context, most int) (turns []turn, err error) {
+	err = r.db.Read(ctx, func(tx db.Tx) error {
+		turns = turns[:0]
+		rows, err := tx.Query(ctx, selectTurns, most)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var t turn
+			if err := rows.Scan(&t.organization, &t.due); err != nil {
+				return err
+			}
+			turns = append(turns, t)
+		}
+		return rows.Err()
+	})
+	return turns, err
+}
+
+// claim takes jobs of one organization and puts it behind the others, or where
+// its next job is due.
+func (r *Runner) claim(ctx context.Context, organization int64, now clock.Micros, most int) (jobs []*Job, err error) {
+	err = r.db.Write(ctx, func(tx db.Tx) error {
+		jobs = jobs[:0]
+		tx.Queue(keepTurn, organization, never)
+		rows, err := tx.Query(ctx, claimJobs, organization, now, now.Add(r.lease), most)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			j := &Job{Organization: organization, db: r.db, clock: r.clock, lease: r.lease, until: now.Add(r.lease)}
+			if err := rows.Scan(&j.ID, &j.Kind, &j.Key, &j.Payload, &j.claim, &j.Attempt, &j.err, &j.CreatedAt, &j.trace); err != nil {
+				return err
+			}
+			jobs = append(jobs, j)
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		rows.Close()
+		tx.Queue(setTurn, organization, now, never)
+		return nil
+	})
+	slices.SortFunc(jobs, func(a, b *Job) int { return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	return jobs, err
+}
+
+// start runs a job beside.
+func (r *Runner) start(ctx context.Context, j *Job) {
+	r.mu.Lock()
+	r.running[j.Organization]++
+	r.count++
+	r.mu.Unlock()
+	r.ground.Go(func() {
+		defer func() {
+			r.mu.Lock()
+			if r.running[j.Organization]--; r.running[j.Organization] == 0 {
+				delete(r.running, j.Organization)
+			}
+			r.count--
+			r.mu.Unlock()
+			r.Wake()
+		}()
+		r.work(ctx, j)
+	})
+}
+
+// work runs a job and says what becomes of it.
+func (r *Runner) work(ctx context.Context, j *Job) {
+	began := r.clock.Now()
+	log := r.log.With(slog.String("job", j.ID), slog.String("kind", j.Kind), slog.Int("attempt", j.Attempt))
+	h := r.handlers[j.Kind]
+	span := r.span(j, h)
+	defer span.End()
+	if span != nil {
+		ctx, log = trace.Within(ctx, span), log.With(slog.String("trace_id", span.ID()))
+	}
+	settled := context.WithoutCancel(ctx)
+	if h == nil {
+		log.Warn("this release cannot do such a job")
+		if err := r.back(settled, j, unknown, "this release cannot do such a job"); err != nil {
+			log.Error("job not given back", "error", err)
+		}
+		return
+	}
+	var err error
+	if h.Attempts > 0 && j.Attempt > h.Attempts { // the last ended with its process, or in GaveUp
+		err = permanent{ErrDied}
+		if j.err != "" {
+			err = permanent{errors.New(j.err)}
+		}
+	} else {
+		err = r.attempt(ctx, h, j, log)
+	}
+	outcome, failure := r.settle(settled, h, j, err, ctx.Err() != nil, log)
+	if failure != nil && !errors.Is(failure, ErrLost) { // its lease ends, and it is taken again
+		log.Error("end of a job not stored", "error", failure)
+	}
+	r.opts.Observe(j.Kind, outcome, r.clock.Now().Sub(began))
+	span.Text("kartei.job.outcome", outcome)
+	if outcome == Failed || outcome == Again {
+		span.Fail(outcome)
+	}
+}
+
+// span begins the span of a taking.
+func (r *Runner) span(j *Job, h *Handler) *trace.Span {
+	if r.opts.Tracer == nil || h == nil {
+		return nil
+	}
+	var span *trace.Span
+	if h.Every > 0 {
+		span = r.opts.Tracer.Begin("job "+j.Kind, trace.Consumer, "")
+	} else {
+		span = r.opts.Tracer.Continue("job "+j.Kind, trace.Consumer, j.trace)
+	}
+	span.Text("kartei.job.id", j.ID)
+	span.Number("kartei.job.attempt", int64(j.Attempt))
+	return span
+}
+
+// attempt calls the handler, and renews the lease meanwhile.
+func (r *Runner) attempt(ctx context.Context, h *Handler, j *Job, log *slog.Logger) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var beside sync.WaitGroup
+	first := j.lease
+	j.lease = h.Lease
+	beside.Go(func() { r.renew(ctx, j, first, h.Limit, cancel) })
+	err := call(ctx, h, j, log)
+	cancel(nil)
+	beside.Wait()
+	if cause := context.Cause(ctx); err != nil && (cause == ErrLost || cause == ErrTooLong) {
+		return cause
+	}
+	return err
+}
+
+// call calls the handler; that it panicked is an error like others.
+func call(ctx context.Context, h *Handler, j *Job, log *slog.Logger) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			log.Error("job panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			err = fmt.Errorf("job: panic: %v", v)
+		}
+	}()
+	return h.Run(ctx, j)
+}
+
+// renew renews a lease three times as often as is needed, until ctx ends, and
+// ends the try when the lease is lost, or may be, since it could not be renewed
+// in time, and at the limit.
+func (r *Runner) renew(ctx context.Context, j *Job, lease, limit time.Duration, end context.CancelCauseFunc) {
+	until := j.until
+	beat, late := until.Add(-lease*2/3), r.clock.After(limit)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-late:
+			end(ErrTooLong)
+			return
+		case <-r.at(beat):
+		}
+		now := clock.Now(r.clock)
+		next := now.Add(j.lease)
+		beat = now.Add(j.lease / 3)
+		n := int64(0)
+		err := r.db.Write(ctx, func(tx db.Tx) (err error) {
+			n, err = tx.Exec(ctx, renewJob, j.Organization, j.ID, j.claim, next)
+			return err
+		})
+		switch {
+		case err == nil && n > 0:
+			until = next
+		case err == nil, clock.Now(r.clock) >= until:
+			end(ErrLost)
+			return
+		}
+	}
+}
+
+// settle says in the data base how a taking ended.
+func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stopping bool, log *slog.Logger) (outcome string, failure error) {
+	var wait later
+	given := h.Attempts > 0 && j.Attempt >= h.Attempts
+	switch {
+	case j.ended:
+		return Finished, nil
+	case err == nil && h.Every > 0:
+		j.Attempt = 1
+		return Finished, r.back(ctx, j, h.Every, "")
+	case err == nil:
+		return Finished, j.Finish(ctx, nil)
+	case errors.Is(err, ErrLost):
+		log.Warn("job taken over by another")
+		return Lost, nil
+	case errors.As(err, &wait):
+		return Waits, r.back(ctx, j, max(0, wait.after), j.err)
+	case stopping && !errors.As(err, new(permanent)):
+		return Returned, r.back(ctx, j, 0, j.err)
+	case given || errors.As(err, new(permanent)):
+		failure = r.giveUp(ctx, h, j, err)
+		if failure == nil && h.GivenUp != nil {
+			h.GivenUp(j)
+		}
+		if failure == nil || errors.Is(failure, ErrLost) {
+			log.Error("job failed", "error", err)
+			return Failed, failure
+		}
+		log.Error("job could not be given up", "error", failure)
+	default:
+		level := slog.LevelWarn
+		if errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+			level = slog.LevelDebug
+		}
+		log.Log(ctx, level, "job to be tried again", "error", err)
+	}
+	return Again, r.put(ctx, j, "waiting", j.Attempt, r.pause(h, j.Attempt), reason(err), nil)
+}
+
+// pause is how long a job waits before the next attempt.
+func (r *Runner) pause(h *Handler, attempt int) time.Duration {
+	most := longest
+	if h.Every > 0 {
+		most = min(most, h.Every)
+	}
+	if doubled := backoff << min(attempt-1, 20); doubled < most {
+		most = doubled
+	}
+	return time.Duration(r.opts.Rand(int64(most)))
+}
+
+// back gives a job back without counting the attempt.
+func (r *Runner) back(ctx context.Context, j *Job, after time.Duration, reason string) error {
+	return r.put(ctx, j, "waiting", j.Attempt-1, after, reason, nil)
+}
+
+// giveUp marks a job as failed, with what the handler does then.
+func (r *Runner) giveUp(ctx context.Context, h *Handler, j *Job, cause error) error {
+	if p := (permanent{}); errors.As(cause, &p) {
+		cause = p.error
+	}
+	var f func(tx db.Tx) error
+	if h.GaveUp != nil {
+		f = func(tx db.Tx) error { return h.GaveUp(ctx, tx, j, cause) }
+	}
+	return r.put(ctx, j, "failed", j.Attempt, 0, reason(cause), f)
+}
+
+// put ends the taking of a job that stays.
+func (r *Runner) put(ctx context.Context, j *Job, state string, attempt int, after time.Duration, reason string, f func(db.Tx) error) error {
+	due := clock.Now(r.clock).Add(after)
+	comes := due
+	if state == "failed" {
+		comes = never
+	}
+	return j.fenced(ctx, comes, f, putBack, state, attempt, due, reason)
+}
+
+// reason is an error as it is kept: bounded, without what has the form of a
+// secret or an address, and without bytes that a data base refuses or a terminal
+// obeys: it may quote a file.
+func reason(err error) string {
+	text := telemetry.Clean(err.Error())
+	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,213 @@
+// Package retention owns what is kept how long: one table of rules, and the jobs that delete what is older in small pieces.
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"kartei/kit/clock"
+	"kartei/notify"
+	"kartei/requestlog"
+	"kartei/store/db"
+	"kartei/store/replay"
+	"kartei/work/job"
+)
+
+// Rule says of one table how old its rows may become.
+type Rule struct {
+	// Name is the table, for logs and documentation.
+	Name string
+	Age  time.Duration
+	// Due finds a row of organization $1 that is older than the point in time
+	// $2, along an index: where it finds none, nothing is written.
+	Due string
+	// Delete removes at most $3 such rows, the oldest first.
+	Delete string
+	// Nobody is set where organization 0 has rows too.
+	Nobody bool
+}
+
+// Rules is the table of what is kept how long (contract, 'Other constants';
+// open points, 'Preconditions and idempotency').
+var Rules = []Rule{
+	rule("request_log", requestlog.Age, "at", "at, request_id").nobody(),
+	rule("events", 30*24*time.Hour, "tick", "tick"),
+	rule("limits", 48*time.Hour, "updated_at", "subject"), // twice the longest window
+	rule("notices", notify.Age, "created_at", "principal, id"),
+	rule("idempotency", replay.Lifetime, "created_at", "principal, key"),
+	// An operation.completed of 30 days is seen by whom its operation names.
+	rule("operations", 31*24*time.Hour, "finished_at", "id", "finished_at > 0"),
+	rule("webhook_attempts", 30*24*time.Hour, "attempted_at", "id"),
+	rule("jobs", 30*24*time.Hour, "due_at", "id", "state = 'failed'").nobody(),
+}
+
+// rule writes the statements for a table: time is the column that holds the
+// row's time, key the columns that with the organization are the primary key;
+// only rows that meet all of the conditions are deleted.
+func rule(table string, age time.Duration, time, key string, only ...string) Rule {
+	conditions := strings.Join(append([]string{"organization = $1"}, only...), " and ")
+	due := fmt.Sprintf("from %s where %s and %s < $2 order by %s limit ", table, conditions, time, time)
+	return Rule{
+		Name:   table,
+		Age:    age,
+		Due:    "select 1 " + due + "1",
+		Delete: fmt.Sprintf("delete from %s where organization = $1 and (%s) in (select %s %s$3)", table, key, key, due),
+	}
+}
+
+func (r Rule) nobody() Rule {
+	r.Nobody = true
+	return r
+}
+
+const (
+	// Interval is how often it is looked for what is too old.
+	Interval = time.Hour
+	// Piece is the most rows of one transaction, so that on SQLite nobody
+	// waits for the one writer longer than some milliseconds.
+	Piece = 500
+	// Pause is the time between two pieces that leaves the writer to others.
+	// It allows 10,000 rows a second, far more than a busy instance writes.
+	Pause = 50 * time.Millisecond
+)
+
+// Keeper applies rules to all organizations, as jobs: one of the instance looks
+// each Interval who has rows that are too old, and enqueues one for each of
+// those. So of several replicas one deletes, and one organization's many rows
+// keep no other's waiting.
+type Keeper struct {
+	db    db.DB
+	clock clock.Clock
+	rules []Rule
+}
+
+// New returns a keeper of the given rules, usually Rules.
+func New(d db.DB, c clock.Clock, rules []Rule) *Keeper { return &Keeper{d, c, rules} }
+
+// tidy is the kind of the job of one organization.
+const tidy = "retention.tidy"
+
+// Handlers are those of the keeper's jobs.
+func (k *Keeper) Handlers() []job.Handler {
+	return []job.Handler{
+		{Kind: "retention.look", Every: Interval, Run: func(ctx context.Context, _ *job.Job) error { return k.look(ctx) }},
+		{Kind: tidy, Run: func(ctx context.Context, j *job.Job) error { return k.Tidy(ctx, j.Organization) }},
+	}
+}
+
+// look enqueues a job for each organization that has rows that are too old. What
+// fails for one does not keep the others from it. The jobs are spread over the
+// first half of the interval: of very many organizations nobody's work waits
+// behind all of these.
+func (k *Keeper) look(ctx context.Context) error {
+	numbers, err := k.organizations(ctx)
+	if err != nil {
+		return err
+	}
+	now := clock.Now(k.clock)
+	var errs []error
+	for n, organization := range numbers {
+		due, err := k.due(ctx, organization, now)
+		if err == nil && due {
+			spread := Interval / 2 / time.Duration(len(numbers)) * time.Duration(n)
+			err = k.db.WriteIn(ctx, organization, func(tx db.Tx) error {
+				return job.Enqueue(ctx, tx, organization, now, job.Spec{Kind: tidy, Key: tidy, Due: now.Add(spread)})
+			})
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// due reports whether an organization has rows that are too old.
+func (k *Keeper) due(ctx context.Context, organization int64, now clock.Micros) (due bool, err error) {
+	for _, rule := range k.rules {
+		if organization == requestlog.Nobody && !rule.Nobody {
+			continue
+		}
+		due, err = k.anyDue(ctx, rule, organization, now.Add(-rule.Age))
+		if due || err != nil {
+			break
+		}
+	}
+	return due, err
+}
+
+// Tidy applies every rule to an organization until nothing is left that is too
+// old. What fails does not keep the others from being applied.
+func (k *Keeper) Tidy(ctx context.Context, organization int64) error {
+	now := clock.Now(k.clock)
+	var errs []error
+	for _, rule := range k.rules {
+		if organization == requestlog.Nobody && !rule.Nobody {
+			continue
+		}
+		deleted, err := k.apply(ctx, rule, organization, now.Add(-rule.Age))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", rule.Name, err))
+		}
+		if deleted > 0 {
+			slog.Debug("retention: deleted", "table", rule.Name, "count", deleted)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// apply deletes piece by piece what is older than before; what becomes too old
+// meanwhile is left to the next job.
+func (k *Keeper) apply(ctx context.Context, rule Rule, organization int64, before clock.Micros) (deleted int64, err error) {
+	if due, err := k.anyDue(ctx, rule, organization, before); err != nil || !due {
+		return 0, err
+	}
+	for {
+		var n int64
+		err := k.db.Write(ctx, func(tx db.Tx) error {
+			var err error
+			n, err = tx.Exec(ctx, rule.Delete, organization, int64(before), int64(Piece))
+			return err
+		})
+		if err != nil {
+			return deleted, err
+		}
+		deleted += n
+		if n < Piece {
+			return deleted, nil
+		}
+		select {
+		case <-ctx.Done():
+			return deleted, ctx.Err()
+		case <-k.clock.After(Pause):
+		}
+	}
+}
+
+func (k *Keeper) anyDue(ctx context.Context, rule Rule, organization int64, before clock.Micros) (due bool, err error) {
+	err = k.db.Read(ctx, func(tx db.Tx) error {
+		var one int64
+		err := tx.QueryRow(ctx, rule.Due, organization, int64(before)).Scan(&one)
+		due = err == nil
+		if errors.Is(err, db.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return due, err
+}
+
+func (k *Keeper) organizations(ctx context.Context) (numbers []int64, err error) {
+	err = k.db.Read(ctx, func(tx db.Tx) (err error) {
+		numbers, err = db.Organizations(ctx, tx)
+		return err
+	})
+	return append([]int64{requestlog.Nobody}, numbers...), err
+}
