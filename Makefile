@@ -6,7 +6,7 @@ GO ?= go
 # One static program, and one build cache for it and the tests.
 export CGO_ENABLED = 0
 
-.PHONY: demo test build bench lint fmt openapi retract
+.PHONY: demo test build bench lint fmt openapi retract docs
 
 # Serves the sample office on http://127.0.0.1:8080 until Ctrl-C. ARGS are the
 # flags of `kartei demo`, for example ARGS='--listen 127.0.0.1:9000 --data demo'.
@@ -44,6 +44,10 @@ openapi:
 # is less than before: see CONTRIBUTING.md before.
 retract:
 	@$(GO) test ./api/draft -run 'TestPublished$$' -retract
+
+# Writes what pages take from the code: the tables of settings.
+docs:
+	@$(GO) test ./config -run 'SettingsPage$$' -write
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')

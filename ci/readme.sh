@@ -69,7 +69,7 @@ headings() {
 }
 
 # Names of files, folders and headings that the documents mention.
-for document in README.md CONTRIBUTING.md docs/*.md; do
+for document in README.md CONTRIBUTING.md docs/*.md docs/operating/*.md docs/decisions/*.md; do
 	for target in $(grep -o '](\([^)#h][^)]*\))' "$document" | tr -d '()]' | sort -u); do
 		file=$(dirname "$document")/${target%%#*}
 		[ -e "$file" ] || { echo "$document links to $target, which is not there"; exit 1; }

@@ -18,11 +18,11 @@ import (
 
 // Store says where the data is. Every command that touches data takes it.
 type Store struct {
-	DataDir     Dir         `name:"data-dir" default:"kartei-data" placeholder:"DIR" help:"Folder for the database, the master key and the administration socket."`
-	DatabaseURL DatabaseURL `name:"database-url" placeholder:"URL" secret:"url" help:"sqlite:PATH or postgres://USER@HOST/NAME; without it kartei.db in the data folder."`
-	BlobURL     BlobURL     `name:"blob-url" placeholder:"URL" help:"Where the files of documents are stored: file:PATH or s3://BUCKET?endpoint=URL&region=NAME; without it the folder files in the data folder."`
+	DataDir     Dir         `name:"data-dir" default:"kartei-data" placeholder:"DIR" page:"install.md" help:"Folder for the database, the master key and the administration socket."`
+	DatabaseURL DatabaseURL `name:"database-url" placeholder:"URL" secret:"url" page:"install.md" help:"Database, sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME; without it kartei.db in the data folder."`
+	BlobURL     BlobURL     `name:"blob-url" placeholder:"URL" page:"files.md" help:"Place of the files of documents, file:PATH or s3://BUCKET?endpoint=URL&region=NAME; without it the folder files in the data folder."`
 	// OrganizationRetention is of the store since kartei org works without a server.
-	OrganizationRetention Retention `name:"organization-retention" default:"720h" placeholder:"DURATION" help:"After what time an organization that was put into the state deleting is erased, 1h to 87600h."`
+	OrganizationRetention Retention `name:"organization-retention" default:"720h" placeholder:"DURATION" page:"erasure.md" help:"How long after it was put into the state deleting an organization is erased, 1h to 87600h."`
 }
 
 // Blobs returns the location of the files of documents that is in force.
@@ -43,64 +43,64 @@ func (s *Store) Database() string {
 
 // Server holds the settings of a running server.
 type Server struct {
-	Listen                 Address        `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the API is served; port 0 takes a free one."`
-	OperatorListen         Address        `name:"operator-listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /healthz, /readyz and /metrics are served; never make it public."`
-	BaseURL                BaseURL        `name:"base-url" placeholder:"URL" help:"The address under which clients reach the instance, without /v1; without it that of --listen."`
-	TrustedProxies         []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR,..." help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
-	TLSCert                File           `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; read again when the file changes."`
-	TLSKey                 File           `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM."`
-	HSTS                   HSTS           `name:"hsts" default:"8760h" placeholder:"TIME|off" help:"With --tls-cert: how long browsers come back over TLS only (Strict-Transport-Security)."`
-	MasterKeyFile          File           `name:"master-key-file" placeholder:"FILE" help:"File with the 32 random bytes of the master key, which seals paging cursors and the files of documents; without it master.key in the data folder, made on the first start."`
-	PreviousMasterKeyFiles []File         `name:"previous-master-key-files" placeholder:"FILE,..." help:"Files with the master keys before the one in force, for as long as something is sealed under them."`
-	BlobEncryption         Encryption     `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Where the files of documents are encrypted before they are stored; auto encrypts those in a folder."`
+	Listen                 Address        `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" page:"install.md" help:"Address of the API; port 0 takes a free one."`
+	OperatorListen         Address        `name:"operator-listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" page:"install.md" help:"Address of /healthz, /readyz and /metrics; never make it public."`
+	BaseURL                BaseURL        `name:"base-url" placeholder:"URL" page:"tls.md" help:"Address under which clients reach the instance, without /v1; without it that of --listen."`
+	TrustedProxies         []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR,..." page:"tls.md" help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
+	TLSCert                File           `name:"tls-cert" placeholder:"FILE" page:"tls.md" help:"Certificate chain in PEM; read again when the file changes."`
+	TLSKey                 File           `name:"tls-key" placeholder:"FILE" page:"tls.md" help:"Private key of the certificate in PEM."`
+	HSTS                   HSTS           `name:"hsts" default:"8760h" placeholder:"TIME|off" page:"tls.md" help:"With --tls-cert: how long browsers use TLS only (Strict-Transport-Security)."`
+	MasterKeyFile          File           `name:"master-key-file" placeholder:"FILE" page:"master-key.md" help:"File with the 32 random bytes of the master key; without it master.key in the data folder, made on the first start."`
+	PreviousMasterKeyFiles []File         `name:"previous-master-key-files" placeholder:"FILE,..." page:"master-key.md" help:"Files with earlier master keys, for as long as something is sealed under them."`
+	BlobEncryption         Encryption     `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" page:"files.md" help:"Whether files of documents are encrypted before they are stored; auto encrypts those in a folder."`
 
-	Environment Environment `name:"environment" default:"production" placeholder:"production|rc" help:"What the instance is: rc, a release candidate, also serves the versions of the API that are not released yet."`
+	Environment Environment `name:"environment" default:"production" placeholder:"production|rc" page:"upgrade.md" help:"What the instance is; rc, a release candidate, also serves versions of the API that are not released yet."`
 
-	Metered          bool             `name:"metered" default:"true" negatable:"" help:"Count calls against the limits."`
-	Limit            []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." help:"Another number for a limit, for example key=3000/6000."`
-	LockAfter        int              `name:"lock-after" default:"50" placeholder:"N" help:"429 answers that a key may get in --lock-window before it is locked."`
-	LockWindow       Duration         `name:"lock-window" default:"1m" placeholder:"TIME" help:"In what time --lock-after is counted."`
-	LockTime         Duration         `name:"lock-time" default:"5m" placeholder:"TIME" help:"How long a key stays locked."`
-	KeyShare         int              `name:"key-share" default:"50" placeholder:"PERCENT" help:"How much of the organization's points one key may take."`
-	AlertAt          int              `name:"alert-at" default:"80" placeholder:"PERCENT" help:"How much of a day or hour quota may be used before its owner and the admins are told."`
-	PauseExhausted   bool             `name:"pause-exhausted-keys" negatable:"" help:"Pause a key that has used up deletes-day, until it is resumed by hand."`
-	MaxFileSize      Size             `name:"max-file-size" default:"100MiB" placeholder:"SIZE" help:"How large a file may be that becomes a document."`
-	MaxTransfers     int              `name:"max-transfers" default:"256" placeholder:"N" help:"Files on their way to or from clients at the same time; one more is 429 OVERLOADED."`
-	MaxTransfersEach int              `name:"max-transfers-per-organization" default:"32" placeholder:"N" help:"How many of them may be of one organization; one more is 429 RATE_LIMITED."`
-	MaxStaged        Size             `name:"max-staged" default:"10GiB" placeholder:"SIZE" help:"How many bytes the open uploads of one organization may have announced of which no document was made yet; beyond is 429 QUOTA_EXHAUSTED."`
-	MaxCalls         int              `name:"max-calls" default:"1024" placeholder:"N" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
+	Metered          bool             `name:"metered" default:"true" negatable:"" page:"limits.md" help:"Count calls against the limits."`
+	Limit            []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." page:"limits.md" help:"Other numbers for limits, for example key=3000/6000."`
+	LockAfter        int              `name:"lock-after" default:"50" placeholder:"N" page:"limits.md" help:"429 answers that a key may get in --lock-window before it is locked."`
+	LockWindow       Duration         `name:"lock-window" default:"1m" placeholder:"TIME" page:"limits.md" help:"Time in which --lock-after is counted."`
+	LockTime         Duration         `name:"lock-time" default:"5m" placeholder:"TIME" page:"limits.md" help:"Time for which a key stays locked."`
+	KeyShare         int              `name:"key-share" default:"50" placeholder:"PERCENT" page:"limits.md" help:"Percent of the organization's points that one key may take."`
+	AlertAt          int              `name:"alert-at" default:"80" placeholder:"PERCENT" page:"email.md" help:"Percent of deletes-day or outflow at which the owner and the admins are told."`
+	PauseExhausted   bool             `name:"pause-exhausted-keys" negatable:"" page:"limits.md" help:"Pause a key that has used up deletes-day, until kartei key resume."`
+	MaxFileSize      Size             `name:"max-file-size" default:"100MiB" placeholder:"SIZE" page:"files.md" help:"Largest file that may become a document."`
+	MaxTransfers     int              `name:"max-transfers" default:"256" placeholder:"N" page:"files.md" help:"Files on their way to or from clients at the same time; one more is 429 OVERLOADED."`
+	MaxTransfersEach int              `name:"max-transfers-per-organization" default:"32" placeholder:"N" page:"files.md" help:"Of these, files of one organization; one more is 429 RATE_LIMITED."`
+	MaxStaged        Size             `name:"max-staged" default:"10GiB" placeholder:"SIZE" page:"files.md" help:"Bytes that the open uploads of one organization may announce together; more is 429 QUOTA_EXHAUSTED."`
+	MaxCalls         int              `name:"max-calls" default:"1024" placeholder:"N" page:"bounds.md" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
 
-	UploadTypes       []extract.Name   `name:"upload-types" placeholder:"TYPE,..." help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
-	TextSize          int              `name:"text-size" default:"1048576" placeholder:"BYTES" help:"How much of the text of a file is kept and found."`
-	TextTime          Duration         `name:"text-time" default:"60s" placeholder:"TIME" help:"How much of a processor's time reading the text of one file may take at most; a small file gets 5s, and 5s more for each MiB."`
-	TextBudget        Duration         `name:"text-budget" default:"20m" placeholder:"TIME" help:"How much of a processor's time reading texts may take for one organization in an hour; documents beyond it wait."`
-	ReaderConfinement Confinement      `name:"reader-confinement" default:"prefer" placeholder:"prefer|require" help:"What becomes of texts if the system cannot confine the process that reads them: they are read all the same, or not at all."`
-	Clamd             extract.ClamdURL `name:"clamd" placeholder:"URL" help:"Where clamd listens, which is asked whether files are malware: unix:/PATH or tcp://HOST:PORT; without it nobody is asked."`
-	ClamdAway         ClamdAway        `name:"clamd-away" default:"wait" placeholder:"wait|refuse" help:"What becomes of files while clamd is away: they wait until it is back, or are refused."`
+	UploadTypes       []extract.Name   `name:"upload-types" placeholder:"TYPE,..." page:"texts.md" help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
+	TextSize          int              `name:"text-size" default:"1048576" placeholder:"BYTES" page:"texts.md" help:"Bytes of a file's text that are kept and found."`
+	TextTime          Duration         `name:"text-time" default:"60s" placeholder:"TIME" page:"texts.md" help:"Processor time for reading the text of one file, at most; a small file gets 5s, and 5s more for each MiB."`
+	TextBudget        Duration         `name:"text-budget" default:"20m" placeholder:"TIME" page:"texts.md" help:"Processor time for reading the texts of one organization in an hour; documents beyond it wait."`
+	ReaderConfinement Confinement      `name:"reader-confinement" default:"prefer" placeholder:"prefer|require" page:"texts.md" help:"Whether texts are still read if the system cannot confine the process that reads them."`
+	Clamd             extract.ClamdURL `name:"clamd" placeholder:"URL" page:"texts.md" help:"Address of a clamd that scans files for malware, unix:/PATH or tcp://HOST:PORT; without it files are not scanned."`
+	ClamdAway         ClamdAway        `name:"clamd-away" default:"wait" placeholder:"wait|refuse" page:"texts.md" help:"Whether files wait while clamd is away, or are refused."`
 
-	SMTPURL  SMTPURL `name:"smtp-url" placeholder:"URL" secret:"url" help:"Server that takes emails, smtp://USER:PASSWORD@HOST:PORT or smtps://...; without it they are written as files into the folder mail of the data folder."`
-	MailFrom Email   `name:"mail-from" placeholder:"ADDRESS" help:"Sender of emails; without it kartei@ and the host of --base-url."`
+	SMTPURL  SMTPURL `name:"smtp-url" placeholder:"URL" secret:"url" page:"email.md" help:"Mail server, smtp://USER:PASSWORD@HOST:PORT or smtps://...; without it emails are files in the folder mail of the data folder."`
+	MailFrom Email   `name:"mail-from" placeholder:"ADDRESS" page:"email.md" help:"Sender of emails; without it kartei@ and the host of --base-url."`
 
-	WebhookDenyNets    []netip.Prefix   `name:"webhook-deny-nets" placeholder:"CIDR,..." help:"Networks that no webhook is sent to although their addresses are public."`
-	WebhookAllowNets   []netip.Prefix   `name:"webhook-allow-nets" placeholder:"CIDR,..." help:"For development: networks that webhooks are sent to although their addresses are not public."`
-	WebhookCA          File             `name:"webhook-ca" placeholder:"FILE" help:"For development: authorities in PEM that receivers of webhooks may have their certificates from, beside those of the system."`
-	WebhookDial        []egress.Mapping `name:"webhook-dial" placeholder:"HOST=ADDRESS[:PORT],..." help:"For development: where hosts of webhooks are, in place of DNS; the address is checked like any other."`
-	WebhookDevelopment bool             `name:"webhook-development" negatable:"" help:"Take --webhook-allow-nets, --webhook-ca and --webhook-dial in production too."`
+	WebhookDenyNets    []netip.Prefix   `name:"webhook-deny-nets" placeholder:"CIDR,..." page:"outgoing.md" help:"Networks that no webhook is sent to although their addresses are public."`
+	WebhookAllowNets   []netip.Prefix   `name:"webhook-allow-nets" placeholder:"CIDR,..." page:"outgoing.md" help:"For development: networks that webhooks are sent to although their addresses are not public."`
+	WebhookCA          File             `name:"webhook-ca" placeholder:"FILE" page:"outgoing.md" help:"For development: PEM file of authorities that receivers of webhooks may use, beside those of the system."`
+	WebhookDial        []egress.Mapping `name:"webhook-dial" placeholder:"HOST=ADDRESS[:PORT],..." page:"outgoing.md" help:"For development: addresses of webhook hosts, in place of DNS; they are checked like any other."`
+	WebhookDevelopment bool             `name:"webhook-development" negatable:"" page:"outgoing.md" help:"Take --webhook-allow-nets, --webhook-ca and --webhook-dial in production too."`
 
-	Guesses int `name:"guesses" default:"30" placeholder:"N" help:"Refused credentials that one address may present in a minute."`
+	Guesses int `name:"guesses" default:"30" placeholder:"N" page:"bounds.md" help:"Refused credentials that one address may present in a minute."`
 
-	ReadHeaderTimeout        Duration `name:"read-header-timeout" default:"10s" placeholder:"TIME" help:"How long a client may take to send the head of a request."`
-	BodyTimeout              Duration `name:"body-timeout" default:"30s" placeholder:"TIME" help:"How long a client may take to send a whole request."`
-	WriteTimeout             Duration `name:"write-timeout" default:"60s" placeholder:"TIME" help:"How long a call may take from its first byte until its answer has been read."`
-	IdleTimeout              Duration `name:"idle-timeout" default:"2m" placeholder:"TIME" help:"How long a connection may wait for its next request."`
-	DrainTime                Duration `name:"drain-time" placeholder:"TIME" help:"How long a server that was asked to stop goes on taking calls while /readyz tells load balancers that it is going; none without it."`
-	ShutdownTimeout          Duration `name:"shutdown-timeout" default:"30s" placeholder:"TIME" help:"How long calls in flight may take to finish when the server stops."`
-	MaxConnections           int      `name:"max-connections" default:"4096" placeholder:"N" help:"Connections served at the same time; more wait."`
-	MaxConnectionsPerAddress int      `name:"max-connections-per-address" default:"512" placeholder:"N" help:"How many of them one client address may hold; trusted proxies are exempt."`
-	MaxHeaderBytes           int      `name:"max-header-bytes" default:"262144" placeholder:"N" help:"Bytes of a request's head after which the connection is closed."`
+	ReadHeaderTimeout        Duration `name:"read-header-timeout" default:"10s" placeholder:"TIME" page:"bounds.md" help:"Time for the head of a request."`
+	BodyTimeout              Duration `name:"body-timeout" default:"30s" placeholder:"TIME" page:"bounds.md" help:"Time for a whole request."`
+	WriteTimeout             Duration `name:"write-timeout" default:"60s" placeholder:"TIME" page:"bounds.md" help:"Time from the first byte of a request until its answer has been read."`
+	IdleTimeout              Duration `name:"idle-timeout" default:"2m" placeholder:"TIME" page:"bounds.md" help:"Time between two requests of a connection."`
+	DrainTime                Duration `name:"drain-time" placeholder:"TIME" page:"replicas.md" help:"How long a server that was told to stop still takes calls, while /readyz sends load balancers away."`
+	ShutdownTimeout          Duration `name:"shutdown-timeout" default:"30s" placeholder:"TIME" page:"bounds.md" help:"Time for calls in flight when the server stops."`
+	MaxConnections           int      `name:"max-connections" default:"4096" placeholder:"N" page:"bounds.md" help:"Connections served at the same time; more wait."`
+	MaxConnectionsPerAddress int      `name:"max-connections-per-address" default:"512" placeholder:"N" page:"bounds.md" help:"Of these, connections of one client address; trusted proxies are exempt."`
+	MaxHeaderBytes           int      `name:"max-header-bytes" default:"262144" placeholder:"N" page:"bounds.md" help:"Largest head of a request; beyond it the connection is closed with 431."`
 
-	LogFormat LogFormat `name:"log-format" default:"text" placeholder:"text|json" help:"Form of the log on standard error."`
-	LogLevel  LogLevel  `name:"log-level" default:"info" placeholder:"LEVEL" help:"Least level that is logged: debug, info, warn or error."`
+	LogFormat LogFormat `name:"log-format" default:"text" placeholder:"text|json" page:"metrics.md" help:"Form of the log on standard error."`
+	LogLevel  LogLevel  `name:"log-level" default:"info" placeholder:"LEVEL" page:"metrics.md" help:"Lowest level that is logged: debug, info, warn or error."`
 }
 
 // Check returns what single settings cannot tell: those that contradict each

@@ -201,7 +201,7 @@ func TestOperatorsNetworks(t *testing.T) {
 }
 
 // With both families denied nobody is dialled, whatever is allowed or mapped:
-// so operating.md has a copy of an instance started.
+// so docs/operating/backup.md has a copy of an instance started.
 func TestNobody(t *testing.T) {
 	receiver := listen(t, "127.0.0.1:0")
 	to := netip.MustParseAddrPort(receiver.Addr().String())

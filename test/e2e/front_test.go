@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// front is a plain round-robin before replicas, as docs/operating.md describes
+// front is a plain round-robin before replicas, as docs/operating/replicas.md describes
 // one: it asks each replica's /readyz and sends calls in turn to those that are
 // ready, or to any where none is. It repeats no call: where a replica dies, who
 // called it gets 502.

@@ -181,7 +181,7 @@ func TestWebhookCommands(t *testing.T) {
 			}
 		}
 
-		// What operating.md says that there is to be read of webhooks.
+		// What docs/operating/webhooks.md says that there is to be read of webhooks.
 		get(t, served.Operator+"/metrics", 200,
 			"\nkartei_webhook_attempts_total{result=\"succeeded\"} ", "\nkartei_webhook_attempts_total{result=\"HTTP_STATUS\"} 1\n",
 			"\nkartei_webhook_first_attempt_seconds_count ",

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var write = flag.Bool("write", false, "write the tables of settings into docs/operating/settings.md (make docs)")
+
+// operating is the folder of the pages for operators.
+const operating = "../docs/operating"
+
+// tables begins the written part of settings.md, which goes to its end.
+const tables = "<!-- The tables are written from config/config.go: make docs -->\n"
+
+// TestSettingsPage holds docs/operating/settings.md to the settings. Each has
+// a page that says more about it.
+func TestSettingsPage(t *testing.T) {
+	file := filepath.Join(operating, "settings.md")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, written, found := strings.Cut(string(text), tables)
+	if !found {
+		t.Fatalf("%s has no line %q", file, tables)
+	}
+	want := settingsTables(t)
+	switch {
+	case written == want:
+	case *write:
+		if err := os.WriteFile(file, []byte(before+tables+want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("the tables of %s are not those of config.go; write them with: make docs", file)
+	}
+}
+
+// settingsTables returns a table for each page that a setting names, in the
+// order of the settings.
+func settingsTables(t *testing.T) string {
+	t.Helper()
+	var pages []string
+	rows := map[string][]string{}
+	for _, group := range []reflect.Type{reflect.TypeFor[Store](), reflect.TypeFor[Server]()} {
+		for i := range group.NumField() {
+			tag := group.Field(i).Tag
+			page := tag.Get("page")
+			if !slices.Contains(pages, page) {
+				pages = append(pages, page)
+			}
+			rows[page] = append(rows[page], row(tag))
+		}
+	}
+	var b strings.Builder
+	for _, page := range pages {
+		fmt.Fprintf(&b, "\n## [%s](%s)\n\n| Flag | Value | Default | What |\n|---|---|---|---|\n%s", title(t, page), page, strings.Join(rows[page], ""))
+	}
+	return b.String()
+}
+
+// row returns the line of one setting.
+func row(tag reflect.StructTag) string {
+	cell := func(text, none string) string {
+		if text == "" {
+			return none
+		}
+		return "`" + strings.ReplaceAll(text, "|", `\|`) + "`"
+	}
+	name, value, none := tag.Get("name"), tag.Get("placeholder"), "none"
+	if _, is := tag.Lookup("negatable"); is {
+		name, value, none = "[no-]"+name, "true|false", "`false`"
+	}
+	return fmt.Sprintf("| `--%s` | %s | %s | %s |\n", name, cell(value, "none"), cell(tag.Get("default"), none), tag.Get("help"))
+}
+
+// title returns the heading of a page.
+func title(t *testing.T, page string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(operating, page))
+	heading, _, _ := strings.Cut(string(text), "\n")
+	name, is := strings.CutPrefix(heading, "# ")
+	if err != nil || !is {
+		t.Fatalf("a setting names the page %q, which has no heading: %v", page, err)
+	}
+	return name
+}
