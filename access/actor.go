@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"kartei/kit/clock"
 	"kartei/store/db"
 )
 
@@ -65,15 +64,6 @@ const (
 	ServiceAccountPrincipal PrincipalType = "serviceAccount"
 )
 
-// Key is what /me and the request log tell of an API key; never the secret.
-type Key struct {
-	ID          string // key_...
-	KidShort    string // the first 8 characters of the kid
-	Environment string // test or live
-	VersionPin  string // YYYY-MM-DD
-	ExpiresAt   clock.Micros
-}
-
 // Actor is a caller whose credential was accepted. Only this package makes
 // one; it does not change. The zero Actor belongs to no organization and may
 // do nothing.
@@ -83,15 +73,16 @@ type Actor struct {
 	principalID   string
 	principalName string
 	role          Role
-	key           Key
-	// scopes are the effective ones, sorted: key ∩ rights of the principal ∩
-	// level of the organization.
+	rights        Rights
+	credential    Credential
+	// scopes are the effective ones, sorted; see effectiveScopes.
 	scopes []string
 	nets   []netip.Prefix
-	// credential is where it was made from; known is the number of the
-	// administrative act up to which it is known to hold.
-	credential *credential
-	known      int64
+	// key is the API key in memory that the actor was made of, nil for other kinds
+	// of credential. known is the number of the last administrative act that the
+	// actor takes into account.
+	key   *cachedKey
+	known int64
 	// disabled is set of a principal without a credential (ActorFor): with one
 	// it would have been refused.
 	disabled bool
@@ -112,8 +103,8 @@ func (a *Actor) PrincipalName() string { return a.principalName }
 // PrincipalType returns user or serviceAccount.
 func (a *Actor) PrincipalType() PrincipalType { return a.principalType }
 
-// Key returns the API key that was presented.
-func (a *Actor) Key() Key { return a.key }
+// Credential returns what the caller presented. The caller must not change it.
+func (a *Actor) Credential() *Credential { return &a.credential }
 
 // Scopes returns the effective scopes, sorted. The caller must not change it.
 func (a *Actor) Scopes() []string { return a.scopes }
@@ -142,7 +133,7 @@ func (a *Actor) Disabled() bool { return a.disabled }
 // on without it: it has no credential, and what its role and its rights allow
 // now. It fails with db.ErrNoRows where the organization has no such principal.
 func ActorFor(ctx context.Context, tx db.Tx, organization int64, principal string) (*Actor, error) {
-	a := &Actor{principalID: principal}
+	a := &Actor{principalID: principal, credential: Credential{Duties: duties[""]}}
 	var text string
 	err := tx.QueryRow(ctx, selectActor, organization, principal).Scan(&a.principalType, &a.principalName, &a.role, &text,
 		&a.organization.Number, &a.organization.ID, &a.organization.Name, &a.organization.Sandbox,
@@ -150,10 +141,9 @@ func ActorFor(ctx context.Context, tx db.Tx, organization int64, principal strin
 	if err != nil {
 		return nil, err
 	}
-	var rights Rights
-	if err := json.Unmarshal([]byte(text), &rights); err != nil {
+	if err := json.Unmarshal([]byte(text), &a.rights); err != nil {
 		return nil, fmt.Errorf("access: principal %s: rights: %w", principal, err)
 	}
-	a.scopes = effectiveScopes(grantedScopes(allScopes, a.role, rights), a.organization.Level)
+	a.scopes = effectiveScopes(allScopes, a)
 	return a, nil
 }

@@ -31,8 +31,11 @@ func TestAuthenticateTellsWhoIsCalling(t *testing.T) {
 			if org := a.Organization(); org.ID != o.org.SandboxID || !org.Sandbox || org.Name != "Kanzlei Morgenstern (Sandbox)" {
 				t.Errorf("organization: %+v", org)
 			}
-			want := access.Key{ID: key.ID, KidShort: key.KidShort, Environment: access.Test, VersionPin: versions[0], ExpiresAt: key.ExpiresAt}
-			if diff := cmp.Diff(want, a.Key()); diff != "" {
+			want := &access.Credential{
+				ID: key.ID, Kind: access.Key, Short: key.KidShort, Environment: access.Test, VersionPin: versions[0], ExpiresAt: key.ExpiresAt,
+				Duties: access.Duties{Gate: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
+			}
+			if diff := cmp.Diff(want, a.Credential()); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff([]string{"contacts:read", "tasks:write"}, a.Scopes()); diff != "" {
@@ -198,8 +201,8 @@ func TestActsAreInEffectOnTheNextCall(t *testing.T) {
 
 		next := must(o.dir.RotateKey(ctx, access.Rotation{ID: key.ID}))
 		o.refused(key.Key, loopback, access.Rotated)
-		if a := o.accepted(next.Key, loopback); a.Key().ID != key.ID || next.ExpiresAt != key.ExpiresAt {
-			t.Errorf("the new key is not the old one with a new secret: %+v", a.Key())
+		if a := o.accepted(next.Key, loopback); a.Credential().ID != key.ID || next.ExpiresAt != key.ExpiresAt {
+			t.Errorf("the new key is not the old one with a new secret: %+v", a.Credential())
 		}
 		must(o.dir.SetUser(ctx, access.PrincipalChange{ID: o.admin.ID, Role: ptr(access.Viewer)}))
 		if a := o.accepted(next.Key, loopback); a.May("contacts:write") || !a.May("contacts:read") || a.SeesAll() {

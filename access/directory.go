@@ -64,9 +64,10 @@ type Directory struct {
 	// shared is set where other processes may change the data base: then every
 	// call asks whether one did.
 	shared      bool
+	resolvers   map[Scheme]Resolver
 	generations generations
 	decoy       [sha256.Size]byte
-	cache       atomic.Pointer[credentials]
+	cache       atomic.Pointer[keyCache]
 	throttle    *throttle
 	uses        uses
 
@@ -82,19 +83,20 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 	o = o.withDefaults()
 	dir := &Directory{
 		db: d, clock: c, options: o,
-		shared:   d.Dialect().Name != "sqlite",
-		throttle: newThrottle(o.Failures, o.FailureWindow, o.Addresses),
-		uses:     uses{pending: make(map[string]clock.Micros)},
-		seen:     make(map[string]*atomic.Pointer[sightings]),
+		shared:    d.Dialect().Name != "sqlite",
+		throttle:  newThrottle(o.Failures, o.FailureWindow, o.Addresses),
+		uses:      uses{pending: make(map[string]clock.Micros)},
+		resolvers: make(map[Scheme]Resolver),
+		seen:      make(map[string]*atomic.Pointer[sightings]),
 	}
 	dir.generations.read = dir.readGeneration
 	rand.Read(dir.decoy[:])
-	dir.cache.Store(newCredentials(0, o.Credentials))
+	dir.cache.Store(newKeyCache(0, o.Credentials))
 	return dir
 }
 
-// credential is a key as the data base has it, made ready to be compared.
-type credential struct {
+// cachedKey is an API key as the database has it, made ready to be compared.
+type cachedKey struct {
 	kid         string
 	actor       *Actor
 	environment string
@@ -107,28 +109,28 @@ type credential struct {
 	used        atomic.Int64 // when the last use was marked, in microseconds
 }
 
-// credentials is the cache: the keys read from the data base since the last
-// administrative act. An act replaces it whole, so a reader that was under way
-// adds to a cache that nobody asks any more.
-type credentials struct {
+// keyCache holds the keys read from the database since the last administrative
+// act. An act replaces the whole cache, so a reader that was under way adds to a
+// cache that nobody asks any more.
+type keyCache struct {
 	generation int64
 	max        int
 	mu         sync.RWMutex
-	byKid      map[string]*credential
+	byKid      map[string]*cachedKey
 }
 
-func newCredentials(generation int64, max int) *credentials {
-	return &credentials{generation: generation, max: max, byKid: make(map[string]*credential)}
+func newKeyCache(generation int64, max int) *keyCache {
+	return &keyCache{generation: generation, max: max, byKid: make(map[string]*cachedKey)}
 }
 
-func (c *credentials) get(kid string) *credential {
+func (c *keyCache) get(kid string) *cachedKey {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.byKid[kid]
 }
 
 // put adds a credential; a full cache loses some other one.
-func (c *credentials) put(kid string, cred *credential) {
+func (c *keyCache) put(kid string, cred *cachedKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.byKid[kid]; !known && len(c.byKid) >= c.max {
@@ -143,7 +145,7 @@ func (c *credentials) put(kid string, cred *credential) {
 // Forget empties the cache of credentials. The Directory's own acts do it;
 // whoever changes the tables by another way calls it.
 func (d *Directory) Forget() {
-	d.cache.Store(newCredentials(d.cache.Load().generation, d.options.Credentials))
+	d.cache.Store(newKeyCache(d.cache.Load().generation, d.options.Credentials))
 }
 
 // Authenticate returns the actor to whom a key belongs. presented is the key
@@ -165,7 +167,7 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 	now := clock.Now(d.clock)
 	t, reason := parseToken(presented)
 	if reason == Missing { // nobody guesses by saying nothing
-		return nil, refused(Missing, Key{}, 0)
+		return nil, refused(Missing, Credential{}, 0)
 	}
 	if reason != "" {
 		return nil, d.refuse(reason, nil, source(from), now)
@@ -212,12 +214,10 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 	return cred.actor, nil
 }
 
-// Recognize returns the actor to whom a key belongs as far as this process
-// remembers, or nil: then Authenticate tells. Whoever acts for a recognized
-// actor must have what is remembered confirmed, by Confirm or Expect, before
-// anything is changed or answered. It is nil on SQLite, where Authenticate
-// asks nobody either.
-func (d *Directory) Recognize(presented string, from netip.Addr) *Actor {
+// recognize returns the actor to whom a key belongs as far as this process
+// remembers, or nil. It is always nil on SQLite, where nobody else changes the
+// database and Authenticate does not ask it either.
+func (d *Directory) recognize(presented string, from netip.Addr) *Actor {
 	t, reason := parseToken(presented)
 	if !d.shared || reason != "" {
 		return nil
@@ -229,32 +229,10 @@ func (d *Directory) Recognize(presented string, from netip.Addr) *Actor {
 	return cred.actor
 }
 
-// Confirm asks the data base whether there was an administrative act since
-// what was remembered of a recognized actor. It returns db.ErrStale where there
-// was: then the call begins again, with Authenticate.
-func (d *Directory) Confirm(ctx context.Context, a *Actor) error {
-	cache, err := d.current(ctx)
-	if err == nil && cache.generation != a.known {
-		err = db.ErrStale
-	}
-	return err
-}
-
-// Expect is Confirm within a transaction and without a round trip of its own:
-// the transaction fails with db.ErrStale.
-func (d *Directory) Expect(ctx context.Context, tx db.Tx, a *Actor) error {
-	return tx.Expect(ctx, selectGeneration, a.known)
-}
-
-// Confirmed notes that a recognized actor's key was used from an address.
-func (d *Directory) Confirmed(a *Actor, from netip.Addr) {
-	d.succeeded(a.credential, source(from.Unmap().WithZone("")), clock.Now(d.clock))
-}
-
 // judge compares what was presented with what is known. The secret comes
 // first: who does not have it learns nothing of the key's state, and the log
 // does not call a guess 'expired'.
-func (d *Directory) judge(cred *credential, t token, from netip.Addr, now clock.Micros) Reason {
+func (d *Directory) judge(cred *cachedKey, t token, from netip.Addr, now clock.Micros) Reason {
 	hash, want := t.hash(), &d.decoy
 	if cred != nil {
 		want = &cred.hash
@@ -271,7 +249,7 @@ func (d *Directory) judge(cred *credential, t token, from netip.Addr, now clock.
 		return Revoked
 	case cred.paused:
 		return Paused
-	case now >= cred.actor.key.ExpiresAt:
+	case now >= cred.actor.credential.ExpiresAt:
 		return Expired
 	case cred.disabled:
 		return PrincipalDisabled
@@ -299,15 +277,15 @@ func absent(kid string) string { return kid[:len(kid)-1] + "~" }
 
 // refuse counts a failure and returns it: as the one 401, or as 429 where the
 // address is shut out already.
-func (d *Directory) refuse(reason Reason, cred *credential, from netip.Addr, now clock.Micros) error {
+func (d *Directory) refuse(reason Reason, cred *cachedKey, from netip.Addr, now clock.Micros) error {
 	if left := d.throttle.blocked(from, now); left > 0 {
 		return throttled(left)
 	}
 	d.throttle.failed(from, now)
 	if cred == nil {
-		return refused(reason, Key{}, 0)
+		return refused(reason, Credential{}, 0)
 	}
-	return refused(reason, cred.actor.key, cred.actor.organization.Number)
+	return refused(reason, cred.actor.credential, cred.actor.organization.Number)
 }
 
 func throttled(left time.Duration) error {
@@ -324,7 +302,7 @@ var guesses = fault.Text{
 
 // vouched reports whether the key was used from this address within the last
 // hour. It does not say that the secret is the right one.
-func (d *Directory) vouched(kid string, cred *credential, from netip.Addr, now clock.Micros) bool {
+func (d *Directory) vouched(kid string, cred *cachedKey, from netip.Addr, now clock.Micros) bool {
 	var seen *atomic.Pointer[sightings]
 	if cred != nil {
 		seen = cred.seen
@@ -341,7 +319,7 @@ func (d *Directory) vouched(kid string, cred *credential, from netip.Addr, now c
 }
 
 // succeeded notes where and when a key was used, once a minute at most.
-func (d *Directory) succeeded(cred *credential, from netip.Addr, now clock.Micros) {
+func (d *Directory) succeeded(cred *cachedKey, from netip.Addr, now clock.Micros) {
 	seen := cred.seen.Load()
 	if last := seen.last(from); last == 0 || now-last >= sightingFresh || now < last {
 		next := seen.with(from, now)
@@ -373,7 +351,7 @@ func (d *Directory) sightingsOf(kid string) *atomic.Pointer[sightings] {
 
 // current returns the cache, emptied where another process changed the tables
 // since it was filled.
-func (d *Directory) current(ctx context.Context) (*credentials, error) {
+func (d *Directory) current(ctx context.Context) (*keyCache, error) {
 	cache := d.cache.Load()
 	generation, err := d.generations.now(ctx)
 	if err != nil {
@@ -382,7 +360,7 @@ func (d *Directory) current(ctx context.Context) (*credentials, error) {
 	if generation <= cache.generation {
 		return cache, nil
 	}
-	fresh := newCredentials(generation, d.options.Credentials)
+	fresh := newKeyCache(generation, d.options.Credentials)
 	if d.cache.CompareAndSwap(cache, fresh) {
 		return fresh, nil
 	}
@@ -390,10 +368,10 @@ func (d *Directory) current(ctx context.Context) (*credentials, error) {
 }
 
 // load reads a credential from the data base; nil where there is none.
-func (d *Directory) load(ctx context.Context, kid string) (*credential, error) {
-	var cred *credential
+func (d *Directory) load(ctx context.Context, kid string) (*cachedKey, error) {
+	var cred *cachedKey
 	err := d.db.Read(ctx, func(tx db.Tx) (err error) {
-		cred, err = scanCredential(tx.QueryRow(ctx, selectCredential, kid), kid)
+		cred, err = scanKey(tx.QueryRow(ctx, selectCredential, kid), kid)
 		return err
 	})
 	if errors.Is(err, db.ErrNoRows) {

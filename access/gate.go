@@ -2,27 +2,6 @@ package access
 
 import "kartei/kit/fault"
 
-// Gate applies the organization's own switches (contract, 'Authentication',
-// points 6 and 8), in this order: module publicApi off or professional
-// secrecy not declared, 403 API_MODULE_DISABLED; level off, 401
-// UNAUTHENTICATED, told apart from a wrong key only in the request log;
-// closed or being deleted, 403 FORBIDDEN. Level read refuses nothing here: it
-// takes the writing scopes away (see Scopes).
-func (a *Actor) Gate() error {
-	o := &a.organization
-	switch {
-	case !o.ModuleOn:
-		return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(ModuleOff)}
-	case !o.SecrecyDeclared:
-		return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(SecrecyUndeclared), Detail: &undeclared}
-	case o.apiOff():
-		return refused(APIOff, a.key, o.Number)
-	case o.State != Open:
-		return &fault.Fault{Code: fault.Forbidden, Reason: string(OrganizationClosed), Detail: &closed}
-	}
-	return nil
-}
-
 // GateOpen is a condition on an organization under alias o: that Gate lets
 // its principals through.
 const GateOpen = `o.module_on and o.secrecy_declared and o.level in ('read', 'on') and o.state = 'open'`

@@ -36,11 +36,11 @@ func TestGate(t *testing.T) {
 		{true, true, "", Open, fault.Unauthenticated, false, false},
 		{true, true, On, "", fault.Forbidden, true, true},
 	} {
-		granted := []string{"contacts:read", "contacts:write"}
-		a := &Actor{
-			organization: Organization{ModuleOn: c.module, SecrecyDeclared: c.secrecy, Level: c.level, State: c.state},
-			scopes:       effectiveScopes(granted, c.level),
+		principal := &Actor{
+			organization: Organization{ModuleOn: c.module, SecrecyDeclared: c.secrecy, Level: c.level, State: c.state}, role: Member,
 		}
+		held := []string{"contacts:read", "contacts:write"}
+		a := principal.With(Credential{Kind: Key}, held)
 		got := pass
 		if err := a.Gate(); err != nil {
 			got = fault.From(err).Code
@@ -48,21 +48,25 @@ func TestGate(t *testing.T) {
 		if got != c.gate {
 			t.Errorf("module %t secrecy %t level %q state %q: gate says %q, want %q", c.module, c.secrecy, c.level, c.state, got, c.gate)
 		}
-		if a.May("contacts:read") != c.reads || a.May("contacts:write") != c.writes {
+		if slices.Contains(a.Scopes(), "contacts:read") != c.reads || slices.Contains(a.Scopes(), "contacts:write") != c.writes {
 			t.Errorf("level %q: scopes %v", c.level, a.Scopes())
+		}
+		free := principal.With(Credential{Kind: "badge"}, held)
+		if err := free.Gate(); (err == nil) != (c.state == Open) || len(free.Scopes()) != 2 {
+			t.Errorf("module %t secrecy %t level %q state %q: a kind without the duty has scopes %v and %v", c.module, c.secrecy, c.level, c.state, free.Scopes(), err)
 		}
 	}
 }
 
-func TestNobodyMayNothing(t *testing.T) {
+func TestNoScopesNoAccess(t *testing.T) {
 	var nobody Actor
 	if nobody.May("") || nobody.May("contacts:read") || nobody.SeesAll() || nobody.Gate() == nil {
 		t.Error("the zero Actor may do something")
 	}
 }
 
-// Key scopes ∩ rights of the principal.
-func TestGrantedScopes(t *testing.T) {
+// Scopes of the key ∩ rights of the principal.
+func TestRightsNarrowScopes(t *testing.T) {
 	key := []string{"tasks:write", "contacts:read", "contacts:write", "documents:read"}
 	for _, c := range []struct {
 		role   Role
@@ -80,7 +84,7 @@ func TestGrantedScopes(t *testing.T) {
 		{Member, Rights{"contacts": "unheard of"}, []string{"documents:read", "tasks:write"}},
 		{"unheard of", nil, []string{"contacts:read", "documents:read"}},
 	} {
-		if diff := cmp.Diff(c.want, grantedScopes(key, c.role, c.rights)); diff != "" {
+		if diff := cmp.Diff(c.want, effectiveScopes(key, &Actor{role: c.role, rights: c.rights})); diff != "" {
 			t.Errorf("%s %v: %s", c.role, c.rights, diff)
 		}
 	}

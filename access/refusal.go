@@ -58,11 +58,11 @@ func RefusalOf(err error) *Refusal {
 }
 
 // refused is the one 401 of all credential failures.
-func refused(reason Reason, key Key, organization int64) *fault.Fault {
+func refused(reason Reason, c Credential, organization int64) *fault.Fault {
 	return &fault.Fault{
 		Code:   fault.Unauthenticated,
 		Reason: string(reason),
-		Cause:  &Refusal{Reason: reason, KeyID: key.ID, KidShort: key.KidShort, Organization: organization},
+		Cause:  &Refusal{Reason: reason, KeyID: c.ID, KidShort: c.Short, Organization: organization},
 	}
 }
 

@@ -61,26 +61,19 @@ func allows(role Role, rights Rights, scope string) bool {
 	return right == ReadRight || right == WriteRight
 }
 
-// grantedScopes returns those of the key's scopes that its principal holds, sorted.
-func grantedScopes(scopes []string, role Role, rights Rights) []string {
-	granted := make([]string, 0, len(scopes))
-	for _, scope := range scopes {
-		if allows(role, rights, scope) {
-			granted = append(granted, scope)
+// effectiveScopes returns what a caller may do, sorted: those of the scopes that
+// its credential holds, that its principal's role and rights allow, and, if the
+// credential is held to the gate, that the organization's level lets through.
+func effectiveScopes(held []string, a *Actor) []string {
+	scopes := make([]string, 0, len(held))
+	for _, scope := range held {
+		if allows(a.role, a.rights, scope) && (!a.credential.Duties.Gate || a.organization.Level.lets(scope)) {
+			scopes = append(scopes, scope)
 		}
 	}
-	slices.Sort(granted)
-	return slices.Compact(granted)
+	slices.Sort(scopes)
+	return slices.Compact(scopes)
 }
 
-// effectiveScopes returns those of the granted scopes that the organization's
-// level lets through: all, the reading ones, or none.
-func effectiveScopes(granted []string, level Level) []string {
-	switch level {
-	case On:
-		return granted
-	case Read:
-		return slices.DeleteFunc(slices.Clone(granted), writes)
-	}
-	return []string{}
-}
+// lets reports whether the level lets programs use a scope.
+func (l Level) lets(scope string) bool { return l == On || l == Read && !writes(scope) }

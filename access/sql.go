@@ -132,19 +132,19 @@ const (
 	updateSecret = `update api_keys set previous_kid = kid, previous_hash = secret_hash, kid = $2, secret_hash = $3, expires_at = $4 where id = $1`
 )
 
-// scanCredential reads a row of selectCredential for a kid and makes the actor
+// scanKey reads a row of selectCredential for a kid and makes the actor
 // ready: scopes intersected, networks parsed.
-func scanCredential(row db.Row, kid string) (*credential, error) {
+func scanKey(row db.Row, kid string) (*cachedKey, error) {
 	var (
-		cred                           credential
-		a                              Actor
+		cred                           cachedKey
+		a                              = Actor{credential: Credential{Kind: Key, Short: kid[:kidShortLength], Duties: duties[Key]}}
 		hash, scopesText               string
 		networksText, rightsText       string
 		revokedAt, lastUsedAt, sandbox int64
 	)
 	err := row.Scan(
-		&a.key.ID, &cred.rotated, &cred.environment, &hash, &scopesText, &networksText, &a.key.VersionPin,
-		&a.key.ExpiresAt, &cred.paused, &revokedAt, &lastUsedAt,
+		&a.credential.ID, &cred.rotated, &cred.environment, &hash, &scopesText, &networksText, &a.credential.VersionPin,
+		&a.credential.ExpiresAt, &cred.paused, &revokedAt, &lastUsedAt,
 		&a.principalID, &a.principalType, &a.principalName, &a.role, &rightsText, &cred.disabled,
 		&a.organization.Number, &a.organization.ID, &a.organization.Name, &sandbox,
 		&a.organization.ModuleOn, &a.organization.SecrecyDeclared, &a.organization.Level, &a.organization.State)
@@ -153,21 +153,19 @@ func scanCredential(row db.Row, kid string) (*credential, error) {
 	}
 	sum, err := hex.DecodeString(hash)
 	if err != nil || len(sum) != sha256.Size {
-		return nil, fmt.Errorf("access: key %s: the stored hash is not SHA-256 in hex", a.key.ID)
+		return nil, fmt.Errorf("access: key %s: the stored hash is not SHA-256 in hex", a.credential.ID)
 	}
 	cred.hash = [sha256.Size]byte(sum)
 	var scopes []string
-	var rights Rights
-	if err := readJSON(scopesText, &scopes, networksText, &a.nets, rightsText, &rights); err != nil {
-		return nil, fmt.Errorf("access: key %s: %w", a.key.ID, err)
+	if err := readJSON(scopesText, &scopes, networksText, &a.nets, rightsText, &a.rights); err != nil {
+		return nil, fmt.Errorf("access: key %s: %w", a.credential.ID, err)
 	}
 	cred.revoked = revokedAt != 0
 	cred.used.Store(lastUsedAt)
 	a.organization.Sandbox = sandbox != 0
-	a.key.KidShort = kid[:kidShortLength]
-	a.key.Environment = cred.environment
-	a.scopes = effectiveScopes(grantedScopes(scopes, a.role, rights), a.organization.Level)
-	cred.kid, cred.actor, a.credential = kid, &a, &cred
+	a.credential.Environment = cred.environment
+	a.scopes = effectiveScopes(scopes, &a)
+	cred.kid, cred.actor, a.key = kid, &a, &cred
 	return &cred, nil
 }
 

@@ -167,8 +167,8 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	}
 	switch {
 	case c.actor != nil:
-		key := c.actor.Key()
-		e.Organization, e.PrincipalID, e.KeyID, e.KidShort = c.actor.Org(), c.actor.PrincipalID(), key.ID, key.KidShort
+		credential := c.actor.Credential()
+		e.Organization, e.PrincipalID, e.KeyID, e.KidShort = c.actor.Org(), c.actor.PrincipalID(), credential.ID, credential.Short
 	case c.refusal != nil:
 		e.Organization, e.KeyID, e.KidShort = c.refusal.Organization, c.refusal.KeyID, c.refusal.KidShort
 	}
@@ -181,7 +181,7 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	if c.of != nil {
 		e.Batch = c.of.id
 	}
-	if a.log != nil {
+	if a.log != nil && (c.actor == nil || c.duties.RequestLog) {
 		a.log.Add(e)
 	}
 	c.endSpan(status, code)

@@ -36,11 +36,9 @@ func init() { table = Operations }
 
 // Authenticator accepts or refuses what a caller presents; see access.Directory.
 type Authenticator interface {
-	Authenticate(ctx context.Context, presented string, from netip.Addr) (*access.Actor, error)
-	Recognize(presented string, from netip.Addr) *access.Actor
-	Confirm(ctx context.Context, a *access.Actor) error
-	Expect(ctx context.Context, tx db.Tx, a *access.Actor) error
-	Confirmed(a *access.Actor, from netip.Addr)
+	Resolve(ctx context.Context, p access.Presented, from netip.Addr, fresh bool) (a *access.Actor, assumed bool, err error)
+	Confirm(ctx context.Context, tx db.Tx, a *access.Actor) error
+	Used(a *access.Actor, from netip.Addr)
 }
 
 // Options are what an API is made of.

@@ -2,41 +2,63 @@ package api
 
 import (
 	"context"
-	"strings"
+	"errors"
 
 	"kartei/access"
+	"kartei/kit/fault"
+	"kartei/store/db"
 )
 
+// Credential is what a caller presented, as its door received it.
+type Credential = access.Presented
+
+// Bearer returns the credential of a header Authorization: Bearer, which is an
+// API key. The empty text means that there was none.
+func Bearer(text string) Credential { return Credential{Scheme: access.Bearer, Text: text} }
+
+// Local returns the credential of a door that only the operator can reach.
+func Local() Credential { return Credential{Scheme: access.Local} }
+
 // authenticate finds out who is calling. Every failure is the same 401; the
-// request log keeps the reason. Where other replicas may have revoked the key
-// since, a caller that this one remembers is let in for the moment, and the
-// data base is asked together with what the operation asks (see walk).
-func authenticate(a *API, ctx context.Context, c *call) error {
-	token := bearer(c.Header["Authorization"])
-	if !c.again {
-		if c.actor = a.access.Recognize(token, c.Address); c.actor != nil {
-			c.recognized = true
-			return nil
-		}
-	}
-	actor, err := a.access.Authenticate(ctx, token, c.Address)
+// request log keeps the reason.
+//
+// If other replicas share the database, a caller that this one remembers is
+// assumed to be in order, and confirm asks the database in the round trip of the
+// operation itself. A call whose assumption was wrong begins again, and then
+// authenticate asks first (see walk). No call is answered, and nothing is
+// changed, on an assumption.
+func authenticate(a *API, ctx context.Context, c *call) (err error) {
+	c.actor, c.assumed, err = a.access.Resolve(ctx, c.Credential, c.Address, c.again)
 	if err != nil {
-		c.refusal = access.RefusalOf(err)
+		c.actor, c.refusal = nil, access.RefusalOf(err)
 		return err
 	}
-	c.actor = actor
+	c.duties = c.actor.Credential().Duties
 	return nil
 }
 
-// bearer returns the token of an Authorization header. Anything but exactly
-// one header of the form 'Bearer token' gives a text that no key has.
-func bearer(values []string) string {
-	if len(values) == 0 {
-		return ""
+// confirm has the database agree with what is assumed of the caller: within the
+// transaction, which fails with db.ErrStale, or, if tx is nil, at once.
+func (a *API) confirm(ctx context.Context, c *call, tx db.Tx) error {
+	if !c.assumed {
+		return nil
 	}
-	scheme, token, ok := strings.Cut(values[0], " ")
-	if len(values) > 1 || !ok || !strings.EqualFold(scheme, "Bearer") {
-		return "malformed"
+	err := a.access.Confirm(ctx, tx, c.actor)
+	if err == nil && tx == nil {
+		a.confirmed(c)
 	}
-	return strings.TrimSpace(token)
+	return err
+}
+
+// confirmedBy notes the end of the transaction that confirm was a part of: the
+// caller is in order unless the database itself failed.
+func (a *API) confirmedBy(c *call, err error) {
+	if _, refused := errors.AsType[*fault.Fault](err); c.assumed && (err == nil || refused) {
+		a.confirmed(c)
+	}
+}
+
+func (a *API) confirmed(c *call) {
+	c.assumed = false
+	a.access.Used(c.actor, c.Address)
 }

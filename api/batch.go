@@ -30,10 +30,8 @@ func runBatch(a *API, ctx context.Context, c *call, in batch.Input) (batch.Resul
 	if err := in.Calls.Check(a.services); err != nil {
 		return batch.Results{}, err
 	}
-	if c.recognized {
-		if err := a.confirm(ctx, c); err != nil {
-			return batch.Results{}, err
-		}
+	if err := a.confirm(ctx, c, nil); err != nil {
+		return batch.Results{}, err
 	}
 	parts, results := a.runParts(ctx, c, &in.Calls)
 	a.showLimits(c, parts)
@@ -105,11 +103,11 @@ func asGet(method string) string {
 }
 
 // inherited are the headers that hold for all parts of a batch.
-var inherited = [...]string{"Authorization", "Svc-Version", "Svc-Preview", "Svc-Organization", "Accept-Language"}
+var inherited = [...]string{"Svc-Version", "Svc-Preview", "Svc-Organization", "Accept-Language"}
 
 // part makes the request of one part of a batch.
 func (c *call) part(p *batch.Call) *Request {
-	r := &Request{Method: asGet(p.Method), Header: make(map[string][]string, 8), HasBody: p.HasBody(), Address: c.Address, of: c}
+	r := &Request{Method: asGet(p.Method), Header: make(map[string][]string, 8), HasBody: p.HasBody(), Credential: c.Credential, Address: c.Address, of: c}
 	r.Path, r.Query, _ = p.Target()
 	for _, name := range inherited {
 		if values, sent := c.Header[name]; sent {

@@ -15,7 +15,7 @@ func channel(_ *API, _ context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.op.Channel.Preview(c.version) && !asked {
+	if c.op.Channel.Preview(c.version) && !asked && c.duties.Preview {
 		return &fault.Fault{Code: fault.OperationNotInVersion, Detail: &isPreview}
 	}
 	return nil

@@ -62,11 +62,12 @@ func (c *call) decodeHeaders() error {
 		if c.ifMatch, ok = precondition(c.Header["If-Match"]); !ok {
 			fail("If-Match", fault.InvalidFormat, &wantsTag)
 		}
+		c.ifMatch.Waived = !c.duties.Precondition
 		if c.op.Idempotent() {
 			switch key, ok := idempotencyKey(c.Header["Idempotency-Key"]); {
 			case !ok:
 				fail("Idempotency-Key", fault.InvalidFormat, &wantsKey)
-			case key == "" && c.op.Creates():
+			case key == "" && c.op.Creates() && c.duties.IdempotencyKey:
 				fail("Idempotency-Key", fault.Required, &lacksKey)
 			default:
 				c.idempotency = key

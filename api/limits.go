@@ -15,12 +15,15 @@ const searchCost = 5
 
 // limits charges the call, before it does anything.
 func limits(a *API, ctx context.Context, c *call) error {
+	if !c.duties.Limits {
+		return nil
+	}
 	var err error
 	c.charged = c.charge()
-	if c.recognized && c.charged.Delete && a.limiter.Metered() {
-		// A delete too many may pause its key, upon which what is remembered of
-		// the caller holds no more; its own answer is 429 all the same.
-		if err := a.confirm(ctx, c); err != nil {
+	if c.charged.Delete && a.limiter.Metered() {
+		// A delete too many may pause its key and make the assumption stale. Its own
+		// answer is 429 all the same, so the caller is confirmed before.
+		if err := a.confirm(ctx, c, nil); err != nil {
 			return err
 		}
 	}
@@ -52,7 +55,7 @@ func (c *call) charge() limit.Charge {
 		points += searchCost
 	}
 	return limit.Charge{
-		Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Key: c.actor.Key().ID,
+		Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Key: c.actor.Credential().ID,
 		// What a batch changes its parts are charged for.
 		Points: points, Write: c.op.Writes() && c.op.Cost > 0, Part: c.of != nil, Delete: c.op.Method == "DELETE", Reads: c.discloses(),
 		Into: c.statuses[:0], At: c.begun,

@@ -51,12 +51,12 @@ type MeGrant struct {
 }
 
 func meGet(_ context.Context, c *app.Call, _ app.None) (Me, error) {
-	a, key := c.Actor, c.Actor.Key()
+	a, key := c.Actor, c.Actor.Credential()
 	return Me{
 		AuthMethod:    "apiKey",
 		PrincipalType: string(a.PrincipalType()), PrincipalID: a.PrincipalID(), PrincipalName: a.PrincipalName(),
 		Organization: MeOrg{a.Organization().ID, a.Organization().Name},
-		Key:          &MeKey{key.KidShort, key.Environment, key.VersionPin, key.ExpiresAt},
+		Key:          &MeKey{key.Short, key.Environment, key.VersionPin, key.ExpiresAt},
 		Scopes:       a.Scopes(),
 		OpenFamilies: openFamilies(a),
 		APIVersion:   c.Version,
@@ -99,7 +99,7 @@ type LimitPolicy struct {
 func rateLimitGet(ctx context.Context, c *app.Call, _ app.None) (RateLimit, error) {
 	limiter := c.Services.Limits
 	statuses, err := limiter.Status(ctx, limit.Charge{
-		Organization: c.Actor.Org(), Principal: c.Actor.PrincipalID(), Key: c.Actor.Key().ID,
+		Organization: c.Actor.Org(), Principal: c.Actor.PrincipalID(), Key: c.Actor.Credential().ID,
 	})
 	if err != nil {
 		return RateLimit{}, err

@@ -57,6 +57,8 @@ type Request struct {
 	Body func() ([]byte, error)
 	// HasBody reports whether the client sent one.
 	HasBody bool
+	// Credential is what the caller presented.
+	Credential Credential
 	// Address is the client's.
 	Address netip.Addr
 	// Trace is the traceparent header of a caller whose network is trusted, empty
@@ -95,17 +97,18 @@ type call struct {
 	record  string     // route: the {id} segment
 	family  string     // route: the blocked family, if the path is of one
 	actor   *access.Actor
+	duties  access.Duties   // authenticate: what the kind of credential must do
 	refusal *access.Refusal // authenticate: what the request log is told
-	// recognized is set while the actor is only remembered; again once that
-	// turned out to be stale.
-	recognized, again bool
-	version           string
-	rules             *rules
-	charged           limit.Charge // limits
-	decision          limit.Decision
-	paid              bool
-	returned          int // answer: records
-	statuses          [8]limit.Status
+	// assumed is set while the actor comes from memory; again once that turned
+	// out to be stale.
+	assumed, again bool
+	version        string
+	rules          *rules
+	charged        limit.Charge // limits
+	decision       limit.Decision
+	paid           bool
+	returned       int // answer: records
+	statuses       [8]limit.Status
 
 	sent        func() ([]byte, error) // the body, read at most once
 	parameters  []parameter            // decode
@@ -172,10 +175,8 @@ func (a *API) walk(ctx context.Context, c *call) (err error) {
 		return c.Refusal
 	}
 	err = a.pass(ctx, c)
-	if c.recognized { // and nobody asked: the call was refused before
-		if stale := a.confirm(ctx, c); stale != nil {
-			err = stale
-		}
+	if stale := a.confirm(ctx, c, nil); stale != nil { // the call was refused before the database was asked
+		err = stale
 	}
 	if errors.Is(err, db.ErrStale) {
 		a.restart(c)
@@ -197,23 +198,8 @@ func (a *API) pass(ctx context.Context, c *call) error {
 	return nil
 }
 
-// confirm asks whether what is remembered of the actor still holds; it fails
-// with db.ErrStale where it may not.
-func (a *API) confirm(ctx context.Context, c *call) error {
-	if err := a.access.Confirm(ctx, c.actor); err != nil {
-		return err
-	}
-	a.confirmed(c)
-	return nil
-}
-
-func (a *API) confirmed(c *call) {
-	c.recognized = false
-	a.access.Confirmed(c.actor, c.Address)
-}
-
-// restart takes a call back to its beginning, after which its caller is asked
-// for in the data base. What was charged is charged once more.
+// restart resets the call; the retry authenticates against the database, not from
+// memory. What was charged is charged once more.
 func (a *API) restart(c *call) {
 	a.settle(c)
 	next := a.begin(c.Request, c.header)

@@ -36,7 +36,7 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 	}
 	if !c.op.Writes() {
 		err = a.db.Read(ctx, func(tx db.Tx) (err error) {
-			if err := a.expect(ctx, c, tx); err != nil {
+			if err := a.confirm(ctx, c, tx); err != nil {
 				return err
 			}
 			c.result, err = a.operate(ctx, c, tx)
@@ -58,9 +58,7 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 		}
 		err = a.change(ctx, c)
 	}
-	if _, refused := errors.AsType[*fault.Fault](err); c.recognized && (err == nil || refused) {
-		a.confirmed(c)
-	}
+	a.confirmedBy(c, err)
 	return c.inOrder(err)
 }
 
@@ -89,7 +87,7 @@ func (a *API) change(ctx context.Context, c *call) error {
 			}
 		}
 		again = true
-		if err := a.expect(ctx, c, tx); err != nil {
+		if err := a.confirm(ctx, c, tx); err != nil {
 			return err
 		}
 		return a.once(ctx, c, tx)
@@ -101,14 +99,6 @@ func (a *API) change(ctx context.Context, c *call) error {
 		err = a.db.WriteIn(ctx, c.actor.Org(), write)
 	}
 	return err
-}
-
-// expect has the transaction fail where what is remembered of the actor is stale.
-func (a *API) expect(ctx context.Context, c *call, tx db.Tx) error {
-	if !c.recognized {
-		return nil
-	}
-	return a.access.Expect(ctx, tx, c.actor)
 }
 
 // operate calls the operation and encodes its answer.

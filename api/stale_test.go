@@ -19,7 +19,7 @@ func keyID(c *apitest.Client) string {
 	if err != nil {
 		c.Fatal(err)
 	}
-	return actor.Key().ID
+	return actor.Credential().ID
 }
 
 // What this replica remembers of a caller, another may have changed. Every row

@@ -57,7 +57,7 @@ func TestInvisibleTakesAsLong(t *testing.T) {
 				}
 				return apitest.Attempt{Name: what, Do: func() {
 					answer := o.API.Do(t.Context(), &api.Request{
-						Method: op.Method, Path: strings.TrimPrefix(r.URL.Path, "/v1"), Header: r.Header, Address: netip.MustParseAddr("192.0.2.1"),
+						Method: op.Method, Path: strings.TrimPrefix(r.URL.Path, "/v1"), Header: r.Header, Credential: api.Bearer(c.Key), Address: netip.MustParseAddr("192.0.2.1"),
 						HasBody: body != nil, Body: func() ([]byte, error) { return body, nil },
 					}, nil)
 					if answer.File != nil {

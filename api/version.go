@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -52,9 +53,9 @@ func (s *served) over(now clock.Micros) bool {
 }
 
 // version resolves the version: the one that the request asks for, else the
-// one that the key pins.
+// one that the credential pins, else the current one.
 func version(a *API, _ context.Context, c *call) error {
-	name := c.actor.Key().VersionPin
+	name := cmp.Or(c.actor.Credential().VersionPin, a.current)
 	if asked := c.Header["Svc-Version"]; len(asked) > 0 {
 		if len(asked) > 1 {
 			return fault.BadRequest(fault.Field{Name: "Svc-Version", Code: fault.InvalidFormat})

@@ -90,6 +90,8 @@ type Files struct {
 // Precondition is a parsed If-Match header. The zero value is 'not sent'.
 type Precondition struct {
 	Sent bool
+	// Waived lets a call pass that sent none: its kind of credential need not.
+	Waived bool
 	// Any is If-Match: *.
 	Any bool
 	// Tags are the strong tags listed, without quotes. Weak ones never match
@@ -100,7 +102,7 @@ type Precondition struct {
 // Require checks the precondition against the record's current revision:
 // 428 where none was sent, 412 where it does not hold.
 func (p Precondition) Require(revision int64) error {
-	if !p.Sent {
+	if !p.Sent && !p.Waived {
 		return fault.New(fault.PreconditionRequired)
 	}
 	return p.Check(revision)

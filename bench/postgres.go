@@ -164,7 +164,7 @@ func (p *onPostgres) record(ctx context.Context, directory *access.Directory, ca
 	defer d.Close()
 	err = d.Read(ctx, func(tx db.Tx) error {
 		call.Tx, stated = tx, nil
-		if err := directory.Expect(ctx, tx, call.Actor); err != nil {
+		if err := directory.Confirm(ctx, tx, call.Actor); err != nil {
 			return err
 		}
 		_, err := contact.Contacts.Get(ctx, call, app.ByID{ID: id.New(id.Contact)})

@@ -116,7 +116,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput, o Opened) (Created
 	}
 	c.Tx.Queue(`insert into uploads (organization, id, principal, key_id, file_name, content_type, size, sha256, created_at, expires_at, refused, operation)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', '')`,
-		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), c.Actor.Key().ID, o.fileName, o.contentType, in.Fields.Size, o.sha256, o.CreatedAt, o.ExpiresAt)
+		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), c.Actor.Credential().ID, o.fileName, o.contentType, in.Fields.Size, o.sha256, o.CreatedAt, o.ExpiresAt)
 	err := job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, expiry(o.ExpiresAt))
 	return Created{o.Upload}, err
 }

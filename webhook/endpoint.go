@@ -189,7 +189,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 			Object: "webhook_endpoint", ID: id.New(id.WebhookEndpoint), Fields: in.Fields, Status: Active,
 			Revision: 1, CreatedAt: c.Now, UpdatedAt: c.Now,
 		},
-		organization: c.Actor.Org(), principal: c.Actor.PrincipalID(), key: c.Actor.Key().ID, cursor: tick,
+		organization: c.Actor.Org(), principal: c.Actor.PrincipalID(), key: c.Actor.Credential().ID, cursor: tick,
 	}
 	secret, err := r.newSecret(c)
 	if err != nil {
@@ -343,7 +343,7 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 		return r.at(c.Now), nil
 	}
 	if after.URL != r.URL { // where events go is this key's doing from now on
-		r.key = c.Actor.Key().ID
+		r.key = c.Actor.Credential().ID
 	}
 	r.Fields = after
 	if err := r.replace(ctx, c, updateEndpoint, r.Name, r.URL, db.Texts(r.EventTypes), r.key); err != nil {

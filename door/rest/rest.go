@@ -44,12 +44,13 @@ type handler struct {
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request := &api.Request{
-		Method:  r.Method,
-		Path:    pathBelow(r),
-		Query:   r.URL.RawQuery,
-		Header:  r.Header,
-		HasBody: r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0,
-		Address: h.address(r),
+		Method:     r.Method,
+		Path:       pathBelow(r),
+		Query:      r.URL.RawQuery,
+		Header:     r.Header,
+		HasBody:    r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0,
+		Credential: bearer(r.Header["Authorization"]),
+		Address:    h.address(r),
 	}
 	if request.HasBody {
 		body := bodies.Get().(*bytes.Buffer)
@@ -80,6 +81,19 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodHead {
 		w.Write(response.Body) // who went away has not asked to be told
 	}
+}
+
+// bearer returns the token of an Authorization header. Anything but exactly one
+// header of the form 'Bearer token' is a text that no key has.
+func bearer(values []string) api.Credential {
+	if len(values) == 0 {
+		return api.Bearer("")
+	}
+	scheme, token, ok := strings.Cut(values[0], " ")
+	if len(values) > 1 || !ok || !strings.EqualFold(scheme, "Bearer") {
+		return api.Bearer("malformed")
+	}
+	return api.Bearer(strings.TrimSpace(token))
 }
 
 // pathBelow returns the escaped path below /v1, and "", which leads nowhere, for

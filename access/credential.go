@@ -1,0 +1,184 @@
+package access
+
+import (
+	"context"
+	"net/netip"
+
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+)
+
+// Credential is what proved who a caller is. It never holds the secret.
+type Credential struct {
+	// ID is that of the credential: key_... for an API key.
+	ID   string
+	Kind Kind
+	// Short is what people recognize the credential by: the first 8 characters of
+	// an API key's kid.
+	Short string
+	// Environment is test or live, and empty for kinds that know neither.
+	Environment string
+	// VersionPin is the version of the API that the credential pins (YYYY-MM-DD).
+	// Empty means the current one.
+	VersionPin string
+	// Audience is the resource that a token was issued for (RFC 8707), and empty
+	// for kinds that are bound to none.
+	Audience string
+	// ExpiresAt is when the credential ends, zero if it does not.
+	ExpiresAt clock.Micros
+	// Duties are those of the kind.
+	Duties Duties
+}
+
+// Kind is a kind of credential.
+type Kind string
+
+// The kinds of credential.
+const (
+	// Key is an API key, with which a program calls.
+	Key Kind = "key"
+	// Operator is no secret: the door itself is open to the operator alone.
+	Operator Kind = "operator"
+)
+
+// Duties say which rules of the path a kind of credential is held to.
+type Duties struct {
+	// Gate holds the caller to the organization's switches for programs: the
+	// module, the declaration of secrecy and the level (see Actor.Gate).
+	Gate bool
+	// Preview requires the header Svc-Preview for operations of the preview channel.
+	Preview bool
+	// IdempotencyKey requires the header Idempotency-Key for creations.
+	IdempotencyKey bool
+	// Precondition requires the header If-Match for changes and deletions.
+	Precondition bool
+	// Limits charges calls to the rate limits and quotas.
+	Limits bool
+	// RequestLog writes calls to the request log.
+	RequestLog bool
+}
+
+// duties is the one table of what each kind must do.
+var duties = map[Kind]Duties{
+	Key:      {Gate: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
+	Operator: {},
+	// Work that a principal began, and that goes on without it, is held to the
+	// organization's switches.
+	"": {Gate: true},
+}
+
+// Scheme is the way in which a caller showed its credential.
+type Scheme string
+
+// The schemes that a Directory resolves by itself.
+const (
+	// Bearer is the header Authorization: Bearer (RFC 6750). The text is an API key.
+	Bearer Scheme = "bearer"
+	// Local is a door that only the operator can reach, such as the socket in the
+	// data folder. There is no text.
+	Local Scheme = "local"
+)
+
+// Presented is a credential as its door received it.
+type Presented struct {
+	Scheme Scheme
+	// Text is the secret. It is empty if the caller sent none.
+	Text string
+}
+
+// Resolver returns the actor of a text that was presented. A refusal is a
+// *fault.Fault with a *Refusal as its cause.
+type Resolver func(ctx context.Context, text string, from netip.Addr) (*Actor, error)
+
+// Accept makes the directory resolve one more scheme. It must be called before
+// the first call of Resolve.
+func (d *Directory) Accept(s Scheme, r Resolver) { d.resolvers[s] = r }
+
+// Resolve returns the actor of a credential. from is the caller's address.
+//
+// The actor may come from memory although another process has changed the
+// database since. If so, assumed is true, and the caller must have the database
+// agree, by Confirm, before it changes or answers anything. With fresh, Resolve
+// asks the database itself and assumed is false.
+//
+// For errors see Authenticate.
+func (d *Directory) Resolve(ctx context.Context, p Presented, from netip.Addr, fresh bool) (a *Actor, assumed bool, err error) {
+	switch p.Scheme {
+	case Bearer:
+		if !fresh {
+			if a = d.recognize(p.Text, from); a != nil {
+				return a, true, nil
+			}
+		}
+		a, err = d.Authenticate(ctx, p.Text, from)
+		return a, false, err
+	case Local:
+		return &operator, false, nil
+	}
+	if r := d.resolvers[p.Scheme]; r != nil {
+		a, err = r(ctx, p.Text, from)
+		return a, false, err
+	}
+	return nil, false, refused(Malformed, Credential{}, 0)
+}
+
+// operator is whoever runs the instance. It belongs to no organization.
+var operator = Actor{credential: Credential{Kind: Operator, Duties: duties[Operator]}}
+
+// Confirm asks the database whether an administrative act may have changed an
+// assumed actor. Inside a transaction that costs no round trip of its own: the
+// transaction fails with db.ErrStale. With a nil tx, Confirm asks by itself and
+// returns db.ErrStale.
+func (d *Directory) Confirm(ctx context.Context, tx db.Tx, a *Actor) error {
+	if tx != nil {
+		return tx.Expect(ctx, selectGeneration, a.known)
+	}
+	cache, err := d.current(ctx)
+	if err == nil && cache.generation != a.known {
+		err = db.ErrStale
+	}
+	return err
+}
+
+// Used notes that a confirmed actor called from an address.
+func (d *Directory) Used(a *Actor, from netip.Addr) {
+	d.succeeded(a.key, source(from.Unmap().WithZone("")), clock.Now(d.clock))
+}
+
+// With returns the principal as a caller with a credential that was granted
+// scopes. A kind of the table has its duties from there.
+func (a *Actor) With(c Credential, scopes []string) *Actor {
+	if d, known := duties[c.Kind]; known {
+		c.Duties = d
+	}
+	caller := *a
+	caller.credential = c
+	caller.scopes = effectiveScopes(scopes, &caller)
+	return &caller
+}
+
+// Gate applies the organization's own switches to a caller whose kind of
+// credential is held to them (contract, 'Authentication', points 6 and 8). The
+// order is: module publicApi off or professional secrecy not declared, 403
+// API_MODULE_DISABLED; level off, 401 UNAUTHENTICATED, which only the request
+// log tells apart from a wrong key. A closed organization, and one that is being
+// deleted, refuse every kind with 403 FORBIDDEN. Level read refuses nothing here:
+// it takes the writing scopes away.
+func (a *Actor) Gate() error {
+	o := &a.organization
+	if a.credential.Duties.Gate {
+		switch {
+		case !o.ModuleOn:
+			return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(ModuleOff)}
+		case !o.SecrecyDeclared:
+			return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(SecrecyUndeclared), Detail: &undeclared}
+		case o.apiOff():
+			return refused(APIOff, a.credential, o.Number)
+		}
+	}
+	if o.State != Open && a.credential.Kind != Operator {
+		return &fault.Fault{Code: fault.Forbidden, Reason: string(OrganizationClosed), Detail: &closed}
+	}
+	return nil
+}
