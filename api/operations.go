@@ -1,4 +1,4 @@
-// Package api owns the contract: the table of operations and the one path that every call takes, whichever door it came through.
+// Package api owns the contract: the table of operations, and the one path that every call takes.
 package api
 
 import (

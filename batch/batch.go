@@ -1,4 +1,4 @@
-// Package batch owns what many calls in one look like: the body of POST /batch, what no schema says of it, and its answer.
+// Package batch owns the form of POST /batch: its body, the rules that no schema states, and its answer.
 package batch
 
 import (

@@ -1,4 +1,4 @@
-// Package main owns the benchmarks: the real server on a large office, held against limits that are measured in the same run.
+// Package main owns the benchmarks: the real server on a large office, against limits measured in the same run.
 //
 //	go run ./bench            all of it, with 100,000 and 1,000,000 contacts: under ten minutes
 //	go run ./bench --quick    100,000 contacts, one run of each: a minute

@@ -1,4 +1,4 @@
-// Package company owns the firms and other organizations that an office deals with: what a company is, its rules and its operations.
+// Package company owns the firms that an office deals with: what a company is, its rules and its operations.
 package company
 
 import (

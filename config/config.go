@@ -1,4 +1,4 @@
-// Package config owns the settings of an instance: their names, what they accept, their defaults, and where each value came from.
+// Package config owns the settings of an instance: names, accepted values, defaults, and where each value came from.
 package config
 
 import (

@@ -1,4 +1,4 @@
-// Package docs owns the documents that an instance shows to those who use its API.
+// Package docs owns the guide, which an instance shows, beside the pages for operators and the decisions.
 package docs
 
 import _ "embed"

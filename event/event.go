@@ -1,4 +1,4 @@
-// Package event owns the change log of an organization: Append inside a transaction, and the feed that clients read for 30 days.
+// Package event owns the change log of an organization, and the feed that clients read for 30 days.
 package event
 
 import (

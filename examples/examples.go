@@ -1,4 +1,4 @@
-// Package examples owns the programs that the guide shows; each folder below is one that can be run.
+// Package examples owns the programs that the guide shows, each in a folder of its own.
 package examples
 
 import _ "embed"

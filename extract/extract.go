@@ -1,4 +1,4 @@
-// Package extract owns what a file is, whether it may become a document, whether it is malware, and its text, which is read in a child process under hard limits.
+// Package extract owns what a file is and what it says: type, malware, and text, read in a confined child process.
 package extract
 
 import (

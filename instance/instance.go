@@ -1,4 +1,4 @@
-// Package instance owns one running Kartei: it puts the parts together, starts them in order and ends them in the reverse.
+// Package instance owns one running Kartei: it assembles the parts, starts them in order and stops them in reverse.
 package instance
 
 import (

@@ -1,4 +1,4 @@
-// Package limit owns points and quotas: what a call costs, who has how much left, and the lock for those who do not listen.
+// Package limit owns rate limits and quotas: what a call costs, how much each caller has left, locked keys.
 package limit
 
 import (

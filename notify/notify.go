@@ -1,4 +1,4 @@
-// Package notify owns bell entries and the emails that go with them: who is told what, in which language, and that nothing of it is lost.
+// Package notify owns bell entries and their emails: recipients, language, and delivery without loss.
 package notify
 
 import (

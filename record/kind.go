@@ -1,4 +1,4 @@
-// Package record owns what every family of records has in common: the envelope, visible lists, sync, search, revisions, the events of a change and erasure.
+// Package record owns what all families of records share: revisions, lists, sync, search, events and erasure.
 package record
 
 import (

@@ -1,4 +1,4 @@
-// Package remote owns working with an instance from another machine by its API alone: calls that wait as answers tell them to, single calls as somebody types them, following the feed to an address, and sandbox changes on demand.
+// Package remote owns work with an instance elsewhere through its API alone: kartei api, listen and trigger.
 package remote
 
 import (

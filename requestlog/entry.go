@@ -1,4 +1,4 @@
-// Package requestlog owns the request log: one row for every call of the API, written off the path in batches and read by the owners of keys and by operators.
+// Package requestlog owns the request log: one row for each call, written in batches off the path.
 package requestlog
 
 import (

@@ -1,4 +1,4 @@
-// Package sample owns the sample office, Kanzlei Morgenstern: its people, and the address book and tasks as a German law and tax office keeps them, all of it made up.
+// Package sample owns the sample office of the demo, Kanzlei Morgenstern, all of it made up.
 package sample
 
 import (

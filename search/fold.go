@@ -1,4 +1,4 @@
-// Package search owns finding records by words: how text folds into words, the index of postings, and the order of hits.
+// Package search owns finding records by words: folding of text, the index of postings, the order of hits.
 package search
 
 import (

@@ -1,4 +1,4 @@
-// Package webhook owns the endpoints that users have their events sent to: what they are, signing, delivery, and what becomes of them.
+// Package webhook owns the endpoints that users have their events sent to: signing, delivery and their states.
 package webhook
 
 import (

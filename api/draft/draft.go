@@ -1,4 +1,4 @@
-// Package draft owns the drafting of OpenAPI documents: what the table and the Go types say, written as the next document to freeze.
+// Package draft owns the drafting of the next OpenAPI document from the table and the Go types.
 package draft
 
 import (

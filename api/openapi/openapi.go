@@ -1,4 +1,4 @@
-// Package openapi owns the frozen descriptions of the API, one OpenAPI 3.1 document per version: what is served is what is enforced.
+// Package openapi owns the frozen OpenAPI 3.1 documents, one for each version: what is served is what is enforced.
 package openapi
 
 import (

@@ -1,4 +1,4 @@
-// Package pattern owns the regular expressions of the OpenAPI documents: the draft writes them, the rules explain them.
+// Package pattern owns the regular expressions of the OpenAPI documents.
 package pattern
 
 import "strings"

@@ -1,4 +1,4 @@
-// Package main owns the command line of Kartei: flags, environment, configuration file, and one file per subcommand.
+// Package main owns the command line: flags, environment, configuration file; one file for each subcommand.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package admin owns administration from outside the server's process: the list of acts, the socket in the data folder, and its client.
+// Package admin owns administration through a socket in the data folder: the acts, the server and its client.
 package admin
 
 import (

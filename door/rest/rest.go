@@ -1,4 +1,4 @@
-// Package rest owns the door for HTTP: it turns requests into calls of the API and answers into HTTP, and decides nothing.
+// Package rest owns the door for HTTP: requests become calls of the API, and answers become HTTP.
 package rest
 
 import (

@@ -1,4 +1,4 @@
-// Package web owns the pages that people read in a browser: the start page, the API reference and the problem pages.
+// Package web owns the pages that people read in a browser: start page, API reference, problem pages.
 package web
 
 import (

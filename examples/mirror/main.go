@@ -1,4 +1,4 @@
-// Package main owns the example of docs/guide.md: it keeps a copy of what a key sees in an SQLite file and follows its changes.
+// Package main owns the example of the guide: a copy in SQLite of what a key sees, which follows the changes.
 //
 // Three sources work together, each for what it does best:
 //

@@ -1,4 +1,4 @@
-// Package clock owns the time: the one source that everything asks, the system's in production and one moved by hand in tests.
+// Package clock owns the time: the system's in production, one moved by hand in tests.
 package clock
 
 import (

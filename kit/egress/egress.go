@@ -1,4 +1,4 @@
-// Package egress owns the way out: every connection whose target a user names is dialled here, to an address that was checked on the socket, and to no other.
+// Package egress owns outgoing connections to targets that users name: only to addresses checked on the socket.
 package egress
 
 import (

@@ -1,4 +1,4 @@
-// Package fault owns the kinds of error: the problem codes of the contract, their status and their words in German and English, and nothing else.
+// Package fault owns the problem codes: their status, and their words in German and English.
 package fault
 
 import (

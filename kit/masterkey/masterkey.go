@@ -1,4 +1,4 @@
-// Package masterkey owns the one secret of an instance that is not in the database, and derives all other keys from it.
+// Package masterkey owns the one secret that is not in the database, and the keys derived from it.
 package masterkey
 
 import (

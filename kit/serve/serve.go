@@ -1,4 +1,4 @@
-// Package serve owns the listeners: bounds on time, size and number of connections, certificates, and the orderly end.
+// Package serve owns the listeners: bounds on time, size and number of connections, certificates, orderly end.
 package serve
 
 import (

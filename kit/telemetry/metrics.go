@@ -1,4 +1,4 @@
-// Package telemetry owns what an operator sees: metrics, health, and logs that hold no personal data and no secrets.
+// Package telemetry owns what an operator sees: metrics, health, and logs without personal data or secrets.
 package telemetry
 
 import (

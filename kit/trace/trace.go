@@ -1,4 +1,4 @@
-// Package trace owns the spans: what a call, its statements, its jobs and its deliveries do when, sent to a collector if the operator names one.
+// Package trace owns the spans of calls, statements, jobs and deliveries, for operators with a collector.
 //
 // A nil Tracer traces nothing, and a nil Span notes nothing, so callers need no
 // conditions. A call that is not sampled has no span in its context: whatever it

@@ -1,4 +1,4 @@
-// Package blob owns the bytes of documents: where they lie, how they get there whole or not at all, and that nobody reads or changes them on the disk.
+// Package blob owns the bytes of documents: in a folder or a bucket, encrypted, whole or not at all.
 package blob
 
 import (

@@ -1,4 +1,4 @@
-// Package db owns the data base: opening either engine, transactions, the change clock, the few words that differ, and the migrations.
+// Package db owns the database: both engines, transactions, the change clock and the migrations.
 package db
 
 import (

@@ -1,4 +1,4 @@
-// Package replay owns the stored answers of calls with an Idempotency-Key: sealed at rest, kept for a day, erased with their record.
+// Package replay owns stored answers for an Idempotency-Key: sealed, kept for a day, erased with their record.
 package replay
 
 import (

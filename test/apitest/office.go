@@ -1,4 +1,4 @@
-// Package apitest owns the helpers with which tests act as somebody through the doors, on a real API over a real data base.
+// Package apitest owns the helpers with which tests act as somebody through the doors, on a real API and database.
 package apitest
 
 import (

@@ -1,4 +1,4 @@
-// Package clamdtest owns the clamd of tests: one of its own for each test, which knows a single virus and asks nobody.
+// Package clamdtest owns the clamd of a test, which knows a single virus and asks nobody.
 package clamdtest
 
 import (

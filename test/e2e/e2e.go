@@ -1,2 +1,2 @@
-// Package e2e owns the stories that are told against the real binary: a newcomer's first hour, the operator's day, the kill -9 at any instant.
+// Package e2e owns stories told against the real binary: a newcomer's hour, an operator's day, a kill -9.
 package e2e

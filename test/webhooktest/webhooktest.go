@@ -1,4 +1,4 @@
-// Package webhooktest owns what receivers of tests have: a certificate, and the official Standard Webhooks libraries for Go, Python and JavaScript to verify deliveries with.
+// Package webhooktest owns receivers of tests: a certificate, and the official libraries that verify deliveries.
 package webhooktest
 
 import (

@@ -1,4 +1,4 @@
-// Package webtest owns the browser in which the tests look at the pages: one Chromium, a tab for each size and colour scheme.
+// Package webtest owns the browser of tests: one Chromium, a tab for each size and colour scheme.
 package webtest
 
 import (

@@ -1,4 +1,4 @@
-// Package job owns the queue of work that outlives a call: jobs are enqueued in the transaction of a change, taken under a lease, tried again, and given up visibly.
+// Package job owns the queue of background work: enqueued with a change, leased, retried, given up visibly.
 package job
 
 import (

@@ -1,4 +1,4 @@
-// Package retention owns what is kept how long: one table of rules, and the jobs that delete what is older in small pieces.
+// Package retention owns how long rows are kept: one table of rules, and jobs that delete older rows in pieces.
 package retention
 
 import (

@@ -1,4 +1,4 @@
-// Package codesample owns the code samples of the reference: how each operation of an OpenAPI document is called in curl, Python, JavaScript and Go.
+// Package codesample owns the code samples of the reference, in curl, Python, JavaScript and Go.
 package codesample
 
 import (

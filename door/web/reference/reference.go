@@ -1,4 +1,4 @@
-// Package reference owns what the API reference shows: an OpenAPI document as operations, members, answers and samples.
+// Package reference owns the content of the API reference: operations, members, answers and samples.
 package reference
 
 import (
