@@ -45,9 +45,10 @@ openapi:
 retract:
 	@$(GO) test ./api/draft -run 'TestPublished$$' -retract
 
-# Writes what pages take from the code: the tables of settings.
+# Writes what pages take from the code: the tables of settings, the tree in README.
 docs:
 	@$(GO) test ./config -run 'SettingsPage$$' -write
+	@$(GO) test . -run 'ReadmeTree$$' -write
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')

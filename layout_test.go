@@ -1,4 +1,4 @@
-// Package kartei_test owns the checks of the house itself: which folder may know which, and that each says what it owns.
+// Package kartei_test owns the checks of the tree: which folder may know which, and that each says what it owns.
 package kartei_test
 
 import (
@@ -244,46 +244,6 @@ func TestFloorsStandForFolders(t *testing.T) {
 	for _, pattern := range slices.Concat(append(floors, helpers, doorKeepers, doorsKnow)...) {
 		if !slices.ContainsFunc(packages, func(name string) bool { return fits(name, pattern) }) {
 			t.Errorf("there is no package %s", pattern)
-		}
-	}
-}
-
-// TestReadmeShowsEveryFolder holds the tree in README.md to the folders that
-// there are.
-func TestReadmeShowsEveryFolder(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, tree, _ := strings.Cut(string(readme), "## The tree\n\n```\n")
-	tree, _, _ = strings.Cut(tree, "```")
-	shown := map[string]bool{}
-	for line := range strings.Lines(tree) {
-		if strings.HasPrefix(line, " ") {
-			continue // within the folder above
-		}
-		for _, word := range strings.Fields(line) {
-			if folder, is := strings.CutSuffix(word, "/"); is {
-				shown[strings.Split(folder, "/")[0]] = true
-			}
-		}
-	}
-	there := map[string]bool{}
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.IsDir() && e.Name() != "bin" && !strings.HasPrefix(e.Name(), ".") {
-			there[e.Name()] = true
-			if !shown[e.Name()] {
-				t.Errorf("the tree in README.md does not show %s/", e.Name())
-			}
-		}
-	}
-	for folder := range shown {
-		if !there[folder] {
-			t.Errorf("the tree in README.md shows %s/, which there is not", folder)
 		}
 	}
 }

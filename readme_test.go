@@ -1,0 +1,122 @@
+package kartei_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var write = flag.Bool("write", false, "write the tree into README.md (make docs)")
+
+// first and last are the folders at the beginning and the end of the tree in
+// README.md. The others stand between them, in the order of their names.
+var (
+	first = []string{"api", "contact", "company", "task", "document", "upload", "operation", "event", "batch", "webhook", "search", "notify", "limit", "record", "app", "access"}
+	last  = []string{"door", "store", "work", "extract", "requestlog", "instance", "config", "remote", "sample", "cmd", "kit", "test", "bench", "docs", "examples", "ci"}
+)
+
+// groups are the lines of folders that hold no package themselves.
+var groups = map[string]string{
+	"door":  "the ways in: they translate, and decide nothing",
+	"store": "what is kept",
+	"work":  "what runs beside the calls",
+	"kit":   "what every package may use; it knows nothing of the product",
+	"test":  "helpers of tests, and the tests of the whole binary",
+	"ci":    "the checks of every change; .ci/run runs them all",
+}
+
+const treeWidth = 110
+
+// TestReadmeTree holds the tree in README.md to the first sentences of the
+// packages.
+func TestReadmeTree(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(readme), "## The tree\n\n```\n")
+	written, after, found := strings.Cut(rest, "```\n")
+	if !found {
+		t.Fatal("README.md has no tree")
+	}
+	want := tree(t)
+	switch {
+	case written == want:
+	case *write:
+		if err := os.WriteFile("README.md", []byte(before+"## The tree\n\n```\n"+want+"```\n"+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Error("the tree in README.md is not what the packages say; write it with: make docs")
+	}
+}
+
+// tree returns a line for each folder: its name and what its package owns.
+func tree(t *testing.T) string {
+	t.Helper()
+	lines := maps.Clone(groups)
+	for name, p := range read(t) {
+		_, owned, _ := strings.Cut(p.doc, " owns ")
+		owned, _, _ = strings.Cut(owned, "\n")
+		lines[name] = strings.TrimSuffix(owned, ".")
+	}
+	delete(lines, ".")
+	everyFolderHasALine(t, lines)
+	var b strings.Builder
+	for _, name := range slices.SortedFunc(maps.Keys(lines), byPlace) {
+		label := name + "/"
+		if _, within := lines[path.Dir(name)]; within {
+			label = strings.Repeat("  ", strings.Count(name, "/")) + path.Base(name) + "/"
+		}
+		line := fmt.Sprintf("%-15s %s\n", label, lines[name])
+		if len(line) > treeWidth+1 {
+			t.Errorf("the line of %s has %d characters, and may have %d: shorten the package's sentence", name, len(line)-1, treeWidth)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// everyFolderHasALine fails if a folder at the root has neither a line nor a
+// package below it.
+func everyFolderHasALine(t *testing.T, lines map[string]string) {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() || e.Name() == "bin" || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(lines)), func(name string) bool { return name == e.Name() || strings.HasPrefix(name, e.Name()+"/") }) {
+			t.Errorf("%s/ holds no package: give it a line in groups", e.Name())
+		}
+	}
+	for name := range groups {
+		if _, err := os.Stat(name); err != nil {
+			t.Errorf("groups has a line for %s/, which does not exist", name)
+		}
+	}
+}
+
+// byPlace compares two folders by their places in the tree.
+func byPlace(a, b string) int {
+	return cmp.Or(cmp.Compare(place(a), place(b)), strings.Compare(a, b))
+}
+
+// place returns where the top folder of a name stands: among the first, in the
+// middle, or among the last.
+func place(name string) int {
+	top, _, _ := strings.Cut(name, "/")
+	if i := slices.Index(first, top); i >= 0 {
+		return i
+	}
+	return len(first) + 1 + slices.Index(last, top)
+}
