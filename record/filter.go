@@ -61,7 +61,7 @@ func columnName(member string) string {
 // of one person among all that were ever done, one index alone would be read
 // to its end.
 //
-// The migrations make the column and its indexes: TABLE_COLUMN_audience on
+// The schema has the column and its indexes: TABLE_COLUMN_audience on
 // (organization, COLUMN, audience, updated_at) and, unless few share a value,
 // TABLE_COLUMN on (organization, COLUMN, updated_at), both for living records
 // where the column is not null.

@@ -29,7 +29,7 @@ type fields[F any] interface {
 
 // Kind is one family of records: T is a record as the API gives it, F its
 // members besides the envelope. A family is a Kind, a struct F with its rules,
-// a table made by the migrations, and its rows in the table of operations.
+// a table of the schema, and its rows in the table of operations.
 //
 // A record is kept as the JSON that its answer is made of (column content),
 // beside the columns that queries need. So a read copies bytes and decodes

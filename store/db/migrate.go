@@ -1,14 +1,17 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5/stdlib"
@@ -56,8 +59,8 @@ func Status(ctx context.Context, d DB) (Schema, error) {
 	return status(ctx, d, Migrations())
 }
 
-// Migrations returns the embedded files: NNNN_name.sql for both engines, or a
-// pair NNNN_name.sqlite.sql and NNNN_name.postgres.sql.
+// Migrations returns the embedded files, NNNN_name.sql, with the text for both
+// engines: see migrations/README.md.
 func Migrations() fs.FS {
 	files, err := fs.Sub(embedded, "migrations")
 	if err != nil {
@@ -71,7 +74,7 @@ func migrate(ctx context.Context, d DB, files fs.FS) (Schema, error) {
 	case *liteDB:
 		var schema Schema
 		err := d.alone(ctx, func() (err error) {
-			schema, err = withProvider(ctx, d.driver, goose.DialectSQLite3, false, files, up)
+			schema, err = withProvider(ctx, d.driver, goose.DialectSQLite3, false, ofEngine{files, "sqlite"}, up)
 			return err
 		})
 		return schema, err
@@ -80,7 +83,7 @@ func migrate(ctx context.Context, d DB, files fs.FS) (Schema, error) {
 		if d.pooled {
 			act = schemaOf
 		}
-		schema, err := withProvider(ctx, d.driver, goose.DialectPostgres, !d.pooled, files, act)
+		schema, err := withProvider(ctx, d.driver, goose.DialectPostgres, !d.pooled, ofEngine{files, "postgres"}, act)
 		if err == nil && schema.Current() {
 			return schema, d.distributeNew(ctx)
 		}
@@ -96,9 +99,9 @@ func migrate(ctx context.Context, d DB, files fs.FS) (Schema, error) {
 func status(ctx context.Context, d DB, files fs.FS) (Schema, error) {
 	switch d := d.(type) {
 	case *liteDB:
-		return withProvider(ctx, d.driver, goose.DialectSQLite3, false, files, schemaOf)
+		return withProvider(ctx, d.driver, goose.DialectSQLite3, false, ofEngine{files, "sqlite"}, schemaOf)
 	case *pgDB:
-		return withProvider(ctx, d.driver, goose.DialectPostgres, !d.pooled, files, schemaOf)
+		return withProvider(ctx, d.driver, goose.DialectPostgres, !d.pooled, ofEngine{files, "postgres"}, schemaOf)
 	}
 	return Schema{}, fmt.Errorf("db: %T cannot be migrated", d)
 }
@@ -141,13 +144,8 @@ func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goo
 		return Schema{}, fmt.Errorf("db: %w", err)
 	}
 	defer func() { err = errors.Join(err, driver.Close()) }()
-	others, err := otherEngine(files, dialect)
-	if err != nil {
-		return Schema{}, err
-	}
 	options := []goose.ProviderOption{
 		goose.WithDisableGlobalRegistry(true),
-		goose.WithExcludeNames(others),
 		goose.WithLogger(goose.NopLogger()),
 	}
 	if locked {
@@ -165,24 +163,42 @@ func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goo
 	return f(ctx, provider, files)
 }
 
-// otherEngine names the files that are meant for the other engine only.
-func otherEngine(files fs.FS, dialect goose.Dialect) ([]string, error) {
-	suffix := ".postgres.sql"
-	if dialect == goose.DialectPostgres {
-		suffix = ".sqlite.sql"
-	}
-	entries, err := fs.ReadDir(files, ".")
-	if err != nil {
-		return nil, fmt.Errorf("db: migrations: %w", err)
-	}
-	var names []string
-	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), suffix) {
-			names = append(names, entry.Name())
-		}
-	}
-	return names, nil
+// ofEngine are the migrations as one engine runs them: the text that is for it
+// alone is part of them, that for the other engine is not.
+type ofEngine struct {
+	fs.FS
+	engine string
 }
+
+// engineOnly matches text for one engine alone: /*postgres: collate "C" */.
+var engineOnly = regexp.MustCompile(`(?s)/\*(sqlite|postgres):(.*?)\*/`)
+
+// Open opens a migration, or their folder.
+func (f ofEngine) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	if err != nil || !strings.HasSuffix(name, ".sql") {
+		return file, err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	text = engineOnly.ReplaceAllFunc(text, func(part []byte) []byte {
+		if match := engineOnly.FindSubmatch(part); string(match[1]) == f.engine {
+			return match[2]
+		}
+		return nil
+	})
+	return &migration{file, bytes.NewReader(text)}, nil
+}
+
+// migration is an open file that is read as one engine runs it.
+type migration struct {
+	fs.File
+	text *bytes.Reader
+}
+
+func (m *migration) Read(p []byte) (int, error) { return m.text.Read(p) }
 
 // latest returns the highest number of the migrations.
 func latest(files fs.FS) int64 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,13 +31,12 @@ func files(texts map[string]string) fstest.MapFS {
 	return all
 }
 
-func TestMigrateTakesCommonAndOwnFiles(t *testing.T) {
+func TestMigrateRunsTextOfTheEngine(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, url string) {
 		d := dbtest.Open(t, url, db.Options{})
 		set := files(map[string]string{
-			"0001_a.sql":          "create table a (n bigint);",
-			"0002_b.sqlite.sql":   "create table b_sqlite (n bigint);",
-			"0002_b.postgres.sql": "create table b_postgres (n bigint);",
+			"0001_a.sql": "create table a (n bigint);",
+			"0002_b.sql": "create table b (/*sqlite: of_sqlite *//*postgres: of_postgres */ bigint);",
 		})
 		if schema, err := db.StatusFiles(ctx, d, set); err != nil || schema != (db.Schema{Version: 0, Latest: 2}) {
 			t.Errorf("before: %+v, %v", schema, err)
@@ -47,7 +48,7 @@ func TestMigrateTakesCommonAndOwnFiles(t *testing.T) {
 			}
 		}
 		run(t, d, "insert into a (n) values (1)")
-		run(t, d, "insert into b_"+d.Dialect().Name+" (n) values (1)")
+		run(t, d, "insert into b (of_"+d.Dialect().Name+") values (1)")
 	})
 }
 
@@ -152,27 +153,26 @@ func TestMigrateWhileOpen(t *testing.T) {
 	})
 }
 
-// The embedded files are complete: each number once, or once for each engine.
-func TestMigrationFilesArePaired(t *testing.T) {
+// Migrations are numbered 0001, 0002 and so on, and each text for one engine
+// names one that exists: else it would be a comment on both.
+func TestMigrationFiles(t *testing.T) {
 	names, err := fs.Glob(db.Migrations(), "*.sql")
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}
-	engines := map[string]string{}
-	for _, name := range names {
-		number, rest, _ := strings.Cut(name, "_")
-		if len(number) != 4 {
-			t.Errorf("%s: the number must have four digits", name)
+	comments, known := regexp.MustCompile(`/\*\s*\w*`), []string{"/*sqlite", "/*postgres"}
+	for i, name := range names { // in their order
+		if want := fmt.Sprintf("%04d_", i+1); !strings.HasPrefix(name, want) {
+			t.Errorf("%s: want a name that begins with %s", name, want)
 		}
-		engine := "both"
-		if parts := strings.Split(rest, "."); len(parts) == 3 {
-			engine = parts[1]
+		text, err := fs.ReadFile(db.Migrations(), name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		engines[number] += " " + engine
-	}
-	for number, found := range engines {
-		if found != " both" && found != " postgres sqlite" {
-			t.Errorf("migration %s is there for%s", number, found)
+		for _, found := range comments.FindAllString(string(text), -1) {
+			if !slices.Contains(known, found) {
+				t.Errorf("%s: %s names no engine; a comment is written with --", name, found)
+			}
 		}
 	}
 }

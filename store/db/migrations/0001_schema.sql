@@ -1,0 +1,727 @@
+-- The schema of both engines. README.md says how to change it.
+--
+-- Types are text, bigint and boolean. Times are microseconds since 1970, and 0
+-- means never. A tick is a time that is unique in its organization (table clocks).
+-- Text between /*postgres: and */ or /*sqlite: and */ is for one engine alone.
+--
+-- On PostgreSQL:
+--   collate "C" orders a text by its bytes, as SQLite does. A column has it if a
+--     statement sorts by it or compares a range.
+--   n_distinct tells the planner how many values to believe in. It plans a
+--     statement once for all organizations: see docs/decisions/0025.
+
+-- +goose Up
+
+
+------------------------------------------------------------ Who is calling ----
+-- These tables are small and belong to the instance: they are not spread over a
+-- cluster (db.Whole), and the organization does not lead their keys.
+
+-- A live organization, or the sandbox beside one. An erased organization keeps
+-- its row without a name, so that its number is not used again: docs/decisions/0031.
+create table organizations (
+	number           bigint  not null primary key,
+	id               text    not null unique,
+	name             text    not null,
+	-- The number of the live organization. Null for a live one.
+	sandbox_of       bigint  unique references organizations (number),
+	module_on        boolean not null,
+	secrecy_declared boolean not null,
+	level            text    not null check (level in ('off', 'read', 'on')),
+	state            text    not null check (state in ('open', 'closed', 'deleting')),
+	created_at       bigint  not null,
+	-- The date of the erasure while the state is deleting.
+	erase_at         bigint  not null default 0,
+	-- When the rows and files were erased.
+	erased_at        bigint  not null default 0
+);
+
+-- Users and service accounts.
+create table principals (
+	id           text    not null primary key,
+	kind         text    not null check (kind in ('user', 'serviceAccount')),
+	-- A live organization. Its sandbox has the same principals.
+	organization bigint  not null references organizations (number),
+	name         text    not null,
+	-- Null for a service account.
+	email        text,
+	-- The address in lower case. One address signs in one user of the instance.
+	email_folded text    unique,
+	role         text    not null check (role in ('admin', 'member', 'viewer')),
+	-- A JSON object from a family to none, read or write. It narrows the role.
+	rights       text    not null,
+	disabled     boolean not null,
+	created_at   bigint  not null,
+	language     text    not null default 'de'
+);
+-- The people of an organization, for lists and for what concerns all of them.
+create index principals_organization on principals (organization, kind, id);
+
+create table api_keys (
+	kid           text    not null primary key,
+	id            text    not null unique,
+	-- A live organization for a live key, its sandbox for a test key.
+	organization  bigint  not null references organizations (number),
+	principal_id  text    not null references principals (id),
+	name          text    not null,
+	environment   text    not null check (environment in ('test', 'live')),
+	-- SHA-256 of the secret in hex. The secret itself is stored nowhere.
+	secret_hash   text    not null,
+	-- JSON arrays of strings.
+	scopes        text    not null,
+	networks      text    not null,
+	version_pin   text    not null,
+	expires_at    bigint  not null,
+	paused        boolean not null,
+	revoked_at    bigint  not null,
+	created_at    bigint  not null,
+	last_used_at  bigint  not null,
+	-- The values before the last rotation. They tell a client that still uses the
+	-- old secret from one that guesses.
+	previous_kid  text,
+	previous_hash text
+);
+create index api_keys_organization on api_keys (organization, id);
+create index api_keys_previous_kid on api_keys (previous_kid);
+
+
+--------------------------------------------------------------- The instance ----
+-- These tables belong to the instance too.
+
+-- Counters of what replicas cache. A change adds 1 to the counter, and a replica
+-- that finds another number drops its cache.
+create table generations (
+	name   text   not null primary key,
+	number bigint not null
+);
+insert into generations (name, number) values ('access', 1);
+
+-- Switches of the operator, such as the pause, and facts about the instance, such
+-- as the fingerprint of the master key.
+create table settings (
+	name  text not null primary key,
+	value text not null
+);
+
+-- The replicas that share the limits.
+create table limit_replicas (
+	id          text   not null primary key,
+	-- New with every start of the process.
+	incarnation text   not null,
+	renewed_at  bigint not null
+);
+
+
+--------------------------------------------------------- Changes and events ----
+
+-- The change clock of an organization. A change takes the next tick and holds
+-- the row until its commit. Sync and the event feed rest on this order.
+create table clocks (
+	organization bigint not null primary key,
+	tick         bigint not null
+);
+
+-- The change log of 30 days. It is the event feed and the outbox of webhooks.
+create table events (
+	organization bigint not null,
+	tick         bigint not null,
+	id           text   not null,
+	type         text   not null,
+	-- The kind of the record, such as contact.
+	object       text   not null,
+	record_id    text   not null,
+	-- The traceparent (W3C Trace Context) of the call. Null if it was not traced.
+	trace        text,
+	primary key (organization, tick)
+);
+-- Serves `after=evt_...` of the feed.
+create unique index events_id on events (organization, id);
+/*postgres:
+alter table events alter column organization set (n_distinct = 16);
+*/
+
+-- Principals that no longer see a record, with the tick of the loss. Sync answers
+-- each of them with a deletion marker. A row ends when its principal sees the
+-- record again.
+create table lost_sight (
+	organization bigint not null,
+	record_id    text   not null,
+	principal    text   not null,
+	family       text   not null,
+	tick         bigint not null,
+	primary key (organization, record_id, principal)
+);
+-- A stream of sync: the losses of one principal in the order of their ticks.
+create index lost_sight_of_principal on lost_sight (organization, family, principal, tick, record_id);
+/*postgres:
+alter table lost_sight alter column organization set (n_distinct = 16);
+*/
+
+
+-------------------------------------------------------------------- Records ----
+-- The families have the same columns up to content. Package record assembles
+-- the statements.
+--
+--   revision    grows by 1 with each change: the ETag.
+--   created_at, updated_at
+--               ticks of the creation and of the last change. Lists and sync are
+--               in the order of updated_at.
+--   deleted     a deleted record keeps its row without content, as its deletion marker.
+--   audience    who sees the record: empty for the whole organization, else its owner.
+--   shape       identifies the members that the content has: docs/decisions/0008.
+--   content     the members of the record in the JSON of the answer.
+--
+-- A column between shape and content repeats a member that lists can be narrowed
+-- by, or that refers to another record. It is null if the member is not set. The
+-- content comes last: SQLite reads what is behind a long text page by page.
+--
+-- A list merges streams, each of which is one range of an index:
+--
+--   *_live_audience     records for everyone, or the private ones of the actor
+--   *_live              all records, for admins
+--   *_deleted_audience, *_deleted
+--                       the deletion markers of these, for sync
+--   *_COLUMN_audience, *_COLUMN
+--                       records with a value of a filter. The second one is left out if
+--                       few records share a value: those of an admin are then sorted.
+--   *_COLUMN_status_audience, *_COLUMN_status
+--                       the open tasks among all that were ever done
+
+create table contacts (
+	organization bigint  not null,
+	id           text    not null,
+	revision     bigint  not null,
+	created_at   bigint  not null,
+	updated_at   bigint  not null,
+	deleted      boolean not null,
+	owner_id     text    not null,
+	audience     text    not null,
+	external_id  text,
+	shape        bigint  not null,
+	company_id   text,
+	-- With ASCII letters in lower case.
+	email        text /*postgres: collate "C" */,
+	content      text    not null,
+	primary key (organization, id)
+);
+create index contacts_live_audience on contacts (organization, audience, updated_at) where deleted = false;
+create index contacts_live on contacts (organization, updated_at) where deleted = false;
+create index contacts_deleted_audience on contacts (organization, audience, updated_at) where deleted = true;
+create index contacts_deleted on contacts (organization, updated_at) where deleted = true;
+create unique index contacts_external_id on contacts (organization, external_id) where external_id is not null;
+create index contacts_company_id on contacts (organization, company_id, updated_at) where deleted = false and company_id is not null;
+create index contacts_company_id_audience on contacts (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
+create index contacts_email_audience on contacts (organization, email, audience, updated_at) where deleted = false and email is not null;
+/*postgres:
+alter table contacts alter column organization set (n_distinct = 16), alter column audience set (n_distinct = 1000),
+	alter column company_id set (n_distinct = 1000), alter column email set (n_distinct = 1000);
+*/
+
+create table companies (
+	organization bigint  not null,
+	id           text    not null,
+	revision     bigint  not null,
+	created_at   bigint  not null,
+	updated_at   bigint  not null,
+	deleted      boolean not null,
+	owner_id     text    not null,
+	audience     text    not null,
+	external_id  text,
+	shape        bigint  not null,
+	content      text    not null,
+	primary key (organization, id)
+);
+create index companies_live_audience on companies (organization, audience, updated_at) where deleted = false;
+create index companies_live on companies (organization, updated_at) where deleted = false;
+create index companies_deleted_audience on companies (organization, audience, updated_at) where deleted = true;
+create index companies_deleted on companies (organization, updated_at) where deleted = true;
+create unique index companies_external_id on companies (organization, external_id) where external_id is not null;
+/*postgres:
+alter table companies alter column organization set (n_distinct = 16), alter column audience set (n_distinct = 1000);
+*/
+
+create table tasks (
+	organization bigint  not null,
+	id           text    not null,
+	revision     bigint  not null,
+	created_at   bigint  not null,
+	updated_at   bigint  not null,
+	deleted      boolean not null,
+	owner_id     text    not null,
+	audience     text    not null,
+	external_id  text,
+	shape        bigint  not null,
+	contact_id   text,
+	company_id   text,
+	document_id  text,
+	assignee_id  text,
+	status       text,
+	content      text    not null,
+	primary key (organization, id)
+);
+create index tasks_live_audience on tasks (organization, audience, updated_at) where deleted = false;
+create index tasks_live on tasks (organization, updated_at) where deleted = false;
+create index tasks_deleted_audience on tasks (organization, audience, updated_at) where deleted = true;
+create index tasks_deleted on tasks (organization, updated_at) where deleted = true;
+create unique index tasks_external_id on tasks (organization, external_id) where external_id is not null;
+create index tasks_contact_id_audience on tasks (organization, contact_id, audience, updated_at) where deleted = false and contact_id is not null;
+create index tasks_company_id on tasks (organization, company_id, updated_at) where deleted = false and company_id is not null;
+create index tasks_company_id_audience on tasks (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
+create index tasks_assignee_id on tasks (organization, assignee_id, updated_at) where deleted = false and assignee_id is not null;
+create index tasks_assignee_id_audience on tasks (organization, assignee_id, audience, updated_at) where deleted = false and assignee_id is not null;
+create index tasks_status on tasks (organization, status, updated_at) where deleted = false and status is not null;
+create index tasks_status_audience on tasks (organization, status, audience, updated_at) where deleted = false and status is not null;
+-- These come last: of two indexes that seem to cost the same, PostgreSQL takes the one that was made later.
+create index tasks_assignee_id_status on tasks (organization, assignee_id, status, updated_at) where deleted = false and assignee_id is not null;
+create index tasks_assignee_id_status_audience on tasks (organization, assignee_id, status, audience, updated_at) where deleted = false and assignee_id is not null;
+create index tasks_company_id_status on tasks (organization, company_id, status, updated_at) where deleted = false and company_id is not null;
+create index tasks_company_id_status_audience on tasks (organization, company_id, status, audience, updated_at) where deleted = false and company_id is not null;
+/*postgres:
+alter table tasks alter column organization set (n_distinct = 16), alter column audience set (n_distinct = 1000),
+	alter column contact_id set (n_distinct = 1000), alter column company_id set (n_distinct = 1000),
+	alter column assignee_id set (n_distinct = 1000), alter column status set (n_distinct = 1000);
+*/
+
+create table documents (
+	organization bigint  not null,
+	id           text    not null,
+	revision     bigint  not null,
+	created_at   bigint  not null,
+	updated_at   bigint  not null,
+	deleted      boolean not null,
+	owner_id     text    not null,
+	audience     text    not null,
+	external_id  text,
+	shape        bigint  not null,
+	contact_id   text,
+	company_id   text,
+	task_id      text,
+	content      text    not null,
+	primary key (organization, id)
+);
+create index documents_live_audience on documents (organization, audience, updated_at) where deleted = false;
+create index documents_live on documents (organization, updated_at) where deleted = false;
+create index documents_deleted_audience on documents (organization, audience, updated_at) where deleted = true;
+create index documents_deleted on documents (organization, updated_at) where deleted = true;
+create unique index documents_external_id on documents (organization, external_id) where external_id is not null;
+create index documents_contact_id_audience on documents (organization, contact_id, audience, updated_at) where deleted = false and contact_id is not null;
+create index documents_company_id on documents (organization, company_id, updated_at) where deleted = false and company_id is not null;
+create index documents_company_id_audience on documents (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
+create index documents_task_id_audience on documents (organization, task_id, audience, updated_at) where deleted = false and task_id is not null;
+
+
+--------------------------------------------------------------------- Search ----
+-- docs/decisions/0007-search-is-packed-postings.md
+
+-- The words of one record. Rows that are newer than every segment are searched
+-- themselves. The table has a rowid on SQLite: words of kilobytes would otherwise
+-- stand in the tree of the keys, and each look-up would read some twenty of them.
+create table search_documents (
+	organization bigint not null,
+	family       text   /*postgres: collate "C" */ not null,
+	-- The tick of the record's creation.
+	created      bigint not null,
+	audience     text   /*postgres: collate "C" */ not null,
+	id           text   not null,
+	words        text   not null,
+	primary key (organization, family, created)
+);
+/*postgres:
+alter table search_documents alter column organization set (n_distinct = 16);
+*/
+
+-- A segment holds the postings of the records that were created after one tick
+-- and until another. A segment in building will replace those of the level below
+-- that lie within it.
+create table search_segments (
+	organization bigint  not null,
+	family       text    /*postgres: collate "C" */ not null,
+	segment      bigint  not null,
+	level        bigint  not null,
+	after        bigint  not null,
+	until        bigint  not null,
+	building     boolean not null,
+	primary key (organization, family, segment)
+) /*sqlite: without rowid */;
+/*postgres:
+alter table search_segments alter column organization set (n_distinct = 16);
+*/
+
+-- Some dozens of postings in the order of (word, position), packed. Word and
+-- position are those of the last posting.
+create table search_blocks (
+	organization bigint   not null,
+	family       text     /*postgres: collate "C" */ not null,
+	segment      bigint   not null,
+	audience     text     /*postgres: collate "C" */ not null,
+	rank         smallint not null,
+	word         text     /*postgres: collate "C" */ not null,
+	position     bigint   not null,
+	postings     text     not null,
+	primary key (organization, family, segment, audience, rank, word, position)
+) /*sqlite: without rowid */;
+/*postgres:
+alter table search_blocks alter column organization set (n_distinct = 16);
+*/
+
+-- Work that a change of a record with many words has left in the segments: these
+-- words belong where the record's row in search_documents says. Until then they
+-- stand under some of these audiences; '' is everyone.
+create table search_moves (
+	organization bigint not null,
+	family       text   not null,
+	created      bigint not null,
+	number       bigint not null,
+	-- Separated by spaces, as are the words.
+	audiences    text   not null,
+	words        text   not null,
+	primary key (organization, family, created, number)
+);
+
+
+------------------------------------------------------- Files and operations ----
+
+-- The words in the content of a document, for search. The row of the document
+-- does not repeat them, and its bytes are in the blob store.
+create table document_words (
+	organization bigint not null,
+	id           text   not null,
+	words        text   not null,
+	primary key (organization, id)
+);
+
+-- The processor time that was spent on reading texts, in microseconds, by the
+-- five minutes in which a reading began. Rows of the last hour count against the
+-- organization's budget. The next reading deletes older ones.
+create table reading_time (
+	organization bigint not null,
+	at           bigint not null,
+	spent        bigint not null,
+	primary key (organization, at)
+);
+
+-- Upload sessions: each is a promise to take one file.
+create table uploads (
+	organization bigint  not null,
+	id           text    not null,
+	principal    text    not null,
+	-- The key that opened the session. Its address takes a file only while this
+	-- key may upload.
+	key_id       text    not null default '',
+	file_name    text    not null,
+	content_type text    not null,
+	size         bigint  not null,
+	sha256       text    not null,
+	created_at   bigint  not null,
+	expires_at   bigint  not null,
+	-- Why the last file was not taken. Empty if none was refused.
+	refused      text    not null,
+	-- The operation that makes a document of the file. Empty until there is one.
+	operation    text    not null,
+	-- Set by the first removal of the bytes. The row stays three hours longer,
+	-- because bytes may arrive until then.
+	ended        boolean not null default false,
+	primary key (organization, id)
+);
+-- Sums up what was announced and is no document yet, from the index alone.
+create index uploads_open on uploads (organization, expires_at, size) where operation = '';
+-- One job ends the sessions of an hour in this order.
+create index uploads_expires_at on uploads (organization, expires_at);
+
+-- Calls that go on after their answer.
+create table operations (
+	organization  bigint not null,
+	id            text   not null,
+	principal     text   not null,
+	type          text   not null,
+	status        text   not null,
+	progress      bigint not null,
+	-- What the operation needs to go on. Empty once it has ended.
+	input         text   not null,
+	result_object text   not null,
+	result_id     text   not null,
+	error         text   not null,
+	-- The Request-Id of the call.
+	request       text   not null,
+	created_at    bigint not null,
+	started_at    bigint not null,
+	finished_at   bigint not null,
+	primary key (organization, id)
+);
+-- Retention: 31 days.
+create index operations_finished on operations (organization, finished_at) where finished_at > 0;
+-- The check of stored files without a row asks for these. They are few.
+create index operations_open on operations (organization) where finished_at = 0;
+
+
+----------------------------------------------------------------------- Jobs ----
+-- Work that outlives a call: package job and docs/decisions/0020.
+
+create table jobs (
+	organization bigint not null,
+	id           text   not null,
+	kind         text   not null,
+	-- Only one job of a kind waits or runs for a key that is not empty.
+	key          text   not null,
+	-- JSON that the kind's handler alone reads.
+	payload      text   not null,
+	-- waiting, running or failed. A finished job has no row.
+	state        text   not null,
+	-- The fencing token: it grows when a worker takes the job, and only the worker
+	-- with the current number may change the row.
+	claim        bigint not null,
+	-- How often the job was taken, without those times when it was given back.
+	attempt      bigint not null,
+	-- When a worker may take the job. For a running job this is the end of the
+	-- lease, for a failed one the time when it was given up.
+	due_at       bigint not null,
+	-- The last error.
+	error        text   not null,
+	created_at   bigint not null,
+	-- When the job was taken last.
+	started_at   bigint not null,
+	-- As in events.
+	trace        text,
+	primary key (organization, id)
+);
+create unique index jobs_unique on jobs (organization, kind, key) where key <> '' and state <> 'failed';
+-- The next jobs of an organization.
+create index jobs_due on jobs (organization, due_at) where state <> 'failed';
+-- Retention: 30 days.
+create index jobs_failed on jobs (organization, due_at) where state = 'failed';
+
+-- The queue of the organizations that have jobs. The one that is due first is
+-- served next, with a few jobs, and then goes behind the others.
+create table job_turns (
+	organization bigint not null primary key,
+	-- Never later than the due_at of its first job.
+	due_at       bigint not null
+);
+create index job_turns_due on job_turns (due_at);
+
+
+------------------------------------------------------------------- Webhooks ----
+-- The event log is the outbox: an endpoint's cursor divides the events that have
+-- deliveries from those that have none yet. See package webhook.
+
+create table webhook_endpoints (
+	organization    bigint not null,
+	id              text   /*postgres: collate "C" */ not null,
+	-- The principal that made the endpoint. Nobody else sees it.
+	principal       text   not null,
+	-- The key that last said where events are sent. A leaked key is traced by it.
+	key_id          text   not null default '',
+	name            text   not null,
+	url             text   not null,
+	-- A JSON array of strings.
+	event_types     text   not null,
+	-- active, failing or disabled.
+	status          text   not null,
+	-- gone, no_success or empty.
+	disabled_reason text   not null,
+	-- Sealed with the master key. The previous secret may be empty.
+	secret          text   not null,
+	previous_secret text   not null,
+	-- Until then the previous secret signs too.
+	previous_until  bigint not null,
+	-- Grows, with updated_at, when the owner or the status changes anything. Times
+	-- and counts of attempts do not count.
+	revision        bigint not null,
+	created_at      bigint not null,
+	updated_at      bigint not null,
+	-- The tick of the last event that has deliveries.
+	cursor          bigint not null,
+	-- When the first delivery is due. Zero if there is none.
+	due_at          bigint not null,
+	-- The first failed attempt since the last success, and their number.
+	failed_since    bigint not null,
+	failures        bigint not null,
+	last_success_at bigint not null,
+	last_failure_at bigint not null,
+	-- A tick: events that were never tried when the endpoint was last disabled are
+	-- behind it. Zero if it never was disabled.
+	missed_since    bigint not null,
+	primary key (organization, id)
+);
+-- The list of a principal.
+create index webhook_endpoints_principal on webhook_endpoints (organization, principal, id);
+-- The sweep for endpoints with due deliveries, over all organizations.
+create index webhook_endpoints_due on webhook_endpoints (due_at) where due_at > 0;
+
+-- Deliveries that wait or run. A delivery ends with the row of its last attempt.
+create table webhook_deliveries (
+	organization bigint not null,
+	endpoint     text   not null,
+	event_id     text   not null,
+	-- The event itself, repeated to save a look-up.
+	tick         bigint not null,
+	type         text   not null,
+	object       text   not null,
+	record_id    text   not null,
+	-- How many attempts were made.
+	attempts     bigint not null,
+	-- When the next attempt is made. For a running one, when another worker may
+	-- take it.
+	due_at       bigint not null,
+	-- The fencing token, as in jobs.
+	claim        bigint not null,
+	created_at   bigint not null,
+	-- As in events.
+	trace        text,
+	primary key (organization, endpoint, event_id)
+);
+create index webhook_deliveries_due on webhook_deliveries (organization, endpoint, due_at);
+
+-- The delivery log of 30 days. It holds no byte of a receiver's response.
+create table webhook_attempts (
+	organization    bigint not null,
+	id              text   /*postgres: collate "C" */ not null,
+	endpoint        text   not null,
+	event_id        text   not null,
+	event_type      text   not null,
+	-- 1 to 10.
+	attempt         bigint not null,
+	-- succeeded or failed.
+	status          text   not null,
+	-- Zero if there was no response.
+	response_status bigint not null,
+	-- In milliseconds.
+	response_ms     bigint not null,
+	-- Empty if the attempt succeeded.
+	error_code      text   not null,
+	attempted_at    bigint not null,
+	-- Zero if no attempt follows.
+	next_attempt_at bigint not null,
+	primary key (organization, id)
+);
+-- The log of an endpoint.
+create index webhook_attempts_endpoint on webhook_attempts (organization, endpoint, id);
+-- Retention.
+create index webhook_attempts_age on webhook_attempts (organization, attempted_at);
+-- The log of an endpoint for one event, and its failures, which are also sent
+-- again in this order.
+create index webhook_attempts_event on webhook_attempts (organization, endpoint, event_id, id);
+create index webhook_attempts_failed on webhook_attempts (organization, endpoint, id) where status = 'failed';
+
+
+----------------------------------------------- Calls, limits, notifications ----
+
+-- The request log of 30 days. Organization 0 holds the calls of credentials that
+-- belong to nobody. The primary key leads to the newest calls of an organization.
+create table request_log (
+	organization bigint  not null,
+	-- When the call arrived.
+	at           bigint  not null,
+	request_id   text    /*postgres: collate "C" */ not null,
+	key_id       text    not null,
+	-- The first 8 characters of the kid, also of a key that does not exist.
+	kid_short    text    not null,
+	principal_id text    not null,
+	operation    text    not null,
+	method       text    not null,
+	status       bigint  not null,
+	refused      boolean not null generated always as (status >= 400) /*postgres: stored */ /*sqlite: virtual */,
+	-- The code of the problem. Empty if the call succeeded.
+	code         text    not null,
+	-- In microseconds.
+	duration     bigint  not null,
+	address      text    not null,
+	-- Why the credential was refused. Never sent to the caller.
+	reason       text    not null,
+	-- The version of the API. Empty if the call named none.
+	version      text    not null default '',
+	-- The Request-Id of the batch that the call was a part of. Empty for others.
+	batch        text    not null default '',
+	primary key (organization, at, request_id)
+);
+-- The calls of one key.
+create index request_log_key on request_log (organization, kid_short, at, request_id);
+-- The refused and failed calls, which are few and asked for most.
+create index request_log_refused on request_log (organization, refused, at, request_id) where refused = true;
+/*postgres:
+alter table request_log alter column organization set (n_distinct = 16);
+*/
+
+-- Stored answers: a repeated Idempotency-Key gets the same one for 24 hours.
+create table idempotency (
+	organization bigint  not null,
+	principal    text    not null,
+	key          text    not null,
+	created_at   bigint  not null,
+	-- Of the request. A key that comes with another one is refused.
+	fingerprint  text    not null,
+	status       bigint  not null,
+	etag         text    not null,
+	location     text    not null,
+	body         text    not null,
+	-- The record that the answer shows or names. The answer is erased with it, and
+	-- its row stays, so that a repeated call is not run again.
+	record       text    not null default '',
+	erased       boolean not null default false,
+	primary key (organization, principal, key)
+);
+-- Retention.
+create index idempotency_age on idempotency (organization, created_at);
+create index idempotency_record on idempotency (organization, record);
+/*postgres:
+alter table idempotency alter column organization set (n_distinct = 16);
+*/
+
+-- What an account has used of its limits. The organization itself (the empty
+-- subject), its principals and its keys each have one.
+create table limits (
+	organization bigint not null,
+	subject      text   not null,
+	-- JSON that package limit alone reads.
+	state        text   not null,
+	updated_at   bigint not null,
+	primary key (organization, subject)
+);
+-- Retention: 48 hours.
+create index limits_age on limits (organization, updated_at);
+
+-- The entries of everybody's bell, each with its email. The organization is a
+-- live one, as that of its people.
+create table notices (
+	organization bigint not null,
+	principal    text   not null,
+	id           text   not null,
+	created_at   bigint not null,
+	kind         text   not null,
+	-- JSON with numbers and identifiers only.
+	data         text   not null,
+	read_at      bigint not null,
+	-- When the email is sent or tried next. Zero if none is.
+	mail_due     bigint not null,
+	mail_tries   bigint not null,
+	mailed_at    bigint not null,
+	-- The notice that names the email: one email may be about several notices.
+	mail_id      text   not null default '',
+	primary key (organization, principal, id)
+);
+-- Retention: 90 days.
+create index notices_age on notices (organization, created_at);
+-- The emails that are due, over all organizations.
+create index notices_due on notices (mail_due) where mail_due > 0;
+-- The notices that one email is about.
+create index notices_waiting on notices (organization, principal, kind, mail_due) where mail_due > 0;
+/*postgres:
+alter table notices alter column organization set (n_distinct = 16);
+*/
+
+-- When the last three emails of a kind to a user were begun, the oldest first.
+-- They limit how many follow.
+create table mail_turns (
+	organization bigint not null,
+	principal    text   not null,
+	kind         text   not null,
+	first_at     bigint not null,
+	second_at    bigint not null,
+	third_at     bigint not null,
+	primary key (organization, principal, kind)
+);
+
+/*postgres:
+-- Of a table that was never analyzed the planner believes that it is larger.
+analyze contacts, companies, tasks, lost_sight, events, idempotency, search_documents, search_segments, search_blocks, request_log, notices;
+*/
