@@ -25,6 +25,9 @@ var floors = [][]string{
 	// Words that everyone uses. They know nothing of the product.
 	{"kit/clock", "kit/fault", "kit/id"},
 	{"kit/", "docs", ".", "examples", "api/openapi", "api/pattern", "store/db/sqlite", "door/web/codesample"},
+	// What a reader of a file format is handed, and the readers of old formats.
+	{"extract/textio"},
+	{"extract/legacy"},
 	// The database, the bytes of documents, what they say.
 	{"store/", "extract"},
 	// The points, the queue, the answers that are repeated.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"kartei/extract/textio"
 )
 
 // command is the argument by which a program is told to be a child.
@@ -60,7 +62,7 @@ func Child(args []string) {
 // order is what a child is told to do.
 type order struct {
 	name   string
-	read   reader
+	read   textio.ReadFunc
 	limits Limits
 	cache  string
 	// require has it end if it is not confined.
@@ -83,7 +85,7 @@ func parseOrder(args []string) (o order, err error) {
 		o.read = warm
 		return o, nil
 	case probing:
-		o.read, o.require = func(*input, *sink) error { return nil }, true
+		o.read, o.require = func(*textio.Input, *textio.Sink) error { return nil }, true
 		return o, nil
 	}
 	k := find(o.name)
@@ -115,28 +117,28 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 	// The collector works harder long before the kernel says no.
 	debug.SetMemoryLimit(o.limits.Memory / 2)
 	runtime.GOMAXPROCS(1)
-	s := newSink(out, o.limits.Text)
-	err = o.read(&input{Reader: in, limits: o.limits, cache: o.cache}, s)
+	s := textio.NewSink(out, o.limits.Text)
+	err = o.read(&textio.Input{Reader: in, Memory: o.limits.Memory, Cache: o.cache}, s)
 	if err != nil && o.name == warming { // of a file nothing is said
 		fmt.Fprintln(errs, "kartei extract:", err)
 	}
-	if s.close() != nil {
+	if s.Close() != nil {
 		return exitCrash
 	}
 	return exit(s, err)
 }
 
-func exit(s *sink, err error) int {
+func exit(s *textio.Sink, err error) int {
 	switch {
-	case s.err == errFull:
+	case s.Err() == textio.ErrFull:
 		return exitCut
 	case err == nil:
 		return exitDone
-	case errors.Is(err, errEncrypted):
+	case errors.Is(err, textio.ErrEncrypted):
 		return exitEncrypted
-	case errors.Is(err, errInflated):
+	case errors.Is(err, textio.ErrInflated):
 		return exitInflated
-	case errors.Is(err, errBroken):
+	case errors.Is(err, textio.ErrBroken):
 		return exitBroken
 	}
 	return exitCrash

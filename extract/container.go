@@ -3,12 +3,14 @@ package extract
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/xml"
 	"errors"
 	"io"
 	"strings"
-	"unicode/utf16"
+
+	"kartei/extract/legacy"
 )
 
 // Bounds of looking into an archive.
@@ -226,82 +228,21 @@ var streams = map[string]string{
 	"encryptedpackage":        encrypted,
 }
 
-// compound returns what a compound file is by the entries of its root. It
-// follows the chain of the directory for 4 MiB at most.
-func (c *content) compound(head []byte) string {
-	if len(head) < 512 {
+// compound returns what a compound file is by the entries of its root.
+func (c *content) compound() string {
+	names := legacy.RootEntries(c, c.size)
+	if names == nil {
 		return Unknown
 	}
-	shift := binary.LittleEndian.Uint16(head[30:])
-	if shift != 9 && shift != 12 {
-		return Unknown
-	}
-	sector := int64(1) << shift
-	at := func(n uint32) int64 { return (int64(n) + 1) * sector }
-	next := func(n uint32) uint32 {
-		perSector := uint32(sector / 4)
-		if n/perSector >= 109 {
-			return 0xfffffffe // beyond the table in the header; a directory stands at the front
-		}
-		fat := binary.LittleEndian.Uint32(head[76+4*(n/perSector):])
-		entry := c.part(at(fat)+4*int64(n%perSector), 4)
-		if len(entry) < 4 {
-			return 0xfffffffe
-		}
-		return binary.LittleEndian.Uint32(entry)
-	}
-	var entries []byte
-	most := min(directorySize, c.size) // a chain that is longer than the file goes in circles
-	for n := binary.LittleEndian.Uint32(head[48:]); n < 0xfffffffa && int64(len(entries)) < most; n = next(n) {
-		b := c.part(at(n), sector)
-		if int64(len(b)) < sector {
-			break
-		}
-		entries = append(entries, b...)
-	}
-	return rootStream(entries)
-}
-
-// rootStream returns what the siblings below the root say, the first of which
-// is the root's child. An entry has 128 bytes: its name, at 64 the name's
-// length, at 68 and 72 its siblings, at 76 its child.
-func rootStream(entries []byte) string {
-	count := uint32(len(entries) / 128)
-	if count == 0 {
-		return Unknown
-	}
-	field := func(i uint32, at int) uint32 { return binary.LittleEndian.Uint32(entries[int(i)*128+at:]) }
-	seen := make([]bool, count)
 	found := ""
-	for open := []uint32{field(0, 76)}; len(open) > 0; {
-		i := open[len(open)-1]
-		open = open[:len(open)-1]
-		if i >= count || seen[i] {
-			continue
-		}
-		seen[i] = true
-		open = append(open, field(i, 68), field(i, 72))
-		switch name := streams[strings.ToLower(entryName(entries[i*128:]))]; {
-		case name == "":
-		case found != "" && found != name:
+	for _, name := range names {
+		switch word := streams[name]; {
+		case word == "":
+		case found != "" && found != word:
 			return Polyglot
 		default:
-			found = name
+			found = word
 		}
 	}
-	if found == "" {
-		return "application/x-ole-storage"
-	}
-	return found
-}
-
-func entryName(entry []byte) string {
-	n := min(int(binary.LittleEndian.Uint16(entry[64:])), 64) / 2
-	units := make([]uint16, 0, 32)
-	for i := range n {
-		if u := binary.LittleEndian.Uint16(entry[2*i:]); u != 0 {
-			units = append(units, u)
-		}
-	}
-	return string(utf16.Decode(units))
+	return cmp.Or(found, "application/x-ole-storage")
 }

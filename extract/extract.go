@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"kartei/extract/textio"
 )
 
 // Text is what was read of a file.
@@ -370,10 +372,10 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string, m
 // not believed.
 func tidied(body []byte, most, code int) Text {
 	var tidy bytes.Buffer
-	s := newSink(&tidy, most)
-	s.text(string(body))
-	_ = s.close() // a buffer takes all
-	t := Text{Body: tidy.String(), Cut: code == exitCut || s.full()}
+	s := textio.NewSink(&tidy, most)
+	s.Text(string(body))
+	_ = s.Close() // a buffer takes all
+	t := Text{Body: tidy.String(), Cut: code == exitCut || s.Full()}
 	if reason, known := reasons[code]; known {
 		t.Reason = reason
 	} else {

@@ -15,6 +15,8 @@ import (
 	"time"
 )
 
+const outlook = "application/vnd.ms-outlook"
+
 // What other programs write is read, and what they seal is not.
 func TestFilesOfTheWorld(t *testing.T) {
 	const weiss, kaltmiete = "Jürgen Weiß", "Kaltmiete"

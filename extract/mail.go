@@ -5,11 +5,11 @@ import (
 	"io"
 	"mime"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/emersion/go-message"
 	"github.com/emersion/go-message/mail"
-	"golang.org/x/text/encoding/charmap"
+
+	"kartei/extract/textio"
 )
 
 // Bounds of reading a message.
@@ -18,18 +18,18 @@ const (
 	maxParts = 1_000 // of all
 )
 
-func init() { message.CharsetReader = named }
+func init() { message.CharsetReader = textio.Named }
 
 // readMail reads a message (RFC 5322, MIME): its subject, who wrote to whom,
 // its texts, and the names of what is attached.
-func readMail(in *input, out *sink) error {
+func readMail(in *textio.Input, out *textio.Sink) error {
 	m := mailReader{out: out, parts: maxParts}
 	e, err := message.Read(in)
 	if e == nil || err != nil && !tolerable(err) {
-		return errBroken
+		return textio.ErrBroken
 	}
 	m.head(&mail.Header{Header: e.Header})
-	out.paragraph()
+	out.Paragraph()
 	return m.entity(e, 0)
 }
 
@@ -40,7 +40,7 @@ func tolerable(err error) bool {
 }
 
 type mailReader struct {
-	out   *sink
+	out   *textio.Sink
 	parts int // that may still come
 }
 
@@ -50,53 +50,44 @@ func (m *mailReader) head(h *mail.Header) {
 	if err != nil {
 		subject = h.Get("Subject")
 	}
-	m.out.line()
-	m.out.text(oneLine(subject))
+	m.out.Line()
+	m.out.Text(textio.OneLine(subject))
 	for _, field := range []string{"From", "To", "Cc"} {
-		m.out.line()
+		m.out.Line()
 		list, err := h.AddressList(field)
 		if err != nil {
-			m.out.text(oneLine(h.Get(field)))
+			m.out.Text(textio.OneLine(h.Get(field)))
 		}
 		for _, a := range list {
-			m.out.text(oneLine(a.Name) + " " + a.Address + "\t")
+			m.out.Text(textio.OneLine(a.Name) + " " + a.Address + "\t")
 		}
 	}
-	m.out.line()
-	m.out.text(h.Get("Date"))
-}
-
-// oneLine returns the text of a field, also of one that should have been
-// encoded and was not.
-func oneLine(s string) string {
-	if !utf8.ValidString(s) {
-		s, _ = charmap.Windows1252.NewDecoder().String(s)
-	}
-	return strings.ReplaceAll(s, "\n", " ")
+	m.out.Line()
+	m.out.Text(h.Get("Date"))
 }
 
 // entity writes a message or one of its parts.
 func (m *mailReader) entity(e *message.Entity, depth int) error {
 	if m.parts--; m.parts < 0 || depth > maxDepth {
-		return errInflated
+		return textio.ErrInflated
 	}
 	if parts := e.MultipartReader(); parts != nil {
 		return m.multipart(e, parts, depth)
 	}
 	kind, params, _ := e.Header.ContentType()
 	if name := attachedName(e, params); name != "" {
-		m.out.line()
-		if err := m.out.text(oneLine(name) + "\n"); err != nil {
+		m.out.Line()
+		if err := m.out.Text(textio.OneLine(name) + "\n"); err != nil {
 			return err
 		}
 		return nil
 	}
-	m.out.paragraph()
+	m.out.Paragraph()
 	switch {
 	case kind == "text/html":
-		return copyPage(utf8Of(e, params), m.out)
+		return textio.CopyHTML(utf8Of(e, params), m.out)
 	case kind == "" || strings.HasPrefix(kind, "text/"):
-		return copyText(utf8Of(e, params), m.out)
+		return textio.CopyText(utf8Of(e, params), m.out)
 	case kind == "message/rfc822":
 		return m.forwarded(e, depth)
 	}
@@ -107,7 +98,7 @@ func (m *mailReader) entity(e *message.Entity, depth int) error {
 // takes for ASCII, is taken for what it looks like.
 func utf8Of(e *message.Entity, params map[string]string) io.Reader {
 	if params["charset"] == "" {
-		return decoded(e.Body)
+		return textio.Decoded(e.Body)
 	}
 	return e.Body
 }
@@ -131,7 +122,7 @@ func attachedName(e *message.Entity, params map[string]string) string {
 func (m *mailReader) forwarded(e *message.Entity, depth int) error {
 	inner, err := message.Read(e.Body)
 	if inner == nil || err != nil && !tolerable(err) {
-		return errBroken
+		return textio.ErrBroken
 	}
 	m.head(&mail.Header{Header: inner.Header})
 	return m.entity(inner, depth+1)
@@ -141,15 +132,15 @@ func (m *mailReader) forwarded(e *message.Entity, depth int) error {
 // text: they say the same.
 func (m *mailReader) multipart(e *message.Entity, parts message.MultipartReader, depth int) error {
 	kind, _, _ := e.Header.ContentType()
-	written := m.out.left
+	written := m.out.Left()
 	for {
 		part, err := parts.NextPart()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case part == nil || err != nil && !tolerable(err):
-			return errBroken
-		case kind == "multipart/alternative" && m.out.left < written:
+			return textio.ErrBroken
+		case kind == "multipart/alternative" && m.out.Left() < written:
 			continue
 		}
 		if err := m.entity(part, depth+1); err != nil {

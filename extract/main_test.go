@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kartei/extract/textio"
 )
 
 // The tests' own program is also the child whose limits are tested; it has
 // readers that do what a broken one would.
 func TestMain(m *testing.M) {
-	for name, read := range map[string]reader{
+	for name, read := range map[string]textio.ReadFunc{
 		"test/memory": eat, "test/loop": loop, "test/panic": panicking, "test/output": flood, "test/surroundings": lookAround,
 		"test/family": family, "test/idle": idle,
 	} {
@@ -30,9 +32,9 @@ func TestMain(m *testing.M) {
 }
 
 // eat takes memory, and keeps it.
-func eat(_ *input, out *sink) error {
-	out.text("vorher")
-	out.w.Flush()
+func eat(_ *textio.Input, out *textio.Sink) error {
+	out.Text("vorher")
+	out.Close()
 	var kept []byte
 	for {
 		kept = append(kept, make([]byte, 16<<20)...)
@@ -43,7 +45,7 @@ func eat(_ *input, out *sink) error {
 }
 
 // loop never ends.
-func loop(*input, *sink) error {
+func loop(*textio.Input, *textio.Sink) error {
 	for n := 0; ; n++ {
 		if n < 0 {
 			return nil
@@ -52,15 +54,15 @@ func loop(*input, *sink) error {
 }
 
 // idle never ends, and needs no processor for it.
-func idle(*input, *sink) error {
+func idle(*textio.Input, *textio.Sink) error {
 	time.Sleep(time.Hour)
 	return nil
 }
 
-func panicking(*input, *sink) error { panic("a defect in a reader") }
+func panicking(*textio.Input, *textio.Sink) error { panic("a defect in a reader") }
 
 // flood writes past the sink, which would have stopped it.
-func flood(*input, *sink) error {
+func flood(*textio.Input, *textio.Sink) error {
 	for {
 		if _, err := os.Stdout.WriteString(strings.Repeat("x", 64<<10)); err != nil {
 			return err
@@ -69,12 +71,12 @@ func flood(*input, *sink) error {
 }
 
 // lookAround tries what a child must not be able to.
-func lookAround(_ *input, out *sink) error {
+func lookAround(_ *textio.Input, out *textio.Sink) error {
 	try := func(what string, do func() error) {
 		if err := do(); err != nil {
-			out.text(what + ": no\n")
+			out.Text(what + ": no\n")
 		} else {
-			out.text(what + ": yes\n")
+			out.Text(what + ": yes\n")
 		}
 	}
 	try("read", func() error { _, err := os.ReadFile("/etc/passwd"); return err })
@@ -89,7 +91,7 @@ func lookAround(_ *input, out *sink) error {
 	})
 	try("start", func() error { _, err := os.StartProcess("/bin/true", []string{"true"}, &os.ProcAttr{}); return err })
 	dir, _ := os.Getwd()
-	return out.text(fmt.Sprintf("environment: %d\nfolder: %s\n", len(os.Environ()), dir))
+	return out.Text(fmt.Sprintf("environment: %d\nfolder: %s\n", len(os.Environ()), dir))
 }
 
 // permission returns the error only where something was forbidden.
@@ -101,7 +103,7 @@ func permission(err error) error {
 }
 
 // family says who it is and waits.
-func family(in *input, out *sink) error {
+func family(in *textio.Input, out *textio.Sink) error {
 	fmt.Fprintf(os.Stdout, "%d\n", os.Getpid())
 	return loop(in, out)
 }

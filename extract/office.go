@@ -2,7 +2,6 @@ package extract
 
 import (
 	"archive/zip"
-	"bytes"
 	"cmp"
 	"encoding/xml"
 	"io"
@@ -13,15 +12,17 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"kartei/extract/legacy"
+	"kartei/extract/textio"
 )
 
 // Bounds of reading an archive.
 const (
-	maxEntries  = 20_000
-	maxInflated = 128 << 20 // of all that is read of one archive
-	maxRatio    = 250       // of one entry once freeRatio bytes are out; deflate's own limit is 1032
-	freeRatio   = 1 << 20
-	maxShared   = 32 << 20 // of the texts that the cells of a workbook share
+	maxEntries = 20_000
+	maxRatio   = 250 // of one entry once freeRatio bytes are out; deflate's own limit is 1032
+	freeRatio  = 1 << 20
+	maxShared  = 32 << 20 // of the texts that the cells of a workbook share
 )
 
 // archive is an archive that is read under bounds.
@@ -30,22 +31,23 @@ type archive struct {
 	left int64 // bytes that may still be inflated
 }
 
-func openArchive(in *input) (*archive, error) {
-	whole, err := in.hold()
+func openArchive(in *textio.Input) (*archive, error) {
+	whole, err := in.Hold()
 	if err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(whole.parts[0], []byte(compoundFile)) {
-		return nil, errEncrypted // what an office document under a password is packed in
+	signature := make([]byte, len(legacy.Signature))
+	if _, _ = whole.ReadAt(signature, 0); string(signature) == legacy.Signature {
+		return nil, textio.ErrEncrypted // what an office document under a password is packed in
 	}
-	z, err := zip.NewReader(whole, whole.size)
+	z, err := zip.NewReader(whole, whole.Size)
 	switch {
 	case err != nil:
-		return nil, errBroken
+		return nil, textio.ErrBroken
 	case len(z.File) > maxEntries:
-		return nil, errInflated
+		return nil, textio.ErrInflated
 	}
-	return &archive{z, maxInflated}, nil
+	return &archive{z, textio.MaxUnpacked}, nil
 }
 
 // part returns the entry of that name; nil if there is none.
@@ -90,7 +92,7 @@ func (i *inflating) Read(p []byte) (int, error) {
 	n, err := i.ReadCloser.Read(p)
 	i.out += int64(n)
 	if i.a.left -= int64(n); i.a.left < 0 || i.out > i.most {
-		return n, errInflated
+		return n, textio.ErrInflated
 	}
 	return n, err
 }
@@ -102,7 +104,7 @@ func (a *archive) each(file *zip.File, f func(xml.Token) error) error {
 	}
 	r, err := file.Open()
 	if err != nil {
-		return errBroken
+		return textio.ErrBroken
 	}
 	defer r.Close()
 	bounded := &inflating{r, a, 0, max(freeRatio, maxRatio*int64(min(file.CompressedSize64, 1<<40)))}
@@ -113,9 +115,9 @@ func (a *archive) each(file *zip.File, f func(xml.Token) error) error {
 		case err == io.EOF:
 			return nil
 		case bounded.out > bounded.most || a.left < 0:
-			return errInflated
+			return textio.ErrInflated
 		case err != nil:
-			return errBroken
+			return textio.ErrBroken
 		}
 		if err := f(token); err != nil {
 			return err
@@ -158,9 +160,9 @@ func (s *skipper) skip(token xml.Token) bool {
 
 // readAll reads parts one after the other, as a document's title is read
 // first: it is what the document is looked for by.
-func (a *archive) readAll(out *sink, read func(*zip.File) error, files ...*zip.File) error {
+func (a *archive) readAll(out *textio.Sink, read func(*zip.File) error, files ...*zip.File) error {
 	for _, f := range files {
-		out.paragraph()
+		out.Paragraph()
 		if err := read(f); err != nil {
 			return err
 		}
@@ -169,7 +171,7 @@ func (a *archive) readAll(out *sink, read func(*zip.File) error, files ...*zip.F
 }
 
 // properties reads title, subject and keywords of OOXML and ODF.
-func (a *archive) properties(name string, out *sink) error {
+func (a *archive) properties(name string, out *textio.Sink) error {
 	within := false
 	return a.each(a.part(name), func(token xml.Token) error {
 		switch t := token.(type) {
@@ -180,10 +182,10 @@ func (a *archive) properties(name string, out *sink) error {
 			}
 		case xml.EndElement:
 			within = false
-			return out.line()
+			return out.Line()
 		case xml.CharData:
 			if within {
-				return out.text(string(t))
+				return out.Text(string(t))
 			}
 		}
 		return nil
@@ -193,12 +195,12 @@ func (a *archive) properties(name string, out *sink) error {
 // runs reads text of Office Open XML (ECMA-376): the elements t hold the
 // characters, p is a paragraph. What another program would show in place of a
 // drawing comes a second time as Fallback, and is left out.
-func (a *archive) runs(out *sink) func(*zip.File) error {
+func (a *archive) runs(out *textio.Sink) func(*zip.File) error {
 	return func(f *zip.File) error {
 		s, within := skipper{names: []string{"Fallback"}}, false
 		return a.each(f, func(token xml.Token) error {
 			if s.skip(token) {
-				return out.err
+				return out.Err()
 			}
 			switch t := token.(type) {
 			case xml.StartElement:
@@ -206,22 +208,22 @@ func (a *archive) runs(out *sink) func(*zip.File) error {
 				case "t":
 					within = true
 				case "tab":
-					return out.text("\t")
+					return out.Text("\t")
 				case "br", "cr":
-					return out.line()
+					return out.Line()
 				}
 			case xml.EndElement:
 				switch t.Name.Local {
 				case "t":
 					within = false
 				case "tc":
-					return out.text("\t")
+					return out.Text("\t")
 				case "p", "tr":
-					return out.line()
+					return out.Line()
 				}
 			case xml.CharData:
 				if within {
-					return out.text(string(t))
+					return out.Text(string(t))
 				}
 			}
 			return nil
@@ -231,7 +233,7 @@ func (a *archive) runs(out *sink) func(*zip.File) error {
 
 // readWord reads a text document, with its notes, comments, headers and
 // footers.
-func readWord(in *input, out *sink) error {
+func readWord(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
 		return err
@@ -241,7 +243,7 @@ func readWord(in *input, out *sink) error {
 	}
 	main := a.part("word/document.xml")
 	if main == nil {
-		return errBroken
+		return textio.ErrBroken
 	}
 	files := []*zip.File{main}
 	for _, pattern := range []string{"word/footnotes.xml", "word/endnotes.xml", "word/comments.xml", "word/header*.xml", "word/footer*.xml"} {
@@ -251,7 +253,7 @@ func readWord(in *input, out *sink) error {
 }
 
 // readSlides reads a presentation, with its notes.
-func readSlides(in *input, out *sink) error {
+func readSlides(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
 		return err
@@ -264,7 +266,7 @@ func readSlides(in *input, out *sink) error {
 
 // readSheets reads a workbook: the names of its sheets, then each row as a
 // line. Dates are the numbers that the cells hold.
-func readSheets(in *input, out *sink) error {
+func readSheets(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
 		return err
@@ -274,8 +276,8 @@ func readSheets(in *input, out *sink) error {
 	}
 	err = a.each(a.part("xl/workbook.xml"), func(token xml.Token) error {
 		if t, is := token.(xml.StartElement); is && t.Name.Local == "sheet" {
-			out.line()
-			return out.text(attribute(t, "name"))
+			out.Line()
+			return out.Text(attribute(t, "name"))
 		}
 		return nil
 	})
@@ -312,7 +314,7 @@ func (a *archive) shared() ([]string, error) {
 			if within {
 				item.Write(t)
 				if size += len(t); size > maxShared {
-					return errInflated
+					return textio.ErrInflated
 				}
 			}
 		}
@@ -322,7 +324,7 @@ func (a *archive) shared() ([]string, error) {
 }
 
 // sheet reads the cells of a sheet.
-func (a *archive) sheet(f *zip.File, shared []string, out *sink) error {
+func (a *archive) sheet(f *zip.File, shared []string, out *textio.Sink) error {
 	kind, within := "", ""
 	return a.each(f, func(token xml.Token) error {
 		switch t := token.(type) {
@@ -331,21 +333,21 @@ func (a *archive) sheet(f *zip.File, shared []string, out *sink) error {
 			case "c":
 				kind = attribute(t, "t")
 			case "row":
-				return out.line()
+				return out.Line()
 			}
 		case xml.EndElement:
 			within = ""
 			if t.Name.Local == "c" {
-				return out.text("\t")
+				return out.Text("\t")
 			}
 		case xml.CharData:
 			switch {
 			case within == "v" && kind == "s":
 				if n, err := strconv.Atoi(string(t)); err == nil && n >= 0 && n < len(shared) {
-					return out.text(strings.ReplaceAll(shared[n], "\n", " "))
+					return out.Text(strings.ReplaceAll(shared[n], "\n", " "))
 				}
 			case within == "v" || within == "t":
-				return out.text(string(t))
+				return out.Text(string(t))
 			}
 		}
 		return nil
@@ -354,7 +356,7 @@ func (a *archive) sheet(f *zip.File, shared []string, out *sink) error {
 
 // readODF reads an OpenDocument file (ISO/IEC 26300): its paragraphs and
 // headings, without what was deleted while changes were recorded.
-func readODF(in *input, out *sink) error {
+func readODF(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
 		return err
@@ -369,20 +371,20 @@ func readODF(in *input, out *sink) error {
 	case err != nil:
 		return err
 	case sealed:
-		return errEncrypted
+		return textio.ErrEncrypted
 	}
 	if err := a.properties("meta.xml", out); err != nil {
 		return err
 	}
-	out.paragraph()
+	out.Paragraph()
 	content := a.part("content.xml")
 	if content == nil {
-		return errBroken
+		return textio.ErrBroken
 	}
 	s, depth := skipper{names: []string{"tracked-changes", "forms"}}, 0 // of paragraphs: a note stands within one
 	return a.each(content, func(token xml.Token) error {
 		if s.skip(token) {
-			return out.err
+			return out.Err()
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
@@ -390,34 +392,34 @@ func readODF(in *input, out *sink) error {
 			case "p", "h":
 				depth++
 				if depth > 1 {
-					return out.line()
+					return out.Line()
 				}
 			case "tab":
-				return out.text("\t")
+				return out.Text("\t")
 			case "s":
-				return out.text(" ")
+				return out.Text(" ")
 			case "line-break":
-				return out.line()
+				return out.Line()
 			case "page":
-				return out.paragraph()
+				return out.Paragraph()
 			case "table":
-				out.paragraph()
-				return out.text(attribute(t, "name") + "\n")
+				out.Paragraph()
+				return out.Text(attribute(t, "name") + "\n")
 			}
 		case xml.EndElement:
 			switch t.Name.Local {
 			case "p", "h":
 				depth--
-				return out.line()
+				return out.Line()
 			case "table-cell":
-				out.lines = 0
-				return out.text("\t")
+				out.Join()
+				return out.Text("\t")
 			case "table-row":
-				return out.line()
+				return out.Line()
 			}
 		case xml.CharData:
 			if depth > 0 {
-				return out.text(string(t))
+				return out.Text(string(t))
 			}
 		}
 		return nil
@@ -425,7 +427,7 @@ func readODF(in *input, out *sink) error {
 }
 
 // readNames reads the names of an archive's entries.
-func readNames(in *input, out *sink) error {
+func readNames(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
 		return err
@@ -435,8 +437,8 @@ func readNames(in *input, out *sink) error {
 		if !utf8.ValidString(name) {
 			name, _ = charmap.CodePage437.NewDecoder().String(name) // what the format says; Windows agrees in German
 		}
-		out.line()
-		if err := out.text(name); err != nil {
+		out.Line()
+		if err := out.Text(name); err != nil {
 			return err
 		}
 	}

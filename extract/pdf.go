@@ -14,22 +14,24 @@ import (
 	"github.com/klippa-app/go-pdfium/responses"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
+
+	"kartei/extract/textio"
 )
 
 // openPDFium starts PDFium, which is compiled to WebAssembly: it sees memory of
 // its own, no file and no network. Translating it takes seconds of a processor,
 // taking the translation from the cache a tenth of one.
-func openPDFium(in *input) (pdfium.Pdfium, error) {
-	if in.cache != "" {
-		if p, err := startPDFium(in, in.cache); err == nil {
+func openPDFium(in *textio.Input) (pdfium.Pdfium, error) {
+	if in.Cache != "" {
+		if p, err := startPDFium(in, in.Cache); err == nil {
 			return p, nil
 		}
 	}
 	return startPDFium(in, "")
 }
 
-func startPDFium(in *input, folder string) (pdfium.Pdfium, error) {
-	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(uint32(in.limits.Memory / 2 >> 16))
+func startPDFium(in *textio.Input, folder string) (pdfium.Pdfium, error) {
+	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(uint32(in.Memory / 2 >> 16))
 	if folder != "" {
 		cache, err := wazero.NewCompilationCacheWithDir(folder)
 		if err != nil {
@@ -51,25 +53,25 @@ func startPDFium(in *input, folder string) (pdfium.Pdfium, error) {
 }
 
 // warm fills the cache. What is damaged there is made anew.
-func warm(in *input, _ *sink) error {
-	_, err := startPDFium(in, in.cache)
+func warm(in *textio.Input, _ *textio.Sink) error {
+	_, err := startPDFium(in, in.Cache)
 	if err == nil {
 		return nil
 	}
-	entries, err := os.ReadDir(in.cache)
+	entries, err := os.ReadDir(in.Cache)
 	for _, e := range entries {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(in.cache, e.Name())))
+		err = errors.Join(err, os.RemoveAll(filepath.Join(in.Cache, e.Name())))
 	}
 	if err != nil {
 		return err
 	}
-	_, err = startPDFium(in, in.cache)
+	_, err = startPDFium(in, in.Cache)
 	return err
 }
 
 // readPDF reads a PDF page by page.
-func readPDF(in *input, out *sink) error {
-	whole, err := in.hold()
+func readPDF(in *textio.Input, out *textio.Sink) error {
+	whole, err := in.Hold()
 	if err != nil {
 		return err
 	}
@@ -77,35 +79,35 @@ func readPDF(in *input, out *sink) error {
 	if err != nil {
 		return err
 	}
-	opened, err := p.OpenDocument(&requests.OpenDocument{FileReader: io.NewSectionReader(whole, 0, whole.size), FileReaderSize: whole.size})
+	opened, err := p.OpenDocument(&requests.OpenDocument{FileReader: io.NewSectionReader(whole, 0, whole.Size), FileReaderSize: whole.Size})
 	switch {
 	case errors.Is(err, failures.ErrPassword), errors.Is(err, failures.ErrSecurity):
-		return errEncrypted
+		return textio.ErrEncrypted
 	case err != nil:
-		return errBroken
+		return textio.ErrBroken
 	}
 	count, err := p.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: opened.Document})
 	if err != nil {
-		return errBroken
+		return textio.ErrBroken
 	}
 	bad := 0
 	for i := range count.PageCount {
-		out.paragraph()
-		if err := readPage(p, opened.Document, i, out); errors.Is(err, errFull) {
+		out.Paragraph()
+		if err := readPage(p, opened.Document, i, out); errors.Is(err, textio.ErrFull) {
 			return err
 		} else if err != nil {
 			bad++
 		}
 	}
 	if bad > 0 || count.PageCount == 0 {
-		return errBroken
+		return textio.ErrBroken
 	}
 	return nil
 }
 
 // readPage reads a page, with what was filled in and noted on it: for that,
 // forms and notes become part of the page, as if for printing.
-func readPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, i int, out *sink) error {
+func readPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, i int, out *textio.Sink) error {
 	page, err := p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: i})
 	if err != nil {
 		return err
@@ -137,7 +139,7 @@ func closePage(p pdfium.Pdfium, page references.FPDF_PAGE) {
 // charsAtOnce bounds what is copied out of WebAssembly at a time.
 const charsAtOnce = 1 << 16
 
-func readChars(p pdfium.Pdfium, page references.FPDF_TEXTPAGE, out *sink) error {
+func readChars(p pdfium.Pdfium, page references.FPDF_TEXTPAGE, out *textio.Sink) error {
 	count, err := p.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: page})
 	if err != nil {
 		return err
@@ -149,7 +151,7 @@ func readChars(p pdfium.Pdfium, page references.FPDF_TEXTPAGE, out *sink) error 
 		if err != nil {
 			return err
 		}
-		if err := out.text(text.Text); err != nil {
+		if err := out.Text(text.Text); err != nil {
 			return err
 		}
 	}

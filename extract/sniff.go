@@ -11,6 +11,9 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/net/html/atom"
+
+	"kartei/extract/legacy"
+	"kartei/extract/textio"
 )
 
 // Refusal says why a file may not become a document.
@@ -33,9 +36,6 @@ type Verdict struct {
 // headSize is how much of a file's beginning is looked at. Readers of PDF
 // accept its header within the first 1024 bytes.
 const headSize = 4096
-
-// compoundFile begins the files of legacy office formats (MS-CFB).
-const compoundFile = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 // Sniff says whether a file's bytes are of the type that was declared, and
 // whether that type is allowed. What it reads and keeps is bounded, whatever
@@ -114,7 +114,7 @@ func (c *content) look(declared *kind) string {
 	case ends:
 		return Polyglot // an archive follows what the head says
 	case found == "application/x-ole-storage":
-		return c.compound(head)
+		return c.compound()
 	case found == "application/pdf":
 		return found
 	}
@@ -126,10 +126,10 @@ func recognise(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return "application/zip"
-	case bytes.HasPrefix(head, []byte(compoundFile)):
+	case bytes.HasPrefix(head, []byte(legacy.Signature)):
 		return "application/x-ole-storage"
 	}
-	m := mimetype.Detect(wide(head))
+	m := mimetype.Detect(textio.Wide(head))
 	if m.Is("application/pdf") && !bytes.HasPrefix(head, []byte("%PDF-")) {
 		return Polyglot // readers, and the library, take up to 1024 bytes of anything before it
 	}
@@ -158,7 +158,7 @@ func asText(found string, head []byte, declared *kind) string {
 	if !strings.HasPrefix(found, "text/") && found != "image/svg+xml" && found != "application/xhtml+xml" && found != "application/json" {
 		return found
 	}
-	decoded := wide(head)
+	decoded := textio.Wide(head)
 	if trimmed := bytes.TrimLeft(bytes.TrimPrefix(decoded, []byte("\xef\xbb\xbf")), " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '<' {
 		return markup(found, trimmed)
 	}

@@ -21,14 +21,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kartei/door/admin"
+	"kartei/extract/textio"
 )
 
 // systemReaders are readers that know the system.
-var systemReaders = map[string]reader{"test/takenover": takenOver, "test/foreign": foreign}
+var systemReaders = map[string]textio.ReadFunc{"test/takenover": takenOver, "test/foreign": foreign}
 
 // takenOver is a reader that does the bidding of the file: each line names a
 // way out and where it leads.
-func takenOver(in *input, out *sink) error {
+func takenOver(in *textio.Input, out *textio.Sink) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		way, where, _ := strings.Cut(lines.Text(), " ")
@@ -36,7 +37,7 @@ func takenOver(in *input, out *sink) error {
 		if err := wayOut(way, where); err != nil {
 			result = "no, " + err.Error()
 		}
-		out.text(fmt.Sprintf("%s: %s\n", way, result))
+		out.Text(fmt.Sprintf("%s: %s\n", way, result))
 	}
 	return lines.Err()
 }
@@ -205,9 +206,9 @@ func TestTakenOverReaderReachesNothing(t *testing.T) {
 }
 
 // foreign makes a call by the table of 32-bit programs.
-func foreign(_ *input, out *sink) error {
+func foreign(_ *textio.Input, out *textio.Sink) error {
 	unix.Syscall(0x40000000|unix.SYS_GETPID, 0, 0, 0)
-	return out.text("it goes on")
+	return out.Text("it goes on")
 }
 
 // A call by another table ends the child.

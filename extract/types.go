@@ -5,15 +5,18 @@ import (
 	"mime"
 	"slices"
 	"strings"
+
+	"kartei/extract/legacy"
+	"kartei/extract/textio"
 )
 
 // kind is one kind of file.
 type kind struct {
-	name     string   // its media type, as it is answered
-	also     []string // other names under which clients declare it
-	standard bool     // allowed unless configured otherwise
-	looks    []string // what its content may be recognised as, in the words of look
-	text     reader   // nil: it has no text that is read
+	name     string          // its media type, as it is answered
+	also     []string        // other names under which clients declare it
+	standard bool            // allowed unless configured otherwise
+	looks    []string        // what its content may be recognised as, in the words of look
+	text     textio.ReadFunc // nil: it has no text that is read
 }
 
 // Prefixes of media types that are long and come often.
@@ -62,17 +65,17 @@ var kinds = []kind{
 	{odf + "presentation-template", nil, true, []string{odf + "presentation-template"}, readODF},
 	{odf + "graphics", nil, true, []string{odf + "graphics"}, readODF},
 
-	{"application/msword", []string{"application/vnd.ms-word"}, true, []string{"application/msword"}, readWord97},
-	{"application/vnd.ms-excel", []string{"application/msexcel"}, true, []string{"application/vnd.ms-excel"}, readExcel97},
-	{"application/vnd.ms-powerpoint", []string{"application/mspowerpoint"}, true, []string{"application/vnd.ms-powerpoint"}, readPowerPoint97},
-	{"application/vnd.ms-outlook", nil, true, []string{"application/vnd.ms-outlook"}, readOutlook},
+	{"application/msword", []string{"application/vnd.ms-word"}, true, []string{"application/msword"}, legacy.Word},
+	{"application/vnd.ms-excel", []string{"application/msexcel"}, true, []string{"application/vnd.ms-excel"}, legacy.Excel},
+	{"application/vnd.ms-powerpoint", []string{"application/mspowerpoint"}, true, []string{"application/vnd.ms-powerpoint"}, legacy.PowerPoint},
+	{"application/vnd.ms-outlook", nil, true, []string{"application/vnd.ms-outlook"}, legacy.Outlook},
 
 	{"text/plain", nil, true, texts, readPlain},
 	{"text/csv", []string{"application/csv", "text/x-csv", "text/comma-separated-values"}, true, texts, readPlain},
 	{"text/tab-separated-values", nil, false, texts, readPlain},
 	{"text/markdown", nil, false, texts, readPlain},
 	{"text/html", []string{"application/xhtml+xml"}, false, []string{"text/html"}, readHTML},
-	{"application/rtf", []string{"text/rtf", "text/richtext"}, true, []string{"text/rtf"}, readRTF},
+	{"application/rtf", []string{"text/rtf", "text/richtext"}, true, []string{"text/rtf"}, legacy.RTF},
 	{"application/xml", []string{"text/xml"}, true, []string{"text/xml"}, readXML},
 	{"application/json", []string{"text/json"}, true, []string{"application/json", "application/geo+json", "application/json; har"}, readJSON},
 	{"message/rfc822", nil, true, []string{"message/rfc822"}, readMail},

@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"kartei/extract/textio"
 )
 
 // newXML returns a decoder of hostile XML. It knows no entities but the five
@@ -15,7 +17,7 @@ import (
 func newXML(r io.Reader) *xml.Decoder {
 	buffered := bufio.NewReader(r)
 	head, _ := buffered.Peek(2)
-	wide := isUTF16(head)
+	wide := textio.IsUTF16(head)
 	if wide {
 		r = transform.NewReader(buffered, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
 	} else {
@@ -23,7 +25,7 @@ func newXML(r io.Reader) *xml.Decoder {
 	}
 	d := xml.NewDecoder(r)
 	d.Strict = false // an unknown entity is text, and nothing stands for it
-	d.CharsetReader = named
+	d.CharsetReader = textio.Named
 	if wide {
 		d.CharsetReader = asIs // it is UTF-8 by now, whatever it says
 	}
@@ -33,29 +35,29 @@ func newXML(r io.Reader) *xml.Decoder {
 func asIs(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 
 // readXML reads the text of elements and the values of attributes.
-func readXML(in *input, out *sink) error {
+func readXML(in *textio.Input, out *textio.Sink) error {
 	d := newXML(in)
-	for !out.full() {
+	for !out.Full() {
 		token, err := d.RawToken()
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
-			return errBroken
+			return textio.ErrBroken
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			out.line()
+			out.Line()
 			for _, a := range t.Attr {
 				if a.Name.Space != "xmlns" && a.Name.Local != "xmlns" {
-					out.text(a.Value + " ")
+					out.Text(a.Value + " ")
 				}
 			}
 		case xml.EndElement:
-			out.line()
+			out.Line()
 		case xml.CharData:
-			out.text(string(t))
+			out.Text(string(t))
 		}
 	}
-	return errFull
+	return textio.ErrFull
 }

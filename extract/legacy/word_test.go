@@ -1,13 +1,14 @@
-package extract
+package legacy
 
 import (
 	"encoding/binary"
 	"strings"
 	"testing"
 	"unicode/utf16"
-)
 
-const doc = "application/msword"
+	"kartei/extract/textio"
+	"kartei/test/readtest"
+)
 
 // wordOf returns a document of Word 97 whose parts have so many characters. Of
 // its pieces those with a NUL are UTF-16, the others Windows-1252.
@@ -49,7 +50,7 @@ func wordOf(flags uint16, lengths []int, pieces ...string) []byte {
 	return filed(entry{"WordDocument", string(b)}, entry{name, "xxxxx" + string(table)})
 }
 
-func TestExtractWord97(t *testing.T) {
+func TestWord(t *testing.T) {
 	count := func(s string) int { return len(utf16.Encode([]rune(s))) }
 	const main, note, header, comment = "Haupttext", "Fußnote", "Kopf", "Kommentar"
 	all := main + note + header + comment
@@ -73,40 +74,30 @@ func TestExtractWord97(t *testing.T) {
 		{"nothing", wordOf(0, nil), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := textOf(t, Limits{}, string(c.content), doc); got != (Text{Body: c.want}) {
-				t.Errorf("%+v\nwant %q", got, c.want)
+			if got, err := readtest.Text(t, Word, c.content, textLimit); got != c.want || err != nil {
+				t.Errorf("%q, %v\nwant %q", got, err, c.want)
 			}
 		})
 	}
 }
 
-func TestWord97ThatIsNotRead(t *testing.T) {
+func hostileWord() []HostileFile {
 	turned := func(at int, v uint32) []byte { // of the head, which is the first sector
 		b := wordOf(0, []int{3}, strings.Repeat("a", 5000))
 		binary.LittleEndian.PutUint32(b[512+at:], v)
 		return b
 	}
-	for _, c := range []struct {
-		name    string
-		content []byte
-		want    Reason
-	}{
-		{"as it is", turned(0x18, 0), Complete},
-		{"under a password", wordOf(wordEncrypted|wordTable1, []int{1}, "a"), Encrypted},
-		{"Word 95", turned(0, 0x0068_a5ec), Broken},
-		{"Word 6", turned(0, 0x0065_a5dc), Broken},
-		{"no table", filed(entry{"WordDocument", strings.Repeat("\xec\xa5\xc1\x00", 200)}), Broken},
-		{"a head that is cut", filed(entry{"WordDocument", "\xec\xa5\xc1\x00" + strings.Repeat("\x00", 40)}), Broken},
-		{"a table of pieces elsewhere", turned(wordPieces, 5000), Broken},
-		{"a table of pieces without end", turned(wordPieces+4, 0xffffffff), Inflated},
-		{"pieces that lie at the same place", overlappingPieces(), Inflated},
-		{"a table of pieces of nothing", turned(wordPieces+4, 0), Broken},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if text := textOf(t, Limits{Memory: 256 << 20}, string(c.content), doc); text.Reason != c.want {
-				t.Errorf("%q, %.100q; want %q", text.Reason, text.Body, c.want)
-			}
-		})
+	return []HostileFile{
+		{"as it is", turned(0x18, 0), "", nil},
+		{"under a password", wordOf(wordEncrypted|wordTable1, []int{1}, "a"), "", textio.ErrEncrypted},
+		{"Word 95", turned(0, 0x0068_a5ec), "", textio.ErrBroken},
+		{"Word 6", turned(0, 0x0065_a5dc), "", textio.ErrBroken},
+		{"no table", filed(entry{"WordDocument", strings.Repeat("\xec\xa5\xc1\x00", 200)}), "", textio.ErrBroken},
+		{"a head that is cut", filed(entry{"WordDocument", "\xec\xa5\xc1\x00" + strings.Repeat("\x00", 40)}), "", textio.ErrBroken},
+		{"a table of pieces elsewhere", turned(wordPieces, 5000), "", textio.ErrBroken},
+		{"a table of pieces without end", turned(wordPieces+4, 0xffffffff), "", textio.ErrInflated},
+		{"pieces that lie at the same place", overlappingPieces(), "", textio.ErrInflated},
+		{"a table of pieces of nothing", turned(wordPieces+4, 0), "", textio.ErrBroken},
 	}
 }
 

@@ -1,10 +1,12 @@
-package extract
+package legacy
 
 import (
 	"encoding/binary"
 	"io"
 	"strings"
 	"unicode/utf16"
+
+	"kartei/extract/textio"
 )
 
 // Records of a presentation (MS-PPT).
@@ -27,11 +29,11 @@ const (
 	maxPPTText    = 4 << 20 // bytes of one text
 )
 
-// readPowerPoint97 reads a presentation of PowerPoint 97 and later: its slides
+// PowerPoint reads a presentation of PowerPoint 97 and later: its slides
 // in their order, then the notes. What slides take from their master is not
 // theirs. A file is saved by appending what has changed, so only that is read
 // to which its last table points.
-func readPowerPoint97(in *input, out *sink) error {
+func PowerPoint(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
 		return err
@@ -46,10 +48,10 @@ func readPowerPoint97(in *input, out *sink) error {
 	}
 	switch binary.LittleEndian.Uint32(head[12:]) {
 	case pptSealed:
-		return errEncrypted
+		return textio.ErrEncrypted
 	case pptPlain:
 	default:
-		return errBroken
+		return textio.ErrBroken
 	}
 	s, err := c.main("powerpoint document")
 	if err != nil {
@@ -58,7 +60,7 @@ func readPowerPoint97(in *input, out *sink) error {
 	if err := c.properties(out); err != nil {
 		return err
 	}
-	p := powerpoint97{s: s, out: out, places: map[uint32]int64{}, read: map[int64]bool{}, left: maxPPTRecords, bytes: maxInflated}
+	p := powerpoint97{s: s, out: out, places: map[uint32]int64{}, read: map[int64]bool{}, left: maxPPTRecords, bytes: textio.MaxUnpacked}
 	document, err := p.table(int64(binary.LittleEndian.Uint32(head[16:])))
 	if err != nil {
 		return err
@@ -68,7 +70,7 @@ func readPowerPoint97(in *input, out *sink) error {
 
 type powerpoint97 struct {
 	s      *stream
-	out    *sink
+	out    *textio.Sink
 	places map[uint32]int64 // where each thing stands
 	read   map[int64]bool   // places of slides that were read
 	left   int              // records that may still be read
@@ -85,17 +87,17 @@ type pptRecord struct {
 // record reads the head of a record that ends before the given place.
 func (p *powerpoint97) record(at, end int64) (r pptRecord, err error) {
 	if p.left--; p.left < 0 {
-		return r, errInflated
+		return r, textio.ErrInflated
 	}
 	var b [8]byte
 	if n, err := p.s.ReadAt(b[:], at); n < len(b) || err != nil && err != io.EOF {
-		return r, errBroken
+		return r, textio.ErrBroken
 	}
 	version := binary.LittleEndian.Uint16(b[:])
 	r = pptRecord{kind: binary.LittleEndian.Uint16(b[2:]), instance: version >> 4, container: version&0xf == 0xf, from: at + 8,
 		to: at + 8 + int64(binary.LittleEndian.Uint32(b[4:]))}
 	if r.to > end {
-		return r, errBroken
+		return r, textio.ErrBroken
 	}
 	return r, nil
 }
@@ -106,7 +108,7 @@ func (p *powerpoint97) table(at int64) (int64, error) {
 	document := uint32(0)
 	for before := p.s.size; ; {
 		if at >= before {
-			return 0, errBroken // it would go in circles
+			return 0, textio.ErrBroken // it would go in circles
 		}
 		before = at
 		r, err := p.record(at, p.s.size)
@@ -118,9 +120,9 @@ func (p *powerpoint97) table(at int64) (int64, error) {
 		case err != nil:
 			return 0, err
 		case r.kind != pptEdit || len(edit) < 28:
-			return 0, errBroken
+			return 0, textio.ErrBroken
 		case len(edit) == 32: // it names the key
-			return 0, errEncrypted
+			return 0, textio.ErrEncrypted
 		}
 		if document == 0 {
 			document = binary.LittleEndian.Uint32(edit[16:])
@@ -134,7 +136,7 @@ func (p *powerpoint97) table(at int64) (int64, error) {
 	}
 	place, is := p.places[document]
 	if !is {
-		return 0, errBroken
+		return 0, textio.ErrBroken
 	}
 	return place, nil
 }
@@ -146,9 +148,9 @@ func (p *powerpoint97) persists(at int64) error {
 	case err != nil:
 		return err
 	case r.kind != pptPersists:
-		return errBroken
+		return textio.ErrBroken
 	case r.to-r.from > 4*maxPersists:
-		return errInflated
+		return textio.ErrInflated
 	}
 	b, err := p.s.part(r.from, r.to-r.from)
 	if err != nil {
@@ -159,9 +161,9 @@ func (p *powerpoint97) persists(at int64) error {
 		id, count := first&0xfffff, int(first>>20)
 		b = b[4:]
 		if p.left -= count + 1; p.left < 0 {
-			return errInflated
+			return textio.ErrInflated
 		} else if len(b) < 4*count {
-			return errBroken
+			return textio.ErrBroken
 		}
 		for i := range count {
 			if _, later := p.places[id+uint32(i)]; !later {
@@ -180,7 +182,7 @@ func (p *powerpoint97) document(at int64) error {
 		return err
 	}
 	if d.kind != pptDocument {
-		return errBroken
+		return textio.ErrBroken
 	}
 	var lists [3]pptRecord // of slides, of masters, of notes
 	for at := d.from; at < d.to; {
@@ -198,7 +200,7 @@ func (p *powerpoint97) document(at int64) error {
 			return err
 		}
 	}
-	return p.out.err
+	return p.out.Err()
 }
 
 // list reads slides: first the outline of each, then what else is on it.
@@ -215,10 +217,10 @@ func (p *powerpoint97) list(l pptRecord) error {
 			}
 			b, err := p.s.part(r.from, min(r.to-r.from, 4))
 			if err != nil || len(b) < 4 {
-				return errBroken
+				return textio.ErrBroken
 			}
 			slide = binary.LittleEndian.Uint32(b)
-			p.out.paragraph()
+			p.out.Paragraph()
 		}
 		if err := p.text(r); err != nil {
 			return err
@@ -261,7 +263,7 @@ func (p *powerpoint97) text(r pptRecord) error {
 		return nil
 	}
 	if p.bytes -= r.to - r.from; p.bytes < 0 || r.to-r.from > maxPPTText {
-		return errInflated
+		return textio.ErrInflated
 	}
 	b, err := p.s.part(r.from, r.to-r.from)
 	if err != nil {
@@ -278,10 +280,10 @@ func (p *powerpoint97) text(r pptRecord) error {
 		}
 	}
 	if t := string(utf16.Decode(units)); t != "*" {
-		p.out.line()
-		p.out.text(pptLines.Replace(t))
+		p.out.Line()
+		p.out.Text(pptLines.Replace(t))
 	}
-	return p.out.err
+	return p.out.Err()
 }
 
 // pptLines are what ends a paragraph and a line.

@@ -1,4 +1,4 @@
-package extract
+package legacy
 
 import (
 	"bufio"
@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"kartei/extract/textio"
 )
 
 // Records of a workbook (MS-XLS).
@@ -34,13 +36,14 @@ const (
 	xlsGlobals   = 0x0005
 	xlsWorksheet = 0x0010
 	xlsMacros    = 0x0040
-	sharedCost   = 16 // what a shared text costs beside its bytes, so that empty ones are bounded too
+	maxShared    = 32 << 20 // bytes of the texts that the cells of a workbook share
+	sharedCost   = 16       // what a shared text costs beside its bytes, so that empty ones are bounded too
 )
 
-// readExcel97 reads a workbook of Excel 97 and later, as readSheets does: the
+// Excel reads a workbook of Excel 97 and later, as readSheets does: the
 // names of its sheets, then each row as a line. Dates are the numbers that the
 // cells hold. A workbook of Excel 95 or before is taken for broken.
-func readExcel97(in *input, out *sink) error {
+func Excel(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
 		return err
@@ -67,7 +70,7 @@ type xlsReader struct {
 // next goes to the next record. After the last it is io.EOF.
 func (x *xlsReader) next() error {
 	if _, err := x.r.Discard(x.left); err != nil {
-		return errBroken
+		return textio.ErrBroken
 	}
 	x.left = 0
 	head, err := x.r.Peek(4)
@@ -75,7 +78,7 @@ func (x *xlsReader) next() error {
 		return err // what is shorter than a record pads the last sector
 	}
 	if err != nil {
-		return errBroken
+		return textio.ErrBroken
 	}
 	x.kind, x.left = binary.LittleEndian.Uint16(head), int(binary.LittleEndian.Uint16(head[2:]))
 	_, err = x.r.Discard(4)
@@ -86,7 +89,7 @@ func (x *xlsReader) next() error {
 func (x *xlsReader) goesOn() error {
 	head, err := x.r.Peek(2)
 	if err != nil || x.left > 0 || binary.LittleEndian.Uint16(head) != xlsContinue {
-		return errBroken
+		return textio.ErrBroken
 	}
 	return x.next()
 }
@@ -102,7 +105,7 @@ func (x *xlsReader) fill(p []byte) error {
 		}
 		n, err := x.r.Read(p[:min(len(p), x.left)])
 		if err != nil {
-			return errBroken
+			return textio.ErrBroken
 		}
 		p, x.left = p[n:], x.left-n
 	}
@@ -120,7 +123,7 @@ func (x *xlsReader) skip(n int) error {
 		}
 		m, err := x.r.Discard(min(n, x.left))
 		if err != nil {
-			return errBroken
+			return textio.ErrBroken
 		}
 		n, x.left = n-m, x.left-m
 	}
@@ -184,7 +187,7 @@ func (x *xlsReader) text(size int) (string, error) {
 // of the workbook itself, and others, as charts are, lie within sheets.
 type excel97 struct {
 	r      *xlsReader
-	out    *sink
+	out    *textio.Sink
 	shared []string
 	depth  int // of substreams
 	kind   int // of the outermost
@@ -193,11 +196,11 @@ type excel97 struct {
 }
 
 func (x *excel97) workbook() error {
-	for !x.out.full() {
+	for !x.out.Full() {
 		err := x.r.next()
 		switch {
 		case err == io.EOF && x.depth > 0:
-			return errBroken
+			return textio.ErrBroken
 		case err == io.EOF:
 			return nil
 		case err != nil:
@@ -207,7 +210,7 @@ func (x *excel97) workbook() error {
 			return err
 		}
 	}
-	return errFull
+	return textio.ErrFull
 }
 
 func (x *excel97) record() error {
@@ -217,7 +220,7 @@ func (x *excel97) record() error {
 	case x.r.kind == xlsEnd:
 		x.depth = max(0, x.depth-1)
 	case x.r.kind == xlsPassword:
-		return errEncrypted
+		return textio.ErrEncrypted
 	case x.depth != 1:
 	case x.r.kind == xlsSheet:
 		return x.sheetName()
@@ -232,7 +235,7 @@ func (x *excel97) record() error {
 func (x *excel97) begin() error {
 	version, err := x.r.uint(2)
 	if err != nil || version != xlsVersion {
-		return errBroken
+		return textio.ErrBroken
 	}
 	kind, err := x.r.uint(2)
 	if err != nil {
@@ -241,7 +244,7 @@ func (x *excel97) begin() error {
 	if x.depth++; x.depth == 1 {
 		x.kind, x.row = kind, -1
 		if kind != xlsGlobals {
-			return x.out.paragraph()
+			return x.out.Paragraph()
 		}
 	}
 	return nil
@@ -255,8 +258,8 @@ func (x *excel97) sheetName() error {
 	if err != nil {
 		return err
 	}
-	x.out.line()
-	return x.out.text(name)
+	x.out.Line()
+	return x.out.Text(name)
 }
 
 // sharedTexts reads the texts that cells name by number.
@@ -276,7 +279,7 @@ func (x *excel97) sharedTexts() error {
 			return err
 		}
 		if size += len(t) + sharedCost; size > maxShared {
-			return errInflated
+			return textio.ErrInflated
 		}
 		x.shared = append(x.shared, t)
 	}
@@ -302,7 +305,7 @@ func (x *excel97) cell() error {
 	}
 	if row != x.row {
 		x.row = row
-		x.out.line()
+		x.out.Line()
 	}
 	if err := x.r.skip(2); err != nil { // the column
 		return err
@@ -395,6 +398,6 @@ func (x *excel97) textCell() error {
 }
 
 func (x *excel97) put(t string) error {
-	x.out.text(strings.ReplaceAll(t, "\n", " "))
-	return x.out.text("\t")
+	x.out.Text(strings.ReplaceAll(t, "\n", " "))
+	return x.out.Text("\t")
 }

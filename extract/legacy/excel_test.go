@@ -1,13 +1,14 @@
-package extract
+package legacy
 
 import (
 	"encoding/binary"
 	"math"
 	"strings"
 	"testing"
-)
 
-const xls = "application/vnd.ms-excel"
+	"kartei/extract/textio"
+	"kartei/test/readtest"
+)
 
 // xlsRecord returns a record.
 func xlsRecord(kind uint16, content string) string {
@@ -43,7 +44,7 @@ func book(globals string, cells ...string) []byte {
 		xlsBeginOf(xlsWorksheet) + strings.Join(cells, "") + xlsRecord(xlsEnd, "")})
 }
 
-func TestExtractExcel97(t *testing.T) {
+func TestExcel(t *testing.T) {
 	number := func(v float64) string { return string(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))) }
 	rk := func(n uint32) string { return string(binary.LittleEndian.AppendUint32(nil, n)) }
 	const head = "\x00\x00\x00\x00\x01\x00\x00\x00"
@@ -72,34 +73,24 @@ func TestExtractExcel97(t *testing.T) {
 		{"zeros at the end", filed(entry{"Workbook", xlsBeginOf(xlsWorksheet) + xlsRecord(xlsEnd, "") + strings.Repeat("\x00", 99)}), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := textOf(t, Limits{}, string(c.content), xls); got != (Text{Body: c.want}) {
-				t.Errorf("%+v\nwant %q", got, c.want)
+			if got, err := readtest.Text(t, Excel, c.content, textLimit); got != c.want || err != nil {
+				t.Errorf("%q, %v\nwant %q", got, err, c.want)
 			}
 		})
 	}
 }
 
-func TestExcel97ThatIsNotRead(t *testing.T) {
+func hostileExcel() []HostileFile {
 	empty := xlsRecord(xlsShared, "\x00\x00\x00\x00\xff\xff\xff\xff") + strings.Repeat(xlsRecord(xlsContinue, strings.Repeat("\x00", 6000)), 4000)
-	for _, c := range []struct {
-		name    string
-		content []byte
-		want    Text
-	}{
-		{"under a password", filed(entry{"Workbook", xlsBeginOf(xlsGlobals) + xlsRecord(xlsPassword, "\x01\x00") + xlsRecord(xlsSheet, "\x12\x34")}), Text{Reason: Encrypted}},
-		{"Excel 95", filed(entry{"Workbook", xlsRecord(xlsBegin, "\x00\x05\x05\x00")}), Text{Reason: Broken}},
-		{"Excel 95 by its name", filed(entry{"Book", xlsRecord(xlsBegin, "\x00\x05\x05\x00")}), Text{Reason: Broken}},
-		{"a workbook that breaks off", filed(entry{"Workbook", xlsBeginOf(xlsWorksheet) + xlsCell(xlsLabel, 0, "\x01\x00\x00a")}), Text{Body: "a", Reason: Broken}},
-		{"a record that is longer than the file", filed(entry{"Workbook", xlsBeginOf(xlsWorksheet) + "\x04\x02\xff\xff"}), Text{Reason: Broken}},
-		{"a text that goes on nowhere", book("", xlsCell(xlsLabel, 0, "\xff\xff\x00a")), Text{Body: "A", Reason: Broken}},
-		{"a text with four billion bytes behind", book("", xlsCell(xlsLabel, 0, "\x00\x00\x04\xff\xff\xff\xff")), Text{Body: "A", Reason: Broken}},
-		{"shared texts without end", book(sharedTexts("a") + "\xfc\x00\x08\x00\x00\x00\x00\x00\xff\xff\xff\xff"), Text{Body: "A", Reason: Broken}},
-		{"shared texts that are empty", book(empty), Text{Body: "A", Reason: Inflated}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := textOf(t, Limits{Memory: 256 << 20}, string(c.content), xls); got != c.want {
-				t.Errorf("%+v, want %+v", got, c.want)
-			}
-		})
+	return []HostileFile{
+		{"under a password", filed(entry{"Workbook", xlsBeginOf(xlsGlobals) + xlsRecord(xlsPassword, "\x01\x00") + xlsRecord(xlsSheet, "\x12\x34")}), "", textio.ErrEncrypted},
+		{"Excel 95", filed(entry{"Workbook", xlsRecord(xlsBegin, "\x00\x05\x05\x00")}), "", textio.ErrBroken},
+		{"Excel 95 by its name", filed(entry{"Book", xlsRecord(xlsBegin, "\x00\x05\x05\x00")}), "", textio.ErrBroken},
+		{"a workbook that breaks off", filed(entry{"Workbook", xlsBeginOf(xlsWorksheet) + xlsCell(xlsLabel, 0, "\x01\x00\x00a")}), "a", textio.ErrBroken},
+		{"a record that is longer than the file", filed(entry{"Workbook", xlsBeginOf(xlsWorksheet) + "\x04\x02\xff\xff"}), "", textio.ErrBroken},
+		{"a text that goes on nowhere", book("", xlsCell(xlsLabel, 0, "\xff\xff\x00a")), "A", textio.ErrBroken},
+		{"a text with four billion bytes behind", book("", xlsCell(xlsLabel, 0, "\x00\x00\x04\xff\xff\xff\xff")), "A", textio.ErrBroken},
+		{"shared texts without end", book(sharedTexts("a") + "\xfc\x00\x08\x00\x00\x00\x00\x00\xff\xff\xff\xff"), "A", textio.ErrBroken},
+		{"shared texts that are empty", book(empty), "A", textio.ErrInflated},
 	}
 }

@@ -1,16 +1,14 @@
-package extract
+package legacy
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
-)
 
-const outlook = "application/vnd.ms-outlook"
+	"kartei/extract/textio"
+	"kartei/test/readtest"
+)
 
 // outlookItem returns the streams of a message: its properties by the ends of their
 // names, below a folder.
@@ -35,7 +33,7 @@ func literal(rtf string) string {
 // rtfExample is the first of MS-OXRTFCP, section 3.1.
 const rtfExample = "\x2d\x00\x00\x00\x2b\x00\x00\x00LZFu\xf1\xc5\xc7\xa7\x03\x00\x0a\x00rcpg125\x42\x32\x0a\xf3\x20hel\x09\x00\x20bw\x05\xb0ld}\x0a\x80\x0f\xa0"
 
-func TestExtractOutlook(t *testing.T) {
+func TestOutlook(t *testing.T) {
 	const page = `{\rtf1\ansi\ansicpg1252\fromhtml1 {\fonttbl{\f0 Arial;}}{\*\htmltag19 <html>}{\*\htmltag64 <p>}\htmlrtf \par\htmlrtf0 ` +
 		`Sch{\*\htmltag84 &ouml;}\htmlrtf \'f6\htmlrtf0 ne{\*\htmltag84 <br>}\htmlrtf \line \htmlrtf0 Gr\'fc\'dfe{\*\mhtmltag4 weg} {\htmlrtf nur hier}\u8364?{\*\htmltag72 </p>}}`
 	recipient := func(n int, kind uint64, name, address string) []entry {
@@ -86,8 +84,8 @@ func TestExtractOutlook(t *testing.T) {
 		{"nothing", text(nil), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := textOf(t, Limits{}, string(filed(c.content...)), outlook); got != (Text{Body: c.want}) {
-				t.Errorf("%+v\nwant %q", got, c.want)
+			if got, err := readtest.Text(t, Outlook, filed(c.content...), textLimit); got != c.want || err != nil {
+				t.Errorf("%q, %v\nwant %q", got, err, c.want)
 			}
 		})
 	}
@@ -104,7 +102,7 @@ func nested(depth int) []byte {
 	return filed(all...)
 }
 
-func TestOutlookThatIsHostile(t *testing.T) {
+func hostileOutlook() []HostileFile {
 	many := outlookItem("", 32, nil)
 	for i := range maxParts + 1 {
 		many = append(many, outlookItem(fmt.Sprintf("__attach_version1.0_#%08X/", i), 8, nil, entry{"3704001F", "a\x00"})...)
@@ -122,144 +120,13 @@ func TestOutlookThatIsHostile(t *testing.T) {
 			at = (at + 17) % rtfWindow
 		}
 	}
-	for _, c := range []struct {
-		name    string
-		content []byte
-		want    Reason
-	}{
-		{"messages within messages", nested(maxDepth + 1), Complete},
-		{"messages within messages that do not end", nested(maxDepth + 2), Inflated},
-		{"more attachments than any message has", filed(many...), Inflated},
-		{"RTF that unfolds into more than is read", filed(outlookItem("", 32, nil, entry{"10090102", string(bomb)})...), Inflated},
-		{"properties that are cut", filed(entry{propertyStream, "abc"}), Broken},
-		{"RTF of another method", filed(outlookItem("", 32, nil, entry{"10090102", strings.Repeat("x", 20)})...), Broken},
-		{"no message", filed(entry{"WordDocument", ""}), Broken},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if text := textOf(t, Limits{Memory: 256 << 20}, string(c.content), outlook); text.Reason != c.want {
-				t.Errorf("%q, %.100q; want %q", text.Reason, text.Body, c.want)
-			}
-		})
-	}
-}
-
-// readHere runs a reader in this process.
-func readHere(r reader, content []byte) (string, error) {
-	var out bytes.Buffer
-	s := newSink(&out, 1<<20)
-	err := r(&input{Reader: bytes.NewReader(content), limits: Limits{}.withDefaults()}, s)
-	s.close()
-	return out.String(), err
-}
-
-// compoundReaders are those of compound files, with a file for each.
-var compoundReaders = []struct {
-	name string
-	read reader
-}{
-	{"letter.msg", readOutlook},
-	{"draft.msg", readOutlook},
-	{"notes.doc", readWord97},
-	{"book.xls", readExcel97},
-	{"slides.ppt", readPowerPoint97},
-}
-
-// A file that was cut is broken and no more, wherever it was cut, and of what
-// is there nothing is read that the whole file does not say.
-func TestCompoundThatIsCut(t *testing.T) {
-	for _, c := range compoundReaders {
-		content, err := os.ReadFile("testdata/" + c.name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole, err := readHere(c.read, content)
-		if err != nil || whole == "" {
-			t.Fatalf("%s: %q, %v", c.name, whole, err)
-		}
-		broken := 0
-		for n := 0; n < len(content); n += 64 {
-			if text, err := readHere(c.read, content[:n]); err != nil {
-				broken++
-			} else if len(text) > len(whole) {
-				t.Errorf("%s: the first %d bytes say %q", c.name, n, text)
-			}
-		}
-		if broken == 0 {
-			t.Errorf("%s: it was never broken", c.name)
-		}
-	}
-}
-
-// Each number of the tables and the directory may be any: that ends, and takes
-// no more than the file's size.
-func TestCompoundThatIsTurned(t *testing.T) {
-	content := filed(outlookItem("", 32, nil, entry{"0037001F", wide16("a")}, entry{"1000001F", wide16(strings.Repeat("b", 9000))})...)
-	fat := (int(binary.LittleEndian.Uint32(content[76:])) + 1) * 512
-	directory := (int(binary.LittleEndian.Uint32(content[48:])) + 1) * 512
-	for at := 24; at < fat+256; at += 4 {
-		switch at {
-		case 100: // of the table's own sectors there is one
-			at = directory
-		case directory + 512:
-			at = fat
-		}
-		for _, v := range []uint32{0, 1, 2, 0x7fffffff, 0xfffffff9, 0xfffffffe, 0xffffffff} {
-			turned := bytes.Clone(content)
-			binary.LittleEndian.PutUint32(turned[at:], v)
-			readHere(readOutlook, turned)
-		}
-	}
-}
-
-func TestCompoundThatIsHostile(t *testing.T) {
-	message := outlookItem("", 32, nil, entry{"0037001F", wide16("a")}, entry{"1000001F", wide16(strings.Repeat("b", 9000))})
-	whole := filed(message...)
-	turn := func(at int, v uint32) []byte {
-		b := bytes.Clone(whole)
-		binary.LittleEndian.PutUint32(b[at:], v)
-		return b
-	}
-	field := func(at int) int { return int(binary.LittleEndian.Uint32(whole[at:])) }
-	fat := (field(76) + 1) * 512
-	directory := (field(48) + 1) * 512
-	for _, c := range []struct {
-		name    string
-		content []byte
-		want    Reason
-	}{
-		{"as it is", whole, Complete},
-		{"a directory that goes in circles", turn(fat+4*field(48), uint32(field(48))), Complete},
-		{"an entry that is its own sibling", turn(directory+3*128+72, 3), Broken},
-		{"a root that is its own child", turn(directory+76, 0), Broken},
-		{"a stream that is longer than its chain", turn(directory+128*3+120, 0xffffffff), Broken},
-		{"a stream that goes in circles", turn(fat, 0), Complete},
-		{"sectors of another size", turn(30, 31), Broken},
-		{"tables without end", turn(76, 0xfffffff0), Broken},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if text := textOf(t, Limits{Memory: 256 << 20}, string(c.content), outlook); text.Reason != c.want {
-				t.Errorf("%q, %.100q; want %q", text.Reason, text.Body, c.want)
-			}
-		})
-	}
-}
-
-// Files of version 4 have larger sectors.
-func TestCompoundOfLargeSectors(t *testing.T) {
-	content := filedIn(4096, outlookItem("", 32, nil, entry{"0037001F", wide16("Betreff")}, entry{"1000001F", wide16(strings.Repeat("Wort ", 1000))})...)
-	if text := textOf(t, Limits{}, string(content), outlook); text != (Text{Body: "Betreff\n\n" + strings.TrimSpace(strings.Repeat("Wort ", 1000))}) {
-		t.Errorf("%q, %.100q", text.Reason, text.Body)
-	}
-}
-
-// A large file has tables beyond the header, and is held once.
-func TestCompoundThatIsLarge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it makes a file of 100 MiB")
-	}
-	content := filed(outlookItem("", 32, nil, entry{"0037001F", wide16("Betreff")}, entry{"37010102", strings.Repeat("x", 96<<20)}, entry{"1000001F", wide16(strings.Repeat("Wort ", 2000))})...)
-	text := textOf(t, Limits{Memory: 256 << 20}, string(content), outlook)
-	if text.Reason != Complete || !strings.HasPrefix(text.Body, "Betreff\n\nWort Wort") {
-		t.Errorf("%q, %.100q", text.Reason, text.Body)
+	return []HostileFile{
+		{"messages within messages", nested(maxDepth + 1), "", nil},
+		{"messages within messages that do not end", nested(maxDepth + 2), "", textio.ErrInflated},
+		{"more attachments than any message has", filed(many...), "", textio.ErrInflated},
+		{"RTF that unfolds into more than is read", filed(outlookItem("", 32, nil, entry{"10090102", string(bomb)})...), "", textio.ErrInflated},
+		{"properties that are cut", filed(entry{propertyStream, "abc"}), "", textio.ErrBroken},
+		{"RTF of another method", filed(outlookItem("", 32, nil, entry{"10090102", strings.Repeat("x", 20)})...), "", textio.ErrBroken},
+		{"no message", filed(entry{"WordDocument", ""}), "", textio.ErrBroken},
 	}
 }

@@ -1,10 +1,12 @@
-package extract
+package legacy
 
 import (
 	"encoding/binary"
 	"unicode/utf16"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"kartei/extract/textio"
 )
 
 // Places in the head of a Word document (MS-DOC, the FIB), and its flags.
@@ -27,11 +29,11 @@ const maxPieceTable = 16 << 20
 // footers, text boxes in these. A part's number is its place in the file.
 var wordOrder = []int{0, 6, 1, 5, 4, 2, 7}
 
-// readWord97 reads a text document of Word 97 and later. One of Word 95 or
+// Word reads a text document of Word 97 and later. One of Word 95 or
 // before, which has the same name inside and another build, is taken for
 // broken. What was deleted while changes were recorded is read like the rest:
 // that it was stands far from the text.
-func readWord97(in *input, out *sink) error {
+func Word(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
 		return err
@@ -42,14 +44,14 @@ func readWord97(in *input, out *sink) error {
 	}
 	head, err := text.part(0, min(text.size, wordHead))
 	if err != nil || len(head) < 32 || binary.LittleEndian.Uint16(head) != wordMark {
-		return errBroken
+		return textio.ErrBroken
 	}
 	flags := binary.LittleEndian.Uint16(head[wordFlags:])
 	switch {
 	case flags&wordEncrypted != 0:
-		return errEncrypted
+		return textio.ErrEncrypted
 	case binary.LittleEndian.Uint16(head[2:]) < wordOldest, len(head) < wordHead:
-		return errBroken
+		return textio.ErrBroken
 	}
 	if err := c.properties(out); err != nil {
 		return err
@@ -62,7 +64,7 @@ func readWord97(in *input, out *sink) error {
 	if err != nil {
 		return err
 	}
-	w := word97{out: out, text: text, left: maxInflated}
+	w := word97{out: out, text: text, left: textio.MaxUnpacked}
 	if w.pieces, err = wordPieceTable(table, head); err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func readWord97(in *input, out *sink) error {
 		ends[i] = end
 	}
 	for _, i := range wordOrder {
-		out.paragraph()
+		out.Paragraph()
 		start := int64(0)
 		if i > 0 {
 			start = ends[i-1]
@@ -82,7 +84,7 @@ func readWord97(in *input, out *sink) error {
 			return err
 		}
 	}
-	return out.err
+	return out.Err()
 }
 
 // wordPiece is a run of characters that stand one after the other in the file.
@@ -96,7 +98,7 @@ type wordPiece struct {
 func wordPieceTable(table *stream, head []byte) ([]wordPiece, error) {
 	size := int64(binary.LittleEndian.Uint32(head[wordPieces+4:]))
 	if size > maxPieceTable {
-		return nil, errInflated
+		return nil, textio.ErrInflated
 	}
 	b, err := table.part(int64(binary.LittleEndian.Uint32(head[wordPieces:])), size)
 	if err != nil {
@@ -106,11 +108,11 @@ func wordPieceTable(table *stream, head []byte) ([]wordPiece, error) {
 		b = b[min(len(b), 3+int(binary.LittleEndian.Uint16(b[1:]))):]
 	}
 	if len(b) < 5 || b[0] != 2 {
-		return nil, errBroken
+		return nil, textio.ErrBroken
 	}
 	size, b = int64(binary.LittleEndian.Uint32(b[1:])), b[5:]
 	if size > int64(len(b)) || size < 4 {
-		return nil, errBroken
+		return nil, textio.ErrBroken
 	}
 	count := int((size - 4) / 12)
 	starts, pieces := b[:4*(count+1)], b[4*(count+1):]
@@ -123,7 +125,7 @@ func wordPieceTable(table *stream, head []byte) ([]wordPiece, error) {
 			p.at, p.width = p.at/2, 1
 		}
 		if p.end < p.start || i > 0 && p.start < list[i-1].end {
-			return nil, errBroken
+			return nil, textio.ErrBroken
 		}
 		list[i] = p
 	}
@@ -132,7 +134,7 @@ func wordPieceTable(table *stream, head []byte) ([]wordPiece, error) {
 
 // word97 writes the characters of a document.
 type word97 struct {
-	out    *sink
+	out    *textio.Sink
 	text   *stream
 	pieces []wordPiece
 	fields []bool // those that are open, and whether their instruction is
@@ -151,12 +153,12 @@ func (w *word97) write(start, end int64) error {
 		for from < to {
 			n := min((to-from)*p.width, int64(len(buffer)))
 			if at := p.at + (from-p.start)*p.width; at+n > w.text.size {
-				return errBroken
+				return textio.ErrBroken
 			} else if _, err := w.text.ReadAt(buffer[:n], at); err != nil {
-				return errBroken
+				return textio.ErrBroken
 			}
 			if w.left -= n; w.left < 0 {
-				return errInflated
+				return textio.ErrInflated
 			}
 			for i := int64(0); i < n; i += p.width {
 				var err error
@@ -172,7 +174,7 @@ func (w *word97) write(start, end int64) error {
 			from += n / p.width
 		}
 	}
-	return w.out.err
+	return w.out.Err()
 }
 
 func (w *word97) unit(r rune) error {
@@ -194,7 +196,7 @@ func (w *word97) char(r rune) error {
 	switch r {
 	case 0x13:
 		if len(w.fields) == maxGroups {
-			return errInflated
+			return textio.ErrInflated
 		}
 		w.fields = append(w.fields, true)
 		w.hidden++
@@ -210,22 +212,22 @@ func (w *word97) char(r rune) error {
 		}
 	}
 	if w.hidden > 0 {
-		return w.out.err
+		return w.out.Err()
 	}
 	ended := w.cell
 	w.cell = r == 7 && !ended
 	switch r {
 	case 7:
 		if ended {
-			return w.out.line()
+			return w.out.Line()
 		}
-		return w.out.text("\t")
+		return w.out.Text("\t")
 	case '\r', '\v', 0x0e: // of a paragraph, a line, a column
-		return w.out.line()
+		return w.out.Line()
 	case '\f': // of a page or a section
-		return w.out.paragraph()
+		return w.out.Paragraph()
 	case 0x1e:
 		r = '-'
 	}
-	return w.out.text(string(r))
+	return w.out.Text(string(r))
 }

@@ -1,14 +1,19 @@
-package extract
+// Package legacy owns the text of formats before 2007: Word, Excel, PowerPoint and Outlook in compound files, and RTF.
+//
+// A compound file (MS-CFB) is a file system within a file: a file allocation
+// table names the sector that follows each sector, and a directory names the
+// streams. compound.go reads that; word.go, excel.go, powerpoint.go and
+// outlook.go read the records within the streams. sniff.go says for the server
+// what a compound file holds. Everything else runs in the child process.
+package legacy
 
 import (
-	"bytes"
 	"encoding/binary"
 	"io"
 	"slices"
 	"strings"
 
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
+	"kartei/extract/textio"
 )
 
 // Bounds of reading a compound file.
@@ -20,14 +25,12 @@ const (
 	noEntry      = -1
 )
 
-// compound is a compound file (MS-CFB): a file system in a file, of storages
-// that hold storages and streams. Its tables are held as numbers, not more of
-// them than the file has sectors, so that opening it costs time and memory by
-// the size of the file, whatever the tables say. (The library for this,
-// richardlehane/mscfb 1.0.9, keeps the path of each entry: for 16,000 storages
-// within each other, which are 2 MB, it took 1.7 GB.)
+// compound is a compound file (MS-CFB): a file system within a file, of storages
+// that hold storages and streams. Its tables are held as numbers, at most one for
+// each sector of the file. So opening it costs time and memory by the size of the
+// file, whatever the tables say. docs/decisions/0033 says why no library does this.
 type compound struct {
-	file    *chunks
+	file    *textio.Chunks
 	sector  int64
 	table   []uint32 // the sector that follows each
 	small   []uint32 // the same of the mini stream
@@ -48,19 +51,19 @@ type compoundEntry struct {
 }
 
 // openCompound reads the tables of a compound file. The root is entry 0.
-func openCompound(in *input) (*compound, error) {
-	file, err := in.hold()
+func openCompound(in *textio.Input) (*compound, error) {
+	file, err := in.Hold()
 	if err != nil {
 		return nil, err
 	}
-	c := &compound{file: file, left: maxInflated}
+	c := &compound{file: file, left: textio.MaxUnpacked}
 	head := make([]byte, 512)
-	if _, err := file.ReadAt(head, 0); err != nil || string(head[:8]) != compoundFile {
-		return nil, errBroken
+	if _, err := file.ReadAt(head, 0); err != nil || string(head[:8]) != Signature {
+		return nil, textio.ErrBroken
 	}
 	shift := binary.LittleEndian.Uint16(head[30:])
 	if shift != 9 && shift != 12 {
-		return nil, errBroken
+		return nil, textio.ErrBroken
 	}
 	c.sector = 1 << shift
 	c.allocation(head)
@@ -68,7 +71,7 @@ func openCompound(in *input) (*compound, error) {
 		return nil, err
 	}
 	root := &c.entries[0]
-	c.mini = c.chained(root.start, min(root.size, file.size), false)
+	c.mini = c.chained(root.start, min(root.size, file.Size), false)
 	c.small = c.numbers(c.chained(binary.LittleEndian.Uint32(head[60:]), c.mini.size/miniSector*4+4, false), c.mini.size/miniSector+1)
 	return c, nil
 }
@@ -76,7 +79,7 @@ func openCompound(in *input) (*compound, error) {
 // allocation reads the table of sectors. Its own sectors are named in the
 // header, and from the 110th on in a chain of sectors of their own.
 func (c *compound) allocation(head []byte) {
-	count := c.file.size / c.sector // of all sectors, so there are not more entries either
+	count := c.file.Size / c.sector // of all sectors, so there are not more entries either
 	per := c.sector / 4
 	names := head[76:]
 	next := binary.LittleEndian.Uint32(head[68:])
@@ -129,7 +132,7 @@ func (c *compound) chained(start uint32, size int64, mini bool) *stream {
 	if mini {
 		s.mini, s.unit, table = true, miniSector, c.small
 	}
-	size = min(size, c.file.size)
+	size = min(size, c.file.Size)
 	for n := start; int64(len(s.sectors))*s.unit < size && n < maxSector; n = table[n] {
 		s.sectors = append(s.sectors, n)
 		if int64(n) >= int64(len(table)) {
@@ -142,9 +145,9 @@ func (c *compound) chained(start uint32, size int64, mini bool) *stream {
 // directory reads the entries and who lies in whom. What nobody reaches from
 // the root, or a second time, is left out.
 func (c *compound) directory(start uint32, old bool) error {
-	s := c.chained(start, c.file.size, false)
+	s := c.chained(start, c.file.Size, false)
 	if int64(len(s.sectors))*c.sector > maxDirectory {
-		return errInflated
+		return textio.ErrInflated
 	}
 	part := make([]byte, c.sector)
 	for _, n := range s.sectors {
@@ -162,7 +165,7 @@ func (c *compound) directory(start uint32, old bool) error {
 		}
 	}
 	if len(c.entries) == 0 || !c.entries[0].storage {
-		return errBroken
+		return textio.ErrBroken
 	}
 	seen := make([]bool, len(c.entries))
 	seen[0] = true
@@ -217,8 +220,8 @@ func (c *compound) open(storage int, name string) (*stream, error) {
 		return nil, nil
 	}
 	e := &c.entries[i]
-	if c.left -= min(e.size, c.file.size); c.left < 0 {
-		return nil, errInflated
+	if c.left -= min(e.size, c.file.Size); c.left < 0 {
+		return nil, textio.ErrInflated
 	}
 	return c.chained(e.start, e.size, e.size < miniCutoff), nil
 }
@@ -227,7 +230,7 @@ func (c *compound) open(storage int, name string) (*stream, error) {
 func (c *compound) main(name string) (*stream, error) {
 	s, err := c.open(0, name)
 	if err == nil && s == nil {
-		err = errBroken
+		err = textio.ErrBroken
 	}
 	return s, err
 }
@@ -245,7 +248,7 @@ type stream struct {
 // file ends before it.
 func (s *stream) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
-		return 0, errBroken
+		return 0, textio.ErrBroken
 	}
 	for n < len(p) {
 		at := off + int64(n)
@@ -253,7 +256,7 @@ func (s *stream) ReadAt(p []byte, off int64) (n int, err error) {
 			return n, io.EOF
 		}
 		if at/s.unit >= int64(len(s.sectors)) {
-			return n, errBroken
+			return n, textio.ErrBroken
 		}
 		within := at % s.unit
 		most := min(s.unit-within, s.size-at, int64(len(p)-n))
@@ -266,7 +269,7 @@ func (s *stream) ReadAt(p []byte, off int64) (n int, err error) {
 		}
 		n += got
 		if got < int(most) && err != nil {
-			return n, errBroken
+			return n, textio.ErrBroken
 		}
 	}
 	return n, nil
@@ -275,8 +278,8 @@ func (s *stream) ReadAt(p []byte, off int64) (n int, err error) {
 // part returns a piece of the stream, which is errBroken where it does not lie
 // within it, or is longer than the file.
 func (s *stream) part(off, length int64) ([]byte, error) {
-	if off < 0 || length < 0 || off+length > min(s.size, s.c.file.size) {
-		return nil, errBroken
+	if off < 0 || length < 0 || off+length > min(s.size, s.c.file.Size) {
+		return nil, textio.ErrBroken
 	}
 	p := make([]byte, length)
 	if _, err := s.ReadAt(p, off); err != nil && err != io.EOF {
@@ -287,58 +290,3 @@ func (s *stream) part(off, length int64) ([]byte, error) {
 
 // reader returns the stream from its begin on.
 func (s *stream) reader() io.Reader { return io.NewSectionReader(s, 0, s.size) }
-
-// utf16le returns UTF-16 without a mark of its byte order as UTF-8.
-func utf16le(r io.Reader) io.Reader {
-	return transform.NewReader(r, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder())
-}
-
-// properties reads title, subject, keywords and remarks of a document
-// (MS-OLEPS). What is not as it should be is left out: the text counts more.
-func (c *compound) properties(out *sink) error {
-	s, err := c.open(0, "\x05summaryinformation")
-	if s == nil || err != nil {
-		return err
-	}
-	b, _ := s.part(0, min(s.size, 64<<10)) // a picture of the first page may stand behind
-	if len(b) < 48 {
-		return nil
-	}
-	at := binary.LittleEndian.Uint32(b[44:])
-	if int64(at)+8 > int64(len(b)) {
-		return nil
-	}
-	set := b[at:]
-	values := map[uint32][]byte{} // from their types on
-	for i := range int(min(binary.LittleEndian.Uint32(set[4:]), 100)) {
-		if 16+8*i > len(set) {
-			break
-		}
-		if offset := int64(binary.LittleEndian.Uint32(set[12+8*i:])); offset+8 <= int64(len(set)) {
-			values[binary.LittleEndian.Uint32(set[8+8*i:])] = set[offset:]
-		}
-	}
-	var page uint16
-	if v := values[1]; v != nil {
-		page = binary.LittleEndian.Uint16(v[4:])
-	}
-	for _, id := range []uint32{2, 3, 5, 6} {
-		v := values[id]
-		if v == nil || binary.LittleEndian.Uint16(v) != 30 {
-			continue
-		}
-		n := int64(binary.LittleEndian.Uint32(v[4:]))
-		if n > int64(len(v)-8) {
-			continue
-		}
-		r, err := inCodepage(uint64(page), bytes.NewReader(bytes.TrimRight(v[8:8+n], "\x00")))
-		if err != nil {
-			return err
-		}
-		out.line()
-		if err := copyText(r, out); err != nil {
-			return err
-		}
-	}
-	return out.err
-}

@@ -1,4 +1,4 @@
-package extract
+package legacy
 
 import (
 	"bufio"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"kartei/extract/textio"
 )
 
 // rtfHidden are the destinations whose text is not the document's.
@@ -37,21 +39,21 @@ type rtfReader struct {
 // maxGroups is how deep groups may lie within each other.
 const maxGroups = 10_000
 
-// readRTF reads the text of RTF. Its characters beyond ASCII are Windows-1252
+// RTF reads the text of RTF. Its characters beyond ASCII are Windows-1252
 // or Unicode. Where Outlook has put a page into it, that page is read.
-func readRTF(in *input, out *sink) error {
-	p := rtfReader{r: bufio.NewReader(in), text: func(t string) { out.text(t) }, rtfGroup: rtfGroup{skip: 1}}
-	for !out.full() {
+func RTF(in *textio.Input, out *textio.Sink) error {
+	p := rtfReader{r: bufio.NewReader(in), text: func(t string) { out.Text(t) }, rtfGroup: rtfGroup{skip: 1}}
+	for !out.Full() {
 		if err := p.step(); err == io.EOF {
 			return nil
 		} else if err != nil {
 			return err
 		}
 		if p.page {
-			return copyPage(&rtfPage{reader: &p}, out)
+			return textio.CopyHTML(&rtfPage{reader: &p}, out)
 		}
 	}
-	return errFull
+	return textio.ErrFull
 }
 
 // rtfPage is the page within RTF.
@@ -75,16 +77,16 @@ func (p *rtfPage) Read(b []byte) (int, error) {
 // step reads a character, a control word, or where a group begins or ends.
 func (p *rtfReader) step() error {
 	b, err := p.r.ReadByte()
-	if err == io.EOF || errors.Is(err, errInflated) {
+	if err == io.EOF || errors.Is(err, textio.ErrInflated) {
 		return err
 	}
 	if err != nil {
-		return errBroken
+		return textio.ErrBroken
 	}
 	switch b {
 	case '{':
 		if len(p.stack) == maxGroups {
-			return errInflated
+			return textio.ErrInflated
 		}
 		p.stack = append(p.stack, p.rtfGroup)
 	case '}':
@@ -95,7 +97,7 @@ func (p *rtfReader) step() error {
 		p.passing = 0
 	case '\\':
 		if p.control() != nil {
-			return errBroken
+			return textio.ErrBroken
 		}
 	case '\r', '\n', 0:
 	default:

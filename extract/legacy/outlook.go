@@ -1,13 +1,13 @@
-package extract
+package legacy
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"strings"
 	"time"
+
+	"kartei/extract/textio"
 )
 
 // Properties of a message (MS-OXPROPS) by their numbers.
@@ -47,20 +47,24 @@ const (
 	typeBinary  = 0x0102
 )
 
-// maxField is how much is read of one field of a head.
-const maxField = 64 << 10
+// Bounds of reading a message.
+const (
+	maxField = 64 << 10 // bytes of one field of a head
+	maxDepth = 20       // of messages within messages
+	maxParts = 1_000    // messages and attachments of one file
+)
 
-// readOutlook reads an item of Outlook (MS-OXMSG) in the order in which
+// Outlook reads an item of Outlook (MS-OXMSG) in the order in which
 // readMail reads a message: its subject, who wrote to whom, when, its text, the
 // names of what is attached, and the messages within it.
-func readOutlook(in *input, out *sink) error {
+func Outlook(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
 		return err
 	}
 	m := outlookReader{c: c, out: out, parts: maxParts}
 	if c.find(0, propertyStream) == noEntry {
-		return errBroken
+		return textio.ErrBroken
 	}
 	return m.message(0, 32, codepages{}, 0)
 }
@@ -69,7 +73,7 @@ const propertyStream = "__properties_version1.0"
 
 type outlookReader struct {
 	c     *compound
-	out   *sink
+	out   *textio.Sink
 	parts int // that may still come
 }
 
@@ -96,7 +100,7 @@ func (m *outlookReader) item(storage, head int, inherited codepages) (*item, err
 	}
 	b, err := s.part(0, min(s.size, 1<<20)) // 65,536 properties: there are no more numbers
 	if err != nil || len(b) < head {
-		return nil, errBroken
+		return nil, textio.ErrBroken
 	}
 	for b = b[head:]; len(b) >= 16; b = b[16:] {
 		i.fixed[binary.LittleEndian.Uint32(b)] = binary.LittleEndian.Uint64(b[8:])
@@ -151,38 +155,19 @@ func (i *item) field(properties ...uint32) (string, error) {
 		}
 		b, err := io.ReadAll(io.LimitReader(r, maxField))
 		if err != nil {
-			return "", errBroken
+			return "", textio.ErrBroken
 		}
-		if t := strings.TrimSpace(oneLine(strings.ToValidUTF8(strings.Trim(string(b), "\x00"), ""))); t != "" {
+		if t := strings.TrimSpace(textio.OneLine(strings.ToValidUTF8(strings.Trim(string(b), "\x00"), ""))); t != "" {
 			return t, nil
 		}
 	}
 	return "", nil
 }
 
-// inCodepage returns text in a code page of Windows as UTF-8.
-func inCodepage(page uint64, r io.Reader) (io.Reader, error) {
-	switch {
-	case page == 65001:
-		return named("utf-8", r)
-	case page >= 1250 && page <= 1258:
-		return named(fmt.Sprintf("windows-%d", page), r)
-	case page >= 28591 && page <= 28606:
-		return named(fmt.Sprintf("iso-8859-%d", page-28590), r)
-	case codepageNames[page] != "":
-		return named(codepageNames[page], r)
-	}
-	return decoded(r), nil
-}
-
-// codepageNames are those whose names do not hold their numbers.
-var codepageNames = map[uint64]string{866: "ibm866", 874: "windows-874", 932: "shift_jis", 936: "gbk", 949: "euc-kr", 950: "big5", 10000: "macintosh",
-	20866: "koi8-r", 20932: "euc-jp", 21866: "koi8-u", 50220: "iso-2022-jp", 51932: "euc-jp", 51949: "euc-kr", 54936: "gb18030"}
-
 // message writes a message and what is within it.
 func (m *outlookReader) message(storage, head int, inherited codepages, depth int) error {
 	if m.parts--; m.parts < 0 || depth > maxDepth {
-		return errInflated
+		return textio.ErrInflated
 	}
 	i, err := m.item(storage, head, inherited)
 	if err != nil {
@@ -191,7 +176,7 @@ func (m *outlookReader) message(storage, head int, inherited codepages, depth in
 	if err := m.head(i); err != nil {
 		return err
 	}
-	m.out.paragraph()
+	m.out.Paragraph()
 	if err := m.body(i); err != nil {
 		return err
 	}
@@ -200,7 +185,7 @@ func (m *outlookReader) message(storage, head int, inherited codepages, depth in
 			return err
 		}
 	}
-	return m.out.err
+	return m.out.Err()
 }
 
 // head writes the fields that people know.
@@ -209,9 +194,9 @@ func (m *outlookReader) head(i *item) error {
 	if err != nil {
 		return err
 	}
-	m.out.line()
-	m.out.text(subject)
-	m.out.line()
+	m.out.Line()
+	m.out.Text(subject)
+	m.out.Line()
 	if err := m.person(i, []uint32{propSenderFor, propSender}, []uint32{propSenderForSMTP, propSenderSMTP, propSenderForAddress, propSenderAddress}); err != nil {
 		return err
 	}
@@ -220,15 +205,15 @@ func (m *outlookReader) head(i *item) error {
 		kind uint64
 		all  uint32
 	}{{1, propDisplayTo}, {2, propDisplayCc}} {
-		m.out.line()
+		m.out.Line()
 		if err := m.recipients(i, recipients, l.kind, l.all); err != nil {
 			return err
 		}
 	}
-	m.out.line()
+	m.out.Line()
 	for _, p := range []uint32{propSubmitted, propDelivered} {
 		if t, is := i.fixed[p<<16|typeTime]; is {
-			m.out.text(time.Unix(int64(t/10_000_000)-11_644_473_600, 0).UTC().Format(time.RFC1123Z)) // tenths of microseconds since 1601
+			m.out.Text(time.Unix(int64(t/10_000_000)-11_644_473_600, 0).UTC().Format(time.RFC1123Z)) // tenths of microseconds since 1601
 			break
 		}
 	}
@@ -240,12 +225,12 @@ func (m *outlookReader) head(i *item) error {
 func (m *outlookReader) recipients(i *item, storages []int, kind uint64, all uint32) error {
 	if len(storages) == 0 {
 		line, err := i.field(all)
-		m.out.text(line)
+		m.out.Text(line)
 		return err
 	}
 	for _, s := range storages {
-		if m.out.full() {
-			return m.out.err
+		if m.out.Full() {
+			return m.out.Err()
 		}
 		r, err := m.item(s, 8, i.codepages)
 		if err != nil {
@@ -281,7 +266,7 @@ func (m *outlookReader) person(i *item, names, addresses []uint32) error {
 	if name == address {
 		name = ""
 	}
-	m.out.text(name + " " + address + "\t")
+	m.out.Text(name + " " + address + "\t")
 	return nil
 }
 
@@ -293,8 +278,8 @@ func (m *outlookReader) body(i *item) error {
 		return err
 	}
 	if plain != nil {
-		before := m.out.left
-		if err := copyText(plain, m.out); err != nil || m.out.left < before {
+		before := m.out.Left()
+		if err := textio.CopyText(plain, m.out); err != nil || m.out.Left() < before {
 			return err
 		}
 	}
@@ -307,33 +292,33 @@ func (m *outlookReader) body(i *item) error {
 		if err != nil {
 			return err
 		}
-		return copyPage(r, m.out)
+		return textio.CopyHTML(r, m.out)
 	}
 	if r, err := i.text(propHTML); r != nil || err != nil {
 		if err != nil {
 			return err
 		}
-		return copyPage(r, m.out)
+		return textio.CopyHTML(r, m.out)
 	}
 	packed, err := i.stream(propCompressedRTF, typeBinary)
 	if packed == nil || err != nil || packed.size == 0 {
 		return err
 	}
-	r, err := unpackRTF(packed.reader())
+	r, err := decompressRTF(packed.reader())
 	if err != nil {
 		return err
 	}
-	return readRTF(&input{Reader: r}, m.out)
+	return RTF(&textio.Input{Reader: r}, m.out)
 }
 
 // attachment writes the name of what is attached, or the message that is.
 func (m *outlookReader) attachment(storage int, inherited codepages, depth int) error {
 	if inner := m.c.find(storage, fmt.Sprintf("__substg1.0_%04x%04x", propContent, typeStorage)); inner != noEntry && m.c.find(inner, propertyStream) != noEntry {
-		m.out.paragraph()
+		m.out.Paragraph()
 		return m.message(inner, 24, inherited, depth+1)
 	}
 	if m.parts--; m.parts < 0 {
-		return errInflated
+		return textio.ErrInflated
 	}
 	i, err := m.item(storage, 8, inherited)
 	if err != nil {
@@ -343,104 +328,6 @@ func (m *outlookReader) attachment(storage int, inherited codepages, depth int) 
 	if err != nil {
 		return err
 	}
-	m.out.line()
-	return m.out.text(name + "\n")
-}
-
-// The head of compressed RTF, and what its dictionary holds before the first
-// byte (MS-OXRTFCP).
-const (
-	rtfCompressed = 0x75465a4c
-	rtfStored     = 0x414c454d
-	rtfWindow     = 4096 // bytes
-	rtfDictionary = "{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript " +
-		"\\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par " +
-		"\\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
-)
-
-// unpackRTF returns the RTF that Outlook keeps compressed. Of its head only the
-// method is believed.
-func unpackRTF(r io.Reader) (io.Reader, error) {
-	head := make([]byte, 16)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, errBroken
-	}
-	switch binary.LittleEndian.Uint32(head[8:]) {
-	case rtfStored:
-		return r, nil
-	case rtfCompressed:
-		u := &rtfUnpacker{r: bufio.NewReader(r), at: len(rtfDictionary), left: maxInflated}
-		copy(u.window[:], rtfDictionary)
-		return u, nil
-	}
-	return nil, errBroken
-}
-
-// rtfUnpacker is LZ77 with a window of 4 KiB. A byte of eight bits says of each
-// of the eight things that follow, from the lowest, whether it is a byte or a
-// reference: 12 bits of where in the window, 4 of how many bytes more than two.
-// The reference to where the next byte goes is the end.
-type rtfUnpacker struct {
-	r      *bufio.Reader
-	window [rtfWindow]byte
-	at     int // in the window, where the next byte goes
-	ready  bytes.Buffer
-	left   int // bytes that may still be unpacked
-	err    error
-}
-
-func (u *rtfUnpacker) Read(p []byte) (int, error) {
-	for u.ready.Len() == 0 && u.err == nil {
-		u.err = u.run()
-	}
-	if u.ready.Len() == 0 {
-		return 0, u.err
-	}
-	return u.ready.Read(p)
-}
-
-// run unpacks what a byte of bits announces: 136 bytes at most.
-func (u *rtfUnpacker) run() error {
-	if u.left < 0 {
-		return errInflated
-	}
-	bits, err := u.r.ReadByte()
-	if err != nil {
-		return err
-	}
-	for range 8 {
-		first, err := u.r.ReadByte()
-		if err != nil {
-			return err // here some programs end
-		}
-		if bits&1 == 0 {
-			u.put(first)
-		} else if err := u.refer(first); err != nil {
-			return err
-		}
-		bits >>= 1
-	}
-	return nil
-}
-
-func (u *rtfUnpacker) refer(first byte) error {
-	second, err := u.r.ReadByte()
-	if err != nil {
-		return errBroken
-	}
-	from := int(first)<<4 | int(second)>>4
-	if from == u.at {
-		return io.EOF
-	}
-	for i := range int(second&0xf) + 2 {
-		u.put(u.window[(from+i)%rtfWindow])
-	}
-	return nil
-}
-
-func (u *rtfUnpacker) put(b byte) {
-	u.window[u.at] = b
-	u.at = (u.at + 1) % rtfWindow
-	u.ready.WriteByte(b)
-	u.left--
+	m.out.Line()
+	return m.out.Text(name + "\n")
 }

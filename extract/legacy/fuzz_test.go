@@ -1,0 +1,71 @@
+package legacy
+
+import (
+	"bufio"
+	"os"
+	"testing"
+
+	"kartei/extract/textio"
+	"kartei/test/readtest"
+)
+
+func FuzzRTF(f *testing.F) {
+	letter, err := os.ReadFile("../testdata/letter.rtf")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(letter)
+	f.Add([]byte(`{\rtf1\uc2 \u-10179??\u-8704??\'e4{\*\x y}\bin3 abc}`))
+	f.Add([]byte(`{\rtf1\fromhtml1{\*\htmltag4 <b>}\htmlrtf x\htmlrtf0 c{\htmlrtf y}}`))
+	readtest.Fuzz(f, RTF)
+}
+
+// Messages are larger than other seeds, but their tables stand at the front.
+func FuzzOutlook(f *testing.F) {
+	f.Add(filed(outlookItem("", 32, map[uint32]uint64{propMessageCodepage<<16 | typeNumber: 1251, propSubmitted<<16 | typeTime: 1},
+		entry{"0037001E", "a"}, entry{"1000001E", "b"})...))
+	f.Add(filed(outlookItem("", 32, nil, entry{"10090102", literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`)})...))
+	f.Add(nested(2))
+	readtest.Fuzz(f, Outlook)
+}
+
+func FuzzWord(f *testing.F) {
+	f.Add(wordOf(0, []int{3}, "abc"))
+	f.Add(wordOf(wordTable1, []int{4, 2, 0, 0, 1}, "a\x13b\x14c\x15", wide16("d\a\a😀")))
+	readtest.Fuzz(f, Word)
+}
+
+func FuzzExcel(f *testing.F) {
+	f.Add(book(sharedTexts("a", "b"), xlsCell(xlsSharedOf, 0, "\x01\x00\x00\x00")))
+	f.Add(book("", xlsCell(xlsManyRK, 1, "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00"), xlsCell(xlsFormula, 2, "\x00\x00\x00\x00\x00\x00\xff\xff")))
+	readtest.Fuzz(f, Excel)
+}
+
+// The records of a workbook without the file around them.
+func FuzzExcelRecords(f *testing.F) {
+	f.Add([]byte(xlsRecord(xlsShared, "\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00a") + xlsRecord(xlsContinue, "\x01b\x00")))
+	f.Add([]byte(xlsRecord(xlsLabel, "\x00\x00\x00\x00\x00\x00\x01\x00\x0dx")))
+	readtest.Fuzz(f, func(in *textio.Input, out *textio.Sink) error {
+		x := excel97{r: &xlsReader{r: bufio.NewReader(in)}, out: out, depth: 1, kind: xlsWorksheet}
+		return x.workbook()
+	})
+}
+
+func FuzzPowerPoint(f *testing.F) {
+	f.Add(slidesOf(pptPlain, pptRecordOf(0x0f, pptSlides, pptSlideOf(2)+pptTextOf("a")), 0, "", pptRecordOf(0x0f, 1006, pptTextOf("b"))))
+	readtest.Fuzz(f, PowerPoint)
+}
+
+// Compressed RTF without the file around it, which mutations hardly ever leave
+// whole.
+func FuzzDecompressRTF(f *testing.F) {
+	f.Add([]byte(literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`)))
+	f.Add([]byte(rtfExample))
+	readtest.Fuzz(f, func(in *textio.Input, out *textio.Sink) error {
+		r, err := decompressRTF(in)
+		if err != nil {
+			return err
+		}
+		return RTF(&textio.Input{Reader: r}, out)
+	})
+}

@@ -1,0 +1,110 @@
+package textio
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// Wide returns UTF-16 that begins with a byte order mark as UTF-8, and all else
+// unchanged.
+func Wide(head []byte) []byte {
+	if !IsUTF16(head) {
+		return head
+	}
+	decoded, _ := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(head)
+	return decoded
+}
+
+// IsUTF16 reports whether text begins with a byte order mark of UTF-16.
+func IsUTF16(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
+}
+
+// Decoded returns text of an unknown encoding as UTF-8. It looks at the first
+// 64 KiB: a byte order mark makes it UTF-16, valid UTF-8 is UTF-8, and all else is
+// read as Windows-1252.
+func Decoded(r io.Reader) io.Reader {
+	head := make([]byte, 64<<10)
+	n, err := io.ReadFull(r, head)
+	head = head[:n]
+	all := io.MultiReader(bytes.NewReader(head), r)
+	switch {
+	case IsUTF16(head):
+		return transform.NewReader(all, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
+	case isUTF8(head, err == nil):
+		return all
+	}
+	return transform.NewReader(all, charmap.Windows1252.NewDecoder())
+}
+
+// isUTF8 reports whether text is valid UTF-8. If it goes on, its last character
+// may be cut.
+func isUTF8(text []byte, goesOn bool) bool {
+	_, n, err := transform.Bytes(encoding.UTF8Validator, text)
+	return err == nil || goesOn && len(text)-n < 4
+}
+
+// Named returns text of an encoding with a name of the WHATWG as UTF-8. Text of
+// an unknown encoding is returned unchanged. The error is always nil: the
+// signature is the one that encoding/xml and go-message ask for.
+func Named(label string, r io.Reader) (io.Reader, error) {
+	e, _ := htmlindex.Get(strings.TrimSpace(label))
+	if e == nil {
+		return r, nil
+	}
+	return transform.NewReader(r, e.NewDecoder()), nil
+}
+
+// CopyText writes a stream of UTF-8 to a sink.
+func CopyText(r io.Reader, out *Sink) error {
+	buffer := make([]byte, 32<<10)
+	kept := 0 // bytes of a character that is not complete yet
+	for {
+		n, err := r.Read(buffer[kept:])
+		n += kept
+		end := n
+		if err == nil {
+			end = wholeRunes(buffer[:n])
+		}
+		if out.Text(string(buffer[:end])) != nil {
+			return ErrFull
+		}
+		kept = copy(buffer, buffer[end:n])
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return ErrBroken
+		}
+	}
+}
+
+// wholeRunes returns the length of b without a last character that may be cut.
+func wholeRunes(b []byte) int {
+	for i := len(b) - 1; i >= max(0, len(b)-3); i-- {
+		if b[i] >= 0xc0 {
+			return i
+		}
+		if b[i] < 0x80 {
+			break
+		}
+	}
+	return len(b)
+}
+
+// OneLine returns the text of a header field as one line. A field that is not
+// valid UTF-8 is read as Windows-1252.
+func OneLine(s string) string {
+	if !utf8.ValidString(s) {
+		s, _ = charmap.Windows1252.NewDecoder().String(s)
+	}
+	return strings.ReplaceAll(s, "\n", " ")
+}

@@ -1,0 +1,80 @@
+// Package textio owns what a reader of a file format is handed: the file as input, and the sink that takes its text.
+//
+// A reader writes text of any kind into a Sink, which makes it valid UTF-8,
+// drops control characters, joins blanks and stops at a limit. So no reader has
+// to be trusted with that. The package also has what several formats need:
+// character encodings and the text of HTML.
+package textio
+
+import (
+	"errors"
+	"io"
+)
+
+// ReadFunc writes the text of a file to a sink. It runs in the child process,
+// under its limits. Its error says what is wrong with the file; ErrFull says
+// that the sink takes no more.
+type ReadFunc func(in *Input, out *Sink) error
+
+// The errors of readers. Every other error counts as a crash.
+var (
+	ErrEncrypted = errors.New("extract: the file is encrypted")
+	ErrBroken    = errors.New("extract: the file is broken")
+	ErrInflated  = errors.New("extract: the file is larger than it looks")
+	ErrFull      = errors.New("extract: the text is long enough")
+)
+
+// MaxUnpacked is how many bytes are read at most out of one file that stores
+// its content packed, or more than once.
+const MaxUnpacked = 128 << 20
+
+// Input is a file whose text is read: as a stream, or held in memory if the
+// format needs random access.
+type Input struct {
+	io.Reader
+	Memory int64  // bytes of data that the process may have
+	Cache  string // folder of compiled WebAssembly; "" for none
+}
+
+// chunkSize is the size of the pieces in which a file is held. A file of
+// 100 MiB takes 100 MiB; a slice that doubles would take twice that.
+const chunkSize = 1 << 20
+
+// Chunks is a file in memory.
+type Chunks struct {
+	parts [][]byte
+	Size  int64
+}
+
+// Hold reads the whole file into memory.
+func (in *Input) Hold() (*Chunks, error) {
+	c := &Chunks{}
+	for {
+		part := make([]byte, chunkSize)
+		n, err := io.ReadFull(in, part)
+		c.parts = append(c.parts, part[:n])
+		c.Size += int64(n)
+		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+			return c, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// ReadAt is part of io.ReaderAt.
+func (c *Chunks) ReadAt(p []byte, off int64) (n int, err error) {
+	if off < 0 {
+		return 0, ErrBroken
+	}
+	for n < len(p) {
+		if off >= c.Size {
+			return n, io.EOF
+		}
+		m := copy(p[n:], c.parts[off/chunkSize][off%chunkSize:])
+		n += m
+		off += int64(m)
+	}
+	return n, nil
+}

@@ -1,0 +1,114 @@
+package textio
+
+import (
+	"bufio"
+	"io"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Sink takes text and writes it tidied: valid UTF-8 without control characters,
+// one blank or tab instead of several, and at most one empty line. It stops at a
+// number of bytes.
+type Sink struct {
+	w    *bufio.Writer
+	left int
+	// lines, tab and blank are the gap before the next character: the first of them
+	// that is set.
+	lines   int
+	tab     bool
+	blank   bool
+	started bool
+	err     error
+}
+
+// NewSink returns a sink that writes at most so many bytes to w.
+func NewSink(w io.Writer, most int) *Sink { return &Sink{w: bufio.NewWriter(w), left: most} }
+
+// Full reports whether the sink takes no more text.
+func (s *Sink) Full() bool { return s.err != nil }
+
+// Err returns the error that ended the sink: ErrFull, or one of writing.
+func (s *Sink) Err() error { return s.err }
+
+// Left returns how many bytes the sink still takes.
+func (s *Sink) Left() int { return s.left }
+
+// Text writes characters. Lines of the text stay lines.
+func (s *Sink) Text(t string) error {
+	for len(t) > 0 && s.err == nil {
+		r, n := utf8.DecodeRuneInString(t)
+		s.rune(r, n)
+		t = t[n:]
+	}
+	return s.err
+}
+
+func (s *Sink) rune(r rune, size int) {
+	switch {
+	case r == '\n' || r == '\f' || r == '\u2028' || r == '\u2029' || r == '\u0085':
+		s.lines++
+	case r == '\t':
+		s.tab = true
+	case unicode.IsSpace(r):
+		s.blank = true
+	case r == utf8.RuneError && size <= 1, r == '\u00ad', r == '\ufeff', unicode.IsControl(r), r&0xfffe == 0xfffe:
+		// Not text: broken bytes, soft hyphens, marks of byte order, NUL.
+	default:
+		s.put(s.gap(), r)
+	}
+}
+
+// gap returns what stands between two words.
+func (s *Sink) gap() (gap string) {
+	switch {
+	case !s.started:
+	case s.lines > 0:
+		gap = "\n\n"[:min(s.lines, 2)]
+	case s.tab:
+		gap = "\t"
+	case s.blank:
+		gap = " "
+	}
+	s.started, s.lines, s.tab, s.blank = true, 0, false, false
+	return gap
+}
+
+// put writes a character and the gap before it, or neither: a text does not end
+// with a gap.
+func (s *Sink) put(gap string, r rune) {
+	if s.left -= len(gap) + utf8.RuneLen(r); s.left < 0 {
+		s.err = ErrFull
+		return
+	}
+	if _, s.err = s.w.WriteString(gap); s.err == nil {
+		_, s.err = s.w.WriteRune(r)
+	}
+}
+
+// Line begins a new line.
+func (s *Sink) Line() error {
+	s.lines = max(s.lines, 1)
+	return s.err
+}
+
+// Paragraph begins a new line after an empty one.
+func (s *Sink) Paragraph() error {
+	s.lines = max(s.lines, 2)
+	return s.err
+}
+
+// Join takes back the lines that were begun since the last character: a cell of
+// one paragraph stands on the line of its row.
+func (s *Sink) Join() { s.lines = 0 }
+
+// Close flushes the text. A full sink is no error.
+func (s *Sink) Close() error {
+	if err := s.w.Flush(); err != nil {
+		return err
+	}
+	if s.err == ErrFull {
+		return nil
+	}
+	return s.err
+}
