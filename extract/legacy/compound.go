@@ -1,4 +1,4 @@
-// Package legacy owns the text of formats before 2007: Word, Excel, PowerPoint and Outlook in compound files, and RTF.
+// Package legacy owns the formats before 2007: Word, Excel, PowerPoint and Outlook in compound files, and RTF.
 //
 // A compound file (MS-CFB) is a file system within a file: a file allocation
 // table names the sector that follows each sector, and a directory names the
