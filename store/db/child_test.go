@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"kartei/store/db"
 	"kartei/test/dbtest"
@@ -32,7 +33,7 @@ func child(act, url string) {
 	}
 	fmt.Println("open")
 	if act == "hold" {
-		select {}
+		stay()
 	}
 	if to, copies := strings.CutPrefix(act, "copy "); copies {
 		halfCopy(d, to)
@@ -56,8 +57,12 @@ func child(act, url string) {
 			}
 		}()
 	}
-	select {}
+	stay()
 }
+
+// stay waits until the process is killed. With select {} the runtime ends a
+// process that has nothing else to wait for, as deadlocked.
+func stay() { time.Sleep(time.Hour) }
 
 // startChild runs this test binary as a second process and returns its lines
 // after the first, which says that the data base is open.
