@@ -43,6 +43,9 @@ type office struct {
 	key string
 	// ids are of contacts from all over the table.
 	ids []string
+	// since is a time before the last thousand changes, of an office that was
+	// made over the API.
+	since string
 }
 
 // prepare returns an office with n contacts: a copy of a folder that is kept

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,9 @@ const fresh = "fresh-00000000000000"
 
 // warmUp is how long a load runs before it is measured.
 const warmUp = 300 * time.Millisecond
+
+// mostForCount bounds a load that ends after a number of answers.
+const mostForCount = 5 * time.Minute
 
 // load is what the load generator is asked to do.
 type load struct {
@@ -28,6 +32,9 @@ type load struct {
 	Requests []string
 	// Want is the status that every answer must have.
 	Want int
+	// Count, where it is not 0, ends the load after so many answers instead of
+	// after Time. There is no warm-up then.
+	Count int64
 }
 
 // result is what it found. The times are in milliseconds.
@@ -60,13 +67,18 @@ func generate(in io.Reader, out io.Writer) error {
 func (l *load) run() result {
 	begin := time.Now().Add(warmUp)
 	end := begin.Add(l.Time)
+	var left *atomic.Int64
+	if l.Count > 0 {
+		begin, end, left = time.Now(), time.Now().Add(mostForCount), new(atomic.Int64)
+		left.Store(l.Count)
+	}
 	var mu sync.Mutex
 	var times []time.Duration
 	var r result
 	var wait sync.WaitGroup
 	for range l.Connections {
 		wait.Go(func() {
-			mine, sent, err := l.drive(begin, end)
+			mine, sent, err := l.drive(begin, end, left)
 			mu.Lock()
 			defer mu.Unlock()
 			r.Sent += sent
@@ -86,15 +98,18 @@ func (l *load) run() result {
 		return float64(times[min(int(share*float64(len(times))), len(times)-1)].Microseconds()) / 1000
 	}
 	r.Answers = len(times)
-	r.PerSecond = float64(len(times)) / l.Time.Seconds()
+	if l.Count == 0 {
+		r.PerSecond = float64(len(times)) / l.Time.Seconds()
+	}
 	r.P50, r.P90, r.P99, r.Max = at(0.5), at(0.9), at(0.99), at(1)
 	return r
 }
 
 // drive sends one request after the other over one connection and returns how
 // long those took that began between begin and end, and how many there were at
-// all. It stops at the first answer that is not the one wanted.
-func (l *load) drive(begin, end time.Time) (times []time.Duration, sent int, err error) {
+// all. It stops at the first answer that is not the one wanted, and when nothing
+// is left to send, if that is counted.
+func (l *load) drive(begin, end time.Time, left *atomic.Int64) (times []time.Duration, sent int, err error) {
 	conn, err := net.Dial("tcp", l.Address)
 	if err != nil {
 		return nil, 0, err
@@ -103,7 +118,7 @@ func (l *load) drive(begin, end time.Time) (times []time.Duration, sent int, err
 	conn.SetDeadline(end.Add(10 * time.Second))
 	answers := bufio.NewReaderSize(conn, 64<<10)
 	var request []byte
-	for ; ; sent++ {
+	for ; left == nil || left.Add(-1) >= 0; sent++ {
 		request = append(request[:0], l.Requests[rand.IntN(len(l.Requests))]...)
 		refresh(request)
 		start := time.Now()
@@ -120,6 +135,7 @@ func (l *load) drive(begin, end time.Time) (times []time.Duration, sent int, err
 			times = append(times, time.Since(start))
 		}
 	}
+	return times, sent, nil
 }
 
 // refresh gives every place in a request that wants a text of its own the same

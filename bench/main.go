@@ -6,6 +6,7 @@
 //	go run ./bench --scale    reads among --records contacts against the same among 100,000, with --postgres there
 //	go run ./bench --organizations 10000  calls spread over so many organizations
 //	go run ./bench --webhooks 100000      deliveries beside a bare loop, and calls while so many drain, with --postgres there
+//	go run ./bench --against PROGRAM      processor time and allocations of the main calls beside those of another kartei, in pairs
 //	go run ./bench --traces   what traces cost a read, in pairs: ten minutes
 //	go run ./bench --documents 100000     files that come and go, and a search in the text of so many documents
 //
@@ -50,6 +51,8 @@ type options struct {
 	webhooks int
 	// traces measures what traces cost a read.
 	traces bool
+	// other is the program that the one of this tree is held against.
+	other string
 }
 
 // small is the size of the table that the large one is held against.
@@ -108,13 +111,17 @@ func flags() options {
 	flag.BoolVar(&o.limited, "limited", false, "measure on PostgreSQL what the limits of two replicas cost a read")
 	flag.IntVar(&o.documents, "documents", 0, "measure only documents: transfers, operations, and a search in the text of so many; --only takes transfer, drain, find")
 	flag.BoolVar(&o.traces, "traces", false, "measure only what traces cost a read, of an office with 100,000 contacts")
+	flag.StringVar(&o.other, "against", "", "measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, search, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
 	if o.traces {
 		o.records = small
 	}
+	if o.other != "" {
+		o.records = againstRecords
+	}
 	if o.quick {
-		o.records, o.runs = small, 1
+		o.records, o.runs = min(o.records, small), 1
 	}
 	return o
 }
@@ -162,6 +169,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.onScale(ctx)
 	case o.traces:
 		return b.onTraces(ctx)
+	case o.other != "":
+		return b.onAgainst(ctx)
 	}
 	if o.postgres || o.limited {
 		return b.onPostgres(ctx)

@@ -237,7 +237,7 @@ func (b *bench) add(name string, of target, connections int, requests []string) 
 func (b *bench) addWanting(name string, of target, connections int, requests []string, want int) {
 	b.series = append(b.series, series{name, of, func() (r result, err error) {
 		before := used(b.load.command.Process.Pid)
-		err = b.load.ask(load{of.address, connections, b.time(), requests, want}, &r)
+		err = b.load.ask(load{of.address, connections, b.time(), requests, want, 0}, &r)
 		r.Client = perAnswer(used(b.load.command.Process.Pid)-before, r)
 		return r, err
 	}})
@@ -304,9 +304,14 @@ func (p *place) get(path string) string {
 }
 
 func (p *place) post(body string) string {
-	return "POST /v1/contacts HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
-		"\r\nAccept: application/json\r\nContent-Type: application/json\r\nSvc-Preview: true\r\nIdempotency-Key: " + fresh +
-		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return p.write("POST", "/contacts", body, "Idempotency-Key: "+fresh)
+}
+
+// write is a writing call as an ordinary client sends it, with further headers.
+func (p *place) write(method, path, body string, headers ...string) string {
+	return method + " /v1" + path + " HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
+		"\r\nAccept: application/json\r\nContent-Type: application/json\r\nSvc-Preview: true\r\n" +
+		strings.Join(append(headers, fmt.Sprintf("Content-Length: %d", len(body))), "\r\n") + "\r\n\r\n" + body
 }
 
 // inBatch is how many creations a batch holds.
@@ -319,9 +324,7 @@ func (p *place) batch(bodies []string) string {
 		calls[i] = fmt.Sprintf(`{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"%s"},"body":%s}`, own, strings.ReplaceAll(body, fresh, own))
 	}
 	body := `{"calls":[` + strings.Join(calls, ",") + `]}`
-	return "POST /v1/batch HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
-		"\r\nAccept: application/json\r\nContent-Type: application/json\r\nSvc-Preview: true" +
-		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return p.write("POST", "/batch", body)
 }
 
 func (p *place) gets() []string {

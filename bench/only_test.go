@@ -34,3 +34,20 @@ func TestOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestSureOf: the bounds of the median of forty pairs are the 14th and the 27th,
+// as tables of the binomial distribution have it; few pairs tell their extremes.
+func TestSureOf(t *testing.T) {
+	var forty []float64
+	for i := range 40 {
+		forty = append(forty, float64(i+1))
+	}
+	for _, c := range []struct {
+		sorted   []float64
+		from, to float64
+	}{{forty, 14, 27}, {forty[:3], 1, 3}, {forty[:1], 1, 1}} {
+		if from, to := sureOf(c.sorted); from != c.from || to != c.to {
+			t.Errorf("of %d: %g to %g, want %g to %g", len(c.sorted), from, to, c.from, c.to)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,11 +9,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // tracesPairs is how many pairs each of the runs has: a difference of a
@@ -73,109 +67,28 @@ func (b *bench) onTraces(ctx context.Context) (err error) {
 		{"1 %", "one call in a hundred is traced", "≤ 102 %", mostForTraces},
 		{"100 %", "each call is traced", "", 0},
 	} {
-		cpu, allocations, err := b.pairs(ctx, at["off"], at[c.with])
-		if err != nil {
-			return err
+		reads := comparison{name: c.with}
+		for n := range tracesPairs * b.runs {
+			if err := reads.pair(ctx, n, at["off"], at[c.with], b.reads); err != nil {
+				return err
+			}
 		}
-		list = append(list, cpu.figure(c.what+": processor time of a read", "µs", c.goal, c.most),
-			allocations.figure(c.what+": allocations of a read", "", c.goal, c.most))
+		list = append(list, reads.cpu.figure(c.what+": processor time of a read", "off", "µs", c.goal, c.most),
+			reads.allocations.figure(c.what+": allocations of a read", "off", "", c.goal, c.most))
 	}
 	return b.write(os.Stdout, list)
 }
 
-// compared are the figures of pairs.
-type compared struct{ without, with, ratio []float64 }
-
-// pairs measures reads of two servers in turns.
-func (b *bench) pairs(ctx context.Context, without, with *place) (cpu, allocations compared, err error) {
-	for n := range tracesPairs * b.runs {
-		order := []*place{without, with}
-		if n%2 == 1 {
-			slices.Reverse(order)
+// reads returns what one read costs a server.
+func (b *bench) reads(p *place) (cost, error) {
+	return p.cost(func() (int, error) {
+		var r result
+		err := b.load.ask(load{Address: p.address, Connections: 16, Time: b.time(), Requests: p.gets(), Want: http.StatusOK}, &r)
+		if err == nil && r.Failures > 0 {
+			err = fmt.Errorf("a read: %s", r.Failure)
 		}
-		times, counts := map[*place]float64{}, map[*place]float64{}
-		for _, p := range order {
-			if times[p], counts[p], err = b.costs(ctx, p); err != nil {
-				return cpu, allocations, err
-			}
-		}
-		cpu.note(times[without], times[with])
-		allocations.note(counts[without], counts[with])
-		say("pair %d: %.2f and %.2f µs, %.2f and %.2f allocations", n+1, times[without], times[with], counts[without], counts[with])
-	}
-	return cpu, allocations, nil
-}
-
-func (c *compared) note(without, with float64) {
-	c.without, c.with, c.ratio = append(c.without, without), append(c.with, with), append(c.ratio, with/without)
-}
-
-// figure shows the median of the pairs' ratios, and the quartiles as their
-// spread.
-func (c *compared) figure(what, unit, goal string, most float64) figure {
-	sorted := slices.Sorted(slices.Values(c.ratio))
-	low, high := sorted[len(sorted)/4], sorted[len(sorted)*3/4]
-	r := middle(c.ratio)
-	return figure{
-		What: what, Goal: goal, Value: r, Reached: most == 0 || r <= most,
-		Measured: strings.TrimSpace(fmt.Sprintf("%.2f %s", middle(c.with), unit)) + fmt.Sprintf("; %d pairs, half of them %.1f to %.1f %%", len(c.ratio), 100*low, 100*high),
-		Limit:    strings.TrimSpace(fmt.Sprintf("off: %.2f %s", middle(c.without), unit)),
-	}
-}
-
-// costs returns what one read costs a server: processor time in microseconds,
-// and allocations.
-func (b *bench) costs(ctx context.Context, p *place) (cpu, allocations float64, err error) {
-	if err := ctx.Err(); err != nil {
-		return 0, 0, err
-	}
-	mallocs, err := p.allocations()
-	if err != nil {
-		return 0, 0, err
-	}
-	before, err := processTime(p.command.Process.Pid)
-	if err != nil {
-		return 0, 0, err
-	}
-	var r result
-	if err := b.load.ask(load{p.address, 16, b.time(), p.gets(), http.StatusOK}, &r); err != nil {
-		return 0, 0, err
-	}
-	after, err := processTime(p.command.Process.Pid)
-	if err != nil {
-		return 0, 0, err
-	}
-	if r.Failures > 0 {
-		return 0, 0, fmt.Errorf("a read: %s", r.Failure)
-	}
-	more, err := p.allocations()
-	n := float64(max(1, r.Sent))
-	return float64((after - before).Nanoseconds()) / 1000 / n, (more - mallocs) / n, err
-}
-
-// processTime is used to the nanosecond: the clock of another process's
-// processor time (clock_getcpuclockid(3)).
-func processTime(pid int) (time.Duration, error) {
-	var t unix.Timespec
-	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
-		return 0, fmt.Errorf("the processor time of process %d: %w", pid, err)
-	}
-	return time.Duration(t.Nano()), nil
-}
-
-// allocations asks a server for the objects that it has allocated so far.
-func (s *server) allocations() (float64, error) {
-	response, err := http.Get(s.operator + "/metrics")
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if value, is := strings.CutPrefix(lines.Text(), "go_memstats_mallocs_total "); is {
-			return strconv.ParseFloat(value, 64)
-		}
-	}
-	return 0, fmt.Errorf("%s/metrics has no go_memstats_mallocs_total", s.operator)
+		return r.Sent, err
+	})
 }
 
 // collecting is the process of a collector that takes all spans and keeps none.

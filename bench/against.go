@@ -1,0 +1,294 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/test/dbtest"
+)
+
+const (
+	// againstPairs is how many pairs each call has in one of the runs.
+	againstPairs = 8
+	// mostAgainst is what a call may cost of what it costs with the other program.
+	mostAgainst = 1.05
+	// againstConnections are few: how many writes share a transaction depends on
+	// the scheduler, and on a busy machine more so.
+	againstConnections = 4
+	// againstRecords is how many contacts the offices have.
+	againstRecords = 10_000
+	// againstBodies is how many different contacts are sent.
+	againstBodies = 500
+)
+
+// compare is one kind of call that is held against the same of another program.
+type compare struct {
+	name string
+	// calls is how many each half of a pair makes.
+	calls int64
+	// requests returns what is sent to a server, for which it answers want.
+	requests func(*place) ([]string, error)
+	want     int
+	// each is how many of what is counted a call makes; 0 stands for 1.
+	each int
+	// deliveries says that each is the number of deliveries that a call causes,
+	// and that a measurement ends when all have come.
+	deliveries bool
+}
+
+// compares are the calls in the order of the table.
+func (b *bench) compares() []compare {
+	path := func(path string) func(*place) ([]string, error) {
+		return func(p *place) ([]string, error) { return []string{p.get(path)}, nil }
+	}
+	return []compare{
+		{name: "get", calls: 2000, want: http.StatusOK, requests: func(p *place) ([]string, error) { return p.gets(), nil }},
+		{name: "list", calls: 1000, want: http.StatusOK, requests: path("/contacts?limit=25")},
+		{name: "search", calls: 500, want: http.StatusOK, requests: path("/contacts?limit=25&q=" + url.QueryEscape(groups[0]))},
+		{name: "sync", calls: 500, want: http.StatusOK, requests: (*place).synced},
+		{name: "create", calls: 500, want: http.StatusCreated, requests: func(p *place) (list []string, err error) {
+			for _, body := range b.contents {
+				list = append(list, p.post(body))
+			}
+			return list, nil
+		}},
+		{name: "patch", calls: 500, want: http.StatusOK, requests: func(p *place) (list []string, err error) {
+			for _, id := range p.ids {
+				list = append(list, p.write("PATCH", "/contacts/"+id, `{"lastName":"`+fresh+`"}`, "If-Match: *"))
+			}
+			return list, nil
+		}},
+		{name: "batch", calls: 50, want: http.StatusOK, requests: func(p *place) (list []string, err error) {
+			for bodies := range slices.Chunk(b.contents, inBatch) {
+				list = append(list, p.batch(bodies))
+			}
+			return list, nil
+		}},
+		{name: "delivery", calls: 50, want: http.StatusCreated, each: hookEndpoints, deliveries: true, requests: func(p *place) ([]string, error) {
+			return []string{p.write("POST", "/companies", `{"name":"`+fresh+`"}`, "Idempotency-Key: "+fresh)}, nil
+		}},
+	}
+}
+
+// onAgainst holds the program of this tree against another one: processor time
+// and allocations of the server for each of the main calls, in pairs. Both serve
+// an office that was made through their own commands and calls, so that neither
+// depends on the schema of the other.
+func (b *bench) onAgainst(ctx context.Context) (err error) {
+	calls, err := choose(b.compares(), func(c compare) string { return c.name }, b.only)
+	if err != nil {
+		return err
+	}
+	if b.contents, err = bodies(againstBodies); err != nil {
+		return err
+	}
+	if b.load, err = b.helper(ctx, "load"); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(b.data, "run-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	defer b.end() // before its folder
+	r := &receiver{ca: filepath.Join(dir, "ca.pem")}
+	if r.helper, err = b.helper(ctx, "receive"); err != nil {
+		return err
+	}
+	if err := r.ask(r.ca, &r.address); err != nil {
+		return err
+	}
+	var places []*place
+	for i, program := range []string{b.other, b.program} {
+		p, remove, err := b.settleIn(ctx, program, filepath.Join(dir, fmt.Sprint(i)), r)
+		defer remove()
+		if err != nil {
+			return fmt.Errorf("%s: %w", program, err)
+		}
+		places = append(places, p)
+	}
+	var list []figure
+	for _, c := range calls { // those that read come first, before anything is written
+		measured := comparison{name: c.name}
+		measure := func(p *place) (cost, error) { return b.calls(ctx, c, p, r) }
+		for n := range againstPairs*b.runs + 1 {
+			if err := measured.pair(ctx, n, places[0], places[1], measure); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			if n == 0 { // it has filled caches, pools and statements
+				measured = comparison{name: c.name}
+			}
+		}
+		list = append(list, measured.cpu.figure(c.name+": processor time", "before", "µs", "≤ 105 %", mostAgainst),
+			measured.allocations.figure(c.name+": allocations", "before", "", "≤ 105 %", mostAgainst))
+		if b.postgres {
+			list = append(list, measured.database.figure(c.name+": processor time of PostgreSQL", "before", "µs", "≤ 105 %", mostAgainst))
+		}
+	}
+	return b.write(os.Stdout, list)
+}
+
+// calls measures one half of a pair.
+func (b *bench) calls(ctx context.Context, c compare, p *place, to *receiver) (cost, error) {
+	requests, err := c.requests(p)
+	if err != nil {
+		return cost{}, err
+	}
+	return p.cost(func() (int, error) {
+		var r result
+		err := b.load.ask(load{Address: p.address, Connections: againstConnections, Requests: requests, Want: c.want, Count: c.calls}, &r)
+		if err == nil && r.Failures > 0 {
+			err = errors.New(r.Failure)
+		}
+		if err == nil && c.deliveries {
+			err = to.await(ctx, r.Sent*c.each)
+		}
+		return r.Sent * max(1, c.each), err
+	})
+}
+
+// receiver takes what is delivered.
+type receiver struct {
+	*helper
+	ca, address string
+}
+
+// await waits for so many deliveries. It gives up when none has come for a minute.
+func (r *receiver) await(ctx context.Context, n int) error {
+	for quiet := time.Now(); n > 0; time.Sleep(10 * time.Millisecond) {
+		var came received
+		if err := r.ask(struct{}{}, &came); err != nil {
+			return err
+		}
+		if n -= came.Requests; came.Requests > 0 {
+			quiet = time.Now()
+		}
+		if time.Since(quiet) > time.Minute || ctx.Err() != nil {
+			return fmt.Errorf("%d deliveries did not come", n)
+		}
+	}
+	if n < 0 {
+		return fmt.Errorf("%d deliveries came too much", -n)
+	}
+	return nil
+}
+
+// flags are settings of a server whose endpoints all lead to the receiver.
+func (r *receiver) flags() []string {
+	var dial []string
+	for i := range hookEndpoints {
+		dial = append(dial, fmt.Sprintf("r%d.bench.test=%s", i, r.address))
+	}
+	return []string{"--webhook-development=true", "--webhook-allow-nets=127.0.0.1/32", "--webhook-ca=" + r.ca, "--webhook-dial=" + strings.Join(dial, ",")}
+}
+
+// settleIn starts a program on new data and makes an office there with contacts
+// and endpoints. remove ends what it needs besides the server.
+func (b *bench) settleIn(ctx context.Context, program, dir string, r *receiver) (p *place, remove func(), err error) {
+	remove = func() {}
+	p = &place{office: &office{dir: dir, url: database(dir), records: b.records}}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, remove, err
+	}
+	if b.postgres {
+		s, err := dbtest.NewServer("max_connections=100", "shared_buffers=512MB", "max_wal_size=4GB")
+		if err != nil {
+			return nil, remove, err
+		}
+		p.url, p.database, remove = s.URL(), s.Pid(), s.Remove
+	}
+	if p.server, err = serve(ctx, program, dir, p.url, false, r.flags()...); err != nil {
+		return nil, remove, err
+	}
+	b.servers = append(b.servers, p.server)
+	if p.key, err = p.newKey(ctx, program); err != nil {
+		return nil, remove, err
+	}
+	for i := range hookEndpoints {
+		var made struct{ ID string }
+		if err := p.call("POST", "/webhook_endpoints", map[string]any{"name": "bench", "url": fmt.Sprintf("https://r%d.bench.test/", i), "eventTypes": []string{"company.created"}}, &made); err != nil {
+			return nil, remove, err
+		}
+	}
+	return p, remove, b.fillByCalls(p)
+}
+
+// newKey makes an organization with an administrator, and a member, whose key it returns.
+func (p *place) newKey(ctx context.Context, program string) (string, error) {
+	command := func(answer any, arguments ...string) error {
+		arguments = append(arguments, "--data-dir", p.dir, "--database-url", p.url, "--json")
+		c := exec.CommandContext(ctx, program, arguments...)
+		var failure bytes.Buffer
+		c.Stderr = &failure
+		out, err := c.Output()
+		if err != nil {
+			return fmt.Errorf("%s: %w: %s", arguments[:2], err, &failure)
+		}
+		return json.Unmarshal(out, answer)
+	}
+	var organization, member struct{ ID string }
+	if err := command(&organization, "org", "create", "Kanzlei Beispiel", "--module", "on", "--secrecy", "declared", "--level", "on"); err != nil {
+		return "", err
+	}
+	for _, role := range []string{"admin", "member"} {
+		if err := command(&member, "user", "create", "--org", organization.ID, "--name", "Anna Berg", "--email", role+"@example.com", "--role", role); err != nil {
+			return "", err
+		}
+	}
+	var key struct{ Key string }
+	err := command(&key, "key", "create", "--org", organization.ID, "--principal", member.ID, "--env", "test", "--ip", "127.0.0.1/32",
+		"--scopes", "contacts:read,contacts:write,companies:read,companies:write,webhook_endpoints:read,webhook_endpoints:write")
+	return key.Key, err
+}
+
+// fillByCalls makes the contacts over the API, in batches, and picks those that
+// are read. One connection makes them, so that both search indexes get the same
+// segments.
+func (b *bench) fillByCalls(p *place) error {
+	var batches []string
+	for bodies := range slices.Chunk(b.contents, inBatch) {
+		batches = append(batches, p.batch(bodies))
+	}
+	var r result
+	err := b.load.ask(load{Address: p.address, Connections: 1, Requests: batches, Want: http.StatusOK, Count: int64(p.records / inBatch)}, &r)
+	if err == nil && r.Failures > 0 {
+		err = errors.New(r.Failure)
+	}
+	if err != nil {
+		return err
+	}
+	for path := "/contacts?limit=100"; path != "" && len(p.ids) < 1000; {
+		var page struct {
+			Data       []struct{ ID, UpdatedAt string }
+			HasMore    bool
+			NextCursor string
+		}
+		if err := p.call("GET", path, nil, &page); err != nil {
+			return err
+		}
+		for _, c := range page.Data {
+			p.ids, p.since = append(p.ids, c.ID), c.UpdatedAt
+		}
+		if path = ""; page.HasMore {
+			path = "/contacts?limit=100&cursor=" + page.NextCursor
+		}
+	}
+	return nil
+}
+
+// synced is the request of a client that follows the changes of contacts and
+// asks for the next hundred.
+func (p *place) synced() ([]string, error) {
+	return []string{p.get("/contacts?limit=100&includeDeleted=true&updatedSince=" + url.QueryEscape(p.since))}, nil
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cost is what one call takes: processor time of the server and of its
+// PostgreSQL server in microseconds, and the objects that the server allocates.
+type cost struct{ cpu, allocations, database float64 }
+
+// compared collects one kind of cost over pairs.
+type compared struct{ without, with, ratio []float64 }
+
+// comparison collects the costs of pairs.
+type comparison struct {
+	name                       string
+	cpu, allocations, database compared
+}
+
+// pair measures two servers one right after the other. Every second pair begins
+// with the other one, so that what the machine does besides meets both.
+func (c *comparison) pair(ctx context.Context, n int, without, with *place, measure func(*place) (cost, error)) error {
+	order := []*place{without, with}
+	if n%2 == 1 {
+		slices.Reverse(order)
+	}
+	costs := map[*place]cost{}
+	for _, p := range order {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var err error
+		if costs[p], err = measure(p); err != nil {
+			return err
+		}
+	}
+	a, b := costs[without], costs[with]
+	c.cpu.note(a.cpu, b.cpu)
+	c.allocations.note(a.allocations, b.allocations)
+	if without.database != 0 {
+		c.database.note(a.database, b.database)
+	}
+	say("%s, pair %d: %.2f and %.2f µs, %.2f and %.2f allocations", c.name, n+1, a.cpu, b.cpu, a.allocations, b.allocations)
+	return nil
+}
+
+func (c *compared) note(without, with float64) {
+	c.without, c.with, c.ratio = append(c.without, without), append(c.with, with), append(c.ratio, with/without)
+}
+
+// figure shows the median of the pairs' ratios, the quartiles as their spread,
+// and how sure the median is. base is the name of what the other one is held
+// against.
+func (c *compared) figure(what, base, unit, goal string, most float64) figure {
+	sorted := slices.Sorted(slices.Values(c.ratio))
+	low, high := sorted[len(sorted)/4], sorted[len(sorted)*3/4]
+	r := middle(c.ratio)
+	from, to := sureOf(sorted)
+	return figure{
+		What: what, Goal: goal, Value: r, Reached: most == 0 || r <= most,
+		Measured: strings.TrimSpace(fmt.Sprintf("%.2f %s", middle(c.with), unit)) + fmt.Sprintf("; %d pairs, half of them %.1f to %.1f %%, median surely %.1f to %.1f %%", len(c.ratio), 100*low, 100*high, 100*from, 100*to),
+		Limit:    strings.TrimSpace(fmt.Sprintf("%s: %.2f %s", base, middle(c.without), unit)),
+	}
+}
+
+// sureOf returns the bounds between which the median of all possible pairs lies
+// with a probability of 95 %. The number of pairs below that median is binomial
+// whatever the distribution is, so the bounds are order statistics.
+func sureOf(sorted []float64) (from, to float64) {
+	n := float64(len(sorted))
+	rank := int(math.Floor((n - 1.96*math.Sqrt(n)) / 2))
+	rank = min(max(rank, 0), len(sorted)-1)
+	return sorted[rank], sorted[len(sorted)-1-rank]
+}
+
+// cost returns what each of the calls costs that work makes. work returns how
+// many there were. Reading the allocations allocates too, which is measured
+// before the work and taken off.
+func (p *place) cost(work func() (calls int, err error)) (c cost, err error) {
+	first, err := p.allocations()
+	if err != nil {
+		return c, err
+	}
+	second, err := p.allocations()
+	if err != nil {
+		return c, err
+	}
+	cpu, database, err := p.spent()
+	if err != nil {
+		return c, err
+	}
+	calls, err := work()
+	if err != nil {
+		return c, err
+	}
+	cpuAfter, databaseAfter, err := p.spent()
+	if err != nil {
+		return c, err
+	}
+	last, err := p.allocations()
+	n := float64(max(1, calls))
+	return cost{cpu: (cpuAfter - cpu) / n, database: (databaseAfter - database) / n, allocations: (last - second - (second - first)) / n}, err
+}
+
+// spent returns the processor time in microseconds that a server has used since
+// its start, and its PostgreSQL server, if it has one.
+func (p *place) spent() (cpu, database float64, err error) {
+	if p.database != 0 {
+		database = float64(usedWithChildren(p.database).Microseconds())
+	}
+	t, err := processTime(p.command.Process.Pid)
+	return float64(t.Nanoseconds()) / 1000, database, err
+}
+
+// processTime is used to the nanosecond: the clock of another process's
+// processor time (clock_getcpuclockid(3)).
+func processTime(pid int) (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
+		return 0, fmt.Errorf("the processor time of process %d: %w", pid, err)
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+// allocations asks a server for the objects that it has allocated so far.
+func (s *server) allocations() (float64, error) {
+	response, err := http.Get(s.operator + "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		if value, is := strings.CutPrefix(lines.Text(), "go_memstats_mallocs_total "); is {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, fmt.Errorf("%s/metrics has no go_memstats_mallocs_total", s.operator)
+}
