@@ -33,7 +33,7 @@ type load struct {
 	// Want is the status that every answer must have.
 	Want int
 	// Count, where it is not 0, ends the load after so many answers instead of
-	// after Time. There is no warm-up then.
+	// after Time. There is no warm-up then, and requests are sent in their order.
 	Count int64
 }
 
@@ -67,10 +67,14 @@ func generate(in io.Reader, out io.Writer) error {
 func (l *load) run() result {
 	begin := time.Now().Add(warmUp)
 	end := begin.Add(l.Time)
-	var left *atomic.Int64
+	next := func() (string, bool) { return l.Requests[rand.IntN(len(l.Requests))], true }
 	if l.Count > 0 {
-		begin, end, left = time.Now(), time.Now().Add(mostForCount), new(atomic.Int64)
-		left.Store(l.Count)
+		begin, end = time.Now(), time.Now().Add(mostForCount)
+		var sent atomic.Int64
+		next = func() (string, bool) {
+			n := sent.Add(1)
+			return l.Requests[int(n-1)%len(l.Requests)], n <= l.Count
+		}
 	}
 	var mu sync.Mutex
 	var times []time.Duration
@@ -78,7 +82,7 @@ func (l *load) run() result {
 	var wait sync.WaitGroup
 	for range l.Connections {
 		wait.Go(func() {
-			mine, sent, err := l.drive(begin, end, left)
+			mine, sent, err := l.drive(begin, end, next)
 			mu.Lock()
 			defer mu.Unlock()
 			r.Sent += sent
@@ -107,9 +111,9 @@ func (l *load) run() result {
 
 // drive sends one request after the other over one connection and returns how
 // long those took that began between begin and end, and how many there were at
-// all. It stops at the first answer that is not the one wanted, and when nothing
-// is left to send, if that is counted.
-func (l *load) drive(begin, end time.Time, left *atomic.Int64) (times []time.Duration, sent int, err error) {
+// all. It stops at the first answer that is not the one wanted, and when next
+// has nothing more to send.
+func (l *load) drive(begin, end time.Time, next func() (string, bool)) (times []time.Duration, sent int, err error) {
 	conn, err := net.Dial("tcp", l.Address)
 	if err != nil {
 		return nil, 0, err
@@ -118,8 +122,12 @@ func (l *load) drive(begin, end time.Time, left *atomic.Int64) (times []time.Dur
 	conn.SetDeadline(end.Add(10 * time.Second))
 	answers := bufio.NewReaderSize(conn, 64<<10)
 	var request []byte
-	for ; left == nil || left.Add(-1) >= 0; sent++ {
-		request = append(request[:0], l.Requests[rand.IntN(len(l.Requests))]...)
+	for ; ; sent++ {
+		text, more := next()
+		if !more {
+			return times, sent, nil
+		}
+		request = append(request[:0], text...)
 		refresh(request)
 		start := time.Now()
 		if start.After(end) {
@@ -135,7 +143,6 @@ func (l *load) drive(begin, end time.Time, left *atomic.Int64) (times []time.Dur
 			times = append(times, time.Since(start))
 		}
 	}
-	return times, sent, nil
 }
 
 // refresh gives every place in a request that wants a text of its own the same

@@ -27,22 +27,21 @@ type comparison struct {
 	cpu, allocations, database compared
 }
 
-// pair measures two servers one right after the other. Every second pair begins
-// with the other one, so that what the machine does besides meets both.
+// pair measures two servers in turns, in the order without, with, with, without,
+// and takes the means. So both meet what the machine does besides, and a server's
+// own work after its calls, such as storing the request log, weighs the same.
 func (c *comparison) pair(ctx context.Context, n int, without, with *place, measure func(*place) (cost, error)) error {
-	order := []*place{without, with}
-	if n%2 == 1 {
-		slices.Reverse(order)
-	}
 	costs := map[*place]cost{}
-	for _, p := range order {
+	for _, p := range []*place{without, with, with, without} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		var err error
-		if costs[p], err = measure(p); err != nil {
+		one, err := measure(p)
+		if err != nil {
 			return err
 		}
+		sum := costs[p]
+		costs[p] = cost{sum.cpu + one.cpu/2, sum.allocations + one.allocations/2, sum.database + one.database/2}
 	}
 	a, b := costs[without], costs[with]
 	c.cpu.note(a.cpu, b.cpu)

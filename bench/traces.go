@@ -13,7 +13,7 @@ import (
 
 // tracesPairs is how many pairs each of the runs has: a difference of a
 // hundredth is smaller than that of two runs of the same.
-const tracesPairs = 8
+const tracesPairs = 4
 
 // mostForTraces is what a read may cost when one call in a hundred is traced.
 const mostForTraces = 1.02
@@ -26,9 +26,8 @@ var (
 )
 
 // onTraces holds reads of which one in a hundred is traced against the same
-// without traces: processor time and allocations of the server, in pairs of which
-// each begins with the other one. A pair of the same shows what of a difference is
-// chance.
+// without traces: processor time and allocations of the server, in pairs. A pair
+// of the same shows how much of a difference is chance.
 func (b *bench) onTraces(ctx context.Context) (err error) {
 	if b.load, err = b.helper(ctx, "load"); err != nil {
 		return err
