@@ -50,7 +50,7 @@ func (a *API) answer(c *call, err error) *Response {
 	} else {
 		f = c.inWords(fault.From(err))
 		code = string(f.Code)
-		r.Status = f.Code.Status()
+		r.Status, r.Fault = f.Code.Status(), f
 		r.Body = a.problem(c, f)
 		switch {
 		case f.Code == fault.Upstream && f.Cause != nil:

@@ -107,7 +107,7 @@ var inherited = [...]string{"Svc-Version", "Svc-Preview", "Svc-Organization", "A
 
 // part makes the request of one part of a batch.
 func (c *call) part(p *batch.Call) *Request {
-	r := &Request{Method: asGet(p.Method), Header: make(map[string][]string, 8), HasBody: p.HasBody(), Credential: c.Credential, Address: c.Address, of: c}
+	r := &Request{Method: asGet(p.Method), Header: make(map[string][]string, 8), HasBody: p.HasBody(), Door: c.Door, Credential: c.Credential, Address: c.Address, of: c}
 	r.Path, r.Query, _ = p.Target()
 	for _, name := range inherited {
 		if values, sent := c.Header[name]; sent {

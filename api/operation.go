@@ -58,6 +58,16 @@ const (
 	notBatch Batch = false
 )
 
+// operationByID returns the row with an id, or nil.
+func operationByID(name string) *Operation {
+	for i := range table {
+		if table[i].ID == name {
+			return &table[i]
+		}
+	}
+	return nil
+}
+
 // Tag returns the operation's family, under which the reference lists it.
 func (o *Operation) Tag() string {
 	switch family, _, _ := strings.Cut(o.ID, "."); family {

@@ -57,6 +57,8 @@ type Request struct {
 	Body func() ([]byte, error)
 	// HasBody reports whether the client sent one.
 	HasBody bool
+	// Door says through which door the call came.
+	Door Door
 	// Credential is what the caller presented.
 	Credential Credential
 	// Address is the client's.
@@ -77,6 +79,9 @@ const MaxBody = 1 << 20
 // Response is the answer to a Request.
 type Response struct {
 	Status int
+	// Fault is why the call was refused or failed, with its words, and nil for a
+	// call that succeeded. Body is the problem document of it.
+	Fault *fault.Fault
 	// Header holds the headers of the contract under the names that the
 	// contract and the RFCs write, which are not always the canonical ones of
 	// net/http: ETag, RateLimit, RateLimit-Policy, WWW-Authenticate.
