@@ -49,7 +49,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Query:      r.URL.RawQuery,
 		Header:     r.Header,
 		HasBody:    r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0,
-		Door: api.REST,
+		Door:       api.REST,
 		Credential: bearer(r.Header["Authorization"]),
 		Address:    h.address(r),
 	}
