@@ -93,7 +93,7 @@ func TestKindOfItsOwn(t *testing.T) {
 			paths := map[string]string{}
 			for op := range rows() {
 				paths[op.ID] = somePath(op)
-				if maker := creator(op.Tag()); op.Conditional() && maker != nil && !test.duties.Limits {
+				if maker := creator(op.Family); op.Conditional() && maker != nil && !test.duties.Limits {
 					paths[op.ID] = strings.Replace(op.Path, "{id}", makeRecord(t, c, maker, "organization"), 1)
 				}
 			}

@@ -111,7 +111,7 @@ func (c *call) decodeBody(a *API) error {
 		if c.HasBody && c.Body != nil {
 			if sent, err := c.read(); err != nil {
 				return err
-			} else if len(sent) > 0 && !(c.op.Method == "POST" && empty(sent)) {
+			} else if len(sent) > 0 && !(c.op.Act == act && empty(sent)) {
 				return &fault.Fault{Code: fault.InvalidRequest, Fields: []fault.Field{{Name: "body", Code: fault.UnknownField, Text: &noBody}}}
 			}
 		}
@@ -178,7 +178,7 @@ func (c *call) contentType() error {
 	if len(values) == 1 {
 		media, parameters, err := mime.ParseMediaType(values[0])
 		charset := strings.ToLower(parameters["charset"])
-		known := media == "application/json" || media == "application/merge-patch+json" && c.op.Method == "PATCH"
+		known := media == "application/json" || media == "application/merge-patch+json" && c.op.Act == update
 		if err == nil && known && (charset == "" || charset == "utf-8") {
 			return nil
 		}

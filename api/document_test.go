@@ -86,7 +86,7 @@ func TestRowsInDocument(t *testing.T) {
 			item := r.object(r.object(r.document["paths"])[op.Path])
 			o := r.object(item[strings.ToLower(op.Method)])
 			if o["operationId"] != op.ID || o["summary"] != op.Summary || !strings.HasPrefix(fmt.Sprint(o["description"]), op.Description+"\n\n") ||
-				fmt.Sprint(o["x-kartei-cost"]) != fmt.Sprint(op.Cost) || fmt.Sprint(o["tags"]) != "["+op.Tag()+"]" {
+				fmt.Sprint(o["x-kartei-cost"]) != fmt.Sprint(op.Cost) || fmt.Sprint(o["tags"]) != "["+op.Family+"]" {
 				t.Errorf("%s is described as %v", op.ID, o["operationId"])
 			}
 			responses := r.object(o["responses"])

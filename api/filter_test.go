@@ -33,7 +33,7 @@ type filing struct {
 // creator returns the row that makes records of a family.
 func creator(family string) *api.Operation {
 	for op := range rows() {
-		if op.Creates() && op.Tag() == family {
+		if op.Creates() && op.Family == family {
 			return op
 		}
 	}

@@ -92,7 +92,7 @@ func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answ
 		return fault.New(fault.NotFound)
 	}
 	if c.op.ShowsRecord() {
-		if seen, err := record.Seen(ctx, a.callOf(c, tx), c.op.Tag(), c.record); err != nil {
+		if seen, err := record.Seen(ctx, a.callOf(c, tx), c.op.Family, c.record); err != nil {
 			return err
 		} else if !seen {
 			return fault.New(fault.NotFound)
@@ -108,7 +108,7 @@ func (h handler) secret() bool { return h.Output.Implements(reflect.TypeFor[app.
 // store remembers the answer in the transaction of the change.
 func (a *API) store(c *call, tx db.Tx, first bool) {
 	if c.op.ShowsRecord() { // perhaps without a change of it
-		record.Hold(tx, c.actor.Org(), c.op.Tag(), c.record)
+		record.Hold(tx, c.actor.Org(), c.op.Family, c.record)
 	}
 	a.answers.Store(tx, c.replayKey(), c.now, &replay.Answer{
 		Fingerprint: c.fingerprint, Record: c.about(), Status: c.result.status,
@@ -125,13 +125,13 @@ func (c *call) about() string {
 	return c.result.location[strings.LastIndexByte(c.result.location, '/')+1:]
 }
 
-// fingerprintOf is what two calls must share to be the same: method, path,
-// version and the JSON value of the body. Member order, white space and the
+// fingerprintOf is what two calls must share to be the same: the operation, the
+// record, the version and the JSON value of the body. Member order, white space and the
 // spelling of numbers and texts do not matter (RFC 8785). It is a hash, so
 // the table holds no second copy of what was sent.
 func fingerprintOf(c *call) string {
 	h := sha256.New()
-	for _, part := range []string{c.op.Method, strings.Replace(c.op.Path, "{id}", c.record, 1), c.version} {
+	for _, part := range [...]string{c.op.ID, c.record, c.version} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	body := jsontext.Value(append([]byte(nil), c.body...))

@@ -57,7 +57,7 @@ func (c *call) charge() limit.Charge {
 	return limit.Charge{
 		Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Key: c.actor.Credential().ID,
 		// What a batch changes its parts are charged for.
-		Points: points, Write: c.op.Writes() && c.op.Cost > 0, Part: c.of != nil, Delete: c.op.Method == "DELETE", Reads: c.discloses(),
+		Points: points, Write: c.op.Writes() && c.op.Cost > 0, Part: c.of != nil, Delete: c.op.Deletes(), Reads: c.discloses(),
 		Into: c.statuses[:0], At: c.begun,
 	}
 }
@@ -78,7 +78,7 @@ func (o *Operation) Discloses() bool {
 
 // ofRecords reports whether the operation is of a family of records.
 func (o *Operation) ofRecords() bool {
-	return slices.ContainsFunc(Families, func(f app.Family) bool { return f.Plural == o.Tag() })
+	return slices.ContainsFunc(Families, func(f app.Family) bool { return f.Plural == o.Family })
 }
 
 // searches reports whether the call has a parameter q, however its name is

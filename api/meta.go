@@ -69,8 +69,8 @@ func openFamilies(a *access.Actor) []string {
 	var open []string
 	for i := range table {
 		op := &table[i]
-		if a.May(op.Scope) && !slices.Contains(open, op.Tag()) {
-			open = append(open, op.Tag())
+		if a.May(op.Scope) && !slices.Contains(open, op.Family) {
+			open = append(open, op.Family)
 		}
 	}
 	slices.Sort(open)

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"reflect"
-	"strings"
 
 	"kartei/app"
 	"kartei/kit/fault"
@@ -16,7 +15,12 @@ type Operation struct {
 	// Path is relative to /v1; {id} stands for one segment.
 	Path string
 	// ID is the operationId, unique and stable: family.verb.
-	ID      string
+	ID string
+	// Family is the tag under which the reference lists the operation. Of an
+	// operation on records it is their family.
+	Family string
+	// Act is what the operation does, and to what.
+	Act     Act
 	Channel Channel
 	// Scope is what a credential must hold; empty needs none.
 	Scope string
@@ -68,39 +72,53 @@ func operationByID(name string) *Operation {
 	return nil
 }
 
-// Tag returns the operation's family, under which the reference lists it.
-func (o *Operation) Tag() string {
-	switch family, _, _ := strings.Cut(o.ID, "."); family {
-	case "me", "rateLimit", "openapi":
-		return "meta"
-	case "webhookEndpoints":
-		return "webhook_endpoints"
-	default:
-		return family
-	}
-}
+// Act is what an operation does. The rules for Idempotency-Key and If-Match
+// follow from it (contract, 'Common rules' 2 and 3).
+type Act string
+
+const (
+	// read answers about the caller or about many records: a list, a count.
+	read Act = "read"
+	// get answers about the one record that the call names.
+	get Act = "get"
+	// create makes a record. It requires an Idempotency-Key.
+	create Act = "create"
+	// update changes members of the record that the call names. It requires
+	// If-Match.
+	update Act = "update"
+	// remove deletes the record that the call names. It requires If-Match.
+	remove Act = "delete"
+	// act is any other change of the record that the call names. It takes an
+	// Idempotency-Key, and If-Match if it makes a revision, but requires neither.
+	act Act = "act"
+	// bundle carries other calls. Keys and conditions belong to them.
+	bundle Act = "bundle"
+)
 
 // Writes reports whether the operation changes anything.
-func (o *Operation) Writes() bool { return o.Method != "GET" }
+func (o *Operation) Writes() bool { return o.Act != read && o.Act != get }
 
-// Creates reports whether the operation is a POST on a family: it makes a
-// record and requires an Idempotency-Key (contract, 'Common rules' 2).
-func (o *Operation) Creates() bool {
-	return o.Method == "POST" && strings.Count(o.Path, "/") == 1 && o.ID != "batch.run"
+// Named reports whether the operation is about one record that the call names.
+func (o *Operation) Named() bool {
+	return o.Act == get || o.Act == update || o.Act == remove || o.Act == act
 }
 
+// Creates reports whether the operation makes a record and so requires an
+// Idempotency-Key.
+func (o *Operation) Creates() bool { return o.Act == create }
+
+// Deletes reports whether the operation deletes the record that the call names.
+func (o *Operation) Deletes() bool { return o.Act == remove }
+
 // Idempotent reports whether the operation honours an Idempotency-Key.
-func (o *Operation) Idempotent() bool { return o.Method == "POST" && o.ID != "batch.run" }
+func (o *Operation) Idempotent() bool { return o.Act == create || o.Act == act }
 
 // Conditional reports whether the operation requires If-Match.
-func (o *Operation) Conditional() bool { return o.Method == "PATCH" || o.Method == "DELETE" }
+func (o *Operation) Conditional() bool { return o.Act == update || o.Act == remove }
 
-// Preconditional reports whether the operation honours If-Match: where it must
-// be sent, and where it may, which is with each act on a record.
+// Preconditional reports whether the operation honours If-Match. It is
+// required by Conditional operations and optional for each act on a record.
 func (o *Operation) Preconditional() bool { return o.Conditional() || o.Revises() }
-
-// Named reports whether the operation is about one named record.
-func (o *Operation) Named() bool { return strings.Contains(o.Path, "{id}") }
 
 // HasBody reports whether the operation takes a body.
 func (o *Operation) HasBody() bool { return o.Run.Body() != nil }

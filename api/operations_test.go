@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -104,6 +105,30 @@ func TestKeptAsLongAsUsed(t *testing.T) {
 	}
 }
 
+// methods are those of the acts of the table.
+var methods = map[Act]string{read: "GET", get: "GET", create: "POST", update: "PATCH", remove: "DELETE", act: "POST", bundle: "POST"}
+
+// TestColumnsAgree: a row says in columns what its path shows.
+func TestColumnsAgree(t *testing.T) {
+	families := map[string]string{"me": "meta", "rateLimit": "meta", "openapi": "meta", "webhookEndpoints": "webhook_endpoints"}
+	for i := range Operations {
+		op := &Operations[i]
+		if want := methods[op.Act]; op.Method != want {
+			t.Errorf("%s: the act %q has the method %q, the row says %s", op.ID, op.Act, want, op.Method)
+		}
+		if in := strings.Contains(op.Path, "{id}"); in != op.Named() {
+			t.Errorf("%s: the act %q names a record: %t, the path %s does: %t", op.ID, op.Act, op.Named(), op.Path, in)
+		}
+		if in := op.Run.bind.path >= 0; in != op.Named() {
+			t.Errorf("%s: the act %q names a record: %t, the input %s takes one: %t", op.ID, op.Act, op.Named(), op.Run.Input, in)
+		}
+		family, _, _ := strings.Cut(op.ID, ".")
+		if want := cmp.Or(families[family], family); op.Family != want {
+			t.Errorf("%s is of the family %s, the row says %s", op.ID, want, op.Family)
+		}
+	}
+}
+
 func TestRows(t *testing.T) {
 	ids := regexp.MustCompile(`^[a-z][A-Za-z]+\.[a-z][A-Za-z]+$`)
 	events := regexp.MustCompile(`^[a-z]+\.[a-z]+$`)
@@ -127,7 +152,7 @@ func TestRows(t *testing.T) {
 			}
 		}
 		outside := []string{"openapi.get", "documents.content", "uploads.create", "batch.run"} // open points, 'Batch'
-		if in := op.Tag() != "webhook_endpoints" && !slices.Contains(outside, op.ID); in != bool(op.Batch) {
+		if in := op.Family != "webhook_endpoints" && !slices.Contains(outside, op.ID); in != bool(op.Batch) {
 			t.Errorf("%s: may be a part of a batch is %v", op.ID, op.Batch)
 		}
 		if op.Summary == "" || !strings.HasSuffix(op.Description, ".") || strings.HasSuffix(op.Summary, ".") {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"strings"
 
 	"kartei/app"
 )
@@ -34,8 +33,5 @@ func (o *Operation) Revises() bool {
 	return o.Writes() && o.Named() && out.Implements(reflect.TypeFor[app.Revised]()) && !out.Implements(reflect.TypeFor[app.Located]())
 }
 
-// ReadScope returns the scope that reading the operation's family takes.
-func (o *Operation) ReadScope() string {
-	family, _, _ := strings.Cut(o.Scope, ":")
-	return family + ":read"
-}
+// ReadScope returns the scope for reading records of the operation's family.
+func (o *Operation) ReadScope() string { return o.Family + ":read" }

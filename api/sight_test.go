@@ -33,7 +33,7 @@ func families() func(func(app.Family, *api.Operation) bool) {
 func makeRecord(t testing.TB, c *apitest.Client, op *api.Operation, visibility string) string {
 	t.Helper()
 	body := example(t, op).(map[string]any)
-	if op.Tag() != "webhook_endpoints" {
+	if op.Family != "webhook_endpoints" {
 		body["visibility"], body["tags"] = visibility, []string{"Geheimwort"}
 	}
 	return create(t, c, op, body).Text("id")
@@ -96,8 +96,8 @@ func TestInvisibleIsUnknown(t *testing.T) {
 			private, open := makeRecord(t, owner, op, "private"), makeRecord(t, owner, op, "organization")
 			gone := makeRecord(t, owner, op, "organization")
 			owner.Do("DELETE", op.Path+"/"+gone, nil, "If-Match", "*").Want(204)
-			hidden[op.Tag()] = map[string]string{"private": private, "deleted": gone, "of another family": id.New("doc_"), "its event": eventOf(t, owner, private)}
-			shared[op.Tag()] = open
+			hidden[op.Family] = map[string]string{"private": private, "deleted": gone, "of another family": id.New("doc_"), "its event": eventOf(t, owner, private)}
+			shared[op.Family] = open
 			events = append(events, eventOf(t, owner, private))
 			shared["events"] = eventOf(t, owner, open)
 		}
@@ -137,10 +137,10 @@ func TestInvisibleIsUnknown(t *testing.T) {
 			if !op.Named() {
 				continue
 			}
-			if len(hidden[op.Tag()]) == 0 {
+			if len(hidden[op.Family]) == 0 {
 				t.Errorf("%s: no record to hide is made", op.ID)
 			}
-			for what, record := range hidden[op.Tag()] {
+			for what, record := range hidden[op.Family] {
 				for who, c := range colleagues {
 					ask(who, c, op, what, record)
 				}
@@ -148,17 +148,17 @@ func TestInvisibleIsUnknown(t *testing.T) {
 					ask(who, c, op, what, record)
 				}
 			}
-			if shared[op.Tag()] == "" { // operations and endpoints are nobody's but their principal's
-				for what, record := range hidden[op.Tag()] {
+			if shared[op.Family] == "" { // operations and endpoints are nobody's but their principal's
+				for what, record := range hidden[op.Family] {
 					ask("admin", admin, op, what, record)
 				}
 				continue
 			}
 			for who, c := range strangers {
-				ask(who, c, op, "another organization's", shared[op.Tag()])
+				ask(who, c, op, "another organization's", shared[op.Family])
 			}
 			// What the walk rests on: the others do see it.
-			at := strings.Replace(op.Path, "{id}", shared[op.Tag()], 1)
+			at := strings.Replace(op.Path, "{id}", shared[op.Family], 1)
 			if a := colleagues["member"].Do(op.Method, at, example(t, op), "If-Match", `"r9"`); a.Status == 404 {
 				t.Errorf("%s of a shared record: %s", op.ID, a.Body)
 			}
@@ -203,7 +203,7 @@ func seen(t testing.TB, c *apitest.Client) map[string]string {
 	t.Helper()
 	answers := map[string]string{}
 	for op := range rows() {
-		if op.Method != "GET" || op.Named() || op.Tag() == "meta" {
+		if op.Method != "GET" || op.Named() || op.Family == "meta" {
 			continue
 		}
 		for _, q := range queries(op) {
@@ -351,7 +351,7 @@ func TestRights(t *testing.T) {
 		owner := o.As(access.Member)
 		records := map[string]string{}
 		for _, op := range families() {
-			records[op.Tag()] = makeRecord(t, owner, op, "organization")
+			records[op.Family] = makeRecord(t, owner, op, "organization")
 		}
 		for kind, c := range map[string]*apitest.Client{"user": o.As(access.Admin), "service account": serviceAccount(t, o, access.Admin)} {
 			set := o.Directory.SetUser

@@ -44,7 +44,7 @@ func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 			key := keyID(c)
 			path, body := op.Path, ready(t, c, op)
 			if op.Named() {
-				maker, name := creator(op.Tag()), id.New("evt_")
+				maker, name := creator(op.Family), id.New("evt_")
 				if maker != nil {
 					name = makeRecord(t, c, maker, "organization")
 				}
@@ -64,7 +64,7 @@ func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 			do(elsewhere.PauseKey(t.Context(), access.ByID{ID: bystanders}))
 			if a := call(right...); a.Status >= 400 && a.Status != 404 {
 				t.Errorf("after an act about another key: %d %s", a.Status, a.Body)
-			} else if maker := creator(op.Tag()); op.Creates() && maker != nil && a.Status == 201 && op.Tag() != "uploads" { // which does not repeat what was sent
+			} else if maker := creator(op.Family); op.Creates() && maker != nil && a.Status == 201 && op.Family != "uploads" { // which does not repeat what was sent
 				sent := body.(map[string]any)
 				for _, name := range slices.Sorted(maps.Keys(sent)) {
 					if text, is := sent[name].(string); is && !strings.HasSuffix(name, "At") && a.JSON()[name] != text {

@@ -35,7 +35,7 @@ func TestInvisibleTakesAsLong(t *testing.T) {
 			if !op.Named() {
 				continue
 			}
-			maker := creator(op.Tag())
+			maker := creator(op.Family)
 			name := func(_ *apitest.Client, record string) string { return record }
 			if maker == nil { // an event is named by that of a record
 				maker, name = creator("contacts"), func(c *apitest.Client, record string) string { return eventOf(t, c, record) }
@@ -43,7 +43,7 @@ func TestInvisibleTakesAsLong(t *testing.T) {
 			private := name(owner, makeRecord(t, owner, maker, "private"))
 			open := name(owner, makeRecord(t, owner, maker, "organization"))
 			elsewhere := name(foreign, makeRecord(t, foreign, maker, "organization"))
-			switch op.Tag() { // seen by who made it, and by nobody else
+			switch op.Family { // seen by who made it, and by nobody else
 			case "operations":
 				private, open, elsewhere = begun(t, owner), begun(t, c), begun(t, foreign)
 			case "webhook_endpoints":

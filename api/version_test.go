@@ -146,7 +146,7 @@ func TestStanding(t *testing.T) {
 func TestDeclaredParameters(t *testing.T) {
 	for _, v := range api.Versions {
 		for op := range rows() {
-			for _, p := range v.Parameters[op.Tag()] {
+			for _, p := range v.Parameters[op.Family] {
 				if list := op.Method == "GET" && !op.Named(); list && !op.Run.Takes(p) {
 					t.Errorf("%s of %s does not take %s (see CONTRIBUTING.md, 'To add a family')", op.ID, v.Name, p)
 				}

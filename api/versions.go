@@ -92,7 +92,7 @@ func Names(versions []Version) []string {
 func (o *Operation) TakesIn(version, parameter string) bool {
 	named := false
 	for _, v := range Versions {
-		if slices.Contains(v.Parameters[o.Tag()], parameter) {
+		if slices.Contains(v.Parameters[o.Family], parameter) {
 			if v.Name <= version {
 				return true
 			}

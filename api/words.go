@@ -37,11 +37,11 @@ func (c *call) inWords(f *fault.Fault) *fault.Fault {
 // Prefix returns that of the ids of the records which the operation names.
 func (o *Operation) Prefix() string {
 	for _, f := range Families {
-		if f.Plural == o.Tag() {
+		if f.Plural == o.Family {
 			return f.Prefix
 		}
 	}
-	return map[string]string{"events": id.Event, "operations": id.Operation, "webhook_endpoints": id.WebhookEndpoint}[o.Tag()]
+	return map[string]string{"events": id.Event, "operations": id.Operation, "webhook_endpoints": id.WebhookEndpoint}[o.Family]
 }
 
 // forbidden says why an actor may not call an operation.

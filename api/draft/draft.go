@@ -76,8 +76,8 @@ func document(version string, ops []api.Operation, webhooks bool) ([]byte, error
 		item, _ := paths.get(op.Path).(object)
 		item.set(strings.ToLower(op.Method), described)
 		paths.set(op.Path, item)
-		tag := object{{"name", op.Tag()}, {"description", tagWords[op.Tag()]}}
-		if !slices.ContainsFunc(tags, func(t any) bool { return t.(object).get("name") == op.Tag() }) {
+		tag := object{{"name", op.Family}, {"description", tagWords[op.Family]}}
+		if !slices.ContainsFunc(tags, func(t any) bool { return t.(object).get("name") == op.Family }) {
 			tags = append(tags, tag)
 		}
 	}
@@ -234,7 +234,7 @@ func (d *drafter) operation(op *api.Operation) (object, error) {
 	}
 	out := object{
 		{"operationId", op.ID},
-		{"tags", []string{op.Tag()}},
+		{"tags", []string{op.Family}},
 		{"summary", op.Summary},
 		{"description", op.Description + "\n\n" + terms(op, channel)},
 		{"x-kartei-channel", channel},
@@ -349,10 +349,10 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 	add(fault.Unauthenticated, fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled)
 	// A repeated call is told of a record that was deleted since. An upload is not
 	// deleted.
-	if op.Named() || op.Creates() && op.Tag() != "uploads" {
+	if op.Named() || op.Creates() && op.Family != "uploads" {
 		add(fault.NotFound)
 	}
-	quota := op.Method == http.MethodDelete || op.Discloses()
+	quota := op.Deletes() || op.Discloses()
 	for _, c := range op.Run.Faults() {
 		if c == fault.QuotaExhausted { // stands behind those of all operations
 			quota = true

@@ -92,8 +92,8 @@ func TestCountries(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	for i := range api.Operations {
-		if op := &api.Operations[i]; tagWords[op.Tag()] == "" {
-			t.Errorf("%s: the tag %s has no description", op.ID, op.Tag())
+		if op := &api.Operations[i]; tagWords[op.Family] == "" {
+			t.Errorf("%s: the tag %s has no description", op.ID, op.Family)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (d *drafter) parameters(op *api.Operation, preview bool) ([]object, error) 
 
 func (d *drafter) pathParameter(op *api.Operation, f reflect.StructField) object {
 	prefix := op.Prefix()
-	singular := strings.TrimSuffix(op.Tag(), "s")
+	singular := strings.TrimSuffix(op.Family, "s")
 	for _, f := range api.Families {
 		if f.Prefix == prefix {
 			singular = f.Object
@@ -194,7 +194,7 @@ func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
 	if op.AnswersFile() {
 		out = append(out, d.fileParameters()...)
 	}
-	if op.Method == http.MethodGet && revised(op) {
+	if !op.Writes() && revised(op) {
 		out = append(out, header("IfNoneMatch", "If-None-Match", false,
 			"ETag, den der Client schon hat; ist er noch aktuell, antwortet die API 304 ohne Inhalt."+tags, `"r3"`,
 			object{{"type", "string"}, {"maxLength", 1000}, {"pattern", entityTagsPattern}}))
@@ -245,7 +245,7 @@ func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 			{"headers", d.successHeaders(op, http.StatusNoContent)},
 		})
 	}
-	if op.Method == http.MethodGet && revised(op) {
+	if !op.Writes() && revised(op) {
 		out.set("304", d.share("responses", "NotModified", object{
 			{"description", "Der Client hat schon den aktuellen Stand."},
 			{"headers", d.headers(append(slices.Clone(always), "ETag")...)},
@@ -279,7 +279,7 @@ func (d *drafter) answerExample(op *api.Operation) (object, error) {
 			members.set(m.name, m.value)
 		}
 		name += "After" + title(op.ID[strings.IndexByte(op.ID, '.')+1:])
-	} else if op.Method == http.MethodPost && op.Named() && revised(op) {
+	} else if op.Idempotent() && op.Named() && revised(op) {
 		return nil, fmt.Errorf("add what it changes in the example to afterwards in api/draft/parts.go")
 	}
 	if page {
@@ -549,7 +549,7 @@ const codePattern = "^[A-Z][A-Z0-9_]*$"
 
 // links lead from what was made to what can be done with it.
 func (d *drafter) links(op *api.Operation) object {
-	if op.Method != http.MethodPost || !op.Creates() {
+	if !op.Creates() {
 		return nil
 	}
 	family, _, _ := strings.Cut(op.ID, ".")
