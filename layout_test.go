@@ -65,7 +65,6 @@ var doorsKnow = []string{"api", "kit/", "docs", ".", "examples"}
 
 // doorsStillKnow are the exceptions.
 var doorsStillKnow = map[string][]string{
-	"door/rest":  {"store/blob"},
 	"door/admin": {"access"},
 }
 

@@ -61,7 +61,7 @@ func (a *API) openFile(ctx context.Context, c *call) error {
 		}
 	}
 	switch {
-	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrDamaged), errors.Is(err, blob.ErrUnknownKey):
+	case errors.Is(err, blob.ErrNotExist), upload.Unreadable(err):
 		return fault.Wrap(err) // the operator is told; asking again does not help
 	case err != nil:
 		return upload.Away(err)

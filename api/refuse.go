@@ -7,9 +7,9 @@ import (
 	"kartei/kit/id"
 )
 
-// Done sets the headers of the answer to a call that is none of the table's and
+// done sets the headers of the answer to a call that is none of the table's and
 // was carried out.
-func (a *API) Done(header map[string][]string) {
+func (a *API) done(header map[string][]string) {
 	header["Request-Id"] = []string{id.New(id.Request)}
 	header["Cache-Control"], header["X-Content-Type-Options"] = noStore, nosniff
 }
@@ -26,7 +26,7 @@ func (a *API) Refuse(err error, instance string, acceptLanguage []string, header
 	set("Request-Id", c.id)
 	c.header["Cache-Control"], c.header["X-Content-Type-Options"] = noStore, nosniff
 	setFaultHeaders(c, f, set)
-	return &Response{Status: f.Code.Status(), Header: c.header, Body: f.AppendProblem(nil, fault.Problem{
+	return &Response{Status: f.Code.Status(), Fault: f, Header: c.header, Body: f.AppendProblem(nil, fault.Problem{
 		TypeBase: a.docsBase, Instance: instance, RequestID: c.id, Language: c.language,
 	})}
 }

@@ -108,7 +108,7 @@ func Look(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Info, e
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
 		return blob.Info{}, nil
-	case errors.Is(err, blob.ErrDamaged), errors.Is(err, blob.ErrUnknownKey):
+	case upload.Unreadable(err):
 		c.Services.Logger.Error("the file of an upload cannot be read any more", "organization", c.Actor.Org(), "upload", in.Fields.UploadID, "error", err)
 		return blob.Info{}, nil
 	case err != nil:

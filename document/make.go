@@ -128,7 +128,7 @@ func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 	switch {
 	case errors.As(err, &refused):
 		return w.fail(ctx, refused)
-	case errors.Is(err, blob.ErrDamaged), errors.Is(err, blob.ErrUnknownKey):
+	case upload.Unreadable(err):
 		return job.Permanent(err)
 	case err != nil:
 		return err

@@ -83,9 +83,6 @@ func (i *Instance) uploads() http.Handler {
 	if !is {
 		return nil
 	}
-	return &rest.Uploads{
-		Verify:  func(token string) (blob.Upload, error) { return local.Verify(token, i.clock.Now()) },
-		Receive: i.receiver.Receive,
-		API:     i.API,
-	}
+	i.receiver.Addresses = local
+	return rest.UploadHandler(&api.Uploads{API: i.API, Receiver: i.receiver})
 }

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api"
 	"kartei/door/rest"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/upload"
 )
 
 // asking is a store that asks others before it says where to send a file.
@@ -50,18 +52,27 @@ func TestOthersWriteWhileTheStoreIsAsked(t *testing.T) {
 	})
 }
 
+// panicking is a receiver that is out of order.
+type panicking struct {
+	*upload.Receiver
+	before func()
+}
+
+func (p panicking) Receive(context.Context, blob.Upload, io.Reader, int64) error {
+	p.before()
+	panic("out of order")
+}
+
 // A transfer ends, however it does.
 func TestTransferOfAPanic(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	c := o.As(access.Member)
 	session := open(c, 1)
-	verify := func(token string) (blob.Upload, error) { return o.Store.Verify(token, o.Clock.Now()) }
-	c.Handler = &rest.Uploads{Verify: verify, API: o.API, Receive: func(context.Context, blob.Upload, io.Reader, int64) error {
+	c.Handler = rest.UploadHandler(&api.Uploads{API: o.API, Receiver: panicking{&upload.Receiver{Clock: o.Clock, Addresses: o.Store}, func() {
 		if n := o.API.Transfers(); n != 1 {
 			t.Errorf("%d transfers", n)
 		}
-		panic("out of order")
-	}}
+	}}})
 	func() {
 		defer func() {
 			if recover() == nil {

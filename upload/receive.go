@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"path"
+	"strings"
 	"time"
 
 	"kartei/access"
@@ -21,6 +23,53 @@ type Receiver struct {
 	DB    db.DB
 	Clock clock.Clock
 	Store blob.Store
+	// Addresses verifies the addresses of sessions. It is nil if files go to a
+	// bucket, which has addresses of its own.
+	Addresses Verifier
+}
+
+// Verifier knows what a token grants; see blob.Local.
+type Verifier interface {
+	Verify(token string, now time.Time) (blob.Upload, error)
+}
+
+// Open returns what the address of a session grants to a request. It refuses a
+// method other than PUT, another media type than the session's, and what is not
+// the whole file as it is: a part, or a coded form (RFC 9110, sections 14.5 and
+// 8.4). Whoever has the address may send: there is no other credential.
+func (r *Receiver) Open(token, method string, header map[string][]string) (blob.Upload, error) {
+	granted, err := r.Addresses.Verify(token, r.Clock.Now())
+	switch {
+	case err != nil:
+		return blob.Upload{}, unverified(err)
+	case method != http.MethodPut:
+		return blob.Upload{}, &fault.Fault{Code: fault.MethodNotAllowed, Header: map[string]string{"Allow": http.MethodPut}}
+	case bareType(header["Content-Type"]) != granted.ContentType:
+		return blob.Upload{}, &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &fault.Text{
+			DE: "Der Upload wurde für den Medientyp " + granted.ContentType + " begonnen. Senden Sie genau die Header, die er nennt.",
+			EN: "The upload was begun for the media type " + granted.ContentType + ". Send exactly the headers that it names.",
+		}}
+	case header["Content-Range"] != nil:
+		return blob.Upload{}, &fault.Fault{Code: fault.InvalidRequest, Detail: &noPart, Fields: []fault.Field{{Name: "Content-Range", Code: fault.UnknownField}}}
+	}
+	if coding := first(header["Content-Encoding"]); coding != "" && !strings.EqualFold(coding, "identity") {
+		return blob.Upload{}, &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &coded}
+	}
+	return granted, nil
+}
+
+// bareType returns the media type of a Content-Type header without its
+// parameters.
+func bareType(values []string) string {
+	kind, _, _ := strings.Cut(first(values), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
 }
 
 // Receive streams a file into the store for a session that the address grants.
@@ -42,9 +91,9 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 	default:
 		_, err = r.Store.Put(ctx, granted.Name, body, blob.Expected{Size: granted.Size, SHA256: granted.SHA256})
 	}
-	refused := refusal(err, granted.Size, announced)
+	refused := unfit(err, granted.Size, announced)
 	if refused == nil && err != nil {
-		return err
+		return unstored(err)
 	}
 	// What has come counts, also where the client does not wait for the answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
@@ -63,7 +112,9 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 	// removed here, since nothing else removes it. The file of a consumed session
 	// stays: its document may be in the making.
 	if s == Expired || s == withdrawn {
-		return errors.Join(s.fault(), r.Store.Delete(ctx, granted.Name))
+		if err := r.Store.Delete(ctx, granted.Name); err != nil {
+			return errors.Join(s.fault(), err)
+		}
 	}
 	return s.fault()
 }
@@ -116,33 +167,6 @@ func (s Status) fault() error {
 	return nil
 }
 
-// refusal returns what a client is told of bytes that are not those of the
-// session, which is for so many; nil where there is nothing to tell.
-func refusal(err error, size, announced int64) *fault.Fault {
-	switch {
-	case errors.Is(err, blob.ErrTooShort):
-		return &fault.Fault{Code: fault.UploadIncomplete, Detail: another(size, announced, fewer), Cause: err}
-	case errors.Is(err, blob.ErrTooLong):
-		return &fault.Fault{Code: fault.UploadChecksumMismatch, Detail: another(size, announced, more), Cause: err}
-	case errors.Is(err, blob.ErrChecksum):
-		return &fault.Fault{Code: fault.UploadChecksumMismatch, Detail: &otherSum, Cause: err}
-	}
-	return nil
-}
-
-// another says that a file is of another size than its session, and of which
-// one where that was announced; else sent does.
-func another(size, announced int64, sent fault.Text) *fault.Text {
-	if announced >= 0 {
-		sent = fault.Bytes(announced)
-	}
-	n := fault.Bytes(size)
-	return &fault.Text{
-		DE: "Der Upload wurde für " + n.DE + " begonnen, gesendet: " + sent.DE + ". Senden Sie die ganze Datei noch einmal; ist sie wirklich so groß, beginnen Sie einen neuen Upload.",
-		EN: "The upload was begun for " + n.EN + "; sent were " + sent.EN + ". Send the whole file again; if that is its size, begin a new upload.",
-	}
-}
-
 // note remembers why a file was refused, or that one was taken. What is known
 // already costs no write: whoever has the address may send again and again.
 func (r *Receiver) note(ctx context.Context, organization int64, name string, refused *fault.Fault) error {
@@ -167,11 +191,13 @@ func (r *Receiver) note(ctx context.Context, organization int64, name string, re
 }
 
 var (
-	fewer    = fault.Text{DE: "weniger", EN: "fewer"}
-	more     = fault.Text{DE: "mehr", EN: "more"}
-	otherSum = fault.Text{
-		DE: "Die gesendete Datei hat die richtige Größe, aber einen anderen SHA-256-Wert als angekündigt. Senden Sie sie noch einmal; war die Angabe falsch, beginnen Sie einen neuen Upload.",
-		EN: "The file that was sent has the right size but another SHA-256 than was announced. Send it again; if the value was wrong, begin a new upload.",
+	noPart = fault.Text{
+		DE: "Eine Datei lässt sich nicht in Teilen senden. Senden Sie sie ganz, ohne Content-Range.",
+		EN: "A file cannot be sent in parts. Send all of it, without Content-Range.",
+	}
+	coded = fault.Text{
+		DE: "Die Datei wird gespeichert, wie sie gesendet wird. Senden Sie sie unkomprimiert, ohne Content-Encoding.",
+		EN: "The file is stored as it is sent. Send it without compression and without Content-Encoding.",
 	}
 	over = fault.Text{
 		DE: "Diesen Upload gibt es nicht, oder seine Zeit ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",

@@ -229,8 +229,3 @@ func Consume(ctx context.Context, c *app.Call, name, operation string) error {
 	}
 	return err
 }
-
-// Away turns an error of the blob store into what the client is told.
-func Away(err error) error {
-	return &fault.Fault{Code: fault.Upstream, RetryAfter: 5 * time.Second, Cause: err}
-}

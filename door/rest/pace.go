@@ -22,13 +22,13 @@ const (
 // pace holds a client to the slowest rate that is waited for.
 type pace struct {
 	deadline func(time.Time) error // of the connection
-	transfer mover
+	transfer mover                 // nil if the bytes are counted elsewhere
 	moved    int64
 	waited   time.Duration
 	failed   bool // the client went away or is too slow
 }
 
-// mover is told of bytes; see api.Transfer and api.File.
+// mover is told of bytes; see api.File.
 type mover interface{ Moved(bytes int) }
 
 // step does what waits for the client and says how many bytes that moved.
@@ -39,7 +39,7 @@ func (p *pace) step(do func() (int, error)) (int, error) {
 	n, err := do()
 	p.waited += time.Since(begun)
 	p.moved += int64(n)
-	if n > 0 {
+	if n > 0 && p.transfer != nil {
 		p.transfer.Moved(n)
 	}
 	p.failed = p.failed || err != nil && !errors.Is(err, io.EOF)
@@ -70,7 +70,4 @@ func (w *pacedWriter) Write(b []byte) (int, error) {
 	return w.step(func() (int, error) { return w.ResponseWriter.Write(b) })
 }
 
-var (
-	_ mover = (*api.Transfer)(nil)
-	_ mover = (*api.File)(nil)
-)
+var _ mover = (*api.File)(nil)

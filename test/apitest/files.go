@@ -139,13 +139,12 @@ func (o *Office) Restart() {
 }
 
 func (o *Office) receiver() *upload.Receiver {
-	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.blobs()}
+	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.blobs(), Addresses: o.Store}
 }
 
 // withUploads adds the target of uploads to the door.
 func (o *Office) withUploads(calls http.Handler) http.Handler {
-	verify := func(token string) (blob.Upload, error) { return o.Store.Verify(token, o.Clock.Now()) }
-	uploads := &rest.Uploads{Verify: verify, Receive: o.receiver().Receive, API: o.API}
+	uploads := rest.UploadHandler(&api.Uploads{API: o.API, Receiver: o.receiver()})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, rest.UploadPrefix) {
 			uploads.ServeHTTP(w, r)

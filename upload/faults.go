@@ -1,0 +1,96 @@
+package upload
+
+import (
+	"errors"
+	"time"
+
+	"kartei/kit/fault"
+	"kartei/store/blob"
+)
+
+// The errors of the store of files become faults here and nowhere else.
+
+// Away returns the fault for a store that does not answer a call of the API.
+func Away(err error) error {
+	return &fault.Fault{Code: fault.Upstream, RetryAfter: 5 * time.Second, Cause: err}
+}
+
+// Unreadable reports whether an error of the store says that a file can never be
+// read again. Waiting does not help.
+func Unreadable(err error) bool {
+	return errors.Is(err, blob.ErrDamaged) || errors.Is(err, blob.ErrUnknownKey)
+}
+
+// unverified returns the fault for an address that grants nothing.
+func unverified(err error) error {
+	if errors.Is(err, blob.ErrExpired) {
+		return &fault.Fault{Code: fault.NotFound, Detail: &late}
+	}
+	return &fault.Fault{Code: fault.NotFound, Detail: &noTarget}
+}
+
+// unstored returns the fault for a file that was not stored and that says nothing
+// about the file itself. The session remembers none of these.
+func unstored(err error) error {
+	switch _, source := errors.AsType[*blob.SourceError](err); {
+	case source: // the client went away or is too slow
+		return &fault.Fault{Code: fault.UploadIncomplete, Cause: err}
+	case errors.Is(err, blob.ErrUnavailable):
+		return &fault.Fault{Code: fault.InstancePending, Detail: &storeAway, RetryAfter: 5 * time.Second, Cause: err}
+	case errors.Is(err, blob.ErrFull):
+		return &fault.Fault{Code: fault.InstancePending, Detail: &storeFull, RetryAfter: 30 * time.Second, Cause: err}
+	}
+	return err
+}
+
+// unfit returns the fault for bytes that are not those of the session, which is
+// for size bytes; nil if the error says nothing about the bytes.
+func unfit(err error, size, announced int64) *fault.Fault {
+	switch {
+	case errors.Is(err, blob.ErrTooShort):
+		return &fault.Fault{Code: fault.UploadIncomplete, Detail: another(size, announced, fewer), Cause: err}
+	case errors.Is(err, blob.ErrTooLong):
+		return &fault.Fault{Code: fault.UploadChecksumMismatch, Detail: another(size, announced, more), Cause: err}
+	case errors.Is(err, blob.ErrChecksum):
+		return &fault.Fault{Code: fault.UploadChecksumMismatch, Detail: &otherSum, Cause: err}
+	}
+	return nil
+}
+
+// another names the size of the session and that of the file, if it was
+// announced. Otherwise sent says how the two differ.
+func another(size, announced int64, sent fault.Text) *fault.Text {
+	if announced >= 0 {
+		sent = fault.Bytes(announced)
+	}
+	n := fault.Bytes(size)
+	return &fault.Text{
+		DE: "Der Upload wurde für " + n.DE + " begonnen, gesendet: " + sent.DE + ". Senden Sie die ganze Datei noch einmal; ist sie wirklich so groß, beginnen Sie einen neuen Upload.",
+		EN: "The upload was begun for " + n.EN + "; sent were " + sent.EN + ". Send the whole file again; if that is its size, begin a new upload.",
+	}
+}
+
+var (
+	late = fault.Text{
+		DE: "Die Zeit für diesen Upload ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
+		EN: "The time for this upload is over. Begin a new one with POST /v1/uploads.",
+	}
+	noTarget = fault.Text{
+		DE: "Diese Adresse gehört zu keinem Upload. Verwenden Sie url aus der Antwort auf POST /v1/uploads unverändert.",
+		EN: "This address belongs to no upload. Use url of the answer to POST /v1/uploads as it is.",
+	}
+	storeAway = fault.Text{
+		DE: "Die Datei lässt sich zurzeit nicht speichern. Gespeichert wurde nichts; senden Sie sie später noch einmal.",
+		EN: "The file cannot be stored at the moment. Nothing was stored; send it again later.",
+	}
+	storeFull = fault.Text{
+		DE: "Für die Datei ist zurzeit kein Platz. Gespeichert wurde nichts; senden Sie sie später noch einmal.",
+		EN: "There is no room for the file at the moment. Nothing was stored; send it again later.",
+	}
+	fewer    = fault.Text{DE: "weniger", EN: "fewer"}
+	more     = fault.Text{DE: "mehr", EN: "more"}
+	otherSum = fault.Text{
+		DE: "Die gesendete Datei hat die richtige Größe, aber einen anderen SHA-256-Wert als angekündigt. Senden Sie sie noch einmal; war die Angabe falsch, beginnen Sie einen neuen Upload.",
+		EN: "The file that was sent has the right size but another SHA-256 than was announced. Send it again; if the value was wrong, begin a new upload.",
+	}
+)
