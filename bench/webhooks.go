@@ -26,6 +26,7 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/webhooktest"
 	"kartei/webhook"
+	"kartei/webhook/dispatch"
 )
 
 // The names of the series of webhooks.
@@ -472,8 +473,8 @@ func (p *posting) post(t *http.Transport, secret webhook.Secret, id string, now 
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", webhook.UserAgent)
-	webhook.Sign(r.Header, id, now, body, secret)
+	r.Header.Set("User-Agent", dispatch.UserAgent)
+	dispatch.Sign(r.Header, id, now, body, secret)
 	answer, err := t.RoundTrip(r)
 	if err != nil {
 		return err

@@ -41,6 +41,7 @@ import (
 	"kartei/store/replay"
 	"kartei/upload"
 	"kartei/webhook"
+	"kartei/webhook/dispatch"
 	"kartei/work/job"
 )
 
@@ -80,31 +81,31 @@ type Instance struct {
 	// MasterKeyCreated reports whether this start made the master key.
 	MasterKeyCreated bool
 
-	config    Config
-	clock     clock.Clock
-	logger    *slog.Logger
-	keys      masterkey.Ring
-	metrics   *telemetry.Metrics
-	groups    prometheus.Observer
-	limits    *limit.Ledger
-	types     extract.Types
-	receiver  *upload.Receiver
-	notices   *notify.Center
-	jobs      *job.Runner
-	guard     *egress.Guard
-	tracer    *trace.Tracer // nil where nothing is traced
-	sender    *webhook.Sender
-	courier   *webhook.Courier
-	readiness telemetry.Readiness
-	migrated  atomic.Bool
-	away      atomic.Pointer[error] // why the start waits for the data base
-	files     watched
-	scanner   watched // with no ping where none is configured
-	maker     *document.Maker
-	reader    watched // asked once; away where it is not confined
-	listens   bool
-	public    *serve.Server
-	operator  *serve.Server
+	config     Config
+	clock      clock.Clock
+	logger     *slog.Logger
+	keys       masterkey.Ring
+	metrics    *telemetry.Metrics
+	groups     prometheus.Observer
+	limits     *limit.Ledger
+	types      extract.Types
+	receiver   *upload.Receiver
+	notices    *notify.Center
+	jobs       *job.Runner
+	guard      *egress.Guard
+	tracer     *trace.Tracer // nil where nothing is traced
+	sender     *dispatch.Sender
+	dispatcher *dispatch.Dispatcher
+	readiness  telemetry.Readiness
+	migrated   atomic.Bool
+	away       atomic.Pointer[error] // why the start waits for the data base
+	files      watched
+	scanner    watched // with no ping where none is configured
+	maker      *document.Maker
+	reader     watched // asked once; away where it is not confined
+	listens    bool
+	public     *serve.Server
+	operator   *serve.Server
 
 	stop   context.CancelFunc // ends what runs in the background
 	ground sync.WaitGroup
@@ -234,7 +235,7 @@ func (i *Instance) wire(ctx context.Context) error {
 		DB: i.DB, Replica: i.replica(), ServerTime: i.clock == clock.System, Logger: i.logger,
 		Alert: i.notices.Alert, Alerted: i.Directory.Forget, // a key may have been paused
 	})
-	if err := i.takeCourier(); err != nil {
+	if err := i.takeDispatcher(); err != nil {
 		return err
 	}
 	i.API, err = i.newAPI(api.Options{DB: i.DB, Access: i.Directory, Log: i.Log, Limiter: countedLimiter{i.limits, i.metrics}, Transfers: i.metrics.Transfers(api.Up, api.Down)})

@@ -7,10 +7,11 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/egress"
 	"kartei/webhook"
+	"kartei/webhook/dispatch"
 )
 
-// takeCourier makes what delivers to webhook endpoints.
-func (i *Instance) takeCourier() error {
+// takeDispatcher makes what delivers to webhook endpoints.
+func (i *Instance) takeDispatcher() error {
 	options, err := i.config.Server.Egress()
 	if err != nil {
 		return err
@@ -19,9 +20,9 @@ func (i *Instance) takeCourier() error {
 		i.logger.Warn("webhooks may go to what is not public or not vouched for: a setting for development is in force", "setting", name)
 	}
 	i.guard = egress.New(options)
-	i.sender = webhook.NewSender(i.guard, i.clock)
+	i.sender = dispatch.NewSender(i.guard, i.clock)
 	attempted, waited := i.metrics.Webhooks()
-	i.courier = webhook.NewCourier(webhook.Options{
+	i.dispatcher = dispatch.New(dispatch.Options{
 		DB: i.DB, Clock: i.clock, Vault: i.keys.Vault(webhook.SecretsPurpose), Families: api.Families,
 		Send: i.sender.Attempt, Notices: i.notices, Logger: i.logger,
 		Calls:     func() bool { return i.API.Busy() },
@@ -32,13 +33,13 @@ func (i *Instance) takeCourier() error {
 
 // deliver delivers until ctx ends.
 func (i *Instance) deliver(ctx context.Context) {
-	i.courier.Run(ctx)
+	i.dispatcher.Run(ctx)
 	i.sender.Close()
 }
 
 // measureWebhooks shows how deliveries stand in the whole data base.
 func (i *Instance) measureWebhooks() {
-	look := lately(i, func(ctx context.Context) (webhook.Figures, error) { return webhook.Measure(ctx, i.DB) })
+	look := lately(i, func(ctx context.Context) (dispatch.Figures, error) { return dispatch.Measure(ctx, i.DB) })
 	age := func(since clock.Micros) float64 {
 		if since == 0 {
 			return 0

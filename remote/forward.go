@@ -13,6 +13,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/webhook"
+	"kartei/webhook/dispatch"
 )
 
 // Receiver is an address that events are posted to as an endpoint gets its
@@ -52,7 +53,7 @@ func NewReceiver(address string, secret webhook.Secret, c clock.Clock) (*Receive
 // took. Any answer is one: deciding that it is a failure is up to who reads it.
 func (r *Receiver) Post(ctx context.Context, e Event) (status int, took time.Duration, err error) {
 	begin := r.clock.Now()
-	request, err := webhook.NewRequest(ctx, webhook.Message{URL: r.url, EventID: e.ID, Body: e.Body, Secrets: []webhook.Secret{r.secret}}, begin)
+	request, err := dispatch.NewRequest(ctx, dispatch.Message{URL: r.url, EventID: e.ID, Body: e.Body, Secrets: []webhook.Secret{r.secret}}, begin)
 	if err != nil {
 		return 0, 0, err
 	}

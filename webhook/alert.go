@@ -41,26 +41,26 @@ var Forms = map[notify.Kind]notify.Form{
 
 // alert tells the owner of a held endpoint that it fails or was disabled, in
 // the transaction that says so: of several replicas only one makes the change.
-func (k *keeper) alert(ctx context.Context, tx db.Tx, h *heldEndpoint, now clock.Micros) error {
+func (k *StateStore) alert(ctx context.Context, tx db.Tx, h *Held, now clock.Micros) error {
 	kind := IsFailing
-	switch h.status {
+	switch h.Status {
 	case Active:
 		return nil
 	case Disabled:
 		kind = WasDisabled
 	}
-	live, users, err := access.Owners(ctx, tx, h.organization, h.principal)
+	live, users, err := access.Owners(ctx, tx, h.Organization, h.principal)
 	if err != nil || len(users) == 0 {
 		return err
 	}
-	facts := AlertFacts{Endpoint: h.id, Reason: h.reason, Since: h.failedSince, At: now}
-	if h.status == Disabled {
+	facts := AlertFacts{Endpoint: h.ID, Reason: h.Reason, Since: h.FailedSince, At: now}
+	if h.Status == Disabled {
 		facts.Missed = h.missedSince
 	}
-	if facts.Organization, err = access.OrganizationID(ctx, tx, h.organization); err != nil {
+	if facts.Organization, err = access.OrganizationID(ctx, tx, h.Organization); err != nil {
 		return err
 	}
-	return k.notices.Post(tx, live, users, kind, facts)
+	return k.Notices.Post(tx, live, users, kind, facts)
 }
 
 // alertWords makes the words of a notice with what its endpoint is called now.
@@ -110,7 +110,7 @@ func called(ctx context.Context, tx db.Tx, f AlertFacts) (names, error) {
 		return names{}, err
 	}
 	de, en := f.Endpoint, f.Endpoint
-	r, err := find(ctx, tx, o.Number(), f.Endpoint)
+	r, err := Find(ctx, tx, o.Number(), f.Endpoint)
 	switch {
 	case err == nil:
 		de, en = "„"+r.Name+"“", "“"+r.Name+"”"

@@ -195,7 +195,7 @@ func (d *Desk) Find(ctx context.Context, in FindInput) (page access.List[Info], 
 }
 
 // read reads up to n endpoints of the organization, or of all, one after the other.
-func (in FindInput) read(ctx context.Context, tx db.Tx, n int) (list []row, err error) {
+func (in FindInput) read(ctx context.Context, tx db.Tx, n int) (list []Row, err error) {
 	if in.Organization != "" {
 		o, _, err := access.OrganizationIn(ctx, tx, in.Organization)
 		if err != nil {
@@ -209,7 +209,7 @@ func (in FindInput) read(ctx context.Context, tx db.Tx, n int) (list []row, err 
 	}
 	for _, organization := range numbers {
 		if in.After != "" { // in which organization that is only it says
-			switch _, err := find(ctx, tx, organization, in.After); {
+			switch _, err := Find(ctx, tx, organization, in.After); {
 			case errors.Is(err, db.ErrNoRows):
 				continue
 			case err != nil:
@@ -229,7 +229,7 @@ func (in FindInput) read(ctx context.Context, tx db.Tx, n int) (list []row, err 
 }
 
 // readOf reads up to n endpoints of an organization.
-func (in *FindInput) readOf(ctx context.Context, tx db.Tx, organization int64, n int) (list []row, err error) {
+func (in *FindInput) readOf(ctx context.Context, tx db.Tx, organization int64, n int) (list []Row, err error) {
 	q := in.page(organization, n)
 	rows, err := tx.Query(ctx, q.text, q.args...)
 	if err != nil {
@@ -246,18 +246,18 @@ func (in *FindInput) readOf(ctx context.Context, tx db.Tx, organization int64, n
 	return list, rows.Err()
 }
 
-func inform(ctx context.Context, tx db.Tx, r *row) (info Info, err error) {
-	info = Info{Endpoint: r.Endpoint, PrincipalID: r.principal, KeyID: r.key, FailedSince: r.failedSince, Failures: r.failures, MissedSince: r.missedSince, Through: r.cursor}
-	if info.OrganizationID, err = access.OrganizationID(ctx, tx, r.organization); err != nil {
+func inform(ctx context.Context, tx db.Tx, r *Row) (info Info, err error) {
+	info = Info{Endpoint: r.Endpoint, PrincipalID: r.Principal, KeyID: r.Key, FailedSince: r.FailedSince, Failures: r.Failures, MissedSince: r.MissedSince, Through: r.Cursor}
+	if info.OrganizationID, err = access.OrganizationID(ctx, tx, r.Organization); err != nil {
 		return info, err
 	}
 	if r.Status != Disabled {
-		err = tx.QueryRow(ctx, selectBehindSince, r.organization, r.cursor).Scan(&info.BehindSince)
+		err = tx.QueryRow(ctx, selectBehindSince, r.Organization, r.Cursor).Scan(&info.BehindSince)
 		if err != nil && !errors.Is(err, db.ErrNoRows) {
 			return info, err
 		}
 	}
-	return info, tx.QueryRow(ctx, countWaiting, r.organization, r.ID).Scan(&info.Waiting)
+	return info, tx.QueryRow(ctx, countWaiting, r.Organization, r.ID).Scan(&info.Waiting)
 }
 
 // Show returns one endpoint.
@@ -273,12 +273,12 @@ func (d *Desk) Show(ctx context.Context, in One) (info Info, err error) {
 	return info, err
 }
 
-func (in *One) find(ctx context.Context, tx db.Tx) (r row, err error) {
+func (in *One) find(ctx context.Context, tx db.Tx) (r Row, err error) {
 	o, _, err := access.OrganizationIn(ctx, tx, in.Organization)
 	if err != nil {
 		return r, err
 	}
-	r, err = find(ctx, tx, o.Number(), in.ID)
+	r, err = Find(ctx, tx, o.Number(), in.ID)
 	if errors.Is(err, db.ErrNoRows) {
 		err = &fault.Fault{Code: fault.NotFound, Detail: &noEndpoint}
 	}
@@ -288,11 +288,11 @@ func (in *One) find(ctx context.Context, tx db.Tx) (r row, err error) {
 // holdDisabled reads an endpoint and, where it is disabled, keeps others from it
 // until the commit. Another may be enabling it at the same time: what it read
 // alone says nothing of that.
-func (in *One) holdDisabled(ctx context.Context, tx db.Tx) (r row, held bool, err error) {
+func (in *One) holdDisabled(ctx context.Context, tx db.Tx) (r Row, held bool, err error) {
 	if r, err = in.find(ctx, tx); err != nil {
 		return r, false, err
 	}
-	n, err := tx.Exec(ctx, keepDisabled, r.organization, r.ID)
+	n, err := tx.Exec(ctx, keepDisabled, r.Organization, r.ID)
 	return r, n == 1, err
 }
 
@@ -305,7 +305,7 @@ func (d *Desk) Log(ctx context.Context, in LogInput) (page access.List[Attempt],
 		if err != nil {
 			return err
 		}
-		q := in.page(r.organization, limit+1)
+		q := in.page(r.Organization, limit+1)
 		rows, err := tx.Query(ctx, q.text, q.args...)
 		if err != nil {
 			return err
@@ -346,12 +346,12 @@ func (d *Desk) enable(ctx context.Context, in One) error {
 			return err
 		}
 		var tick clock.Micros
-		if err := tx.QueryRow(ctx, selectTick, r.organization).Scan(&tick); err != nil {
+		if err := tx.QueryRow(ctx, selectTick, r.Organization).Scan(&tick); err != nil {
 			return err
 		}
-		tx.Queue(enableEndpoint, r.organization, r.ID, tick, clock.Now(d.Clock))
-		tx.Queue(findDue, r.organization, r.ID)
-		tx.Tell(Topic, strconv.FormatInt(r.organization, 10))
+		tx.Queue(enableEndpoint, r.Organization, r.ID, tick, clock.Now(d.Clock))
+		QueueDue(tx, Address{r.Organization, r.ID})
+		tx.Tell(Topic, strconv.FormatInt(r.Organization, 10))
 		return nil
 	})
 }
@@ -359,22 +359,22 @@ func (d *Desk) enable(ctx context.Context, in One) error {
 // Disable switches an endpoint off for a reason, and tells its owner. What waits
 // for it ends. One that is disabled already stays as it is.
 func (d *Desk) Disable(ctx context.Context, in One, why Reason) (info Info, err error) {
-	k := keeper{d.Clock, cmp.Or(d.Logger, slog.Default()), d.Notices}
+	k := StateStore{d.Clock, cmp.Or(d.Logger, slog.Default()), d.Notices}
 	err = d.DB.Write(ctx, func(tx db.Tx) error {
 		r, err := in.find(ctx, tx)
 		if err != nil {
 			return err
 		}
-		h, err := k.hold(ctx, tx, address{r.organization, r.ID})
+		h, err := k.Hold(ctx, tx, Address{r.Organization, r.ID})
 		switch {
 		case errors.Is(err, db.ErrNoRows): // deleted since
 			return &fault.Fault{Code: fault.NotFound, Detail: &noEndpoint}
-		case err != nil || h.status == Disabled:
+		case err != nil || h.Status == Disabled:
 			return err
 		}
-		h.status, h.reason = Disabled, why
-		tx.Tell(Topic, strconv.FormatInt(r.organization, 10))
-		_, err = k.put(ctx, tx, h)
+		h.Status, h.Reason = Disabled, why
+		tx.Tell(Topic, strconv.FormatInt(r.Organization, 10))
+		_, err = k.Put(ctx, tx, h)
 		return err
 	})
 	if err != nil {
@@ -393,10 +393,10 @@ func (d *Desk) purge(ctx context.Context, in One) error {
 			if err != nil || !held {
 				return err
 			}
-			ended, err = tx.Exec(ctx, purge, r.organization, r.ID, clock.Now(d.Clock), purged)
+			ended, err = Purge(ctx, tx, Address{r.Organization, r.ID}, clock.Now(d.Clock))
 			return err
 		})
-		if err != nil || ended < purged {
+		if err != nil || ended < PurgePiece {
 			return err
 		}
 		select {
@@ -477,11 +477,11 @@ func (d *Desk) Resend(ctx context.Context, in ResendInput) (out ResendOutput, er
 		case r.Status == Disabled:
 			return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &isDisabled})
 		}
-		sees, rests, err := mayHave(ctx, tx, r.organization, r.principal, d.Families)
+		sees, rests, err := Visibility(ctx, tx, r.Organization, r.Principal, d.Families)
 		switch {
 		case err != nil:
 			return err
-		case sees == nothing && !rests:
+		case sees == Nothing && !rests:
 			return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &ownerless})
 		case in.Event == "":
 			out.Going, out.Rests = true, rests
@@ -496,12 +496,12 @@ func (d *Desk) Resend(ctx context.Context, in ResendInput) (out ResendOutput, er
 }
 
 // resendOne puts one event on its way again.
-func (d *Desk) resendOne(ctx context.Context, tx db.Tx, r *row, now clock.Micros, name, sees string) error {
+func (d *Desk) resendOne(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, name, sees string) error {
 	if !id.Valid(id.Event, name) {
 		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
 	}
-	again := resending{Desk: d, row: r, now: now}
-	events, err := readEvents(ctx, tx, again.one(sees), r.organization, r.principal, name, now-event.Retention, db.Texts(r.EventTypes), r.ID, r.cursor)
+	again := resending{Desk: d, Row: r, now: now}
+	events, err := readEvents(ctx, tx, again.one(sees), r.Organization, r.Principal, name, now-event.Retention, db.Texts(r.EventTypes), r.ID, r.Cursor)
 	if err != nil {
 		return err
 	}

@@ -1,3 +1,4 @@
+// Package webhook owns the endpoints that users have their events sent to: what they are, their states and secrets, and the operations on them.
 package webhook
 
 import (
@@ -103,33 +104,44 @@ func (Rotated) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret](
 // Secret says that the answer holds one.
 func (Rotated) Secret() {}
 
-// row is an endpoint as the data base keeps it.
-type row struct {
+// Topic is what is told (db.Tx.Tell) when an endpoint was made or changed, or
+// has something to do that is no new event, with its organization's number as
+// word: then its deliveries begin at once and not with the next sweep.
+const Topic = "webhooks"
+
+// Address names an endpoint.
+type Address struct {
+	Organization int64
+	ID           string
+}
+
+// Row is an endpoint as the database keeps it.
+type Row struct {
 	Endpoint
-	organization int64
-	principal    string
+	Organization int64
+	Principal    string
 	// key is the id of the key by which it was made; empty if there was none.
-	key string
+	Key string
 	// secret and previous are sealed; previous is empty where there was none.
 	secret, previous string
 	// previousUntil is when previous ends; zero where there was none.
 	previousUntil clock.Micros
 	// cursor is the tick behind which events are yet to be made deliveries of.
-	cursor clock.Micros
+	Cursor clock.Micros
 	// dueAt is when the first of its deliveries is due; zero where there is none.
-	dueAt clock.Micros
+	DueAt clock.Micros
 	// failedSince is the first failed attempt since the last success, zero where
 	// there was none; failures is how many there were.
-	failedSince clock.Micros
-	failures    int64
+	FailedSince clock.Micros
+	Failures    int64
 	// missedSince is the tick behind which is all that was never tried when the
 	// endpoint was last disabled, or when events behind its cursor came to their
 	// end; zero where neither ever was.
-	missedSince clock.Micros
+	MissedSince clock.Micros
 }
 
 // at returns the endpoint as it is shown at a moment.
-func (r *row) at(now clock.Micros) Endpoint {
+func (r *Row) at(now clock.Micros) Endpoint {
 	e := r.Endpoint
 	if now < r.previousUntil {
 		e.PreviousSecretValidUntil = &r.previousUntil
@@ -184,18 +196,18 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 	if n >= MaxEndpoints {
 		return Created{}, fault.New(fault.WebhookEndpointLimit)
 	}
-	r := row{
+	r := Row{
 		Endpoint: Endpoint{
 			Object: "webhook_endpoint", ID: id.New(id.WebhookEndpoint), Fields: in.Fields, Status: Active,
 			Revision: 1, CreatedAt: c.Now, UpdatedAt: c.Now,
 		},
-		organization: c.Actor.Org(), principal: c.Actor.PrincipalID(), key: c.Actor.Credential().ID, cursor: tick,
+		Organization: c.Actor.Org(), Principal: c.Actor.PrincipalID(), Key: c.Actor.Credential().ID, Cursor: tick,
 	}
 	secret, err := r.newSecret(c)
 	if err != nil {
 		return Created{}, err
 	}
-	c.Tx.Queue(insertEndpoint, r.values()...)
+	r.Insert(c.Tx)
 	tell(c)
 	return Created{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
 }
@@ -218,10 +230,10 @@ func mayRead(c *app.Call, types []string) error {
 }
 
 // newSecret gives the endpoint a secret, and seals it.
-func (r *row) newSecret(c *app.Call) (Secret, error) {
+func (r *Row) newSecret(c *app.Call) (Secret, error) {
 	secret, err := NewSecret(rand.Reader)
 	if err == nil {
-		r.secret = c.Services.Webhooks.Secrets.Seal(secret, sealingPlace(r.organization, r.ID))
+		r.Seal(c.Services.Webhooks.Secrets, secret)
 	}
 	return secret, err
 }
@@ -230,13 +242,13 @@ func (r *row) newSecret(c *app.Call) (Secret, error) {
 func tell(c *app.Call) { c.Tx.Tell(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
 
 // own reads an endpoint of the caller's, or fails with NOT_FOUND.
-func own(ctx context.Context, c *app.Call, endpoint string) (row, error) {
+func own(ctx context.Context, c *app.Call, endpoint string) (Row, error) {
 	if !id.Valid(id.WebhookEndpoint, endpoint) {
-		return row{}, fault.New(fault.NotFound)
+		return Row{}, fault.New(fault.NotFound)
 	}
 	r, err := scan(c.Tx.QueryRow(ctx, selectOwn, c.Actor.Org(), endpoint, c.Actor.PrincipalID()))
 	if errors.Is(err, db.ErrNoRows) {
-		return row{}, fault.New(fault.NotFound)
+		return Row{}, fault.New(fault.NotFound)
 	}
 	return r, err
 }
@@ -265,7 +277,7 @@ func (p EndpointPage) Records() int { return len(p.Data) }
 
 // List returns a page of the caller's endpoints, the newest first.
 func List(ctx context.Context, c *app.Call, in ListInput) (EndpointPage, error) {
-	rows, next, err := list(ctx, c, "webhook_endpoints", in, scan, func(r row) string { return r.ID }, listOwn, c.Actor.Org(), c.Actor.PrincipalID())
+	rows, next, err := list(ctx, c, "webhook_endpoints", in, scan, func(r Row) string { return r.ID }, listOwn, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil {
 		return EndpointPage{}, err
 	}
@@ -343,10 +355,10 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 		return r.at(c.Now), nil
 	}
 	if after.URL != r.URL { // where events go is this key's doing from now on
-		r.key = c.Actor.Credential().ID
+		r.Key = c.Actor.Credential().ID
 	}
 	r.Fields = after
-	if err := r.replace(ctx, c, updateEndpoint, r.Name, r.URL, db.Texts(r.EventTypes), r.key); err != nil {
+	if err := r.replace(ctx, c, updateEndpoint, r.Name, r.URL, db.Texts(r.EventTypes), r.Key); err != nil {
 		return Endpoint{}, err
 	}
 	return r.at(c.Now), nil
@@ -355,11 +367,11 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 // replace makes the next revision by a statement whose arguments follow the
 // organization, the id, the revision that was read and the time. Where there is
 // a newer one by now, the operation is run again.
-func (r *row) replace(ctx context.Context, c *app.Call, statement string, more ...any) error {
+func (r *Row) replace(ctx context.Context, c *app.Call, statement string, more ...any) error {
 	read := r.Revision
 	r.Revision, r.UpdatedAt = read+1, max(r.UpdatedAt, c.Now)
 	tell(c)
-	return one(c.Tx.Exec(ctx, statement, append([]any{r.organization, r.ID, read, r.UpdatedAt}, more...)...))
+	return one(c.Tx.Exec(ctx, statement, append([]any{r.Organization, r.ID, read, r.UpdatedAt}, more...)...))
 }
 
 // one fails with db.ErrConflict where a statement has not changed one row.
@@ -385,10 +397,10 @@ func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) 
 		return app.Nothing{}, err
 	}
 	tell(c)
-	if err := one(c.Tx.Exec(ctx, deleteEndpoint, r.organization, r.ID, r.Revision)); err != nil {
+	if err := one(c.Tx.Exec(ctx, deleteEndpoint, r.Organization, r.ID, r.Revision)); err != nil {
 		return app.Nothing{}, err
 	}
-	replay.Erase(c.Tx, r.organization, r.ID)
+	replay.Erase(c.Tx, r.Organization, r.ID)
 	return app.Nothing{}, nil
 }
 
@@ -407,7 +419,7 @@ func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error
 	}
 	read := r.secret // it may be sealed anew meanwhile
 	r.previous, r.previousUntil = read, c.Now+Overlap
-	if _, _, err := c.Services.Webhooks.Secrets.Open(read, sealingPlace(r.organization, r.ID)); err != nil {
+	if _, _, err := c.Services.Webhooks.Secrets.Open(read, sealingPlace(r.Organization, r.ID)); err != nil {
 		r.previous, r.previousUntil = "", 0
 	}
 	secret, err := r.newSecret(c)
@@ -433,7 +445,7 @@ func SendTest(ctx context.Context, c *app.Call, in app.ByID) (TestSent, error) {
 	if err != nil {
 		return TestSent{}, err
 	}
-	if err := one(c.Tx.Exec(ctx, noteDue, r.organization, r.ID, c.Now)); err != nil {
+	if err := one(c.Tx.Exec(ctx, noteDue, r.Organization, r.ID, c.Now)); err != nil {
 		return TestSent{}, err
 	}
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
@@ -445,7 +457,7 @@ func SendTest(ctx context.Context, c *app.Call, in app.ByID) (TestSent, error) {
 	}
 	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}
 	e.ID = event.Append(c, e)
-	c.Tx.Queue(drawDelivery, r.organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0, c.Now, c.Span.Stored())
+	c.Tx.Queue(drawDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0, c.Now, c.Span.Stored())
 	tell(c)
 	return TestSent{"webhook_test", e.ID}, nil
 }

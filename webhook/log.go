@@ -19,6 +19,21 @@ const (
 	Failed    Result = "failed"
 )
 
+// Code says why an attempt failed, as the delivery log does.
+type Code string
+
+// The codes of the delivery log. NoError is an attempt that succeeded.
+const (
+	NoError        Code = ""
+	Timeout        Code = "TIMEOUT"
+	NameError      Code = "DNS"
+	ConnectError   Code = "CONNECT"
+	TLSError       Code = "TLS"
+	BlockedAddress Code = "BLOCKED_ADDRESS"
+	HTTPStatus     Code = "HTTP_STATUS"
+	ProtocolError  Code = "PROTOCOL"
+)
+
 // Delivery is an attempt at a delivery, as the log shows it. Nothing of what
 // the receiver answered is kept but its status.
 type Delivery struct {
@@ -60,7 +75,7 @@ func Deliveries(ctx context.Context, c *app.Call, in DeliveriesInput) (DeliveryP
 		return DeliveryPage{}, err
 	}
 	data, next, err := list(ctx, c, r.ID+"/deliveries", ListInput{in.Limit, in.Cursor}, scanAttempt, func(d Delivery) string { return d.ID },
-		listAttempts, r.organization, r.ID, c.Now-LogAge)
+		listAttempts, r.Organization, r.ID, c.Now-LogAge)
 	if err != nil {
 		return DeliveryPage{}, err
 	}

@@ -26,13 +26,16 @@ func TestPlans(t *testing.T) {
 		"endpoints of one":     {find(FindInput{Principal: "usr_a", After: "whe_a"}), "USING INDEX webhook_endpoints_principal (organization=? AND principal=? AND id>?)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			must(t, dbtest.SQLite(t).Read(ctx, func(tx db.Tx) error {
-				plan, err := dbtest.SQLitePlan(ctx, tx, c.text, c.args...)
+			err := dbtest.SQLite(t).Read(t.Context(), func(tx db.Tx) error {
+				plan, err := dbtest.SQLitePlan(t.Context(), tx, c.text, c.args...)
 				if !strings.Contains(plan, c.want) || strings.Contains(plan, "TEMP B-TREE") {
 					t.Errorf("%s\n%s", c.text, plan)
 				}
 				return err
-			}))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		})
 	}
 }

@@ -39,7 +39,7 @@ func Reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (
 			}
 			for i := range rows {
 				did, err := rows[i].reseal(ctx, d, v, now)
-				var locked *unreadableError
+				var locked *UnreadableSecret
 				switch {
 				case errors.As(err, &locked):
 					unreadable = append(unreadable, locked)
@@ -59,7 +59,7 @@ func Reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (
 }
 
 // piece reads the next endpoints of an organization.
-func piece(ctx context.Context, d db.DB, organization int64, after string) (list []row, err error) {
+func piece(ctx context.Context, d db.DB, organization int64, after string) (list []Row, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		list = nil
 		rows, err := tx.Query(ctx, listAll, organization, after, resealPiece)
@@ -81,12 +81,12 @@ func piece(ctx context.Context, d db.DB, organization int64, after string) (list
 
 // reseal seals the secrets of one endpoint anew, and reports whether that was
 // needed. What is rotated since it was read is read again.
-func (r *row) reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (did bool, err error) {
+func (r *Row) reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (did bool, err error) {
 	if secret, previous, err := r.sealAnew(v, now); err != nil || secret == r.secret && previous == r.previous {
 		return false, err
 	}
-	return true, d.WriteIn(ctx, r.organization, func(tx db.Tx) error {
-		read, err := find(ctx, tx, r.organization, r.ID)
+	return true, d.WriteIn(ctx, r.Organization, func(tx db.Tx) error {
+		read, err := Find(ctx, tx, r.Organization, r.ID)
 		if err != nil {
 			if errors.Is(err, db.ErrNoRows) { // it was deleted
 				return nil
@@ -97,12 +97,12 @@ func (r *row) reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.
 		if err != nil {
 			return err
 		}
-		return one(tx.Exec(ctx, setSealed, r.organization, r.ID, read.secret, read.previous, secret, previous))
+		return one(tx.Exec(ctx, setSealed, r.Organization, r.ID, read.secret, read.previous, secret, previous))
 	})
 }
 
 // sealAnew returns the endpoint's secrets under the first key, empty where there is none.
-func (r *row) sealAnew(v masterkey.Vault, now clock.Micros) (secret, previous string, err error) {
+func (r *Row) sealAnew(v masterkey.Vault, now clock.Micros) (secret, previous string, err error) {
 	secret, previous = r.secret, r.previous
 	if now >= r.previousUntil {
 		previous = ""
@@ -111,12 +111,12 @@ func (r *row) sealAnew(v masterkey.Vault, now clock.Micros) (secret, previous st
 		if *sealed == "" {
 			continue
 		}
-		plain, first, err := v.Open(*sealed, sealingPlace(r.organization, r.ID))
+		plain, first, err := v.Open(*sealed, sealingPlace(r.Organization, r.ID))
 		if err != nil {
-			return "", "", &unreadableError{r.ID, err}
+			return "", "", &UnreadableSecret{r.ID, err}
 		}
 		if !first {
-			*sealed = v.Seal(plain, sealingPlace(r.organization, r.ID))
+			*sealed = v.Seal(plain, sealingPlace(r.Organization, r.ID))
 		}
 	}
 	return secret, previous, nil

@@ -55,12 +55,12 @@ const (
 		from webhook_attempts as a where a.organization = $1 and a.endpoint = $2 and a.status = 'failed' and a.id > $3 order by a.id limit $4`
 )
 
-func enqueueResend(ctx context.Context, tx db.Tx, r *row, now clock.Micros, in ResendInput) error {
+func enqueueResend(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, in ResendInput) error {
 	from := resendFrom{Endpoint: r.ID, Failed: in.Failed, Since: in.Since, Until: in.Until}
 	if from.Until == 0 {
-		from.Until = max(now, r.cursor) // after a burst ticks are ahead of the time
+		from.Until = max(now, r.Cursor) // after a burst ticks are ahead of the time
 	}
-	return job.Enqueue(ctx, tx, r.organization, now, from.spec(in.Since))
+	return job.Enqueue(ctx, tx, r.Organization, now, from.spec(in.Since))
 }
 
 // spec is the job that goes on. Of two that do the same one runs.
@@ -80,7 +80,7 @@ func (d *Desk) Handlers() []job.Handler {
 // resending is one piece of sending again.
 type resending struct {
 	*Desk
-	*row
+	*Row
 	now clock.Micros
 }
 
@@ -93,10 +93,10 @@ func (d *Desk) resend(ctx context.Context, j *job.Job) error {
 	now := clock.Now(d.Clock)
 	var rests, full, done bool
 	var sees string
-	var r row
+	var r Row
 	err := d.DB.Read(ctx, func(tx db.Tx) (err error) {
 		done = false
-		r, err = find(ctx, tx, j.Organization, from.Endpoint)
+		r, err = Find(ctx, tx, j.Organization, from.Endpoint)
 		if errors.Is(err, db.ErrNoRows) {
 			done = true
 			return nil
@@ -104,13 +104,13 @@ func (d *Desk) resend(ctx context.Context, j *job.Job) error {
 		if err != nil {
 			return err
 		}
-		if sees, rests, err = mayHave(ctx, tx, r.organization, r.principal, d.Families); err != nil {
+		if sees, rests, err = Visibility(ctx, tx, r.Organization, r.Principal, d.Families); err != nil {
 			return err
 		}
 		// Where all has rested for so long nothing of it is left.
-		done = r.Status == Disabled || sees == nothing && !rests || now-j.CreatedAt > event.Retention
+		done = r.Status == Disabled || sees == Nothing && !rests || now-j.CreatedAt > event.Retention
 		waiting := 0
-		err = tx.QueryRow(ctx, countDue, r.organization, r.ID, now, resendMost).Scan(&waiting)
+		err = tx.QueryRow(ctx, countDue, r.Organization, r.ID, now, resendMost).Scan(&waiting)
 		full = waiting >= resendMost
 		return err
 	})
@@ -120,11 +120,11 @@ func (d *Desk) resend(ctx context.Context, j *job.Job) error {
 	case done:
 		return nil
 	case rests:
-		return job.Later(time.Duration(restTime) * time.Microsecond)
+		return job.Later(time.Duration(PausedFor) * time.Microsecond)
 	case full:
 		return job.Later(resendPause)
 	}
-	again := resending{Desk: d, row: &r, now: now}
+	again := resending{Desk: d, Row: &r, now: now}
 	events, next, err := again.next(ctx, from, sees)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, se
 	in := r.DB.Dialect().In
 	*events, err = readEvents(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
 		and e.tick > $3 and e.id `+in("$5")+` and e.type `+in("$4")+` and (`+sees+`)`,
-		r.organization, r.principal, r.now-event.Retention, db.Texts(r.EventTypes), db.Texts(failed))
+		r.Organization, r.Principal, r.now-event.Retention, db.Texts(r.EventTypes), db.Texts(failed))
 	return err
 }
 
@@ -174,7 +174,7 @@ func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, se
 // each once, and the attempt after which the next piece goes on; empty where
 // there is none.
 func (r resending) failed(ctx context.Context, tx db.Tx, from string) (list []string, after string, err error) {
-	rows, err := tx.Query(ctx, selectFailed, r.organization, r.ID, from, scanned)
+	rows, err := tx.Query(ctx, selectFailed, r.Organization, r.ID, from, scanned)
 	if err != nil {
 		return nil, "", err
 	}
@@ -198,9 +198,8 @@ func (r resending) failed(ctx context.Context, tx db.Tx, from string) (list []st
 // nextRange looks at the next events of a range of time. What lies behind the
 // endpoint's cursor comes by itself.
 func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) (err error) {
-	part := stretch{r.row, sees, max(from.Since, r.now-event.Retention), min(from.Until, r.cursor)}
 	var more bool
-	*events, (*next).Since, more, err = part.read(ctx, tx, resendPiece)
+	*events, (*next).Since, more, err = r.ReadEvents(ctx, tx, sees, max(from.Since, r.now-event.Retention), min(from.Until, r.Cursor), resendPiece)
 	if !more {
 		*next = nil
 	}
@@ -221,12 +220,12 @@ func (r resending) send(ctx context.Context, tx db.Tx, events []event.Event) (bo
 	if len(events) == 0 {
 		return false, nil
 	}
-	if n, err := tx.Exec(ctx, setDue, r.organization, r.ID, r.now); err != nil || n == 0 {
+	if n, err := tx.Exec(ctx, noteDue, r.Organization, r.ID, r.now); err != nil || n == 0 {
 		return false, err
 	}
 	for _, e := range events {
-		tx.Queue(resendDelivery, r.organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, r.now)
+		tx.Queue(resendDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, r.now)
 	}
-	tx.Tell(Topic, strconv.FormatInt(r.organization, 10))
+	tx.Tell(Topic, strconv.FormatInt(r.Organization, 10))
 	return true, nil
 }

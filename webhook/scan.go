@@ -13,56 +13,54 @@ import (
 )
 
 // nothing is what a principal may see that is disabled or not there any more.
-const nothing = "false"
+const Nothing = "false"
 
 // mayHave returns the condition on events under alias e that a principal may
 // have now ($1 is the organization, $2 the principal), and whether all rests
 // because the organization's gate is closed.
-func mayHave(ctx context.Context, tx db.Tx, organization int64, principal string, families []app.Family) (sees string, rests bool, err error) {
+func Visibility(ctx context.Context, tx db.Tx, organization int64, principal string, families []app.Family) (sees string, rests bool, err error) {
 	actor, err := access.ActorFor(ctx, tx, organization, principal)
 	switch {
 	case errors.Is(err, db.ErrNoRows):
-		return nothing, false, nil
+		return Nothing, false, nil
 	case err != nil:
 		return "", false, err
 	case actor.Gate() != nil:
-		return nothing, true, nil //nolint:nilerr // a gate that is closed is an answer, and no failure
+		return Nothing, true, nil //nolint:nilerr // a gate that is closed is an answer, and no failure
 	case actor.Disabled():
-		return nothing, false, nil
+		return Nothing, false, nil
 	}
 	return event.Visible(actor, families), false, nil
 }
 
-// scanned is how many events of the log are looked at in one go.
-const scanned = 1000
+const (
+	// scanned is how many events of the log are looked at in one go.
+	scanned = 1000
+	// selectBound is the last tick of a number of events, where there are so many.
+	selectBound = `select tick from events where organization = $1 and tick > $2 and tick <= $3 order by tick limit 1 offset $4`
+)
 
-// stretch is a part of the change log, after one tick and through another, that
-// is gone through for an endpoint.
-type stretch struct {
-	*row
-	sees           string
-	after, through clock.Micros
-}
-
-// read returns up to n events that the endpoint asks for and may have, the tick
-// up to which it looked, and whether there may be more.
-func (s stretch) read(ctx context.Context, tx db.Tx, n int) (events []event.Event, last clock.Micros, more bool, err error) {
+// ReadEvents goes through a part of the change log, after one tick and through
+// another. It returns up to n events that the endpoint asks for and may have by
+// the condition of Visibility, the tick up to which it looked, and whether there
+// may be more.
+func (r *Row) ReadEvents(ctx context.Context, tx db.Tx, visible string, after, through clock.Micros, n int) (events []event.Event, last clock.Micros, more bool, err error) {
 	query := fmt.Sprintf(`select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from (
 		select * from events where organization = $1 and tick > $3 and tick <= $4 order by tick limit %d) as e
-		where $2 = $2 and e.type %s and (%s) order by e.tick limit $6`, scanned, tx.Dialect().In("$5"), s.sees)
-	events, err = readEvents(ctx, tx, query, s.organization, s.principal, s.after, s.through, db.Texts(s.EventTypes), n)
+		where $2 = $2 and e.type %s and (%s) order by e.tick limit $6`, scanned, tx.Dialect().In("$5"), visible)
+	events, err = readEvents(ctx, tx, query, r.Organization, r.Principal, after, through, db.Texts(r.EventTypes), n)
 	if err != nil {
 		return nil, 0, false, err
 	}
-	if last = s.through; len(events) == n {
+	if last = through; len(events) == n {
 		last = events[n-1].CreatedAt
-		return events, last, last < s.through, nil
+		return events, last, last < through, nil
 	}
-	err = tx.QueryRow(ctx, selectBound, s.organization, s.after, s.through, scanned-1).Scan(&last)
+	err = tx.QueryRow(ctx, selectBound, r.Organization, after, through, scanned-1).Scan(&last)
 	if err != nil && !errors.Is(err, db.ErrNoRows) {
 		return nil, 0, false, err
 	}
-	return events, last, last < s.through, nil
+	return events, last, last < through, nil
 }
 
 func readEvents(ctx context.Context, tx db.Tx, query string, args ...any) (events []event.Event, err error) {

@@ -21,17 +21,22 @@ func sealingPlace(organization int64, endpoint string) string {
 	return strconv.FormatInt(organization, 10) + "|" + endpoint
 }
 
-// secrets returns those that sign at a moment, the one in force first: one, or
+// Seal makes a secret the one in force, as it is kept: sealed for this endpoint.
+func (r *Row) Seal(v masterkey.Vault, secret Secret) {
+	r.secret = v.Seal(secret, sealingPlace(r.Organization, r.ID))
+}
+
+// Secrets returns those that sign at a moment, the one in force first: one, or
 // two in the overlap after a change.
-func (r *row) secrets(v masterkey.Vault, now clock.Micros) (list []Secret, err error) {
+func (r *Row) Secrets(v masterkey.Vault, now clock.Micros) (list []Secret, err error) {
 	sealed := []string{r.secret}
 	if r.previous != "" && now < r.previousUntil {
 		sealed = append(sealed, r.previous)
 	}
 	for _, s := range sealed {
-		secret, _, err := v.Open(s, sealingPlace(r.organization, r.ID))
+		secret, _, err := v.Open(s, sealingPlace(r.Organization, r.ID))
 		if err != nil {
-			return nil, &unreadableError{r.ID, err}
+			return nil, &UnreadableSecret{r.ID, err}
 		}
 		list = append(list, secret)
 	}
@@ -40,13 +45,13 @@ func (r *row) secrets(v masterkey.Vault, now clock.Micros) (list []Secret, err e
 
 // unreadableError is that of a secret which no known master key opens: nothing
 // can be signed for its endpoint until its owner rotates the secret.
-type unreadableError struct {
-	endpoint string
+type UnreadableSecret struct {
+	Endpoint string
 	err      error
 }
 
-func (e *unreadableError) Error() string {
-	return "webhook: the secret of " + e.endpoint + " was sealed under a master key that is not known, rotate_secret makes a new one: " + e.err.Error()
+func (e *UnreadableSecret) Error() string {
+	return "webhook: the secret of " + e.Endpoint + " was sealed under a master key that is not known, rotate_secret makes a new one: " + e.err.Error()
 }
 
-func (e *unreadableError) Unwrap() error { return e.err }
+func (e *UnreadableSecret) Unwrap() error { return e.err }

@@ -21,6 +21,8 @@ const (
 	countEndpoints = `select count(*) from webhook_endpoints where organization = $1 and principal = $2`
 	listOwn        = `select ` + columns + ` from webhook_endpoints where organization = $1 and principal = $2 and id < $3 order by id desc limit $4`
 
+	// selectTick is the time of the organization's last change.
+	selectTick = `select tick from clocks where organization = $1`
 	// Those that make the next revision follow row.replace.
 	nextRevision = `revision = revision + 1, updated_at = $4 where organization = $1 and id = $2 and revision = $3`
 	// A secret that signs no more is not kept beyond the next change.
@@ -31,6 +33,9 @@ const (
 	// noteDue says that an endpoint has a delivery that is due at $3.
 	noteDue = `update webhook_endpoints set due_at = case when due_at = 0 or due_at > $3 then $3 else due_at end
 		where organization = $1 and id = $2`
+
+	drawDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
+		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11) on conflict (organization, endpoint, event_id) do nothing`
 
 	listAttempts = `select id, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at
 		from webhook_attempts where organization = $1 and endpoint = $2 and attempted_at > $3 and id < $4 order by id desc limit $5`
@@ -44,18 +49,18 @@ const (
 type scanner interface{ Scan(...any) error }
 
 // scan reads a row of columns.
-func scan(s scanner) (r row, err error) {
+func scan(s scanner) (r Row, err error) {
 	var types string
 	var reason Reason
 	var success, failure clock.Micros
 	r.Object = "webhook_endpoint"
-	err = s.Scan(&r.organization, &r.ID, &r.principal, &r.Name, &r.URL, &types, &r.Status, &reason, &r.secret, &r.previous, &r.previousUntil,
-		&r.Revision, &r.CreatedAt, &r.UpdatedAt, &r.cursor, &r.dueAt, &r.failedSince, &r.failures, &success, &failure, &r.missedSince, &r.key)
+	err = s.Scan(&r.Organization, &r.ID, &r.Principal, &r.Name, &r.URL, &types, &r.Status, &reason, &r.secret, &r.previous, &r.previousUntil,
+		&r.Revision, &r.CreatedAt, &r.UpdatedAt, &r.Cursor, &r.DueAt, &r.FailedSince, &r.Failures, &success, &failure, &r.MissedSince, &r.Key)
 	if err != nil {
-		return row{}, err
+		return Row{}, err
 	}
 	if err := json.Unmarshal([]byte(types), &r.EventTypes); err != nil {
-		return row{}, fmt.Errorf("webhook: endpoint %s: event types: %w", r.ID, err)
+		return Row{}, fmt.Errorf("webhook: endpoint %s: event types: %w", r.ID, err)
 	}
 	r.DisabledReason = orNil(reason)
 	r.LastSuccessAt, r.LastFailureAt = orNil(success), orNil(failure)
@@ -63,14 +68,17 @@ func scan(s scanner) (r row, err error) {
 }
 
 // values are those of columns.
-func (r *row) values() []any {
-	return []any{r.organization, r.ID, r.principal, r.Name, r.URL, db.Texts(r.EventTypes), string(r.Status), string(orZero(r.DisabledReason)),
-		r.secret, r.previous, r.previousUntil, r.Revision, r.CreatedAt, r.UpdatedAt, r.cursor, r.dueAt, r.failedSince, r.failures,
-		orZero(r.LastSuccessAt), orZero(r.LastFailureAt), r.missedSince, r.key}
+func (r *Row) values() []any {
+	return []any{r.Organization, r.ID, r.Principal, r.Name, r.URL, db.Texts(r.EventTypes), string(r.Status), string(orZero(r.DisabledReason)),
+		r.secret, r.previous, r.previousUntil, r.Revision, r.CreatedAt, r.UpdatedAt, r.Cursor, r.DueAt, r.FailedSince, r.Failures,
+		orZero(r.LastSuccessAt), orZero(r.LastFailureAt), r.MissedSince, r.Key}
 }
 
-// find reads an endpoint, whoever it belongs to; db.ErrNoRows where there is none.
-func find(ctx context.Context, tx db.Tx, organization int64, endpoint string) (row, error) {
+// Insert stores a new endpoint.
+func (r *Row) Insert(tx db.Tx) { tx.Queue(insertEndpoint, r.values()...) }
+
+// Find reads an endpoint, whoever it belongs to; db.ErrNoRows where there is none.
+func Find(ctx context.Context, tx db.Tx, organization int64, endpoint string) (Row, error) {
 	return scan(tx.QueryRow(ctx, selectEndpoint, organization, endpoint))
 }
 

@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/endpointtest"
+	"kartei/webhook"
 )
 
 // A look at an endpoint takes as many deliveries as there is room for, beside
@@ -20,13 +22,13 @@ import (
 func TestHeldDeliveriesTakeNoRoom(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
-		c := NewCourier(Options{DB: d, Clock: o.clock, Vault: o.vault, Families: families})
-		l := c.lane(address{o.organization, o.endpoint()})
-		o.events(3)
-		first := &visit{Courier: c, lane: l, room: 3}
+		disp := New(o.options(d))
+		q := disp.queueOf(o.At(o.Endpoint()))
+		o.Events(3)
+		first := &poll{Dispatcher: disp, queue: q, room: 3}
 		must(t, first.run(ctx))
-		o.events(5)
-		second := &visit{Courier: c, lane: l, room: 1, held: first.taken}
+		o.Events(5)
+		second := &poll{Dispatcher: disp, queue: q, room: 1, held: first.taken}
 		must(t, second.run(ctx))
 		if len(first.taken) != 3 || len(second.taken) != 4 || !second.more {
 			t.Errorf("%d were taken, then %d, more %v", len(first.taken), len(second.taken), second.more)
@@ -77,34 +79,34 @@ func TestFailedLookKeepsWhatItTook(t *testing.T) {
 		error    error
 		asked    bool // and it is known that the endpoint may have it
 	}{
-		"the cursor is lost":             {moveCursor, false, errLost, true},
-		"what is due is lost":            {holdDue, true, errLost, true},
+		"the cursor is lost":             {moveCursor, false, errOvertaken, true},
+		"what is due is lost":            {holdDue, true, errOvertaken, true},
 		"it cannot be asked who sees it": {"sift", false, errKilled, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d db.DB) {
 				o := open(t, d)
-				c := NewCourier(Options{DB: refusing{d, test.refused}, Clock: o.clock, Vault: o.vault, Families: families})
-				l := c.lane(address{o.organization, o.endpoint()})
-				due := o.event()
-				o.exec(`update webhook_endpoints set due_at = $2, cursor = (select tick from clocks where organization = $1) where organization = $1`, o.organization, clock.Now(o.clock))
-				o.exec(`insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
-					select organization, $2, id, tick, type, object, record_id, 1, $3, 2, $3 from events where organization = $1`, o.organization, l.id, clock.Now(o.clock))
-				drawn := o.event()
-				held := []*delivery{{lane: l, until: clock.Now(o.clock) + lease}}
-				c.visiting, c.held = 1, 1
-				v := &visit{Courier: c, lane: l, room: 4, newFirst: test.newFirst}
-				err := v.run(ctx)
-				c.visited(v, held, err)
+				disp := New(Options{DB: refusing{d, test.refused}, Clock: o.Clock, Vault: o.Vault, Families: endpointtest.Families})
+				q := disp.queueOf(o.At(o.Endpoint()))
+				due := o.Event()
+				o.Exec(`update webhook_endpoints set due_at = $2, cursor = (select tick from clocks where organization = $1) where organization = $1`, o.Organization, clock.Now(o.Clock))
+				o.Exec(`insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
+					select organization, $2, id, tick, type, object, record_id, 1, $3, 2, $3 from events where organization = $1`, o.Organization, q.ID, clock.Now(o.Clock))
+				drawn := o.Event()
+				held := []*delivery{{queue: q, leaseEnd: clock.Now(o.Clock) + webhook.Lease}}
+				disp.polling, disp.held = 1, 1
+				p := &poll{Dispatcher: disp, queue: q, room: 4, newFirst: test.newFirst}
+				err := p.run(ctx)
+				disp.pollEnded(p, held, err)
 				want := due
 				if test.newFirst {
 					want = drawn
 				}
-				if !errors.Is(err, test.error) || c.held != 2 || len(l.ready) != 2 || l.ready[0] != held[0] || l.ready[1].event.ID != want {
-					t.Fatalf("%v: %d are held, %d can begin", err, c.held, len(l.ready))
+				if !errors.Is(err, test.error) || disp.held != 2 || len(q.ready) != 2 || q.ready[0] != held[0] || q.ready[1].event.ID != want {
+					t.Fatalf("%v: %d are held, %d can begin", err, disp.held, len(q.ready))
 				}
-				if n := o.count("webhook_deliveries", "claim % 2 = 1 and event_id = '"+want+"'"); n != 1 || l.ready[1].asked == 0 == test.asked {
-					t.Errorf("%d claimed, asked at %d", n, l.ready[1].asked)
+				if n := o.Count("webhook_deliveries", "claim % 2 = 1 and event_id = '"+want+"'"); n != 1 || q.ready[1].checkedAt == 0 == test.asked {
+					t.Errorf("%d claimed, asked at %d", n, q.ready[1].checkedAt)
 				}
 			})
 		})
@@ -117,17 +119,17 @@ func TestEndpointDeletedDuringLook(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
 		var log strings.Builder
-		c := NewCourier(Options{DB: d, Clock: o.clock, Vault: o.vault, Families: families, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		l := c.lane(address{o.organization, o.endpoint()})
-		o.event()
-		c.visiting = 1
-		v := &visit{Courier: c, lane: l, room: 1}
-		must(t, v.run(ctx))
-		o.exec(`delete from webhook_endpoints where organization = $1`, o.organization)
-		err := v.end(ctx, v.taken)
-		c.visited(v, nil, err)
-		if !errors.Is(err, db.ErrNoRows) || log.Len() > 0 || c.held != 0 || len(l.ready) != 0 || c.lanes[l.address] != nil {
-			t.Errorf("%v: %d are held, logged %q", err, c.held, log.String())
+		disp := New(Options{DB: d, Clock: o.Clock, Vault: o.Vault, Families: endpointtest.Families, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		q := disp.queueOf(o.At(o.Endpoint()))
+		o.Event()
+		disp.polling = 1
+		p := &poll{Dispatcher: disp, queue: q, room: 1}
+		must(t, p.run(ctx))
+		o.Exec(`delete from webhook_endpoints where organization = $1`, o.Organization)
+		err := p.dropUnsent(ctx, p.taken)
+		disp.pollEnded(p, nil, err)
+		if !errors.Is(err, db.ErrNoRows) || log.Len() > 0 || disp.held != 0 || len(q.ready) != 0 || disp.queues[q.Address] != nil {
+			t.Errorf("%v: %d are held, logged %q", err, disp.held, log.String())
 		}
 	})
 }
@@ -140,34 +142,34 @@ func TestEventsEndBehindTheCursor(t *testing.T) {
 			t.Run(fmt.Sprintf("gate closed %v, behind %v", closed, behind), func(t *testing.T) {
 				dbtest.Each(t, func(t *testing.T, d db.DB) {
 					o := open(t, d)
-					o.event() // so that the cursor is a time
-					c, at := o.still()
+					o.Event() // so that the cursor is a time
+					disp, at := o.still()
 					var log strings.Builder
-					c.log = slog.New(slog.NewTextHandler(&log, nil))
+					disp.log = slog.New(slog.NewTextHandler(&log, nil))
 					look := func() {
 						t.Helper()
-						must(t, (&visit{Courier: c, lane: c.lane(at)}).run(ctx)) // that has no room
+						must(t, (&poll{Dispatcher: disp, queue: disp.queueOf(at)}).run(ctx)) // that has no room
 					}
 					if behind {
-						o.event() // a microsecond after the other
+						o.Event() // a microsecond after the other
 					}
 					if closed {
-						o.set(access.OrganizationChange{Module: as("off")})
+						o.Set(access.OrganizationChange{Module: endpointtest.As("off")})
 					}
-					o.clock.Advance(30*24*time.Hour - time.Hour)
+					o.Clock.Advance(30*24*time.Hour - time.Hour)
 					if !behind {
-						o.event()
+						o.Event()
 					}
 					look()
-					if n := o.count("webhook_endpoints", "missed_since = 0"); n != 1 || log.Len() > 0 {
+					if n := o.Count("webhook_endpoints", "missed_since = 0"); n != 1 || log.Len() > 0 {
 						t.Errorf("before: logged %q", log.String())
 					}
-					o.clock.Advance(time.Microsecond)
+					o.Clock.Advance(time.Microsecond)
 					look()
-					o.clock.Advance(time.Hour)
+					o.Clock.Advance(time.Hour)
 					look()
-					noted := o.count("webhook_endpoints", "missed_since = cursor")
-					logged := strings.Count(log.String(), at.id)
+					noted := o.Count("webhook_endpoints", "missed_since = cursor")
+					logged := strings.Count(log.String(), at.ID)
 					if behind && (noted != 1 || logged != 1) || !behind && noted+logged > 0 {
 						t.Errorf("noted %d, logged %q", noted, log.String())
 					}

@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"net/http"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/test/webhooktest"
+	"kartei/webhook"
 )
 
 func TestOfficialLibrariesVerify(t *testing.T) {
@@ -14,22 +15,22 @@ func TestOfficialLibrariesVerify(t *testing.T) {
 	var deliveries []webhooktest.Delivery
 	var want []bool
 	for _, c := range []struct {
-		secrets []Secret
+		secrets []webhook.Secret
 		age     time.Duration
 		body    string // that came; empty is that which was signed
-		by      Secret
+		by      webhook.Secret
 		want    bool
 	}{
-		{[]Secret{now}, 0, "", now, true},
-		{[]Secret{now}, 0, "", other, false},
-		{[]Secret{now}, 0, "", before, false},
-		{[]Secret{now, before}, 0, "", now, true},
-		{[]Secret{now, before}, 0, "", before, true},
-		{[]Secret{now, before}, 0, "", other, false},
-		{[]Secret{now}, 0, "{}", now, false},
-		{[]Secret{now}, 4 * time.Minute, "", now, true},
-		{[]Secret{now}, 6 * time.Minute, "", now, false},
-		{[]Secret{now}, -6 * time.Minute, "", now, false},
+		{[]webhook.Secret{now}, 0, "", now, true},
+		{[]webhook.Secret{now}, 0, "", other, false},
+		{[]webhook.Secret{now}, 0, "", before, false},
+		{[]webhook.Secret{now, before}, 0, "", now, true},
+		{[]webhook.Secret{now, before}, 0, "", before, true},
+		{[]webhook.Secret{now, before}, 0, "", other, false},
+		{[]webhook.Secret{now}, 0, "{}", now, false},
+		{[]webhook.Secret{now}, 4 * time.Minute, "", now, true},
+		{[]webhook.Secret{now}, 6 * time.Minute, "", now, false},
+		{[]webhook.Secret{now}, -6 * time.Minute, "", now, false},
 	} {
 		h := http.Header{}
 		Sign(h, "evt_1", time.Now().Add(-c.age), body, c.secrets...)

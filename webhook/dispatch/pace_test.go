@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"context"
@@ -8,41 +8,43 @@ import (
 
 	"kartei/event"
 	"kartei/kit/clock"
+	"kartei/test/endpointtest"
+	"kartei/webhook"
 )
 
 // A backlog gives way to calls, in the pace that is promised; what is new does
 // not, and neither does anything once there are no calls.
 func TestBacklogGivesWay(t *testing.T) {
-	fake := clock.NewFake(begin)
+	fake := clock.NewFake(endpointtest.Begin)
 	calls := true
-	var c *Courier
-	add := func(name string, age time.Duration, n int) *lane {
-		l := c.lane(address{1, name})
-		l.size = n
+	var disp *Dispatcher
+	add := func(name string, age time.Duration, n int) *endpointQueue {
+		q := disp.queueOf(webhook.Address{Organization: 1, ID: name})
+		q.size = n
 		for range n {
 			now := clock.Now(fake)
-			l.ready = append(l.ready, &delivery{
-				lane: l, event: event.Event{CreatedAt: now.Add(-age)}, to: &target{}, asked: now.Add(time.Hour), until: now.Add(time.Hour),
+			q.ready = append(q.ready, &delivery{
+				queue: q, event: event.Event{CreatedAt: now.Add(-age)}, target: &target{}, checkedAt: now.Add(time.Hour), leaseEnd: now.Add(time.Hour),
 			})
 		}
-		c.held += n
-		c.consider(l)
-		return l
+		disp.held += n
+		disp.enqueue(q)
+		return q
 	}
 	open := func() {
-		c = NewCourier(Options{Clock: fake, Calls: func() bool { return calls }})
-		c.Send = func(context.Context, Message) Outcome { return Outcome{Status: 200} }
-		c.attempts, c.sweeping = t.Context(), true
-		t.Cleanup(c.ground.Wait)
+		disp = New(Options{Clock: fake, Calls: func() bool { return calls }})
+		disp.Send = func(context.Context, Message) Outcome { return Outcome{Status: 200} }
+		disp.attempts, disp.sweeping = t.Context(), true
+		t.Cleanup(disp.workers.Wait)
 	}
 	// begun runs the loop for a while, and returns how many of a lane began meanwhile.
-	begun := func(l *lane, d time.Duration) int {
-		before := len(l.ready)
+	begun := func(q *endpointQueue, d time.Duration) int {
+		before := len(q.ready)
 		for end := clock.Now(fake).Add(d); clock.Now(fake) < end; {
-			next := min(end, c.dispatch())
+			next := min(end, disp.step())
 			fake.Advance(max(time.Microsecond, next.Sub(clock.Now(fake))))
 		}
-		return before - len(l.ready)
+		return before - len(q.ready)
 	}
 
 	open()
@@ -51,12 +53,12 @@ func TestBacklogGivesWay(t *testing.T) {
 		t.Errorf("%d of a backlog began in 100 ms beside calls", n)
 	}
 	fresh := add("fresh", time.Second, 20)
-	c.dispatch()
+	disp.step()
 	if fresh.running != 20 {
 		t.Errorf("%d of 20 new ones began at once", fresh.running)
 	}
 	calls = false
-	c.dispatch()
+	disp.step()
 	if old.running != 90 {
 		t.Errorf("%d of the backlog began without calls", old.running)
 	}
@@ -67,7 +69,7 @@ func TestBacklogGivesWay(t *testing.T) {
 	for i := range 110 {
 		add(strconv.Itoa(i), time.Minute, 1)
 		fake.Advance(6 * time.Second)
-		c.dispatch()
+		disp.step()
 	}
 	if n := begun(add("then", time.Minute, 100), 40*time.Millisecond); n < 70 {
 		t.Errorf("%d began in 40 ms after ten minutes", n)

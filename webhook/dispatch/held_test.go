@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/endpointtest"
+	"kartei/webhook"
 )
 
 // contested is a database in which another process holds an endpoint: whoever
@@ -41,7 +43,7 @@ type holding struct {
 }
 
 func (h *holding) QueryRow(ctx context.Context, query string, args ...any) db.Row {
-	if !strings.HasPrefix(query, keepEndpoint) {
+	if !strings.HasPrefix(query, `update webhook_endpoints set failures = failures `) {
 		return h.Tx.QueryRow(ctx, query, args...)
 	}
 	h.held++
@@ -66,33 +68,33 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 		o := open(t, d)
 		var names []string
 		for range 40 {
-			names = append(names, o.endpointOf(o.user(fmt.Sprint(len(names), "@example.com"), "member")))
+			names = append(names, o.EndpointOf(o.User(fmt.Sprint(len(names), "@example.com"), "member")))
 		}
 		slices.Sort(names)
 		fake := &contested{DB: d, endpoint: names[20]}
 		// The attempts end together, so that one look stores them all.
 		var all sync.WaitGroup
 		all.Add(len(names))
-		o.event()
-		c, _ := o.courierWith(fake, func(ctx context.Context, m Message) Outcome {
-			if o.clock.Now().Equal(begin) { // the first one
+		o.Event()
+		disp, _ := o.dispatcherWith(fake, func(ctx context.Context, m Message) Outcome {
+			if o.Clock.Now().Equal(endpointtest.Begin) { // the first one
 				all.Done()
 				all.Wait()
 			}
-			return Outcome{Status: 500, Code: HTTPStatus}
+			return Outcome{Status: 500, Code: webhook.HTTPStatus}
 		})
-		logged := func() int { return o.count("webhook_attempts", "status = 'failed' and attempt = 1") }
+		logged := func() int { return o.Count("webhook_attempts", "status = 'failed' and attempt = 1") }
 		for deadline := time.Now().Add(2 * time.Minute); ; {
 			fake.mu.Lock()
 			refused := fake.refused
 			fake.mu.Unlock()
-			if n := logged(); refused > 0 && n >= len(names)-heldMost {
+			if n := logged(); refused > 0 && n >= len(names)-maxHeld {
 				break
 			} else if time.Now().After(deadline) {
 				t.Fatalf("%d of %d failures are stored while one endpoint is held; refused %d times", n, len(names), refused)
 			}
 			if refused > 0 { // what failed is stored again after a while
-				o.clock.Advance(afterFailure)
+				o.Clock.Advance(afterFailure)
 			}
 			<-time.After(time.Millisecond)
 		}
@@ -103,11 +105,11 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%d of %d failures are in the log", logged(), len(names))
 			}
-			o.clock.Advance(afterFailure)
+			o.Clock.Advance(afterFailure)
 			<-time.After(time.Millisecond)
 		}
-		o.idle(c)
-		if fake.most > heldMost {
+		o.idle(disp)
+		if fake.most > maxHeld {
 			t.Errorf("a transaction held %d endpoints", fake.most)
 		}
 	})

@@ -1,17 +1,12 @@
 package webhook
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // Secret is the key with which an endpoint's deliveries are signed.
@@ -60,28 +55,3 @@ func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 
 // MarshalText hides the secret from JSON.
 func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
-
-// Signature returns the value of webhook-signature by Standard Webhooks 1.0.0:
-// one v1 entry for each secret, with single spaces between them and one comma
-// in each, which is all that some receivers can read. id has no full stop.
-func Signature(id string, at time.Time, body []byte, secrets ...Secret) string {
-	var b strings.Builder
-	for _, s := range secrets {
-		h := hmac.New(sha256.New, s)
-		fmt.Fprintf(h, "%s.%d.", id, at.Unix())
-		h.Write(body)
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString("v1,")
-		b.WriteString(base64.StdEncoding.EncodeToString(h.Sum(nil)))
-	}
-	return b.String()
-}
-
-// Sign sets the three headers of a delivery that is sent at the given time.
-func Sign(h http.Header, id string, at time.Time, body []byte, secrets ...Secret) {
-	h.Set("webhook-id", id)
-	h.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
-	h.Set("webhook-signature", Signature(id, at, body, secrets...))
-}

@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/endpointtest"
+	"kartei/webhook"
 )
 
 // frozen is a data base as a process sees it that stands still.
@@ -37,21 +39,21 @@ func (f *frozen) Write(ctx context.Context, run func(db.Tx) error) error {
 // A process that stands still in the middle of an attempt is taken for dead;
 // when it goes on, what it did changes nothing.
 func TestLateProcessIsFenced(t *testing.T) {
-	failure := Outcome{Status: 500, Code: HTTPStatus}
+	failure := Outcome{Status: 500, Code: webhook.HTTPStatus}
 	for _, c := range []struct {
 		name       string
 		late, then Outcome
 		log        string
 		failures   int
 	}{
-		{"a late 410", Outcome{Status: 410, Code: HTTPStatus}, Outcome{Status: 200}, " 1 succeeded 200 ", 0},
+		{"a late 410", Outcome{Status: 410, Code: webhook.HTTPStatus}, Outcome{Status: 200}, " 1 succeeded 200 ", 0},
 		{"a late failure", failure, Outcome{Status: 200}, " 1 succeeded 200 ", 0},
 		{"a late success", Outcome{Status: 200}, failure, " 1 failed 500 HTTP_STATUS", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d db.DB) {
 				o := open(t, d)
-				name := o.endpoint()
+				name := o.Endpoint()
 				entered, leave := make(chan struct{}), make(chan struct{})
 				late := o.sender(func(context.Context, Message) Outcome {
 					close(entered)
@@ -60,26 +62,26 @@ func TestLateProcessIsFenced(t *testing.T) {
 				})
 				o.answer = func(Message) Outcome { return c.then }
 				still := &frozen{DB: d}
-				first, _ := o.courierWith(still, late)
-				event := o.event()
+				first, _ := o.dispatcherWith(still, late)
+				event := o.Event()
 				<-entered
 				still.Store(true)
-				o.clock.Advance(31 * time.Second)
-				second, _ := o.courierWith(d, o.send)
+				o.Clock.Advance(31 * time.Second)
+				second, _ := o.dispatcherWith(d, o.send)
 				o.idle(second)
 				want := []string{event + c.log}
 				check := func(when string) {
-					if got := o.attempts(name); !slices.Equal(got, want) {
+					if got := o.Attempts(name); !slices.Equal(got, want) {
 						t.Errorf("%s the log is %v", when, got)
 					}
-					if n := o.count("webhook_endpoints", fmt.Sprintf("status = 'active' and failures = %d", c.failures)); n != 1 {
+					if n := o.Count("webhook_endpoints", fmt.Sprintf("status = 'active' and failures = %d", c.failures)); n != 1 {
 						t.Errorf("%s the endpoint is another", when)
 					}
 				}
 				check("before")
 				still.Store(false)
 				close(leave)
-				o.clock.Advance(2 * time.Second)
+				o.Clock.Advance(2 * time.Second)
 				o.idle(first)
 				check("afterwards")
 			})
@@ -93,25 +95,25 @@ func TestLateProcessIsFenced(t *testing.T) {
 func TestBacklogDelaysNobody(t *testing.T) {
 	d := dbtest.SQLite(t)
 	o := open(t, d)
-	dead := o.endpoint()
+	dead := o.Endpoint()
 	const backlog = 100_000
 	for range backlog / 5000 {
-		o.events(5000)
+		o.Events(5000)
 	}
-	o.endpoint() // that answers
+	o.Endpoint() // that answers
 	at := func(m Message, endpoint string) bool {
 		return strings.Contains(m.URL, strings.TrimPrefix(endpoint, "whe_"))
 	}
 	o.answer = func(m Message) Outcome {
 		if at(m, dead) {
-			return Outcome{Code: ConnectError}
+			return Outcome{Code: webhook.ConnectError}
 		}
 		return Outcome{Status: 200}
 	}
-	c, _ := o.courier()
-	o.idle(c)
-	ids := o.events(50)
-	o.idle(c)
+	disp, _ := o.dispatcher()
+	o.idle(disp)
+	ids := o.Events(50)
+	o.idle(disp)
 	var got []string
 	tries := 0
 	for _, m := range o.got {
@@ -125,17 +127,17 @@ func TestBacklogDelaysNobody(t *testing.T) {
 	if !slices.Equal(got, ids) {
 		t.Errorf("%d of %d events came", len(got), len(ids))
 	}
-	if tries > 2*patience {
+	if tries > 2*failuresUntilPause {
 		t.Errorf("%d attempts at the dead one at one time", tries)
 	}
-	if n := o.count("webhook_deliveries", "true"); n > 2*patience {
+	if n := o.Count("webhook_deliveries", "true"); n > 2*failuresUntilPause {
 		t.Errorf("%d deliveries were made of the backlog", n)
 	}
 	// An attempt a second at most, later on.
 	o.received()
 	for range 100 {
-		o.clock.Advance(100 * time.Millisecond)
-		o.idle(c)
+		o.Clock.Advance(100 * time.Millisecond)
+		o.idle(disp)
 	}
 	if n := len(o.received()); n > 40 || n < 5 {
 		t.Errorf("%d attempts in 10 seconds", n)
@@ -147,7 +149,7 @@ func TestBacklogDelaysNobody(t *testing.T) {
 func TestWindow(t *testing.T) {
 	w := newWindow(0)
 	for want := range 40 {
-		if w.size != min(want+1, widest) {
+		if w.size != min(want+1, maxWindow) {
 			t.Fatalf("after %d successes %d", want, w.size)
 		}
 		w.succeeded()
@@ -169,7 +171,7 @@ func TestWindow(t *testing.T) {
 
 // Each gap is the contract's, a tenth more or less.
 func TestGapsVary(t *testing.T) {
-	at := clock.FromTime(begin)
+	at := clock.FromTime(endpointtest.Begin)
 	for n, gap := range gaps {
 		for part, want := range map[float64]time.Duration{0: gap - gap/10, 1: gap + gap/10} {
 			next := nextAttempt(n+1, at, func(n int64) int64 { return int64(part * float64(n-1)) })
@@ -203,21 +205,21 @@ func TestStop(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
 			o := open(t, d)
-			name := o.endpoint()
+			name := o.Endpoint()
 			entered, leave, given := make(chan struct{}), make(chan struct{}), make(chan struct{})
 			stopping := make(chan struct{})
-			o.couriers = lastWait{o.clock, stopping}
-			_, stop := o.courierWith(d, o.sender(func(ctx context.Context, m Message) Outcome {
+			o.dispatcherClock = lastWait{o.Clock, stopping}
+			_, stop := o.dispatcherWith(d, o.sender(func(ctx context.Context, m Message) Outcome {
 				close(entered)
 				select {
 				case <-leave:
 					return Outcome{Status: 200}
 				case <-ctx.Done():
 					close(given)
-					return Outcome{Interrupted: true, Code: ProtocolError}
+					return Outcome{Interrupted: true, Code: webhook.ProtocolError}
 				}
 			}))
-			ids := o.events(2) // one is under way, the other waits for it
+			ids := o.Events(2) // one is under way, the other waits for it
 			<-entered
 			if ends {
 				close(leave)
@@ -226,21 +228,21 @@ func TestStop(t *testing.T) {
 				stopped := make(chan struct{})
 				go func() { stop(); close(stopped) }()
 				<-stopping
-				o.clock.Advance(grace)
+				o.Clock.Advance(grace)
 				<-given
 				<-stopped
 			}
-			logged := len(o.attempts(name))
+			logged := len(o.Attempts(name))
 			if ends && logged == 0 || !ends && logged > 0 {
-				t.Errorf("the log is %v", o.attempts(name))
+				t.Errorf("the log is %v", o.Attempts(name))
 			}
-			if n := o.count("webhook_deliveries", fmt.Sprintf("(claim %% 2 = 1 or due_at > %d)", clock.Now(o.clock))); n != 0 {
+			if n := o.Count("webhook_deliveries", fmt.Sprintf("(claim %% 2 = 1 or due_at > %d)", clock.Now(o.Clock))); n != 0 {
 				t.Errorf("%d deliveries were not given back", n)
 			}
 			o.received()
-			o.couriers = nil
-			c, _ := o.courier()
-			o.idle(c)
+			o.dispatcherClock = nil
+			disp, _ := o.dispatcher()
+			o.idle(disp)
 			if got := o.received(); len(got) != len(ids)-logged {
 				t.Errorf("the next process sent %v of %v", got, ids)
 			}

@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"time"
@@ -27,7 +27,7 @@ const (
 // pace is the line of the lanes whose next delivery is of a backlog that gives
 // way to calls.
 type pace struct {
-	line queue[lane]
+	waiting fifo[endpointQueue]
 	// next is when the next may begin.
 	next clock.Micros
 	// since is when it began that something waits, and last when last something
@@ -36,31 +36,31 @@ type pace struct {
 }
 
 // givesWay puts a lane into the line where its next delivery is to give way to calls.
-func (c *Courier) givesWay(l *lane, now clock.Micros) bool {
-	if len(l.ready) == 0 || l.running >= l.size || now.Sub(l.ready[0].event.CreatedAt) < backlogAge || c.ending || !c.Calls() {
+func (d *Dispatcher) yields(q *endpointQueue, now clock.Micros) bool {
+	if len(q.ready) == 0 || q.running >= q.size || now.Sub(q.ready[0].event.CreatedAt) < backlogAge || d.ending || !d.Calls() {
 		return false
 	}
-	p := &c.pace
+	p := &d.pace
 	if now.Sub(p.last) > paceBreak {
 		p.since = now
 	}
 	p.last = now
-	l.inRing = true // it is in a line
-	p.line.push(l)
+	q.inRunnable = true // it is in a line
+	p.waiting.push(q)
 	return true
 }
 
 // takeWay begins what has given way for long enough, and all of it once there
 // are no calls.
-func (c *Courier) takeWay(now clock.Micros) {
-	p := &c.pace
+func (d *Dispatcher) beginPaced(now clock.Micros) {
+	p := &d.pace
 	interval := clock.Micros(time.Second.Microseconds() / slowest >> min(now.Sub(p.since)/speedUp, fastest))
-	for p.line.len() > 0 && (p.next <= now || c.ending || !c.Calls()) {
-		l := p.line.pop()
-		l.inRing = false
+	for p.waiting.len() > 0 && (p.next <= now || d.ending || !d.Calls()) {
+		q := p.waiting.pop()
+		q.inRunnable = false
 		p.next = max(p.next, now.Add(-paceBurst)) + interval
-		if c.begin(l, now) {
-			c.consider(l)
+		if d.beginNext(q, now) {
+			d.enqueue(q)
 		}
 	}
 }
@@ -68,5 +68,5 @@ func (c *Courier) takeWay(now clock.Micros) {
 // share is how many deliveries one of the lanes in the line has begun within
 // half the time for which it is known whether a delivery may be made.
 func (p *pace) share() int {
-	return max(1, int(slowest*(current/2)/time.Second)/p.line.len())
+	return max(1, int(slowest*(visibilityFor/2)/time.Second)/p.waiting.len())
 }

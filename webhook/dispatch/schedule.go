@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"time"
@@ -31,10 +31,10 @@ func nextAttempt(n int, began clock.Micros, random func(int64) int64) clock.Micr
 // The bounds of a window.
 const (
 	// widest is how many attempts at one endpoint are under way at once at most.
-	widest = 16
+	maxWindow = 16
 	// patience is how many failures in a row narrow the window to one attempt at
 	// a time, with a pause before each.
-	patience = 10
+	failuresUntilPause = 10
 	// The pause doubles with each further failure.
 	shortestPause, longestPause = 50 * time.Millisecond, time.Second
 )
@@ -52,20 +52,20 @@ func newWindow(failures int64) window { return window{1, failures} }
 
 func (w *window) succeeded() {
 	w.failures = 0
-	w.size = min(w.size+1, widest)
+	w.size = min(w.size+1, maxWindow)
 }
 
 func (w *window) failed() {
 	w.failures++
 	w.size = max(w.size/2, 1)
-	if w.failures > patience {
+	if w.failures > failuresUntilPause {
 		w.size = 1
 	}
 }
 
 // pause is how long the next attempt waits.
 func (w *window) pause() time.Duration {
-	over := w.failures - patience
+	over := w.failures - failuresUntilPause
 	if over <= 0 {
 		return 0
 	}

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 )
 
 func secret(t *testing.T) Secret {
@@ -19,18 +18,6 @@ func secret(t *testing.T) Secret {
 		t.Fatal(len(s), err)
 	}
 	return s
-}
-
-// The example of the specification, which signs with 24 bytes.
-func TestSpecificationsExample(t *testing.T) {
-	s, err := ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := Signature("msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`), s)
-	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
 }
 
 func TestSecretsAreBounded(t *testing.T) {
@@ -59,7 +46,7 @@ func TestSecretsStayOutOfLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{string(encoded), log.String(), fmt.Sprint(s), fmt.Sprintf("%v %+v %#v %s %q %x %d", s, s, s, s, s, s, s), fmt.Sprintf("%v", Message{Secrets: []Secret{s}})} {
+	for _, text := range []string{string(encoded), log.String(), fmt.Sprint(s), fmt.Sprintf("%v %+v %#v %s %q %x %d", s, s, s, s, s, s, s), fmt.Sprintf("%v", struct{ Secrets []Secret }{[]Secret{s}})} {
 		if strings.Contains(text, s.Reveal()[6:]) || strings.Contains(text, fmt.Sprintf("%x", []byte(s))) || strings.Contains(text, fmt.Sprint([]byte(s))) {
 			t.Error("a secret can be read in", text)
 		}

@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/webhook"
 )
 
 // Figures are how deliveries stand in the whole data base.
@@ -19,7 +20,7 @@ type Figures struct {
 	Behind int64
 	First  clock.Micros
 	// Endpoints are how many there are, by status.
-	Endpoints map[Status]int64
+	Endpoints map[webhook.Status]int64
 }
 
 // The operator's questions, over all organizations.
@@ -35,7 +36,7 @@ const (
 // Measure reads the figures.
 func Measure(ctx context.Context, d db.DB) (f Figures, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
-		f = Figures{Endpoints: map[Status]int64{Active: 0, Failing: 0, Disabled: 0}}
+		f = Figures{Endpoints: map[webhook.Status]int64{webhook.Active: 0, webhook.Failing: 0, webhook.Disabled: 0}}
 		if err := tx.QueryRow(ctx, countDeliveries).Scan(&f.Waiting, &f.Oldest); err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func Measure(ctx context.Context, d db.DB) (f Figures, err error) {
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var status Status
+			var status webhook.Status
 			var n int64
 			if err := rows.Scan(&status, &n); err != nil {
 				return err

@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/webhook"
 )
 
 // errKilled is what a process meets that a test has killed: it gets nothing more
@@ -21,7 +22,7 @@ var errKilled = fmt.Errorf("%w: killed", db.ErrUnavailable)
 
 // mortal is a data base as one process sees it, until it is killed: at a point
 // within a write, before it, or after it before it is known.
-type mortal struct {
+type crashingDB struct {
 	db.DB
 	mu   sync.Mutex
 	left int // writes until it dies; -1 is never
@@ -29,7 +30,7 @@ type mortal struct {
 	dead chan struct{}
 }
 
-func (m *mortal) alive() error {
+func (m *crashingDB) alive() error {
 	select {
 	case <-m.dead:
 		return errKilled
@@ -38,14 +39,14 @@ func (m *mortal) alive() error {
 	}
 }
 
-func (m *mortal) Read(ctx context.Context, f func(db.Tx) error) error {
+func (m *crashingDB) Read(ctx context.Context, f func(db.Tx) error) error {
 	if err := m.alive(); err != nil {
 		return err
 	}
 	return m.DB.Read(ctx, f)
 }
 
-func (m *mortal) Write(ctx context.Context, f func(db.Tx) error) error {
+func (m *crashingDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	m.mu.Lock()
 	if err := m.alive(); err != nil {
 		m.mu.Unlock()
@@ -90,7 +91,7 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 		t.Logf("seed %d", seed)
 		random := rand.New(rand.NewPCG(uint64(seed), 0))
 		o := open(t, d)
-		endpoints := []string{o.endpoint(), o.endpoint(), o.endpointOf(o.admin)}
+		endpoints := []string{o.Endpoint(), o.Endpoint(), o.EndpointOf(o.Admin)}
 		other := dbtest.Again(t, d)
 		if other == nil {
 			other = d // one data base, two processes of Kartei: their claims hold all the same
@@ -103,16 +104,16 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 			made[s]++
 			if refuse[s] > 0 {
 				refuse[s]--
-				return Outcome{Status: 500, Code: HTTPStatus}
+				return Outcome{Status: 500, Code: webhook.HTTPStatus}
 			}
 			return Outcome{Status: 200}
 		}
 		for range 25 {
-			first := &mortal{DB: d, left: random.IntN(12), how: random.IntN(3), dead: make(chan struct{})}
-			second := &mortal{DB: other, left: -1, dead: make(chan struct{})}
-			gone, stop := o.courierOn(first)
-			c, stopSecond := o.courierOn(second)
-			ids := o.events(1 + random.IntN(6))
+			first := &crashingDB{DB: d, left: random.IntN(12), how: random.IntN(3), dead: make(chan struct{})}
+			second := &crashingDB{DB: other, left: -1, dead: make(chan struct{})}
+			gone, stop := o.dispatcherOn(first)
+			disp, stopSecond := o.dispatcherOn(second)
+			ids := o.Events(1 + random.IntN(6))
 			o.mu.Lock()
 			for _, event := range ids {
 				for _, endpoint := range endpoints {
@@ -121,7 +122,7 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 			}
 			o.mu.Unlock()
 			events = append(events, ids...)
-			o.idle(c)
+			o.idle(disp)
 			// The first is dead at the latest now; it takes nothing with it that
 			// another would not find.
 			first.mu.Lock()
@@ -129,19 +130,19 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 				close(first.dead)
 			}
 			first.mu.Unlock()
-			o.clock.Advance(time.Duration(random.IntN(60)) * time.Second)
-			o.idle(c)
+			o.Clock.Advance(time.Duration(random.IntN(60)) * time.Second)
+			o.idle(disp)
 			if random.IntN(2) == 0 {
 				second.mu.Lock()
 				close(second.dead)
 				second.mu.Unlock()
 			}
-			finish(o, map[*Courier]func(){gone: stop, c: stopSecond})
+			finish(o, map[*Dispatcher]func(){gone: stop, disp: stopSecond})
 		}
-		last, _ := o.courier()
+		last, _ := o.dispatcher()
 		for range 20 {
 			o.idle(last)
-			o.clock.Advance(20 * time.Minute)
+			o.Clock.Advance(20 * time.Minute)
 		}
 		o.idle(last)
 		checkLog(o, endpoints, events, made)
@@ -153,12 +154,12 @@ func (o *office) pass(done <-chan struct{}) {
 	o.Helper()
 	overdue := time.After(2 * time.Minute)
 	for {
-		waits := o.clock.Waited()
+		waits := o.Clock.Waited()
 		select {
 		case <-done:
 			return
 		default:
-			o.clock.Advance(grace)
+			o.Clock.Advance(grace)
 		}
 		select {
 		case <-done:
@@ -172,10 +173,10 @@ func (o *office) pass(done <-chan struct{}) {
 
 // finish stops couriers, whose waits a test has to end. None of them begins
 // anything new when the clock is moved.
-func finish(o *office, couriers map[*Courier]func()) {
+func finish(o *office, couriers map[*Dispatcher]func()) {
 	var all sync.WaitGroup
-	for c, stop := range couriers {
-		cancel, _ := o.cancels.Load(c)
+	for disp, stop := range couriers {
+		cancel, _ := o.cancels.Load(disp)
 		cancel.(context.CancelFunc)()
 		all.Go(stop)
 	}
@@ -192,7 +193,7 @@ func checkLog(o *office, endpoints, events []string, made map[sent]int) {
 	o.Helper()
 	for _, endpoint := range endpoints {
 		log := map[string][]string{}
-		for _, line := range o.attempts(endpoint) {
+		for _, line := range o.Attempts(endpoint) {
 			words := strings.Fields(line)
 			log[words[0]] = append(log[words[0]], words[1]+" "+words[2])
 		}
@@ -214,7 +215,7 @@ func checkLog(o *office, endpoints, events []string, made map[sent]int) {
 			}
 		}
 	}
-	if n := o.count("webhook_deliveries", "true"); n != 0 {
+	if n := o.Count("webhook_deliveries", "true"); n != 0 {
 		o.Errorf("%d deliveries are left", n)
 	}
 }

@@ -1,5 +1,4 @@
-// Package webhook owns the endpoints that users have their events sent to: signing, delivery and their states.
-package webhook
+package dispatch
 
 import (
 	"bytes"
@@ -12,6 +11,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/egress"
+	"kartei/webhook"
 )
 
 // UserAgent names the sender of deliveries.
@@ -27,21 +27,6 @@ const (
 	drainSize = 64 << 10
 )
 
-// Code says why an attempt failed, as the delivery log does.
-type Code string
-
-// The codes of the delivery log. NoError is an attempt that succeeded.
-const (
-	NoError        Code = ""
-	Timeout        Code = "TIMEOUT"
-	NameError      Code = "DNS"
-	ConnectError   Code = "CONNECT"
-	TLSError       Code = "TLS"
-	BlockedAddress Code = "BLOCKED_ADDRESS"
-	HTTPStatus     Code = "HTTP_STATUS"
-	ProtocolError  Code = "PROTOCOL"
-)
-
 // Message is what one attempt sends.
 type Message struct {
 	// URL is that of the endpoint, as CheckURL returns it.
@@ -51,7 +36,7 @@ type Message struct {
 	// Body is sent as it is.
 	Body []byte
 	// Secrets sign it: the one in force, and in the overlap the one before.
-	Secrets []Secret
+	Secrets []webhook.Secret
 }
 
 // Outcome is what became of an attempt.
@@ -61,14 +46,14 @@ type Outcome struct {
 	// Took is the time until the head of the answer or the failure.
 	Took time.Duration
 	// Code is NoError where the answer was 2xx.
-	Code Code
+	Code webhook.Code
 	// Interrupted says that the caller's context ended the attempt: it says
 	// nothing about the receiver and is no attempt of the log.
 	Interrupted bool
 }
 
 // Succeeded reports whether the receiver has taken the delivery.
-func (o Outcome) Succeeded() bool { return o.Code == NoError && !o.Interrupted }
+func (o Outcome) Succeeded() bool { return o.Code == webhook.NoError && !o.Interrupted }
 
 // Gone reports whether the receiver wants no deliveries any more.
 func (o Outcome) Gone() bool { return o.Status == http.StatusGone }
@@ -119,7 +104,7 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	}()
 	request, err := NewRequest(attempt, m, begin)
 	if err != nil {
-		return Outcome{Code: ProtocolError}
+		return Outcome{Code: webhook.ProtocolError}
 	}
 	// The event's id makes it harmless to send it twice, and so the client may
 	// when a connection that was kept turns out to be closed before a byte of
@@ -135,12 +120,12 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	defer answer.Body.Close()
 	switch o.Status = answer.StatusCode; {
 	case o.Status < 100:
-		return Outcome{Took: o.Took, Code: ProtocolError}
+		return Outcome{Took: o.Took, Code: webhook.ProtocolError}
 	case o.Status < 200: // 101: the connection has become ours, and nothing would end a read of it
-		o.Code = HTTPStatus
+		o.Code = webhook.HTTPStatus
 		return o
 	case o.Status > 299:
-		o.Code = HTTPStatus
+		o.Code = webhook.HTTPStatus
 	}
 	s.drain(answer.Body, cancel)
 	return o
@@ -164,24 +149,24 @@ func (s *Sender) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 }
 
 // codeOf says in which step an attempt without an answer failed.
-func codeOf(attempt context.Context, err error) Code {
+func codeOf(attempt context.Context, err error) webhook.Code {
 	var late net.Error
 	var op *net.OpError
 	switch {
 	case errors.Is(context.Cause(attempt), errTime):
-		return Timeout
+		return webhook.Timeout
 	case errors.Is(err, egress.ErrBlocked):
-		return BlockedAddress
+		return webhook.BlockedAddress
 	case errors.Is(err, egress.ErrName):
-		return NameError
+		return webhook.NameError
 	case errors.As(err, &late) && late.Timeout():
-		return Timeout
+		return webhook.Timeout
 	case errors.Is(err, egress.ErrConnect):
-		return ConnectError
+		return webhook.ConnectError
 	case errors.Is(err, egress.ErrTLS):
-		return TLSError
+		return webhook.TLSError
 	case errors.As(err, &op) && op.Op == "remote error":
-		return TLSError // an alert after the handshake, such as for a certificate that the receiver wants
+		return webhook.TLSError // an alert after the handshake, such as for a certificate that the receiver wants
 	}
-	return ProtocolError
+	return webhook.ProtocolError
 }

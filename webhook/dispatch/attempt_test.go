@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"bufio"
@@ -28,6 +28,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/egress"
+	"kartei/webhook"
 )
 
 // authority issues the certificates of the receivers.
@@ -87,8 +88,8 @@ type bench struct {
 	*Sender
 	clock *clock.Fake
 	ca    *authority
-	key   Secret
-	old   Secret
+	key   webhook.Secret
+	old   webhook.Secret
 }
 
 // newBench returns a sender to the receiver at address, where there is one.
@@ -105,7 +106,7 @@ func newBench(t *testing.T, address net.Addr, ca *authority) *bench {
 }
 
 func (b *bench) message() Message {
-	return Message{URL: "https://" + hook + "/kartei", EventID: "evt_1", Body: []byte(`{"object":"event","id":"evt_1"}`), Secrets: []Secret{b.key, b.old}}
+	return Message{URL: "https://" + hook + "/kartei", EventID: "evt_1", Body: []byte(`{"object":"event","id":"evt_1"}`), Secrets: []webhook.Secret{b.key, b.old}}
 }
 
 func (b *bench) attempt(t *testing.T) Outcome {
@@ -229,28 +230,28 @@ func TestAnswers(t *testing.T) {
 		"a broken chunk":             {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", Outcome{Status: 200}},
 		"a wrong encoding":           {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", Outcome{Status: 200}},
 		"hints before":               {"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 200}},
-		"300":                        {"HTTP/1.1 300 Multiple Choices\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 300, Code: HTTPStatus}},
-		"a redirect inwards":         {"HTTP/1.1 307 Temporary Redirect\r\nLocation: https://127.0.0.1/\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 307, Code: HTTPStatus}},
-		"a redirect to itself":       {"HTTP/1.1 302 Found\r\nLocation: /kartei\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 302, Code: HTTPStatus}},
-		"a redirect without a place": {"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 302, Code: HTTPStatus}},
-		"a redirect to nonsense":     {"HTTP/1.1 301 Moved\r\nLocation: https://[::1\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 301, Code: HTTPStatus}},
-		"401":                        {"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 401, Code: HTTPStatus}},
-		"410":                        {"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 410, Code: HTTPStatus}},
-		"500":                        {"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 500, Code: HTTPStatus}},
-		"a protocol of its own":      {"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", Outcome{Status: 101, Code: HTTPStatus}},
-		"nothing":                    {"", Outcome{Code: ProtocolError}},
-		"half a head":                {"HTTP/1.1 200 OK\r\nContent-Le", Outcome{Code: ProtocolError}},
-		"not HTTP":                   {"220 mail.example.com ESMTP\r\n", Outcome{Code: ProtocolError}},
-		"a status of letters":        {"HTTP/1.1 abc OK\r\n\r\n", Outcome{Code: ProtocolError}},
-		"a status below 100":         {"HTTP/1.1 099 OK\r\n\r\n", Outcome{Code: ProtocolError}},
-		"a status that there is not": {"HTTP/1.1 -20 OK\r\n\r\n", Outcome{Code: ProtocolError}},
-		"a head that is malformed":   {"HTTP/1.1 200 OK\r\n: a\r\nb\r\n\r\n", Outcome{Code: ProtocolError}},
-		"two lengths":                {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok", Outcome{Code: ProtocolError}},
-		"a length below 0":           {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", Outcome{Code: ProtocolError}},
-		"a head of 100 KB":           {"HTTP/1.1 200 OK\r\n" + endless + "\r\n", Outcome{Code: ProtocolError}},
-		"a line of 100 KB":           {"HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("a", 100<<10) + "\r\n\r\n", Outcome{Code: ProtocolError}},
-		"a status line of 100 KB":    {"HTTP/1.1 200 " + strings.Repeat("a", 100<<10) + "\r\n\r\n", Outcome{Code: ProtocolError}},
-		"a flood of 1xx":             {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n", 10_000), Outcome{Code: ProtocolError}},
+		"300":                        {"HTTP/1.1 300 Multiple Choices\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 300, Code: webhook.HTTPStatus}},
+		"a redirect inwards":         {"HTTP/1.1 307 Temporary Redirect\r\nLocation: https://127.0.0.1/\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 307, Code: webhook.HTTPStatus}},
+		"a redirect to itself":       {"HTTP/1.1 302 Found\r\nLocation: /kartei\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 302, Code: webhook.HTTPStatus}},
+		"a redirect without a place": {"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 302, Code: webhook.HTTPStatus}},
+		"a redirect to nonsense":     {"HTTP/1.1 301 Moved\r\nLocation: https://[::1\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 301, Code: webhook.HTTPStatus}},
+		"401":                        {"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 401, Code: webhook.HTTPStatus}},
+		"410":                        {"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 410, Code: webhook.HTTPStatus}},
+		"500":                        {"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 500, Code: webhook.HTTPStatus}},
+		"a protocol of its own":      {"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", Outcome{Status: 101, Code: webhook.HTTPStatus}},
+		"nothing":                    {"", Outcome{Code: webhook.ProtocolError}},
+		"half a head":                {"HTTP/1.1 200 OK\r\nContent-Le", Outcome{Code: webhook.ProtocolError}},
+		"not HTTP":                   {"220 mail.example.com ESMTP\r\n", Outcome{Code: webhook.ProtocolError}},
+		"a status of letters":        {"HTTP/1.1 abc OK\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
+		"a status below 100":         {"HTTP/1.1 099 OK\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
+		"a status that there is not": {"HTTP/1.1 -20 OK\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
+		"a head that is malformed":   {"HTTP/1.1 200 OK\r\n: a\r\nb\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
+		"two lengths":                {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok", Outcome{Code: webhook.ProtocolError}},
+		"a length below 0":           {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
+		"a head of 100 KB":           {"HTTP/1.1 200 OK\r\n" + endless + "\r\n", Outcome{Code: webhook.ProtocolError}},
+		"a line of 100 KB":           {"HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("a", 100<<10) + "\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
+		"a status line of 100 KB":    {"HTTP/1.1 200 " + strings.Repeat("a", 100<<10) + "\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
+		"a flood of 1xx":             {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n", 10_000), Outcome{Code: webhook.ProtocolError}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var connections atomic.Int32
@@ -259,7 +260,7 @@ func TestAnswers(t *testing.T) {
 				io.WriteString(conn, c.answer)
 			})
 			o := b.attempt(t)
-			if o != c.want || o.Succeeded() != (c.want.Code == NoError) || o.Gone() != (c.want.Status == 410) {
+			if o != c.want || o.Succeeded() != (c.want.Code == webhook.NoError) || o.Gone() != (c.want.Status == 410) {
 				t.Errorf("%+v, want %+v", o, c.want)
 			}
 			if n := connections.Load(); n != 1 {
@@ -311,7 +312,7 @@ func TestTime(t *testing.T) {
 			default:
 			}
 			b.clock.Advance(time.Nanosecond)
-			if o := <-done; o != (Outcome{Code: Timeout, Took: attemptTime}) {
+			if o := <-done; o != (Outcome{Code: webhook.Timeout, Took: attemptTime}) {
 				t.Errorf("%+v", o)
 			}
 		})
@@ -339,7 +340,7 @@ func TestTrickle(t *testing.T) {
 		<-written
 	}
 	b.clock.Advance(time.Second)
-	if o := <-done; o != (Outcome{Code: Timeout, Took: attemptTime}) {
+	if o := <-done; o != (Outcome{Code: webhook.Timeout, Took: attemptTime}) {
 		t.Errorf("%+v", o)
 	}
 	close(second)
@@ -359,7 +360,7 @@ func TestLongBodies(t *testing.T) {
 			io.Copy(io.Discard, c)
 			close(end)
 		})
-		if o := b.attempt(t); o != (Outcome{Status: 101, Code: HTTPStatus}) {
+		if o := b.attempt(t); o != (Outcome{Status: 101, Code: webhook.HTTPStatus}) {
 			t.Errorf("%+v", o)
 		}
 		<-end
@@ -426,16 +427,16 @@ func TestTLS(t *testing.T) {
 	}{
 		"TLS 1.2":               {&tls.Config{Certificates: []tls.Certificate{good}, MaxVersion: tls.VersionTLS12}, Outcome{Status: 200}},
 		"TLS 1.3":               {&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS13}, Outcome{Status: 200}},
-		"TLS 1.1":               {&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, Outcome{Code: TLSError}},
-		"TLS 1.0":               {&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10}, Outcome{Code: TLSError}},
-		"another name":          {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "other.example.com")}}, Outcome{Code: TLSError}},
-		"a name above":          {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "example.com", "*.hook.example.com")}}, Outcome{Code: TLSError}},
+		"TLS 1.1":               {&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, Outcome{Code: webhook.TLSError}},
+		"TLS 1.0":               {&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10}, Outcome{Code: webhook.TLSError}},
+		"another name":          {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "other.example.com")}}, Outcome{Code: webhook.TLSError}},
+		"a name above":          {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "example.com", "*.hook.example.com")}}, Outcome{Code: webhook.TLSError}},
 		"any name":              {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "*.example.com")}}, Outcome{Status: 200}},
-		"expired":               {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 2*time.Hour, hook)}}, Outcome{Code: TLSError}},
-		"a stranger's":          {&tls.Config{Certificates: []tls.Certificate{stranger.issue(t, 0, hook)}}, Outcome{Code: TLSError}},
-		"wants a certificate":   {&tls.Config{Certificates: []tls.Certificate{good}, ClientAuth: tls.RequireAnyClientCert}, Outcome{Code: TLSError}},
-		"wants one, by TLS 1.2": {&tls.Config{Certificates: []tls.Certificate{good}, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, Outcome{Code: TLSError}},
-		"another protocol":      {&tls.Config{Certificates: []tls.Certificate{good}, NextProtos: []string{"smtp"}}, Outcome{Code: TLSError}},
+		"expired":               {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 2*time.Hour, hook)}}, Outcome{Code: webhook.TLSError}},
+		"a stranger's":          {&tls.Config{Certificates: []tls.Certificate{stranger.issue(t, 0, hook)}}, Outcome{Code: webhook.TLSError}},
+		"wants a certificate":   {&tls.Config{Certificates: []tls.Certificate{good}, ClientAuth: tls.RequireAnyClientCert}, Outcome{Code: webhook.TLSError}},
+		"wants one, by TLS 1.2": {&tls.Config{Certificates: []tls.Certificate{good}, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, Outcome{Code: webhook.TLSError}},
+		"another protocol":      {&tls.Config{Certificates: []tls.Certificate{good}, NextProtos: []string{"smtp"}}, Outcome{Code: webhook.TLSError}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, serveTLS(t, c.config, answer), ca)
@@ -450,7 +451,7 @@ func TestTLS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, serveTCP(t, each), ca)
-			if o := b.attempt(t); o != (Outcome{Code: TLSError}) {
+			if o := b.attempt(t); o != (Outcome{Code: webhook.TLSError}) {
 				t.Errorf("%+v", o)
 			}
 		})
@@ -465,25 +466,25 @@ func TestUnreachable(t *testing.T) {
 	}
 	l.Close()
 	b := newBench(t, l.Addr(), ca)
-	if o := b.attempt(t); o != (Outcome{Code: ConnectError}) {
+	if o := b.attempt(t); o != (Outcome{Code: webhook.ConnectError}) {
 		t.Errorf("nobody listens: %+v", o)
 	}
 	away := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, io.ErrUnexpectedEOF
 	}}
 	b.Sender = NewSender(egress.New(egress.Options{Resolver: away}), b.clock)
-	if o := b.attempt(t); o != (Outcome{Code: NameError}) {
+	if o := b.attempt(t); o != (Outcome{Code: webhook.NameError}) {
 		t.Errorf("no DNS: %+v", o)
 	}
 	m := b.message()
 	for _, u := range []string{"https://127.0.0.1/", "https://[::1]/", "https://10.0.0.1/", "http://1.1.1.1/", "https://1.1.1.1:22/"} {
 		m.URL = u
-		if o := b.Attempt(t.Context(), m); o != (Outcome{Code: BlockedAddress}) {
+		if o := b.Attempt(t.Context(), m); o != (Outcome{Code: webhook.BlockedAddress}) {
 			t.Errorf("%s: %+v", u, o)
 		}
 	}
 	m.URL = "https://a b/"
-	if o := b.Attempt(t.Context(), m); o != (Outcome{Code: ProtocolError}) {
+	if o := b.Attempt(t.Context(), m); o != (Outcome{Code: webhook.ProtocolError}) {
 		t.Errorf("no URL: %+v", o)
 	}
 }

@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"context"
@@ -17,6 +17,8 @@ import (
 	"kartei/kit/egress"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/endpointtest"
+	"kartei/webhook"
 )
 
 // BenchmarkDeliver holds deliveries to four endpoints, durable on disk, against a
@@ -52,16 +54,16 @@ func benchmarkDeliver(b *testing.B, d db.DB) {
 
 	o := open(b, d)
 	var body []byte
-	secret := Secret(make([]byte, 32))
+	secret := webhook.Secret(make([]byte, 32))
 	bare := func(n int) time.Duration {
 		began := time.Now()
 		var left atomic.Int64
 		left.Store(int64(n))
 		var ground sync.WaitGroup
-		for range endpoints * widest {
+		for range endpoints * maxWindow {
 			ground.Go(func() {
 				for left.Add(-1) >= 0 {
-					if o := sender.Attempt(ctx, Message{URL: "https://example.com/hook", EventID: "evt_1", Body: body, Secrets: []Secret{secret}}); !o.Succeeded() {
+					if o := sender.Attempt(ctx, Message{URL: "https://example.com/hook", EventID: "evt_1", Body: body, Secrets: []webhook.Secret{secret}}); !o.Succeeded() {
 						b.Error(o)
 					}
 				}
@@ -72,26 +74,26 @@ func benchmarkDeliver(b *testing.B, d db.DB) {
 	}
 	body = make([]byte, 180)
 	for range endpoints {
-		o.endpoint()
+		o.Endpoint()
 	}
-	o.exec(`update webhook_endpoints set url = 'https://example.com/hook' where organization = $1`, o.organization)
+	o.Exec(`update webhook_endpoints set url = 'https://example.com/hook' where organization = $1`, o.Organization)
 	events := max(b.N, 100)
 	for n := events; n > 0; n -= 500 {
-		o.events(min(n, 500))
+		o.Events(min(n, 500))
 	}
 	bare(1000)
 	b.ResetTimer()
 	loop := bare(events * endpoints)
 	got.Store(0)
-	c := NewCourier(Options{DB: d, Clock: clock.System, Vault: o.vault, Families: families, Send: sender.Attempt})
+	disp := New(Options{DB: d, Clock: clock.System, Vault: o.Vault, Families: endpointtest.Families, Send: sender.Attempt})
 	running, cancel := context.WithCancel(ctx)
 	var ground sync.WaitGroup
 	began := time.Now()
-	ground.Go(func() { c.Run(running) })
+	ground.Go(func() { disp.Run(running) })
 	for got.Load() < int64(events*endpoints) {
 		time.Sleep(5 * time.Millisecond)
 	}
-	for o.count("webhook_attempts", "status = 'succeeded'") < events*endpoints {
+	for o.Count("webhook_attempts", "status = 'succeeded'") < events*endpoints {
 		time.Sleep(5 * time.Millisecond)
 	}
 	took := time.Since(began)

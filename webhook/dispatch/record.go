@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/store/db"
+	"kartei/webhook"
 )
 
 // try is one attempt, or a delivery that is given back without one.
@@ -30,8 +31,8 @@ type try struct {
 func (t *try) attempted() bool { return t.id != "" && !t.outcome.Interrupted }
 
 // settled is what became of an endpoint whose tries were stored.
-type settled struct {
-	status Status // empty where the endpoint was not looked at
+type recorded struct {
+	status webhook.Status // empty where the endpoint was not looked at
 	next   clock.Micros
 }
 
@@ -64,32 +65,29 @@ const (
 		updated_at = case when status = 'failing' then $4 else updated_at end
 		where organization = $1 and id = $2
 			and exists (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $5 and claim = $6)`
-	// findDue follows a statement by which the transaction holds the endpoint.
-	findDue = `update webhook_endpoints set due_at = coalesce((select due_at from webhook_deliveries
-			where organization = $1 and endpoint = $2 order by due_at limit 1), 0) where organization = $1 and id = $2`
 )
 
 // heldMost is how many endpoints one transaction reads and holds to store their
 // failures: each takes some round trips, and whoever wants an endpoint waits until
 // the commit. The database gives up after 5 seconds of that.
-const heldMost = 16
+const maxHeld = 16
 
 // settle stores what became of tries at endpoints of one organization: each
 // with its row of the log, the delivery's end or next attempt, and what it makes
 // of the endpoint. drained are the lanes that have nothing else here. If it fails,
 // what it could store is in ends all the same: an endpoint that another holds for
 // too long keeps no other waiting.
-func (c *Courier) settle(ctx context.Context, organization int64, tries []*try, drained map[*lane]bool) (ends map[*lane]settled, err error) {
-	lanes := map[*lane][]*try{}
+func (d *Dispatcher) record(ctx context.Context, organization int64, tries []*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]recorded, err error) {
+	lanes := map[*endpointQueue][]*try{}
 	for _, t := range tries {
-		lanes[t.lane] = append(lanes[t.lane], t)
+		lanes[t.queue] = append(lanes[t.queue], t)
 	}
 	// In one order, so that two that settle do not wait for each other.
-	order := slices.SortedFunc(maps.Keys(lanes), func(a, b *lane) int { return cmp.Compare(a.id, b.id) })
-	ends = map[*lane]settled{}
+	order := slices.SortedFunc(maps.Keys(lanes), func(a, b *endpointQueue) int { return cmp.Compare(a.ID, b.ID) })
+	ends = map[*endpointQueue]recorded{}
 	for len(order) > 0 {
-		n := together(order, lanes)
-		stored, wrong := c.settleLanes(ctx, order[:n], lanes, drained)
+		n := batchLen(order, lanes)
+		stored, wrong := d.recordQueues(ctx, order[:n], lanes, drained)
 		order = order[n:]
 		maps.Copy(ends, stored)
 		if err = errors.Join(err, wrong); wrong != nil && !errors.Is(wrong, db.ErrBusy) {
@@ -100,13 +98,13 @@ func (c *Courier) settle(ctx context.Context, organization int64, tries []*try, 
 }
 
 // together returns how many of the first lanes are settled in one transaction.
-func together(order []*lane, lanes map[*lane][]*try) int {
+func batchLen(order []*endpointQueue, lanes map[*endpointQueue][]*try) int {
 	held := 0
-	for i, l := range order {
-		if succeeded(lanes[l]) {
+	for i, q := range order {
+		if succeeded(lanes[q]) {
 			continue
 		}
-		if held++; held > heldMost {
+		if held++; held > maxHeld {
 			return i
 		}
 	}
@@ -114,15 +112,15 @@ func together(order []*lane, lanes map[*lane][]*try) int {
 }
 
 // settleLanes settles the tries of some lanes in one transaction.
-func (c *Courier) settleLanes(ctx context.Context, order []*lane, lanes map[*lane][]*try, drained map[*lane]bool) (ends map[*lane]settled, err error) {
-	err = c.db.Write(ctx, func(tx db.Tx) error {
-		ends = map[*lane]settled{}
-		for _, l := range order {
-			end, err := c.settleLane(ctx, tx, l, lanes[l], drained[l])
+func (d *Dispatcher) recordQueues(ctx context.Context, order []*endpointQueue, lanes map[*endpointQueue][]*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]recorded, err error) {
+	err = d.db.Write(ctx, func(tx db.Tx) error {
+		ends = map[*endpointQueue]recorded{}
+		for _, q := range order {
+			end, err := d.recordQueue(ctx, tx, q, lanes[q], drained[q])
 			if err != nil {
 				return err
 			}
-			ends[l] = end
+			ends[q] = end
 		}
 		return nil
 	})
@@ -137,50 +135,50 @@ func succeeded(tries []*try) bool {
 	return !slices.ContainsFunc(tries, func(t *try) bool { return !t.attempted() || !t.outcome.Succeeded() })
 }
 
-func (c *Courier) settleLane(ctx context.Context, tx db.Tx, l *lane, tries []*try, drained bool) (settled, error) {
+func (d *Dispatcher) recordQueue(ctx context.Context, tx db.Tx, q *endpointQueue, tries []*try, drained bool) (recorded, error) {
 	if succeeded(tries) {
-		c.settleSuccesses(tx, l, tries, drained)
-		return settled{}, nil
+		d.recordSuccesses(tx, q, tries, drained)
+		return recorded{}, nil
 	}
-	h, err := c.hold(ctx, tx, l.address)
+	h, err := d.states.Hold(ctx, tx, q.Address)
 	if errors.Is(err, db.ErrNoRows) { // the endpoint was deleted
 		for _, t := range tries {
-			tx.Queue(endDelivery, l.organization, l.id, t.event.ID, t.claim)
+			tx.Queue(endDelivery, q.Organization, q.ID, t.event.ID, t.claim)
 		}
-		return settled{}, nil
+		return recorded{}, nil
 	}
 	if err != nil {
-		return settled{}, err
+		return recorded{}, err
 	}
-	if tries, err = c.stillHeld(ctx, tx, l, tries); err != nil {
-		return settled{}, err
+	if tries, err = d.stillHeld(ctx, tx, q, tries); err != nil {
+		return recorded{}, err
 	}
 	for _, t := range tries {
 		switch {
 		case !t.attempted():
 		case t.outcome.Succeeded():
-			h.succeeded(t.began)
+			h.Succeeded(t.began)
 		default:
-			h.failed(t.began, t.outcome.Gone())
+			h.Failed(t.began, t.outcome.Gone())
 		}
 	}
 	if slices.ContainsFunc(tries, (*try).attempted) {
-		h.pass(clock.Now(c.clock))
+		h.Elapse(clock.Now(d.clock))
 	}
-	c.settleTries(tx, l, tries, h.status)
-	next, err := c.put(ctx, tx, h)
-	return settled{h.status, next}, err
+	d.recordTries(tx, q, tries, h.Status)
+	next, err := d.states.Put(ctx, tx, h)
+	return recorded{h.Status, next}, err
 }
 
 // stillHeld are those of the tries whose deliveries no other has taken since. Who
 // was taken for dead says nothing of the endpoint any more. A try whose delivery
 // was sent again meanwhile is the first of the new series.
-func (c *Courier) stillHeld(ctx context.Context, tx db.Tx, l *lane, tries []*try) (list []*try, err error) {
+func (d *Dispatcher) stillHeld(ctx context.Context, tx db.Tx, q *endpointQueue, tries []*try) (list []*try, err error) {
 	names := make([]string, len(tries))
 	for i, t := range tries {
 		names[i] = t.event.ID
 	}
-	rows, err := tx.Query(ctx, fmt.Sprintf(selectClaims, tx.Dialect().In("$3")), l.organization, l.id, db.Texts(names))
+	rows, err := tx.Query(ctx, fmt.Sprintf(selectClaims, tx.Dialect().In("$3")), q.Organization, q.ID, db.Texts(names))
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +198,7 @@ func (c *Courier) stillHeld(ctx context.Context, tx db.Tx, l *lane, tries []*try
 			continue
 		}
 		if n := attempts[t.event.ID]; n < t.attempts {
-			t.attempts, t.next = n, nextAttempt(n+1, t.began, c.Rand)
+			t.attempts, t.next = n, nextAttempt(n+1, t.began, d.Rand)
 		}
 		list = append(list, t)
 	}
@@ -208,31 +206,31 @@ func (c *Courier) stillHeld(ctx context.Context, tx db.Tx, l *lane, tries []*try
 }
 
 // settleSuccesses asks nothing, so that it is one round trip.
-func (c *Courier) settleSuccesses(tx db.Tx, l *lane, tries []*try, drained bool) {
+func (d *Dispatcher) recordSuccesses(tx db.Tx, q *endpointQueue, tries []*try, drained bool) {
 	last := slices.MaxFunc(tries, func(a, b *try) int { return cmp.Compare(a.began, b.began) })
-	tx.Queue(keepEndpoint, l.organization, l.id)
-	tx.Queue(noteSuccess, l.organization, l.id, last.began, clock.Now(c.clock), last.event.ID, last.claim)
-	c.settleTries(tx, l, tries, Active)
+	webhook.QueueHold(tx, q.Address)
+	tx.Queue(noteSuccess, q.Organization, q.ID, last.began, clock.Now(d.clock), last.event.ID, last.claim)
+	d.recordTries(tx, q, tries, webhook.Active)
 	if drained {
-		tx.Queue(findDue, l.organization, l.id)
+		webhook.QueueDue(tx, q.Address)
 	}
 }
 
 // settleTries stores tries at an endpoint that has a status now: those that were
 // attempted in one statement, and in one the ends of their deliveries.
-func (c *Courier) settleTries(tx db.Tx, l *lane, tries []*try, status Status) {
+func (d *Dispatcher) recordTries(tx db.Tx, q *endpointQueue, tries []*try, status webhook.Status) {
 	var rows [][]any
 	var ids, ended, endedIDs []string
 	var again []*try
 	for _, t := range tries {
 		if !t.attempted() {
-			tx.Queue(giveBack, l.organization, l.id, t.event.ID, t.claim, clock.Now(c.clock))
+			tx.Queue(giveBack, q.Organization, q.ID, t.event.ID, t.claim, clock.Now(d.clock))
 			continue
 		}
-		result, next := Succeeded, clock.Micros(0)
+		result, next := webhook.Succeeded, clock.Micros(0)
 		if !t.outcome.Succeeded() {
-			result = Failed
-			if status != Disabled {
+			result = webhook.Failed
+			if status != webhook.Disabled {
 				next = t.next
 			}
 		}
@@ -244,15 +242,15 @@ func (c *Courier) settleTries(tx db.Tx, l *lane, tries []*try, status Status) {
 			ended, endedIDs = append(ended, t.event.ID+" "+strconv.FormatInt(t.claim, 10)), append(endedIDs, t.event.ID)
 		}
 	}
-	d := tx.Dialect()
+	dialect := tx.Dialect()
 	if len(rows) > 0 {
-		tx.Queue(fmt.Sprintf(insertAttempts, fmt.Sprintf(d.Rows, "$4"), d.In("$3")), l.organization, l.id, db.Texts(ids), jsonRows(rows))
+		tx.Queue(fmt.Sprintf(insertAttempts, fmt.Sprintf(dialect.Rows, "$4"), dialect.In("$3")), q.Organization, q.ID, db.Texts(ids), jsonRows(rows))
 	}
 	if len(ended) > 0 {
-		tx.Queue(fmt.Sprintf(endDeliveries, d.In("$3"), d.In("$4")), l.organization, l.id, db.Texts(ended), db.Texts(endedIDs))
+		tx.Queue(fmt.Sprintf(endDeliveries, dialect.In("$3"), dialect.In("$4")), q.Organization, q.ID, db.Texts(ended), db.Texts(endedIDs))
 	}
 	for _, t := range again {
-		tx.Queue(tryAgain, l.organization, l.id, t.event.ID, t.claim, t.next)
+		tx.Queue(tryAgain, q.Organization, q.ID, t.event.ID, t.claim, t.next)
 	}
 }
 
@@ -264,71 +262,71 @@ func jsonRows(rows [][]any) string {
 
 // newTry returns an attempt at a delivery that begins now. When the next one
 // would be is drawn here, so that storing it twice stores the same.
-func (c *Courier) newTry(d *delivery) *try {
-	t := &try{delivery: d, id: id.New(id.Delivery), began: clock.Now(c.clock)}
-	t.next = nextAttempt(d.attempts+1, t.began, c.Rand)
+func (d *Dispatcher) newTry(item *delivery) *try {
+	t := &try{delivery: item, id: id.New(id.Delivery), began: clock.Now(d.clock)}
+	t.next = nextAttempt(item.attempts+1, t.began, d.Rand)
 	return t
 }
 
 // toStore puts a try into the line of those that are to be stored.
-func (c *Courier) toStore(t *try) {
-	t.lane.unsettled++
-	tenant := t.lane.tenant
-	tenant.tries = append(tenant.tries, t)
-	if !tenant.inStoring {
-		tenant.inStoring = true
-		c.storing.push(tenant)
+func (d *Dispatcher) recordLater(t *try) {
+	t.queue.unrecorded++
+	tenant := t.queue.tenant
+	tenant.unrecorded = append(tenant.unrecorded, t)
+	if !tenant.inRecording {
+		tenant.inRecording = true
+		d.toRecord.push(tenant)
 	}
 }
 
 // store stores what became of tries of an organization beside.
-func (c *Courier) store(t *tenant) {
-	n := min(len(t.tries), settleMost)
-	tries := t.tries[:n:n]
-	t.tries = t.tries[n:]
-	c.settling++
-	drained := map[*lane]bool{}
+func (d *Dispatcher) startRecording(t *tenant) {
+	n := min(len(t.unrecorded), recordBatch)
+	tries := t.unrecorded[:n:n]
+	t.unrecorded = t.unrecorded[n:]
+	d.recording++
+	drained := map[*endpointQueue]bool{}
 	for _, try := range tries {
-		l := try.lane
-		drained[l] = l.running == 0 && len(l.ready) == 0 && !l.visiting && !l.look
+		q := try.queue
+		drained[q] = q.running == 0 && len(q.ready) == 0 && !q.polling && !q.pollWanted
 	}
-	for _, try := range t.tries {
-		drained[try.lane] = false
+	for _, try := range t.unrecorded {
+		drained[try.queue] = false
 	}
-	c.ground.Go(func() {
-		ends, err := c.settle(context.WithoutCancel(c.attempts), t.organization, tries, drained)
+	d.workers.Go(func() {
+		ends, err := d.record(context.WithoutCancel(d.attempts), t.organization, tries, drained)
 		if err != nil {
-			<-c.clock.After(afterFailure)
+			<-d.clock.After(afterFailure)
 		}
-		c.inbox <- func() { c.stored(t, tries, ends, err) }
+		d.inbox <- func() { d.recordingEnded(t, tries, ends, err) }
 	})
 }
 
 // stored notes which tries were stored, and has the others stored again.
-func (c *Courier) stored(t *tenant, tries []*try, ends map[*lane]settled, err error) {
-	c.settling--
+func (d *Dispatcher) recordingEnded(t *tenant, tries []*try, ends map[*endpointQueue]recorded, err error) {
+	d.recording--
 	if err != nil {
-		c.failed("attempts not stored", err)
-		again := slices.DeleteFunc(slices.Clone(tries), func(t *try) bool { _, stored := ends[t.lane]; return stored })
-		tries = slices.DeleteFunc(slices.Clone(tries), func(t *try) bool { _, stored := ends[t.lane]; return !stored })
-		t.tries = append(again, t.tries...)
+		d.logFailure("attempts not stored", err)
+		again := slices.DeleteFunc(slices.Clone(tries), func(t *try) bool { _, stored := ends[t.queue]; return stored })
+		tries = slices.DeleteFunc(slices.Clone(tries), func(t *try) bool { _, stored := ends[t.queue]; return !stored })
+		t.unrecorded = append(again, t.unrecorded...)
 	}
-	if t.inStoring = len(t.tries) > 0; t.inStoring {
-		c.storing.push(t)
+	if t.inRecording = len(t.unrecorded) > 0; t.inRecording {
+		d.toRecord.push(t)
 	}
-	c.held -= len(tries)
+	d.held -= len(tries)
 	for _, try := range tries {
-		try.lane.unsettled--
+		try.queue.unrecorded--
 		if try.outcome.Gone() { // not where the attempt so answered is still in the line
-			try.lane.gone = false
+			try.queue.gone = false
 		}
 	}
-	for l, end := range ends {
-		c.nextDue = earliest(c.nextDue, end.next)
-		if end.status == Disabled {
-			l.look, l.due = true, true
-			l.stale = len(l.ready) > 0
+	for q, end := range ends {
+		d.nextDue = earliest(d.nextDue, end.next)
+		if end.status == webhook.Disabled {
+			q.pollWanted, q.moreDue = true, true
+			q.recheck = len(q.ready) > 0
 		}
-		c.consider(l)
+		d.enqueue(q)
 	}
 }

@@ -1,4 +1,4 @@
-package webhook
+package dispatch
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/webhook"
 )
 
 // What asks over all organizations: a look along an index for what is due, and
@@ -21,19 +22,19 @@ const (
 )
 
 // find looks up beside which endpoints the organizations have that were told of.
-func (c *Courier) find() {
+func (d *Dispatcher) lookUp() {
 	var list []int64
-	for organization := range c.asking {
+	for organization := range d.unknown {
 		list = append(list, organization)
-		delete(c.asking, organization)
+		delete(d.unknown, organization)
 		if len(list) == 100 {
 			break
 		}
 	}
-	c.finding = true
-	c.ground.Go(func() {
+	d.lookingUp = true
+	d.workers.Go(func() {
 		found := map[int64][]string{}
-		err := c.db.Read(context.Background(), func(tx db.Tx) error {
+		err := d.db.Read(context.Background(), func(tx db.Tx) error {
 			for _, organization := range list {
 				ids, err := db.Values[string](context.Background(), tx, selectServed, organization)
 				if err != nil {
@@ -43,71 +44,71 @@ func (c *Courier) find() {
 			}
 			return nil
 		})
-		c.inbox <- func() { c.found(list, found, err) }
+		d.inbox <- func() { d.lookedUp(list, found, err) }
 	})
 }
 
-func (c *Courier) found(list []int64, found map[int64][]string, err error) {
-	c.finding = false
+func (d *Dispatcher) lookedUp(list []int64, found map[int64][]string, err error) {
+	d.lookingUp = false
 	if err != nil { // the sweep finds what was told of
-		c.failed("endpoints cannot be looked up", err)
+		d.logFailure("endpoints cannot be looked up", err)
 		return
 	}
-	now := clock.Now(c.clock)
-	if len(c.known) > 100_000 {
-		clear(c.known)
+	now := clock.Now(d.clock)
+	if len(d.known) > 100_000 {
+		clear(d.known)
 	}
 	for _, organization := range list {
-		c.known[organization] = endpoints{found[organization], now.Add(remembered)}
-		c.lookAt(organization, found[organization])
+		d.known[organization] = knownEndpoints{found[organization], now.Add(knownFor)}
+		d.wantPolls(organization, found[organization])
 	}
 }
 
 // failed logs what went wrong and is done again; of a secret that cannot be read,
 // which stays so until somebody rotates it, once a minute. That others held a row for
 // too long is no error: the machine is busy.
-func (c *Courier) failed(what string, err error) {
+func (d *Dispatcher) logFailure(what string, err error) {
 	if errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
 		return
 	}
-	var locked *unreadableError
+	var locked *webhook.UnreadableSecret
 	if errors.As(err, &locked) {
-		now := clock.Now(c.clock)
-		if now.Sub(c.unreadable[locked.endpoint]) < unreadableEvery {
+		now := clock.Now(d.clock)
+		if now.Sub(d.unreadableLogged[locked.Endpoint]) < unreadableEvery {
 			return
 		}
-		c.unreadable[locked.endpoint] = now
+		d.unreadableLogged[locked.Endpoint] = now
 	}
 	level := slog.LevelError
 	if errors.Is(err, db.ErrBusy) {
 		level = slog.LevelWarn
 	}
-	c.log.Log(context.Background(), level, what, "error", err)
+	d.log.Log(context.Background(), level, what, "error", err)
 }
 
 // sweepResult is what a sweep found.
 type sweepResult struct {
 	now  clock.Micros
-	due  []address
+	due  []webhook.Address
 	next clock.Micros // when something else is due
 	// behind are endpoints with their organizations' ticks; last is where the
 	// next sweep goes on.
 	looked bool
-	behind map[address]clock.Micros
-	last   address
+	behind map[webhook.Address]clock.Micros
+	last   webhook.Address
 }
 
 // sweep looks beside for what nobody told of.
-func (c *Courier) sweep() {
-	now := clock.Now(c.clock)
-	s := &sweepResult{now: now, looked: c.behindAt <= now, last: c.cursor}
-	c.sweeping, c.forced, c.swept, c.nextDue = true, false, now, 0
+func (d *Dispatcher) sweep() {
+	now := clock.Now(d.clock)
+	s := &sweepResult{now: now, looked: d.behindAt <= now, last: d.sweepCursor}
+	d.sweeping, d.sweepForced, d.sweptAt, d.nextDue = true, false, now, 0
 	if s.looked {
-		c.behindAt = now.Add(sweepEvery)
+		d.behindAt = now.Add(sweepEvery)
 	}
-	c.ground.Go(func() {
-		err := c.db.Read(context.Background(), func(tx db.Tx) error { return s.run(context.Background(), tx) })
-		c.inbox <- func() { c.sweptEndpoints(s, err) }
+	d.workers.Go(func() {
+		err := d.db.Read(context.Background(), func(tx db.Tx) error { return s.run(context.Background(), tx) })
+		d.inbox <- func() { d.sweepEnded(s, err) }
 	})
 }
 
@@ -121,15 +122,15 @@ func (s *sweepResult) run(ctx context.Context, tx db.Tx) error {
 func (s *sweepResult) findDue(ctx context.Context, tx db.Tx) error {
 	s.due, s.next = nil, 0
 	var at clock.Micros
-	var last address
+	var last webhook.Address
 	for range sweepPages {
 		n := 0
-		rows, err := tx.Query(ctx, selectDueEndpoints, at, last.organization, last.id, sweepPage)
+		rows, err := tx.Query(ctx, selectDueEndpoints, at, last.Organization, last.ID, sweepPage)
 		if err != nil {
 			return err
 		}
 		for rows.Next() {
-			if err := rows.Scan(&last.organization, &last.id, &at); err != nil {
+			if err := rows.Scan(&last.Organization, &last.ID, &at); err != nil {
 				rows.Close()
 				return err
 			}
@@ -150,9 +151,9 @@ func (s *sweepResult) findDue(ctx context.Context, tx db.Tx) error {
 }
 
 func (s *sweepResult) findBehind(ctx context.Context, tx db.Tx) error {
-	s.behind = map[address]clock.Micros{}
+	s.behind = map[webhook.Address]clock.Micros{}
 	from := s.last
-	rows, err := tx.Query(ctx, selectBehind, from.organization, from.id, sweepPage)
+	rows, err := tx.Query(ctx, selectBehind, from.Organization, from.ID, sweepPage)
 	if err != nil {
 		return err
 	}
@@ -160,65 +161,65 @@ func (s *sweepResult) findBehind(ctx context.Context, tx db.Tx) error {
 	n := 0
 	for rows.Next() {
 		var tick clock.Micros
-		if err := rows.Scan(&s.last.organization, &s.last.id, &tick); err != nil {
+		if err := rows.Scan(&s.last.Organization, &s.last.ID, &tick); err != nil {
 			return err
 		}
 		s.behind[s.last] = tick
 		n++
 	}
 	if n < sweepPage { // begin anew
-		s.last = address{}
+		s.last = webhook.Address{}
 	}
 	return rows.Err()
 }
 
 // sweptEndpoints takes what a sweep found.
-func (c *Courier) sweptEndpoints(s *sweepResult, err error) {
-	c.sweeping = false
-	now := clock.Now(c.clock)
+func (d *Dispatcher) sweepEnded(s *sweepResult, err error) {
+	d.sweeping = false
+	now := clock.Now(d.clock)
 	if err != nil {
-		c.failed("deliveries cannot be looked up", err)
-		c.behindAt = now.Add(afterFailure)
+		d.logFailure("deliveries cannot be looked up", err)
+		d.behindAt = now.Add(afterFailure)
 		return
 	}
-	c.nextDue = earliest(c.nextDue, s.next)
+	d.nextDue = earliest(d.nextDue, s.next)
 	for _, a := range s.due {
-		l := c.lane(a)
-		l.look, l.due = true, true
-		c.consider(l)
+		q := d.queueOf(a)
+		q.pollWanted, q.moreDue = true, true
+		d.enqueue(q)
 	}
 	if !s.looked {
 		return
 	}
-	if s.last != (address{}) {
-		c.behindAt = now.Add(sweepPause) // a full page: the next one is not far
+	if s.last != (webhook.Address{}) {
+		d.behindAt = now.Add(sweepPause) // a full page: the next one is not far
 	}
-	c.cursor = s.last
+	d.sweepCursor = s.last
 	for a, tick := range s.behind {
-		l := c.lane(a)
-		l.look = true
-		l.note = l.note || l.seen >= tick
-		c.consider(l)
+		q := d.queueOf(a)
+		q.pollWanted = true
+		q.saveCursor = q.saveCursor || q.scannedTo >= tick
+		d.enqueue(q)
 	}
-	c.tidy(now)
+	d.dropIdle(now)
 }
 
 // tidy forgets lanes that have had nothing to do for a while.
-func (c *Courier) tidy(now clock.Micros) {
-	for _, l := range c.lanes {
-		idle := l.running+l.unsettled+len(l.ready) == 0 && l.notBefore <= now && !l.visiting && !l.look && !l.inLooks && !l.inRing
-		if idle && now.Sub(l.used) > keptFor {
-			c.drop(l)
+func (d *Dispatcher) dropIdle(now clock.Micros) {
+	for _, q := range d.queues {
+		idle := q.running+q.unrecorded+len(q.ready) == 0 && q.notBefore <= now && !q.polling && !q.pollWanted && !q.inPolls && !q.inRunnable
+		if idle && now.Sub(q.lastUsed) > idleFor {
+			d.drop(q)
 		}
 	}
-	for endpoint, at := range c.unreadable {
+	for endpoint, at := range d.unreadableLogged {
 		if now.Sub(at) >= unreadableEvery {
-			delete(c.unreadable, endpoint)
+			delete(d.unreadableLogged, endpoint)
 		}
 	}
-	for organization, e := range c.known {
+	for organization, e := range d.known {
 		if e.until <= now {
-			delete(c.known, organization)
+			delete(d.known, organization)
 		}
 	}
 }

@@ -1,0 +1,75 @@
+package endpointtest
+
+import (
+	"context"
+	"sync"
+
+	"kartei/store/db"
+)
+
+// Meanwhile is a database where another does something once, before a statement
+// of a read or, if the engine lets two write at a time, of a write.
+type Meanwhile struct {
+	db.DB
+	Reading, Writing bool
+	// Before is how many statements go first.
+	Before int
+	Do     func()
+	once   sync.Once
+}
+
+type meanwhileTx struct {
+	db.Tx
+	m    *Meanwhile
+	left int
+}
+
+// Once calls f if Do was not called, and has it called no more.
+func (m *Meanwhile) Once(f func()) { m.once.Do(f) }
+
+// Within returns a transaction where Do is called after some statements.
+func (m *Meanwhile) Within(tx db.Tx, before int) db.Tx { return &meanwhileTx{tx, m, before} }
+
+func (m *Meanwhile) Read(ctx context.Context, run func(db.Tx) error) error {
+	if !m.Reading {
+		return m.DB.Read(ctx, run)
+	}
+	return m.DB.Read(ctx, func(tx db.Tx) error { return run(m.Within(tx, m.Before)) })
+}
+
+func (m *Meanwhile) Write(ctx context.Context, run func(db.Tx) error) error {
+	if !m.Writing {
+		return m.DB.Write(ctx, run)
+	}
+	if m.Before == 0 {
+		m.once.Do(m.Do)
+	}
+	return m.DB.Write(ctx, func(tx db.Tx) error { return run(m.Within(tx, m.Before)) })
+}
+
+func (m *Meanwhile) WriteIn(ctx context.Context, organization int64, run func(db.Tx) error) error {
+	m.once.Do(m.Do)
+	return m.DB.WriteIn(ctx, organization, run)
+}
+
+func (t *meanwhileTx) count() {
+	if t.left == 0 {
+		t.m.once.Do(t.m.Do)
+	}
+	t.left--
+}
+
+func (t *meanwhileTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	t.count()
+	return t.Tx.Exec(ctx, query, args...)
+}
+
+func (t *meanwhileTx) Query(ctx context.Context, query string, args ...any) (db.Rows, error) {
+	t.count()
+	return t.Tx.Query(ctx, query, args...)
+}
+
+func (t *meanwhileTx) QueryRow(ctx context.Context, query string, args ...any) db.Row {
+	t.count()
+	return t.Tx.QueryRow(ctx, query, args...)
+}

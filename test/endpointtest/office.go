@@ -1,0 +1,320 @@
+// Package endpointtest owns an organization with webhook endpoints and events, for the tests of those and of their sender.
+package endpointtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/event"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/kit/masterkey"
+	"kartei/notify"
+	"kartei/store/db"
+	"kartei/webhook"
+	"kartei/work/job"
+)
+
+// Begin is when the clock of an office begins.
+var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
+
+// Families are those whose records the events of an office are about.
+var Families = []app.Family{{Object: "contact", Prefix: "con_", Plural: "contacts"}, {Object: "task", Prefix: "tsk_", Plural: "tasks"}}
+
+// Office is an organization with a user who has endpoints, and an admin.
+type Office struct {
+	testing.TB
+	DB           db.DB
+	Clock        *clock.Fake
+	Directory    *access.Directory
+	Vault        masterkey.Vault
+	Info         access.OrganizationInfo
+	Organization int64
+	Owner, Admin string
+}
+
+var ctx = context.Background()
+
+// Open makes an office in a database.
+func Open(t testing.TB, d db.DB) *Office {
+	t.Helper()
+	o := &Office{TB: t, DB: d, Clock: clock.NewFake(Begin)}
+	var err error
+	o.Vault, err = masterkey.NewVault(make([]byte, 32))
+	Must(t, err)
+	o.Directory = access.NewDirectory(d, o.Clock, access.Options{Versions: []string{"2026-11-01"}})
+	o.Info, err = o.Directory.CreateOrganization(ctx, access.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
+	Must(t, err)
+	o.Owner = o.User("anna@example.com", access.Member)
+	o.Admin = o.User("john@example.com", access.Admin)
+	Must(t, d.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select number from organizations where id = $1`, o.Info.ID).Scan(&o.Organization)
+	}))
+	return o
+}
+
+// Must ends the test if there is an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// As returns a pointer to v.
+func As[T any](v T) *T { return &v }
+
+// User makes a user and returns its id.
+func (o *Office) User(email string, role access.Role) string {
+	o.Helper()
+	p, err := o.Directory.CreateUser(ctx, access.NewPrincipal{Organization: o.Info.ID, Name: email, Email: email, Role: role})
+	Must(o, err)
+	return p.ID
+}
+
+// Set changes the organization.
+func (o *Office) Set(c access.OrganizationChange) {
+	o.Helper()
+	c.ID = o.Info.ID
+	_, err := o.Directory.SetOrganization(ctx, c)
+	Must(o, err)
+}
+
+// SetOwner changes the owner.
+func (o *Office) SetOwner(c access.PrincipalChange) {
+	o.Helper()
+	c.ID = o.Owner
+	_, err := o.Directory.SetUser(ctx, c)
+	Must(o, err)
+}
+
+// Endpoint makes an endpoint of the owner and returns its id.
+func (o *Office) Endpoint(types ...string) string {
+	o.Helper()
+	return o.EndpointOf(o.Owner, types...)
+}
+
+// EndpointOf makes an endpoint of a principal.
+func (o *Office) EndpointOf(principal string, types ...string) string {
+	o.Helper()
+	if types == nil {
+		types = []string{"contact.created", "contact.updated", "contact.deleted"}
+	}
+	name, now := id.New(id.WebhookEndpoint), clock.Now(o.Clock)
+	r := webhook.Row{Organization: o.Organization, Principal: principal, Endpoint: webhook.Endpoint{
+		ID: name, Status: webhook.Active, Revision: 1, CreatedAt: now, UpdatedAt: now,
+		Fields: webhook.Fields{Name: "CRM", URL: "https://" + strings.TrimPrefix(name, "whe_") + ".example.com/hook", EventTypes: types},
+	}}
+	r.Seal(o.Vault, make([]byte, 32))
+	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
+		if err := tx.QueryRow(ctx, `select tick from clocks where organization = $1`, o.Organization).Scan(&r.Cursor); err != nil {
+			return err
+		}
+		r.Insert(tx)
+		tx.Tell(webhook.Topic, fmt.Sprint(o.Organization))
+		return nil
+	}))
+	return name
+}
+
+// At is the address of an endpoint.
+func (o *Office) At(endpoint string) webhook.Address {
+	return webhook.Address{Organization: o.Organization, ID: endpoint}
+}
+
+// Place is where the secrets of an endpoint are sealed for.
+func (o *Office) Place(endpoint string) string {
+	return strconv.FormatInt(o.Organization, 10) + "|" + endpoint
+}
+
+// Event makes a contact and its event, and returns the event's id.
+func (o *Office) Event() string { o.Helper(); return o.Events(1)[0] }
+
+// Events makes contacts and their events.
+func (o *Office) Events(n int) (ids []string) {
+	o.Helper()
+	return o.EventsOf("contact.created", "", n)
+}
+
+// EventsOf makes contacts of an audience and events of a type about them.
+func (o *Office) EventsOf(kind, audience string, n int) (ids []string) {
+	o.Helper()
+	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
+		ids = nil
+		for range n {
+			tick, err := db.Tick(ctx, tx, o.Organization, clock.Now(o.Clock))
+			if err != nil {
+				return err
+			}
+			contact, name := id.New(id.Contact), id.New(id.Event)
+			tx.Queue(`insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, shape, content)
+				values ($1, $2, 1, $3, $3, false, $4, $5, 0, '{}')`, o.Organization, contact, tick, o.Admin, audience)
+			tx.Queue(`insert into events (organization, tick, id, type, object, record_id) values ($1, $2, $3, $4, 'contact', $5)`,
+				o.Organization, tick, name, kind, contact)
+			ids = append(ids, name)
+		}
+		tx.Tell(event.Topic, fmt.Sprint(o.Organization))
+		return nil
+	}))
+	return ids
+}
+
+// CaughtUp moves the cursors of all endpoints behind the last event.
+func (o *Office) CaughtUp() {
+	o.Helper()
+	o.Exec(`update webhook_endpoints set cursor = (select tick from clocks where organization = $1) where organization = $1`, o.Organization)
+}
+
+// Logged writes n rows of the log of an endpoint: attempts at one event that end as given.
+func (o *Office) Logged(endpoint, event string, status webhook.Result, n int) {
+	o.Helper()
+	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
+		for range n {
+			tx.Queue(`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
+				values ($1, $2, $3, $4, 'contact.created', 1, $5, 500, 1, '', $6, 0)`, o.Organization, id.New(id.Delivery), endpoint, event, status, clock.Now(o.Clock))
+		}
+		return nil
+	}))
+}
+
+// Told are the notices that were posted, in order: to whom, and of what.
+func (o *Office) Told() (list []string) {
+	o.Helper()
+	Must(o, o.DB.Read(ctx, func(tx db.Tx) error {
+		rows, err := tx.Query(ctx, `select principal, kind, data from notices where organization = $1 order by id`, o.Organization)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		names := map[string]string{o.Owner: "owner", o.Admin: "admin"}
+		for rows.Next() {
+			var principal, kind, data string
+			if err := rows.Scan(&principal, &kind, &data); err != nil {
+				return err
+			}
+			var facts webhook.AlertFacts
+			if err := json.Unmarshal([]byte(data), &facts); err != nil {
+				return err
+			}
+			list = append(list, strings.TrimSpace(fmt.Sprint(names[principal], " ", strings.TrimPrefix(kind, "webhook_"), " ", facts.Reason)))
+		}
+		return rows.Err()
+	}))
+	return list
+}
+
+// Attempts returns the delivery log of an endpoint, one line an attempt.
+func (o *Office) Attempts(endpoint string) (lines []string) {
+	o.Helper()
+	Must(o, o.DB.Read(ctx, func(tx db.Tx) error {
+		rows, err := tx.Query(ctx, `select event_id, attempt, status, response_status, error_code from webhook_attempts
+			where organization = $1 and endpoint = $2 order by id`, o.Organization, endpoint)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var event, status, code string
+			var attempt, response int
+			if err := rows.Scan(&event, &attempt, &status, &response, &code); err != nil {
+				return err
+			}
+			lines = append(lines, fmt.Sprint(event, " ", attempt, " ", status, " ", response, " ", code))
+		}
+		return rows.Err()
+	}))
+	return lines
+}
+
+// Read reads an endpoint.
+func (o *Office) Read(endpoint string) (r webhook.Row) {
+	o.Helper()
+	Must(o, o.DB.Read(ctx, func(tx db.Tx) (err error) {
+		r, err = webhook.Find(ctx, tx, o.Organization, endpoint)
+		return err
+	}))
+	return r
+}
+
+// State is the status of an endpoint, and the reason if it has one.
+func (o *Office) State(endpoint string) string {
+	o.Helper()
+	r := o.Read(endpoint)
+	if r.DisabledReason == nil {
+		return string(r.Status)
+	}
+	return string(r.Status) + " " + string(*r.DisabledReason)
+}
+
+// Count counts the rows of the office that a condition names.
+func (o *Office) Count(table, where string) (n int) {
+	o.Helper()
+	Must(o, o.DB.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select count(*) from `+table+` where organization = $1 and `+where, o.Organization).Scan(&n)
+	}))
+	return n
+}
+
+// Exec runs a statement in a transaction of its own.
+func (o *Office) Exec(query string, args ...any) {
+	o.Helper()
+	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
+		_, err := tx.Exec(ctx, query, args...)
+		return err
+	}))
+}
+
+// Call is a call of the owner, whose transaction is given.
+func (o *Office) Call(tx db.Tx) *app.Call {
+	o.Helper()
+	actor, err := access.ActorFor(ctx, tx, o.Organization, o.Owner)
+	Must(o, err)
+	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(o.Clock), Services: &app.Services{Webhooks: app.Webhooks{Secrets: o.Vault}}}
+}
+
+// Notices posts notices about endpoints.
+func (o *Office) Notices() *notify.Center {
+	return notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: webhook.Forms})
+}
+
+// StillDesk is a desk whose jobs nobody runs.
+func (o *Office) StillDesk() *webhook.Desk {
+	return &webhook.Desk{DB: o.DB, Clock: o.Clock, Families: Families, Notices: o.Notices()}
+}
+
+// Desk is a desk with a runner of its jobs; wait returns when n of these have ended.
+func (o *Office) Desk() (d *webhook.Desk, wait func(n int)) {
+	o.Helper()
+	d = o.StillDesk()
+	ended := make(chan string, 100)
+	r := job.NewRunner(o.DB, o.Clock, d.Handlers(), job.Options{
+		Logger:  slog.New(slog.NewTextHandler(o.Output(), nil)),
+		Observe: func(_, outcome string, _ time.Duration) { ended <- outcome },
+	})
+	running, cancel := context.WithCancel(ctx)
+	var workers sync.WaitGroup
+	workers.Go(func() { r.Run(running) })
+	o.Cleanup(func() { cancel(); workers.Wait() })
+	return d, func(n int) {
+		o.Helper()
+		for range n {
+			select {
+			case outcome := <-ended:
+				if outcome != job.Finished {
+					o.Fatalf("a job ended as %s", outcome)
+				}
+			case <-time.After(time.Minute):
+				o.Fatal("a job does not end")
+			}
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/kit/clock"
+	"kartei/notify"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+	"kartei/test/endpointtest"
+	"kartei/webhook"
+)
+
+// Of several processes that find at the same time that an endpoint fails, one
+// says so: to the user whose it is, or to the admins for a service account, in
+// the language of each.
+func TestAlertsComeOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		service, err := o.Directory.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.Info.ID, Name: "Abgleich"})
+		must(t, err)
+		_, err = o.Directory.SetUser(ctx, access.PrincipalChange{ID: o.Admin, Language: endpointtest.As("en")})
+		must(t, err)
+		o.Endpoint()
+		o.EndpointOf(service.ID)
+		o.answer = func(Message) Outcome { return Outcome{Code: webhook.Timeout} }
+		couriers := []*Dispatcher{}
+		for range 3 {
+			disp, _ := o.dispatcher()
+			couriers = append(couriers, disp)
+		}
+		o.Event()
+		pass := func(d time.Duration) {
+			for range 6 {
+				o.Clock.Advance(d / 6)
+				for _, disp := range couriers {
+					o.idle(disp)
+				}
+			}
+		}
+		pass(0)
+		pass(24 * time.Hour)
+		want := []string{"admin failing", "owner failing"}
+		if got := slices.Sorted(slices.Values(o.Told())); !slices.Equal(got, want) {
+			t.Fatalf("after 24 hours %v", got)
+		}
+		pass(48 * time.Hour)
+		want = []string{"admin disabled no_success", "admin failing", "owner disabled no_success", "owner failing"}
+		if got := slices.Sorted(slices.Values(o.Told())); !slices.Equal(got, want) {
+			t.Fatalf("after 72 hours %v", got)
+		}
+		bell, err := o.Notices().Bell(ctx, notify.BellInput{Organization: o.Info.ID})
+		must(t, err)
+		for _, e := range bell.Data {
+			if !strings.Contains(e.Title, " whe_") || strings.Contains(e.Title, "CRM") { // somebody else's words are no subject of an email
+				t.Errorf("the title is %s", e.Title)
+			}
+			text := e.Title + "\n" + e.Text
+			for _, word := range map[string][]string{
+				o.Owner: {"den Webhook-Endpunkt „CRM“ von Kanzlei", "2026-11-02 09:00 (UTC)", "whe_"},
+				o.Admin: {"“CRM” of Kanzlei", "2026-11-02 09:00 (UTC)", "whe_"},
+			}[e.PrincipalID] {
+				if !strings.Contains(text, word) {
+					t.Errorf("%s is not in:\n%s", word, text)
+				}
+			}
+			if strings.Contains(text, "example.com") || strings.Contains(text, "%!") {
+				t.Errorf("in the notice stands:\n%s", text)
+			}
+		}
+	})
+}
+
+// An email about an endpoint has nothing in it that people gave a name to: who
+// names an endpoint would else write to its owner's admins with links of their own.
+func TestEmailsHaveNoNames(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		const words = "Konto gesperrt https://boese.example/anmelden"
+		for id, language := range map[string]string{o.Owner: "de", o.Admin: "en"} {
+			_, err := o.Directory.SetUser(ctx, access.PrincipalChange{ID: id, Name: endpointtest.As(words), Language: endpointtest.As(language)})
+			must(t, err)
+		}
+		o.Set(access.OrganizationChange{Name: endpointtest.As(words)})
+		service, err := o.Directory.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.Info.ID, Name: words})
+		must(t, err)
+		mine, theirs := o.Endpoint(), o.EndpointOf(service.ID)
+		o.Exec(`update webhook_endpoints set name = $2, url = 'https://boese.example/anmelden' where organization = $1`, o.Organization, words)
+		dir := filepath.Join(t.TempDir(), "mail")
+		resting := clock.NewFake(o.Clock.Now()) // so that the test sees when it has nothing to do
+		center := notify.New(notify.Options{DB: d, Clock: resting, Forms: webhook.Forms, Sender: notify.Files(dir), From: "kartei@example.com", Host: "kartei.example",
+			BaseURL: "https://kartei.example"})
+		disp, _ := o.dispatcher()
+		o.answer = func(Message) Outcome { return Outcome{Status: 500, Code: webhook.HTTPStatus} }
+		o.Event()
+		for range 6 { // failing, then disabled
+			o.idle(disp)
+			o.Clock.Advance(12 * time.Hour)
+		}
+		o.answer = func(Message) Outcome { return Outcome{Status: 410, Code: webhook.HTTPStatus} }
+		o.Event()
+		o.idle(disp)
+		running, cancel := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		resting.Advance(o.Clock.Now().Sub(resting.Now()))
+		go func() { defer close(ended); center.Run(running) }()
+		resting.Await(1)
+		cancel()
+		<-ended
+		files, err := filepath.Glob(filepath.Join(dir, "*.eml"))
+		must(t, err)
+		if len(files) != 4 {
+			t.Fatalf("%d emails, want one each of two kinds to two people", len(files))
+		}
+		for _, name := range files {
+			file, err := os.Open(name)
+			must(t, err)
+			m, err := mail.ReadMessage(file)
+			must(t, err)
+			heading, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+			must(t, err)
+			body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+			must(t, err)
+			file.Close()
+			all := fmt.Sprint(m.Header, "\n", heading, "\n", string(body))
+			for _, word := range []string{"gesperrt", "boese", "anmelden"} {
+				if strings.Contains(all, word) {
+					t.Errorf("%s is in:\n%s", word, all)
+				}
+			}
+			if !strings.Contains(heading, mine) && !strings.Contains(heading, theirs) || !strings.Contains(all, o.Info.ID) || !strings.Contains(all, "(GET https://kartei.example/v1/") || strings.Contains(all, "%!") {
+				t.Errorf("%s", all)
+			}
+		}
+		bell, err := center.Bell(ctx, notify.BellInput{Organization: o.Info.ID})
+		must(t, err)
+		for _, e := range bell.Data {
+			if !strings.Contains(e.Text, words) {
+				t.Errorf("the bell says %s", e.Text)
+			}
+		}
+	})
+}
+
+// What the notice of a disabled endpoint says to do brings everything: what
+// failed, what was on its way and never tried, what no delivery was made of yet,
+// and what happened while it was disabled.
+func TestRecipeOfTheNotice(t *testing.T) {
+	for _, behind := range []bool{false, true} {
+		dbtest.Each(t, func(t *testing.T, d db.DB) {
+			o := open(t, d)
+			name := o.Endpoint()
+			desk, wait := o.Desk()
+			o.Event() // this one got through
+			disp, stop := o.dispatcher()
+			o.idle(disp)
+			o.Clock.Advance(time.Minute)
+			o.answer = func(Message) Outcome { return Outcome{Status: 410, Code: webhook.HTTPStatus} }
+			if behind {
+				stop()
+			}
+			ids := o.Events(5)
+			if behind { // the first is disabled before deliveries were made of the others
+				q := disp.queueOf(o.At(name))
+				p := &poll{Dispatcher: disp, queue: q, room: 1, newFirst: true}
+				must(t, p.run(ctx))
+				must(t, d.Write(ctx, func(tx db.Tx) error {
+					h, err := disp.states.Hold(ctx, tx, q.Address)
+					must(t, err)
+					first := disp.newTry(p.taken[0])
+					first.outcome = o.answer(Message{})
+					h.Failed(first.began, true)
+					disp.recordTries(tx, q, []*try{first}, h.Status)
+					_, err = disp.states.Put(ctx, tx, h)
+					return err
+				}))
+				disp, _ = o.dispatcher()
+			}
+			o.idle(disp)
+			o.Clock.Advance(time.Hour)
+			ids = append(ids, o.Event())
+			o.idle(disp)
+			if got := o.State(name); got != "disabled gone" {
+				t.Fatalf("the endpoint is %s", got)
+			}
+			o.answer = nil
+			o.received()
+
+			bell, err := o.Notices().Bell(ctx, notify.BellInput{Organization: o.Info.ID})
+			must(t, err)
+			_, since, _ := strings.Cut(bell.Data[0].Text, "--since ")
+			at, err := clock.Parse(strings.Fields(since)[0])
+			must(t, err)
+			info, err := desk.Enable(ctx, webhook.One{Organization: o.Info.ID, ID: name})
+			must(t, err)
+			if info.MissedSince != at {
+				t.Errorf("the notice says %v, the endpoint %v", at, info.MissedSince)
+			}
+			for _, in := range []webhook.ResendInput{{Failed: true}, {Since: at}} {
+				in.Organization, in.ID = o.Info.ID, name
+				_, err := desk.Resend(ctx, in)
+				must(t, err)
+				wait(1)
+				o.idle(disp)
+			}
+			if got := slices.Compact(slices.Sorted(slices.Values(o.received()))); !slices.Equal(got, slices.Sorted(slices.Values(ids))) {
+				t.Errorf("behind the cursor %v: received %v of %v", behind, got, ids)
+			}
+		})
+	}
+}

@@ -1,0 +1,80 @@
+package dispatch
+
+import (
+	"container/heap"
+
+	"kartei/kit/clock"
+)
+
+// queue is a line, first in, first out.
+type fifo[T any] struct {
+	list []*T
+	head int
+}
+
+func (q *fifo[T]) len() int { return len(q.list) - q.head }
+
+func (q *fifo[T]) push(x *T) { q.list = append(q.list, x) }
+
+func (q *fifo[T]) pop() *T {
+	x := q.list[q.head]
+	q.list[q.head] = nil
+	if q.head++; q.head == len(q.list) || q.head > 1024 {
+		q.list = append(q.list[:0], q.list[q.head:]...)
+		q.head = 0
+	}
+	return x
+}
+
+// alarms are the times at which lanes may go on. A lane has one at most that
+// counts: its first.
+type timers struct{ list timerHeap }
+
+type timer struct {
+	at    clock.Micros
+	queue *endpointQueue
+}
+
+// set has a lane rung for at a time, or before.
+func (a *timers) set(q *endpointQueue, at clock.Micros) {
+	if q.timer != 0 && q.timer <= at {
+		return
+	}
+	q.timer = at
+	heap.Push(&a.list, timer{at, q})
+}
+
+// ring returns the lanes whose time has come.
+func (a *timers) expired(now clock.Micros) (lanes []*endpointQueue) {
+	for len(a.list) > 0 && a.list[0].at <= now {
+		rung := heap.Pop(&a.list).(timer)
+		if rung.queue.timer == rung.at {
+			rung.queue.timer = 0
+			lanes = append(lanes, rung.queue)
+		}
+	}
+	return lanes
+}
+
+// first is when the first rings; zero is never.
+func (a *timers) first() clock.Micros {
+	if len(a.list) == 0 {
+		return 0
+	}
+	return a.list[0].at
+}
+
+// alarmList is a heap.
+type timerHeap []timer
+
+func (a timerHeap) Len() int           { return len(a) }
+func (a timerHeap) Less(i, j int) bool { return a[i].at < a[j].at }
+func (a timerHeap) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
+func (a *timerHeap) Push(x any)        { *a = append(*a, x.(timer)) }
+func (a *timerHeap) Pop() any {
+	last := len(*a) - 1
+	x := (*a)[last]
+	(*a)[last] = timer{}
+	*a = (*a)[:last]
+	return x
+}

@@ -1,0 +1,607 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"kartei/event"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/webhook"
+)
+
+// delivery is one event on its way to one endpoint, taken by this process.
+type delivery struct {
+	queue *endpointQueue
+	event event.Event
+	// attempts are those that were made.
+	attempts int
+	// claim is the number under which it was taken, until when another takes it.
+	claim    int64
+	leaseEnd clock.Micros
+	// asked is when it was looked up whether the principal may have it.
+	checkedAt clock.Micros
+	// changes is how often the organization's endpoints had changed before that.
+	changes int
+	// first is set where its first attempt follows its commit: not of what was
+	// sent again.
+	first bool
+	// to is where it goes.
+	target *target
+}
+
+// expires reports whether the lease may end before an attempt that begins now.
+func (item *delivery) expires(now clock.Micros) bool {
+	return now.Add(attemptTime+leaseMargin) > item.leaseEnd
+}
+
+// fresh reports whether it may begin by what was looked up.
+func (item *delivery) fresh(now clock.Micros) bool {
+	return !item.expires(now) && now.Sub(item.checkedAt) <= visibilityFor && item.changes == item.queue.tenant.changes
+}
+
+// target is what of an endpoint an attempt needs.
+type target struct {
+	url     string
+	secrets []webhook.Secret
+}
+
+// visit is one look of a process at an endpoint: at what is due there and what
+// is new for it.
+type poll struct {
+	*Dispatcher
+	queue *endpointQueue
+	now   clock.Micros
+	// held are deliveries that the process has and that are to be asked for once
+	// more.
+	held []*delivery
+	// room is how many deliveries may be taken.
+	room int
+	// newFirst has new events go before what is due.
+	newFirst bool
+	// known is the tick up to which the process has looked through the log.
+	scannedTo clock.Micros
+	// due is set where more is known to be due than the endpoint says.
+	expectDue bool
+	// changes is as in tenant, when the visit began.
+	changes int
+	// asks is how often Idle had been called, which is for tests.
+	idleCalls int
+	// note has the cursor stored also where nothing was found.
+	saveCursor bool
+
+	endpoint webhook.Row
+	target   *target
+	// tick is that of the organization's clock.
+	tick clock.Micros
+	// sees is the condition on events under alias e that the endpoint may have.
+	visible string
+
+	// What came of it.
+	taken []*delivery
+	// more is set where there are more events to draw, moreDue where there is
+	// more due.
+	more, moreDue bool
+	// rests is set where the organization's gate is closed.
+	paused bool
+	// next is when something is due again; zero is never.
+	next clock.Micros
+	// ended is set where the endpoint is not there any more.
+	gone bool
+	// seen is the tick up to which the log was looked through.
+	scanned clock.Micros
+}
+
+const (
+	// lapsing is how long before its end an event behind a cursor is noted: what
+	// removes them looks each hour.
+	expiryNotice = clock.Hour
+)
+
+// The rule of holding an endpoint first is that of package webhook (state.go).
+const (
+	selectTick = `select tick from clocks where organization = $1`
+	// selectNext is the tick of the first event after one tick and through another.
+	selectNext = `select tick from events where organization = $1 and tick > $2 and tick <= $3 order by tick limit 1`
+	// moveCursor fails for all but one of those that have read the same. A change
+	// of the endpoint by its owner counts too: what was drawn by what it said before is drawn again.
+	moveCursor = `update webhook_endpoints set cursor = $4, due_at = case when cast($5 as bigint) > 0 and (due_at = 0 or due_at > $5) then $5 else due_at end
+		where organization = $1 and id = $2 and cursor = $3 and revision = $6`
+	// drawEvents makes deliveries of events up to a tick, of which it is given the ids.
+	fanOutEvents = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
+		select organization, cast($2 as text), id, tick, type, object, record_id, 0, cast($6 as bigint), cast($7 as bigint), cast($8 as bigint), trace
+		from events where organization = $1 and tick > $3 and tick <= $4 and id %s
+		on conflict (organization, endpoint, event_id) do nothing`
+	setDue = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
+	// noteMissed changes nothing where the cursor has gone on.
+	noteMissed = `update webhook_endpoints set missed_since = $3 where organization = $1 and id = $2 and cursor = $3`
+	holdDue    = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2 and revision = $4`
+	// countTried is 1 where an attempt is due or under way: what is under way is
+	// due again within a lease.
+	countTried = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $4
+		and (due_at <= $3 or claim % 2 = 1) limit 1) as d`
+	// claimDue takes those that are due, and those whose process died.
+	claimSQL = `update webhook_deliveries set claim = claim + 1 + claim %% 2, due_at = $4
+		where organization = $1 and endpoint = $2 and due_at <= $3 and event_id in (select event_id from webhook_deliveries
+			where organization = $1 and endpoint = $2 and due_at <= $3%s order by due_at limit $5)
+		returning event_id, tick, type, object, record_id, attempts, claim, coalesce(trace, '')`
+	onlyTests   = ` and type = '` + event.Test + `'`
+	endDelivery = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
+	giveBack    = `update webhook_deliveries set claim = claim + 1, due_at = $5 where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
+)
+
+var (
+	claimAny   = fmt.Sprintf(claimSQL, "")
+	claimTests = fmt.Sprintf(claimSQL, onlyTests)
+)
+
+// errLost is what a visit meets that was overtaken by another's: it reads again.
+var errOvertaken = errors.New("webhook: another was faster")
+
+// run makes the visit. It is db.ErrNoRows where there is no such endpoint any more.
+func (p *poll) run(ctx context.Context) error {
+	p.now = clock.Now(p.clock)
+	err := p.read(ctx)
+	switch {
+	case err != nil:
+		return err
+	case p.endpoint.Status != webhook.Disabled:
+		if err := p.noteExpiring(ctx); err != nil {
+			return err
+		}
+	}
+	if p.paused {
+		return p.postpone(ctx)
+	}
+	if err := p.elapse(ctx); err != nil {
+		return err
+	}
+	if p.endpoint.Status == webhook.Disabled {
+		return p.closeDisabled(ctx)
+	}
+	if err := p.recheck(ctx); err != nil {
+		return err
+	}
+	held := len(p.taken) // which the room does not count
+	steps := []func(context.Context, int) error{p.claimDue, p.fanOut}
+	if p.newFirst {
+		steps[0], steps[1] = steps[1], steps[0]
+	}
+	// The first leaves the other a half of the room.
+	if err := steps[0](ctx, p.room-p.room/2); err != nil {
+		return err
+	}
+	return steps[1](ctx, p.room-(len(p.taken)-held))
+}
+
+// read reads the endpoint and who it is for.
+func (p *poll) read(ctx context.Context) error {
+	return p.db.Read(ctx, func(tx db.Tx) (err error) {
+		// The tick before all else: what is committed after it is behind v.seen,
+		// and is looked at by what the endpoint and its principal's rights are then.
+		if err := tx.QueryRow(ctx, selectTick, p.queue.Organization).Scan(&p.tick); err != nil {
+			return err
+		}
+		if p.endpoint, err = webhook.Find(ctx, tx, p.queue.Organization, p.queue.ID); err != nil {
+			return err
+		}
+		secrets, err := p.endpoint.Secrets(p.Vault, p.now)
+		if err != nil {
+			return err
+		}
+		p.target = &target{p.endpoint.URL, secrets}
+		p.visible, p.paused, err = webhook.Visibility(ctx, tx, p.queue.Organization, p.endpoint.Principal, p.Families)
+		return err
+	})
+}
+
+// lapse notes since when events behind the cursor have been kept for as long as
+// they are kept: after a long rest, or where a receiver is slower than what comes
+// for it. When they are removed there is nothing left of them to tell its owner.
+func (p *poll) noteExpiring(ctx context.Context) error {
+	missed, edge := p.endpoint.MissedSince, p.now-event.Retention+expiryNotice
+	if p.tick <= p.endpoint.Cursor || p.endpoint.Cursor >= edge || missed == p.endpoint.Cursor || missed > edge-clock.Day {
+		return nil
+	}
+	var last clock.Micros
+	err := p.db.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, selectNext, p.queue.Organization, p.endpoint.Cursor, edge).Scan(&last)
+	})
+	if err != nil {
+		if errors.Is(err, db.ErrNoRows) {
+			return nil
+		}
+		return err
+	}
+	var noted int64
+	err = p.db.Write(ctx, func(tx db.Tx) (err error) {
+		noted, err = tx.Exec(ctx, noteMissed, p.queue.Organization, p.queue.ID, p.endpoint.Cursor)
+		return err
+	})
+	if err == nil && noted > 0 {
+		p.log.Warn("events end before they were sent to a webhook endpoint: they are 30 days old", "endpoint", p.queue.ID, "since", p.endpoint.Cursor)
+	}
+	return err
+}
+
+// rest leaves everything as it is until the gate is open again.
+func (p *poll) postpone(ctx context.Context) error {
+	p.next = p.now + webhook.PausedFor
+	if p.endpoint.DueAt == 0 || p.endpoint.DueAt > p.now {
+		return nil
+	}
+	return p.db.Write(ctx, func(tx db.Tx) error {
+		tx.Queue(setDue, p.queue.Organization, p.queue.ID, p.next)
+		return nil
+	})
+}
+
+// passTime changes the endpoint's status where time alone does. Where an attempt
+// is due or under way, its end says more than the time.
+func (p *poll) elapse(ctx context.Context) error {
+	before := p.endpoint.Health()
+	after := before
+	if after.Elapse(p.now); after == before {
+		return nil
+	}
+	return p.db.Write(ctx, func(tx db.Tx) error {
+		h, err := p.states.Hold(ctx, tx, p.queue.Address)
+		if err != nil {
+			return err
+		}
+		tried := 0
+		if err := tx.QueryRow(ctx, countTried, p.queue.Organization, p.queue.ID, p.now, p.now+webhook.Lease).Scan(&tried); err != nil {
+			return err
+		}
+		if tried == 0 {
+			h.Elapse(p.now)
+			_, err = p.states.Put(ctx, tx, h)
+		}
+		p.endpoint.Status = h.Status
+		return err
+	})
+}
+
+// close ends what waits for a disabled endpoint, but for tests: these are sent
+// on demand, whatever the status. Where its owner has enabled it since it was
+// read, it may have been sent something again, and all of it stays.
+func (p *poll) closeDisabled(ctx context.Context) error {
+	if p.endpoint.DueAt == 0 && !p.expectDue && len(p.held) == 0 {
+		return nil
+	}
+	if err := p.recheck(ctx); err != nil {
+		return err
+	}
+	var tests []*delivery
+	var ended int64
+	err := p.db.Write(ctx, func(tx db.Tx) error {
+		tests = nil
+		held, err := tx.Exec(ctx, holdDue, p.queue.Organization, p.queue.ID, p.now+webhook.Lease, p.endpoint.Revision)
+		if err != nil || held == 0 {
+			return orOvertaken(err)
+		}
+		for _, item := range p.taken {
+			if item.event.Type == event.Test {
+				tests = append(tests, item)
+			} else {
+				tx.Queue(endDelivery, p.queue.Organization, p.queue.ID, item.event.ID, item.claim)
+			}
+		}
+		ended, err = webhook.Purge(ctx, tx, p.queue.Address, p.now)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.taken = tests
+	p.more = ended == webhook.PurgePiece
+	return p.take(ctx, claimTests, max(1, p.room))
+}
+
+// askAgain keeps of the held deliveries those that the endpoint may still have.
+func (p *poll) recheck(ctx context.Context) error {
+	if len(p.held) == 0 {
+		return nil
+	}
+	kept, err := p.recheckVisibility(ctx, p.held)
+	if err != nil {
+		return err
+	}
+	p.taken = append(p.taken, kept...)
+	p.held = nil
+	return nil
+}
+
+// claim takes up to n deliveries that are due.
+func (p *poll) claimDue(ctx context.Context, n int) error {
+	if !p.expectDue && (p.endpoint.DueAt == 0 || p.endpoint.DueAt > p.now) {
+		p.next = earliest(p.next, p.endpoint.DueAt)
+		return nil
+	}
+	if n == 0 {
+		p.moreDue = true
+		return nil
+	}
+	return p.take(ctx, claimAny, n)
+}
+
+// take takes up to n deliveries by a statement, and ends those of them that the
+// endpoint may not have any more.
+func (p *poll) take(ctx context.Context, statement string, n int) error {
+	var list []*delivery
+	var next clock.Micros
+	until := p.now + webhook.Lease
+	err := p.db.Write(ctx, func(tx db.Tx) error {
+		list, next = nil, 0
+		held, err := tx.Exec(ctx, holdDue, p.queue.Organization, p.queue.ID, until, p.endpoint.Revision)
+		if err != nil || held == 0 {
+			return orOvertaken(err)
+		}
+		rows, err := tx.Query(ctx, statement, p.queue.Organization, p.queue.ID, p.now, until, n)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			item := &delivery{queue: p.queue, event: event.Event{Object: "event"}, leaseEnd: until, checkedAt: p.now, target: p.target}
+			if err := rows.Scan(&item.event.ID, &item.event.CreatedAt, &item.event.Type, &item.event.Data.Object, &item.event.Data.ID, &item.attempts, &item.claim, &item.event.Trace); err != nil {
+				return err
+			}
+			list = append(list, item)
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		rows.Close()
+		if len(list) == n {
+			return nil // there may be more: whoever has these looks again
+		}
+		if next, err = p.states.Due(ctx, tx, p.queue.Address, p.endpoint.Health()); err == nil {
+			tx.Queue(setDue, p.queue.Organization, p.queue.ID, next)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.moreDue = p.moreDue || len(list) == n
+	p.next = earliest(p.next, next)
+	kept, err := p.recheckVisibility(ctx, list)
+	if err != nil {
+		for _, item := range list {
+			item.checkedAt = 0 // it is asked again before its attempt
+		}
+		kept = list
+	}
+	p.taken = append(p.taken, kept...)
+	return err
+}
+
+// sift returns those of the given deliveries that the endpoint asks for and its
+// principal may read, as things are now. The others end, quietly.
+func (p *poll) recheckVisibility(ctx context.Context, list []*delivery) (kept []*delivery, err error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	names := make([]string, len(list))
+	for i, item := range list {
+		names[i] = item.event.ID
+	}
+	if p.visible == webhook.Nothing {
+		return nil, p.dropUnsent(ctx, list)
+	}
+	ids, types := db.Texts(names), db.Texts(p.endpoint.EventTypes)
+	in := p.db.Dialect().In
+	query := `select e.event_id, e.claim from webhook_deliveries as e where e.organization = $1 and e.endpoint = $3
+		and e.event_id ` + in("$4") + `
+		and $2 = $2 and (e.type = '` + event.Test + `' or e.type ` + in("$5") + ` and (` + p.visible + `))`
+	claims := map[string]int64{}
+	err = p.db.Read(ctx, func(tx db.Tx) error {
+		clear(claims)
+		rows, err := tx.Query(ctx, query, p.queue.Organization, p.endpoint.Principal, p.queue.ID, ids, types)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			var claim int64
+			if err := rows.Scan(&name, &claim); err != nil {
+				return err
+			}
+			claims[name] = claim
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	now := clock.Now(p.clock)
+	var ended []*delivery
+	for _, item := range list {
+		if claim, sees := claims[item.event.ID]; sees && claim == item.claim {
+			item.checkedAt, item.target = now, p.target
+			kept = append(kept, item)
+		} else {
+			ended = append(ended, item)
+		}
+	}
+	if len(ended) == 0 {
+		return kept, nil
+	}
+	return kept, p.dropUnsent(ctx, ended)
+}
+
+// end ends deliveries without an attempt.
+func (p *poll) dropUnsent(ctx context.Context, list []*delivery) error {
+	return p.db.Write(ctx, func(tx db.Tx) error {
+		h, err := p.states.Hold(ctx, tx, p.queue.Address)
+		if err != nil {
+			return err
+		}
+		for _, item := range list {
+			tx.Queue(endDelivery, p.queue.Organization, p.queue.ID, item.event.ID, item.claim)
+		}
+		p.next, err = p.states.Put(ctx, tx, h)
+		return err
+	})
+}
+
+// draw makes deliveries of up to n events behind the cursor.
+func (p *poll) fanOut(ctx context.Context, n int) error {
+	p.scanned = max(p.endpoint.Cursor, p.scannedTo)
+	if p.tick <= p.endpoint.Cursor || p.tick <= p.scannedTo && !p.saveCursor {
+		return nil
+	}
+	if n == 0 {
+		p.more = true
+		return nil
+	}
+	from := max(p.endpoint.Cursor, p.scannedTo)
+	var events []event.Event
+	cursor, more := p.tick, false
+	if from < p.tick {
+		var err error
+		if events, cursor, more, err = p.readBehind(ctx, from, n); err != nil {
+			return err
+		}
+	}
+	p.more = p.more || more
+	p.scanned = cursor
+	if len(events) == 0 && !p.saveCursor && !more {
+		return nil // the next look that finds something, or the sweep, stores it
+	}
+	until, list := p.now+webhook.Lease, make([]*delivery, len(events))
+	ids := make([]string, len(events))
+	for i, e := range events {
+		list[i] = &delivery{queue: p.queue, event: e, claim: firstClaim, leaseEnd: until, checkedAt: p.now, first: true, target: p.target}
+		ids[i] = e.ID
+	}
+	err := p.db.Write(ctx, func(tx db.Tx) error {
+		due := clock.Micros(0)
+		if len(events) > 0 {
+			due = until
+		}
+		moved, err := tx.Exec(ctx, moveCursor, p.queue.Organization, p.queue.ID, p.endpoint.Cursor, cursor, due, p.endpoint.Revision)
+		if err != nil || moved == 0 {
+			return orOvertaken(err)
+		}
+		if len(events) > 0 {
+			tx.Queue(fmt.Sprintf(fanOutEvents, tx.Dialect().In("$5")), p.queue.Organization, p.queue.ID, from, cursor, db.Texts(ids), until, firstClaim, p.now)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(events) > 0 {
+		p.next = earliest(p.next, until)
+	}
+	p.taken = append(p.taken, list...)
+	return nil
+}
+
+// firstClaim is that of a delivery that is made by who takes it.
+const firstClaim = int64(1)
+
+// behind reads the events after a tick.
+func (p *poll) readBehind(ctx context.Context, from clock.Micros, n int) (events []event.Event, cursor clock.Micros, more bool, err error) {
+	err = p.db.Read(ctx, func(tx db.Tx) (err error) {
+		events, cursor, more, err = p.endpoint.ReadEvents(ctx, tx, p.visible, from, p.tick, n)
+		return err
+	})
+	return events, cursor, more, err
+}
+
+func orOvertaken(err error) error {
+	if err == nil {
+		err = errOvertaken
+	}
+	return err
+}
+
+// earliest returns the earlier of two times of which zero is never.
+func earliest(a, b clock.Micros) clock.Micros {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// visit looks at an endpoint beside.
+func (d *Dispatcher) startPoll(q *endpointQueue) {
+	p := &poll{Dispatcher: d, queue: q, room: d.room(q), newFirst: q.newFirst, changes: q.tenant.changes, idleCalls: d.idleCalls, expectDue: q.moreDue, saveCursor: q.saveCursor, scannedTo: q.scannedTo}
+	if d.ending || p.room == 0 && !q.recheck {
+		return
+	}
+	if q.recheck {
+		p.held, q.ready = q.ready, nil
+	}
+	q.polling, q.pollWanted, q.moreDue, q.saveCursor, q.recheck, q.paused = true, false, false, false, false, false
+	q.newFirst = !q.newFirst
+	d.polling++
+	d.workers.Go(func() {
+		held := p.held
+		err := p.run(context.WithoutCancel(d.attempts))
+		d.inbox <- func() { d.pollEnded(p, held, err) }
+	})
+}
+
+// visited takes what a visit found.
+func (d *Dispatcher) pollEnded(p *poll, held []*delivery, err error) {
+	q, now := p.queue, clock.Now(d.clock)
+	q.polling = false
+	d.polling--
+	q.lastUsed = now
+	for _, item := range p.taken {
+		item.changes = p.changes
+	}
+	if errors.Is(err, db.ErrNoRows) { // the endpoint was deleted, before the look or meanwhile
+		p.gone, p.taken, err = true, nil, nil
+	}
+	switch {
+	case err != nil && !errors.Is(err, errOvertaken):
+		d.logFailure("an endpoint cannot be looked at", err)
+		q.notBefore = now.Add(afterFailure)
+		fallthrough
+	case err != nil:
+		// What it had taken before it failed is its own; what it held is asked for again.
+		taken := slices.DeleteFunc(p.taken, func(item *delivery) bool { return slices.Contains(held, item) })
+		d.held += len(taken)
+		q.pollWanted, q.saveCursor, q.moreDue = true, p.saveCursor, p.expectDue || p.moreDue
+		q.ready = append(append(held, taken...), q.ready...)
+		q.recheck = len(held) > 0
+		d.nextDue = earliest(d.nextDue, now+webhook.Lease)
+		d.enqueue(q)
+		return
+	}
+	d.held += len(p.taken) - len(held)
+	if p.gone {
+		d.held -= len(q.ready)
+		q.ready = nil
+		if q.running == 0 && q.unrecorded == 0 {
+			d.drop(q)
+		}
+		return
+	}
+	if q.running == 0 && q.unrecorded == 0 && q.failures < p.endpoint.Failures {
+		q.window = newWindow(p.endpoint.Failures)
+	}
+	q.ready = append(p.taken, q.ready...)
+	q.scannedTo = max(q.scannedTo, p.scanned)
+	q.moreDue = q.moreDue || p.moreDue
+	q.pollWanted = q.pollWanted || p.more || p.moreDue
+	d.nextDue = earliest(d.nextDue, p.next)
+	switch {
+	case p.paused:
+		q.paused, q.pollWanted = true, true
+		if p.idleCalls == d.idleCalls { // else it looked before somebody asked
+			q.notBefore = now + webhook.PausedFor
+		}
+	case len(p.taken) == 0 && !p.more && !p.moreDue && len(d.waiters) == 0:
+		q.notBefore = max(q.notBefore, now.Add(pollPause))
+	}
+	d.enqueue(q)
+}

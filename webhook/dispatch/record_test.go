@@ -1,0 +1,87 @@
+package dispatch
+
+import (
+	"testing"
+	"time"
+
+	"kartei/event"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+	"kartei/test/endpointtest"
+	"kartei/webhook"
+)
+
+// After a 410 nothing begins until it is stored, also where attempts that ended
+// before it are stored first.
+func TestNothingBeginsBeforeGoneIsStored(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		disp := New(o.options(d))
+		q := disp.queueOf(o.At(o.Endpoint()))
+		ended := func(outcome Outcome) *try {
+			q.running, q.tenant.running, disp.running = q.running+1, q.tenant.running+1, disp.running+1
+			q.tenant.endpoints, disp.held = q.running, disp.held+1
+			made := disp.newTry(&delivery{queue: q, event: event.Event{ID: id.New(id.Event)}, claim: firstClaim})
+			made.outcome = outcome
+			disp.attemptEnded(made)
+			return made
+		}
+		q.running, q.tenant.running, disp.running = 1, 1, 1 // one more stays under way
+		before := ended(Outcome{Status: 500, Code: webhook.HTTPStatus})
+		q.tenant.unrecorded = nil // it is being stored
+		last := ended(Outcome{Status: 410, Code: webhook.HTTPStatus})
+		disp.recordingEnded(q.tenant, []*try{before}, map[*endpointQueue]recorded{q: {status: webhook.Active}}, nil)
+		q.ready = []*delivery{{queue: q, leaseEnd: before.began.Add(time.Hour), checkedAt: before.began, target: &target{}}}
+		q.size = maxWindow
+		if disp.beginNext(q, before.began) || !q.gone || len(q.ready) != 1 {
+			t.Error("a delivery begins although the 410 is not stored")
+		}
+		disp.recordingEnded(q.tenant, []*try{last}, map[*endpointQueue]recorded{q: {status: webhook.Disabled}}, nil)
+		if q.gone {
+			t.Error("it is held up although the 410 is stored")
+		}
+	})
+}
+
+// An attempt that ends lets one begin of those that wait for it, however many
+// these are; who can begin nothing, or has to be looked at first, is not in the way.
+func TestOneEndOneBeginning(t *testing.T) {
+	fake := clock.NewFake(endpointtest.Begin)
+	now := clock.Now(fake)
+	disp := New(Options{Clock: fake})
+	add := func(name string, asked clock.Micros, n int) *endpointQueue {
+		q := disp.queueOf(webhook.Address{Organization: 1, ID: name})
+		for range n {
+			q.ready = append(q.ready, &delivery{queue: q, checkedAt: asked, leaseEnd: now.Add(time.Hour), target: &target{}})
+		}
+		disp.held += n
+		return q
+	}
+	// The organization has as much under way as it may.
+	busy := add("busy", now, 0)
+	busy.size, busy.running, busy.tenant.running, disp.running = maxPerTenant+1, maxPerTenant+1, maxPerTenant+1, maxPerTenant+1
+	busy.tenant.endpoints, disp.held = 1, maxPerTenant+1
+	var parked []*endpointQueue
+	for _, name := range []string{"empty", "old", "1", "2", "3"} {
+		q := add(name, now, 1)
+		// Each has one under way that is its first.
+		q.size, q.running = 2, 1
+		q.tenant.running, q.tenant.endpoints, disp.running, disp.held = q.tenant.running+1, q.tenant.endpoints+1, disp.running+1, disp.held+1
+		if disp.beginNext(q, now) || q.tenant.parked.len() != len(parked)+1 {
+			t.Fatalf("%s does not wait", name)
+		}
+		parked = append(parked, q)
+	}
+	parked[0].ready = nil
+	parked[1].ready[0].checkedAt = now - 2*clock.Second
+	for i, waiting := range []int{2, 1, 0} {
+		ended := disp.newTry(&delivery{queue: busy, event: event.Event{ID: id.New(id.Event)}, claim: firstClaim})
+		ended.outcome = Outcome{Status: 200}
+		disp.attemptEnded(ended)
+		if n := busy.tenant.parked.len(); n != waiting || disp.runnable.len() != i+2 { // and the one that is looked at first
+			t.Errorf("after %d ends %d wait, and %d try again", i+1, n, disp.runnable.len())
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package dispatch
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+	"kartei/test/endpointtest"
+	"kartei/webhook"
+)
+
+// Time alone says nothing of an endpoint while an attempt is due that nobody has
+// made: of a process that was down, or behind a gate that was closed, for
+// longer than the endpoint had left. What is then tried decides.
+func TestTimeWaitsForWhatIsDue(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		from, to time.Duration // nobody tries; an attempt was due in between
+		before   []string      // told before that
+		after    []string      // told once what is due was tried and failed
+		state    string
+	}{
+		{"failing", 21 * time.Hour, 25 * time.Hour, nil, []string{"owner failing"}, "failing"},
+		{"disabled", 69 * time.Hour, 73 * time.Hour, []string{"owner failing"}, []string{"owner failing", "owner disabled no_success"}, "disabled no_success"},
+	} {
+		for _, gate := range []bool{false, true} {
+			for _, succeeds := range []bool{true, false} {
+				name := c.name + map[bool]string{false: ", down", true: ", gate closed"}[gate] + map[bool]string{false: ", fails", true: ", succeeds"}[succeeds]
+				t.Run(name, func(t *testing.T) {
+					dbtest.Each(t, func(t *testing.T, d db.DB) {
+						o := open(t, d)
+						name := o.Endpoint()
+						status := 500
+						o.answer = func(Message) Outcome {
+							if status == 200 {
+								return Outcome{Status: 200}
+							}
+							return Outcome{Status: status, Code: webhook.HTTPStatus}
+						}
+						disp, stop := o.dispatcher()
+						ids := o.Events(2)
+						o.idle(disp)
+						left := c.from
+						for _, gap := range gaps {
+							gap = min(gap, left)
+							left -= gap
+							o.Clock.Advance(gap)
+							o.idle(disp)
+						}
+						if told := o.Told(); !slices.Equal(told, c.before) {
+							t.Fatalf("before, told %v", told)
+						}
+						if gate {
+							o.Set(access.OrganizationChange{Module: endpointtest.As("off")})
+						} else {
+							stop()
+						}
+						o.received()
+						o.Clock.Advance(c.to - c.from)
+						if gate {
+							o.idle(disp)
+						}
+						if succeeds { // from here on, before anything is sent
+							status = 200
+							// One of the two may not be had any more: it ends without an attempt.
+							o.Exec(`delete from contacts where organization = $1 and id = (select record_id from events where organization = $1 and id = $2)`, o.Organization, ids[0])
+						}
+						if gate {
+							o.Set(access.OrganizationChange{Module: endpointtest.As("on")})
+							o.Clock.Advance(10 * time.Second)
+						} else {
+							disp, _ = o.dispatcher()
+						}
+						o.idle(disp)
+						state, told := c.state, c.after
+						if succeeds {
+							state, told = "active", c.before
+						}
+						if got := o.received(); len(got) == 0 || succeeds && !slices.Equal(got, ids[1:]) {
+							t.Errorf("received %v", got)
+						}
+						if got := o.State(name); got != state {
+							t.Errorf("%s, not %s", got, state)
+						}
+						if got := o.Told(); !slices.Equal(got, told) {
+							t.Errorf("told %v, not %v", got, told)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// A failing endpoint that nobody tried for more than 48 hours, because its
+// organization's API was off, stays failing when the next attempt fails. The owner
+// hears of the end of 72 more hours, and of nothing in between.
+func TestFailingStaysFailingAfterSilence(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.Endpoint()
+		o.answer = func(Message) Outcome { return Outcome{Status: 500, Code: webhook.HTTPStatus} }
+		disp, _ := o.dispatcher()
+		o.Event()
+		o.idle(disp)
+		for _, gap := range gaps[:8] { // more than 24 hours
+			o.Clock.Advance(gap)
+			o.idle(disp)
+		}
+		if got := o.State(name); got != "failing" {
+			t.Fatalf("%s after the first run", got)
+		}
+		o.Set(access.OrganizationChange{Module: endpointtest.As("off")})
+		for range 5 {
+			o.Clock.Advance(24 * time.Hour)
+			o.idle(disp)
+		}
+		o.received()
+		o.Set(access.OrganizationChange{Module: endpointtest.As("on")})
+		o.Clock.Advance(10 * time.Second)
+		o.idle(disp)
+		if got := o.State(name); got != "failing" || len(o.received()) == 0 {
+			t.Fatalf("%s after the failure that followed the silence", got)
+		}
+		if told := o.Told(); !slices.Equal(told, []string{"owner failing"}) {
+			t.Errorf("told %v", told)
+		}
+		for range 4 {
+			o.Event()
+			o.Clock.Advance(23 * time.Hour)
+			o.idle(disp)
+		}
+		if got, told := o.State(name), o.Told(); got != "disabled no_success" || !slices.Equal(told, []string{"owner failing", "owner disabled no_success"}) {
+			t.Errorf("%s after 72 more hours, told %v", got, told)
+		}
+	})
+}
