@@ -18,7 +18,7 @@ import (
 	"kartei/work/job"
 )
 
-// Enabling wakes the couriers: what happens next needs not wait for the sweep.
+// Enabling wakes the dispatchers: what happens next needs not wait for the sweep.
 func TestEnableTells(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)

@@ -120,21 +120,21 @@ type Row struct {
 	Endpoint
 	Organization int64
 	Principal    string
-	// key is the id of the key by which it was made; empty if there was none.
+	// Key is the id of the key by which it was made; empty if there was none.
 	Key string
 	// secret and previous are sealed; previous is empty where there was none.
 	secret, previous string
 	// previousUntil is when previous ends; zero where there was none.
 	previousUntil clock.Micros
-	// cursor is the tick behind which events are yet to be made deliveries of.
+	// Cursor is the tick behind which events are yet to be made deliveries of.
 	Cursor clock.Micros
-	// dueAt is when the first of its deliveries is due; zero where there is none.
+	// DueAt is when the first of its deliveries is due; zero where there is none.
 	DueAt clock.Micros
-	// failedSince is the first failed attempt since the last success, zero where
+	// FailedSince is the first failed attempt since the last success, zero where
 	// there was none; failures is how many there were.
 	FailedSince clock.Micros
 	Failures    int64
-	// missedSince is the tick behind which is all that was never tried when the
+	// MissedSince is the tick behind which is all that was never tried when the
 	// endpoint was last disabled, or when events behind its cursor came to their
 	// end; zero where neither ever was.
 	MissedSince clock.Micros
@@ -238,7 +238,7 @@ func (r *Row) newSecret(c *app.Call) (Secret, error) {
 	return secret, err
 }
 
-// tell wakes the courier of this process after the commit.
+// tell wakes the dispatcher of this process after the commit.
 func tell(c *app.Call) { c.Tx.Tell(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
 
 // own reads an endpoint of the caller's, or fails with NOT_FOUND.

@@ -440,7 +440,7 @@ func TestTest(t *testing.T) {
 	})
 }
 
-// attempt writes a row of the log as the courier does.
+// attempt writes a row of the log as the dispatcher does.
 func attempt(o *apitest.Office, at string, n int, status int, code string, next time.Duration) {
 	o.Helper()
 	result, now := "succeeded", clock.Now(o.Clock)

@@ -12,10 +12,10 @@ import (
 	"kartei/store/db"
 )
 
-// nothing is what a principal may see that is disabled or not there any more.
+// Nothing is what a principal may see that is disabled or not there any more.
 const Nothing = "false"
 
-// mayHave returns the condition on events under alias e that a principal may
+// Visibility returns the condition on events under alias e that a principal may
 // have now ($1 is the organization, $2 the principal), and whether all rests
 // because the organization's gate is closed.
 func Visibility(ctx context.Context, tx db.Tx, organization int64, principal string, families []app.Family) (sees string, rests bool, err error) {

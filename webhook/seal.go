@@ -43,7 +43,7 @@ func (r *Row) Secrets(v masterkey.Vault, now clock.Micros) (list []Secret, err e
 	return list, nil
 }
 
-// unreadableError is that of a secret which no known master key opens: nothing
+// UnreadableSecret is that of a secret which no known master key opens: nothing
 // can be signed for its endpoint until its owner rotates the secret.
 type UnreadableSecret struct {
 	Endpoint string

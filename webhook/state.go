@@ -22,16 +22,16 @@ const (
 	// An endpoint that had one failure and then no events for a week is not
 	// disabled by the next failure.
 	staleRun = 48 * clock.Hour
-	// lease is how long a process may take for a delivery that it has taken; then
+	// Lease is how long a process may take for a delivery that it has taken; then
 	// it is taken for dead, and others take what it had. It allows for a delivery
 	// to wait for another, for its attempt, and for its end to be stored.
 	Lease = 30 * clock.Second
-	// restTime is how long an endpoint rests whose organization's gate is closed,
+	// PausedFor is how long an endpoint rests whose organization's gate is closed,
 	// before it is looked at again.
 	PausedFor = 10 * clock.Second
 )
 
-// health is what attempts make of an endpoint.
+// Health is what attempts make of an endpoint.
 type Health struct {
 	Status      Status
 	Reason      Reason
@@ -41,7 +41,7 @@ type Health struct {
 	LastFailure clock.Micros
 }
 
-// succeeded notes an attempt that succeeded at a moment. Only its owner
+// Succeeded notes an attempt that succeeded at a moment. Only its owner
 // enables a disabled endpoint again.
 func (h *Health) Succeeded(at clock.Micros) {
 	if h.Status == Disabled {
@@ -51,7 +51,7 @@ func (h *Health) Succeeded(at clock.Micros) {
 	h.LastSuccess = max(h.LastSuccess, at)
 }
 
-// failed notes an attempt that failed at a moment. If the run of failures before
+// Failed notes an attempt that failed at a moment. If the run of failures before
 // it is stale, the 72 hours begin anew. The status stays: only a success makes a
 // failing endpoint active.
 func (h *Health) Failed(at clock.Micros, gone bool) {
@@ -68,7 +68,7 @@ func (h *Health) Failed(at clock.Micros, gone bool) {
 	}
 }
 
-// pass notes that time has passed.
+// Elapse notes that time has passed.
 func (h *Health) Elapse(now clock.Micros) {
 	if h.Status == Disabled || h.FailedSince == 0 || now-h.LastFailure > staleRun {
 		return
@@ -100,7 +100,7 @@ func (h *Health) deadline(now clock.Micros) clock.Micros {
 	return 0
 }
 
-// health returns that of an endpoint that was read.
+// Health returns that of an endpoint that was read.
 func (r *Row) Health() Health {
 	h := Health{Status: r.Status, FailedSince: r.FailedSince, Failures: r.Failures, LastSuccess: orZero(r.LastSuccessAt), LastFailure: orZero(r.LastFailureAt)}
 	if r.DisabledReason != nil {
@@ -138,7 +138,7 @@ const (
 	selectDue = `select due_at from webhook_deliveries where organization = $1 and endpoint = $2 order by due_at limit 1`
 )
 
-// purged is how many deliveries of a disabled endpoint end in one go.
+// PurgePiece is how many deliveries of a disabled endpoint end in one go.
 const PurgePiece = 500
 
 // Purge ends some of what waits for a disabled endpoint that the transaction
@@ -154,14 +154,14 @@ func QueueHold(tx db.Tx, at Address) { tx.Queue(keepEndpoint, at.Organization, a
 // its deliveries is.
 func QueueDue(tx db.Tx, at Address) { tx.Queue(findDue, at.Organization, at.ID) }
 
-// keeper stores what has become of endpoints.
+// StateStore stores what has become of endpoints.
 type StateStore struct {
 	Clock   clock.Clock
 	Logger  *slog.Logger
 	Notices *notify.Center
 }
 
-// heldEndpoint is an endpoint that a transaction holds.
+// Held is an endpoint that a transaction holds.
 type Held struct {
 	Health
 	Address
@@ -171,7 +171,7 @@ type Held struct {
 	cursor, missedSince clock.Micros
 }
 
-// hold reads an endpoint and keeps others from it until the commit. It is
+// Hold reads an endpoint and keeps others from it until the commit. It is
 // db.ErrNoRows where there is none any more.
 func (k *StateStore) Hold(ctx context.Context, tx db.Tx, at Address) (*Held, error) {
 	h := &Held{Address: at}
@@ -181,7 +181,7 @@ func (k *StateStore) Hold(ctx context.Context, tx db.Tx, at Address) (*Held, err
 	return h, err
 }
 
-// put stores what has become of a held endpoint, tells its owner where there is
+// Put stores what has become of a held endpoint, tells its owner where there is
 // something to tell, and returns when it is to be looked at again.
 func (k *StateStore) Put(ctx context.Context, tx db.Tx, h *Held) (due clock.Micros, err error) {
 	now := clock.Now(k.Clock)

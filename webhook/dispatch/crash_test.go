@@ -20,7 +20,7 @@ import (
 // from the data base, and nothing more into it.
 var errKilled = fmt.Errorf("%w: killed", db.ErrUnavailable)
 
-// mortal is a data base as one process sees it, until it is killed: at a point
+// crashingDB is a data base as one process sees it, until it is killed: at a point
 // within a write, before it, or after it before it is known.
 type crashingDB struct {
 	db.DB
@@ -171,7 +171,7 @@ func (o *office) pass(done <-chan struct{}) {
 	}
 }
 
-// finish stops couriers, whose waits a test has to end. None of them begins
+// finish stops dispatchers, whose waits a test has to end. None of them begins
 // anything new when the clock is moved.
 func finish(o *office, couriers map[*Dispatcher]func()) {
 	var all sync.WaitGroup

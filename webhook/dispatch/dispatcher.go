@@ -21,12 +21,12 @@ import (
 	"kartei/webhook"
 )
 
-// The bounds of a courier.
+// The bounds of a dispatcher.
 const (
 	// Under way at once: in the process, and of one organization. The first
-	// attempt of an endpoint is not counted by widestOrganization, so that
+	// attempt of an endpoint is not counted by maxPerTenant, so that
 	// endpoints that answer have theirs however many of the same organization do
-	// not; but no more endpoints of one than mostEndpoints are served at once. The
+	// not; but no more endpoints of one than maxTenantEndpoints are served at once. The
 	// last quarter of the process is for organizations that have few under way.
 	maxRunning         = 2048
 	maxPerTenant       = 128
@@ -35,9 +35,9 @@ const (
 	fewRunning         = 16
 	// Looks at endpoints, and transactions that store what became of attempts.
 	maxPolls, maxRecorders = 16, 8
-	// settleMost is how many tries one transaction stores.
+	// recordBatch is how many tries one transaction stores.
 	recordBatch = 256
-	// unstored is how many tries of one endpoint may wait to be stored before
+	// maxUnrecorded is how many tries of one endpoint may wait to be stored before
 	// no more deliveries are taken for it.
 	maxUnrecorded = 8 * maxWindow
 	// sweepEvery is how often it is looked for what nobody told of: what other
@@ -47,18 +47,18 @@ const (
 	sweepPause = 100 * time.Millisecond
 	// sweepPage and sweepPages bound what a sweep finds.
 	sweepPage, sweepPages = 1000, 10
-	// remembered is how long it is known which endpoints an organization has, as
+	// knownFor is how long it is known which endpoints an organization has, as
 	// long as nobody tells of a change.
 	knownFor = 2 * time.Second
-	// quiet is how long an endpoint is left alone for which a look found nothing,
+	// pollPause is how long an endpoint is left alone for which a look found nothing,
 	// so that changes that it does not ask for cost little.
 	pollPause = 25 * time.Millisecond
-	// keptFor is how long the window of an endpoint is kept that has nothing to do.
+	// idleFor is how long the window of an endpoint is kept that has nothing to do.
 	idleFor = 30 * time.Second
-	// current is how long before its attempt it may have been asked whether a
+	// visibilityFor is how long before its attempt it may have been asked whether a
 	// delivery may be made. Of what this process has changed it knows at once.
 	visibilityFor = time.Second
-	// spare is what the lease of a delivery must have beyond the time of its
+	// leaseMargin is what the lease of a delivery must have beyond the time of its
 	// attempt when that begins.
 	leaseMargin = 2 * time.Second
 	// afterFailure is how long the data base is left alone that failed.
@@ -70,7 +70,7 @@ const (
 	grace, lastTime = 5 * time.Second, 3 * time.Second
 )
 
-// Options are what a Courier is made of.
+// Options are what a Dispatcher is made of.
 type Options struct {
 	DB    db.DB
 	Clock clock.Clock
@@ -96,7 +96,7 @@ type Options struct {
 	Tracer *trace.Tracer
 }
 
-// Courier makes the deliveries of all organizations. Any number of couriers may
+// Dispatcher makes the deliveries of all organizations. Any number of dispatchers may
 // share a data base.
 type Dispatcher struct {
 	Options
@@ -109,7 +109,7 @@ type Dispatcher struct {
 	signal chan struct{}
 
 	mu sync.Mutex
-	// told are the organizations that were told of, forget those whose endpoints
+	// notified are the organizations that were told of, forget those whose endpoints
 	// may be others now.
 	notified, changed map[int64]bool
 
@@ -118,7 +118,7 @@ type Dispatcher struct {
 	tenants   map[int64]*tenant
 	known     map[int64]knownEndpoints
 	unknown   map[int64]bool      // whose endpoints are to be looked up
-	polls     fifo[endpointQueue] // that want a visit
+	polls     fifo[endpointQueue] // that want a poll
 	runnable  fifo[endpointQueue] // that have deliveries to begin
 	parked    fifo[endpointQueue] // that wait for the process's bound
 	pace      pace                // those that give way to calls
@@ -131,7 +131,7 @@ type Dispatcher struct {
 	lookingUp bool
 	sweeping  bool
 	sweptAt   clock.Micros // when it was last looked for what is due
-	// unreadable is when it was logged last that an endpoint's secret cannot be read.
+	// unreadableLogged is when it was logged last that an endpoint's secret cannot be read.
 	unreadableLogged map[string]clock.Micros
 	behindAt         clock.Micros    // when it is next looked for who is behind
 	nextDue          clock.Micros    // when something is due, as far as is known
@@ -144,7 +144,7 @@ type Dispatcher struct {
 	workers          sync.WaitGroup
 }
 
-// NewCourier returns a courier, which delivers while Run runs.
+// New returns a dispatcher, which delivers while Run runs.
 func New(o Options) *Dispatcher {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -204,7 +204,7 @@ func (d *Dispatcher) at(t clock.Micros) <-chan time.Time {
 	return wake
 }
 
-// do carries out what is in the inbox.
+// runInbox carries out what is in the inbox.
 func (d *Dispatcher) runInbox(f func()) {
 	for f != nil {
 		f()
@@ -216,7 +216,7 @@ func (d *Dispatcher) runInbox(f func()) {
 	}
 }
 
-// hear notes what was told, and returns at once.
+// notify notes what was told, and returns at once.
 func (d *Dispatcher) notify(word string, changed bool) {
 	organization, err := strconv.ParseInt(word, 10, 64)
 	if err != nil {
@@ -234,7 +234,7 @@ func (d *Dispatcher) notify(word string, changed bool) {
 	}
 }
 
-// takeTold has the endpoints looked at of organizations that were told of.
+// takeNotified has the endpoints looked at of organizations that were told of.
 func (d *Dispatcher) takeNotified() {
 	d.mu.Lock()
 	told, forget := d.notified, d.changed
@@ -270,7 +270,7 @@ func (d *Dispatcher) wantPolls(organization int64, ids []string) {
 	}
 }
 
-// dispatch begins all that may begin, and returns when there is something to do
+// step begins all that may begin, and returns when there is something to do
 // that nobody tells of.
 func (d *Dispatcher) step() (next clock.Micros) {
 	now := clock.Now(d.clock)
@@ -315,7 +315,7 @@ func (d *Dispatcher) sweepAt() clock.Micros {
 	return min(d.behindAt, max(earliest(d.nextDue, d.behindAt), d.sweptAt.Add(sweepPause)))
 }
 
-// begin begins the first of a lane's deliveries, and reports whether it did or
+// beginNext begins the first of a queue's deliveries, and reports whether it did or
 // another one may begin.
 func (d *Dispatcher) beginNext(q *endpointQueue, now clock.Micros) bool {
 	if !q.mayBegin(now) || d.ending {
@@ -354,7 +354,7 @@ func (d *Dispatcher) beginNext(q *endpointQueue, now clock.Micros) bool {
 	return true
 }
 
-// attempted notes how an attempt ended.
+// attemptEnded notes how an attempt ended.
 func (d *Dispatcher) attemptEnded(t *try) {
 	q, now := t.queue, clock.Now(d.clock)
 	q.running--
@@ -387,7 +387,7 @@ func (d *Dispatcher) attemptEnded(t *try) {
 	d.enqueue(q)
 }
 
-// end ends Run: nothing more begins.
+// shutDown ends Run: nothing more begins.
 func (d *Dispatcher) shutDown(cancel func()) {
 	d.ending = true
 	late, last := d.clock.After(grace), d.clock.After(grace+lastTime)
@@ -458,7 +458,7 @@ func (d *Dispatcher) Idle(ctx context.Context) error {
 	return nil
 }
 
-// pausing is how many deliveries are taken that a pause keeps from being begun.
+// heldBack is how many deliveries are taken that a pause keeps from being begun.
 func (d *Dispatcher) heldBack() (n int) {
 	now := clock.Now(d.clock)
 	for _, q := range d.queues {
@@ -469,7 +469,7 @@ func (d *Dispatcher) heldBack() (n int) {
 	return n
 }
 
-// answer tells those who wait in Idle.
+// answerIdle tells those who wait in Idle.
 func (d *Dispatcher) answerIdle() {
 	if len(d.waiters) == 0 || d.sweepForced || d.sweeping || d.lookingUp || d.polling+d.recording+d.running > 0 || d.held > d.heldBack() ||
 		d.polls.len()+d.runnable.len()+d.pace.waiting.len()+len(d.unknown)+len(d.inbox) > 0 {

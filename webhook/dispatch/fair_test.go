@@ -185,7 +185,7 @@ func TestGapsVary(t *testing.T) {
 	}
 }
 
-// lastWait is a clock that closes stopping when a courier has all that it waits for at its end.
+// lastWait is a clock that closes stopping when a dispatcher has all that it waits for at its end.
 type lastWait struct {
 	clock.Clock
 	stopping chan struct{}

@@ -6,7 +6,7 @@ import (
 	"kartei/kit/clock"
 )
 
-// queue is a line, first in, first out.
+// fifo is a line, first in, first out.
 type fifo[T any] struct {
 	list []*T
 	head int
@@ -26,7 +26,7 @@ func (q *fifo[T]) pop() *T {
 	return x
 }
 
-// alarms are the times at which lanes may go on. A lane has one at most that
+// timers are the times at which queues may go on. A queue has one at most that
 // counts: its first.
 type timers struct{ list timerHeap }
 
@@ -35,7 +35,7 @@ type timer struct {
 	queue *endpointQueue
 }
 
-// set has a lane rung for at a time, or before.
+// set has a queue rung for at a time, or before.
 func (a *timers) set(q *endpointQueue, at clock.Micros) {
 	if q.timer != 0 && q.timer <= at {
 		return
@@ -44,7 +44,7 @@ func (a *timers) set(q *endpointQueue, at clock.Micros) {
 	heap.Push(&a.list, timer{at, q})
 }
 
-// ring returns the lanes whose time has come.
+// ring returns the queues whose time has come.
 func (a *timers) expired(now clock.Micros) (lanes []*endpointQueue) {
 	for len(a.list) > 0 && a.list[0].at <= now {
 		rung := heap.Pop(&a.list).(timer)
@@ -64,7 +64,7 @@ func (a *timers) first() clock.Micros {
 	return a.list[0].at
 }
 
-// alarmList is a heap.
+// timerHeap is a heap.
 type timerHeap []timer
 
 func (a timerHeap) Len() int           { return len(a) }

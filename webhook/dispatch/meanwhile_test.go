@@ -13,8 +13,8 @@ import (
 	"kartei/webhook"
 )
 
-// What is sent again to an endpoint that is enabled while a courier ends what
-// waited for it is not ended with that, neither what waits nor what the courier has.
+// What is sent again to an endpoint that is enabled while a dispatcher ends what
+// waited for it is not ended with that, neither what waits nor what the dispatcher has.
 func TestEnabledWhileItIsClosed(t *testing.T) {
 	for _, has := range []bool{false, true} {
 		t.Run(fmt.Sprint("has it ", has), func(t *testing.T) {

@@ -24,7 +24,7 @@ const (
 	paceBurst = 4 * time.Millisecond
 )
 
-// pace is the line of the lanes whose next delivery is of a backlog that gives
+// pace is the line of the queues whose next delivery is of a backlog that gives
 // way to calls.
 type pace struct {
 	waiting fifo[endpointQueue]
@@ -35,7 +35,7 @@ type pace struct {
 	since, last clock.Micros
 }
 
-// givesWay puts a lane into the line where its next delivery is to give way to calls.
+// yields puts a queue into the line where its next delivery is to give way to calls.
 func (d *Dispatcher) yields(q *endpointQueue, now clock.Micros) bool {
 	if len(q.ready) == 0 || q.running >= q.size || now.Sub(q.ready[0].event.CreatedAt) < backlogAge || d.ending || !d.Calls() {
 		return false
@@ -50,7 +50,7 @@ func (d *Dispatcher) yields(q *endpointQueue, now clock.Micros) bool {
 	return true
 }
 
-// takeWay begins what has given way for long enough, and all of it once there
+// beginPaced begins what has given way for long enough, and all of it once there
 // are no calls.
 func (d *Dispatcher) beginPaced(now clock.Micros) {
 	p := &d.pace
@@ -65,7 +65,7 @@ func (d *Dispatcher) beginPaced(now clock.Micros) {
 	}
 }
 
-// share is how many deliveries one of the lanes in the line has begun within
+// share is how many deliveries one of the queues in the line has begun within
 // half the time for which it is known whether a delivery may be made.
 func (p *pace) share() int {
 	return max(1, int(slowest*(visibilityFor/2)/time.Second)/p.waiting.len())

@@ -37,7 +37,7 @@ func TestBacklogGivesWay(t *testing.T) {
 		disp.attempts, disp.sweeping = t.Context(), true
 		t.Cleanup(disp.workers.Wait)
 	}
-	// begun runs the loop for a while, and returns how many of a lane began meanwhile.
+	// begun runs the loop for a while, and returns how many of a queue began meanwhile.
 	begun := func(q *endpointQueue, d time.Duration) int {
 		before := len(q.ready)
 		for end := clock.Now(fake).Add(d); clock.Now(fake) < end; {

@@ -21,14 +21,14 @@ type delivery struct {
 	// claim is the number under which it was taken, until when another takes it.
 	claim    int64
 	leaseEnd clock.Micros
-	// asked is when it was looked up whether the principal may have it.
+	// checkedAt is when it was looked up whether the principal may have it.
 	checkedAt clock.Micros
 	// changes is how often the organization's endpoints had changed before that.
 	changes int
 	// first is set where its first attempt follows its commit: not of what was
 	// sent again.
 	first bool
-	// to is where it goes.
+	// target is where it goes.
 	target *target
 }
 
@@ -48,7 +48,7 @@ type target struct {
 	secrets []webhook.Secret
 }
 
-// visit is one look of a process at an endpoint: at what is due there and what
+// poll is one look of a process at an endpoint: at what is due there and what
 // is new for it.
 type poll struct {
 	*Dispatcher
@@ -61,22 +61,22 @@ type poll struct {
 	room int
 	// newFirst has new events go before what is due.
 	newFirst bool
-	// known is the tick up to which the process has looked through the log.
+	// scannedTo is the tick up to which the process has looked through the log.
 	scannedTo clock.Micros
 	// due is set where more is known to be due than the endpoint says.
 	expectDue bool
-	// changes is as in tenant, when the visit began.
+	// changes is as in tenant, when the poll began.
 	changes int
-	// asks is how often Idle had been called, which is for tests.
+	// idleCalls is how often Idle had been called, which is for tests.
 	idleCalls int
-	// note has the cursor stored also where nothing was found.
+	// saveCursor has the cursor stored also where nothing was found.
 	saveCursor bool
 
 	endpoint webhook.Row
 	target   *target
 	// tick is that of the organization's clock.
 	tick clock.Micros
-	// sees is the condition on events under alias e that the endpoint may have.
+	// visible is the condition on events under alias e that the endpoint may have.
 	visible string
 
 	// What came of it.
@@ -84,18 +84,18 @@ type poll struct {
 	// more is set where there are more events to draw, moreDue where there is
 	// more due.
 	more, moreDue bool
-	// rests is set where the organization's gate is closed.
+	// paused is set where the organization's gate is closed.
 	paused bool
 	// next is when something is due again; zero is never.
 	next clock.Micros
-	// ended is set where the endpoint is not there any more.
+	// gone is set where the endpoint is not there any more.
 	gone bool
 	// seen is the tick up to which the log was looked through.
 	scanned clock.Micros
 }
 
 const (
-	// lapsing is how long before its end an event behind a cursor is noted: what
+	// expiryNotice is how long before its end an event behind a cursor is noted: what
 	// removes them looks each hour.
 	expiryNotice = clock.Hour
 )
@@ -109,7 +109,7 @@ const (
 	// of the endpoint by its owner counts too: what was drawn by what it said before is drawn again.
 	moveCursor = `update webhook_endpoints set cursor = $4, due_at = case when cast($5 as bigint) > 0 and (due_at = 0 or due_at > $5) then $5 else due_at end
 		where organization = $1 and id = $2 and cursor = $3 and revision = $6`
-	// drawEvents makes deliveries of events up to a tick, of which it is given the ids.
+	// fanOutEvents makes deliveries of events up to a tick, of which it is given the ids.
 	fanOutEvents = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
 		select organization, cast($2 as text), id, tick, type, object, record_id, 0, cast($6 as bigint), cast($7 as bigint), cast($8 as bigint), trace
 		from events where organization = $1 and tick > $3 and tick <= $4 and id %s
@@ -122,7 +122,7 @@ const (
 	// due again within a lease.
 	countTried = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $4
 		and (due_at <= $3 or claim % 2 = 1) limit 1) as d`
-	// claimDue takes those that are due, and those whose process died.
+	// claimSQL takes those that are due, and those whose process died.
 	claimSQL = `update webhook_deliveries set claim = claim + 1 + claim %% 2, due_at = $4
 		where organization = $1 and endpoint = $2 and due_at <= $3 and event_id in (select event_id from webhook_deliveries
 			where organization = $1 and endpoint = $2 and due_at <= $3%s order by due_at limit $5)
@@ -137,10 +137,10 @@ var (
 	claimTests = fmt.Sprintf(claimSQL, onlyTests)
 )
 
-// errLost is what a visit meets that was overtaken by another's: it reads again.
+// errOvertaken is what a poll meets that was overtaken by another's: it reads again.
 var errOvertaken = errors.New("webhook: another was faster")
 
-// run makes the visit. It is db.ErrNoRows where there is no such endpoint any more.
+// run makes the poll. It is db.ErrNoRows where there is no such endpoint any more.
 func (p *poll) run(ctx context.Context) error {
 	p.now = clock.Now(p.clock)
 	err := p.read(ctx)
@@ -197,7 +197,7 @@ func (p *poll) read(ctx context.Context) error {
 	})
 }
 
-// lapse notes since when events behind the cursor have been kept for as long as
+// noteExpiring notes since when events behind the cursor have been kept for as long as
 // they are kept: after a long rest, or where a receiver is slower than what comes
 // for it. When they are removed there is nothing left of them to tell its owner.
 func (p *poll) noteExpiring(ctx context.Context) error {
@@ -226,7 +226,7 @@ func (p *poll) noteExpiring(ctx context.Context) error {
 	return err
 }
 
-// rest leaves everything as it is until the gate is open again.
+// postpone leaves everything as it is until the gate is open again.
 func (p *poll) postpone(ctx context.Context) error {
 	p.next = p.now + webhook.PausedFor
 	if p.endpoint.DueAt == 0 || p.endpoint.DueAt > p.now {
@@ -238,7 +238,7 @@ func (p *poll) postpone(ctx context.Context) error {
 	})
 }
 
-// passTime changes the endpoint's status where time alone does. Where an attempt
+// elapse changes the endpoint's status where time alone does. Where an attempt
 // is due or under way, its end says more than the time.
 func (p *poll) elapse(ctx context.Context) error {
 	before := p.endpoint.Health()
@@ -264,7 +264,7 @@ func (p *poll) elapse(ctx context.Context) error {
 	})
 }
 
-// close ends what waits for a disabled endpoint, but for tests: these are sent
+// closeDisabled ends what waits for a disabled endpoint, but for tests: these are sent
 // on demand, whatever the status. Where its owner has enabled it since it was
 // read, it may have been sent something again, and all of it stays.
 func (p *poll) closeDisabled(ctx context.Context) error {
@@ -300,7 +300,7 @@ func (p *poll) closeDisabled(ctx context.Context) error {
 	return p.take(ctx, claimTests, max(1, p.room))
 }
 
-// askAgain keeps of the held deliveries those that the endpoint may still have.
+// recheck keeps of the held deliveries those that the endpoint may still have.
 func (p *poll) recheck(ctx context.Context) error {
 	if len(p.held) == 0 {
 		return nil
@@ -314,7 +314,7 @@ func (p *poll) recheck(ctx context.Context) error {
 	return nil
 }
 
-// claim takes up to n deliveries that are due.
+// claimDue takes up to n deliveries that are due.
 func (p *poll) claimDue(ctx context.Context, n int) error {
 	if !p.expectDue && (p.endpoint.DueAt == 0 || p.endpoint.DueAt > p.now) {
 		p.next = earliest(p.next, p.endpoint.DueAt)
@@ -379,7 +379,7 @@ func (p *poll) take(ctx context.Context, statement string, n int) error {
 	return err
 }
 
-// sift returns those of the given deliveries that the endpoint asks for and its
+// recheckVisibility returns those of the given deliveries that the endpoint asks for and its
 // principal may read, as things are now. The others end, quietly.
 func (p *poll) recheckVisibility(ctx context.Context, list []*delivery) (kept []*delivery, err error) {
 	if len(list) == 0 {
@@ -449,7 +449,7 @@ func (p *poll) dropUnsent(ctx context.Context, list []*delivery) error {
 	})
 }
 
-// draw makes deliveries of up to n events behind the cursor.
+// fanOut makes deliveries of up to n events behind the cursor.
 func (p *poll) fanOut(ctx context.Context, n int) error {
 	p.scanned = max(p.endpoint.Cursor, p.scannedTo)
 	if p.tick <= p.endpoint.Cursor || p.tick <= p.scannedTo && !p.saveCursor {
@@ -506,7 +506,7 @@ func (p *poll) fanOut(ctx context.Context, n int) error {
 // firstClaim is that of a delivery that is made by who takes it.
 const firstClaim = int64(1)
 
-// behind reads the events after a tick.
+// readBehind reads the events after a tick.
 func (p *poll) readBehind(ctx context.Context, from clock.Micros, n int) (events []event.Event, cursor clock.Micros, more bool, err error) {
 	err = p.db.Read(ctx, func(tx db.Tx) (err error) {
 		events, cursor, more, err = p.endpoint.ReadEvents(ctx, tx, p.visible, from, p.tick, n)
@@ -530,7 +530,7 @@ func earliest(a, b clock.Micros) clock.Micros {
 	return a
 }
 
-// visit looks at an endpoint beside.
+// startPoll looks at an endpoint beside.
 func (d *Dispatcher) startPoll(q *endpointQueue) {
 	p := &poll{Dispatcher: d, queue: q, room: d.room(q), newFirst: q.newFirst, changes: q.tenant.changes, idleCalls: d.idleCalls, expectDue: q.moreDue, saveCursor: q.saveCursor, scannedTo: q.scannedTo}
 	if d.ending || p.room == 0 && !q.recheck {
@@ -549,7 +549,7 @@ func (d *Dispatcher) startPoll(q *endpointQueue) {
 	})
 }
 
-// visited takes what a visit found.
+// pollEnded takes what a poll found.
 func (d *Dispatcher) pollEnded(p *poll, held []*delivery, err error) {
 	q, now := p.queue, clock.Now(d.clock)
 	q.polling = false

@@ -7,7 +7,7 @@ import (
 	"kartei/webhook"
 )
 
-// lane is an endpoint that there is something to do for.
+// endpointQueue is an endpoint that there is something to do for.
 type endpointQueue struct {
 	webhook.Address
 	tenant *tenant
@@ -32,7 +32,7 @@ type endpointQueue struct {
 	inRunnable bool
 }
 
-// tenant is an organization that has lanes.
+// tenant is an organization that has queues.
 type tenant struct {
 	organization int64
 	queues       int
@@ -44,13 +44,13 @@ type tenant struct {
 	inRecording  bool                // in the line of those, or being stored
 }
 
-// endpoints are the endpoints that an organization was found to have.
+// knownEndpoints are the endpoints that an organization was found to have.
 type knownEndpoints struct {
 	ids   []string
 	until clock.Micros
 }
 
-// lane returns the lane of an endpoint.
+// endpointQueue returns the queue of an endpoint.
 func (d *Dispatcher) queueOf(a webhook.Address) *endpointQueue {
 	q := d.queues[a]
 	if q == nil {
@@ -66,7 +66,7 @@ func (d *Dispatcher) queueOf(a webhook.Address) *endpointQueue {
 	return q
 }
 
-// drop forgets a lane that has nothing under way.
+// drop forgets a queue that has nothing under way.
 func (d *Dispatcher) drop(q *endpointQueue) {
 	if d.queues[q.Address] != q {
 		return
@@ -77,12 +77,12 @@ func (d *Dispatcher) drop(q *endpointQueue) {
 	}
 }
 
-// mayBegin reports whether a lane has a delivery to begin, as far as the lane itself says.
+// mayBegin reports whether a queue has a delivery to begin, as far as the queue itself says.
 func (q *endpointQueue) mayBegin(now clock.Micros) bool {
 	return len(q.ready) > 0 && q.running < q.size && q.notBefore <= now && !q.gone
 }
 
-// consider puts a lane into the lines that it belongs to.
+// enqueue puts a queue into the lines that it belongs to.
 func (d *Dispatcher) enqueue(q *endpointQueue) {
 	now := clock.Now(d.clock)
 	switch {
@@ -102,7 +102,7 @@ func (d *Dispatcher) enqueue(q *endpointQueue) {
 	}
 }
 
-// room returns how many deliveries may be taken for a lane: so many that it
+// room returns how many deliveries may be taken for a queue: so many that it
 // need not wait for the next look, as long as its receiver answers fast.
 func (d *Dispatcher) room(q *endpointQueue) int {
 	has := q.running + len(q.ready)
@@ -129,7 +129,7 @@ func (d *Dispatcher) room(q *endpointQueue) int {
 	return full - has
 }
 
-// admits reports whether the bounds let one more attempt of a lane begin.
+// admits reports whether the bounds let one more attempt of a queue begin.
 func (d *Dispatcher) admits(q *endpointQueue) bool {
 	t := q.tenant
 	switch {
@@ -146,7 +146,7 @@ func (d *Dispatcher) crowded(t *tenant) bool {
 	return d.running >= maxRunning || d.running >= maxRunning-reserved && t.running >= fewRunning
 }
 
-// park has a lane wait until an attempt ends that keeps it from its own.
+// park has a queue wait until an attempt ends that keeps it from its own.
 func (d *Dispatcher) park(q *endpointQueue) {
 	q.inRunnable = true // it is in a line
 	if d.crowded(q.tenant) {
@@ -156,7 +156,7 @@ func (d *Dispatcher) park(q *endpointQueue) {
 	}
 }
 
-// unpark has the first lane try again that can begin: an attempt that ended
+// unpark has the first queue try again that can begin: an attempt that ended
 // leaves room for one. So of thousands that wait each end touches one, and not
 // all. Those before it that have to be looked at first, or have nothing left, wait no more.
 func (d *Dispatcher) unpark(parked *fifo[endpointQueue], now clock.Micros) {

@@ -30,7 +30,7 @@ type try struct {
 // attempted reports whether there was an attempt that says something.
 func (t *try) attempted() bool { return t.id != "" && !t.outcome.Interrupted }
 
-// settled is what became of an endpoint whose tries were stored.
+// recorded is what became of an endpoint whose tries were stored.
 type recorded struct {
 	status webhook.Status // empty where the endpoint was not looked at
 	next   clock.Micros
@@ -67,14 +67,14 @@ const (
 			and exists (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $5 and claim = $6)`
 )
 
-// heldMost is how many endpoints one transaction reads and holds to store their
+// maxHeld is how many endpoints one transaction reads and holds to store their
 // failures: each takes some round trips, and whoever wants an endpoint waits until
 // the commit. The database gives up after 5 seconds of that.
 const maxHeld = 16
 
-// settle stores what became of tries at endpoints of one organization: each
+// record stores what became of tries at endpoints of one organization: each
 // with its row of the log, the delivery's end or next attempt, and what it makes
-// of the endpoint. drained are the lanes that have nothing else here. If it fails,
+// of the endpoint. drained are the queues that have nothing else here. If it fails,
 // what it could store is in ends all the same: an endpoint that another holds for
 // too long keeps no other waiting.
 func (d *Dispatcher) record(ctx context.Context, organization int64, tries []*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]recorded, err error) {
@@ -97,7 +97,7 @@ func (d *Dispatcher) record(ctx context.Context, organization int64, tries []*tr
 	return ends, err
 }
 
-// together returns how many of the first lanes are settled in one transaction.
+// batchLen returns how many of the first queues are settled in one transaction.
 func batchLen(order []*endpointQueue, lanes map[*endpointQueue][]*try) int {
 	held := 0
 	for i, q := range order {
@@ -111,7 +111,7 @@ func batchLen(order []*endpointQueue, lanes map[*endpointQueue][]*try) int {
 	return len(order)
 }
 
-// settleLanes settles the tries of some lanes in one transaction.
+// recordQueues settles the tries of some queues in one transaction.
 func (d *Dispatcher) recordQueues(ctx context.Context, order []*endpointQueue, lanes map[*endpointQueue][]*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]recorded, err error) {
 	err = d.db.Write(ctx, func(tx db.Tx) error {
 		ends = map[*endpointQueue]recorded{}
@@ -130,7 +130,7 @@ func (d *Dispatcher) recordQueues(ctx context.Context, order []*endpointQueue, l
 	return ends, nil
 }
 
-// succeeded reports whether all of a lane's tries are attempts that succeeded.
+// succeeded reports whether all of a queue's tries are attempts that succeeded.
 func succeeded(tries []*try) bool {
 	return !slices.ContainsFunc(tries, func(t *try) bool { return !t.attempted() || !t.outcome.Succeeded() })
 }
@@ -205,7 +205,7 @@ func (d *Dispatcher) stillHeld(ctx context.Context, tx db.Tx, q *endpointQueue, 
 	return list, rows.Err()
 }
 
-// settleSuccesses asks nothing, so that it is one round trip.
+// recordSuccesses asks nothing, so that it is one round trip.
 func (d *Dispatcher) recordSuccesses(tx db.Tx, q *endpointQueue, tries []*try, drained bool) {
 	last := slices.MaxFunc(tries, func(a, b *try) int { return cmp.Compare(a.began, b.began) })
 	webhook.QueueHold(tx, q.Address)
@@ -216,7 +216,7 @@ func (d *Dispatcher) recordSuccesses(tx db.Tx, q *endpointQueue, tries []*try, d
 	}
 }
 
-// settleTries stores tries at an endpoint that has a status now: those that were
+// recordTries stores tries at an endpoint that has a status now: those that were
 // attempted in one statement, and in one the ends of their deliveries.
 func (d *Dispatcher) recordTries(tx db.Tx, q *endpointQueue, tries []*try, status webhook.Status) {
 	var rows [][]any
@@ -268,7 +268,7 @@ func (d *Dispatcher) newTry(item *delivery) *try {
 	return t
 }
 
-// toStore puts a try into the line of those that are to be stored.
+// recordLater puts a try into the line of those that are to be stored.
 func (d *Dispatcher) recordLater(t *try) {
 	t.queue.unrecorded++
 	tenant := t.queue.tenant
@@ -279,7 +279,7 @@ func (d *Dispatcher) recordLater(t *try) {
 	}
 }
 
-// store stores what became of tries of an organization beside.
+// startRecording stores what became of tries of an organization beside.
 func (d *Dispatcher) startRecording(t *tenant) {
 	n := min(len(t.unrecorded), recordBatch)
 	tries := t.unrecorded[:n:n]
@@ -302,7 +302,7 @@ func (d *Dispatcher) startRecording(t *tenant) {
 	})
 }
 
-// stored notes which tries were stored, and has the others stored again.
+// recordingEnded notes which tries were stored, and has the others stored again.
 func (d *Dispatcher) recordingEnded(t *tenant, tries []*try, ends map[*endpointQueue]recorded, err error) {
 	d.recording--
 	if err != nil {

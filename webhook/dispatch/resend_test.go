@@ -152,7 +152,7 @@ func TestLastAttemptOfWhatIsSentAgain(t *testing.T) {
 	})
 }
 
-// still is a courier that does not run, and an endpoint.
+// still is a dispatcher that does not run, and an endpoint.
 func (o *office) still() (*Dispatcher, webhook.Address) {
 	o.Helper()
 	return New(o.options(o.DB)),

@@ -30,9 +30,9 @@ func nextAttempt(n int, began clock.Micros, random func(int64) int64) clock.Micr
 
 // The bounds of a window.
 const (
-	// widest is how many attempts at one endpoint are under way at once at most.
+	// maxWindow is how many attempts at one endpoint are under way at once at most.
 	maxWindow = 16
-	// patience is how many failures in a row narrow the window to one attempt at
+	// failuresUntilPause is how many failures in a row narrow the window to one attempt at
 	// a time, with a pause before each.
 	failuresUntilPause = 10
 	// The pause doubles with each further failure.

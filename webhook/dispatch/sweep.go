@@ -173,7 +173,7 @@ func (s *sweepResult) findBehind(ctx context.Context, tx db.Tx) error {
 	return rows.Err()
 }
 
-// sweptEndpoints takes what a sweep found.
+// sweepEnded takes what a sweep found.
 func (d *Dispatcher) sweepEnded(s *sweepResult, err error) {
 	d.sweeping = false
 	now := clock.Now(d.clock)
@@ -204,7 +204,7 @@ func (d *Dispatcher) sweepEnded(s *sweepResult, err error) {
 	d.dropIdle(now)
 }
 
-// tidy forgets lanes that have had nothing to do for a while.
+// dropIdle forgets queues that have had nothing to do for a while.
 func (d *Dispatcher) dropIdle(now clock.Micros) {
 	for _, q := range d.queues {
 		idle := q.running+q.unrecorded+len(q.ready) == 0 && q.notBefore <= now && !q.polling && !q.pollWanted && !q.inPolls && !q.inRunnable
