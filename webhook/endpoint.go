@@ -1,4 +1,4 @@
-// Package webhook owns the endpoints that users have their events sent to: what they are, their states and secrets, and the operations on them.
+// Package webhook owns the endpoints that users have their events sent to: states, secrets, operations.
 package webhook
 
 import (

@@ -1,4 +1,4 @@
-// Package endpointtest owns an organization with webhook endpoints and events, for the tests of those and of their sender.
+// Package endpointtest owns the office of tests with webhook endpoints, contacts and their events.
 package endpointtest
 
 import (

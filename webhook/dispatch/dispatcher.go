@@ -1,4 +1,4 @@
-// Package dispatch owns the sending of events to webhook endpoints: fan-out, queues, signed attempts, and what is recorded of them.
+// Package dispatch owns the sender of events to webhook endpoints: fan-out, queues, attempts, retries.
 package dispatch
 
 import (
