@@ -45,10 +45,12 @@ openapi:
 retract:
 	@$(GO) test ./api/draft -run 'TestPublished$$' -retract
 
-# Writes what pages take from the code: the tables of settings, the tree in README.
+# Writes what pages take from the code: the tables of settings, the tree in README,
+# the SQL of each family of records (record/testdata/statements).
 docs:
 	@$(GO) test ./config -run 'SettingsPage$$' -write
 	@$(GO) test . -run 'ReadmeTree$$' -write
+	@$(GO) test ./record -run 'TestStatements$$' -write
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')

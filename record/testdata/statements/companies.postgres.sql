@@ -1,0 +1,592 @@
+-- Written by TestStatements (make docs): what calls on companies send to postgres.
+
+-------- POST /companies
+
+update clocks
+set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end)
+where organization = $1;
+
+select 1 / count(*)
+from clocks
+where organization = $1;
+
+insert into companies (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10);
+
+insert into events (organization, tick, id, type, object, record_id, trace)
+values ($1, $2, $3, $4, $5, $6, $7);
+
+insert into search_documents (organization, family, created, audience, id, words)
+values ($1, $2, $3, $4, $5, $6);
+
+-------- GET /companies/{id}, by a member
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audience
+from companies as r
+where organization = $1
+	and id = $2
+	and deleted = false
+	and audience in ('', $3);
+
+-------- GET /companies/{id}, by an admin
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audience
+from companies as r
+where organization = $1
+	and id = $2
+	and deleted = false
+	and $3 = $3;
+
+-------- GET /companies, by a member
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0
+from ((
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and audience = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at desc
+	limit $5
+)) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /companies, by an admin
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0
+from ((
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at desc
+	limit $5
+)) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by a member
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0
+from ((
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and audience = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+)) as r
+order by updated_at
+limit $5;
+
+-------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by an admin
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0
+from ((
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+)) as r
+order by updated_at
+limit $5;
+
+-------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by a member
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0
+from ((
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and audience = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and audience = ''
+		and deleted = true
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and audience = $2
+		and deleted = true
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as shape, cast('{}' as text) as content
+	from lost_sight
+	where organization = $1
+		and family = 'companies'
+		and principal = $2
+		and tick > $3
+		and tick < $4
+	order by updated_at
+	limit $5
+)) as r
+order by updated_at
+limit $5;
+
+-------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by an admin
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0
+from ((
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and $2 = $2
+		and deleted = true
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+)) as r
+order by updated_at
+limit $5;
+
+-------- GET /companies?q=anna, by a member
+
+select m.created, (
+	select d.audience
+	from search_documents d
+	where d.organization = $1
+		and d.family = $2
+		and d.created = m.created
+)
+from (
+	select distinct created
+	from search_moves
+	where organization = $1
+		and family = $2
+) m;
+
+select created, audience, id, words
+from search_documents
+where organization = $1
+	and family = $2
+	and created > (
+	select coalesce(max(until), 0)
+	from search_segments
+	where organization = $1
+		and family = $2
+)
+	and created > $3
+order by created
+limit $4;
+
+select s.segment, coalesce((
+	select b.postings
+	from search_blocks b
+	where b.organization = $1
+		and b.family = $2
+		and b.segment = s.segment
+		and b.audience = $3
+		and b.rank = 0
+		and (b.word, b.position) >= ($5, $6)
+	order by b.word, b.position
+	limit 1
+), ''), coalesce((
+	select b.postings
+	from search_blocks b
+	where b.organization = $1
+		and b.family = $2
+		and b.segment = s.segment
+		and b.audience = $3
+		and b.rank = 1
+		and (b.word, b.position) >= ($7, $8)
+	order by b.word, b.position
+	limit 1
+), ''), coalesce((
+	select b.postings
+	from search_blocks b
+	where b.organization = $1
+		and b.family = $2
+		and b.segment = s.segment
+		and b.audience = $3
+		and b.rank = 2
+		and (b.word, b.position) >= ($9, $10)
+	order by b.word, b.position
+	limit 1
+), ''), coalesce((
+	select b.postings
+	from search_blocks b
+	where b.organization = $1
+		and b.family = $2
+		and b.segment = s.segment
+		and b.audience = $4
+		and b.rank = 0
+		and (b.word, b.position) >= ($5, $6)
+	order by b.word, b.position
+	limit 1
+), ''), coalesce((
+	select b.postings
+	from search_blocks b
+	where b.organization = $1
+		and b.family = $2
+		and b.segment = s.segment
+		and b.audience = $4
+		and b.rank = 1
+		and (b.word, b.position) >= ($7, $8)
+	order by b.word, b.position
+	limit 1
+), ''), coalesce((
+	select b.postings
+	from search_blocks b
+	where b.organization = $1
+		and b.family = $2
+		and b.segment = s.segment
+		and b.audience = $4
+		and b.rank = 2
+		and (b.word, b.position) >= ($9, $10)
+	order by b.word, b.position
+	limit 1
+), '')
+from search_segments s
+where s.organization = $1
+	and s.family = $2
+order by s.until desc, s.level desc;
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0
+from companies as r
+where r.organization = $1
+	and coalesce(nullif(r.audience, ''), $2) = $2
+	and r.deleted = false
+	and r.id = any (array(
+	select value
+	from json_array_elements_text(cast($3 as text)::json)
+));
+
+-------- GET /companies?q=anna, by an admin
+
+-- as above: select m.created, ( select d.audience from search_documents d where d.organization = $1 an ...
+
+-- as above: select created, audience, id, words from search_documents where organization = $1 and fami ...
+
+-- as above: select s.segment, coalesce(( select b.postings from search_blocks b where b.organization = ...
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0
+from companies as r
+where r.organization = $1
+	and $2 = $2
+	and r.deleted = false
+	and r.id = any (array(
+	select value
+	from json_array_elements_text(cast($3 as text)::json)
+));
+
+-------- GET /companies?externalId, by a member
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0
+from ((
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and audience = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	order by updated_at desc
+	limit $5
+)) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /companies?externalId, by an admin
+
+select id, revision, created_at, updated_at, deleted, shape, content, 0
+from ((
+	select id, revision, created_at, updated_at, deleted, shape, content
+	from companies
+	where organization = $1
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	order by updated_at desc
+	limit $5
+)) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /companies/count, by a member
+
+select count(*)
+from (
+	select 1
+	from companies
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select 1
+	from companies
+	where organization = $1
+		and audience = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	limit $5
+) as counted;
+
+-------- GET /companies/count, by an admin
+
+select count(*)
+from (
+	select 1
+	from companies
+	where organization = $1
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	limit $5
+) as counted;
+
+-------- GET /companies/count?externalId, by a member
+
+select count(*)
+from (
+	select 1
+	from companies
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	union all
+	select 1
+	from companies
+	where organization = $1
+		and audience = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	limit $5
+) as counted;
+
+-------- GET /companies/count?externalId, by an admin
+
+select count(*)
+from (
+	select 1
+	from companies
+	where organization = $1
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	limit $5
+) as counted;
+
+-------- PATCH /companies/{id} {"name":"Feld"}
+
+-- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+
+-- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
+
+-- as above: select 1 / count(*) from clocks where organization = $1 ...
+
+update companies
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9
+where organization = $1
+	and id = $2
+	and revision = $3
+	and deleted = false;
+
+select 1 / count(*)
+from companies
+where organization = $1
+	and id = $2
+	and updated_at = $3;
+
+-- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+
+select audience, id, words
+from search_documents
+where organization = $1
+	and family = $2
+	and created = $3;
+
+update search_documents
+set audience = $4, words = $5
+where organization = $1
+	and family = $2
+	and created = $3;
+
+select segment
+from search_segments
+where organization = $1
+	and family = $2
+	and after < $3
+	and until >= $3
+order by level desc;
+
+-------- PATCH /companies/{id} {"visibility":"private"}
+
+-- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+
+-- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
+
+-- as above: select 1 / count(*) from clocks where organization = $1 ...
+
+-- as above: update companies set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $ ...
+
+-- as above: select 1 / count(*) from companies where organization = $1 and id = $2 and updated_at = $3 ...
+
+select p.id
+from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
+where o.number = $1;
+
+insert into lost_sight (organization, record_id, principal, family, tick)
+select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)
+from json_array_elements_text(cast($5 as text)::json);
+
+-- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+
+-- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
+
+-- as above: update search_documents set audience = $4, words = $5 where organization = $1 and family = ...
+
+-- as above: select segment from search_segments where organization = $1 and family = $2 and after < $3 ...
+
+-------- PATCH /companies/{id} {"visibility":"organization"}
+
+-- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+
+-- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
+
+-- as above: select 1 / count(*) from clocks where organization = $1 ...
+
+-- as above: update companies set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $ ...
+
+-- as above: select 1 / count(*) from companies where organization = $1 and id = $2 and updated_at = $3 ...
+
+delete from lost_sight
+where organization = $1
+	and record_id = $2;
+
+-- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+
+-- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
+
+-- as above: update search_documents set audience = $4, words = $5 where organization = $1 and family = ...
+
+-- as above: select segment from search_segments where organization = $1 and family = $2 and after < $3 ...
+
+-------- DELETE /companies/{id}
+
+-- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+
+-- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
+
+-- as above: select 1 / count(*) from clocks where organization = $1 ...
+
+update companies
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}'
+where organization = $1
+	and id = $2
+	and revision = $3
+	and deleted = false;
+
+-- as above: select 1 / count(*) from companies where organization = $1 and id = $2 and updated_at = $3 ...
+
+update idempotency
+set erased = true, etag = '', location = '', body = ''
+where organization = $1
+	and record = $2
+	and erased = false;
+
+-- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+
+-- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
+
+delete from search_documents
+where organization = $1
+	and family = $2
+	and created = $3;
+
+-- as above: select segment from search_segments where organization = $1 and family = $2 and after < $3 ...
+
