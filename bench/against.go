@@ -117,25 +117,65 @@ func (b *bench) onAgainst(ctx context.Context) (err error) {
 		}
 		places = append(places, p)
 	}
-	var list []figure
-	for _, c := range calls { // those that read come first, before anything is written
-		measured := comparison{name: c.name}
-		measure := func(p *place) (cost, error) { return b.calls(ctx, c, p, r) }
-		for n := range againstPairs*b.runs + 1 {
-			if err := measured.pair(ctx, n, places[0], places[1], measure); err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-			if n == 0 { // it has filled caches, pools and statements
-				measured = comparison{name: c.name}
+	results := make([]comparison, len(calls))
+	for run := range b.runs {
+		if run > 0 {
+			if err := b.restart(ctx, places, r); err != nil {
+				return err
 			}
 		}
-		list = append(list, measured.cpu.figure(c.name+": processor time", "before", "µs", "≤ 105 %", mostAgainst),
-			measured.allocations.figure(c.name+": allocations", "before", "", "≤ 105 %", mostAgainst))
-		if b.postgres {
-			list = append(list, measured.database.figure(c.name+": processor time of PostgreSQL", "before", "µs", "≤ 105 %", mostAgainst))
+		if err := b.comparePairs(ctx, calls, results, places, r); err != nil {
+			return err
 		}
 	}
-	return b.write(os.Stdout, list)
+	return b.write(os.Stdout, b.againstFigures(calls, results))
+}
+
+// restart starts the servers anew: two processes of the same program may differ
+// by some percent for as long as they live, by how their memory lies.
+func (b *bench) restart(ctx context.Context, places []*place, r *receiver) (err error) {
+	for _, p := range places {
+		if err := p.server.end(); err != nil {
+			return err
+		}
+		b.servers = slices.DeleteFunc(b.servers, func(s *server) bool { return s == p.server })
+		if p.server, err = serve(ctx, p.server.command.Path, p.dir, p.url, false, r.flags()...); err != nil {
+			return err
+		}
+		b.servers = append(b.servers, p.server)
+	}
+	return nil
+}
+
+// comparePairs measures the pairs of one run.
+func (b *bench) comparePairs(ctx context.Context, calls []compare, results []comparison, places []*place, r *receiver) error {
+	for i, c := range calls { // those that read come first, before anything is written
+		results[i].name = c.name
+		measure := func(p *place) (cost, error) { return b.calls(ctx, c, p, r) }
+		for _, p := range places { // caches, pools and statements are filled
+			if _, err := measure(p); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+		for n := range againstPairs {
+			if err := results[i].pair(ctx, n, places[0], places[1], measure); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bench) againstFigures(calls []compare, results []comparison) (list []figure) {
+	for i, c := range calls {
+		r := &results[i]
+		list = append(list, r.cpu.figure(c.name+": processor time", "before", "µs", "≤ 105 %", mostAgainst),
+			r.allocations.figure(c.name+": allocations", "before", "", "≤ 105 %", mostAgainst))
+		if b.postgres {
+			list = append(list, r.database.figure(c.name+": processor time of PostgreSQL", "before", "µs", "≤ 105 %", mostAgainst))
+		}
+	}
+	return list
 }
 
 // calls measures one half of a pair.
