@@ -44,7 +44,7 @@ type process struct {
 
 // disposable are the settings of a server whose data nobody misses.
 var disposable = []string{
-	"max_connections=300", "shared_buffers=64MB",
+	"max_connections=600", "shared_buffers=64MB", // of many parallel replicas
 	// Nothing here has to outlive the machine.
 	"fsync=off", "synchronous_commit=off", "full_page_writes=off",
 	// No work of the server's own beside the tests.
@@ -53,11 +53,12 @@ var disposable = []string{
 
 const folder = "kartei-postgres-"
 
-// startCluster makes and starts a server with settings of the form name=value.
-// It returns a *missingError where no PostgreSQL is installed.
-func startCluster(settings []string) (_ *cluster, err error) {
+// startCluster makes and starts a server in a new folder below a given one, with
+// settings of the form name=value. It returns a *missingError where no PostgreSQL
+// is installed.
+func startCluster(below string, settings []string) (_ *cluster, err error) {
 	sweep()
-	dir, err := os.MkdirTemp(parent(), folder)
+	dir, err := os.MkdirTemp(below, folder)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,14 @@ func Disposable() []string { return append([]string(nil), disposable...) }
 // CI is set.
 func OwnServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	s, err := NewServer(settings...)
+	return OwnServerIn(t, parent(), settings...)
+}
+
+// OwnServerIn is OwnServer with the server's data in a folder below dir, whose
+// path has at most 60 bytes.
+func OwnServerIn(t testing.TB, dir string, settings ...string) *Server {
+	t.Helper()
+	s, err := newServerIn(dir, settings)
 	var missing *missingError
 	if errors.As(err, &missing) && os.Getenv("CI") == "" {
 		t.Skip(err)
@@ -32,8 +39,10 @@ func OwnServer(t testing.TB, settings ...string) *Server {
 }
 
 // NewServer starts a server; Remove must follow.
-func NewServer(settings ...string) (*Server, error) {
-	c, err := startCluster(settings)
+func NewServer(settings ...string) (*Server, error) { return newServerIn(parent(), settings) }
+
+func newServerIn(dir string, settings []string) (*Server, error) {
+	c, err := startCluster(dir, settings)
 	if err != nil {
 		return nil, err
 	}

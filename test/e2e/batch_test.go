@@ -12,6 +12,7 @@ import (
 // again. A batch without an answer is sent again as it is: in the end each part
 // has made one contact, and was told of that one.
 func TestBatchesOverKills(t *testing.T) {
+	t.Parallel()
 	houses(t, func(t *testing.T, h *house) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 		defer cancel()
@@ -114,6 +115,7 @@ func (h *house) importBatch(ctx context.Context, c *client, n int) (ids []string
 // TestBatchStory follows a batch through the real program: its answer, its
 // costs, and the log, which finds a batch with its parts.
 func TestBatchStory(t *testing.T) {
+	t.Parallel()
 	store := []string{"--data-dir", t.TempDir()}
 	served := start(t, append([]string{"serve"}, store...)...)
 	office := found(t, store...)

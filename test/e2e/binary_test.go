@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,8 +29,22 @@ import (
 // KARTEI_BINARY names.
 var binary = os.Getenv("KARTEI_BINARY")
 
+// sideBySide is how many stories run at the same time unless -parallel says
+// otherwise. They mostly wait: for leases to end, for what does not answer, for
+// the disk.
+const sideBySide = "8"
+
+// TestMain runs the stories in parallel: each has a data folder, a database and
+// ports of its own. Those that hold the server to a time of less than some
+// seconds are not parallel, since the others take the processors from it.
 func TestMain(m *testing.M) {
 	runWithout(os.Args)
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		flag.Set("test.parallel", sideBySide)
+	}
 	remove := func() {}
 	if binary == "" {
 		dir, err := build()

@@ -246,6 +246,7 @@ func (s teller) shows(reachable bool) {
 
 // TestBucketFails has the bucket fail, and be slow.
 func TestBucketFails(t *testing.T) {
+	t.Parallel()
 	together(t, map[string]func(t *testing.T){
 		"away": func(t *testing.T) { places(t, []string{"bucket"}, bucketAway) },
 		"slow": func(t *testing.T) { places(t, []string{"bucket"}, bucketSlow) },

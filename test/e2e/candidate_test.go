@@ -11,6 +11,7 @@ import (
 // candidate, to who asks for it by header or pin, tells who did, and becomes
 // production again on the same data.
 func TestReleaseCandidate(t *testing.T) {
+	t.Parallel()
 	const current, next = "2026-11-01", "2027-02-01"
 	store := []string{"--data-dir", t.TempDir()}
 	with := func(args ...string) []string { return append(args, store...) }

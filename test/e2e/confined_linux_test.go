@@ -42,6 +42,7 @@ func runWithout(args []string) {
 // A server on a system that cannot confine its readers says so once, and reads
 // texts or not as it was told.
 func TestUnconfinedReader(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		without, setting, warning string
 		confined                  bool

@@ -11,11 +11,13 @@ import (
 // The demo outgrows its machine: one command moves it to PostgreSQL, where a
 // server gives the same answers byte for byte; and back.
 func TestDemoMovesToPostgreSQL(t *testing.T) {
+	t.Parallel()
 	moveDemo(t, dbtest.EmptyPostgresURL(t), func() {})
 }
 
 // The same on a Citus cluster, over which one more command spreads the data.
 func TestDemoMovesToCitus(t *testing.T) {
+	t.Parallel()
 	url := dbtest.EmptyCitus(t)
 	distribute := []string{"migrate", "--distribute", "citus", "--database-url", url}
 	var plan, how, again struct {

@@ -8,6 +8,7 @@ import (
 // TestDemoWithoutItsBucket: a bucket that is away keeps nobody from a demo; the
 // next start, with the bucket, has the documents.
 func TestDemoWithoutItsBucket(t *testing.T) {
+	t.Parallel()
 	b := newBucketFront(t)
 	dir := filepath.Join(t.TempDir(), "demo")
 	documents := func() int {

@@ -18,6 +18,7 @@ import (
 // to try again, reads go on, nothing acknowledged is lost, and once there is
 // room writes succeed without a restart.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t, 24<<20)
 	store := []string{"--data-dir", filepath.Join(disk, "kartei")}
 	h := newHouse(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), store...)
@@ -124,6 +125,7 @@ func TestFullDisk(t *testing.T) {
 // TestStartOnFullDisk starts a server whose disk has not a byte left. It waits,
 // answers as one that is starting, and serves when there is room.
 func TestStartOnFullDisk(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t, 24<<20)
 	store := []string{"--data-dir", filepath.Join(disk, "kartei")}
 	h := newHouse(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), store...)
@@ -150,6 +152,7 @@ func TestStartOnFullDisk(t *testing.T) {
 // ends, changes nothing, and starts once the data can be written again. (Linux
 // lets nobody make a disk read-only while a file on it is open for writing.)
 func TestReadOnlyDisk(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t, 24<<20)
 	dir := filepath.Join(disk, "kartei")
 	store := []string{"--data-dir", dir}

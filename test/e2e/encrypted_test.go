@@ -13,6 +13,7 @@ import (
 // TestEncryptedBackup: a backup is made for a recipient while calls go on, says
 // nothing to anybody else, and becomes a whole instance elsewhere.
 func TestEncryptedBackup(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := teller{TB: t, server: start(t, "serve", "--no-metered", "--data-dir", dir)}
 	o := found(t, "--data-dir", dir)

@@ -233,6 +233,7 @@ func (c *copyist) copied() map[string]string {
 // deliveries are doubled, held back and lost, and while both are killed and come
 // back. In the end the copy equals the source.
 func TestCopyByWebhooks(t *testing.T) {
+	t.Parallel()
 	program := filepath.Join(t.TempDir(), "mirror")
 	if out, err := exec.Command("go", "build", "-o", program, "kartei/examples/mirror").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

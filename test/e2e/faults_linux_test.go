@@ -21,6 +21,7 @@ import (
 // data base under its server. Writes are refused as something to try again,
 // reads go on, and writes are carried out again once the right is back.
 func TestFileTurnsReadOnly(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	probe := filepath.Join(dir, "probe")
 	file, err := os.Create(probe)

@@ -236,11 +236,10 @@ func open(t *testing.T, dir string) {
 // included. Whether it refuses or ends, what was acknowledged is there when it
 // has room and runs, and ours was never restarted.
 func TestPostgresDiskFull(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t, 160<<20)
 	open(t, disk)
-	t.Setenv("TMPDIR", disk)
-	own := dbtest.OwnServer(t, "max_connections=20", "shared_buffers=16MB", "max_wal_size=32MB", "min_wal_size=32MB")
-	t.Setenv("TMPDIR", "") // only the server lives there
+	own := dbtest.OwnServerIn(t, disk, "max_connections=20", "shared_buffers=16MB", "max_wal_size=32MB", "min_wal_size=32MB")
 	h := newHouse(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
 	l := &ledger{house: h, t: t, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(2, 2)), acknowledged: map[string]string{}}
 	for range 10 {

@@ -17,6 +17,7 @@ import (
 // the time, of files in a folder and in a bucket, and brings them back: each
 // document of the copy has its file with its bytes.
 func TestBackupWhileFilesGo(t *testing.T) {
+	t.Parallel()
 	for _, place := range []string{"folder", "bucket"} {
 		for _, engine := range []string{"sqlite", "postgres"} {
 			t.Run(place+" "+engine, func(t *testing.T) { backupWhileFilesGo(t, place, engine) })

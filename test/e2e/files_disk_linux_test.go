@@ -16,6 +16,7 @@ import (
 // something to try again; with room the client's retry succeeds, and then there
 // is a file for each document, a document for each file, and nothing goes on.
 func TestFilesOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	for _, shared := range []bool{true, false} {
 		t.Run(fmt.Sprintf("with the data base %t", shared), func(t *testing.T) {
 			disk, dir := smallDisk(t, 48<<20), t.TempDir()

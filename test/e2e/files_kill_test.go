@@ -17,6 +17,7 @@ import (
 
 // TestKillFiles kills the server with kill -9 while files are on their way.
 func TestKillFiles(t *testing.T) {
+	t.Parallel()
 	together(t, map[string]func(t *testing.T){
 		"any instant": func(t *testing.T) {
 			places(t, everywhere, func(t *testing.T, h *house, s teller, p place) { killFiles(t, h, s.key, p) })

@@ -28,6 +28,7 @@ type journey struct {
 // TestJourney takes documents from the opening of an upload to a restored
 // backup, on each engine, with the files in a folder and in a bucket.
 func TestJourney(t *testing.T) {
+	t.Parallel()
 	places(t, everywhere, func(t *testing.T, h *house, s teller, p place) {
 		j := &journey{teller: s, house: h, place: p, file: []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")}
 		for _, step := range []struct {

@@ -13,6 +13,7 @@ import (
 // asked for, and a change, its event, its stored answer and its search entry
 // are there together or not at all.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	houses(t, func(t *testing.T, h *house) {
 		writers := h.write(6, func(ctx context.Context) { h.storm(ctx, times("KARTEI_KILLS", 3)) })
 		h.kill() // once more, and this time the data is looked at as it lies there
@@ -27,6 +28,7 @@ func TestKill(t *testing.T) {
 // TestPostgresGoesAway ends all connections under open transactions, as a
 // restart of PostgreSQL does. The server goes on with new ones.
 func TestPostgresGoesAway(t *testing.T) {
+	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		h := newPostgresHouse(t, 1)
 		writers := h.write(6, func(ctx context.Context) {

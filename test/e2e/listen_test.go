@@ -161,6 +161,7 @@ func (l *tool) kill() {
 // TestListen is a developer's day: events come to a local receiver, signed, in
 // their order and once, whoever of the three is away for a while.
 func TestListen(t *testing.T) {
+	t.Parallel()
 	each := func(t *testing.T, h *house) {
 		h.front = newFront(t)
 		h.front.set(0, h.servers[0])

@@ -12,6 +12,7 @@ import (
 // and the server is killed again and again. At the end each mirror equals the
 // source: nothing was missed, nothing came twice.
 func TestMirror(t *testing.T) {
+	t.Parallel()
 	houses(t, func(t *testing.T, h *house) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 		defer cancel()

@@ -15,6 +15,7 @@ import (
 // TestFirstHour is a newcomer's: one command, and then the calls of README and
 // guide in their order. (ci/readme.sh types the very lines of the pages.)
 func TestFirstHour(t *testing.T) {
+	t.Parallel()
 	demo := startDemo(t)
 	var line struct {
 		BaseURL, WebURL, OrganizationID, SandboxID string
@@ -130,6 +131,7 @@ func missing(t testing.TB, reason string) {
 // after the call that the demo names: a line for each delivery that the demo's
 // own receiver has verified. A demo that keeps its data keeps its endpoint.
 func TestFirstDelivery(t *testing.T) {
+	t.Parallel()
 	temp, data := t.TempDir(), filepath.Join(t.TempDir(), "demo")
 	words := regexp.MustCompile(`kart_test_\w+|http://[^/]+/v1|whe_\w+`)
 	endpoint := ""

@@ -21,6 +21,7 @@ import (
 // TestOperatorsDay is that of who runs Kartei on SQLite: set up, back up and
 // restore, keys, pause, upgrade.
 func TestOperatorsDay(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	data := []string{"--data-dir", dir}
 	on := func(args ...string) []string { return append(args, data...) }
@@ -72,6 +73,7 @@ func TestOperatorsDay(t *testing.T) {
 // TestBackupOfPostgres copies a PostgreSQL data base under a server and makes
 // another one of it.
 func TestBackupOfPostgres(t *testing.T) {
+	t.Parallel()
 	url, empty := dbtest.PostgresURL(t), dbtest.EmptyPostgresURL(t)
 	for _, tool := range []string{"pg_dump", "pg_restore"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -107,6 +109,7 @@ func TestBackupOfPostgres(t *testing.T) {
 
 // TestExampleOfSettings reads the file that docs/operating/settings.md shows.
 func TestExampleOfSettings(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/operating/settings.md")
 	if err != nil {
 		t.Fatal(err)
@@ -299,6 +302,7 @@ func upgrade(t *testing.T, s teller, on func(...string) []string) {
 
 // TestConfigHidesSecrets prints what is in force, and no password.
 func TestConfigHidesSecrets(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "kartei.toml")
 	if err := os.WriteFile(file, []byte("listen = \"127.0.0.1:9000\"\nmetered = false\n"), 0o600); err != nil {

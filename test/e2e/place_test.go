@@ -80,9 +80,8 @@ func places(t *testing.T, kinds []string, f func(t *testing.T, h *house, s telle
 	together(t, tests)
 }
 
-// together runs tests at the same time that mostly wait, for leases to end and
-// for what does not answer. Unlike parallel ones they may set the environment,
-// which is to the same values in all.
+// together runs the parts of a test at the same time that mostly wait, for leases
+// to end and for what does not answer, however many tests may run in parallel.
 func together(t *testing.T, tests map[string]func(t *testing.T)) {
 	var all sync.WaitGroup
 	for name, f := range tests {

@@ -20,6 +20,7 @@ import (
 // transaction stay together, nothing lives in a session, and a revoked key is
 // refused at once although no notification comes through.
 func TestThroughPgbouncer(t *testing.T) {
+	t.Parallel()
 	own := dbtest.OwnServer(t, "max_connections=40", "fsync=off")
 	pooler := pgbouncer(t, own)
 	dir := t.TempDir()

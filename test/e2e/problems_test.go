@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +37,7 @@ var elsewhere = map[fault.Code]string{
 // TestEveryProblem provokes each problem code as a client would, and opens the
 // page that the problem points to.
 func TestEveryProblem(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	store := []string{"--data-dir", dir}
 	set := func(args ...string) { kartei(t, append(args, store...)...) }
@@ -211,6 +214,7 @@ func limited(s teller, code string) *answer {
 // TestPending starts a server whose migrations must wait: until they are done
 // calls are told to come back, and the operator sees why.
 func TestPending(t *testing.T) {
+	t.Parallel()
 	url := dbtest.PostgresURL(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -262,6 +266,7 @@ func TestPending(t *testing.T) {
 // TestOverloaded lets a writing call wait for longer than it may: it is refused
 // in time, nothing is done, and the same call succeeds later. Reads go on.
 func TestOverloaded(t *testing.T) {
+	t.Parallel()
 	url := dbtest.PostgresURL(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -291,12 +296,24 @@ func TestOverloaded(t *testing.T) {
 	s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
 }
 
-// freePort returns an address that was free a moment ago.
+// nextPort is the one that freePort tries next. It begins anywhere, so that two
+// runs on one machine are apart.
+var nextPort atomic.Int32
+
+func init() { nextPort.Store(20_000 + rand.Int32N(10_000)) }
+
+// freePort returns an address at which nobody listens. It is none of those that
+// the system gives to whoever asks for port 0 (from 32768 on), so no server of
+// a parallel story takes it meanwhile.
 func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	t.Helper()
+	for range 1000 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+nextPort.Add(1)%10_000))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("there is no free port")
+	return ""
 }

@@ -17,6 +17,7 @@ type bellEntry struct {
 // TestQuotaOverAKill: a day quota that is almost used up is told by bell and
 // email, outlives kill -9, and stops deletes and nothing else.
 func TestQuotaOverAKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	data := []string{"--data-dir", dir}
 	on := func(args ...string) []string { return append(args, data...) }

@@ -11,6 +11,7 @@ import (
 // TestRacesOfReplicas has two replicas do at the same moment what only one of
 // them can.
 func TestRacesOfReplicas(t *testing.T) {
+	t.Parallel()
 	h := newPostgresHouse(t, 2)
 	clients := []*client{newClient(h.office.Key), newClient(h.office.Key)}
 	// both sends two calls at once, each to its replica, in turns the other way

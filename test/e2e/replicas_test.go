@@ -76,6 +76,7 @@ const waiting = "exists(select from pg_stat_activity where datname = current_dat
 // progress on every replica, until the one that was at it dies; then another
 // carries out the call.
 func TestKeyInUseOnAnotherReplica(t *testing.T) {
+	t.Parallel()
 	url := dbtest.PostgresURL(t) + "&lock_timeout=120000&statement_timeout=120000" // what is held is not to end by itself
 	h := newHouse(t, 2, url, "--data-dir", t.TempDir(), "--database-url", url)
 	look := h.connect(t)
@@ -117,7 +118,10 @@ func TestKeyInUseOnAnotherReplica(t *testing.T) {
 // TestRevocationIsSeenByAllReplicas revokes keys, changes roles and closes
 // offices while all replicas are called with them. A call that begins after
 // the act was acknowledged meets its effect, on each replica.
-func TestRevocationIsSeenByAllReplicas(t *testing.T) { newPostgresHouse(t, 3).revoke(t) }
+func TestRevocationIsSeenByAllReplicas(t *testing.T) {
+	t.Parallel()
+	newPostgresHouse(t, 3).revoke(t)
+}
 
 func (h *house) revoke(t *testing.T) {
 	with := func(args ...string) []string { return append(args, h.store...) }
@@ -178,6 +182,7 @@ func (h *house) revoke(t *testing.T) {
 // TestFiveReplicasStartTogether starts five on an empty data base and without
 // a master key. One makes the key, one migrates, all serve.
 func TestFiveReplicasStartTogether(t *testing.T) {
+	t.Parallel()
 	url, dir := dbtest.EmptyPostgresURL(t), t.TempDir()
 	servers := make([]*server, 5)
 	var starting sync.WaitGroup
@@ -223,6 +228,7 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 // round-robin, while clients with ordinary kept-alive connections call. Every
 // call is answered, and answered well.
 func TestRollingRestart(t *testing.T) {
+	t.Parallel()
 	// Limits are counted, since replicas that come and go hand them over.
 	h := newPostgresHouse(t, 2, "--drain-time", "6s", "--limits", "key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)

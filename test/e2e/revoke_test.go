@@ -11,6 +11,7 @@ import (
 // TestRevokeKeyEndpoints is what an operator does with a stolen key: it is ended,
 // the command tells which webhook endpoints it made, and disables them if asked.
 func TestRevokeKeyEndpoints(t *testing.T) {
+	t.Parallel()
 	each := func(t *testing.T, store ...string) {
 		on := func(args ...string) []string { return append(args, store...) }
 		served := start(t, on("serve", "--no-metered")...)

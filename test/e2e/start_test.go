@@ -11,6 +11,7 @@ import (
 // TestKilledWhileStarting ends a first start with kill -9 as soon as one of
 // its files appears. The next start goes on from what is there.
 func TestKilledWhileStarting(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{".", "master.key", "kartei.db.lock", "kartei.db", "kartei.db-wal"} {
 		t.Run(file, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")

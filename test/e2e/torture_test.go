@@ -28,13 +28,16 @@ import (
 // leases last, healthy endpoints get what happens fast. How long events took and
 // how much memory is used is printed.
 func TestTortureWebhooks(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) {
-		f, dir := newTortureFarm(t), t.TempDir()
-		torture(t, f, newHouseWith(t, 1, f.flags(), "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
-	})
-	t.Run("2 replicas", func(t *testing.T) {
-		f := newTortureFarm(t)
-		torture(t, f, newPostgresHouse(t, 2, f.flags()...))
+	t.Parallel()
+	together(t, map[string]func(t *testing.T){
+		"sqlite": func(t *testing.T) {
+			f, dir := newTortureFarm(t), t.TempDir()
+			torture(t, f, newHouseWith(t, 1, f.flags(), "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
+		},
+		"2 replicas": func(t *testing.T) {
+			f := newTortureFarm(t)
+			torture(t, f, newPostgresHouse(t, 2, f.flags()...))
+		},
 	})
 }
 
@@ -514,6 +517,7 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 
 // A visit may lack a row of the log only where a server died soon after it.
 func TestUnlogged(t *testing.T) {
+	t.Parallel()
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	at := func(seconds ...int) (list []visit) {
 		for _, s := range seconds {

@@ -152,6 +152,7 @@ func traced(t testing.TB, c *collected, environment []string, args ...string) *s
 // TestTraces: the spans of a create, with its transaction, its job and its
 // delivery, are one trace, and hold nothing of what clients and records say.
 func TestTraces(t *testing.T) {
+	t.Parallel()
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		f, c, dir := newFarm(t, map[*behaviour]int{healthy: 1}), newCollector(t), t.TempDir()
 		store := []string{"--data-dir", dir, "--database-url", url}
@@ -259,6 +260,7 @@ func TestTraces(t *testing.T) {
 
 // TestTracesOff: a collector that is switched off gets nothing.
 func TestTracesOff(t *testing.T) {
+	t.Parallel()
 	for _, off := range []string{"OTEL_SDK_DISABLED=true", "OTEL_TRACES_EXPORTER=none", "OTEL_TRACES_SAMPLER=always_off"} {
 		c, dir := newCollector(t), t.TempDir()
 		s := traced(t, c, []string{off}, "--data-dir", dir)
@@ -273,6 +275,7 @@ func TestTracesOff(t *testing.T) {
 
 // TestTracesAway: a collector that is away costs one line of the log.
 func TestTracesAway(t *testing.T) {
+	t.Parallel()
 	c, dir := newCollector(t), t.TempDir()
 	c.Close()
 	s := traced(t, c, []string{"OTEL_BSP_EXPORT_TIMEOUT=100"}, "--data-dir", dir)

@@ -66,6 +66,7 @@ func (s teller) becomesReady() {
 // TestServeWaitsForPostgres starts servers before their PostgreSQL answers, for
 // each reason that goes by itself. None ends, and none needs a restart.
 func TestServeWaitsForPostgres(t *testing.T) {
+	t.Parallel()
 	own := dbtest.OwnServer(t, "max_connections=20", "shared_buffers=16MB")
 	store := []string{"--data-dir", t.TempDir(), "--database-url", own.URL()}
 	h := newHouse(t, 1, own.URL(), store...)
@@ -110,6 +111,7 @@ func TestServeWaitsForPostgres(t *testing.T) {
 // as a managed one whose disk is nearly full. It serves what can be read, and
 // writes as soon as they are taken again.
 func TestServeOnReadOnlyPostgres(t *testing.T) {
+	t.Parallel()
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	store := []string{"--data-dir", t.TempDir(), "--database-url", own.URL()}
 	h := newHouse(t, 1, own.URL(), store...)
@@ -150,6 +152,7 @@ func TestServeOnReadOnlyPostgres(t *testing.T) {
 // TestServeDoesNotWaitForWhatIsWrong starts servers whose configuration has to
 // be mended: each says so at once and ends.
 func TestServeDoesNotWaitForWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	dir := t.TempDir()
 	newHouse(t, 1, own.URL(), "--data-dir", dir, "--database-url", own.URL()).close()

@@ -23,6 +23,7 @@ import (
 // said that it was gone: read the email, look, enable, and have sent again what
 // was missed.
 func TestWebhookCommands(t *testing.T) {
+	t.Parallel()
 	each := func(t *testing.T, dir string, more ...string) {
 		store := append([]string{"--data-dir", dir}, more...)
 		on := func(args ...string) []string { return append(args, store...) }

@@ -9,6 +9,7 @@ import (
 // TestDeliveriesVerify has the official libraries verify what the binary sends,
 // before its endpoint's secret is rotated and in the overlap after, with either.
 func TestDeliveriesVerify(t *testing.T) {
+	t.Parallel()
 	f, dir := newFarm(t, map[*behaviour]int{healthy: 1}), t.TempDir()
 	h := newHouseWith(t, 1, f.flags(), "sqlite:"+dir+"/kartei.db", "--data-dir", dir)
 	owner := f.settleIn(h)[0]

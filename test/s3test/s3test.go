@@ -51,8 +51,8 @@ var errMissing = errors.New("versitygw is not installed: run ci/setup.sh versity
 // was free.
 var errEnded = errors.New("versitygw ended")
 
-// Shared returns the server of all tests of this program, and sets the
-// environment to its credentials. Where it is not installed the test is skipped,
+// Shared returns the server of all tests of this program, and keeps its
+// credentials in the environment until the end of the test. Where it is not installed the test is skipped,
 // with CI=true it fails.
 func Shared(t testing.TB) *Gateway {
 	t.Helper()
@@ -69,9 +69,35 @@ func Shared(t testing.TB) *Gateway {
 	if one.err != nil {
 		t.Fatal(one.err)
 	}
-	t.Setenv("AWS_ACCESS_KEY_ID", AccessKey)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", SecretKey)
+	signIn(t)
 	return one.Gateway
+}
+
+// signedIn counts the running tests that need the credentials in the environment.
+var signedIn struct {
+	sync.Mutex
+	tests int
+}
+
+// signIn sets the environment to the credentials until the last of the tests has
+// ended that use the server. Unlike t.Setenv it serves parallel tests.
+func signIn(t testing.TB) {
+	t.Helper()
+	signedIn.Lock()
+	defer signedIn.Unlock()
+	signedIn.tests++
+	err := errors.Join(os.Setenv("AWS_ACCESS_KEY_ID", AccessKey), os.Setenv("AWS_SECRET_ACCESS_KEY", SecretKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		signedIn.Lock()
+		defer signedIn.Unlock()
+		if signedIn.tests--; signedIn.tests == 0 {
+			os.Unsetenv("AWS_ACCESS_KEY_ID")
+			os.Unsetenv("AWS_SECRET_ACCESS_KEY")
+		}
+	})
 }
 
 // Stop ends the server where there is one. A program of tests calls it at its
