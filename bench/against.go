@@ -111,7 +111,10 @@ func (b *bench) onAgainst(ctx context.Context) (err error) {
 	var places []*place
 	for i, program := range []string{b.other, b.program} {
 		p, remove, err := b.settleIn(ctx, program, filepath.Join(dir, fmt.Sprint(i)), r)
-		defer remove()
+		defer func() {
+			b.end() // the server, before its database
+			remove()
+		}()
 		if err != nil {
 			return fmt.Errorf("%s: %w", program, err)
 		}
