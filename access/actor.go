@@ -1,4 +1,5 @@
-// Package access owns who is calling: organizations and their gate, principals, roles, rights and API keys.
+// Package access owns who is calling: organizations and their gate, principals,
+// their rights, and credentials.
 package access
 
 import (
@@ -11,7 +12,7 @@ import (
 	"kartei/store/db"
 )
 
-// Role is what a principal is in its organization.
+// Role says what a principal may do in its organization.
 type Role string
 
 // The roles. An admin sees private records of others; a viewer never writes.
@@ -21,20 +22,20 @@ const (
 	Viewer Role = "viewer"
 )
 
-// Level is an organization's own switch for its API.
+// Level is the switch by which an organization limits its API.
 type Level string
 
-// The levels of the contract's gate table.
+// The levels (contract, table of the gate).
 const (
 	Off  Level = "off"
 	Read Level = "read"
 	On   Level = "on"
 )
 
-// State is where an organization stands in its life.
+// State is a stage in the life of an organization.
 type State string
 
-// The states. Only an open organization is served.
+// The states. Calls reach an open organization only.
 const (
 	Open     State = "open"
 	Closed   State = "closed"
@@ -43,11 +44,11 @@ const (
 
 // Organization is one tenant, or the sandbox beside one.
 type Organization struct {
-	// Number is the key under which every row of the tenant is kept.
+	// Number leads the key of every row of the tenant.
 	Number int64
 	ID     string
 	Name   string
-	// Sandbox tells the organization of test keys from the one of live keys.
+	// Sandbox is true for the organization of test keys.
 	Sandbox         bool
 	ModuleOn        bool
 	SecrecyDeclared bool
@@ -64,9 +65,9 @@ const (
 	ServiceAccountPrincipal PrincipalType = "serviceAccount"
 )
 
-// Actor is a caller whose credential was accepted. Only this package makes
-// one; it does not change. The zero Actor belongs to no organization and may
-// do nothing.
+// Actor is a caller whose credential was accepted. Only this package makes one,
+// and it never changes. The zero Actor belongs to no organization and has no
+// rights.
 type Actor struct {
 	organization  Organization
 	principalType PrincipalType
@@ -78,13 +79,13 @@ type Actor struct {
 	// scopes are the effective ones, sorted; see effectiveScopes.
 	scopes []string
 	nets   []netip.Prefix
-	// key is the API key in memory that the actor was made of, nil for other kinds
-	// of credential. known is the number of the last administrative act that the
-	// actor takes into account.
+	// key is the cached API key of the actor, nil for other kinds of
+	// credential. known counts the administrative acts that the actor takes
+	// into account.
 	key   *cachedKey
 	known int64
-	// disabled is set of a principal without a credential (ActorFor): with one
-	// it would have been refused.
+	// disabled is true for a disabled principal that ActorFor returned. A
+	// credential of such a principal is refused.
 	disabled bool
 }
 
@@ -109,7 +110,7 @@ func (a *Actor) Credential() *Credential { return &a.credential }
 // Scopes returns the effective scopes, sorted. The caller must not change it.
 func (a *Actor) Scopes() []string { return a.scopes }
 
-// May reports whether the effective scopes hold scope; the empty scope is
+// May reports whether the effective scopes include scope. The empty scope is
 // everyone's.
 func (a *Actor) May(scope string) bool {
 	if scope == "" {
@@ -119,19 +120,20 @@ func (a *Actor) May(scope string) bool {
 	return found
 }
 
-// OnlyReads reports whether the organization's level lets only reading through.
+// OnlyReads reports whether the level of the organization is read.
 func (a *Actor) OnlyReads() bool { return a.organization.Level == Read }
 
-// SeesAll reports whether private records of others are visible to the actor.
+// SeesAll reports whether the actor sees private records of others.
 func (a *Actor) SeesAll() bool { return a.role == Admin }
 
-// Disabled reports whether the principal was disabled since: it has its role and
-// its rights yet, and whoever acts for it decides whether that is for it too.
+// Disabled reports whether the principal was disabled after its work began. The
+// actor keeps its role and rights, so the caller decides whether the work goes
+// on.
 func (a *Actor) Disabled() bool { return a.disabled }
 
-// ActorFor returns a principal as the actor of what it has begun and what goes
-// on without it: it has no credential, and what its role and its rights allow
-// now. It fails with db.ErrNoRows where the organization has no such principal.
+// ActorFor returns a principal as the actor of work that goes on without it.
+// The actor has no credential and has the rights that the principal has now.
+// ActorFor fails with db.ErrNoRows if the organization has no such principal.
 func ActorFor(ctx context.Context, tx db.Tx, organization int64, principal string) (*Actor, error) {
 	a := &Actor{principalID: principal, credential: Credential{Duties: duties[""]}}
 	var text string

@@ -10,15 +10,14 @@ import (
 	"kartei/store/db"
 )
 
-// Audience returns who is to be told of what concerns a principal's
-// credentials in an organization: the user and the admins; for a service
-// account the admins. live is the organization in which they are: of a
-// sandbox the one that it stands beside.
+// Audience returns the users to notify about a principal's credentials: the
+// user and the admins; for a service account the admins. live is the
+// organization of these users. A sandbox has those of its live organization.
 func Audience(ctx context.Context, tx db.Tx, organization int64, principal string) (live int64, users []string, err error) {
 	return audience(ctx, tx, selectAudience, organization, principal)
 }
 
-// Owners returns who is to be told of what belongs to a principal: the user; for
+// Owners returns the users to notify about what a principal owns: the user; for
 // a service account the admins. live is as in Audience.
 func Owners(ctx context.Context, tx db.Tx, organization int64, principal string) (live int64, users []string, err error) {
 	return audience(ctx, tx, selectOwners, organization, principal)
@@ -40,20 +39,20 @@ func audience(ctx context.Context, tx db.Tx, query string, organization int64, p
 	return live, users, rows.Err()
 }
 
-// UserIn reads a user inside a transaction. Unknown ones are 404.
+// UserIn reads a user inside a transaction. An unknown id is NOT_FOUND.
 func UserIn(ctx context.Context, tx db.Tx, id string) (PrincipalInfo, error) {
 	return principalByID(ctx, tx, UserPrincipal, id)
 }
 
-// OrganizationIn reads an organization inside a transaction; live is the
-// number of the one that holds its people. Unknown ones are 404.
+// OrganizationIn reads an organization inside a transaction. live is the number
+// of the organization that holds its people. An unknown id is NOT_FOUND.
 func OrganizationIn(ctx context.Context, tx db.Tx, id string) (info OrganizationInfo, live int64, err error) {
 	info, err = organizationByID(ctx, tx, id)
 	return info, info.live, err
 }
 
-// OrganizationID returns the id of the organization with a number, empty where
-// there is none.
+// OrganizationID returns the id of the organization with a number, or the empty
+// text.
 func OrganizationID(ctx context.Context, tx db.Tx, number int64) (id string, err error) {
 	err = tx.QueryRow(ctx, selectOrganizationID, number).Scan(&id)
 	if err == db.ErrNoRows {
@@ -62,13 +61,13 @@ func OrganizationID(ctx context.Context, tx db.Tx, number int64) (id string, err
 	return id, err
 }
 
-// KeyLabel is by what a person knows a key.
+// KeyLabel is how people recognize a key.
 type KeyLabel struct {
 	KidShort, Name, Organization string
 }
 
-// KeyLabelIn reads a key's label inside a transaction. Of a key that there is
-// not it is empty.
+// KeyLabelIn reads a key's label inside a transaction. It is empty if there is
+// no such key.
 func KeyLabelIn(ctx context.Context, tx db.Tx, key string) (l KeyLabel, err error) {
 	var kid string
 	err = tx.QueryRow(ctx, selectKeyLabel, key).Scan(&kid, &l.Name, &l.Organization)
@@ -81,9 +80,9 @@ func KeyLabelIn(ctx context.Context, tx db.Tx, key string) (l KeyLabel, err erro
 	return l, err
 }
 
-// KeyAllows reports whether a key may still be used for what takes scope: it is
+// KeyAllows reports whether a key may still be used for what needs scope: it is
 // neither revoked nor paused nor expired, and its principal and organization
-// let it, as they stand now. The networks that it is bound to are not asked.
+// allow it at present. The networks of the key are not compared.
 func KeyAllows(ctx context.Context, tx db.Tx, organization int64, principal, key, scope string, now clock.Micros) (bool, error) {
 	a, err := ActorFor(ctx, tx, organization, principal)
 	switch {
@@ -104,7 +103,7 @@ func KeyAllows(ctx context.Context, tx db.Tx, organization int64, principal, key
 	return slices.Contains(granted, scope), err
 }
 
-// PauseKeyIn pauses a key inside a transaction. Who calls it calls Forget
+// PauseKeyIn pauses a key inside a transaction. The caller must call Forget
 // after the commit.
 func PauseKeyIn(ctx context.Context, tx db.Tx, key string) error {
 	if n, err := tx.Exec(ctx, updatePaused, key); err != nil || n == 0 {

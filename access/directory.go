@@ -16,22 +16,23 @@ import (
 	"kartei/store/db"
 )
 
-// Options are a Directory's bounds. A zero field takes its default.
+// Options bound a Directory. A zero field means the default.
 type Options struct {
-	// Versions are the API versions that a key may pin. The first is what a key
-	// pins where none is named. There is no default.
+	// Versions are the API versions that a key may pin. A key that names none
+	// pins the first. There is no default.
 	Versions []string
-	// Failures is how many refused credentials one address may present in
-	// FailureWindow before it is shut out until the window ends; default 30 in
-	// a minute.
+	// Failures is the number of refused credentials that one address may
+	// present in FailureWindow. After that it is blocked until the window ends.
+	// The default is 30 in a minute.
 	Failures      int
 	FailureWindow time.Duration
-	// Credentials is how many keys are kept ready in memory; default 10,000.
+	// Credentials is the number of keys in the cache, by default 10,000.
 	Credentials int
-	// Addresses is how many addresses the throttle remembers; default 10,000.
+	// Addresses is the number of addresses that the throttle remembers, by
+	// default 10,000.
 	Addresses int
-	// Retention is after what time an organization that was put into the state
-	// deleting is erased; default 30 days.
+	// Retention is the time between the state deleting and the erasure of an
+	// organization, by default 30 days.
 	Retention time.Duration
 }
 
@@ -61,7 +62,7 @@ type Directory struct {
 	db      db.DB
 	clock   clock.Clock
 	options Options
-	// shared is set where other processes may change the data base: then every
+	// shared is true if other processes may change the database. Then every
 	// call asks whether one did.
 	shared      bool
 	resolvers   map[Scheme]Resolver
@@ -72,13 +73,13 @@ type Directory struct {
 	uses        uses
 
 	mu sync.Mutex
-	// seen outlives the cache, so that an administrative act does not shut out
-	// those who share an address with a guesser.
+	// seen outlives the cache. An administrative act must not block callers who
+	// share an address with a guesser.
 	seen map[string]*atomic.Pointer[sightings]
 }
 
-// NewDirectory returns a Directory on d. Run must be running for the marks of
-// last use to be written.
+// NewDirectory returns a Directory on d. Run writes the times of last use and
+// must be running.
 func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 	o = o.withDefaults()
 	dir := &Directory{
@@ -95,7 +96,7 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 	return dir
 }
 
-// cachedKey is an API key as the database has it, made ready to be compared.
+// cachedKey is an API key as the database has it, ready for comparison.
 type cachedKey struct {
 	kid         string
 	actor       *Actor
@@ -103,15 +104,15 @@ type cachedKey struct {
 	hash        [sha256.Size]byte
 	paused      bool
 	revoked     bool
-	rotated     bool // the kid is that of before; so is the hash
-	disabled    bool // its principal
+	rotated     bool // the kid and the hash are those before the last rotation
+	disabled    bool // the principal is disabled
 	seen        *atomic.Pointer[sightings]
-	used        atomic.Int64 // when the last use was marked, in microseconds
+	used        atomic.Int64 // the last recorded use, in microseconds
 }
 
 // keyCache holds the keys read from the database since the last administrative
-// act. An act replaces the whole cache, so a reader that was under way adds to a
-// cache that nobody asks any more.
+// act. An act replaces the whole cache, so a read in progress adds to a cache
+// that no longer serves.
 type keyCache struct {
 	generation int64
 	max        int
@@ -129,7 +130,7 @@ func (c *keyCache) get(kid string) *cachedKey {
 	return c.byKid[kid]
 }
 
-// put adds a credential; a full cache loses some other one.
+// put adds a key. A full cache evicts an arbitrary one.
 func (c *keyCache) put(kid string, cred *cachedKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,25 +149,24 @@ func (d *Directory) Forget() {
 	d.cache.Store(newKeyCache(d.cache.Load().generation, d.options.Credentials))
 }
 
-// Authenticate returns the actor to whom a key belongs. presented is the key
-// as it stands after 'Bearer ', or empty where there was none; from is the
-// caller's address.
+// Authenticate returns the actor of an API key. presented is the text after
+// 'Bearer ', empty if there was none; from is the address of the caller.
 //
-// Every failure of the credential is the same *fault.Fault UNAUTHENTICATED,
-// with a *Refusal as its cause for the request log, and costs the same: one
-// hash, one comparison, one look-up in the data base. (Words that cannot be a
-// key are refused earlier; that tells nothing of which keys exist.) An address
-// from which too many failures came gets RATE_LIMITED with RetryAfter, unless
-// the key was used from there within the last hour. Other errors are those of
-// the data base.
+// Every refusal of a key is the same *fault.Fault UNAUTHENTICATED, with a
+// *Refusal as its cause for the request log. Every refusal costs the same: one
+// hash, one comparison and one lookup in the database. Text that cannot be a
+// key is refused earlier, which tells nothing about the keys that exist. An
+// address with too many refusals gets RATE_LIMITED with RetryAfter, unless the
+// key was used from there within the last hour. Other errors are those of the
+// database.
 //
-// The organization's own switches come after this: see Actor.Gate. Only level
-// off is refused here too, because it must look and last like a wrong key.
+// The switches of the organization come later, in Actor.Gate. Only level off is
+// refused here as well, because it must look and take as long as a wrong key.
 func (d *Directory) Authenticate(ctx context.Context, presented string, from netip.Addr) (*Actor, error) {
 	from = from.Unmap().WithZone("")
 	now := clock.Now(d.clock)
 	t, reason := parseToken(presented)
-	if reason == Missing { // nobody guesses by saying nothing
+	if reason == Missing { // sending nothing is no guess
 		return nil, refused(Missing, Credential{}, 0)
 	}
 	if reason != "" {
@@ -214,9 +214,9 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 	return cred.actor, nil
 }
 
-// recognize returns the actor to whom a key belongs as far as this process
-// remembers, or nil. It is always nil on SQLite, where nobody else changes the
-// database and Authenticate does not ask it either.
+// recognize returns the actor of a cached key, or nil. On SQLite it is always
+// nil: no other process changes the database, so Authenticate costs no round
+// trip there.
 func (d *Directory) recognize(presented string, from netip.Addr) *Actor {
 	t, reason := parseToken(presented)
 	if !d.shared || reason != "" {
@@ -229,8 +229,8 @@ func (d *Directory) recognize(presented string, from netip.Addr) *Actor {
 	return cred.actor
 }
 
-// judge compares what was presented with what is known. The secret comes
-// first: who does not have it learns nothing of the key's state, and the log
+// judge compares the presented key with the stored one. The secret comes first:
+// a caller without it learns nothing about the state of the key, and the log
 // does not call a guess 'expired'.
 func (d *Directory) judge(cred *cachedKey, t token, from netip.Addr, now clock.Micros) Reason {
 	hash, want := t.hash(), &d.decoy
@@ -261,8 +261,8 @@ func (d *Directory) judge(cred *cachedKey, t token, from netip.Addr, now clock.M
 	return ""
 }
 
-// within reports whether a key bound to nets may be used from an address. A
-// key that is bound to nothing may be used from everywhere.
+// within reports whether a key bound to nets may be used from an address. A key
+// without networks may be used from everywhere.
 func within(nets []netip.Prefix, from netip.Addr) bool {
 	for _, net := range nets {
 		if net.Contains(from) {
@@ -275,8 +275,8 @@ func within(nets []netip.Prefix, from netip.Addr) bool {
 // absent returns a kid that no key has, next to kid in the index.
 func absent(kid string) string { return kid[:len(kid)-1] + "~" }
 
-// refuse counts a failure and returns it: as the one 401, or as 429 where the
-// address is shut out already.
+// refuse counts a refusal and returns it: as the one 401, or as 429 if the
+// address is blocked already.
 func (d *Directory) refuse(reason Reason, cred *cachedKey, from netip.Addr, now clock.Micros) error {
 	if left := d.throttle.blocked(from, now); left > 0 {
 		return throttled(left)
@@ -301,7 +301,7 @@ var guesses = fault.Text{
 }
 
 // vouched reports whether the key was used from this address within the last
-// hour. It does not say that the secret is the right one.
+// hour. The secret may be wrong all the same.
 func (d *Directory) vouched(kid string, cred *cachedKey, from netip.Addr, now clock.Micros) bool {
 	var seen *atomic.Pointer[sightings]
 	if cred != nil {
@@ -318,19 +318,19 @@ func (d *Directory) vouched(kid string, cred *cachedKey, from netip.Addr, now cl
 	return last != 0 && now-last < sightingLasts
 }
 
-// succeeded notes where and when a key was used, once a minute at most.
+// succeeded records from where and when a key was used, once a minute at most.
 func (d *Directory) succeeded(cred *cachedKey, from netip.Addr, now clock.Micros) {
 	seen := cred.seen.Load()
 	if last := seen.last(from); last == 0 || now-last >= sightingFresh || now < last {
 		next := seen.with(from, now)
-		cred.seen.CompareAndSwap(seen, &next) // who comes second is noted a call later
+		cred.seen.CompareAndSwap(seen, &next) // the other call records itself a call later
 	}
 	if last := cred.used.Load(); now-clock.Micros(last) >= useResolution && cred.used.CompareAndSwap(last, int64(now)) {
 		d.uses.mark(cred.kid, now)
 	}
 }
 
-// sightingsOf returns the sightings of a key that exists.
+// sightingsOf returns the sightings of an existing key.
 func (d *Directory) sightingsOf(kid string) *atomic.Pointer[sightings] {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -349,8 +349,8 @@ func (d *Directory) sightingsOf(kid string) *atomic.Pointer[sightings] {
 	return seen
 }
 
-// current returns the cache, emptied where another process changed the tables
-// since it was filled.
+// current returns the cache, or an empty one if another process has changed the
+// tables since.
 func (d *Directory) current(ctx context.Context) (*keyCache, error) {
 	cache := d.cache.Load()
 	generation, err := d.generations.now(ctx)
@@ -367,7 +367,7 @@ func (d *Directory) current(ctx context.Context) (*keyCache, error) {
 	return d.cache.Load(), nil
 }
 
-// load reads a credential from the data base; nil where there is none.
+// load reads a key from the database, and returns nil if there is none.
 func (d *Directory) load(ctx context.Context, kid string) (*cachedKey, error) {
 	var cred *cachedKey
 	err := d.db.Read(ctx, func(tx db.Tx) (err error) {

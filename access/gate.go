@@ -2,8 +2,8 @@ package access
 
 import "kartei/kit/fault"
 
-// GateOpen is a condition on an organization under alias o: that Gate lets
-// its principals through.
+// GateOpen is an SQL condition on an organization with alias o. It holds if
+// Gate lets the organization's programs through.
 const GateOpen = `o.module_on and o.secrecy_declared and o.level in ('read', 'on') and o.state = 'open'`
 
 var (
@@ -17,13 +17,14 @@ var (
 	}
 )
 
-// Emits reports whether the actor's changes are written as events: not while
-// the module is off, when nobody may follow them. Sync by updatedSince finds
-// them afterwards all the same, because it goes by the records' own ticks.
+// Emits reports whether changes of the actor are written as events. While the
+// module is off they are not, since nobody may read them. Sync by updatedSince
+// finds the changes later all the same, because it follows the ticks of the
+// records.
 func (a *Actor) Emits() bool { return a.organization.moduleReady() }
 
 func (o *Organization) moduleReady() bool { return o.ModuleOn && o.SecrecyDeclared }
 
-// apiOff reports whether the organization itself has switched its API off,
-// which counts only where the module is there to be switched.
+// apiOff reports whether the organization has switched its API off. The level
+// counts only if the module is enabled.
 func (o *Organization) apiOff() bool { return o.moduleReady() && o.Level != Read && o.Level != On }

@@ -7,18 +7,18 @@ import (
 	"kartei/store/db"
 )
 
-// generations tells how many administrative acts there were, on any replica.
-// Every call asks, because an act that was acknowledged must be in effect for
-// each call that begins after it; but calls that ask at the same time share
-// one look at the data base. A look that was under way when a call came may
-// have missed what was acknowledged just before, so the call waits for the
-// next one: at most two round trips, and one statement for all who wait.
+// generations counts the administrative acts of all replicas. Every call asks
+// for the count, because an acknowledged act must hold for each call that
+// begins after it. Calls that ask at the same time share one query. A query in
+// progress may have missed an act that was acknowledged just before the call
+// began, so the call waits for the next one. That is at most two round trips
+// for a call, and one statement for all that wait.
 type generations struct {
 	read func(context.Context) (int64, error)
 
 	mu   sync.Mutex
 	busy bool
-	next *look // of those who came while a look was under way
+	next *look // for calls that arrive during a query
 }
 
 type look struct {
@@ -27,7 +27,7 @@ type look struct {
 	err    error
 }
 
-// now returns the number as it is or was after the call to now began.
+// now returns the count at some time after the call to now began.
 func (g *generations) now(ctx context.Context) (int64, error) {
 	g.mu.Lock()
 	if g.next == nil {
@@ -47,7 +47,7 @@ func (g *generations) now(ctx context.Context) (int64, error) {
 	}
 }
 
-// run looks until nobody waits.
+// run queries until no call waits.
 func (g *generations) run() {
 	for {
 		g.mu.Lock()
@@ -57,7 +57,7 @@ func (g *generations) run() {
 		if l == nil {
 			return
 		}
-		l.number, l.err = g.read(context.Background()) // of no one caller; package db bounds it
+		l.number, l.err = g.read(context.Background()) // no single caller owns the query; package db bounds it
 		close(l.done)
 	}
 }
@@ -69,12 +69,12 @@ func (d *Directory) readGeneration(ctx context.Context) (number int64, err error
 	return number, err
 }
 
-// Topic is what administrative acts notify (see db.Tx.Notify), so that
-// replicas need not find out for themselves.
+// Topic is the notification of administrative acts (see db.Tx.Notify). It
+// spares other replicas a query.
 const Topic = "kartei_access"
 
-// Refresh forgets what is kept in memory where another replica has changed the
-// tables since. No call relies on it: each looks for itself.
+// Refresh empties the cache if another replica has changed the tables. No call
+// relies on it, since each one asks for itself.
 func (d *Directory) Refresh(ctx context.Context) error {
 	_, err := d.current(ctx)
 	return err

@@ -8,10 +8,10 @@ import (
 	"kartei/kit/fault"
 )
 
-// Reason says why a caller was refused. It is for the request log and never sent.
+// Reason is why a caller was refused. Only the request log has it.
 type Reason string
 
-// The reasons. All but the last six are one and the same 401 to the caller.
+// The reasons. To the caller, all but the last six are the same 401.
 const (
 	Missing           Reason = "missing"
 	Malformed         Reason = "malformed"
@@ -34,12 +34,13 @@ const (
 	OrganizationClosed Reason = "organization_closed"
 )
 
-// Refusal is the cause of a fault by which a credential was refused. It holds
-// as much as is known of the credential, so that the key's owner finds the
-// refusal in the request log.
+// Refusal is the cause of a fault that refuses a credential. It has what is
+// known about the credential, so that its owner finds the refusal in the
+// request log.
 type Refusal struct {
 	Reason Reason
-	// KeyID and KidShort are empty, and Organization is zero, where no key was found.
+	// KeyID and KidShort are empty, and Organization is zero, if no key was
+	// found.
 	KeyID        string
 	KidShort     string
 	Organization int64
@@ -57,7 +58,7 @@ func RefusalOf(err error) *Refusal {
 	return nil
 }
 
-// refused is the one 401 of all credential failures.
+// refused returns the one 401 for all failures of a credential.
 func refused(reason Reason, c Credential, organization int64) *fault.Fault {
 	return &fault.Fault{
 		Code:   fault.Unauthenticated,
@@ -66,7 +67,7 @@ func refused(reason Reason, c Credential, organization int64) *fault.Fault {
 	}
 }
 
-// Lacking says that a call lacks scopes.
+// Lacking returns the fault for a call without the scopes that it needs.
 func Lacking(scopes ...string) *fault.Fault {
 	which := fault.Text{DE: "fehlt der Scope ", EN: "the scope "}
 	if len(scopes) > 1 {

@@ -9,7 +9,7 @@ import (
 // 'Authentication', point 5).
 var Families = []string{"contacts", "companies", "tasks", "documents", "webhook_endpoints"}
 
-// Right is what a principal may do with one family.
+// Right is the access of a principal to one family.
 type Right string
 
 // The rights. Each includes those before it.
@@ -19,8 +19,9 @@ const (
 	WriteRight Right = "write"
 )
 
-// Rights narrow a principal's role, family by family. A family that is not
-// named has what the role gives: write for admins and members, read for viewers.
+// Rights narrow a principal's role for single families. A family without an
+// entry has what the role gives: write for admins and members, read for
+// viewers.
 type Rights map[string]Right
 
 // AllScopes returns every scope there is, sorted.
@@ -45,7 +46,7 @@ func validScope(scope string) bool {
 	return found
 }
 
-// writes reports whether the scope lets its bearer change records.
+// writes reports whether the scope allows changes of records.
 func writes(scope string) bool { return strings.HasSuffix(scope, ":write") }
 
 // allows reports whether a principal with this role and these rights holds scope.
@@ -61,9 +62,9 @@ func allows(role Role, rights Rights, scope string) bool {
 	return right == ReadRight || right == WriteRight
 }
 
-// effectiveScopes returns what a caller may do, sorted: those of the scopes that
-// its credential holds, that its principal's role and rights allow, and, if the
-// credential is held to the gate, that the organization's level lets through.
+// effectiveScopes returns the sorted scopes of a caller: those that its
+// credential holds and that its role and rights allow. If the credential is
+// held to the gate, the level of the organization must let them through too.
 func effectiveScopes(held []string, a *Actor) []string {
 	scopes := make([]string, 0, len(held))
 	for _, scope := range held {

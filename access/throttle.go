@@ -8,9 +8,9 @@ import (
 	"kartei/kit/clock"
 )
 
-// throttle counts refused credentials by address, so that nobody can try
-// keys at speed. An address that reaches the limit is shut out until the
-// window that its first failure opened is over.
+// throttle counts refused credentials by address, so that nobody can guess keys
+// quickly. An address that reaches the limit is blocked until the window of its
+// first failure ends.
 type throttle struct {
 	limit  int
 	window time.Duration
@@ -29,9 +29,9 @@ func newThrottle(limit int, window time.Duration, max int) *throttle {
 	return &throttle{limit: limit, window: window, max: max, failures: make(map[netip.Addr]failures)}
 }
 
-// source is what counts as one address: an IPv4 address, or the /64 of an
-// IPv6 address, all of which one customer can use at will. A caller without
-// an address shares the zero one.
+// source returns what counts as one address: an IPv4 address, or the /64 of an
+// IPv6 address, since one customer can use all of a /64. Callers without an
+// address share the zero one.
 func source(from netip.Addr) netip.Addr {
 	if from.Is4() || !from.IsValid() {
 		return from
@@ -40,7 +40,7 @@ func source(from netip.Addr) netip.Addr {
 	return p.Addr()
 }
 
-// blocked returns how long an address is still shut out, or zero.
+// blocked returns how long an address stays blocked, or zero.
 func (t *throttle) blocked(from netip.Addr, now clock.Micros) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,9 +59,9 @@ func (t *throttle) blocked(from netip.Addr, now clock.Micros) time.Duration {
 	return left
 }
 
-// failed counts a refusal. When the table is full it forgets some other
-// address: who has so many addresses is not held up by this anyway, and
-// memory stays bounded.
+// failed counts a refusal. A full table drops an arbitrary address. A guesser
+// with that many addresses would not be stopped anyway, and memory stays
+// bounded.
 func (t *throttle) failed(from netip.Addr, now clock.Micros) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,8 +79,8 @@ func (t *throttle) failed(from netip.Addr, now clock.Micros) {
 	t.failures[from] = f
 }
 
-// sightings remembers from where a key was used with success. It is read
-// without a lock on every call and replaced when something new is to be said.
+// sightings are the addresses from which a key was used with success. Every
+// call reads them without a lock; an update replaces them.
 type sightings []sighting
 
 type sighting struct {
@@ -89,15 +89,17 @@ type sighting struct {
 }
 
 const (
-	// sightingsPerKey is how many addresses are remembered for one key.
+	// sightingsPerKey is the number of addresses that are remembered for one
+	// key.
 	sightingsPerKey = 8
-	// sightingLasts is how long a success vouches for a key at an address.
+	// sightingLasts is the time for which a success vouches for a key at an
+	// address.
 	sightingLasts = clock.Hour
-	// sightingFresh is how old a sighting may be before it is renewed.
+	// sightingFresh is the age at which a sighting is renewed.
 	sightingFresh = clock.Minute
 )
 
-// last returns when the key was last seen at an address, or zero.
+// last returns the time of the last use from an address, or zero.
 func (s sightings) last(from netip.Addr) clock.Micros {
 	for i := range s {
 		if s[i].from == from {

@@ -35,15 +35,15 @@ const (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// token is a key taken apart.
+// token holds the parts of a key.
 type token struct {
 	environment string
 	kid         string
 	secret      string
 }
 
-// parseToken takes a key apart. The reason is empty when the word is one that
-// this product could have given out. It does not allocate.
+// parseToken splits a key. The reason is empty if this product could have
+// issued the key. It does not allocate.
 func parseToken(s string) (token, Reason) {
 	var t token
 	if s == "" {
@@ -71,7 +71,7 @@ func parseToken(s string) (token, Reason) {
 	return t, ""
 }
 
-// newToken draws a key and returns it with its parts.
+// newToken returns a random key and its parts.
 func newToken(environment string) (string, token) {
 	t := token{environment, randomBase62(kidLength), randomBase62(secretLength)}
 	s := "kart_" + environment + "_" + t.kid + "_" + t.secret
@@ -81,7 +81,7 @@ func newToken(environment string) (string, token) {
 
 func (t token) hash() [sha256.Size]byte { return sha256.Sum256([]byte(t.secret)) }
 
-// base62Table holds true for the digits of base62.
+// base62Table is true for the digits of base62.
 var base62Table = func() (t [256]bool) {
 	for i := range len(base62) {
 		t[base62[i]] = true
@@ -100,7 +100,7 @@ func isBase62(s string) bool {
 
 // checksum returns CRC-32 (IEEE) of s in base62: six digits hold 35 bits.
 func checksum(s string) (digits [checksumLength]byte) {
-	sum := ^uint32(0) // by hand, because the library's function makes its argument escape
+	sum := ^uint32(0) // the library's function makes its argument escape
 	for i := range len(s) {
 		sum = crc32.IEEETable[byte(sum)^s[i]] ^ sum>>8
 	}
@@ -112,7 +112,7 @@ func checksum(s string) (digits [checksumLength]byte) {
 	return digits
 }
 
-// randomBase62 draws n digits, each of the 62 equally likely.
+// randomBase62 returns n random digits, each of the 62 equally likely.
 func randomBase62(n int) string {
 	digits := make([]byte, 0, n)
 	var pool [64]byte

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// useResolution is how exact a key's time of last use is.
+	// useResolution is the precision of a key's last use.
 	useResolution = clock.Minute
-	// usesInterval is how often the marks are written.
+	// usesInterval is the time between two writes of last uses.
 	usesInterval = 10 * time.Second
-	// usesMax bounds the marks that wait; more are dropped and counted.
+	// usesMax bounds the waiting entries. Further ones are dropped and counted.
 	usesMax = 10_000
 )
 
-// uses holds the marks of last use that are still to be written.
+// uses holds the last uses that are not written yet.
 type uses struct {
 	mu      sync.Mutex
 	pending map[string]clock.Micros
@@ -43,8 +43,8 @@ func (u *uses) take() map[string]clock.Micros {
 	return taken
 }
 
-// Flush writes the marks of last use that have come together. What cannot be
-// written is lost: the next use marks again.
+// Flush writes the waiting last uses. A failed write loses them; the next use
+// records itself again.
 func (d *Directory) Flush(ctx context.Context) error {
 	marks := d.uses.take()
 	if len(marks) == 0 {
@@ -58,15 +58,15 @@ func (d *Directory) Flush(ctx context.Context) error {
 	})
 }
 
-// Run writes the marks of last use every ten seconds until ctx ends, and then
-// once more. report is told of errors; it may be nil.
+// Run writes last uses every ten seconds until ctx ends, and then once more.
+// report is called with errors and may be nil.
 func (d *Directory) Run(ctx context.Context, report func(error)) {
 	for {
 		select {
 		case <-ctx.Done():
 		case <-d.clock.After(usesInterval):
 		}
-		// The last marks are written although ctx is over, but not for ever.
+		// The last entries are written after the end of ctx, within a bound.
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), usesInterval)
 		err := d.Flush(bounded)
 		cancel()
@@ -79,7 +79,8 @@ func (d *Directory) Run(ctx context.Context, report func(error)) {
 	}
 }
 
-// UsesDropped returns how many marks of last use were dropped since the start.
+// UsesDropped returns the number of last uses that were dropped since the
+// start.
 func (d *Directory) UsesDropped() int64 {
 	d.uses.mu.Lock()
 	defer d.uses.mu.Unlock()

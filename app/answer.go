@@ -8,49 +8,50 @@ import (
 	"kartei/store/blob"
 )
 
-// Encoder is an answer that writes its own JSON. Answers that stand in the
-// data base as JSON are not decoded to be encoded again.
+// Encoder is an answer that writes its own JSON. An answer that the database
+// has as JSON is not decoded only to be encoded again.
 type Encoder interface {
 	// AppendJSON appends the answer's JSON.
 	AppendJSON(b []byte) []byte
 }
 
-// Revised is an answer about one record: it gets an ETag, and a read of it
+// Revised is an answer about one record. It gets an ETag, and a read of it
 // honours If-None-Match.
 type Revised interface {
 	// EntityTag returns the opaque part of the ETag, without quotes.
 	EntityTag() string
 }
 
-// Located is an answer to a call that created something: 201 and Location.
+// Located is the answer to a call that created something: 201 and Location.
 type Located interface {
-	// Location returns the new thing's path below /v1, for example /contacts/con_....
+	// Location returns the path below /v1, for example /contacts/con_....
 	Location() string
 }
 
-// Accepted is an answer to a call that goes on: 202 in place of 201.
+// Accepted is the answer to a call that goes on in the background: 202 instead
+// of 201.
 type Accepted interface {
 	Located
 	Accepted()
 }
 
-// Waiting is an answer that is worth asking for again.
+// Waiting is an answer about work in progress.
 type Waiting interface {
-	// RetryAfter returns when, and zero where nothing more will come.
+	// RetryAfter returns when to ask again, and zero if the work has ended.
 	RetryAfter() time.Duration
 }
 
-// Secret is an answer that holds a secret: it is not to be stored anywhere,
-// and what is kept of it for a replay is encrypted.
+// Secret is an answer that holds a secret. It is stored nowhere but in the
+// sealed answer for a replay.
 type Secret interface{ Secret() }
 
-// File is the answer that is a file. Its tag is the hash of its bytes: they
-// never change, whatever becomes of the record.
+// File is an answer that is a file. Its tag is the hash of its bytes, which
+// never change.
 type File struct {
 	Name, ContentType string
 	Size              int64  // in bytes
 	SHA256            string // 64 hexadecimal digits
-	// Created is when the file came.
+	// Created is when the file was stored.
 	Created clock.Micros
 	// Open opens it for one answer.
 	Open func(ctx context.Context) (blob.Reader, error)
@@ -62,13 +63,14 @@ func (f File) EntityTag() string { return f.SHA256 }
 // Records returns 1.
 func (File) Records() int { return 1 }
 
-// Counted is an answer that holds records, as the limit on data outflow counts them.
+// Counted is an answer that holds records. The limit on data outflow counts
+// them.
 type Counted interface {
 	// Records returns how many records the answer holds.
 	Records() int
 }
 
-// Nothing is the answer of an operation that has none: 204.
+// Nothing is the answer of an operation that returns nothing: 204.
 type Nothing struct{}
 
 // None is the input of an operation that takes none.

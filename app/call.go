@@ -15,92 +15,94 @@ import (
 	"kartei/store/db"
 )
 
-// Call is one run of one operation: who, in which transaction, when. An
-// operation may be run more than once for one request (see db.DB.Write), each
-// time with a fresh Call.
+// Call is one run of an operation: its caller, its transaction and its time. An
+// operation may run more than once for one request (see db.DB.Write), each time
+// with a fresh Call.
 type Call struct {
 	Actor *access.Actor
 	Tx    db.Tx
-	// Now is the time at which the request was taken.
+	// Now is the arrival of the request.
 	Now clock.Micros
 	// Version is the resolved version of the API.
 	Version string
-	// Language is that of the answer, where it holds words for people.
+	// Language is the language for words in the answer.
 	Language fault.Language
-	// RequestID is the call's, req_....
+	// RequestID is the id of the call, req_....
 	RequestID string
-	// Span is that of the call, nil for most.
+	// Span is the span of the call, nil for most calls.
 	Span *trace.Span
-	// Looked is what the operation saw outside the data base before its
-	// transaction began, where it looks (see api.looking).
+	// Looked is what the operation read outside the database before its
+	// transaction began (see api.looking).
 	Looked any
 	// IfMatch is the precondition that the client sent.
 	IfMatch Precondition
-	// Services holds what the operations need that outlives a call.
+	// Services holds what operations need beyond a single call.
 	Services *Services
 }
 
-// Services are made once when the instance is wired.
+// Services are shared by all calls of an instance.
 type Services struct {
 	// Cursors seals and opens paging cursors.
 	Cursors *Cursors
 	// Limits answers GET /rate_limit.
 	Limits limit.Limiter
-	// OpenAPI returns the frozen description of a version, and false for one
-	// that does not exist.
+	// OpenAPI returns the frozen document of a version, and false if there is
+	// no such version.
 	OpenAPI func(version string) ([]byte, bool)
-	// InBatch reports whether POST /batch may hold a call of this method and escaped
-	// path, which need not lead anywhere.
+	// InBatch reports whether POST /batch may hold a call with this method and
+	// escaped path. The path need not exist.
 	InBatch func(method, path string) bool
 	// Families are the kinds of record that this release serves.
 	Families []Family
 	// DocsBase is the address below which /problems/{CODE} is found.
 	DocsBase string
-	// Files is where files lie, and which are taken.
+	// Files says where files are stored and which are accepted.
 	Files Files
 	// Webhooks is what operations on webhook endpoints need.
 	Webhooks Webhooks
-	// Logger is told what is for the operator and not for the caller.
+	// Logger takes messages for the operator.
 	Logger *slog.Logger
 }
 
 // Webhooks is what operations on webhook endpoints need.
 type Webhooks struct {
-	// Secrets seals those that deliveries are signed with.
+	// Secrets seals the signing secrets.
 	Secrets masterkey.Vault
-	// Guard judges the addresses that endpoints may have; nil lets public ones pass.
+	// Guard checks the addresses of endpoints. Nil permits public addresses.
 	Guard *egress.Guard
 }
 
 // Files is what operations on files need.
 type Files struct {
 	Store blob.Store
-	// MaxSize is how many bytes a file may have.
+	// MaxSize is the largest size of a file, in bytes.
 	MaxSize int64
-	// MaxStaged is how many bytes the open uploads of an organization may have
-	// announced together.
+	// MaxStaged bounds the bytes that the open uploads of an organization
+	// announce together.
 	MaxStaged int64
-	// Declared returns the media type under which a file that is declared as such
-	// is kept, and whether files of it are taken.
+	// Declared returns the media type under which a file of a declared type is
+	// stored, and whether such files are accepted.
 	Declared func(contentType string) (kept string, taken bool)
-	// Types are the media types of files that are taken, for who declared another.
+	// Types are the accepted media types, for error messages.
 	Types []string
 }
 
-// Precondition is a parsed If-Match header. The zero value is 'not sent'.
+// Precondition is a parsed If-Match header. The zero value means that none was
+// sent.
 type Precondition struct {
 	Sent bool
-	// Waived lets a call pass that sent none: its kind of credential need not.
+	// Waived permits a call without the header, since its kind of credential
+	// need not send one.
 	Waived bool
 	// Any is If-Match: *.
 	Any bool
-	// Tags are the strong tags listed, without quotes. Weak ones never match
-	// (RFC 9110, section 13.1.1) and are left out.
+	// Tags are the strong tags without quotes. Weak ones never match (RFC 9110,
+	// section 13.1.1) and are left out.
 	Tags []string
 }
 
-// Require checks the precondition against the record's current revision:
-// 428 where none was sent, 412 where it does not hold.
+// Require compares the precondition with the current revision. It fails with
+// 428 if none was sent and with 412 if it does not hold.
 func (p Precondition) Require(revision int64) error {
 	if !p.Sent && !p.Waived {
 		return fault.New(fault.PreconditionRequired)
@@ -108,7 +110,7 @@ func (p Precondition) Require(revision int64) error {
 	return p.Check(revision)
 }
 
-// Check is like Require but lets a missing precondition pass.
+// Check is like Require but accepts a missing precondition.
 func (p Precondition) Check(revision int64) error {
 	if !p.Sent || p.Any {
 		return nil

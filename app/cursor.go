@@ -14,19 +14,20 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// CursorLifetime is how long a paging cursor is taken (contract, 'Other constants').
+// CursorLifetime is how long a paging cursor is accepted (contract, 'Other
+// constants').
 const CursorLifetime = 24 * time.Hour
 
-// ErrCursor is returned for a cursor that was not made by this instance for
-// this very list, or is too old.
+// ErrCursor is returned for a cursor that this instance did not make for the
+// same list, or that is too old.
 var ErrCursor = errors.New("app: cursor does not match")
 
-// Cursors seals where a list stands into an opaque text that a client can
-// neither read nor change. It is sealed because a position can hold words of
-// records; it is bound to the list, so a cursor fits only where it came from.
+// Cursors seals positions in lists. A client can neither read nor change a
+// sealed position. It is sealed because it may hold words of records, and bound
+// to its list, so that it fits no other.
 type Cursors struct{ aead cipher.AEAD }
 
-// NewCursors makes cursors under a key of 32 bytes.
+// NewCursors returns Cursors with a key of 32 bytes.
 func NewCursors(key []byte) (*Cursors, error) {
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
@@ -40,9 +41,9 @@ type sealed struct {
 	Position json.RawMessage `json:"p"`
 }
 
-// Seal packs a position for the list named by scope. Everything that the
-// cursor is bound to (organization, principal, resource, filter, sort,
-// version) belongs into scope.
+// Seal packs a position of the list that scope names. scope must name
+// everything that the cursor is bound to: organization, principal, resource,
+// filter, sort, version.
 func (c *Cursors) Seal(scope string, now clock.Micros, position any) (string, error) {
 	p, err := json.Marshal(position)
 	if err != nil {
@@ -59,11 +60,11 @@ func (c *Cursors) Seal(scope string, now clock.Micros, position any) (string, er
 	return base64.RawURLEncoding.EncodeToString(c.aead.Seal(nonce, nonce, plain, []byte(scope))), nil
 }
 
-// Open unpacks a cursor into position. Anything that Seal did not return for
-// the same scope within CursorLifetime is ErrCursor.
+// Open unpacks a cursor into position. It fails with ErrCursor unless Seal
+// returned the cursor for the same scope within CursorLifetime.
 func (c *Cursors) Open(scope, cursor string, now clock.Micros, position any) error {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) < c.aead.NonceSize() || strings.ContainsAny(cursor, "\r\n") { // the decoder passes over line ends
+	if err != nil || len(raw) < c.aead.NonceSize() || strings.ContainsAny(cursor, "\r\n") { // the decoder skips line ends
 		return ErrCursor
 	}
 	nonce, box := raw[:c.aead.NonceSize()], raw[c.aead.NonceSize():]

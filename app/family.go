@@ -2,25 +2,25 @@ package app
 
 import "kartei/access"
 
-// Family is a kind of record, as what spans the families needs to know it.
+// Family is a kind of record, for code that spans all families.
 type Family struct {
 	// Object is the discriminator in answers and events, for example contact.
 	Object string
-	// Prefix is that of the identifiers.
+	// Prefix begins the identifiers.
 	Prefix string
-	// Plural is the family's name in paths, scopes and the data base: contacts.
+	// Plural is the name in paths, scopes and the database: contacts.
 	Plural string
 }
 
-// ReadScope returns the scope that reading the family's records takes.
+// ReadScope returns the scope for reading records of the family.
 func (f Family) ReadScope() string { return f.Plural + ":read" }
 
-// Visible returns a condition, for a where clause, under which a row of the
-// family's table named alias is visible to the actor. me is the placeholder
-// that holds the actor's principal id; it must be bound in either case.
+// Visible returns an SQL condition that holds for a row which the actor may
+// see. alias names the family's table. me is the placeholder of the actor's
+// principal id, which must be bound in any case.
 //
-// This is the one place that says who sees what. A private record's audience
-// is its owner; one for the whole organization has the empty audience.
+// No other place decides about visibility. The audience of a private record is
+// its owner; that of a shared record is empty.
 func Visible(alias string, a *access.Actor, me string) string {
 	if a.SeesAll() {
 		return me + " = " + me
