@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clock tells the time and wakes those who wait for it.
+// Clock tells the time and wakes callers that wait for it.
 type Clock interface {
 	// Now returns the current time.
 	Now() time.Time
@@ -26,10 +26,10 @@ func (system) After(d time.Duration) <-chan time.Time { return time.After(d) }
 // It is safe for use by several goroutines.
 type Fake struct {
 	mu      sync.Mutex
-	waits   sync.Cond // signalled when somebody begins to wait
+	waits   sync.Cond // signalled when a goroutine begins to wait
 	now     time.Time
 	waiters []waiter
-	next    chan struct{} // closed when somebody begins to wait; nil where nobody asked
+	next    chan struct{} // closed when a goroutine begins to wait; nil if nobody asked for it
 }
 
 type waiter struct {
@@ -69,7 +69,8 @@ func (f *Fake) After(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// Waited returns a channel that is closed when somebody next begins to wait.
+// Waited returns a channel that is closed when the next goroutine begins to
+// wait.
 func (f *Fake) Waited() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +80,7 @@ func (f *Fake) Waited() <-chan struct{} {
 	return f.next
 }
 
-// Advance moves the clock by d and wakes everyone whose time has come.
+// Advance moves the clock by d and wakes every goroutine whose time has come.
 func (f *Fake) Advance(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,8 +96,8 @@ func (f *Fake) Advance(d time.Duration) {
 	f.waiters = rest
 }
 
-// Await returns when at least n wait for the clock: then whoever a test has
-// woken has done its work and is back.
+// Await returns when at least n goroutines wait for the clock. The goroutines
+// that a test has woken have then finished their work.
 func (f *Fake) Await(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Micros is a point in time as the data base keeps it: microseconds since
+// Micros is a point in time as the database keeps it: microseconds since
 // 1970-01-01T00:00:00Z. Zero means 'never' and is written as JSON null.
 type Micros int64
 
-// In the lengths that the product reckons with.
+// The lengths of time that the product uses.
 const (
 	Second Micros = 1_000_000
 	Minute        = 60 * Second
@@ -42,7 +42,7 @@ func (m Micros) Sub(o Micros) time.Duration { return time.Duration(m-o) * time.M
 // String returns m as RFC 3339 text, for example 2026-11-01T09:30:00.000000Z.
 func (m Micros) String() string { return string(m.appendTo(nil)) }
 
-// AppendText appends what String returns.
+// AppendText appends the text of String.
 func (m Micros) AppendText(b []byte) ([]byte, error) {
 	return m.appendTo(b), nil
 }
@@ -58,7 +58,8 @@ func (m Micros) AppendJSON(b []byte) []byte {
 }
 
 // appendTo is Time.AppendFormat with layout, in a third of the time: a page of
-// records has fifty of them. Years that do not have four digits are left to it.
+// records has fifty of them. It leaves years without four digits to
+// AppendFormat.
 func (m Micros) appendTo(b []byte) []byte {
 	t := m.Time()
 	year, month, day := t.Date()
@@ -80,10 +81,10 @@ func (m Micros) appendTo(b []byte) []byte {
 
 func appendTwo(b []byte, n int) []byte { return append(b, '0'+byte(n/10), '0'+byte(n%10)) }
 
-// MarshalJSON returns what AppendJSON appends.
+// MarshalJSON returns the bytes of AppendJSON.
 func (m Micros) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the form of MarshalJSON.
 func (m *Micros) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		*m = 0
@@ -98,12 +99,13 @@ func (m *Micros) UnmarshalJSON(b []byte) error {
 }
 
 // Parse reads an RFC 3339 date-time with any offset. Finer parts than a
-// microsecond are cut. Package time also takes an hour of one digit, a comma and
-// an offset of +24:60; these are refused, and years outside 1 to 9999, here or
-// in UTC, which no engine keeps. Three forms that common clients write are read
-// besides: t and z in lower case, which RFC 3339 allows (section 5.6), an offset
-// without a colon, as strftime writes it, and second 60, which is the first of
-// the next minute, as no engine keeps leap seconds.
+// microsecond are cut. Package time also takes an hour of one digit, a comma
+// and an offset of +24:60; these are refused, and years outside 1 to 9999, here
+// or in UTC, which no engine keeps. Three further forms are read, because
+// common clients write them: t and z in lower case, which RFC 3339 allows
+// (section 5.6); an offset without a colon, as strftime writes it; and second
+// 60. It becomes the first second of the next minute, because no engine keeps
+// leap seconds.
 func Parse(s string) (Micros, error) {
 	text, leap := regular(s)
 	t, err := time.Parse(time.RFC3339Nano, text)
@@ -121,12 +123,12 @@ func Parse(s string) (Micros, error) {
 
 const (
 	dateAndTime = "0000-00-00T00:00:00"
-	// longest is more than a date-time with nine decimals has.
+	// longest is more than the length of a date-time with nine decimals.
 	longest = 64
 )
 
-// regular brings the forms that are read besides into the regular one. Second
-// 60 becomes 59, and leap is true.
+// regular turns the further forms into the regular one. Second 60 becomes 59,
+// and leap is true.
 func regular(s string) (text string, leap bool) {
 	if len(s) <= len(dateAndTime) || len(s) > longest {
 		return s, false
@@ -148,8 +150,8 @@ func regular(s string) (text string, leap bool) {
 	return string(b), leap
 }
 
-// wellFormed reports what package time does not ask: that each part has its
-// digits, and an offset at most 23:59.
+// wellFormed checks two rules that package time does not: each part has its
+// digits, and an offset is at most 23:59.
 func wellFormed(s string) bool {
 	if len(s) > longest || !shaped(s[:len(dateAndTime)], dateAndTime) || s[:4] == "0000" {
 		return false

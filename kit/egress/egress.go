@@ -18,13 +18,13 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// What went wrong before a request could be sent; errors.Is tells them apart.
+// Errors before a request could be sent; errors.Is tells them apart.
 var (
-	// ErrBlocked is an address or a port that nobody may be sent to.
+	// ErrBlocked is an address or a port that is not permitted.
 	ErrBlocked = errors.New("the address is not public")
-	// ErrName is a host name for which there is no address.
+	// ErrName is a host name without an address.
 	ErrName = errors.New("the host name has no address")
-	// ErrConnect is an address at which nobody takes connections.
+	// ErrConnect is an address that takes no connections.
 	ErrConnect = errors.New("no connection")
 	// ErrTLS is a handshake that failed: certificate, version, or no TLS at all.
 	ErrTLS = errors.New("no TLS")
@@ -33,17 +33,17 @@ var (
 // Port is the one port that is dialled, unless a Mapping names another.
 const Port = 443
 
-// Options is what an operator may change. The zero value is for production:
+// Options are the choices of an operator. The zero value is for production:
 // public addresses only, the system's certificates.
 type Options struct {
-	// Allow are networks that are dialled although they are not public.
+	// Allow are networks that are permitted although they are not public.
 	Allow []netip.Prefix
-	// Deny are networks that are not dialled although they are public; they go
-	// before Allow.
+	// Deny are networks that are refused although they are public. Deny wins
+	// over Allow.
 	Deny []netip.Prefix
-	// Roots are the authorities that are believed; nil is the system's.
+	// Roots are the trusted authorities; nil means the system's.
 	Roots *x509.CertPool
-	// Dial are host names that are not looked up.
+	// Dial maps host names that are not looked up.
 	Dial []Mapping
 	// Resolver looks host names up; nil is the system's.
 	Resolver *net.Resolver
@@ -85,16 +85,17 @@ func (g *Guard) Maps(host string) bool {
 var (
 	public = ssrf.New()
 	// nat64 is the well-known prefix of RFC 6052. Its addresses lead to the
-	// IPv4 address in their last 32 bits, so that one is judged: a machine
-	// without IPv4 reaches receivers that have nothing else through it.
+	// IPv4 address in their last 32 bits, so that address decides. A machine
+	// without IPv4 reaches receivers that have only IPv4 through it.
 	nat64 = ssrf.IPv6NAT64Prefix
 )
 
-// Permit returns an error that is ErrBlocked unless a may be dialled. Public
-// is what no registry of special-purpose addresses (RFC 6890) names, and not
-// multicast; for IPv6, that within 2000::/3. An IPv4 address within an IPv6
-// one is judged where the way to it leads through it (IPv4-mapped, NAT64); the
-// other forms (6to4, Teredo, ISATAP, IPv4-compatible) are refused.
+// Permit returns an error that is ErrBlocked unless a may be dialled. An
+// address is public if no registry of special-purpose addresses (RFC 6890)
+// names it and it is not multicast; an IPv6 address must also be within
+// 2000::/3. For IPv4-mapped and NAT64 addresses the IPv4 address in them
+// decides. The other forms with an IPv4 address (6to4, Teredo, ISATAP,
+// IPv4-compatible) are refused.
 func (g *Guard) Permit(a netip.Addr) error {
 	a = a.Unmap()
 	within := a
@@ -125,9 +126,9 @@ func isatap(a netip.Addr) bool {
 	return a.Is6() && b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// control looks at the address of a socket before it connects. Nothing comes
-// between this and the connect, so what a name means a moment later is of no
-// account.
+// control checks the address of a socket before it connects. Nothing comes
+// between this check and the connect, so a later change of the name has no
+// effect.
 func (g *Guard) control(network, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp4" && network != "tcp6" {
@@ -150,8 +151,8 @@ func (g *Guard) target(to netip.AddrPort) bool {
 	return false
 }
 
-// DialContext connects to a host and port. All addresses of a name are tried
-// as RFC 8305 has it, those that are permitted.
+// DialContext connects to a host and port. It tries the permitted addresses of
+// a name in the way of RFC 8305.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -176,8 +177,8 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, fmt.Errorf("%w: %w", ErrConnect, err)
 }
 
-// dialTLS connects and shakes hands. http.Transport goes on with a dial whose
-// request was given up, so the time is bounded here as well.
+// dialTLS connects and shakes hands. http.Transport continues a dial after its
+// request was cancelled, so the time is bounded here as well.
 func (g *Guard) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -199,7 +200,7 @@ func (g *Guard) dialTLS(ctx context.Context, network, address string) (net.Conn,
 const (
 	dialTime  = 10 * time.Second
 	maxHeader = 64 << 10
-	// Connections that wait for the next request, of all receivers and of one.
+	// Idle connections, of all receivers and of one.
 	maxIdle, maxIdleEach = 1024, 128
 	idleTime             = 90 * time.Second
 )
@@ -227,7 +228,7 @@ func (g *Guard) Transport() *http.Transport {
 	}
 }
 
-// refusePlain is what http:// gets.
+// refusePlain refuses http://.
 func refusePlain(context.Context, string, string) (net.Conn, error) {
 	return nil, fmt.Errorf("%w: without TLS", ErrBlocked)
 }

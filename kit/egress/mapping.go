@@ -31,7 +31,7 @@ func (m *Mapping) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads.
+// MarshalText writes the form of UnmarshalText.
 func (m Mapping) MarshalText() ([]byte, error) {
 	if m.To.Port() == 0 {
 		return []byte(m.Host + "=" + m.To.Addr().String()), nil

@@ -2,14 +2,14 @@ package fault
 
 import "time"
 
-// Entry is what the catalogue says of a code: the words that are sent, then
+// Entry is the catalogue's entry of a code: the words of its problems, then
 // those of its page.
 type Entry struct {
 	Code   Code
 	Status int
 	// Title is constant per code (RFC 9457 section 3.1.3).
 	Title Text
-	// Detail is the sentence that is sent where a fault brings none; empty for
+	// Detail is the sentence for a fault without one of its own; empty for
 	// UNAUTHENTICATED.
 	Detail Text
 	// What happened, Why it happens, and what to Do about it.
@@ -17,15 +17,15 @@ type Entry struct {
 	Example       Example
 }
 
-// Example is a request that is answered with the code. The answer is made
-// from the fault by AppendProblem, as on the wire.
+// Example is a request whose answer has the code. The answer is made from the
+// fault by AppendProblem, as on the wire.
 type Example struct {
 	// Request is the request line, the headers that matter and the body.
 	Request string
 	// Instance is the request's path.
 	Instance string
-	// InOperation says that the request asks for an operation which the problem
-	// has ended: it is answered 200.
+	// InOperation says that the request reads an operation that failed with the
+	// problem: it is answered 200.
 	InOperation bool
 	Fault       Fault
 }
@@ -475,7 +475,7 @@ func (c Code) entry() *Entry {
 	return byCode[Internal]
 }
 
-// Entry returns what the catalogue says of c.
+// Entry returns the catalogue's entry of c.
 func (c Code) Entry() Entry { return *c.entry() }
 
 // Status returns the HTTP status of c, 400 to 599.
@@ -487,8 +487,9 @@ func (c Code) Known() bool { return byCode[c] != nil }
 // Title returns the title of f's code in language l.
 func (f *Fault) Title(l Language) string { return f.Code.entry().Title.In(l) }
 
-// DetailIn returns what is said of this occurrence in language l. It is empty
-// for UNAUTHENTICATED, whatever f says: a refused credential learns nothing.
+// DetailIn returns the sentence about this occurrence in language l. It is
+// empty for UNAUTHENTICATED, whatever f says: a refused credential learns
+// nothing.
 func (f *Fault) DetailIn(l Language) string {
 	switch {
 	case f.Code == Unauthenticated:

@@ -5,15 +5,15 @@ import (
 	"unicode"
 )
 
-// Deceptive returns what makes a text of one line, such as a name, look like
-// another one; nil if nothing does.
+// Deceptive says why a text of one line, such as a name, looks like another
+// one; nil if it does not.
 func Deceptive(s string) *Text {
 	switch visible := strings.ContainsFunc(s, visible); {
 	case strings.ContainsAny(s, "\u2028\u2029"):
 		return &twoLines
 	case strings.ContainsFunc(s, disguises):
 		return &disguised
-	case !visible && strings.TrimSpace(s) != "": // blank is another matter
+	case !visible && strings.TrimSpace(s) != "": // blank texts have a rule of their own
 		return &invisible
 	}
 	return nil
@@ -34,17 +34,17 @@ var (
 	}
 )
 
-// disguises reports whether a character changes the direction of what follows:
-// "Rechnung\u202Efdp.exe" is shown as "Rechnungexe.pdf" (Unicode Technical
-// Report 36, section 2.8).
+// disguises reports whether a character changes the direction of the following
+// text: "Rechnung\u202Efdp.exe" is shown as "Rechnungexe.pdf" (Unicode
+// Technical Report 36, section 2.8).
 func disguises(r rune) bool {
 	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0x200E || r == 0x200F || r == 0x061C
 }
 
-// visible reports whether a character leaves ink. Default_Ignorable_Code_Point
-// is the property of those that do not (Unicode Standard Annex 44); the blank
-// of Braille is no space and has none either; what a private character looks
-// like nobody knows, and a combining one alone is no name.
+// visible reports whether a character leaves ink. Characters with the property
+// Default_Ignorable_Code_Point do not (Unicode Standard Annex 44). Neither does
+// the blank of Braille, which is no space. The look of a private character is
+// unknown, and a combining character alone is no name.
 func visible(r rune) bool {
 	return !unicode.IsSpace(r) && r != 0x2800 &&
 		!unicode.In(r, unicode.Cf, unicode.Co, unicode.Mn, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, unicode.Zs, unicode.Zl, unicode.Zp)

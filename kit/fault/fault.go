@@ -95,17 +95,17 @@ type Field struct {
 	// a parameter or header.
 	Name string
 	Code FieldCode
-	// Limit is the bound that was missed, where there is one: a number of
+	// Limit is the bound that was missed, if there is one: a number of
 	// characters, a range, the allowed values.
 	Limit any
-	// Text replaces the catalogue's sentence where it says more.
+	// Text, if set, replaces the catalogue's sentence and says more.
 	Text *Text
 }
 
-// Fault is an error that a client is told of.
+// Fault is an error that a client sees.
 type Fault struct {
 	Code Code
-	// Detail replaces the catalogue's sentence where it says more.
+	// Detail, if set, replaces the catalogue's sentence and says more.
 	Detail *Text
 	// Fields are the problem's errors, in the order in which they stand in the input.
 	Fields []Field

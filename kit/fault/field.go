@@ -12,10 +12,10 @@ type Range struct{ Min, Max int64 }
 // a number of characters.
 type Items int
 
-// FieldEntry is what the catalogue says of a field code.
+// FieldEntry is the catalogue's entry of a field code.
 type FieldEntry struct {
 	Code FieldCode
-	// Message is the sentence where no limit is given.
+	// Message is the sentence without a limit.
 	Message Text
 	// Meaning is for the documentation: when the code is sent.
 	Meaning Text
@@ -77,8 +77,8 @@ func FieldCodes() []FieldCode {
 	return codes
 }
 
-// Entry returns what the catalogue says of c; a code that it does not know
-// has the words of INVALID_FORMAT.
+// Entry returns the catalogue's entry of c. An unknown code has the words of
+// INVALID_FORMAT.
 func (c FieldCode) Entry() FieldEntry {
 	if e := fieldByCode[c]; e != nil {
 		return *e
@@ -89,10 +89,10 @@ func (c FieldCode) Entry() FieldEntry {
 }
 
 // Message returns the field's sentence in language l: its own Text, else the
-// catalogue's, with the limit where one is given. Limit may be an integer
-// (a number of characters, or the highest value), Items, Range, a string or Text that
-// names the expected form, or the allowed values as []string. The sentence
-// never holds what the client sent.
+// catalogue's, with the limit if there is one. Limit may be an integer (a
+// number of characters, or the highest value), Items, Range, a string or Text
+// that names the expected form, or the allowed values as []string. The sentence
+// never repeats the client's input.
 func (f Field) Message(l Language) string {
 	if f.Text != nil {
 		return f.Text.In(l)
@@ -103,8 +103,8 @@ func (f Field) Message(l Language) string {
 	return f.Code.Entry().Message.In(l)
 }
 
-// limited returns the sentence that names the limit, or "" where code and
-// limit make none.
+// limited returns the sentence that names the limit, or "" if code and limit
+// make none.
 func (f Field) limited(l Language) string {
 	switch f.Code {
 	case TooLong:
@@ -177,7 +177,7 @@ func (f Field) rangeOf(l Language) string {
 	return ""
 }
 
-// limitWords returns a limit that is words: a form, or a list of names.
+// limitWords returns a limit in words: a form, or a list of names.
 func limitWords(limit any, l Language) string {
 	switch limit := limit.(type) {
 	case string:
@@ -199,7 +199,7 @@ func limitWords(limit any, l Language) string {
 	return ""
 }
 
-// jsonTypes are the names of JSON Schema's types as a reader says them.
+// jsonTypes are readable names of JSON Schema's types.
 var jsonTypes = map[string]Text{
 	"string":  {"eine Zeichenkette", "a string"},
 	"integer": {"eine ganze Zahl", "an integer"},
@@ -228,7 +228,7 @@ func integer(v any) (int64, bool) {
 	return 0, false
 }
 
-// Bytes says how many bytes: "1 Byte", "104.857.600 Bytes".
+// Bytes is a number of bytes in words: "1 Byte", "104.857.600 Bytes".
 func Bytes(n int64) Text {
 	unit := Text{" Bytes", " bytes"}
 	if n == 1 {

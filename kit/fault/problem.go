@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Problem is what a problem document says of the request, beside the fault.
+// Problem holds the members of a problem document that come from the request.
 type Problem struct {
 	// TypeBase is the address under which /problems/{CODE} is found, without
 	// a slash at the end.
@@ -23,13 +23,12 @@ type Problem struct {
 	Language  Language
 }
 
-// minWait is what a 429 asks for where nobody computed a wait, so that the
-// header and the body of a throttled call always name one.
+// minWait is the wait of a 429 without one, so that header and body of a
+// throttled call always name a wait.
 const minWait = time.Second
 
-// Wait returns how long the client shall wait: RetryAfter, at least a
-// millisecond more than nothing on a 429, where a missing one is one second.
-// Zero means that no wait is named.
+// Wait returns how long the client should wait: RetryAfter, or a second for a
+// 429 without one. Zero means that no wait is named.
 func (f *Fault) Wait() time.Duration {
 	if f.RetryAfter <= 0 && f.Code.Status() == http.StatusTooManyRequests {
 		return minWait
@@ -41,8 +40,9 @@ func (f *Fault) Wait() time.Duration {
 func (c Code) TypeURI(base string) string { return base + "/problems/" + string(c) }
 
 // AppendProblem appends the problem document (RFC 9457) of f to b. The members
-// stand in the contract's order, then f.Extra by name; an extra that bears the
-// name of a member of the contract, or cannot be written as JSON, is left out.
+// stand in the contract's order, then f.Extra by name; an extra with the name
+// of a member of the contract, or one that cannot be written as JSON, is left
+// out.
 func (f *Fault) AppendProblem(b []byte, p Problem) []byte {
 	e := f.Code.entry()
 	b = append(b, `{"type":`...)
@@ -126,10 +126,9 @@ func appendString(b []byte, s string) []byte {
 	return quoted
 }
 
-// appendPath appends path so that it is a URI reference (RFC 3986 section
-// 3.3), whatever bytes a stranger sent: what may not stand in a path is
-// percent-encoded, what is encoded already stays. The result needs no JSON
-// escaping.
+// appendPath appends path as a URI reference (RFC 3986 section 3.3), whatever
+// bytes a client sent. Bytes that are not allowed in a path are
+// percent-encoded; encoded ones stay. The result needs no JSON escaping.
 func appendPath(b []byte, path string) []byte {
 	for i := 0; i < len(path); i++ {
 		c := path[i]

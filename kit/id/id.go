@@ -64,8 +64,9 @@ func Encode(prefix string, u [16]byte) string {
 	return string(b)
 }
 
-// Time returns when an identifier that New made was made, to the millisecond.
-// s must be valid; of another generator's the result means nothing.
+// Time returns when an identifier that New made was made, to the millisecond. s
+// must be valid. For an identifier of another generator the result means
+// nothing.
 func Time(s string) time.Time {
 	var ms int64
 	for _, c := range []byte(s[len(s)-suffixLength:][:10]) { // 3 bits and 9 times 5: the 48 of the time
@@ -75,7 +76,7 @@ func Time(s string) time.Time {
 }
 
 // Valid reports whether s has the prefix and the shape of an identifier. It
-// says nothing of whether such a thing exists.
+// does not say that such a thing exists.
 func Valid(prefix, s string) bool {
 	if len(s) != len(prefix)+suffixLength || !strings.HasPrefix(s, prefix) {
 		return false

@@ -16,11 +16,10 @@ import (
 // Size is the length of the key in bytes.
 const Size = 32
 
-// Key is the master key. It formats as nothing that tells of it.
+// Key is the master key. Its formatted text reveals nothing.
 type Key struct{ bytes [Size]byte }
 
-// New returns a key that no file holds, for instances that end with their
-// process.
+// New returns a key without a file, for instances that end with their process.
 func New() *Key {
 	k := new(Key)
 	rand.Read(k.bytes[:]) // never fails (crypto/rand, since Go 1.24)
@@ -31,7 +30,8 @@ func New() *Key {
 // place.
 var ErrOpen = errors.New("others may read or replace the master key")
 
-// Load reads the key at path, unless that is ErrOpen.
+// Load reads the key at path. It returns ErrOpen if others may read or replace
+// the file.
 func Load(path string) (*Key, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -51,9 +51,9 @@ func Load(path string) (*Key, error) {
 	return &Key{[Size]byte(b)}, nil
 }
 
-// LoadOrCreate reads the key at path, or makes one there that only the owner
-// of the process can read. created tells which. Of several processes that
-// start at the same time one makes the key and all read it.
+// LoadOrCreate reads the key at path, or makes one there that only the owner of
+// the process can read. created tells which. If several processes start at the
+// same time, one makes the key and all read it.
 func LoadOrCreate(path string) (k *Key, created bool, err error) {
 	if k, err = Load(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return k, false, err
@@ -69,7 +69,7 @@ func LoadOrCreate(path string) (k *Key, created bool, err error) {
 	return made, true, nil
 }
 
-// write puts b at path whole or not at all, and only where nothing is.
+// write puts b at path whole or not at all, and only if path does not exist.
 func write(path string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".master-*") // mode 0600
 	if err != nil {
@@ -83,11 +83,11 @@ func write(path string, b []byte) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Link(f.Name(), path) // fails where path exists
+	return os.Link(f.Name(), path) // fails if path exists
 }
 
-// Derive returns 32 bytes for one purpose: HKDF with SHA-256 (RFC 5869). Other
-// purposes get other keys, and none tells anything of the master key.
+// Derive returns 32 bytes for one purpose: HKDF with SHA-256 (RFC 5869). Each
+// purpose gets a key of its own, and none reveals anything of the master key.
 func (k *Key) Derive(purpose string) []byte {
 	b, err := hkdf.Key(sha256.New, k.bytes[:], nil, "kartei "+purpose, Size)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// private refuses a key that others than the server's user may read or replace,
-// by the rules that PostgreSQL has for the key of its certificate. A file of
-// root's may be read by a group as well: so do systemd, Docker and Kubernetes hand
-// a secret to a user that is not root.
+// private refuses a key that anyone but the server's user may read or replace.
+// The rules are those of PostgreSQL for the key of its certificate. A group may
+// also read a file that belongs to root, because systemd, Docker and Kubernetes
+// hand a secret in this way to a user that is not root.
 func private(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -1,7 +1,7 @@
 package masterkey
 
-// Ring is the master key in force and those before it, which open what was
-// sealed under them until that has been sealed anew.
+// Ring is the master key in force and its predecessors. These open secrets that
+// were sealed under them and not yet sealed anew.
 type Ring struct {
 	Current  *Key
 	Previous []*Key

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// Vault encrypts small secrets that are kept in the database: XChaCha20-Poly1305,
-// under a random nonce each, bound to the place where they are kept. The first
-// key seals; all open, so that the master key can be replaced. It is safe for
-// use by several goroutines.
+// Vault encrypts small secrets that are kept in the database:
+// XChaCha20-Poly1305, under a random nonce each, bound to their place. The
+// first key seals; every key opens, so that the master key can be replaced. It
+// is safe for use by several goroutines.
 type Vault struct{ keys []cipher.AEAD }
 
 // NewVault makes a vault of keys of 32 bytes.
@@ -43,8 +43,8 @@ func (r Ring) Vault(purpose string) Vault {
 	return v
 }
 
-// Seal encrypts a secret into a text. where names the place that it is kept
-// in: nowhere else is it opened.
+// Seal encrypts a secret into a text. where names its place; it opens nowhere
+// else.
 func (v Vault) Seal(secret []byte, where string) string {
 	first := v.keys[0]
 	nonce := make([]byte, first.NonceSize(), first.NonceSize()+len(secret)+first.Overhead())
@@ -52,8 +52,8 @@ func (v Vault) Seal(secret []byte, where string) string {
 	return base64.RawStdEncoding.EncodeToString(first.Seal(nonce, nonce, secret, []byte(where)))
 }
 
-// Open returns a secret that Seal sealed for the same place, and whether under
-// the first key.
+// Open returns a secret that was sealed for the same place, and whether the
+// first key sealed it.
 func (v Vault) Open(sealed, where string) (secret []byte, first bool, err error) {
 	box, err := base64.RawStdEncoding.DecodeString(sealed)
 	if err != nil {

@@ -13,8 +13,8 @@ const (
 	// redrawn is how often the bar is drawn on a terminal, logged how often a
 	// line is written elsewhere.
 	redrawn, logged = 200 * time.Millisecond, 10 * time.Second
-	// window is the time after which the rate forgets what was before: it is
-	// taken over the last one to two of them.
+	// window is the memory of the rate, which is taken over the last one to two
+	// windows.
 	window = 30 * time.Second
 	width  = 40
 )
@@ -26,12 +26,12 @@ type Bar struct {
 	terminal bool
 	now      func() time.Time
 	drawn    time.Time
-	// older and newer are where the rate is taken from.
+	// The rate is taken between older and newer.
 	older, newer mark
 	total        int64
 }
 
-// mark is what was done at some time.
+// mark is the progress at some time.
 type mark struct {
 	at   time.Time
 	done int64
@@ -48,9 +48,9 @@ func New(out io.Writer) *Bar {
 	return b
 }
 
-// Tell draws that so much of a total is done, in units of the caller's, unless
-// the last drawing is new. What the first call says was done is taken as done
-// before: the rate, and with it the estimate, leave it out.
+// Tell draws the progress, in units of the caller's, unless the last drawing is
+// recent. Progress at the first call counts as done before: the rate, and with
+// it the estimate, leave it out.
 func (b *Bar) Tell(done, total int64) {
 	if b == nil || total <= 0 {
 		return
@@ -77,14 +77,14 @@ func (b *Bar) draw(at mark) {
 	full := int(width * at.done / b.total)
 	line := fmt.Sprintf("[%s%s] %3d %%%s", strings.Repeat("#", full), strings.Repeat(".", width-full), 100*at.done/b.total, b.estimate(at))
 	if b.terminal {
-		fmt.Fprint(b.out, "\r"+line+"\x1b[K") // clears what a longer line left
+		fmt.Fprint(b.out, "\r"+line+"\x1b[K") // clears the rest of a longer line
 	} else {
 		fmt.Fprintln(b.out, line)
 	}
 }
 
-// estimate is the rate and the time left at that rate; empty while neither can
-// be told.
+// estimate is the rate and the time left at that rate; empty while both are
+// unknown.
 func (b *Bar) estimate(at mark) string {
 	took, did := at.at.Sub(b.older.at), at.done-b.older.done
 	if took <= 0 || did <= 0 {

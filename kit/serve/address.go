@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// ClientAddress returns how to find out where a request comes from: from the
-// connection, or, where that comes from a trusted proxy, from what the proxy
-// says in X-Forwarded-For or Forwarded (RFC 7239). Read from the right, the
+// ClientAddress returns a function that finds the address of a client. It is
+// that of the connection. If the connection comes from a trusted proxy, it is
+// taken from X-Forwarded-For or Forwarded (RFC 7239). Read from the right, the
 // first address that is no trusted proxy is the client's.
 //
-// A proxy sets one of the two headers and may pass on the other as a stranger
-// wrote it. So where both are there and do not agree, and where one cannot be
-// read, the client has no address: the result is the zero Addr, to which no
-// key is bound.
+// A proxy sets one of the two headers and may pass on the other as the client
+// wrote it. So if both are there and disagree, or if one cannot be read, the
+// client has no address. The result is then the zero Addr, and no key is bound
+// to it.
 func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 	trusts := func(a netip.Addr) bool {
 		return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })

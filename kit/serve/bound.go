@@ -30,7 +30,7 @@ type boundListener struct {
 	held map[netip.Addr]int
 }
 
-// Accept waits until there is room and someone to take it.
+// Accept waits until there is room and a connection.
 func (b *boundListener) Accept() (net.Conn, error) {
 	for {
 		if b.free != nil {
@@ -55,7 +55,7 @@ func (b *boundListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close stops an Accept that waits for room, too.
+// Close also stops an Accept that waits for room.
 func (b *boundListener) Close() error {
 	b.closeOnce.Do(func() { close(b.closed) })
 	return b.Listener.Close()
@@ -101,8 +101,8 @@ func (b *boundListener) trusts(from netip.Addr) bool {
 	return false
 }
 
-// source is what counts as one address: an IPv4 address, or the /64 of an
-// IPv6 address, all of which one customer can use at will.
+// source returns the unit that counts as one address: an IPv4 address, or the
+// /64 of an IPv6 address, because one customer can use all of it at will.
 func source(a net.Addr) netip.Addr {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {

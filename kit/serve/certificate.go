@@ -12,7 +12,7 @@ import (
 	"kartei/kit/clock"
 )
 
-// checkInterval is how often the files are looked at, at most.
+// checkInterval is the shortest time between two checks of the files.
 const checkInterval = time.Second
 
 // Certificate is a certificate and its key from two files. It is read again
@@ -23,13 +23,13 @@ type Certificate struct {
 	logger            *slog.Logger
 
 	current atomic.Pointer[tls.Certificate]
-	next    atomic.Int64 // when to look again, in microseconds
+	next    atomic.Int64 // time of the next check, in microseconds
 
 	mu   sync.Mutex
 	seen [2]stamp
 }
 
-// stamp is how a changed file is told from an unchanged one.
+// stamp tells a changed file from an unchanged one.
 type stamp struct {
 	at   time.Time
 	size int64
@@ -60,9 +60,9 @@ func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current.Load(), nil
 }
 
-// reload reads the pair when a file has changed. A pair that does not fit, as
-// it stands while the two files are replaced one after the other, leaves the
-// old one in place and is said once.
+// reload reads the pair when a file has changed. A pair that does not fit
+// together, as happens while the two files are replaced one after the other,
+// leaves the old one in use and is logged once.
 func (c *Certificate) reload() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 // forwardedFor returns the for parameter of each element of Forwarded (RFC
 // 7239), empty if an element has none. If anything is malformed, there is one
 // hop that is no address: a client can open a quoted string that ends within
-// what the proxy appends, and then nobody knows whose word is whose.
+// the proxy's part, and then the two cannot be told apart.
 func forwardedFor(lines []string) []string {
 	var hops []string
 	for _, line := range lines {
@@ -33,8 +33,8 @@ func forwardedFor(lines []string) []string {
 // forwardedParser reads a line of Forwarded from left to right.
 type forwardedParser struct{ rest string }
 
-// element reads the pairs up to a comma or the end. Empty elements, which a
-// list may have (RFC 9110, section 5.6.1.2), are not there.
+// element reads the pairs up to a comma or the end. there is false for empty
+// elements, which a list may have (RFC 9110, section 5.6.1.2).
 func (p *forwardedParser) element() (hop string, there, ok bool) {
 	seen := map[string]bool{}
 	for first := true; first || p.take(';'); first = false {

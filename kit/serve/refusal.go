@@ -12,12 +12,12 @@ import (
 // handler sees it: a malformed head, a wrong Host, an unknown transfer coding,
 // a head over MaxHeaderBytes, an unknown Expect. f gets the status that
 // net/http would send and returns a whole answer in HTTP/1.1; the connection is
-// closed behind it. Of a connection with TLS, and so of HTTP/2, only net/http
-// sees the plain text: there its own words go out.
+// closed behind it. On a connection with TLS, and so with HTTP/2, only net/http
+// sees the plain text, so its own words are sent.
 func (s *Server) Refuse(f func(status int) []byte) { s.bound.refusal.Store(&f) }
 
 // refusalHead ends the head of each refusal of net/http (server.go, func
-// serve). No answer of a handler has it, as those have a Date.
+// serve). No answer of a handler ends so, because those have a Date.
 const refusalHead = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
 // refusedWith returns the status of an answer that is net/http's own refusal,
@@ -29,7 +29,8 @@ func refusedWith(answer []byte) int {
 	}
 	status, err := strconv.Atoi(string(answer[len(version) : len(version)+3]))
 	end := bytes.IndexByte(answer, '\r')
-	// 417 goes out like an answer of a handler, and no handler has that status.
+	// 417 is written like an answer of a handler, and no handler sends that
+	// status.
 	if err != nil || end < 0 || status != 417 && !bytes.HasPrefix(answer[end:], []byte(refusalHead)) {
 		return 0
 	}
@@ -39,9 +40,9 @@ func refusedWith(answer []byte) int {
 // answering is the key of a request's connection in its context.
 type answering struct{}
 
-// watch has the server tell when a handler answers: what is written from then
-// on until the connection is idle is the answer of a handler, whatever it looks
-// like. A refusal of net/http comes in between.
+// watch makes the server note when a handler answers. Bytes from then on until
+// the connection is idle are the answer of a handler, whatever they look like.
+// A refusal of net/http comes outside of that.
 func watch(s *http.Server) {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, answering{}, c)

@@ -19,28 +19,28 @@ import (
 	"time"
 )
 
-// Options bound what clients can hold on to. A zero duration or number means
-// no bound; production sets all of them (see package config).
+// Options bound the resources that clients can hold. A zero duration or number
+// means no bound; production sets all of them (see package config).
 type Options struct {
 	// ReadHeader is the time for the head of a request, Body that for the
 	// whole request, Write the time from the first byte of a request until its
 	// answer has been taken, Idle the time between two requests.
 	ReadHeader, Body, Write, Idle time.Duration
-	// MaxHeaderBytes is the size of a head after which no answer is prepared:
-	// net/http sends 431 and closes.
+	// MaxHeaderBytes bounds the head of a request. Beyond it net/http sends 431
+	// and closes the connection.
 	MaxHeaderBytes int
 	// Connections is how many are served at the same time; more wait in the
 	// kernel's queue. PerAddress is how many of them one address (for IPv6: one
-	// /64) may hold; more are closed at once, except for Trusted networks, the
-	// proxies, behind which many clients share an address.
+	// /64) may hold; more are closed at once. Trusted networks, the proxies,
+	// are exempt, because many clients share their address.
 	Connections, PerAddress int
 	Trusted                 []netip.Prefix
 	// Certificate serves TLS with HTTP/2; nil serves plain HTTP.
 	Certificate *Certificate
-	// StrictTransport is how long browsers that came over TLS come back over
-	// TLS only (RFC 6797); zero does not ask them to.
+	// StrictTransport is how long browsers that came over TLS use TLS only (RFC
+	// 6797). Zero does not ask them to.
 	StrictTransport time.Duration
-	// Logger is told of what goes wrong in a connection.
+	// Logger gets the errors of connections.
 	Logger *slog.Logger
 }
 
@@ -49,14 +49,14 @@ type Server struct {
 	http     *http.Server
 	bound    *boundListener
 	secure   bool
-	strict   string // Strict-Transport-Security, empty without
+	strict   string // Strict-Transport-Security, empty for none
 	draining atomic.Bool
 	handler  atomic.Pointer[http.Handler]
 	done     chan struct{} // closed when serving has ended
 	err      error
 }
 
-// Listen binds address. Who connects waits until Serve is called.
+// Listen binds address. Connections wait until Serve is called.
 func Listen(address string, o Options) (*Server, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -116,8 +116,8 @@ func (s *Server) Serve(h http.Handler) {
 		if s.draining.Load() {
 			w.Header().Set("Connection", "close") // HTTP/2: GOAWAY
 		}
-		// A browser keeps to it on all ports of a name. On localhost those are
-		// of other programs, which it would cut off.
+		// A browser applies it to all ports of a name. On localhost that would
+		// cut off other programs.
 		if s.strict != "" && !localhost(r.Host) {
 			w.Header().Set("Strict-Transport-Security", s.strict)
 		}
@@ -138,7 +138,7 @@ func (s *Server) Serve(h http.Handler) {
 	}()
 }
 
-// localhost reports whether a Host is the name of the own machine (RFC 6761).
+// localhost reports whether a Host names this machine itself (RFC 6761).
 func localhost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -168,12 +168,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err != nil {
 		s.http.Close()
 	}
-	_ = s.bound.Close() // also where Serve was never called
+	_ = s.bound.Close() // also if Serve was never called
 	return err
 }
 
 // errorLog makes net/http's lines structured. They hold addresses of callers,
-// which have no place in the log (see package telemetry); those are cut out.
+// which do not belong in the log (see package telemetry), so these are cut out.
 func errorLog(l *slog.Logger) *log.Logger {
 	if l == nil {
 		l = slog.Default()

@@ -30,7 +30,7 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, er
 	return nil, fmt.Errorf("telemetry: the log format is json or text, not %q", format)
 }
 
-// removed stands where a value was.
+// removed replaces a value.
 const removed = "[removed]"
 
 // forbidden are the names of attributes that lose their value, in lower case
@@ -46,10 +46,10 @@ var forbidden = map[string]bool{
 }
 
 // suspicious matches our own keys and secrets, credentials of other schemes,
-// the user part of a URL, and e-mail addresses.
+// the user part of a URL, and email addresses.
 var suspicious = regexp.MustCompile(`(?i)\bkart_(?:test|live)_[0-9a-z_]+|\bwhsec_[0-9a-z+/=]+|\bbearer\s+\S+|\bbasic\s+[0-9a-z+/=]{8,}|://[^\s/@]+@|[^\s"'<>(),;:=]+@[^\s"'<>(),;:=]+`)
 
-// hints are what a text must hold before the expression is worth running.
+// hints are substrings without which the expression cannot match.
 var hints = []string{"@", "kart_", "whsec_", "bearer", "basic"}
 
 func redact(_ []string, a slog.Attr) slog.Attr {
@@ -85,7 +85,8 @@ func suspect(s string) bool {
 	return false
 }
 
-// Clean removes from a text what has the form of a secret or an e-mail address.
+// Clean removes from a text everything in the form of a secret or an email
+// address.
 func Clean(s string) string {
 	if !suspect(s) {
 		return s

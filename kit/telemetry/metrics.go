@@ -61,20 +61,20 @@ func NewMetrics(version, commit string) *Metrics {
 	return m
 }
 
-// Counter shows a number that only grows and that someone else counts, for
-// example the entries that the request log dropped.
+// Counter shows a growing number that another package counts, for example the
+// dropped entries of the request log.
 func (m *Metrics) Counter(name, help string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
 }
 
-// Gauge shows a number that someone else keeps, for example the length of the
-// writer's line.
+// Gauge shows a number that another package keeps, for example the length of
+// the writer's queue.
 func (m *Metrics) Gauge(name, help string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
-// Gauges shows numbers that someone else keeps, one for each combination of
-// labels that collect sets; it is called for each scrape.
+// Gauges shows numbers that another package keeps, one for each combination of
+// labels that collect sets. collect is called for each scrape.
 func (m *Metrics) Gauges(name, help string, labels []string, collect func(set func(value float64, labels ...string))) {
 	m.Registry.MustRegister(&gauges{prometheus.NewDesc(name, help, labels, nil), collect})
 }
@@ -84,17 +84,17 @@ type gauges struct {
 	collect func(set func(value float64, labels ...string))
 }
 
-// Describe says what there is to collect.
+// Describe sends the description.
 func (g *gauges) Describe(c chan<- *prometheus.Desc) { c <- g.desc }
 
-// Collect sends what there is now.
+// Collect sends the present values.
 func (g *gauges) Collect(c chan<- prometheus.Metric) {
 	g.collect(func(value float64, labels ...string) {
 		c <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, value, labels...)
 	})
 }
 
-// Jobs returns what counts the ends of jobs that this process took: how they
+// Jobs returns a function that counts the ends of this process's jobs: how they
 // ended, and after how long.
 func (m *Metrics) Jobs() func(kind, outcome string, took time.Duration) {
 	ends := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -113,11 +113,11 @@ func (m *Metrics) Jobs() func(kind, outcome string, took time.Duration) {
 	}
 }
 
-// ages are the bounds of durations that may take from milliseconds to hours.
+// ages are the bounds of durations from milliseconds to hours.
 var ages = []float64{.005, .025, .1, .5, 1, 5, 10, 30, 60, 300, 1800, 7200}
 
-// Operations returns what counts the ends of long-running operations in this
-// process: what came of them, and how long after the call.
+// Operations returns a function that counts the ends of long-running operations
+// in this process: their outcome, and the time since the call.
 func (m *Metrics) Operations() func(kind, outcome string, age time.Duration) {
 	ends := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kartei_operations_total",
@@ -142,7 +142,7 @@ type Transfers struct {
 	duration *prometheus.HistogramVec
 }
 
-// Transfers returns what counts files on their way, in the given directions.
+// Transfers returns a counter of files on their way, in the given directions.
 func (m *Metrics) Transfers(directions ...string) *Transfers {
 	bytes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kartei_transfer_bytes_total",
@@ -194,8 +194,8 @@ func (m *Metrics) Webhooks() (attempted func(result string), waited func(time.Du
 		func(d time.Duration) { first.Observe(d.Seconds()) }
 }
 
-// GroupSizes returns a histogram of how many changes one commit of the data
-// base holds.
+// GroupSizes returns a histogram of the number of changes in one commit of the
+// database.
 func (m *Metrics) GroupSizes() prometheus.Observer {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "kartei_db_group_size",
@@ -226,8 +226,8 @@ type outcome struct {
 }
 
 // Operation returns the metrics of the operation with the given operationId,
-// or of all calls that reach no operation for the empty one. It is asked once
-// a row, not once a call.
+// or, for the empty one, of all calls that reach no operation. Call it once for
+// each row, not for each call.
 func (m *Metrics) Operation(name string) *Operation {
 	if name == "" {
 		name = "none"
@@ -235,7 +235,7 @@ func (m *Metrics) Operation(name string) *Operation {
 	return &Operation{name: name, metrics: m, duration: m.duration.WithLabelValues(name)}
 }
 
-// Start counts a call as being answered, until Done.
+// Start counts a call as in flight, until Done.
 func (o *Operation) Start() { o.metrics.inFlight.Inc() }
 
 // Answering adds one to the calls that are being answered; the function that
@@ -245,7 +245,7 @@ func (m *Metrics) Answering() func() {
 	return m.inFlight.Dec
 }
 
-// Done counts an answer to a call that Start was called for.
+// Done counts the answer to a call after Start.
 func (o *Operation) Done(status int, code string, d time.Duration) {
 	o.metrics.inFlight.Dec()
 	o.Count(status, code, d)

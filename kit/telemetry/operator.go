@@ -30,16 +30,16 @@ type check struct {
 }
 
 // Add adds a check, for example migrations or database. The error's text is
-// shown to whoever reaches the operator's listener.
+// shown to every client of the operator's listener.
 func (r *Readiness) Add(name string, ask func(context.Context) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.checks = append(r.checks, check{name: name, ask: ask})
 }
 
-// Warn adds a check of something whose absence is told and leaves the instance
-// ready: what still works would be lost with it, where a load balancer takes
-// away every replica that has the same trouble.
+// Warn adds a check whose failure is shown and leaves the instance ready.
+// Otherwise a load balancer would take away every replica with the same
+// trouble, and with them everything that still works.
 func (r *Readiness) Warn(name string, ask func(context.Context) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *Readiness) Warn(name string, ask func(context.Context) error) {
 }
 
 // Stop makes the instance unready for good: it is shutting down, and load
-// balancers shall send no more calls.
+// balancers should send no more calls.
 func (r *Readiness) Stop() { r.stopping.Store(true) }
 
 // Result is the outcome of one check.
@@ -109,5 +109,5 @@ func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the reader has gone; nobody is left to tell
+	_ = json.NewEncoder(w).Encode(body) // the reader has gone
 }

@@ -15,16 +15,15 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// sayAgain is how long the log is not told again that spans cannot be sent.
+// sayAgain is the pause between two lines of the log that spans cannot be sent.
 const sayAgain = 10 * time.Minute
 
-// maxReason bounds the reason in the log, which may quote what a collector
-// answered.
+// maxReason bounds the reason in the log, which may quote a collector's answer.
 const maxReason = 300
 
-// New returns a tracer that sends spans as the settings say; nil, which traces
-// nothing, where they name no endpoint. Spans wait in a bounded queue (2,048,
-// OTEL_BSP_MAX_QUEUE_SIZE); one more is dropped and nobody waits.
+// New returns a tracer that sends spans as the settings say, or nil, which
+// traces nothing, if they name no endpoint. Spans wait in a bounded queue
+// (2,048, OTEL_BSP_MAX_QUEUE_SIZE); further ones are dropped and nobody waits.
 func New(ctx context.Context, s Settings, version string, now func() time.Time, log *slog.Logger) (*Tracer, error) {
 	if s.Endpoint == "" {
 		return nil, nil
@@ -45,8 +44,8 @@ func New(ctx context.Context, s Settings, version string, now func() time.Time, 
 	return &Tracer{tracer: provider.Tracer("kartei"), sampler: sampler, exporter: e, stop: provider.Shutdown}, nil
 }
 
-// resource says what sends the spans. It has no name of a machine, a user or a
-// command line, which the library would find out by itself.
+// resource describes the sender of the spans. It has no name of a machine, a
+// user or a command line, which the library would add by itself.
 func (s *Settings) resource(version string) *resource.Resource {
 	list := []attribute.KeyValue{
 		attribute.String("service.name", cmp.Or(s.Service, s.Resource["service.name"], defaultService)),
@@ -61,12 +60,12 @@ func (s *Settings) resource(version string) *resource.Resource {
 	return resource.NewSchemaless(list...)
 }
 
-// Close sends what waits, until ctx ends.
+// Close sends the waiting spans, until ctx ends.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	if err := t.stop(ctx); err != nil { // what is lost are spans: no reason to end with an error
+	if err := t.stop(ctx); err != nil { // only spans are lost: no reason to end with an error
 		t.exporter.log.Warn("spans were not sent before the end", "error", reason(err))
 	}
 	return nil
@@ -80,7 +79,7 @@ func (t *Tracer) Sent() (sent, lost int64) {
 	return t.exporter.sent.Load(), t.exporter.lost.Load()
 }
 
-// exporter tells the log once when spans cannot be sent, and not of each batch.
+// exporter logs once that spans cannot be sent, and not for each batch.
 type exporter struct {
 	sdk.SpanExporter
 	now        func() time.Time

@@ -12,8 +12,8 @@ import (
 )
 
 // The standard variables that are read here. The library reads further ones
-// itself: those of the exporter's time, certificates and compression
-// (OTEL_EXPORTER_OTLP_*), and of the queue (OTEL_BSP_*).
+// itself: timeout, certificates and compression of the exporter
+// (OTEL_EXPORTER_OTLP_*), and the queue (OTEL_BSP_*).
 const (
 	disabledVariable       = "OTEL_SDK_DISABLED"
 	exporterVariable       = "OTEL_TRACES_EXPORTER"
@@ -48,12 +48,12 @@ const (
 	overHTTP       = "http/protobuf"
 )
 
-// Settings say where spans are sent, and of how many calls. The zero value
+// Settings say where spans are sent, and for how many calls. The zero value
 // sends none.
 type Settings struct {
-	// Endpoint is the URL that spans are posted to. Nothing is traced without one.
+	// Endpoint is the URL of the collector. Nothing is traced without one.
 	Endpoint string
-	// Headers are sent along. Their values may be secrets.
+	// Headers are sent with each request. Their values may be secrets.
 	Headers map[string]string
 	// Sampler and SamplerArg are as in OTEL_TRACES_SAMPLER; empty is
 	// parentbased_always_on.
@@ -106,7 +106,7 @@ func FromEnvironment(look func(name string) (string, bool)) (s Settings, err err
 	return s, s.check()
 }
 
-// check refuses what New could not use.
+// check refuses values that New could not use.
 func (s *Settings) check() error {
 	u, err := url.Parse(s.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" { // the URL may hold a password, so it is not repeated
@@ -144,7 +144,7 @@ var samplers = map[string]func(ratio float64) sdk.Sampler{
 	"parentbased_traceidratio": func(r float64) sdk.Sampler { return sdk.ParentBased(sdk.TraceIDRatioBased(r)) },
 }
 
-// Sampling names the sampler that is in force, with its share.
+// Sampling names the sampler in force, with its share.
 func (s *Settings) Sampling() string {
 	name := cmp.Or(s.Sampler, defaultSampler)
 	if strings.HasSuffix(name, "ratio") {

@@ -2,13 +2,13 @@ package trace
 
 import "strings"
 
-// summed is how many words of a statement are looked at: a search's query may
-// be long.
+// summed is how many words of a statement are read: a search's query may be
+// long.
 const summed = 64
 
 // Summary returns the first word of a statement and the first table that it
-// names. Both consist of letters and underscores only, so that no value that
-// was written into a statement can be part of them.
+// names. Both consist of letters and underscores only, so no value in a
+// statement can be part of them.
 func Summary(query string) (operation, table string) {
 	words := 0
 	previous := ""

@@ -29,8 +29,8 @@ import (
 // Tracer begins traces.
 type Tracer struct {
 	tracer otel.Tracer
-	// sampler is asked here and not by the library, which makes a span and a
-	// context of every call to find out that it is not sampled.
+	// sampler is asked here. The library would make a span and a context for
+	// every call before it asks.
 	sampler  sdk.Sampler
 	exporter *exporter
 	stop     func(context.Context) error
@@ -47,12 +47,13 @@ const (
 	Consumer = otel.SpanKindConsumer
 )
 
-// Span is one step of a trace. Its methods may be called of nil.
+// Span is one step of a trace. Its methods work on nil.
 type Span struct {
 	tracer *Tracer
 	otel   otel.Span
 	ctx    context.Context // of its children, for the library
-	// coarse spans and those below them count statements and have no span for each.
+	// A coarse span and those below it count statements, without a span for
+	// each.
 	coarse     bool
 	statements atomic.Int64
 }
@@ -85,8 +86,8 @@ func (t *Tracer) Begin(name string, kind Kind, parent string) *Span {
 	return t.start(context.WithValue(ctx, decided{}, parameters.TraceID), name, kind)
 }
 
-// Continue is Begin for work that was asked for by a traced call: it returns nil
-// where there was none.
+// Continue is Begin for work that a call asked for. It returns nil if that call
+// was not traced.
 func (t *Tracer) Continue(name string, kind Kind, parent string) *Span {
 	if t == nil || parent == "" {
 		return nil
@@ -110,7 +111,7 @@ func parse(parent string) otel.SpanContext {
 
 type key struct{}
 
-// Within returns a context that carries the span; of nil ctx itself.
+// Within returns a context that carries the span; for nil, ctx itself.
 func Within(ctx context.Context, s *Span) context.Context {
 	if s == nil {
 		return ctx
@@ -136,8 +137,8 @@ func (s *Span) Child(name string, kind Kind) *Span {
 	return child
 }
 
-// Statement begins the span of a statement, of which it keeps the first word and
-// the table. Several statements may travel together: count is how many.
+// Statement begins the span of a statement and keeps its first word and table.
+// Several statements may travel together; count is their number.
 func (s *Span) Statement(query string, count int) *Span {
 	if s == nil {
 		return nil
@@ -162,7 +163,7 @@ func (s *Span) Statements() int64 {
 	return s.statements.Load()
 }
 
-// Coarse has statements below the span be counted only.
+// Coarse makes the span only count the statements below it.
 func (s *Span) Coarse() {
 	if s != nil {
 		s.coarse = true
@@ -228,8 +229,8 @@ func (s *Span) End() {
 	}
 }
 
-// Parent returns the span in the form that Begin takes (traceparent of W3C Trace
-// Context); empty of nil.
+// Parent returns the span in the form that Begin takes (traceparent of W3C
+// Trace Context); empty for nil.
 func (s *Span) Parent() string {
 	if s == nil {
 		return ""
@@ -238,7 +239,7 @@ func (s *Span) Parent() string {
 	return "00-" + c.TraceID().String() + "-" + c.SpanID().String() + "-" + c.TraceFlags().String()
 }
 
-// Stored is Parent as a parameter of a statement: nil where there is no span.
+// Stored is Parent as a parameter of a statement: nil without a span.
 func (s *Span) Stored() any {
 	if s == nil {
 		return nil
@@ -246,7 +247,7 @@ func (s *Span) Stored() any {
 	return s.Parent()
 }
 
-// ID returns the trace's id; empty of nil.
+// ID returns the trace's id; empty for nil.
 func (s *Span) ID() string {
 	if s == nil {
 		return ""
@@ -257,8 +258,8 @@ func (s *Span) ID() string {
 // decided is the key of the trace id that the sampler was asked about.
 type decided struct{}
 
-// generator names spans. A trace keeps the id that the sampler said yes to, since
-// other services may decide by the same id.
+// generator names spans. A trace keeps the id that the sampler accepted,
+// because other services may decide by the same id.
 type generator struct{}
 
 func (generator) NewIDs(ctx context.Context) (otel.TraceID, otel.SpanID) {
