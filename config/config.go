@@ -21,11 +21,12 @@ type Store struct {
 	DataDir     Dir         `name:"data-dir" default:"kartei-data" placeholder:"DIR" page:"install.md" help:"Folder for the database, the master key and the administration socket."`
 	DatabaseURL DatabaseURL `name:"database-url" placeholder:"URL" secret:"url" page:"install.md" help:"Database, sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME; without it kartei.db in the data folder."`
 	BlobURL     BlobURL     `name:"blob-url" placeholder:"URL" page:"files.md" help:"Place of the files of documents, file:PATH or s3://BUCKET?endpoint=URL&region=NAME; without it the folder files in the data folder."`
-	// OrganizationRetention is of the store since kartei org works without a server.
+	// OrganizationRetention belongs to the store because kartei org works
+	// without a server.
 	OrganizationRetention Retention `name:"organization-retention" default:"720h" placeholder:"DURATION" page:"erasure.md" help:"How long after it was put into the state deleting an organization is erased, 1h to 87600h."`
 }
 
-// Blobs returns the location of the files of documents that is in force.
+// Blobs returns the place of the files of documents that is in force.
 func (s *Store) Blobs() string {
 	if s.BlobURL != "" {
 		return string(s.BlobURL)
@@ -103,8 +104,8 @@ type Server struct {
 	LogLevel  LogLevel  `name:"log-level" default:"info" placeholder:"LEVEL" page:"metrics.md" help:"Lowest level that is logged: debug, info, warn or error."`
 }
 
-// Check returns what single settings cannot tell: those that contradict each
-// other.
+// Check refuses settings that contradict each other, and values that their
+// types allow.
 func (s *Server) Check() error {
 	switch {
 	case (s.TLSCert == "") != (s.TLSKey == ""):
@@ -152,8 +153,8 @@ func (s *Server) Check() error {
 	return nil
 }
 
-// Development returns the first setting for development that is set, empty where
-// none is.
+// Development returns the first setting for development that is set, or the
+// empty text.
 func (s *Server) Development() string {
 	switch {
 	case len(s.WebhookAllowNets) > 0:
@@ -166,7 +167,7 @@ func (s *Server) Development() string {
 	return ""
 }
 
-// Egress says where connections may go whose target a user names.
+// Egress returns the rules for connections to targets that users name.
 func (s *Server) Egress() (egress.Options, error) {
 	o := egress.Options{Allow: s.WebhookAllowNets, Deny: s.WebhookDenyNets, Dial: s.WebhookDial}
 	if s.WebhookCA == "" {
@@ -185,12 +186,12 @@ func (s *Server) Egress() (egress.Options, error) {
 	return o, nil
 }
 
-// maxTextSize is how much of a file's text may be kept: it stands in a row of
-// the database and is cut into words within one transaction.
+// maxTextSize bounds the kept text of a file, in bytes: it is one row of the
+// database and is cut into words within one transaction.
 const maxTextSize = 16 << 20
 
-// Texts says how the texts of files are read. What PDF needs is kept in the
-// folder cache of the data folder.
+// Texts returns how the texts of files are read. The machine code for PDF is in
+// the folder cache of the data folder.
 func (s *Server) Texts(store *Store) extract.Options {
 	return extract.Options{
 		Limits: extract.Limits{Text: s.TextSize, Time: time.Duration(s.TextTime)}, Cache: filepath.Join(string(store.DataDir), "cache"), Require: s.ReaderConfinement == Require,
@@ -220,7 +221,7 @@ type Duration time.Duration
 // String returns the usual form, for example 2m0s.
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// UnmarshalText refuses what is not a positive length of time.
+// UnmarshalText accepts only a positive length of time.
 func (d *Duration) UnmarshalText(b []byte) error {
 	v, err := time.ParseDuration(string(b))
 	if err != nil || v <= 0 {
@@ -230,8 +231,8 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// HSTS is how long Strict-Transport-Security holds; zero, written off, sends
-// none.
+// HSTS is how long Strict-Transport-Security holds. Zero, written as off, sends
+// no header.
 type HSTS Duration
 
 // UnmarshalText reads off, or a length of time of at least a second.
@@ -248,7 +249,7 @@ func (h *HSTS) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// MarshalText returns what UnmarshalText reads.
+// MarshalText returns the form of UnmarshalText.
 func (h HSTS) MarshalText() ([]byte, error) {
 	if h == 0 {
 		return []byte("off"), nil
@@ -256,5 +257,5 @@ func (h HSTS) MarshalText() ([]byte, error) {
 	return Duration(h).MarshalText()
 }
 
-// MarshalText returns what String returns.
+// MarshalText returns the form of String.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }

@@ -26,7 +26,7 @@ func Key(name string) string { return strings.ReplaceAll(name, "-", "_") }
 // Sources looks settings up in the environment and in one file, in this
 // order, and remembers where each was found.
 type Sources struct {
-	// Environ is asked for variables.
+	// Environ returns the value of a variable.
 	Environ func(name string) (string, bool)
 	path    string
 	file    map[string]string
@@ -105,7 +105,7 @@ func located(err error, names []string) error {
 	return err
 }
 
-// asText writes a TOML value as it would stand on the command line.
+// asText writes a TOML value in the form of the command line.
 func asText(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -126,9 +126,9 @@ func asText(v any) (string, error) {
 	return "", fmt.Errorf("%v is not accepted; accepted are a string, a whole number, true, false or an array of strings", v)
 }
 
-// Look returns the text of a setting and where it was found, and false where
-// neither the environment nor the file has it. A variable that is set but
-// empty counts as not set.
+// Look returns the text of a setting and where it was found, and false if
+// neither the environment nor the file has it. A variable that is set but empty
+// counts as not set.
 func (s *Sources) Look(name string) (value, source string, found bool) {
 	if s.Environ != nil {
 		if v, ok := s.Environ(Env(name)); ok && v != "" {

@@ -63,7 +63,7 @@ func (s Size) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%dB", int64(s)), nil
 }
 
-// Retention is for how long something is kept.
+// Retention is how long something is kept.
 type Retention time.Duration
 
 // UnmarshalText takes a duration of an hour to ten years.
@@ -82,7 +82,7 @@ func (r Retention) MarshalText() ([]byte, error) { return []byte(time.Duration(r
 // Address is a host and a port to listen on.
 type Address string
 
-// UnmarshalText refuses what net.Listen would not take.
+// UnmarshalText refuses addresses that net.Listen would not accept.
 func (a *Address) UnmarshalText(b []byte) error {
 	_, port, err := net.SplitHostPort(string(b))
 	if err == nil {
@@ -95,11 +95,11 @@ func (a *Address) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// DatabaseURL names an engine and where its data is.
+// DatabaseURL names an engine and the place of its data.
 type DatabaseURL string
 
-// UnmarshalText refuses engines that there are not. It never repeats the
-// value: there may be a password in it.
+// UnmarshalText refuses other engines. The error never repeats the value, which
+// may hold a password.
 func (u *DatabaseURL) UnmarshalText(b []byte) error {
 	s := string(b)
 	if path, ok := strings.CutPrefix(s, "sqlite:"); ok && path != "" {
@@ -114,8 +114,8 @@ func (u *DatabaseURL) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Redacted returns the URL without the password and without parameters, where
-// a password can stand too.
+// Redacted returns the URL without the password and without parameters, which
+// may hold a password too.
 func (u DatabaseURL) Redacted() string {
 	if strings.HasPrefix(string(u), "sqlite:") || u == "" {
 		return string(u)
@@ -130,10 +130,10 @@ func (u DatabaseURL) Redacted() string {
 	return parsed.Redacted()
 }
 
-// BlobURL is where the files of documents are stored.
+// BlobURL is the place of the files of documents.
 type BlobURL string
 
-// UnmarshalText refuses what is no such place. It never repeats the value.
+// UnmarshalText refuses other places. The error never repeats the value.
 func (u *BlobURL) UnmarshalText(b []byte) error {
 	if _, err := blob.ParseLocation(string(b)); err != nil {
 		return err
@@ -153,8 +153,8 @@ func (e *Encryption) UnmarshalText(b []byte) error {
 // SMTPURL is the address of a server that takes emails.
 type SMTPURL string
 
-// UnmarshalText refuses what is no such address. It never repeats the value:
-// there may be a password in it.
+// UnmarshalText refuses other addresses. The error never repeats the value,
+// which may hold a password.
 func (u *SMTPURL) UnmarshalText(b []byte) error {
 	parsed, err := url.Parse(string(b))
 	if err != nil || parsed.Scheme != "smtp" && parsed.Scheme != "smtps" || parsed.Hostname() == "" {
@@ -176,7 +176,7 @@ func (u SMTPURL) Redacted() string {
 // Email is an email address.
 type Email string
 
-// UnmarshalText refuses what is not one address alone.
+// UnmarshalText accepts only a single address without a name.
 func (e *Email) UnmarshalText(b []byte) error {
 	parsed, err := mail.ParseAddress(string(b))
 	if err != nil || parsed.Address != string(b) {
@@ -219,7 +219,7 @@ func (a *ClamdAway) UnmarshalText(b []byte) error { return setWord((*string)(a),
 // Confinement is prefer or require.
 type Confinement string
 
-// Require has no text read by a process that is not confined.
+// Require lets no process read texts that is not confined.
 const Require Confinement = "require"
 
 // UnmarshalText refuses other words.

@@ -23,20 +23,21 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Options say which instance is called, and how.
+// Options name the instance to call, and how to call it.
 type Options struct {
 	// URL is the address of the instance, with or without /v1.
 	URL string
 	Key string
-	// Patience is how long a call that is not answered, or is to be made later,
-	// is tried; zero is for ever.
+	// Patience is how long a call is tried that gets no answer or has to wait;
+	// zero means for ever.
 	Patience time.Duration
-	// Waiting is told why a call waits, and for how long at first: once in a
-	// call, and again where the reason is another one. May be nil.
+	// Waiting is called with the reason why a call waits, and the first wait:
+	// once in a call, and again if the reason changes. It may be nil.
 	Waiting func(why error, wait time.Duration)
 	Clock   clock.Clock
 	HTTP    *http.Client
-	// Stall is how long an answer to Send may stand still; zero is two minutes.
+	// Stall is how long an answer to Send may stand still; zero means two
+	// minutes.
 	Stall time.Duration
 }
 
@@ -44,14 +45,15 @@ type Options struct {
 type Client struct {
 	Options
 	base string
-	// pace is the time between two calls that uses up no more than comes back.
+	// pace is the time between two calls that uses no more points than come
+	// back.
 	pace time.Duration
 }
 
-// maxAnswer bounds what is read of an answer: a page of the largest records.
+// maxAnswer bounds the bytes read of an answer: a page of the largest records.
 const maxAnswer = 32 << 20
 
-// timeout is for one call: twice what a server takes to end a slow one.
+// timeout bounds one call: twice the time after which a server ends a slow one.
 const timeout = 2 * time.Minute
 
 // New returns a client. It calls nothing yet.
@@ -76,8 +78,8 @@ func New(o Options) (*Client, error) {
 // Base returns the address of the API, with /v1.
 func (c *Client) Base() string { return c.base }
 
-// Refusal is an answer that is none: a problem document, or what stands in
-// front of the instance.
+// Refusal is an answer other than 2xx: a problem document of the instance, or
+// the answer of a proxy in front of it.
 type Refusal struct {
 	Status    int    `json:"status"`
 	Code      string `json:"code"`
@@ -90,7 +92,8 @@ type Refusal struct {
 	} `json:"errors"`
 	RetryAfterMillis int64 `json:"retryAfterMs"`
 
-	// Answer has the head of the answer, Body as much as was read of the rest.
+	// Answer has the head of the answer, Body the part of the body that was
+	// read.
 	Answer *http.Response `json:"-"`
 	Body   []byte         `json:"-"`
 
@@ -109,8 +112,8 @@ func newRefusal(response *http.Response, body []byte, now time.Time) *Refusal {
 	return refused
 }
 
-// Error says in words what was refused, why, and under which id whoever runs
-// the instance finds the call.
+// Error says what was refused, why, and the id under which the operator finds
+// the call.
 func (r *Refusal) Error() string { return plain(r.words()) }
 
 func (r *Refusal) words() string {
@@ -137,7 +140,7 @@ func (r *Refusal) words() string {
 	return words.String()
 }
 
-// passes reports whether the same call may be taken later.
+// passes reports whether the same call may succeed later.
 func (r *Refusal) passes() bool {
 	switch r.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -146,9 +149,9 @@ func (r *Refusal) passes() bool {
 	return r.Code == "IDEMPOTENCY_IN_PROGRESS" || r.Code == "INTERNAL"
 }
 
-// plain makes what an instance says fit for a terminal: control characters,
-// among them the escapes that move the cursor or set a title, and marks that
-// turn the direction of writing become U+FFFD.
+// plain makes a text of an instance fit for a terminal. Control characters
+// become U+FFFD, among them the escapes that move the cursor or set a title,
+// and so do marks that turn the direction of writing.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -158,7 +161,7 @@ func plain(s string) string {
 	}, s)
 }
 
-// answer is what a call got.
+// answer is the answer to a call.
 type answer struct {
 	header http.Header
 	body   []byte
@@ -173,9 +176,9 @@ func (a *answer) into(v any) error {
 }
 
 // call sends a call below /v1 until it is answered: it waits as long as
-// Retry-After says, and else 1, 2, 4 and 8 s, each with a little chance, so
-// that not all clients come back together. A call that creates something has
-// one Idempotency-Key for all tries. headers are name, value pairs.
+// Retry-After says, and else 1, 2, 4 and 8 s, each with jitter, so that not all
+// clients come back together. A call that creates something has one
+// Idempotency-Key for all tries. headers are name, value pairs.
 func (c *Client) call(ctx context.Context, method, path string, in any, headers ...string) (*answer, error) {
 	var body []byte
 	if in != nil {
@@ -265,7 +268,8 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, hea
 	return nil, newRefusal(response, a.body, c.Clock.Now())
 }
 
-// longestTold bounds a wait that an answer asks for, so that none overflows.
+// longestTold bounds the wait that an answer asks for, so that it cannot
+// overflow.
 const longestTold = 365 * 24 * time.Hour
 
 // retryAfter reads Retry-After, seconds or a date (RFC 9110, section 10.2.3);
@@ -281,8 +285,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// reason is what went wrong, without the method and address that net/http puts
-// before it.
+// reason is the error without the method and address that net/http puts before
+// it.
 func reason(err error) error {
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
 		return wrapped.Err
@@ -291,8 +295,8 @@ func reason(err error) error {
 }
 
 // pace reads RateLimit (draft 11 of the RateLimit header fields): with r calls
-// left until all are there again in t seconds, one each t/r seconds never
-// meets the limit, and leaves those that come back to other callers.
+// left and all there again in t seconds, one call each t/r seconds never meets
+// the limit, and leaves the returning ones to other callers.
 func pace(h http.Header) time.Duration {
 	list, err := httpsfv.UnmarshalList(h.Values("RateLimit"))
 	if err != nil {
@@ -315,7 +319,7 @@ func pace(h http.Header) time.Duration {
 	return slowest
 }
 
-// Me is who calls.
+// Me is the caller.
 type Me struct {
 	PrincipalID   string `json:"principalId"`
 	PrincipalName string `json:"principalName"`
@@ -329,15 +333,15 @@ type Me struct {
 	Scopes []string `json:"scopes"`
 }
 
-// SeesRecords reports whether a scope lets the key read records, of which
-// events tell. Without one the feed is empty.
+// SeesRecords reports whether a scope lets the key read records. Without one
+// the feed is empty.
 func (m Me) SeesRecords() bool {
 	return slices.ContainsFunc(m.Scopes, func(scope string) bool {
 		return strings.HasSuffix(scope, ":read") && scope != "webhook_endpoints:read"
 	})
 }
 
-// Me returns for whom the key speaks.
+// Me returns the principal of the key.
 func (c *Client) Me(ctx context.Context) (m Me, err error) {
 	err = c.Call(ctx, http.MethodGet, "/me", nil, &m)
 	for _, s := range []*string{&m.PrincipalID, &m.PrincipalName, &m.Organization.ID, &m.Organization.Name, &m.Key.Environment} {

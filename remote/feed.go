@@ -21,7 +21,7 @@ type Event struct {
 		Object string `json:"object"`
 		ID     string `json:"id"`
 	} `json:"data"`
-	// Body is the event as GET /events/{id} answers it and a webhook carries it.
+	// Body is the event as in the answer of GET /events/{id} and in a webhook.
 	Body []byte `json:"-"`
 }
 
@@ -42,13 +42,13 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Place is how far the feed has been followed.
+// Place is a position in the feed.
 type Place struct {
-	// Since is the createdAt of the last event that was handled. It leads on for
-	// as long as the feed goes back, which is 30 days.
+	// Since is the createdAt of the last handled event. It stays valid for 30
+	// days, as long as the feed goes back.
 	Since clock.Micros `json:"since"`
-	// Cursor leads to the page after it, or to the one that it is on. It works
-	// for 24 hours and only with the createdSince with which it was made: From.
+	// Cursor leads to the page of the next event. It works for 24 hours, and
+	// only with the createdSince that it was made with: From.
 	Cursor string       `json:"cursor,omitempty"`
 	From   clock.Micros `json:"from,omitempty"`
 }
@@ -59,11 +59,11 @@ type feedPage struct {
 	NextCursor string  `json:"nextCursor"`
 }
 
-// Idle is the time between two looks at a feed that holds nothing new: 60 of
-// the 300 points that a key has a minute.
+// Idle is the time between two reads of a feed without new events: 60 of a
+// key's 300 points a minute.
 const Idle = time.Second
 
-// Newest returns the place behind everything that has happened so far.
+// Newest returns the place behind all events so far.
 func (c *Client) Newest(ctx context.Context) (Place, error) {
 	a, err := c.call(ctx, http.MethodGet, "/events?limit=1", nil)
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *Client) Newest(ctx context.Context) (Place, error) {
 	case !page.HasMore: // the feed is empty, so its beginning is its end
 		return Place{}, nil
 	}
-	// The last events are all of records that the key does not see. The second
-	// in which the answer was made may bring some twice, and misses none.
+	// The key sees none of the last events. Beginning with the second of the
+	// answer may repeat some, and misses none.
 	now, err := http.ParseTime(a.header.Get("Date"))
 	if err != nil {
 		return Place{}, errors.New("the answer does not say when it was made (header Date)")
@@ -90,9 +90,9 @@ func (c *Client) Newest(ctx context.Context) (Place, error) {
 
 // Follow hands on the events behind a place, the oldest first, and waits for
 // more until ctx ends. An event counts as handled when handle returns nil, and
-// save is then called with the place behind it: who begins there again is
-// handed at most the one event twice that was being handled. Follow returns the
-// first error of either, or the refusal that will not pass.
+// save is then called with the place behind it. A program that begins there
+// again gets at most one event twice, the one that was being handled. Follow
+// returns the first error of either, or the refusal that will not pass.
 func (c *Client) Follow(ctx context.Context, p Place, handle func(context.Context, Event) error, save func(Place) error) error {
 	for {
 		if p.Cursor == "" {
@@ -100,7 +100,7 @@ func (c *Client) Follow(ctx context.Context, p Place, handle func(context.Contex
 		}
 		page, err := c.feedPage(ctx, p)
 		if refused := new(Refusal); errors.As(err, &refused) && refused.Code == "CURSOR_MISMATCH" && p.Cursor != "" {
-			p.Cursor = "" // older than 24 hours, or of another version: the time leads on
+			p.Cursor = "" // older than 24 hours, or of another version: go on by time
 			continue
 		}
 		if err != nil {

@@ -16,8 +16,8 @@ import (
 	"kartei/webhook/dispatch"
 )
 
-// Receiver is an address that events are posted to as an endpoint gets its
-// deliveries, but for where it may be: anywhere, also behind plain HTTP.
+// Receiver is an address that gets events like the deliveries of an endpoint.
+// It may be anywhere, also behind plain HTTP.
 type Receiver struct {
 	url    string
 	secret webhook.Secret
@@ -25,15 +25,15 @@ type Receiver struct {
 	client *http.Client
 }
 
-// ErrAway is returned, wrapped, where nobody answered and the event can be
-// posted again later.
+// ErrAway is returned, wrapped, if nobody answered and the event can be posted
+// again later.
 var ErrAway = errors.New("the receiver is away")
 
-// ErrSlow is returned where the answer did not come within the 10 s that a
+// ErrSlow is returned if the answer did not come within the 10 s that a
 // receiver has.
 var ErrSlow = errors.New("no answer within 10 s")
 
-// answerTime is what a receiver has by contract.
+// answerTime is the time that a receiver has by contract.
 const answerTime = 10 * time.Second
 
 // NewReceiver returns the receiver at an http or https URL.
@@ -50,7 +50,8 @@ func NewReceiver(address string, secret webhook.Secret, c clock.Clock) (*Receive
 }
 
 // Post posts one event and returns the status of the answer and how long it
-// took. Any answer is one: deciding that it is a failure is up to who reads it.
+// took. Any status is returned without an error: the caller decides whether it
+// is a failure.
 func (r *Receiver) Post(ctx context.Context, e Event) (status int, took time.Duration, err error) {
 	begin := r.clock.Now()
 	request, err := dispatch.NewRequest(ctx, dispatch.Message{URL: r.url, EventID: e.ID, Body: e.Body, Secrets: []webhook.Secret{r.secret}}, begin)

@@ -20,43 +20,43 @@ import (
 	"time"
 )
 
-// Request is one call below /v1, as somebody asked for it.
+// Request is one call below /v1.
 type Request struct {
 	Method string
 	// Path follows /v1 and may have a query.
 	Path   string
 	Header http.Header
 	Body   []byte
-	// Repeatable says that a call whose answer was lost may be sent again: it
-	// only reads, or it has an Idempotency-Key that counts.
+	// Repeatable says that a call may be sent again after a lost answer: it
+	// only reads, or its Idempotency-Key is honoured.
 	Repeatable bool
 }
 
 // Bounds of Send, as the contract has them under 'Backoff and lock'.
 const (
 	attempts = 5
-	// longestWait is that of one wait. The longest that an instance asks for,
-	// except for a quota, is the lock of a key: 5 minutes.
+	// longestWait bounds a single wait. The longest wait that an instance asks
+	// for, except for a quota, is the lock of a key: 5 minutes.
 	longestWait = 10 * time.Minute
-	// maxRefusal bounds what is read of an answer that is an error.
+	// maxRefusal bounds the bytes read of an error answer.
 	maxRefusal = 1 << 20
 )
 
-// NoAnswerError is the end of a call that got no answer, or half of one.
+// NoAnswerError is the error of a call without an answer, or with half of one.
 type NoAnswerError struct {
 	Err error
 	// Sent says that the instance may have carried the call out.
 	Sent bool
 }
 
-// Error says in words why there is none.
+// Error says why there is no answer.
 func (e *NoAnswerError) Error() string { return plain(e.Err.Error()) }
 
 // Unwrap returns the reason.
 func (e *NoAnswerError) Unwrap() error { return e.Err }
 
 // Send sends a call and returns its answer of 2xx, whose body the caller
-// closes. Other answers are a *Refusal, and none is a *NoAnswerError. A call
+// closes. Another answer is a *Refusal, and no answer a *NoAnswerError. A call
 // that may be sent again is sent up to five times: it waits as long as the
 // answer says, else 1, 2, 4 and 8 s, each time with jitter.
 func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
@@ -78,8 +78,8 @@ func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
 	}
 }
 
-// Plain makes text fit for a terminal: what moves the cursor or turns the
-// direction of writing becomes U+FFFD. Ends of lines stay.
+// Plain makes text fit for a terminal: characters that move the cursor or turn
+// the direction of writing become U+FFFD. Ends of lines stay.
 func Plain(s string) string {
 	lines := strings.SplitAfter(s, "\n")
 	for i, line := range lines {
@@ -119,7 +119,7 @@ func (r *Refusal) untouched() bool {
 	return r.Code == "IDEMPOTENCY_IN_PROGRESS"
 }
 
-// gateway reports whether what stands before the instance has refused.
+// gateway reports whether a proxy in front of the instance refused the call.
 func (r *Refusal) gateway() bool {
 	return r.Status == http.StatusBadGateway || r.Status == http.StatusServiceUnavailable || r.Status == http.StatusGatewayTimeout
 }
@@ -127,8 +127,8 @@ func (r *Refusal) gateway() bool {
 // Wait returns how long the answer asks to wait.
 func (r *Refusal) Wait() time.Duration { return r.retryAfter }
 
-// resend reports whether a call without an answer is sent again. A certificate
-// or a name that is wrong stays wrong.
+// resend reports whether a call without an answer is sent again. A wrong
+// certificate or name stays wrong.
 func (r Request) resend(err error) bool {
 	if lookup := new(net.DNSError); errors.As(err, &lookup) && lookup.IsNotFound || errors.As(err, new(*tls.CertificateVerificationError)) {
 		return false
@@ -140,7 +140,7 @@ func (r Request) resend(err error) bool {
 // send sends a call once.
 func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	var sent atomic.Bool // a connection stands, so the instance may have the call
+	var sent atomic.Bool // there is a connection, so the instance may have the call
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, r.Method, c.base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	maps.Copy(request.Header, r.Header)
 	request.Header.Set("Authorization", "Bearer "+c.Key)
 	watch := newWatchdog(cancel, c.Stall)
-	without := *c.HTTP // a download takes as long as it takes, if bytes come
+	without := *c.HTTP // a download has no time limit while bytes come
 	without.Timeout = 0
 	response, err := without.Do(request)
 	if err != nil {
@@ -197,7 +197,7 @@ func (w *watchdog) stop() {
 	w.cancel(nil)
 }
 
-// watchedBody is a body whose bytes keep the watchdog calm.
+// watchedBody is a body that resets the watchdog with each read.
 type watchedBody struct {
 	body  io.ReadCloser
 	ctx   context.Context
@@ -220,9 +220,9 @@ func (b *watchedBody) Close() error {
 	return b.body.Close()
 }
 
-// guarded returns a client that follows redirections of reads only, and tells
-// the key to nobody but the address that was named: net/http would take it to
-// other ports and subdomains, and from https to http.
+// guarded returns a client that follows redirections of reads only, and sends
+// the key to the named address only: net/http would send it to other ports and
+// subdomains, and from https to http.
 func guarded(h *http.Client) *http.Client {
 	with := *h
 	with.CheckRedirect = func(next *http.Request, via []*http.Request) error {
@@ -238,7 +238,7 @@ func guarded(h *http.Client) *http.Client {
 	return &with
 }
 
-// Errors of a list that is none.
+// Errors of answers that are no list.
 var (
 	errNoList     = errors.New("the answer is no list of records")
 	errPageSize   = errors.New("a page is larger than 32 MiB")
@@ -246,20 +246,20 @@ var (
 	errEmptyPages = errors.New("the list says that it goes on, and nothing comes")
 )
 
-// BrokenListError is a list that does not come to an end, or is none.
+// BrokenListError is a list that does not end, or an answer that is no list.
 type BrokenListError struct{ Err error }
 
-// Error says what is wrong with it.
+// Error says what is wrong with the list.
 func (e *BrokenListError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong with it.
+// Unwrap returns the reason.
 func (e *BrokenListError) Unwrap() error { return e.Err }
 
 // maxEmptyPages is how many pages without a record may follow one another.
 const maxEmptyPages = 10
 
-// Each calls a list and hands on its records in order, page after page. It
-// holds one page, and 8 bytes for each page that was read.
+// Each reads a list and calls record for each record in order, page after page.
+// It holds one page, and 8 bytes for each page that was read.
 func (c *Client) Each(ctx context.Context, r Request, record func(json.RawMessage) error) error {
 	u, err := url.Parse(r.Path)
 	if err != nil {

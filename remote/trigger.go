@@ -17,17 +17,17 @@ import (
 )
 
 // Tag marks the records that Trigger makes, so that they can be found and
-// deleted. They stay: a receiver wants to read the record of which it was told.
+// deleted. They stay, so that a receiver can read the record of an event.
 const Tag = "kartei-trigger"
 
-// Made is what Trigger did.
+// Made is the result of Trigger.
 type Made struct {
 	// Type is that of the event.
 	Type string `json:"type"`
 	// Object and ID are the record of the event.
 	Object string `json:"object"`
 	ID     string `json:"id"`
-	// EventID is the event's, empty where it is not in the feed yet.
+	// EventID is the id of the event, empty if it is not in the feed yet.
 	EventID string `json:"eventId"`
 }
 
@@ -61,15 +61,15 @@ func Types() []string {
 	return types
 }
 
-// ErrType is returned, wrapped, by Trigger for a type that there is not.
+// ErrType is returned, wrapped, by Trigger for an unknown type.
 var ErrType = errors.New("no such event type")
 
-// ErrLive is returned by Trigger for a key that is not one of the sandbox.
+// ErrLive is returned by Trigger for a key outside of the sandbox.
 var ErrLive = errors.New("only keys of the sandbox (kart_test_...) may make changes just to see their events")
 
-// Trigger makes a change in the sandbox that emits an event of the type. A
-// change of a record is made to one that was made for it, so that nothing that
-// was there is touched, and emits the event of that too.
+// Trigger makes a change in the sandbox that emits an event of the type. To
+// change a record, it first creates one, so nothing else is touched; that emits
+// an event too.
 func (c *Client) Trigger(ctx context.Context, eventType string) (Made, error) {
 	i := slices.Index(Types(), eventType)
 	if i < 0 {
@@ -89,8 +89,8 @@ func (c *Client) Trigger(ctx context.Context, eventType string) (Made, error) {
 	return m, err
 }
 
-// eventOf finds the event among the last hundred; where many others are at
-// work it may be further back.
+// eventOf finds the event among the last hundred. With much other work it may
+// be further back.
 func (c *Client) eventOf(ctx context.Context, m Made) (string, error) {
 	var page feedPage
 	if err := c.Call(ctx, http.MethodGet, "/events?limit=100", nil, &page); err != nil {
@@ -104,7 +104,7 @@ func (c *Client) eventOf(ctx context.Context, m Made) (string, error) {
 	return "", nil
 }
 
-// samples are the records that are made, each without any reference.
+// samples are the records that Trigger makes, each without any reference.
 var samples = map[string]struct {
 	path    string
 	members map[string]any
@@ -124,7 +124,7 @@ func created(object string) func(*Client, context.Context) (Made, error) {
 	}
 }
 
-// then makes a record and does one more call about it.
+// then creates a record and makes one more call about it.
 func then(object, method, path string, in any) func(*Client, context.Context) (Made, error) {
 	return func(c *Client, ctx context.Context) (Made, error) {
 		m, err := created(object)(c, ctx)
@@ -150,8 +150,8 @@ func deleted(object string) func(*Client, context.Context) (Made, error) {
 	}
 }
 
-// remove deletes a record that was just made. That it is not there means that
-// the answer of an earlier try was lost.
+// remove deletes a new record. If it is gone, the answer to an earlier try was
+// lost.
 func (c *Client) remove(ctx context.Context, path string) error {
 	_, err := c.call(ctx, http.MethodDelete, path, nil, "If-Match", "*")
 	if refused := new(Refusal); errors.As(err, &refused) && refused.Code == "NOT_FOUND" {
@@ -182,7 +182,7 @@ func (c *Client) completeOperation(ctx context.Context) (Made, error) {
 	return Made{Object: "operation", ID: operation}, err
 }
 
-// operation is what is asked of a long run.
+// operation holds the members of an operation that Trigger needs.
 type operation struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
@@ -192,8 +192,8 @@ type operation struct {
 	Error *Refusal `json:"error"`
 }
 
-// upload makes a document of a small text file, the whole way, and returns the
-// operation and the document.
+// upload makes a document of a small text file, with a session, and returns the
+// ids of the operation and the document.
 func (c *Client) upload(ctx context.Context) (operationID, documentID string, err error) {
 	file := []byte("Made by kartei trigger at " + clock.Now(c.Clock).String() + ".\n")
 	sum := sha256.Sum256(file)
@@ -235,7 +235,7 @@ func (c *Client) upload(ctx context.Context) (operationID, documentID string, er
 	return "", "", err
 }
 
-// put sends the file to where the session says, without the key.
+// put sends the file to the address of the session, without the key.
 func (c *Client) put(ctx context.Context, method, address string, headers map[string]string, file []byte) error {
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(file))
 	if err != nil {
@@ -256,7 +256,7 @@ func (c *Client) put(ctx context.Context, method, address string, headers map[st
 	return nil
 }
 
-// testEndpoint has the first endpoint of the principal tested.
+// testEndpoint tests the first endpoint of the principal.
 func (c *Client) testEndpoint(ctx context.Context) (Made, error) {
 	var page struct {
 		Data []struct {

@@ -40,7 +40,7 @@ var firms = []firm{
 	{"buerotechnik-pohl", "Bürotechnik Pohl", "GmbH", "Amtsgericht Köln HRB", []string{"Dienstleister"}},
 }
 
-// trades go with a family name to make further firms.
+// trades and a family name make further firms.
 var trades = []struct{ trade, tag string }{
 	{"Autohaus", "Handel"}, {"Dachdeckerei", "Handwerk"}, {"Elektro", "Handwerk"}, {"Fahrschule", "Verkehr"}, {"Gartenbau", "Landwirtschaft"},
 	{"Hausverwaltung", "Immobilien"}, {"Malerbetrieb", "Handwerk"}, {"Optik", "Handel"}, {"Pflegedienst", "Gesundheit"}, {"Spedition", "Verkehr"},
@@ -54,7 +54,7 @@ var companyNotes = []string{
 }
 
 // Companies makes up the firms of the office's address book, always the same
-// ones: the employers of its contacts and as many others.
+// ones: the employers of its contacts, and as many others.
 func Companies(owners []string) []company.Fields {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed2, seed1)), number: 50_000}
 	list := make([]company.Fields, 0, 2*len(firms))
@@ -76,7 +76,7 @@ func Companies(owners []string) []company.Fields {
 	return list
 }
 
-// firm completes a company with what is drawn.
+// firm completes a company with random members.
 func (d *draw) firm(c company.Fields, court string, owners []string) company.Fields {
 	t := &towns[0]
 	c.Address = &record.Address{
@@ -99,8 +99,8 @@ func (d *draw) firm(c company.Fields, court string, owners []string) company.Fie
 	return c
 }
 
-// employer returns the number of the firm whose domain an email address has,
-// -1 where it is nobody's.
+// employer returns the number of the firm whose domain an email address has, or
+// -1.
 func employer(email *string) int {
 	if email == nil {
 		return -1

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Size is how many contacts the office has.
+// Size is the number of contacts of the office.
 const Size = 360
 
-// The seed is the office's own: everyone gets the same people.
+// The seed is fixed: everyone gets the same people.
 const seed1, seed2 = 0x4d6f7267656e, 0x737465726e
 
 // draw makes up people. It never repeats a pair of first and last name.
@@ -24,15 +24,15 @@ type draw struct {
 	*rand.Rand
 	used   map[string]bool
 	number int
-	// before is the last one, with whom the next may share a household.
+	// before is the last contact; the next may share a household with them.
 	before *contact.Fields
-	// year is that in which ages are reckoned.
+	// year is the year for computing ages.
 	year int
 }
 
 // Contacts makes up n people of the office's address book, always the same
-// ones. owners are the principals to whom they belong; private records belong
-// to any of them.
+// ones. owners are the principals that own them; private records belong to any
+// of them.
 func Contacts(n int, owners []string) []contact.Fields {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed1, seed2)), used: map[string]bool{}, number: 10_000, year: 2026}
 	people := make([]contact.Fields, 0, n)
@@ -65,7 +65,7 @@ func text(s string) *string {
 	return &s
 }
 
-// person makes up someone who lives in Germany.
+// person makes up a person who lives in Germany.
 func (d *draw) person() contact.Fields {
 	var f contact.Fields
 	p := d.part()
@@ -110,7 +110,7 @@ func (d *draw) person() contact.Fields {
 	return f
 }
 
-// title gives a title that goes with the occupation.
+// title gives a title that fits the occupation.
 func (d *draw) title(f *contact.Fields, p *part, woman bool) string {
 	job := ""
 	if f.JobTitle != nil {
@@ -178,7 +178,7 @@ func (d *draw) birthday(from, to int) string {
 	return day.Format(time.DateOnly)
 }
 
-// home gives an address, that of the one before where they share it.
+// home gives an address, that of the contact before if they share it.
 func (d *draw) home(f *contact.Fields, shared bool) *town {
 	if shared {
 		a := *d.before.Address
@@ -284,7 +284,7 @@ func (d *draw) describe(f *contact.Fields, p *part, woman bool) {
 	f.ExternalID = text(d.next(p))
 }
 
-// note picks one that fits what the contact came for.
+// note picks a note that fits the contact's matter.
 func (d *draw) note(p *part, tags []string) string {
 	for {
 		area, rest, found := strings.Cut(pick(d, p.notes), ": ")
@@ -299,7 +299,8 @@ func (d *draw) note(p *part, tags []string) string {
 	}
 }
 
-// next returns the next client number, or nothing for those who are no clients.
+// next returns the next client number, or nothing for a contact that is no
+// client.
 func (d *draw) next(p *part) string {
 	if !p.number {
 		return ""
@@ -308,7 +309,7 @@ func (d *draw) next(p *part) string {
 	return fmt.Sprintf("M-%d", d.number)
 }
 
-// foreigner makes the i-th of those who live abroad.
+// foreigner makes the i-th contact abroad.
 func (d *draw) foreigner(i int) contact.Fields {
 	a := abroad[i]
 	p := &parts[i%2]
@@ -322,10 +323,10 @@ func (d *draw) foreigner(i int) contact.Fields {
 	return f
 }
 
-// german writes the letters that German spells out where there is no key for them.
+// german replaces the letters that German spells out on keyboards without them.
 var german = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "ł", "l", "ø", "o", "ı", "i")
 
-// plain returns a name as it stands in an email address: a to z and hyphens.
+// plain returns a name in the form of an email address: a to z and hyphens.
 func plain(name string) string {
 	lower := german.Replace(norm.NFC.String(strings.ToLower(strings.ReplaceAll(name, "İ", "I"))))
 	return strings.Map(func(r rune) rune {

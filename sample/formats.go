@@ -45,8 +45,8 @@ func portable(heading string, lines []string) (string, []byte) {
 	return "application/pdf", b.Bytes()
 }
 
-// escaped is a text as a string of a PDF page holds it; what its encoding does
-// not know becomes a question mark.
+// escaped returns a text as a string of a PDF page. Characters outside of its
+// encoding become question marks.
 func escaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -92,7 +92,7 @@ func wordProcessed(paragraphs ...string) (string, []byte) {
 	return wordType, b.Bytes()
 }
 
-// mailed writes an e-mail between the client and the office.
+// mailed writes an email between the client and the office.
 func mailed(m *matter, from, subject, text string) (string, []byte) {
 	to := AdminEmail
 	if from == AdminEmail {
@@ -109,7 +109,7 @@ func mailed(m *matter, from, subject, text string) (string, []byte) {
 	return "message/rfc822", b.Bytes()
 }
 
-// must is for what writes into memory, which does not fail.
+// must is for writes into memory, which do not fail.
 func must(err error) {
 	if err != nil {
 		panic(err)

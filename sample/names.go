@@ -1,6 +1,6 @@
 package sample
 
-// generation is a range of birth years and the first names that are usual in it.
+// generation is a range of birth years with its usual first names.
 type generation struct {
 	from, to   int
 	women, men []string
@@ -57,9 +57,9 @@ var lastNames = []string{
 // secondNames follow a hyphen in a double name.
 var secondNames = []string{"Brandt", "Köhler", "Weiß", "Lehmann", "Sander", "Öztürk", "Hansen", "Roth", "Groß", "Falkenberg", "Nowak", "Engel"}
 
-// town is a place, its postal codes and, where the Federal Network Agency has
-// set aside numbers for film and print that nobody is ever given, those:
-// three digits follow.
+// town is a place with its postal codes. phone begins the telephone numbers
+// that the Federal Network Agency has set aside for film and print; three
+// digits follow. It is empty for a town without any.
 type town struct {
 	name, region string
 	codes        []string
@@ -95,7 +95,7 @@ var towns = []town{
 	{"Saarbrücken", "Saarland", []string{"66111", "66119", "66121"}, "", 1},
 }
 
-// mobiles are set aside in the same way: %02d is replaced, the rest is as it is.
+// mobiles are set aside in the same way: %02d is replaced.
 var mobiles = []string{
 	"+49 171 39200%02d", "+49 171 39200%02d", "+49 171 39200%02d", "+49 176 040690%02d", "+49 176 040690%02d", "+49 176 040690%02d",
 	"+49 152 28817386", "+49 152 28895456", "+49 152 54599371", "+49 172 9925904", "+49 172 9968532", "+49 172 9973185",
@@ -115,7 +115,7 @@ var cologne = []string{
 	"Neusser Straße", "Subbelrather Straße", "Severinstraße", "Zülpicher Straße", "Bonner Straße", "Weißer Straße",
 }
 
-// abroad are those who live somewhere else.
+// abroad are the contacts in other countries.
 var abroad = []struct {
 	first, last, salutation, street, code, city, country, language string
 }{

@@ -32,11 +32,11 @@ var staff = []access.NewPrincipal{
 	{Name: "Sabine Kolb", Email: "sabine.kolb@kanzlei-morgenstern.example", Role: access.Member},
 }
 
-// ErrOther is returned where the data belongs to others already: the sample
-// office is not put beside real ones.
+// ErrOther is returned if the data belongs to others already: the sample office
+// is not put beside real ones.
 var ErrOther = errors.New("sample: the data holds other organizations than " + Name)
 
-// Office is the office as it stands in the data.
+// Office is the office in the data.
 type Office struct {
 	OrganizationID string
 	SandboxID      string
@@ -47,8 +47,8 @@ type Office struct {
 // Loopback are the networks that the full key is bound to.
 var Loopback = []string{"127.0.0.0/8", "::1"}
 
-// Ensure finds the office or makes it, whole or what is missing of it, so that
-// a start that was cut off is made good by the next one.
+// Ensure finds the office, or creates its missing parts, so the next start
+// completes an interrupted one.
 func Ensure(ctx context.Context, dir *access.Directory) (Office, error) {
 	list, err := dir.ListOrganizations(ctx, access.Page{})
 	if err != nil {
@@ -119,12 +119,12 @@ func (o *Office) NewKeys(ctx context.Context, dir *access.Directory, lifetime ti
 	return Keys{full, read}, err
 }
 
-// families are those that the office has records of.
+// families are the families of the office's records.
 var families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
 
-// Fill puts companies, n contacts and their tasks into the sandbox where it has
-// no contact, all or none of them, by the same functions that the API runs.
-// key is the full key.
+// Fill puts companies, n contacts and their tasks into the sandbox if it has no
+// contact, all or none, by the same functions that the API runs. key is the
+// full key.
 func (o *Office) Fill(ctx context.Context, d db.DB, dir *access.Directory, c clock.Clock, key string, n int) error {
 	actor, err := dir.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
 	if err != nil {

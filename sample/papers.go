@@ -11,7 +11,7 @@ import (
 	"kartei/task"
 )
 
-// paper is a file as the office has it for a chore.
+// paper is the office's file for a chore.
 type paper struct {
 	// chore is the beginning of the task's title.
 	chore string
@@ -19,11 +19,11 @@ type paper struct {
 	write func(m *matter) (contentType string, file []byte)
 }
 
-// matter is what a paper is about.
+// matter is the subject of a paper.
 type matter struct {
 	task   *task.Fields
 	client *contact.Fields
-	// firm is the client's employer or company, nil where there is none.
+	// firm is the client's employer or company, or nil.
 	firm *company.Fields
 	day  time.Time
 }
@@ -49,7 +49,7 @@ func (m *matter) name() string {
 	return strings.TrimSpace(value(m.client.FirstName) + " " + value(m.client.LastName))
 }
 
-// party is how the client is named in the heading of a paper.
+// party is the client's name in the heading of a paper.
 func (m *matter) party() string {
 	if m.firm != nil {
 		return m.firm.Name + ", vertreten durch " + m.name()

@@ -10,8 +10,7 @@ import (
 	"kartei/task"
 )
 
-// chores are what is to do for a client of a field; a field of the tags of
-// words.go.
+// chores are the tasks for a client of a field; fields are tags of words.go.
 var chores = map[string][]string{
 	"Erbrecht":        {"Nachlassverzeichnis anfordern", "Erbscheinsantrag vorbereiten", "Pflichtteil berechnen"},
 	"Familienrecht":   {"Unterhaltsberechnung prüfen", "Scheidungsantrag entwerfen", "Umgangsregelung besprechen"},
@@ -25,7 +24,7 @@ var chores = map[string][]string{
 	"Vertragsrecht":   {"Vertragsentwurf prüfen", "Anmerkungen an die Gegenseite schicken"},
 }
 
-// usual are what is to do for anybody.
+// usual are tasks for anybody.
 var usual = []string{"Rückruf", "Termin vereinbaren", "Rechnung stellen", "Vollmacht einholen", "Unterlagen ablegen", "Wiedervorlage"}
 
 var taskNotes = []string{
@@ -34,16 +33,16 @@ var taskNotes = []string{
 	"Mandantschaft wartet auf Nachricht.",
 }
 
-// errand is a task and for which of the contacts it is.
+// errand is a task and its contact.
 type errand struct {
 	task.Fields
 	contact int
-	// done says that it is completed after it was made.
+	// done says that it is completed after its creation.
 	done bool
 }
 
-// tasks makes up what is to do for the clients among people, one in three of
-// whom has something open or done. Due dates lie around now.
+// tasks makes up tasks for the clients among people: one client in three has an
+// open or done task. Due dates lie around now.
 func tasks(people []contact.Fields, owners []string, now clock.Micros) []errand {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed1, seed1))}
 	var list []errand

@@ -1,12 +1,12 @@
 package sample
 
-// part is what someone is to the office, and what goes with it.
+// part is a contact's role for the office, and the words that go with it.
 type part struct {
 	weight int
 	tags   []string
-	// fields of law or service, one or two of which are added as tags.
+	// areas are fields of law or service; one or two become tags.
 	areas []string
-	// jobs are pairs: as a woman and as a man has them.
+	// jobs are pairs: the feminine and the masculine form.
 	jobs [][2]string
 	// notes fit the part; one that begins with a field and ": " fits only that.
 	notes []string
@@ -132,7 +132,7 @@ var parts = []part{
 	},
 }
 
-// habits are tags that anyone may have besides.
+// habits are further tags that anyone may have.
 var habits = []string{"Weihnachtskarte", "Newsletter", "Rundschreiben", "Sommerfest"}
 
 var privateNotes = []string{

@@ -37,31 +37,31 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// listOf is the list in which a record of a kind is, by data.object of an event.
+// listOf maps data.object of an event to the list of its record.
 var listOf = map[string]string{"company": "companies", "contact": "contacts", "task": "tasks", "document": "documents"}
 
-// tables hold the copy, how far each list and the feed have been read, and
-// which events were heard of. Each list has a position of its own: one for all
-// would pass over what changed in one list while another was read.
+// tables hold the copy, the position in each list and in the feed, and the ids
+// of known events. Each list has a position of its own: one for all would miss
+// a change in one list while another is read.
 const tables = `
 	create table if not exists records (id text primary key, list text not null, revision integer not null, updatedAt text not null, body text not null);
 	create table if not exists positions (source text primary key, since text not null);
 	create table if not exists heard (id text primary key, at integer not null);`
 
-// beginning is before the first change.
+// beginning is a time before the first change.
 const beginning = "1970-01-01T00:00:00Z"
 
-// mirror is a copy and what is to be done for it.
+// mirror is a copy and the work that is due for it.
 type mirror struct {
 	base, key string
 	client    *http.Client
 	lists     []string // in the order in which they are read
 	secrets   []*standardwebhooks.Webhook
 	db        *sql.DB
-	feed      url.Values // the next question to the feed; nil after a start
+	feed      url.Values // the next query of the feed; nil after a start
 
 	mu   sync.Mutex
-	due  map[string]bool // lists in which something has changed
+	due  map[string]bool // lists with changes
 	wake chan struct{}   // holds one when a list becomes due
 }
 
@@ -103,7 +103,8 @@ func main() {
 	m.follow(ctx, *feed, *all)
 }
 
-// open opens the copy, or makes a new one. During a rotation secrets are two, with a comma.
+// open opens the copy, or makes a new one. During a rotation there are two
+// secrets, separated by a comma.
 func open(file, base, key string, lists []string, secrets string) (*mirror, error) {
 	if key == "" {
 		return nil, errors.New("KEY is empty")
@@ -112,7 +113,7 @@ func open(file, base, key string, lists []string, secrets string) (*mirror, erro
 	m := &mirror{base: base + "/v1", key: key, client: client, lists: lists, due: map[string]bool{}, wake: make(chan struct{}, 1)}
 	for secret := range strings.FieldsFuncSeq(secrets, func(r rune) bool { return r == ',' }) {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-		if err != nil || len(key) < 24 { // the library takes an empty one, and with it what anybody signs
+		if err != nil || len(key) < 24 { // the library accepts an empty secret, with which anybody can sign
 			return nil, errors.New("SECRET: not a webhook secret (whsec_...)")
 		}
 		w, err := standardwebhooks.NewWebhookRaw(key)
@@ -121,7 +122,8 @@ func open(file, base, key string, lists []string, secrets string) (*mirror, erro
 		}
 		m.secrets = append(m.secrets, w)
 	}
-	// What is copied is for the one who may read it: SQLite would let all users of the machine.
+	// Only the owner of the file may read the copy; SQLite would let all users
+	// of the machine.
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -136,7 +138,7 @@ func open(file, base, key string, lists []string, secrets string) (*mirror, erro
 	return m, err
 }
 
-// follow keeps the copy up to date until ctx ends. What fails is tried again.
+// follow keeps the copy up to date until ctx ends. It repeats failed work.
 func (m *mirror) follow(ctx context.Context, feed, all time.Duration) {
 	nextFeed, nextAll := time.Tick(feed), time.Tick(all)
 	for err := m.copyAll(ctx); ctx.Err() == nil; {
@@ -160,11 +162,11 @@ func (m *mirror) follow(ctx context.Context, feed, all time.Duration) {
 	}
 }
 
-// receive takes a webhook. It answers before anything is copied: whoever sends
-// waits for 10 s only. Should this process end in between, nothing is lost,
-// because its next start asks every list.
+// receive takes a webhook. It answers before it copies, because the sender
+// waits for 10 s only. If this process ends in between, nothing is lost: its
+// next start reads every list.
 func (m *mirror) receive(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10)) // as it came: the signature is of these bytes
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10)) // unchanged: the signature covers these bytes
 	if err != nil {
 		http.Error(w, "no body", http.StatusBadRequest)
 		return
@@ -186,15 +188,16 @@ func (m *mirror) receive(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// event is an event as far as the mirror must know it. Its id is the webhook-id.
+// event holds the members of an event that the mirror needs. Its id is the
+// webhook-id.
 type event struct {
 	ID        string
 	CreatedAt string
 	Data      struct{ Object string }
 }
 
-// hear makes the list of an event due, unless the event was heard of before.
-// Kinds that are not copied, and such as are not known yet, are passed over.
+// hear makes the list of an event due, unless the event is known. It ignores
+// kinds that are not copied, and new kinds.
 func (m *mirror) hear(e event) error {
 	list, known := listOf[e.Data.Object]
 	if !known || !slices.Contains(m.lists, list) {
@@ -220,7 +223,7 @@ func (m *mirror) note(lists ...string) {
 	}
 }
 
-// mark makes lists due and says so to follow.
+// mark makes lists due and wakes follow.
 func (m *mirror) mark(lists ...string) {
 	m.note(lists...)
 	select {
@@ -229,8 +232,8 @@ func (m *mirror) mark(lists ...string) {
 	}
 }
 
-// readFeed hears of the events since the last time. A cursor works for 24
-// hours; after that, and after a start, the largest createdAt does.
+// readFeed reads the events since the last time. A cursor works for 24 hours;
+// after that, and after a start, the largest createdAt does.
 func (m *mirror) readFeed(ctx context.Context) error {
 	for {
 		if m.feed == nil {
@@ -259,15 +262,16 @@ func (m *mirror) readFeed(ctx context.Context) error {
 			}
 		}
 		if m.feed.Set("cursor", p.NextCursor); !p.HasMore {
-			// A delivery is tried for about three days; who hears of one later asks a list in vain.
+			// A delivery is tried for about three days. An event that comes
+			// later only causes a needless read.
 			_, err := m.db.ExecContext(ctx, `delete from heard where at < ?`, time.Now().Add(-4*24*time.Hour).Unix())
 			return err
 		}
 	}
 }
 
-// copyAll asks every list. Before the first time it notes where the feed
-// stands: events of before need not be heard of.
+// copyAll reads every list. The first time it notes the end of the feed before:
+// earlier events are not needed.
 func (m *mirror) copyAll(ctx context.Context) error {
 	since, err := m.position("events")
 	if err == nil && since == beginning {
@@ -280,20 +284,20 @@ func (m *mirror) copyAll(ctx context.Context) error {
 	return errors.Join(err, m.copyDue(ctx))
 }
 
-// copyDue asks the lists that are due.
+// copyDue reads the lists that are due.
 func (m *mirror) copyDue(ctx context.Context) error {
 	total := 0
 	for _, list := range m.lists {
 		m.mu.Lock()
 		due := m.due[list]
-		delete(m.due, list) // before asking: what changes from here on makes it due again
+		delete(m.due, list) // before the read: later changes make it due again
 		m.mu.Unlock()
 		if !due {
 			continue
 		}
 		n, err := m.copyList(ctx, list)
 		if total += n; err != nil {
-			m.note(list) // whoever follows waits before asking again
+			m.note(list) // follow waits before the next try
 			return err
 		}
 	}
@@ -308,7 +312,7 @@ func (m *mirror) copyDue(ctx context.Context) error {
 }
 
 // copyList reads all changes of a list since the last time, the oldest first.
-// Times are kept as the text that came, with all its digits: who reads them into
+// Times are kept as text, with all their digits. A program that cuts them to
 // milliseconds asks for the last change again and again. The cursor of the last
 // page would do as well, for 24 hours.
 func (m *mirror) copyList(ctx context.Context, list string) (changed int, err error) {
@@ -332,9 +336,9 @@ func (m *mirror) copyList(ctx context.Context, list string) (changed int, err er
 	}
 }
 
-// apply puts a page into the copy and notes how far it goes, both or neither:
-// who is stopped in between goes on from there. What is there already in this
-// or a later revision stays, so that a page may come twice.
+// apply puts a page into the copy and notes its position, both or neither, so
+// that a program that was stopped goes on from there. A record that is there in
+// this or a later revision stays, so a page may come twice.
 func (m *mirror) apply(ctx context.Context, list string, data []json.RawMessage) error {
 	if len(data) == 0 {
 		return nil
@@ -390,7 +394,7 @@ func advance(ctx context.Context, db interface {
 	return err
 }
 
-// maxPage bounds what is read of an answer: a page of the largest records.
+// maxPage bounds the bytes read of an answer: a page of the largest records.
 const maxPage = 32 << 20
 
 // page is one page of a list or of the feed.
@@ -400,7 +404,7 @@ type page[T any] struct {
 	NextCursor string
 }
 
-// refusal is a problem that an answer tells. Decide by Code.
+// refusal is the problem of an answer. Decide by Code.
 type refusal struct {
 	Code, Title, Detail, RequestID string
 }
