@@ -30,6 +30,8 @@ var floors = [][]string{
 	{"extract/legacy"},
 	// The database, the bytes of documents, what they say.
 	{"store/", "extract"},
+	// The replicas that share limits.
+	{"limit/replicas"},
 	// The points, the queue, the answers that are repeated.
 	{"limit", "work/job", "store/replay"},
 	// The caller, the index of words, the log of calls, the settings.

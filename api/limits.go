@@ -57,7 +57,7 @@ func (c *call) charge() limit.Charge {
 	return limit.Charge{
 		Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Key: c.actor.Credential().ID,
 		// What a batch changes its parts are charged for.
-		Points: points, Write: c.op.Writes() && c.op.Cost > 0, Part: c.of != nil, Delete: c.op.Deletes(), Reads: c.discloses(),
+		Points: points, Write: c.op.Writes() && c.op.Cost > 0, Nested: c.of != nil, Delete: c.op.Deletes(), Reads: c.discloses(),
 		Into: c.statuses[:0], At: c.begun,
 	}
 }

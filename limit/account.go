@@ -60,9 +60,9 @@ type account struct {
 	// holds are what the other replicas hold of the account, mine is what this
 	// one held when the account was read. Until calm nobody is given anything.
 	// asked counts the questions to all who hold (of the organization's account).
-	holds       map[string]hold
-	mine        *hold
-	calm, asked int64
+	holdings          map[string]holding
+	mine              *holding
+	cooldown, recalls int64
 	// used is when it was last charged here, touched is set where the others
 	// do not know of all that happened here.
 	used    int64
@@ -80,7 +80,7 @@ type account struct {
 // inFlight is how many calls run, wherever.
 func (a *account) inFlight() int64 {
 	n := a.running
-	for _, other := range a.holds {
+	for _, other := range a.holdings {
 		n += other.Running
 	}
 	return n
@@ -88,8 +88,8 @@ func (a *account) inFlight() int64 {
 
 // elsewhere is what others need of a counter for calls that run: nobody gives
 // that back before they end.
-func (r *rule) elsewhere(a *account) (n int64) {
-	for _, h := range a.holds {
+func (r *rule) inUseElsewhere(a *account) (n int64) {
+	for _, h := range a.holdings {
 		switch r.Unit {
 		case Calls:
 			n += h.Running
@@ -101,11 +101,11 @@ func (r *rule) elsewhere(a *account) (n int64) {
 }
 
 // hold is what one replica holds of an account.
-type hold struct {
+type holding struct {
 	// Seq is the number of its transaction that wrote this.
 	Seq int64 `json:"seq"`
 	// Parts is what it may take of each policy without asking.
-	Parts map[string]int64 `json:"parts,omitempty"`
+	Leases map[string]int64 `json:"leases,omitempty"`
 	// Running is how many of its calls ran, Slots how many may.
 	Running int64 `json:"running,omitempty"`
 	Slots   int64 `json:"slots,omitempty"`
@@ -113,9 +113,9 @@ type hold struct {
 	// told of.
 	Reading int64 `json:"reading,omitempty"`
 	// Told is the time up to which it has told what it took.
-	Told int64 `json:"told,omitempty"`
+	Reported int64 `json:"reported,omitempty"`
 	// Seen is the last question that it has answered.
-	Seen int64 `json:"seen,omitempty"`
+	Recalled int64 `json:"recalled,omitempty"`
 }
 
 // state is an account as it is stored.
@@ -127,9 +127,9 @@ type state struct {
 	Alerted   map[string]int64      `json:"alerted,omitempty"`
 	Exhausted map[string]int64      `json:"exhausted,omitempty"`
 	Locked    int64                 `json:"locked,omitempty"`
-	Holds     map[string]hold       `json:"holds,omitempty"`
-	Calm      int64                 `json:"calm,omitempty"`
-	Asked     int64                 `json:"asked,omitempty"`
+	Holdings  map[string]holding    `json:"holdings,omitempty"`
+	Cooldown  int64                 `json:"cooldown,omitempty"`
+	Recalls   int64                 `json:"recalls,omitempty"`
 }
 
 // The names under which a key's own counters are stored, beside the policies'.
@@ -150,11 +150,11 @@ func (t *table) each(l level, a *account, f func(name string, r *rule, c *counte
 }
 
 // told is the time up to which all who hold something have told what they took.
-func (a *account) told() int64 {
+func (a *account) reportedUntil() int64 {
 	until := a.at
-	for _, h := range a.holds {
-		if len(h.Parts) > 0 {
-			until = min(until, h.Told)
+	for _, h := range a.holdings {
+		if len(h.Leases) > 0 {
+			until = min(until, h.Reported)
 		}
 	}
 	return until
@@ -162,9 +162,9 @@ func (a *account) told() int64 {
 
 // encode writes an account.
 func (t *table) encode(l level, a *account) string {
-	s := state{At: a.at, Locked: a.lockedUntil, Holds: a.holds, Asked: a.asked}
-	if a.calm > a.at {
-		s.Calm = a.calm
+	s := state{At: a.at, Locked: a.lockedUntil, Holdings: a.holdings, Recalls: a.recalls}
+	if a.cooldown > a.at {
+		s.Cooldown = a.cooldown
 	}
 	s.Levels, s.Since, s.Windows = map[string]int64{}, map[string]int64{}, map[string][][3]int64{}
 	s.Alerted, s.Exhausted = map[string]int64{}, map[string]int64{}
@@ -173,7 +173,7 @@ func (t *table) encode(l level, a *account) string {
 		// Times are counted back from the account's own, which is shorter.
 		switch {
 		case r.bucket && c.since > 0:
-			r.fold(c, a.told())
+			r.fold(c, a.reportedUntil())
 			s.Levels[name], s.Since[name] = c.base, a.at-c.since
 		case r.bucket && c.level < r.full:
 			s.Levels[name] = c.level
@@ -234,15 +234,15 @@ func (t *table) decode(l level, text string, now int64, me string, alive func(st
 		}
 		c.alerted, c.exhausted = max(0, s.Alerted[name]-put), max(0, s.Exhausted[name]-put)
 	})
-	a.asked, a.calm, a.holds = s.Asked, max(0, s.Calm-put), s.Holds
-	for replica, h := range s.Holds {
+	a.recalls, a.cooldown, a.holdings = s.Recalls, max(0, s.Cooldown-put), s.Holdings
+	for replica, h := range s.Holdings {
 		switch {
 		case replica == me:
 			a.mine = &h
-			delete(a.holds, me)
+			delete(a.holdings, me)
 		case alive(replica):
 			t.each(l, a, func(name string, r *rule, c *counter) {
-				c.reserved += h.Parts[name]
+				c.reserved += h.Leases[name]
 				switch {
 				case r.Unit == Calls && name != refusalsName:
 					c.reserved += h.Slots
@@ -252,17 +252,17 @@ func (t *table) decode(l level, text string, now int64, me string, alive func(st
 			})
 		default:
 			t.forfeit(l, a, h, now)
-			delete(a.holds, replica)
+			delete(a.holdings, replica)
 		}
 	}
 	return a, nil
 }
 
 // forfeit takes what a dead replica held.
-func (t *table) forfeit(l level, a *account, h hold, now int64) {
+func (t *table) forfeit(l level, a *account, h holding, now int64) {
 	a.at = max(a.at, now)
 	t.each(l, a, func(name string, r *rule, c *counter) {
-		if part := h.Parts[name]; part > 0 {
+		if part := h.Leases[name]; part > 0 {
 			r.advance(c, a.at)
 			r.take(c, a.at, part)
 		}
@@ -281,7 +281,7 @@ func (t *table) newAccount(l level, now int64) *account {
 
 // rests reports whether an account is as good as a new one.
 func (t *table) rests(l level, a *account, now int64) bool {
-	if a.running > 0 || len(a.holds) > 0 || len(a.alerts) > 0 || a.lockedUntil > now {
+	if a.running > 0 || len(a.holdings) > 0 || len(a.alerts) > 0 || a.lockedUntil > now {
 		return false
 	}
 	rests := true

@@ -56,7 +56,7 @@ type counter struct {
 	// reserved is what replicas may take of this without asking, and perhaps
 	// have taken: who decides on the stored account leaves them that. part is
 	// what this one has left of its own, granted what it had at first.
-	reserved, part, granted int64
+	reserved, lease, granted int64
 }
 
 // taking is what was taken between the times first and last.
@@ -132,7 +132,7 @@ func (r *rule) amount(c *Charge) int64 {
 	case Records: // known only after the call
 		return 0
 	case Calls:
-		if c.Part {
+		if c.Nested {
 			return 0
 		}
 	}
@@ -167,7 +167,7 @@ func (r *rule) left(c *counter) int64 {
 // portion is how much of what is free a replica may take without asking: so
 // little that what a killed one forfeits is there again soon, and that others
 // find something. Deletes are few, and each is asked for.
-func (r *rule) portion(free int64) int64 {
+func (r *rule) leaseSize(free int64) int64 {
 	switch r.Unit {
 	case Deletes:
 		return 0

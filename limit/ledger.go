@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
+	"kartei/limit/replicas"
 	"kartei/store/db"
 )
 
@@ -52,7 +53,7 @@ type Ledger struct {
 	// stored reads accounts from the data base; nil where there is none.
 	stored reader
 	// spare is charged while the data base cannot be asked.
-	spare *memory
+	fallback *memory
 
 	// incarnation is the name under which is stored what this process holds: new
 	// with every start, as what the one before held is forfeited.
@@ -65,10 +66,10 @@ type Ledger struct {
 
 	// tenants and member are of a ledger that shares its accounts with others;
 	// else member is nil.
-	tenants tenants
-	member  *member
+	tenants  tenants
+	replicas *replicas.Membership
 	// hears is set once others' notifications come through.
-	hears atomic.Bool
+	listening atomic.Bool
 
 	incidents atomic.Uint64
 }
@@ -82,14 +83,18 @@ func Open(config Config, c clock.Clock, opts Options) *Ledger {
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
 	}
-	l := &Ledger{table: t, clock: c, opts: opts, memory: newMemory(t), spare: newMemory(t), start: c.Now(), incarnation: rand.Text()}
+	l := &Ledger{table: t, clock: c, opts: opts, memory: newMemory(t), fallback: newMemory(t), start: c.Now(), incarnation: rand.Text()}
 	l.base = l.start.UnixMicro()
 	if opts.DB != nil {
 		l.stored = l.readStored
 	}
-	l.tenants.byOrganization, l.tenants.few = map[int64]*tenant{}, make(chan struct{}, tellers)
+	l.tenants.byOrganization, l.tenants.reporters = map[int64]*tenant{}, make(chan struct{}, maxReporters)
 	if opts.DB != nil && opts.DB.Dialect().Name != "sqlite" && t.config.Metered {
-		l.member = newMember(l)
+		l.replicas = replicas.New(replicas.Options{
+			DB: opts.DB, Name: opts.Replica, Incarnation: l.incarnation, Lease: opts.Lease, Logger: opts.Logger,
+			Heartbeat: l.followClock,
+			Died:      func() { l.tenants.each(func(o *tenant) { l.follow(o, false) }) },
+		})
 		t.shared = true
 	}
 	return l
@@ -118,6 +123,17 @@ func (l *Ledger) now(at time.Time) int64 {
 	return l.base + at.Sub(l.start).Microseconds() + l.offset.Load()
 }
 
+// followClock follows the database's clock, if that is asked for. now is what it
+// showed within the last took.
+func (l *Ledger) followClock(now int64, took time.Duration) {
+	if !l.opts.ServerTime {
+		return
+	}
+	own := l.base + l.clock.Now().Sub(l.start).Microseconds()
+	least, most := now-own, now-own+took.Microseconds()
+	l.offset.Store(min(max(l.offset.Load(), least), most))
+}
+
 // Take charges a call before it runs.
 func (l *Ledger) Take(ctx context.Context, c Charge) (Decision, error) {
 	if !l.Metered() {
@@ -128,22 +144,22 @@ func (l *Ledger) Take(ctx context.Context, c Charge) (Decision, error) {
 	switch {
 	case err == nil:
 		if d.Violated == nil {
-			d.place = ledger
+			d.countedIn = inLedger
 		}
 		return d, nil
 	case c.Delete: // what this quota guards cannot be undone
 		return Decision{}, err
 	}
 	l.incidents.Add(1)
-	if d, err = l.takeAlone(ctx, l.spare, &c, now, nil); d.Violated == nil {
-		d.place = fallback
+	if d, err = l.takeAlone(ctx, l.fallback, &c, now, nil); d.Violated == nil {
+		d.countedIn = inFallback
 	}
 	return d, err
 }
 
 func (l *Ledger) take(ctx context.Context, c *Charge, now int64) (Decision, error) {
-	if l.member != nil {
-		return l.takeHeld(c, now)
+	if l.replicas != nil {
+		return l.takeShared(c, now)
 	}
 	return l.takeAlone(ctx, l.memory, c, now, l.stored)
 }
@@ -162,16 +178,16 @@ func (l *Ledger) takeAlone(ctx context.Context, m *memory, c *Charge, now int64,
 
 // Done ends a call that Take let pass.
 func (l *Ledger) Done(c Charge, d *Decision, records int) {
-	if d.place == nowhere {
+	if d.countedIn == uncounted {
 		return
 	}
 	now := l.now(time.Time{})
 	m := l.memory
 	switch {
-	case d.place == fallback:
-		m = l.spare
-	case l.member != nil:
-		l.doneHeld(&c, records, now)
+	case d.countedIn == inFallback:
+		m = l.fallback
+	case l.replicas != nil:
+		l.doneShared(&c, records, now)
 		return
 	}
 	a, err := m.lock(context.Background(), &c, now, nil)
@@ -194,11 +210,11 @@ func (l *Ledger) Status(ctx context.Context, c Charge) ([]Status, error) {
 	}
 	now := l.now(c.At)
 	m, read := l.memory, l.stored
-	if l.member != nil {
-		if list, err := l.statusHeld(&c, now); err == nil {
+	if l.replicas != nil {
+		if list, err := l.statusShared(&c, now); err == nil {
 			return list, nil
 		}
-		m, read = l.spare, nil
+		m, read = l.fallback, nil
 	}
 	a, err := m.lock(ctx, &c, now, read)
 	if err != nil {

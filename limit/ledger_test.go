@@ -223,7 +223,7 @@ func TestPartsOverReplicas(t *testing.T) {
 		running = append(running, take(i%3, around))
 	}
 	part := get
-	part.Part = true
+	part.Nested = true
 	for i := range 30 {
 		d := take(i%3, part)
 		if d.Violated != nil {

@@ -61,7 +61,7 @@ type Charge struct {
 	Reads bool
 	// Part is set for a call that runs within another one of the same key, which
 	// was charged and is not done: the two count as one that runs.
-	Part bool
+	Nested bool
 	// At is when the call was taken, by the limiter's clock. Zero reads the
 	// clock, which is a third of what Take costs.
 	At time.Time
@@ -93,16 +93,16 @@ type Decision struct {
 	RetryAfter time.Duration
 
 	// place is where the call is counted as running: Done gives it back there.
-	place place
+	countedIn countedIn
 }
 
 // place says which counts a call was charged to.
-type place uint8
+type countedIn uint8
 
 const (
-	nowhere place = iota
-	ledger
-	fallback
+	uncounted countedIn = iota
+	inLedger
+	inFallback
 )
 
 // Limiter counts. It is safe for use by several goroutines.

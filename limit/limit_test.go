@@ -249,7 +249,7 @@ func TestParts(t *testing.T) {
 	for range 5 {
 		begin(t, l, key)
 	}
-	part := Charge{Key: "key_a", Points: 5, Write: true, Part: true}
+	part := Charge{Key: "key_a", Points: 5, Write: true, Nested: true}
 	var parts []Decision
 	for range 20 {
 		d := begin(t, l, part)

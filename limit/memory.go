@@ -109,8 +109,8 @@ func (m *memory) lock(ctx context.Context, c *Charge, now int64, read reader) (a
 		if !complete {
 			var stored accounts
 			if read != nil {
-				asked, found := who, new(accounts) // only here on the heap
-				if err := read(ctx, &asked, found); err != nil {
+				recalled, found := who, new(accounts) // only here on the heap
+				if err := read(ctx, &recalled, found); err != nil {
 					return a, err
 				}
 				stored = *found

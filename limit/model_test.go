@@ -149,7 +149,7 @@ func costs(p Policy, c Charge) int64 {
 	case Records:
 		return 0
 	case Calls:
-		if c.Part {
+		if c.Nested {
 			return 0
 		}
 	}
@@ -181,8 +181,8 @@ func (o *office) left(p Policy, c Charge, over, refused bool) (int64, time.Durat
 	n, reset := o.window(p.Name, who(p, c), p).sum(o.now())
 	left := max(0, p.Quota-n)
 	if p.Name == "organization" {
-		mine, mineReset := o.window("share", c.Key, share(p)).sum(o.now())
-		if own := max(0, share(p).Quota-mine); own < left && (own < p.Quota/10 || refused) {
+		local, mineReset := o.window("share", c.Key, share(p)).sum(o.now())
+		if own := max(0, share(p).Quota-local); own < left && (own < p.Quota/10 || refused) {
 			return own, max(reset, mineReset)
 		}
 	}
@@ -201,7 +201,7 @@ func (o *office) take(c Charge) (violated []string) {
 		var ok bool
 		switch {
 		case p.Unit == Calls:
-			ok = c.Part || o.running[c.Key] < p.Quota
+			ok = c.Nested || o.running[c.Key] < p.Quota
 		case p.Name == "key":
 			ok = o.bucket(c.Key, p).level.Cmp(big.NewRat(costs(p, c), 1)) >= 0
 		case p.Unit == Records:
@@ -211,8 +211,8 @@ func (o *office) take(c Charge) (violated []string) {
 			n, _ := o.window(p.Name, who(p, c), p).sum(o.now())
 			ok = n+costs(p, c) <= p.Quota
 			if p.Name == "organization" {
-				mine, _ := o.window("share", c.Key, share(p)).sum(o.now())
-				ok = ok && mine+costs(share(p), c) <= share(p).Quota
+				local, _ := o.window("share", c.Key, share(p)).sum(o.now())
+				ok = ok && local+costs(share(p), c) <= share(p).Quota
 			}
 		}
 		if !ok {
@@ -365,7 +365,7 @@ func compare(t *rapid.T, policies []Policy) {
 			return ch
 		}
 		// Calls within another take no place of their own.
-		ch.Part = slices.ContainsFunc(running, func(r runningCall) bool {
+		ch.Nested = slices.ContainsFunc(running, func(r runningCall) bool {
 			return r.charge.Key == ch.Key && r.charge.Points == 0 && r.decision.Violated == nil
 		})
 		return ch
@@ -384,7 +384,7 @@ func compare(t *rapid.T, policies []Policy) {
 		if r.decision.Violated != nil {
 			return
 		}
-		if !r.charge.Part {
+		if !r.charge.Nested {
 			o.running[r.charge.Key]--
 		}
 		for _, p := range policies {

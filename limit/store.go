@@ -52,11 +52,14 @@ func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64,
 		return nil, err
 	}
 	defer rows.Close()
-	var strange error
+	var unknown error
 	alive := func(incarnation string) bool {
-		alive, known := l.member.alive(incarnation)
+		if l.replicas == nil {
+			return false
+		}
+		alive, known := l.replicas.Alive(incarnation)
 		if !known {
-			strange = &strangerError{incarnation}
+			unknown = &unknownReplicaError{incarnation}
 		}
 		return alive
 	}
@@ -70,26 +73,20 @@ func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64,
 			return nil, err
 		}
 	}
-	if strange != nil {
-		return nil, strange
+	if unknown != nil {
+		return nil, unknown
 	}
 	return found, rows.Err()
 }
 
-// Start makes the limiter ready to count: on PostgreSQL the other replicas can
-// see this one afterwards. Where the data base takes no writes for now, Run does
-// that once it does; until then calls are charged as by a replica that is out of
-// touch.
+// Start makes the limiter ready to count: on PostgreSQL it makes this replica
+// known to the others. If the database takes no writes for now, Run does that
+// once it does; until then each call is charged in a transaction.
 func (l *Ledger) Start(ctx context.Context) error {
-	if l.member == nil {
+	if l.replicas == nil {
 		return nil
 	}
-	err := l.member.renew(ctx)
-	if errors.Is(err, db.ErrRefused) {
-		l.member.beat.Store(-l.opts.lapse().Microseconds())
-		return nil
-	}
-	return err
+	return l.replicas.Join(ctx)
 }
 
 // Run saves accounts, or tells the other replicas, until ctx ends, then saves
@@ -98,8 +95,8 @@ func (l *Ledger) Run(ctx context.Context) {
 	if l.opts.DB == nil || !l.Metered() {
 		return
 	}
-	if l.member != nil {
-		l.runHeld(ctx)
+	if l.replicas != nil {
+		l.runShared(ctx)
 		return
 	}
 	for ctx.Err() == nil {
@@ -182,6 +179,11 @@ func (l *Ledger) savePiece(ctx context.Context, piece []saving) error {
 	}
 	return err
 }
+
+// unknownReplicaError says that an account is held by a replica never heard of.
+type unknownReplicaError struct{ incarnation string }
+
+func (e *unknownReplicaError) Error() string { return "limit: an unknown replica" }
 
 // alerted tells that n alerts are stored.
 func (l *Ledger) alerted(n int) {

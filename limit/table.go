@@ -120,7 +120,7 @@ const (
 	// unsure: they may have taken it or not, and their calls may have ended.
 	unsure knowledge = iota
 	// told: which of their calls run was told after the call came.
-	told
+	reported
 	// final: nothing more can be found out.
 	final
 )
@@ -129,7 +129,7 @@ const (
 // accounts are the caller's alone. Where it would refuse only for what others
 // hold and perhaps do not need it decides nothing: the call is contested, and
 // the accounts that it is about are to be left alone for a while.
-func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Decision, contested bool) {
+func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Decision, disputed bool) {
 	k, d := t.begin(c)
 	key := a[byKey]
 	for l := range a {
@@ -141,21 +141,21 @@ func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Deci
 	}
 	for i := range k.uses {
 		u := &k.uses[i]
-		ok, open := t.asks(a[u.level], u, &a[u.level].counters[u.slot], u.rule, c, known)
+		ok, open := t.permits(a[u.level], u, &a[u.level].counters[u.slot], u.rule, c, known)
 		if u.level == byOrganization {
-			own, ownOpen := t.asks(key, u, &key.share, &t.share, c, known)
+			own, ownOpen := t.permits(key, u, &key.share, &t.share, c, known)
 			ok, open = ok && own, open || ownOpen
 		}
-		contested = contested || open
+		disputed = disputed || open
 		if !ok {
 			d.Violated = append(d.Violated, u.rule.Name)
 			d.Quota = d.Quota || u.rule.long()
 		}
 	}
 	if d.Violated != nil && known != final && key.reserved() && t.locksNext(key) {
-		key.calm, contested = key.at+calmTime, true // the lock holds everywhere, or nowhere
+		key.cooldown, disputed = key.at+cooldownTime, true // the lock holds everywhere, or nowhere
 	}
-	if contested {
+	if disputed {
 		return d, true
 	}
 	if d.Violated == nil {
@@ -174,11 +174,11 @@ func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Deci
 
 // calmTime is how long, in microseconds, nobody is given anything of an
 // account after a call was contested.
-const calmTime = 1_000_000
+const cooldownTime = 1_000_000
 
 // asks asks one policy for a call. open is set where the answer depends on
 // what others hold: then the account is to be left alone.
-func (t *table) asks(a *account, u *use, counter *counter, r *rule, c *Charge, known knowledge) (ok, open bool) {
+func (t *table) permits(a *account, u *use, counter *counter, r *rule, c *Charge, known knowledge) (ok, open bool) {
 	r.advance(counter, a.at)
 	left := r.left(counter)
 	if r.Unit == Calls {
@@ -187,13 +187,13 @@ func (t *table) asks(a *account, u *use, counter *counter, r *rule, c *Charge, k
 	amount := r.amount(c)
 	need := r.least(amount, a.beside(), false)
 	ok = need == 0 || left >= need && (counter.reserved == 0 || left >= r.least(amount, a.beside(), true)+counter.reserved)
-	if known == told && counter.reserved == r.elsewhere(a) {
+	if known == reported && counter.reserved == r.inUseElsewhere(a) {
 		// What others hold of it is what runs there. Those calls count; the
 		// records that they return do when they end.
 		ok, known = ok || r.Unit == Records && left >= need, final
 	}
 	if !ok && left >= need && known != final {
-		a.calm, open = a.at+calmTime, true
+		a.cooldown, open = a.at+cooldownTime, true
 	}
 	return ok, open
 }
@@ -227,7 +227,7 @@ func (t *table) charge(a *accounts, k *class, c *Charge, at int64) {
 
 // draw charges a call to what this replica holds, or does nothing. The
 // accounts are as they were when it was given that, less what it took since.
-func (t *table) draw(a *accounts, c *Charge, now int64) (d Decision, ok bool) {
+func (t *table) takeLeased(a *accounts, c *Charge, now int64) (d Decision, ok bool) {
 	k, key := t.class(c), a[byKey]
 	for l := range a {
 		a[l].at = max(a[l].at, now)
@@ -239,10 +239,10 @@ func (t *table) draw(a *accounts, c *Charge, now int64) (d Decision, ok bool) {
 	}
 	for i := range k.uses {
 		u := &k.uses[i]
-		if a[u.level].counters[u.slot].part < u.rule.least(u.rule.amount(c), key.beside(), true) {
+		if a[u.level].counters[u.slot].lease < u.rule.least(u.rule.amount(c), key.beside(), true) {
 			return d, false
 		}
-		if u.level == byOrganization && key.share.part < t.share.amount(c) {
+		if u.level == byOrganization && key.share.lease < t.share.amount(c) {
 			return d, false
 		}
 	}
@@ -252,9 +252,9 @@ func (t *table) draw(a *accounts, c *Charge, now int64) (d Decision, ok bool) {
 	key.begin(c)
 	for i := range k.uses {
 		u := &k.uses[i]
-		a[u.level].counters[u.slot].part -= u.rule.amount(c)
+		a[u.level].counters[u.slot].lease -= u.rule.amount(c)
 		if u.level == byOrganization {
-			key.share.part -= t.share.amount(c)
+			key.share.lease -= t.share.amount(c)
 		}
 		t.read(a, u, &d.Statuses[i], true, false)
 	}
@@ -267,34 +267,34 @@ func (t *table) low(a *accounts, c *Charge) bool {
 	k := t.class(c)
 	for i := range k.uses {
 		u := &k.uses[i]
-		if counter := &a[u.level].counters[u.slot]; u.rule.Unit != Calls && 2*counter.part < counter.granted {
+		if counter := &a[u.level].counters[u.slot]; u.rule.Unit != Calls && 2*counter.lease < counter.granted {
 			return true
 		}
 	}
-	return 2*a[byKey].share.part < a[byKey].share.granted
+	return 2*a[byKey].share.lease < a[byKey].share.granted
 }
 
 // grant gives this replica its part of what nobody holds of an account, and
 // returns what it now holds. It keeps what it had,
 // and gets no more unless more is set.
-func (t *table) grant(l level, a *account, h hold, more bool) hold {
-	h.Parts = map[string]int64{}
+func (t *table) grant(l level, a *account, h holding, more bool) holding {
+	h.Leases = map[string]int64{}
 	t.each(l, a, func(name string, r *rule, c *counter) {
-		kept := c.part
-		if more && a.calm <= a.at && name != refusalsName {
+		kept := c.lease
+		if more && a.cooldown <= a.at && name != refusalsName {
 			r.advance(c, a.at)
 			free := r.left(c)
 			if r.Unit == Calls {
 				free = r.Quota - a.running
 			}
-			c.part = max(kept, r.portion(free-c.reserved+kept))
+			c.lease = max(kept, r.leaseSize(free-c.reserved+kept))
 		}
-		c.reserved += c.part - kept
+		c.reserved += c.lease - kept
 		switch {
 		case r.Unit == Calls && name != refusalsName:
-			h.Slots += c.part
-		case c.part > 0:
-			h.Parts[name] = c.part
+			h.Slots += c.lease
+		case c.lease > 0:
+			h.Leases[name] = c.lease
 		}
 	})
 	return h
@@ -371,23 +371,23 @@ func (t *table) locksNext(key *account) bool {
 
 // reserved reports whether calls of the key may pass that nobody asks for.
 func (a *account) reserved() bool {
-	for _, h := range a.holds {
-		if len(h.Parts) > 0 {
+	for _, h := range a.holdings {
+		if len(h.Leases) > 0 {
 			return true
 		}
 	}
-	return a.parts()
+	return a.leased()
 }
 
 // parts reports whether this replica holds something of the account that it
 // has not used.
-func (a *account) parts() bool {
+func (a *account) leased() bool {
 	for i := range a.counters {
-		if a.counters[i].part > 0 {
+		if a.counters[i].lease > 0 {
 			return true
 		}
 	}
-	return a.share.part > 0
+	return a.share.lease > 0
 }
 
 // noteExhausted raises the alert for a day quota of deletes that is used up,
@@ -425,7 +425,7 @@ func (a *account) beside() int64 { return max(a.running, a.reading) }
 
 // begin counts a call as running.
 func (a *account) begin(c *Charge) {
-	if !c.Part {
+	if !c.Nested {
 		a.running++
 	}
 	if c.Reads {
@@ -435,7 +435,7 @@ func (a *account) begin(c *Charge) {
 
 // end counts it no more.
 func (a *account) end(c *Charge) {
-	if !c.Part {
+	if !c.Nested {
 		a.running = max(0, a.running-1)
 	}
 	if c.Reads {

@@ -11,30 +11,30 @@ import (
 )
 
 // job is one transaction.
-type job struct {
+type transaction struct {
 	*tenant
 	seq      int64
 	at       int64
 	full     bool
 	requests []*request
-	drawn    []drawn
+	usages   []usage
 	names    []string
-	own      map[string]*own
+	own      map[string]*localState
 	kept     bool // something is held of other accounts
 
 	// What comes out of it.
-	found    map[string]*account
-	question int64 // that it puts, if any
-	alerts   int
-	open     int64 // the last question of others
-	behind   bool  // it is not answered
+	found      map[string]*account
+	recall     int64 // that it puts, if any
+	alerts     int
+	openRecall int64 // the last question of others
+	unanswered bool  // it is not answered
 }
 
 // own is what this replica has of an account when a transaction begins.
-type own struct {
+type localState struct {
 	running int64
 	reading int64
-	parts   []int64
+	leases  []int64
 	granted []int64 // by the transaction, besides
 	idle    bool
 	frozen  bool // what it had is given back
@@ -42,15 +42,15 @@ type own struct {
 }
 
 // prepare takes what there is to do.
-func (l *Ledger) prepare(o *tenant) *job {
-	j := &job{tenant: o, seq: l.tenants.sent.Add(1), full: o.full, requests: append(o.waiting, o.contested...), drawn: o.drawn, own: map[string]*own{}}
-	o.waiting, o.contested, o.due, o.full = nil, nil, false, false
-	o.drawn, o.spare = o.spare, nil
+func (l *Ledger) prepare(o *tenant) *transaction {
+	j := &transaction{tenant: o, seq: l.tenants.sent.Add(1), full: o.full, requests: append(o.waiting, o.disputed...), usages: o.unreported, own: map[string]*localState{}}
+	o.waiting, o.disputed, o.due, o.full = nil, nil, false, false
+	o.unreported, o.spareUsages = o.spareUsages, nil
 	now := l.now(time.Time{})
 	j.at = now
 	names := map[string]bool{"": true}
-	for i := range j.drawn {
-		d := &j.drawn[i]
+	for i := range j.usages {
+		d := &j.usages[i]
 		if d.seq == 0 {
 			d.seq = j.seq
 		}
@@ -65,46 +65,46 @@ func (l *Ledger) prepare(o *tenant) *job {
 		}
 	}
 	for name, a := range o.accounts {
-		if j.full || a.touched || a.parts() && (a.calm > now || l.idle(o, a, now)) {
+		if j.full || a.touched || a.leased() && (a.cooldown > now || l.idle(o, a, now)) {
 			names[name] = true
 		}
 		j.kept = j.kept || a.held && !names[name]
 	}
 	j.names = slices.Sorted(maps.Keys(names))
 	for _, name := range j.names {
-		mine := &own{}
-		j.own[name] = mine
+		local := &localState{}
+		j.own[name] = local
 		a := o.accounts[name]
 		if a == nil {
 			continue
 		}
-		mine.running, mine.reading = a.running, a.reading
-		a.touched, mine.idle = false, l.idle(o, a, now)
-		mine.frozen = j.full || mine.idle || a.calm > now
+		local.running, local.reading = a.running, a.reading
+		a.touched, local.idle = false, l.idle(o, a, now)
+		local.frozen = j.full || local.idle || a.cooldown > now
 		a.at = max(a.at, now) // what is drawn from now on is not before
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
-			if c.part < 0 || mine.frozen {
-				c.part = 0
+			if c.lease < 0 || local.frozen {
+				c.lease = 0
 			}
-			mine.parts = append(mine.parts, c.part)
+			local.leases = append(local.leases, c.lease)
 		})
 	}
 	return j
 }
 
 // run runs the transaction.
-func (l *Ledger) run(j *job) error {
+func (l *Ledger) run(j *transaction) error {
 	if len(j.requests) == 0 && !j.full {
-		l.tenants.few <- struct{}{}
-		defer func() { <-l.tenants.few }()
+		l.tenants.reporters <- struct{}{}
+		defer func() { <-l.tenants.reporters }()
 	}
 	for try := 1; ; try++ {
-		err := l.opts.DB.Write(context.Background(), func(tx db.Tx) error { return l.settle(tx, j) })
-		var strange *strangerError
-		if !errors.As(err, &strange) || try == 3 {
+		err := l.opts.DB.Write(context.Background(), func(tx db.Tx) error { return l.transact(tx, j) })
+		var unknown *unknownReplicaError
+		if !errors.As(err, &unknown) || try == 3 {
 			return err
 		}
-		if err := l.member.look(context.Background(), strange.incarnation); err != nil {
+		if err := l.replicas.Resolve(context.Background(), unknown.incarnation); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (l *Ledger) run(j *job) error {
 
 // settle is the transaction: it tells what was drawn, does what is asked for
 // and grants new parts. It may run more than once.
-func (l *Ledger) settle(tx db.Tx, j *job) error {
+func (l *Ledger) transact(tx db.Tx, j *transaction) error {
 	ctx := context.Background()
 	// What a crash of the data base's server would lose is counts of its last
 	// fraction of a second; waiting for its disk would cost every call.
@@ -121,71 +121,71 @@ func (l *Ledger) settle(tx db.Tx, j *job) error {
 	if err != nil {
 		return err
 	}
-	j.found, j.question, j.alerts = found, 0, 0
-	j.look(l.table)
-	l.table.tell(found, j.organization, j.drawn)
+	j.found, j.recall, j.alerts = found, 0, 0
+	j.refresh(l.table)
+	l.table.applyUsages(found, j.organization, j.usages)
 	for name, a := range found {
 		a.running, a.reading = j.own[name].running, j.own[name].reading
 		i := 0
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
-			if i < len(j.own[name].parts) {
-				c.part = j.own[name].parts[i]
-				c.reserved += c.part
+			if i < len(j.own[name].leases) {
+				c.lease = j.own[name].leases[i]
+				c.reserved += c.lease
 			}
 			i++
 		})
 	}
 	for _, r := range j.requests {
-		l.answer(r, j)
+		l.try(r, j)
 	}
 	if err := l.store(ctx, tx, j); err != nil {
 		return err
 	}
-	if j.question > 0 {
-		tx.Notify(topic, j.word(asks, l.incarnation))
+	if j.recall > 0 {
+		tx.Notify(topic, j.message(recallWord, l.incarnation))
 	}
-	if org := found[""]; org.mine != nil && org.mine.Seen < j.open && !(j.behind && j.own[""].held) {
-		tx.Notify(topic, j.word(tells, l.incarnation))
+	if org := found[""]; org.mine != nil && org.mine.Recalled < j.openRecall && !(j.unanswered && j.own[""].held) {
+		tx.Notify(topic, j.message(reportWord, l.incarnation))
 	}
 	return nil
 }
 
 // look takes what happened here while the transaction waited for the accounts:
 // who put a question meanwhile must be told of it.
-func (j *job) look(t *table) {
+func (j *transaction) refresh(t *table) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for name, mine := range j.own {
+	for name, local := range j.own {
 		a := j.accounts[name]
 		if a == nil {
 			continue
 		}
-		mine.running = a.running
+		local.running = a.running
 		if j.full { // with the records that were returned
-			mine.reading = a.reading
+			local.reading = a.reading
 		}
 		i := 0
 		t.each(levelOfName(name), a, func(_ string, r *rule, c *counter) {
 			if r.Unit == Calls {
-				if mine.frozen {
-					c.part = 0
+				if local.frozen {
+					c.lease = 0
 				}
-				mine.parts[i] = c.part
+				local.leases[i] = c.lease
 			}
 			i++
 		})
 	}
 	if j.full { // all names are among the transaction's
-		for i := range j.tenant.drawn {
-			j.tenant.drawn[i].seq = j.seq
+		for i := range j.tenant.unreported {
+			j.tenant.unreported[i].seq = j.seq
 		}
-		j.drawn, j.tenant.drawn = append(j.drawn, j.tenant.drawn...), nil
+		j.usages, j.tenant.unreported = append(j.usages, j.tenant.unreported...), nil
 	}
 }
 
 // tell takes what was drawn from the stored accounts. An account of which this
 // replica holds nothing was told already, or what it held was forfeited.
-func (t *table) tell(found map[string]*account, organization int64, list []drawn) {
+func (t *table) applyUsages(found map[string]*account, organization int64, list []usage) {
 	for i := range list {
 		d := &list[i]
 		var a accounts
@@ -194,12 +194,12 @@ func (t *table) tell(found map[string]*account, organization int64, list []drawn
 				a[l] = of
 			}
 		}
-		t.redo(&a, organization, d)
+		t.replay(&a, organization, d)
 	}
 }
 
 // redo charges what was drawn to accounts that do not know of it.
-func (t *table) redo(a *accounts, organization int64, d *drawn) {
+func (t *table) replay(a *accounts, organization int64, d *usage) {
 	c := ofClass(d.class)
 	for l := range a {
 		if a[l] != nil {
@@ -215,60 +215,60 @@ func (t *table) redo(a *accounts, organization int64, d *drawn) {
 }
 
 // answer does one request on the accounts.
-func (l *Ledger) answer(r *request, j *job) {
+func (l *Ledger) try(r *request, j *transaction) {
 	org := j.found[""]
 	a := accounts{org, j.found[r.charge.Principal], j.found[r.charge.Key]}
-	known, waited := unsure, l.member.elapsed()-r.since
+	known, waited := unsure, l.replicas.Elapsed()-r.since
 	switch {
-	case waited > l.opts.patience():
+	case waited > l.opts.callWait():
 		known = final
-	case r.question > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(org.holds)), func(h hold) bool { return h.Seen < r.question }):
-		known = told
+	case r.recall > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(org.holdings)), func(h holding) bool { return h.Recalled < r.recall }):
+		known = reported
 	}
-	if r.asks {
-		r.contested = known == unsure && len(org.holds) > 0 && waited < l.opts.curiosity()
+	if r.statusOnly {
+		r.disputed = known == unsure && len(org.holdings) > 0 && waited < l.opts.statusWait()
 		r.statuses = l.table.status(&a, r.now, nil)
 	} else {
-		r.decision, r.contested = l.table.take(&a, &r.charge, r.now, known)
+		r.decision, r.disputed = l.table.take(&a, &r.charge, r.now, known)
 	}
 	// What one account gave back may show that another one is in the way.
-	if r.puts = r.contested && (r.question == 0 || known == told); r.puts {
-		j.question = org.asked + 1
+	if r.startsRecall = r.disputed && (r.recall == 0 || known == reported); r.startsRecall {
+		j.recall = org.recalls + 1
 	}
 }
 
 // store writes the accounts, and what this replica holds of them from now on.
-func (l *Ledger) store(ctx context.Context, tx db.Tx, j *job) error {
+func (l *Ledger) store(ctx context.Context, tx db.Tx, j *transaction) error {
 	org := j.found[""]
-	grants := l.member.fresh() && !l.tenants.closing.Load()
+	grants := l.replicas.Fresh() && !l.tenants.closing.Load()
 	kept := j.kept
 	for _, name := range slices.Backward(j.names) { // the organization's own is the last
-		a, mine := j.found[name], j.own[name]
-		h := l.table.grant(levelOfName(name), a, hold{Seq: j.seq, Told: j.at, Running: a.running, Slots: a.running, Reading: a.reading}, grants && !mine.idle)
-		mine.granted = mine.granted[:0]
+		a, local := j.found[name], j.own[name]
+		h := l.table.grant(levelOfName(name), a, holding{Seq: j.seq, Reported: j.at, Running: a.running, Slots: a.running, Reading: a.reading}, grants && !local.idle)
+		local.granted = local.granted[:0]
 		i := 0
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
 			had := int64(0)
-			if i < len(mine.parts) {
-				had = mine.parts[i]
+			if i < len(local.leases) {
+				had = local.leases[i]
 			}
-			mine.granted = append(mine.granted, c.part-had)
+			local.granted = append(local.granted, c.lease-had)
 			i++
 		})
-		mine.held = len(h.Parts) > 0 || h.Slots > 0 || h.Reading > 0 || name == "" && kept
-		kept = kept || mine.held
+		local.held = len(h.Leases) > 0 || h.Slots > 0 || h.Reading > 0 || name == "" && kept
+		kept = kept || local.held
 		if name == "" {
-			h.Seen = j.seen(org)
-			a.asked = max(a.asked, j.question)
+			h.Recalled = j.recalled(org)
+			a.recalls = max(a.recalls, j.recall)
 		}
-		if mine.held {
-			if a.holds == nil {
-				a.holds = map[string]hold{}
+		if local.held {
+			if a.holdings == nil {
+				a.holdings = map[string]holding{}
 			}
-			a.holds[l.incarnation] = h
+			a.holdings[l.incarnation] = h
 		}
 		text := l.table.encode(levelOfName(name), a)
-		delete(a.holds, l.incarnation)
+		delete(a.holdings, l.incarnation)
 		alerts := a.alerts
 		a.alerts = nil
 		tx.Queue(upsertAccount, j.organization, name, text, a.at)
@@ -283,33 +283,33 @@ func (l *Ledger) store(ctx context.Context, tx db.Tx, j *job) error {
 // seen is the last question that is answered with this transaction: all, where
 // it tells everything, or this replica held nothing before; and its own, where
 // none was open.
-func (j *job) seen(org *account) int64 {
-	seen := org.asked
-	j.open = org.asked
+func (j *transaction) recalled(org *account) int64 {
+	seen := org.recalls
+	j.openRecall = org.recalls
 	if org.mine != nil && !j.full {
-		seen = org.mine.Seen
+		seen = org.mine.Recalled
 	}
-	j.behind = seen < org.asked
-	if !j.behind && j.question > 0 {
-		seen = j.question
+	j.unanswered = seen < org.recalls
+	if !j.unanswered && j.recall > 0 {
+		seen = j.recall
 	}
 	return seen
 }
 
 // install makes what was stored what calls are charged to.
-func (j *job) install(l *Ledger) {
-	j.alone, j.told = len(j.found[""].holds) == 0, j.at
-	if cap(j.drawn) <= 2*mostDrawn {
-		j.spare = j.drawn[:0]
+func (j *transaction) apply(l *Ledger) {
+	j.alone, j.reportedAt = len(j.found[""].holdings) == 0, j.at
+	if cap(j.usages) <= 2*maxUnreported {
+		j.spareUsages = j.usages[:0]
 	}
-	for i := range j.tenant.drawn { // meanwhile
-		d := &j.tenant.drawn[i]
-		l.table.redo(&accounts{j.found[""], j.found[d.principal], j.found[d.key]}, j.organization, d)
+	for i := range j.tenant.unreported { // meanwhile
+		d := &j.tenant.unreported[i]
+		l.table.replay(&accounts{j.found[""], j.found[d.principal], j.found[d.key]}, j.organization, d)
 	}
 	for name, a := range j.found {
-		mine, old := j.own[name], j.accounts[name]
+		local, old := j.own[name], j.accounts[name]
 		a.alerts = nil
-		a.running, a.reading = a.running-mine.running, a.reading-mine.reading // what the transaction began
+		a.running, a.reading = a.running-local.running, a.reading-local.reading // what the transaction began
 		if old != nil {
 			a.running, a.reading = a.running+old.running, a.reading+old.reading
 			a.touched, a.used = old.touched, old.used
@@ -319,16 +319,16 @@ func (j *job) install(l *Ledger) {
 		k := 0
 		var parts []int64
 		if old != nil {
-			l.table.each(levelOfName(name), old, func(_ string, _ *rule, c *counter) { parts = append(parts, c.part) })
+			l.table.each(levelOfName(name), old, func(_ string, _ *rule, c *counter) { parts = append(parts, c.lease) })
 		}
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
-			c.granted, c.part, c.since = c.part, mine.granted[k], 0 // nothing is drawn here late
+			c.granted, c.lease, c.since = c.lease, local.granted[k], 0 // nothing is drawn here late
 			if parts != nil {
-				c.part += parts[k]
+				c.lease += parts[k]
 			}
 			k++
 		})
-		a.held = mine.held
+		a.held = local.held
 		j.accounts[name] = a
 		if !a.held && a.running == 0 && a.lockedUntil <= a.at && name != "" {
 			delete(j.accounts, name)
@@ -339,26 +339,26 @@ func (j *job) install(l *Ledger) {
 	}
 	for _, r := range j.requests {
 		switch {
-		case !r.contested:
-			close(r.answered)
-		case len(j.found[""].holds) == 0: // only this replica's own parts stand in the way
+		case !r.disputed:
+			close(r.done)
+		case len(j.found[""].holdings) == 0: // only this replica's own parts stand in the way
 			j.waiting = append(j.waiting, r)
 			j.due = true
 		default:
-			if r.puts {
-				r.question = j.question
+			if r.startsRecall {
+				r.recall = j.recall
 			}
-			j.contested = append(j.contested, r)
+			j.disputed = append(j.disputed, r)
 		}
 	}
-	if j.behind {
+	if j.unanswered {
 		j.tenant.due, j.tenant.full = true, true
 	}
 }
 
 // failed keeps what was not told, perhaps, for the next transaction.
-func (j *job) failed(l *Ledger, err error) {
-	j.tenant.drawn = append(j.drawn, j.tenant.drawn...)
+func (j *transaction) failed(l *Ledger, err error) {
+	j.tenant.unreported = append(j.usages, j.tenant.unreported...)
 	j.alone = false
 	for _, name := range j.names {
 		if j.accounts[name] == nil { // it may be held all the same
@@ -370,7 +370,7 @@ func (j *job) failed(l *Ledger, err error) {
 	j.tenant.full = j.tenant.full || j.full
 	for _, r := range j.requests {
 		r.err = err
-		close(r.answered)
+		close(r.done)
 	}
 }
 

@@ -1,0 +1,228 @@
+// Package replicas owns which replicas share a database and which are alive: heartbeats, leases, their margin.
+//
+// Each replica has a row in limit_replicas and renews it with a heartbeat every
+// half second. A row that is not renewed for a lease counts as dead. The row
+// names an incarnation, which is new with every start, so what a process held
+// before a restart is not taken for what it holds afterwards.
+//
+// A replica whose heartbeats fail stops using what it holds after three fifths of
+// the lease, well before the others take it for dead. That margin is the fencing
+// of this scheme: no two replicas ever use the same thing. Ages of rows go by the
+// database's clock and a replica's own waiting by monotonic time, so no rule
+// depends on clocks that agree.
+package replicas
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kartei/store/db"
+)
+
+// heartbeatEvery is how often a replica renews its row.
+const heartbeatEvery = 500 * time.Millisecond
+
+// Options say who joins, and what it is told. All fields but the functions are
+// required.
+type Options struct {
+	DB db.DB
+	// Name is the replica's, the same after a restart. Incarnation is new with every
+	// start.
+	Name, Incarnation string
+	// Lease is how long a row counts as alive after its last heartbeat, the same for
+	// all that share DB.
+	Lease  time.Duration
+	Logger *slog.Logger
+	// Heartbeat is called after each heartbeat with the time that the database's
+	// clock showed, in microseconds since 1970, and how long the round trips took.
+	Heartbeat func(now int64, took time.Duration)
+	// Died is called when another incarnation has died.
+	Died func()
+}
+
+// Membership is this process among the replicas on one database. It is safe for
+// use by several goroutines.
+type Membership struct {
+	opts  Options
+	began time.Time
+	// heartbeat is when the row was last renewed, in microseconds of Elapsed.
+	heartbeat atomic.Int64
+
+	mu sync.Mutex
+	// alive says of each incarnation that was ever heard of whether it is alive.
+	alive  map[string]bool
+	joined bool
+}
+
+// New returns a membership. Join makes it known to the others, and Run keeps it.
+func New(o Options) *Membership {
+	return &Membership{opts: o, began: time.Now(), alive: map[string]bool{}}
+}
+
+// Join writes the first heartbeat. If the database takes no writes for now, this
+// replica is not fresh until Run can write one.
+func (m *Membership) Join(ctx context.Context) error {
+	err := m.renew(ctx)
+	if errors.Is(err, db.ErrRefused) {
+		m.heartbeat.Store(-m.leaseMargin().Microseconds())
+		return nil
+	}
+	return err
+}
+
+// Run sends heartbeats until ctx ends. While they fail it logs that once a
+// minute.
+func (m *Membership) Run(ctx context.Context) {
+	var logged time.Time
+	for {
+		switch err := m.renew(ctx); {
+		case ctx.Err() != nil:
+		case err == nil && !logged.IsZero():
+			m.opts.Logger.Info("limits: in touch with the other replicas again")
+			logged = time.Time{}
+		case err != nil && !errors.Is(err, db.ErrRefused) && time.Since(logged) > time.Minute:
+			m.opts.Logger.Warn("limits: out of touch with the other replicas", "error", err)
+			logged = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(heartbeatEvery):
+		}
+	}
+}
+
+// Leave deletes the row of this process.
+func (m *Membership) Leave(ctx context.Context) error {
+	m.mu.Lock()
+	joined := m.joined
+	m.mu.Unlock()
+	if !joined {
+		return nil
+	}
+	err := m.opts.DB.Write(ctx, func(tx db.Tx) error {
+		_, err := tx.Exec(ctx, deleteReplica, m.opts.Name, m.opts.Incarnation)
+		return err
+	})
+	if errors.Is(err, db.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// leaseMargin is how long after its last heartbeat a replica may use what it
+// holds.
+func (m *Membership) leaseMargin() time.Duration { return m.opts.Lease * 3 / 5 }
+
+// Elapsed returns the monotonic time since New.
+func (m *Membership) Elapsed() time.Duration { return time.Since(m.began) }
+
+// Fresh reports whether this replica may use what it holds without asking the
+// database.
+func (m *Membership) Fresh() bool {
+	return m.Elapsed()-time.Duration(m.heartbeat.Load())*time.Microsecond < m.leaseMargin()
+}
+
+// Alive reports whether an incarnation of another replica is alive. If known is
+// false it was never heard of: Resolve finds out.
+func (m *Membership) Alive(incarnation string) (alive, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	alive, known = m.alive[incarnation]
+	return alive, known
+}
+
+// Resolve finds out whether an unknown incarnation is alive. One without a row is
+// dead.
+func (m *Membership) Resolve(ctx context.Context, incarnation string) error {
+	err := m.renew(ctx)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.alive[incarnation]; err == nil && !known {
+		m.alive[incarnation] = false
+	}
+	return err
+}
+
+const (
+	selectTime     = `select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)`
+	selectReplicas = `select id, incarnation, renewed_at from limit_replicas`
+	upsertReplica  = `insert into limit_replicas (id, incarnation, renewed_at) values ($1, $2, $3)
+		on conflict (id) do update set incarnation = excluded.incarnation, renewed_at = excluded.renewed_at`
+	deleteReplica = `delete from limit_replicas where id = $1 and incarnation = $2`
+	deleteDead    = `delete from limit_replicas where id <> $1 and renewed_at < $2`
+)
+
+// renew sends a heartbeat, and reads the rows of the others.
+func (m *Membership) renew(ctx context.Context) error {
+	sent := m.Elapsed()
+	var now int64
+	var alive map[string]bool
+	err := m.opts.DB.Write(ctx, func(tx db.Tx) (err error) {
+		tx.Queue("set local synchronous_commit = off")
+		if err = tx.QueryRow(ctx, selectTime).Scan(&now); err != nil {
+			return err
+		}
+		if alive, err = m.readOthers(ctx, tx, now); err != nil {
+			return err
+		}
+		tx.Queue(upsertReplica, m.opts.Name, m.opts.Incarnation, now)
+		tx.Queue(deleteDead, m.opts.Name, now-4*m.opts.Lease.Microseconds())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.heartbeat.Store(sent.Microseconds())
+	if m.opts.Heartbeat != nil {
+		m.opts.Heartbeat(now, m.Elapsed()-sent)
+	}
+	if m.note(alive) && m.opts.Died != nil {
+		m.opts.Died()
+	}
+	return nil
+}
+
+// readOthers returns the incarnations of the other replicas, and whether each is
+// alive at the database's time now.
+func (m *Membership) readOthers(ctx context.Context, tx db.Tx, now int64) (map[string]bool, error) {
+	rows, err := tx.Query(ctx, selectReplicas)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	alive := map[string]bool{}
+	for rows.Next() {
+		var name, incarnation string
+		var renewed int64
+		if err := rows.Scan(&name, &incarnation, &renewed); err != nil {
+			return nil, err
+		}
+		if name != m.opts.Name {
+			alive[incarnation] = renewed > now-m.opts.Lease.Microseconds()
+		}
+	}
+	return alive, rows.Err()
+}
+
+// note remembers which incarnations are alive. It reports whether one died. An
+// incarnation without a row is dead.
+func (m *Membership) note(found map[string]bool) (died bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for incarnation, alive := range m.alive {
+		if !found[incarnation] {
+			m.alive[incarnation] = false
+			died = died || alive
+		}
+	}
+	for incarnation, alive := range found {
+		m.alive[incarnation] = alive
+	}
+	m.joined = true
+	return died
+}
