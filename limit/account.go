@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// level is whom a policy counts for. A call is charged to one account of each
-// level, always in this order, so that no two calls wait for each other.
+// level is the kind of subject that a policy counts for. A call is charged to one
+// account of each level, locked in this order, so there is no deadlock.
 type level uint8
 
 const (
@@ -29,8 +29,8 @@ func levelOf(name string) level {
 	return byKey
 }
 
-// subject is whom an account belongs to. Accounts are kept by organization:
-// what a principal does in the sandbox does not count outside of it.
+// subject is the owner of an account. Accounts are kept by organization: calls of
+// a principal in the sandbox do not count outside of it.
 type subject struct {
 	organization int64
 	level        level
@@ -41,43 +41,43 @@ func subjects(c *Charge) [levels]subject {
 	return [levels]subject{{c.Organization, byOrganization, ""}, {c.Organization, byPrincipal, c.Principal}, {c.Organization, byKey, c.Key}}
 }
 
-// account is everything that one subject has taken.
+// account is the state of all policies for one subject.
 type account struct {
 	mu   sync.Mutex
-	gone bool // it was swept: whoever found it looks again
-	// at is the account's time: it does not go back.
+	gone bool // it was swept from memory; find it again
+	// at is the account's time in microseconds. It never goes back.
 	at       int64
 	counters []counter // one for each rule of the level
-	// lockedUntil and refusals are a key's lock; share is what a key has taken
-	// of its organization's quota.
+	// lockedUntil and refusals are the lock of a key. share counts what the key has
+	// taken of its organization's quota.
 	lockedUntil     int64
 	refusals, share counter
-	// running is how many calls run here, reading how many of them may return
-	// records.
+	// running is how many calls run in this replica, and reading how many of them
+	// may return records.
 	running, reading int64
 	alerts           []Alert
 
-	// holds are what the other replicas hold of the account, mine is what this
-	// one held when the account was read. Until calm nobody is given anything.
-	// asked counts the questions to all who hold (of the organization's account).
+	// holdings are those of the other replicas, by incarnation. mine is that of this
+	// one as stored. Until cooldown no leases are granted. recalls numbers the
+	// recalls of leases; only the organization's account has them.
 	holdings          map[string]holding
 	mine              *holding
 	cooldown, recalls int64
-	// used is when it was last charged here, touched is set where the others
-	// do not know of all that happened here.
+	// used is when it was last charged here. touched is set if something here is not
+	// reported yet.
 	used    int64
 	touched bool
-	held    bool // the stored account says that this replica holds something
+	held    bool // the stored account has a holding of this replica
 
-	// dirty is set while there is something unsaved; unsaved is how much of
-	// the day and hour quotas that is, in thousandths of the quota; saved is
-	// when it was saved.
+	// dirty is set while something is unsaved. unsaved is how much of the day and
+	// hour quotas that is, in thousandths of the quota. saved is the time of the last
+	// save.
 	dirty   bool
 	unsaved int64
 	saved   int64
 }
 
-// inFlight is how many calls run, wherever.
+// inFlight returns how many calls run in all replicas.
 func (a *account) inFlight() int64 {
 	n := a.running
 	for _, other := range a.holdings {
@@ -86,8 +86,8 @@ func (a *account) inFlight() int64 {
 	return n
 }
 
-// elsewhere is what others need of a counter for calls that run: nobody gives
-// that back before they end.
+// inUseElsewhere returns how much other replicas need of a counter for running
+// calls. That cannot be recalled before the calls end.
 func (r *rule) inUseElsewhere(a *account) (n int64) {
 	for _, h := range a.holdings {
 		switch r.Unit {
@@ -100,21 +100,22 @@ func (r *rule) inUseElsewhere(a *account) (n int64) {
 	return n
 }
 
-// hold is what one replica holds of an account.
+// holding is what one replica holds of an account.
 type holding struct {
-	// Seq is the number of its transaction that wrote this.
+	// Seq is the number of the transaction that wrote this. Usage with a later number
+	// is not in the account yet.
 	Seq int64 `json:"seq"`
-	// Parts is what it may take of each policy without asking.
+	// Leases are what it may take of each policy without a transaction.
 	Leases map[string]int64 `json:"leases,omitempty"`
-	// Running is how many of its calls ran, Slots how many may.
+	// Running is how many of its calls ran, and Slots how many more may.
 	Running int64 `json:"running,omitempty"`
 	Slots   int64 `json:"slots,omitempty"`
-	// Reading is how many of its calls may have returned records that it has not
-	// told of.
+	// Reading is how many of its calls may have returned records that are not
+	// reported.
 	Reading int64 `json:"reading,omitempty"`
-	// Told is the time up to which it has told what it took.
+	// Reported is the time up to which its usage is reported.
 	Reported int64 `json:"reported,omitempty"`
-	// Seen is the last question that it has answered.
+	// Recalled is the number of the last recall that it has answered.
 	Recalled int64 `json:"recalled,omitempty"`
 }
 
@@ -132,7 +133,7 @@ type state struct {
 	Recalls   int64                 `json:"recalls,omitempty"`
 }
 
-// The names under which a key's own counters are stored, beside the policies'.
+// The names under which a key's own counters are stored, besides the policies.
 const (
 	shareName    = "share"
 	refusalsName = "refusals"
@@ -149,7 +150,8 @@ func (t *table) each(l level, a *account, f func(name string, r *rule, c *counte
 	}
 }
 
-// told is the time up to which all who hold something have told what they took.
+// reportedUntil returns the time up to which all holders of leases have reported
+// their usage.
 func (a *account) reportedUntil() int64 {
 	until := a.at
 	for _, h := range a.holdings {
@@ -170,7 +172,7 @@ func (t *table) encode(l level, a *account) string {
 	s.Alerted, s.Exhausted = map[string]int64{}, map[string]int64{}
 	t.each(l, a, func(name string, r *rule, c *counter) {
 		r.advance(c, a.at)
-		// Times are counted back from the account's own, which is shorter.
+		// Times are stored as differences to the account's own, which are shorter.
 		switch {
 		case r.bucket && c.since > 0:
 			r.fold(c, a.reportedUntil())
@@ -195,25 +197,24 @@ func (t *table) encode(l level, a *account) string {
 	return string(b)
 }
 
-// backward is how far a stored time may be ahead of the clock before it counts
-// as that of a clock that was since put back: then the account goes on as if
-// no time had passed. Less is the difference between two replicas' clocks, and
-// is waited for.
+// backward is how far a stored time may be ahead of the clock, in microseconds. A
+// larger difference means that the clock was set back: then the account goes on
+// as if no time had passed. A smaller one is the skew between two replicas.
 const backward = 5_000_000
 
-// decode reads an account at the time now. What replicas hold that are not
-// alive counts as taken, for they may have; their calls run no more.
+// decode reads an account at the time now. Leases of dead replicas count as taken,
+// since they may have been used. Their calls no longer run.
 func (t *table) decode(l level, text string, now int64, me string, alive func(string) bool) (*account, error) {
 	var s state
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return nil, fmt.Errorf("limit: a stored account cannot be read: %w", err)
 	}
-	put := int64(0) // the account's times are put back by this
+	put := int64(0) // by how much the account's times are set back
 	if s.At > now+backward {
 		put = s.At - now
 	}
 	a := t.newAccount(l, s.At-put)
-	a.dirty = put > 0 // or it would be put back with every reading
+	a.dirty = put > 0 // else every read would set it back again
 	if s.Locked > 0 {
 		a.lockedUntil = s.Locked - put
 	}
@@ -258,7 +259,7 @@ func (t *table) decode(l level, text string, now int64, me string, alive func(st
 	return a, nil
 }
 
-// forfeit takes what a dead replica held.
+// forfeit takes the leases of a dead replica.
 func (t *table) forfeit(l level, a *account, h holding, now int64) {
 	a.at = max(a.at, now)
 	t.each(l, a, func(name string, r *rule, c *counter) {
@@ -279,7 +280,7 @@ func (t *table) newAccount(l level, now int64) *account {
 	return a
 }
 
-// rests reports whether an account is as good as a new one.
+// rests reports whether an account equals a new one, so it can be dropped.
 func (t *table) rests(l level, a *account, now int64) bool {
 	if a.running > 0 || len(a.holdings) > 0 || len(a.alerts) > 0 || a.lockedUntil > now {
 		return false
@@ -289,10 +290,11 @@ func (t *table) rests(l level, a *account, now int64) bool {
 	return rests
 }
 
-// name is the subject's in the data base; the organization's own sorts first.
+// name returns the subject's name in the database. That of the organization sorts
+// first.
 func (s *subject) name() string { return s.id }
 
-// levelOfName tells the level from a stored name.
+// levelOfName returns the level of a stored name.
 func levelOfName(name string) level {
 	switch {
 	case name == "":

@@ -5,19 +5,17 @@ import (
 	"time"
 )
 
-// rule is a policy made ready to be applied. All its times are microseconds.
+// rule is a compiled policy. All its times are microseconds.
 //
-// Where the contract gives a capacity it is a token bucket that refills all
-// the time: the level is counted in units of 1/window of a point, so each
-// microsecond adds exactly quota, a point is exactly window, and nothing is
-// ever rounded.
+// A policy with a capacity is a token bucket with continuous refill. Its level is
+// counted in units of 1/window of a point. So each microsecond adds exactly quota
+// units, a point is exactly window units, and nothing is ever rounded.
 //
-// Elsewhere it is a sliding window: in no stretch of time of the window's
-// length is more taken than the quota. Each taking is kept until the window
-// has passed over it. Where the quota is so large that keeping each would cost
-// memory (above wholeLog), takings within a granule, a sixtieth of the window,
-// are kept as one that has the time of the last: they come back together, up
-// to a granule late and never early.
+// Any other policy is a sliding window log: no interval of the window's length
+// has more usage than the quota. Each entry is kept until the window has passed.
+// For quotas above wholeLog that would cost memory. There, entries within a
+// granule, a sixtieth of the window, become one with the time of the last: they
+// expire up to a granule late and never early.
 type rule struct {
 	Policy
 	bucket  bool
@@ -26,7 +24,7 @@ type rule struct {
 	granule int64
 }
 
-// wholeLog is the largest quota for which a sliding window keeps each taking.
+// wholeLog is the largest quota for which a sliding window keeps every entry.
 const wholeLog = 300
 
 func newRule(p Policy) rule {
@@ -40,32 +38,32 @@ func newRule(p Policy) rule {
 	return r
 }
 
-// counter is what one subject has taken of one policy.
+// counter is the state of one policy for one subject.
 type counter struct {
-	// level and at are the bucket's. Where replicas tell late what they took, base
-	// is its level at the time since, and the log what was taken from then on.
+	// level and at are those of a bucket. If replicas report late, base is the level
+	// at the time since, and log holds the usage from then on.
 	level, at   int64
 	base, since int64
-	// log and sum are the sliding window's; the first of the log is log[gone].
+	// log and sum are those of a sliding window. The first entry is log[gone].
 	log  []taking
 	gone int
 	sum  int64
-	// alerted is until when no further alert is raised, exhausted the same for
-	// the refusal.
+	// alerted is the time until which no further alert is raised. exhausted is the
+	// same for the alert about a refusal.
 	alerted, exhausted int64
-	// reserved is what replicas may take of this without asking, and perhaps
-	// have taken: who decides on the stored account leaves them that. part is
-	// what this one has left of its own, granted what it had at first.
+	// reserved is the sum of all leases: replicas may take it without a transaction,
+	// so a transaction leaves it alone. lease is what remains of this replica's own,
+	// granted what it was at first.
 	reserved, lease, granted int64
 }
 
-// taking is what was taken between the times first and last.
+// taking is an entry of the log: what was taken between the times first and last.
 type taking struct{ first, last, amount int64 }
 
 func (r *rule) fresh(now int64) counter { return counter{level: r.full, at: now} }
 
-// advance lets come back what is due at the time now. A time before the
-// counter's own changes nothing.
+// advance refills a bucket, or expires entries of a log, up to the time now. A time
+// before the counter's own changes nothing.
 func (r *rule) advance(c *counter, now int64) {
 	if r.bucket {
 		c.level, c.at = r.refill(c.level, c.at, now)
@@ -83,7 +81,7 @@ func (r *rule) advance(c *counter, now int64) {
 	}
 }
 
-// refill returns the level of a bucket, and its time, at the time now.
+// refill returns the level of a bucket at the time now, with that time.
 func (r *rule) refill(level, at, now int64) (int64, int64) {
 	elapsed := now - at
 	switch {
@@ -95,12 +93,12 @@ func (r *rule) refill(level, at, now int64) (int64, int64) {
 	return level + elapsed*r.Quota, now
 }
 
-// late is how many takings a bucket keeps that others may tell something
-// before; more are needed only by quotas far above the contract's.
+// late is how many entries a bucket keeps for late reports to be sorted in. Only
+// quotas far above those of the contract need more.
 const late = 300
 
-// fold makes what a bucket was at the time until its base: nothing is told any
-// more that was before.
+// fold moves the base of a bucket up to the time until. No report of usage before
+// that is due any more.
 func (r *rule) fold(c *counter, until int64) {
 	n := 0
 	for ; n < len(c.log) && (c.log[n].last <= until || len(c.log)-n > late); n++ {
@@ -111,7 +109,7 @@ func (r *rule) fold(c *counter, until int64) {
 	c.base, c.since = r.refill(c.base, c.since, min(until, c.at))
 }
 
-// replay reckons the level of a bucket from its base and its log.
+// replay computes the level of a bucket from its base and its log.
 func (r *rule) replay(c *counter) {
 	now := c.at
 	c.level, c.at = c.base, c.since
@@ -122,9 +120,9 @@ func (r *rule) replay(c *counter) {
 	r.advance(c, now)
 }
 
-// amount is what a call takes before it runs. A call that costs more than can
-// ever be saved up takes all of it: small quotas make callers slow, they make
-// no operation impossible.
+// amount returns what a call takes before it runs. A call that costs more than the
+// capacity takes all of it: small quotas make callers slow, but no operation
+// impossible.
 func (r *rule) amount(c *Charge) int64 {
 	switch r.Unit {
 	case Points:
@@ -142,10 +140,10 @@ func (r *rule) amount(c *Charge) int64 {
 // page is the most records that a call returns.
 const page = 100
 
-// least is what a call that takes amount must find. Records are counted when
-// they are returned, so a call that returns some passes while anything is left.
-// But not at the cost of what others hold: beside that there must be room for
-// what it, and those that run, can return.
+// least returns how much must be left for a call that takes amount. Records are
+// charged when they are returned, so such a call passes while any are left. If
+// beside is set, leases of others must stay untouched: then there must be room for
+// a page of this call and of each running one.
 func (r *rule) least(amount, running int64, beside bool) int64 {
 	switch {
 	case r.Unit != Records:
@@ -156,7 +154,7 @@ func (r *rule) least(amount, running int64, beside bool) int64 {
 	return 1
 }
 
-// left is what is not taken, in whole units.
+// left returns the remainder in whole units.
 func (r *rule) left(c *counter) int64 {
 	if r.bucket {
 		return c.level / r.window
@@ -164,16 +162,16 @@ func (r *rule) left(c *counter) int64 {
 	return r.Quota - c.sum
 }
 
-// portion is how much of what is free a replica may take without asking: so
-// little that what a killed one forfeits is there again soon, and that others
-// find something. Deletes are few, and each is asked for.
+// leaseSize returns how much of what is free one replica gets as a lease. It is
+// small, so what a killed replica forfeits comes back soon and others find
+// something. Deletes are rare, and each is charged in a transaction.
 func (r *rule) leaseSize(free int64) int64 {
 	switch r.Unit {
 	case Deletes:
 		return 0
 	case Calls:
 		return (free + 3) / 4
-	case Records: // a kill costs them for an hour
+	case Records: // a killed replica forfeits them for an hour
 		if free < 20*page {
 			return 0
 		}
@@ -182,9 +180,9 @@ func (r *rule) leaseSize(free int64) int64 {
 	return free / 8
 }
 
-// take takes amount at the time now, to which the counter is advanced. A
-// bucket never falls below empty, a window may go over its quota (records).
-// now may be a little in the past, where a replica tells late what it took.
+// take charges amount at the time now. The counter must be advanced. A bucket
+// never falls below empty; a window may exceed its quota (records). now may be
+// before the counter's time if a report comes late.
 func (r *rule) take(c *counter, now, amount int64) {
 	switch {
 	case amount == 0:
@@ -216,7 +214,7 @@ func (r *rule) take(c *counter, now, amount int64) {
 	}
 }
 
-// read puts what is left into s.
+// read writes the remainder and its reset into s.
 func (r *rule) read(c *counter, now int64, s *Status) {
 	if r.bucket {
 		s.Remaining = c.level / r.window
@@ -237,7 +235,7 @@ func (r *rule) used(c *counter) int64 {
 	return c.sum
 }
 
-// rests reports whether the counter is as good as a fresh one.
+// rests reports whether the counter equals a fresh one.
 func (r *rule) rests(c *counter, now int64) bool {
 	r.advance(c, now)
 	return c.sum == 0 && (!r.bucket || c.level == r.full) && c.alerted <= now && c.exhausted <= now

@@ -13,70 +13,71 @@ import (
 	"kartei/store/db"
 )
 
-// Options are what a Ledger needs beside its numbers. The zero value counts in
-// this process alone and forgets everything when it ends.
+// Options are what a Ledger needs besides its Config. The zero value counts in
+// this process alone and forgets everything when the process ends.
 type Options struct {
-	// DB is where the accounts are kept. On SQLite they are read when a
-	// subject first calls, and saved behind the calls; on PostgreSQL they are
+	// DB is where the accounts are kept. On SQLite an account is read when its
+	// subject first calls, and saved in the background. On PostgreSQL accounts are
 	// shared with the other replicas.
 	DB db.DB
 	// Replica is the name of this process among those that share DB, the same
 	// after a restart.
 	Replica string
-	// ServerTime takes the time from the data base's clock, so that replicas
-	// whose clocks differ count alike.
+	// ServerTime takes the time from the database's clock, so replicas whose clocks
+	// differ count alike.
 	ServerTime bool
-	// Lease is when the others take a silent replica for dead, the same for all
-	// that share DB; 0 is 5 s. Nothing goes wrong where it is not dead: what it
-	// held counts as taken, and it finds out with its next transaction.
+	// Lease is how long a replica counts as alive after its last heartbeat, the same
+	// for all that share DB; 0 is 5 s. A replica that is only slow does no harm: its
+	// leases count as taken, and its next transaction finds them gone.
 	Lease time.Duration
-	// Alert is called in the transaction that saves an account that a day or
-	// hour quota was almost used up of. It may run more than once.
+	// Alert is called in the transaction that saves an account whose day or hour
+	// quota is almost used up. It may run more than once.
 	Alert func(ctx context.Context, tx db.Tx, a Alert) error
 	// Alerted is called after a transaction in which Alert was called.
 	Alerted func()
-	// Logger is told of incidents; nil is slog.Default().
+	// Logger gets warnings about incidents; nil is slog.Default().
 	Logger *slog.Logger
 }
 
-// Ledger is the Limiter: exactly as many calls pass as the quotas allow, of
-// any number of callers at the same time.
+// Ledger is the Limiter. It is exact: as many calls pass as the quotas allow,
+// with any number of concurrent callers.
 //
-// On SQLite, where it is the only process, it counts in memory and saves behind
-// the calls. On PostgreSQL it shares the accounts with the other replicas: each
-// holds parts of what is left, and charges its calls to them.
+// On SQLite there is one process, which counts in memory and saves in the
+// background. On PostgreSQL the replicas share the accounts: each holds leases on
+// what is left, and charges its calls to them.
 type Ledger struct {
 	table  *table
 	clock  clock.Clock
 	opts   Options
 	memory *memory
-	// stored reads accounts from the data base; nil where there is none.
+	// stored reads accounts from the database; nil if there is none.
 	stored reader
-	// spare is charged while the data base cannot be asked.
+	// fallback is charged while the database cannot be reached.
 	fallback *memory
 
-	// incarnation is the name under which is stored what this process holds: new
-	// with every start, as what the one before held is forfeited.
+	// incarnation is the name under which this process's holdings are stored. It is
+	// new with every start, since the holdings of the process before are forfeited.
 	incarnation string
 
 	start time.Time
 	base  int64 // start, in microseconds since 1970
-	// offset is what the data base's clock is ahead of this process's.
+	// offset is how far the database's clock is ahead of this process's, in
+	// microseconds.
 	offset atomic.Int64
 
-	// tenants and member are of a ledger that shares its accounts with others;
-	// else member is nil.
+	// tenants and replicas are those of a ledger that shares its accounts. Without
+	// others replicas is nil.
 	tenants  tenants
 	replicas *replicas.Membership
-	// hears is set once others' notifications come through.
+	// listening is set once notifications of others come through.
 	listening atomic.Bool
 
 	incidents atomic.Uint64
 }
 
-// Open returns a limiter. It panics where config.Check finds an error. Where
-// opts names a data base, Start must be called before the first charge and
-// Run until Close.
+// Open returns a limiter. It panics if config.Check finds an error. If opts names
+// a database, Start must be called before the first charge, and Run until the
+// end.
 func Open(config Config, c clock.Clock, opts Options) *Ledger {
 	t := newTable(config)
 	opts.Lease = cmp.Or(opts.Lease, 5*time.Second)
@@ -100,22 +101,22 @@ func Open(config Config, c clock.Clock, opts Options) *Ledger {
 	return l
 }
 
-// Metered reports whether anything is counted.
+// Metered reports whether limits are enforced.
 func (l *Ledger) Metered() bool { return l.table.config.Metered }
 
-// Declared returns the decision for somebody who has taken nothing yet.
+// Declared returns the decision for a caller that has taken nothing yet.
 func (l *Ledger) Declared(c Charge) Decision {
 	_, d := l.table.begin(&c)
 	return d
 }
 
-// Incidents returns how many calls were charged in this process's memory alone
-// because the data base could not be asked.
+// Incidents returns how many calls were charged in the memory of this process
+// alone because the database could not be reached.
 func (l *Ledger) Incidents() uint64 { return l.incidents.Load() }
 
-// now is the time of a call, in microseconds since 1970. It goes on by the
-// monotonic clock, so that setting the machine's time while the process runs
-// gives nobody points and takes none.
+// now returns the time of a call in microseconds since 1970. It follows the
+// monotonic clock, so setting the machine's time gives no caller points and takes
+// none.
 func (l *Ledger) now(at time.Time) int64 {
 	if at.IsZero() {
 		at = l.clock.Now()
@@ -123,8 +124,8 @@ func (l *Ledger) now(at time.Time) int64 {
 	return l.base + at.Sub(l.start).Microseconds() + l.offset.Load()
 }
 
-// followClock follows the database's clock, if that is asked for. now is what it
-// showed within the last took.
+// followClock follows the database's clock if Options ask for that. The clock
+// showed now at some point within the last took.
 func (l *Ledger) followClock(now int64, took time.Duration) {
 	if !l.opts.ServerTime {
 		return
@@ -147,7 +148,7 @@ func (l *Ledger) Take(ctx context.Context, c Charge) (Decision, error) {
 			d.countedIn = inLedger
 		}
 		return d, nil
-	case c.Delete: // what this quota guards cannot be undone
+	case c.Delete: // a delete cannot be undone, so it does not pass unmetered
 		return Decision{}, err
 	}
 	l.incidents.Add(1)
@@ -192,14 +193,14 @@ func (l *Ledger) Done(c Charge, d *Decision, records int) {
 	}
 	a, err := m.lock(context.Background(), &c, now, nil)
 	if err != nil {
-		return // never: the accounts of a call that runs are in memory
+		return // never: the accounts of a running call are in memory
 	}
 	l.table.done(&a, &c, records, now)
 	m.hurry(&a)
 	a.unlock()
 }
 
-// Status tells every declared policy for the subject of c.
+// Status returns every declared policy for the subject of c.
 func (l *Ledger) Status(ctx context.Context, c Charge) ([]Status, error) {
 	out := c.Into[:0]
 	if !l.Metered() {

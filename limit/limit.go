@@ -1,4 +1,20 @@
 // Package limit owns rate limits and quotas: what a call costs, how much each caller has left, locked keys.
+//
+// A policy is a token bucket in exact integers or a sliding window log;
+// counter.go has both. A call is charged to three accounts: of its key, its
+// principal and its organization. table.go checks all policies that apply, and
+// charges all or none. On SQLite the accounts are in memory (memory.go) and saved
+// in the background (store.go).
+//
+// On PostgreSQL the stored accounts decide (shared.go, transaction.go). Each
+// replica holds a lease on a fraction of what is left, and charges calls to it in
+// memory. Usage is reported in the background, in the transaction that renews the
+// lease. If a lease does not suffice, the call is charged in a transaction that
+// locks the accounts' rows. If leases of others stand in the way, the call is
+// disputed: the accounts go into cooldown, and a notification recalls the leases.
+// Sequence numbers make each report idempotent. Replicas that miss their heartbeats
+// forfeit their leases; package replicas has that. docs/decisions/0010 says why
+// this is exact.
 package limit
 
 import (
@@ -26,7 +42,7 @@ type Policy struct {
 	Level string
 	Unit  Unit
 	Quota int64
-	// Capacity is how much may be saved up; it equals Quota where none is given.
+	// Capacity is how much may be saved up. It equals Quota if none is given.
 	Capacity int64
 	Window   time.Duration
 }
@@ -36,8 +52,7 @@ type Status struct {
 	Policy
 	// Remaining is between 0 and Capacity, in whole units, rounded down.
 	Remaining int64
-	// Reset is the time until everything that was taken is there again, that
-	// is, until Remaining is Capacity.
+	// Reset is the time until Remaining is Capacity again.
 	Reset time.Duration
 }
 
@@ -59,19 +74,18 @@ type Charge struct {
 	// documents' content, and changes that answer with the record. The policy
 	// outflow applies to them.
 	Reads bool
-	// Part is set for a call that runs within another one of the same key, which
-	// was charged and is not done: the two count as one that runs.
+	// Nested is set for a call that runs within another call of the same key. The
+	// two count as one running call.
 	Nested bool
-	// At is when the call was taken, by the limiter's clock. Zero reads the
-	// clock, which is a third of what Take costs.
+	// At is when the call arrived, by the limiter's clock. If it is zero Take reads
+	// the clock, which is a third of its cost.
 	At time.Time
-	// Into is an optional buffer: where its capacity suffices, the statuses
-	// of the answer are written into it and Take allocates nothing. Eight are
-	// always enough.
+	// Into is an optional buffer for Decision.Statuses. If its capacity suffices,
+	// Take allocates nothing. Eight are always enough.
 	Into []Status
 }
 
-// Decision is a limiter's answer to one charge.
+// Decision is the result of charging one call.
 type Decision struct {
 	// Statuses are those of the policies that apply to the call, the tightest
 	// (the smallest share of its capacity remaining) first.
@@ -79,24 +93,25 @@ type Decision struct {
 	// PolicyHeader is the RateLimit-Policy header for Statuses, built once for
 	// all calls to which the same policies apply.
 	PolicyHeader string
-	// Violated names the policies that refused the call; empty lets it pass.
+	// Violated names the policies that refused the call. If it is empty the call
+	// passes.
 	Violated []string
 	// Locked reports that the key is locked, for as long as RetryAfter says.
 	Locked bool
 	// Quota reports that a day or hour quota refused: QUOTA_EXHAUSTED.
 	Quota bool
-	// RetryAfter is how long a refused caller must wait, in whole seconds:
-	// until all that it took is there again, never earlier than the t of the
-	// RateLimit header. For a bucket that refills all the time this costs no
-	// throughput, and a caller that obeys is refused so rarely that it never
-	// comes near the lock. During the lock it is the lock's rest.
+	// RetryAfter is how long a refused caller must wait, in whole seconds: until
+	// its policies are back at their capacity, never earlier than the t of the
+	// RateLimit header. A bucket refills meanwhile, so this costs no throughput. A
+	// caller that obeys is refused so rarely that it never comes near the lock.
+	// During the lock it is what remains of the lock.
 	RetryAfter time.Duration
 
-	// place is where the call is counted as running: Done gives it back there.
+	// countedIn is where the call counts as running. Done ends it there.
 	countedIn countedIn
 }
 
-// place says which counts a call was charged to.
+// countedIn says which counts a call was charged to.
 type countedIn uint8
 
 const (
@@ -105,21 +120,20 @@ const (
 	inFallback
 )
 
-// Limiter counts. It is safe for use by several goroutines.
+// Limiter charges calls to policies. It is safe for use by several goroutines.
 type Limiter interface {
-	// Take charges everything that applies to the call before it runs, or,
-	// when one policy refuses, nothing.
+	// Take charges every policy that applies to the call before it runs. If one
+	// policy refuses, none is charged.
 	Take(ctx context.Context, c Charge) (Decision, error)
-	// Done ends a call that Take let pass: it no longer counts as running, and
-	// the records that it returned are counted. It must be called exactly once
-	// for each such call, and never waits.
+	// Done ends a call that Take let pass. The call no longer counts as running,
+	// and the records that it returned are charged. It must be called exactly once
+	// for each such call, and never blocks.
 	Done(c Charge, d *Decision, records int)
 	// Status returns every declared policy for the subject of c.
 	Status(ctx context.Context, c Charge) ([]Status, error)
-	// Declared returns the decision for a call of somebody who has taken
-	// nothing yet.
+	// Declared returns the decision for a caller that has taken nothing yet.
 	Declared(c Charge) Decision
-	// Metered reports whether anything is counted.
+	// Metered reports whether limits are enforced.
 	Metered() bool
 }
 
@@ -129,10 +143,10 @@ type Alert struct {
 	Principal    string `json:"principal"`
 	Key          string `json:"-"`
 	Policy       string `json:"policy"`
-	// Used of Quota is taken at the time At, in microseconds since 1970.
+	// Used of Quota was taken at the time At, in microseconds since 1970.
 	Used  int64 `json:"used"`
 	Quota int64 `json:"quota"`
 	At    int64 `json:"at"`
-	// Exhausted is set for the first refusal, where Config.Exhausted asks for it.
+	// Exhausted is set for the first refusal, if Config.Exhausted asks for that.
 	Exhausted bool `json:"exhausted,omitempty"`
 }

@@ -11,16 +11,15 @@ type memory struct {
 	table  *table
 	seed   maphash.Seed
 	shards [shards]shard
-	// urgent is told that something should be saved at once.
+	// urgent wakes the saver at once.
 	urgent chan struct{}
 }
 
-// shards is how many locks share the subjects: enough that some hundred
-// connections seldom meet, small enough that an idle memory weighs nothing.
+// shards is how many locks share the subjects: enough that a few hundred
+// connections seldom meet, few enough that an idle process pays nothing.
 const shards = 64
 
-// sweepFrom is how many accounts a shard holds before it looks for those that
-// rest.
+// sweepFrom is how many accounts a shard holds before it is swept.
 const sweepFrom = 256
 
 type shard struct {
@@ -58,7 +57,7 @@ func (m *memory) find(s *subject) *account {
 	return sh.accounts[*s]
 }
 
-// add returns the account of s, and makes it from read where there is none.
+// add returns the account of s. If there is none, it adds read, or a new one.
 func (m *memory) add(s *subject, now int64, read *account) *account {
 	sh := m.shard(s)
 	sh.mu.Lock()
@@ -76,9 +75,9 @@ func (m *memory) add(s *subject, now int64, read *account) *account {
 	return read
 }
 
-// sweep drops the accounts that rest, and sets the next sweep so far off that
-// the work is paid for by the insertions between: memory holds at most twice
-// the subjects that are active within the longest window that they use.
+// sweep drops the accounts that rest. The next sweep comes when the shard has
+// doubled, so its cost is amortized over the insertions between. Memory holds at
+// most twice the subjects that are active within their longest window.
 func (m *memory) sweep(sh *shard, now int64) {
 	for s, a := range sh.accounts {
 		if !a.mu.TryLock() {
@@ -93,11 +92,11 @@ func (m *memory) sweep(sh *shard, now int64) {
 	sh.sweepAt = max(sweepFrom, 2*len(sh.accounts))
 }
 
-// reader reads the accounts that memory does not hold.
+// reader reads accounts that are not in memory.
 type reader func(ctx context.Context, who *[levels]subject, into *accounts) error
 
-// lock returns the accounts of a charge, locked. Those that memory does not
-// hold are read, or begin anew where read is nil.
+// lock returns the accounts of a charge, locked. Accounts that are not in memory
+// are read; if read is nil they begin anew.
 func (m *memory) lock(ctx context.Context, c *Charge, now int64, read reader) (a accounts, err error) {
 	who := subjects(c)
 	for {
@@ -137,7 +136,7 @@ func (a *accounts) unlock() {
 	}
 }
 
-// hurry has the accounts saved soon where one of them holds much that is not.
+// hurry wakes the saver if the key has much that is unsaved.
 func (m *memory) hurry(a *accounts) {
 	if a[byKey].unsaved < urgent {
 		return

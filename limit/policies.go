@@ -10,22 +10,24 @@ import (
 	"time"
 )
 
-// Config is what an operator may change. A zero number takes the contract's.
+// Config is what an operator may change. A zero number means the default of the
+// contract.
 type Config struct {
-	// Metered turns the counting on. Without it every policy is declared and
-	// stands at its full quota.
+	// Metered enforces the limits. Without it every policy is declared and shows its
+	// full quota.
 	Metered bool
-	// Policies replaces the contract's table; nil means Policies().
+	// Policies replaces the table of the contract; nil means Policies().
 	Policies []Policy
-	// Share is how many percent of the organization's quota one key may take.
+	// Share is how many percent of the organization's quota one key may take; 0 is
+	// 50.
 	Share int64
-	// LockAfter is how many 429 answers a key may get in LockWindow; one more
+	// LockAfter is how many 429 responses a key may get in LockWindow. One more
 	// locks it for LockTime.
 	LockAfter            int64
 	LockWindow, LockTime time.Duration
-	// AlertAt is how many percent of a day or hour quota raise an alert.
+	// AlertAt is at how many percent of a day or hour quota an alert is raised.
 	AlertAt int64
-	// Exhausted asks for an alert also when deletes-day refuses.
+	// Exhausted asks for an alert also when deletes-day refuses a call.
 	Exhausted bool
 }
 
@@ -48,8 +50,8 @@ func or[T comparable](v *T, unset T) {
 	}
 }
 
-// Policies returns the contract's table of levels ('Limits'), in the order in
-// which answers name them. The caller may change its copy.
+// Policies returns the table of the contract ('Limits'), in the order of the
+// headers. The caller may change its copy.
 func Policies() []Policy {
 	return []Policy{
 		{"key", "key", Points, 300, 600, time.Minute},
@@ -76,11 +78,11 @@ func (p *Policy) applies(c *Charge) bool {
 	return true
 }
 
-// bucket reports whether the policy is a token bucket, that is, whether a
-// capacity is given.
+// bucket reports whether the policy is a token bucket: whether it has a
+// capacity.
 func (p *Policy) bucket() bool { return p.Name == "key" || p.Capacity > p.Quota }
 
-// long reports whether the policy is a day or hour quota: it answers
+// long reports whether the policy is a day or hour quota: it refuses with
 // QUOTA_EXHAUSTED, raises alerts and survives a restart.
 func (p *Policy) long() bool { return p.Window >= time.Hour }
 
@@ -105,8 +107,8 @@ func (c Config) Check() error {
 	return errors.Join(errs...)
 }
 
-// check keeps the numbers positive and small enough for the exact arithmetic
-// of the buckets (see rule).
+// check reports numbers that are not positive, or too large for the exact
+// arithmetic of buckets (see rule).
 func (p *Policy) check() error {
 	switch {
 	case p.Quota < 1 || p.Capacity < p.Quota:
@@ -148,7 +150,7 @@ func (o Override) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%s=%d/%d", o.Name, o.Quota, o.Capacity), nil
 }
 
-// With returns the contract's table with some numbers replaced.
+// With returns the table of the contract with some numbers replaced.
 func With(overrides ...Override) ([]Policy, error) {
 	policies := Policies()
 	for _, o := range overrides {

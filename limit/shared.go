@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// On PostgreSQL the stored accounts are what counts, and replicas hold parts of
-// what is left of them. A call is charged to the part that its replica holds,
-// in memory; what was taken is told behind the calls, in the same transaction
-// that grants the next part. Only a call for which the part does not suffice is
-// charged in a transaction of its own organization, with all that wait. It is
-// refused only when nobody holds what it asks for: where others do they are
-// asked, and give back what they do not need.
+// On PostgreSQL the stored accounts decide, and replicas hold leases on what is
+// left of them. A call is charged to the lease of its replica, in memory. The
+// usage is reported in the background, in the transaction that also renews the
+// lease. Only a call for which the lease does not suffice waits for a
+// transaction, together with all waiting calls of its organization. It is refused
+// only if no lease is in its way: otherwise the leases are recalled, and each
+// replica returns what it does not need.
 
 // callWait is how long a call waits for what others hold. It is longer than the
 // lease, so it ends sooner only if the database is slow.
@@ -29,53 +29,52 @@ func (o *Options) callWait() time.Duration { return o.Lease * 2 }
 func (o *Options) statusWait() time.Duration { return o.Lease / 5 }
 
 const (
-	// tellEvery is how long what was taken may stay untold.
+	// reportEvery is how long usage may stay unreported.
 	reportEvery = 250 * time.Millisecond
-	// tellAlone is the same where no other replica holds anything of the
-	// organization, in microseconds: then nobody is the wiser for it, and who
-	// comes asks. What is told costs 500 microseconds, server and data base
-	// together, five times what a read does; so a replica of 10,000
-	// organizations that each call once in some seconds served 2,700 reads a
-	// second where it served 15,000 of busy ones.
+	// reportAlone is the same, in microseconds, if no other replica holds anything of
+	// the organization. No other replica reads these counts then, so reporting can
+	// wait; a replica that joins recalls the leases. A report costs 500
+	// microseconds, five times a read. With 10,000 organizations that each call
+	// every few seconds, early reports cut reads from 15,000 to 2,700 a second.
 	reportAlone = 5_000_000
-	// mostDrawn is how much of it there may be; more is told at once.
+	// maxUnreported is how many usages may wait for a report.
 	maxUnreported = 4096
-	// idleTime is how long a replica keeps parts of an account that it does not
-	// use, in microseconds; idleAlone is the same where no other replica holds
-	// anything of the organization: less than patience, should a notification be lost.
+	// idleTime is how long a replica keeps an unused lease, in microseconds.
+	// idleAlone is the same if no other replica holds anything of the organization.
+	// It is less than callWait, in case a notification is lost.
 	idleTime  = 2_000_000
 	idleAlone = 6_000_000
-	// tellers is how many organizations are told of at the same time while no
-	// call waits for it.
+	// maxReporters is how many organizations are reported at the same time while no
+	// call waits.
 	maxReporters = 4
 )
 
-// tenant is what this replica knows of an organization.
+// tenant is the state of one organization in this replica.
 type tenant struct {
 	organization int64
 
 	mu sync.Mutex
-	// accounts are those that calls are charged to here: as they were stored
-	// last, less what was drawn since.
+	// accounts are those to which calls are charged here: as stored by the last
+	// transaction, less the usage since.
 	accounts    map[string]*account
 	unreported  []usage
-	spareUsages []usage // room for what is drawn next
-	// waiting are the requests that came, contested those that wait for others;
-	// each transaction tries all of them.
+	spareUsages []usage // reused memory for unreported
+	// waiting are new requests, disputed those that wait for reports of others. Each
+	// transaction tries all of them.
 	waiting, disputed []*request
-	// due asks for a transaction, full for one that tells everything and gives
-	// back what is wanted elsewhere.
+	// due asks for a transaction. full asks for one that reports everything and
+	// returns the leases on accounts in cooldown.
 	due, full bool
-	// alone is set where no other replica held anything at the time told, when
-	// the last transaction was.
+	// alone is set if no other replica held anything at reportedAt, the time of the
+	// last transaction.
 	alone      bool
 	reportedAt int64
 	serving    bool
-	gone       bool // it was dropped: whoever found it looks again
+	gone       bool // it was dropped from the map; find it again
 }
 
-// drawn is one thing that happened to a part: a call was charged, or returned
-// records.
+// usage is one entry to report: a call that was charged to a lease, or the
+// records that a call returned.
 type usage struct {
 	principal, key string
 	class          uint8
@@ -83,19 +82,19 @@ type usage struct {
 	ends           bool
 	records        int
 	at             int64
-	// seq is the first transaction that told it, perhaps.
+	// seq is the number of the first transaction that tried to report it.
 	seq int64
 }
 
-// request is one thing that a transaction is to do: charge a call, or tell
-// what is left.
+// request is one thing for a transaction to do: charge a call, or read what is
+// left.
 type request struct {
 	charge     Charge
 	now        int64
 	statusOnly bool
 	since      time.Duration
-	// question is the number of that which was put for it; puts is set where the
-	// transaction puts one.
+	// recall is the number of the recall that was started for it, if any.
+	// startsRecall is set if the transaction starts one.
 	recall                 int64
 	disputed, startsRecall bool
 
@@ -109,12 +108,12 @@ type tenants struct {
 	mu             sync.RWMutex
 	byOrganization map[int64]*tenant
 	closing        atomic.Bool
-	sent           atomic.Int64 // transactions
+	sent           atomic.Int64 // the number of the last transaction
 	serving        sync.WaitGroup
 	reporters      chan struct{}
 }
 
-// tenant returns the organization's, locked.
+// tenant returns the tenant of an organization, locked.
 func (s *tenants) tenant(organization int64) *tenant {
 	for {
 		s.mu.RLock()
@@ -136,8 +135,7 @@ func (s *tenants) tenant(organization int64) *tenant {
 	}
 }
 
-// each calls f with every organization's, locked, and drops those that are of
-// no use any more.
+// each calls f with every tenant, locked, and drops those that hold nothing.
 func (s *tenants) each(f func(o *tenant)) {
 	s.mu.RLock()
 	list := slices.Collect(maps.Values(s.byOrganization))
@@ -159,7 +157,7 @@ func (o *tenant) of(principal, key string) (accounts, bool) {
 	return a, a[byOrganization] != nil && a[byPrincipal] != nil && a[byKey] != nil
 }
 
-// takeHeld charges a call to what this replica holds, or in a transaction.
+// takeShared charges a call to the leases of this replica, or in a transaction.
 func (l *Ledger) takeShared(c *Charge, now int64) (Decision, error) {
 	o := l.tenants.tenant(c.Organization)
 	if a, ok := o.of(c.Principal, c.Key); ok && l.replicas.Fresh() {
@@ -176,11 +174,11 @@ func (l *Ledger) takeShared(c *Charge, now int64) (Decision, error) {
 	}
 	r := l.request(o, *c, now, false)
 	o.mu.Unlock()
-	<-r.done // the data base answers within its own limits of time
+	<-r.done // the database has timeouts of its own
 	return r.decision, r.err
 }
 
-// drew notes what happened to a part.
+// noteUsage appends to the usage that is to be reported.
 func (o *tenant) noteUsage(a *accounts, c *Charge, d usage) {
 	d.principal, d.key, d.class = c.Principal, c.Key, c.class()
 	o.unreported = append(o.unreported, d)
@@ -191,13 +189,13 @@ func (o *tenant) noteUsage(a *accounts, c *Charge, d usage) {
 	}
 }
 
-// doneHeld ends a call that was charged.
+// doneShared ends a call that was charged.
 func (l *Ledger) doneShared(c *Charge, records int, now int64) {
 	o := l.tenants.tenant(c.Organization)
 	defer o.mu.Unlock()
 	key := o.accounts[c.Key]
 	if key == nil || key.running == 0 && !c.Nested {
-		return // never: accounts whose calls run are kept
+		return // never: accounts with running calls are kept
 	}
 	a := accounts{byKey: key}
 	key.end(c)
@@ -212,13 +210,12 @@ func (l *Ledger) doneShared(c *Charge, records int, now int64) {
 	}
 	if records > 0 && c.Reads {
 		l.table.returned(&a, c, records, now)
-		key.alerts = nil // who stores the account raises them
+		key.alerts = nil // the transaction that stores the account raises them
 		o.noteUsage(&a, c, usage{ends: true, records: records, at: now})
 	}
 }
 
-// statusHeld asks all who hold something of the organization, and tells what
-// is left.
+// statusShared recalls the leases of the organization and returns what is left.
 func (l *Ledger) statusShared(c *Charge, now int64) ([]Status, error) {
 	o := l.tenants.tenant(c.Organization)
 	r := l.request(o, *c, now, true)
@@ -227,7 +224,7 @@ func (l *Ledger) statusShared(c *Charge, now int64) ([]Status, error) {
 	return r.statuses, r.err
 }
 
-// request has something done in the next transaction.
+// request adds a request to the next transaction.
 func (l *Ledger) request(o *tenant, c Charge, now int64, statusOnly bool) *request {
 	r := &request{charge: c, now: now, statusOnly: statusOnly, since: l.replicas.Elapsed(), done: make(chan struct{})}
 	o.waiting = append(o.waiting, r)
@@ -235,7 +232,8 @@ func (l *Ledger) request(o *tenant, c Charge, now int64, statusOnly bool) *reque
 	return r
 }
 
-// serve has a transaction made for an organization.
+// serve starts the worker of an organization, which runs transactions one by one
+// until none is due.
 func (l *Ledger) serve(o *tenant) {
 	o.due = true
 	if o.serving {
@@ -267,7 +265,7 @@ func (l *Ledger) serve(o *tenant) {
 	})
 }
 
-// topic is what replicas notify when they ask the others, or have told them.
+// topic is the notification channel of recalls and reports.
 const topic = "kartei_limits"
 
 const (
@@ -279,7 +277,7 @@ func (j *transaction) message(kind, incarnation string) string {
 	return fmt.Sprintf("%s %d %s", kind, j.organization, incarnation)
 }
 
-// hear follows a notification; an empty word says that some were missed.
+// notified handles a notification. An empty one says that some were missed.
 func (l *Ledger) notified(word string) {
 	l.listening.Store(true)
 	part := strings.Fields(word)
@@ -302,8 +300,8 @@ func (l *Ledger) notified(word string) {
 	l.follow(o, part[0] == recallWord)
 }
 
-// heard tells everything of an organization where others ask, and tries again
-// what waited for their answer.
+// follow reports everything of an organization if its leases were recalled, and
+// retries requests that waited for a report.
 func (l *Ledger) follow(o *tenant, recalled bool) {
 	recalled = recalled && len(o.accounts) > 0
 	if o.full = o.full || recalled; recalled || o.serving || len(o.disputed) > 0 {
@@ -311,11 +309,11 @@ func (l *Ledger) follow(o *tenant, recalled bool) {
 	}
 }
 
-// alone reports whether nobody else held anything of an organization at the
-// last transaction, and whoever comes is heard.
+// alone reports whether no other replica held anything of an organization at the
+// last transaction, and notifications come through.
 func (l *Ledger) alone(o *tenant) bool { return o.alone && l.listening.Load() }
 
-// idle reports whether an account was not used for some time.
+// idle reports whether an account is unused for so long that its lease goes back.
 func (l *Ledger) idle(o *tenant, a *account, now int64) bool {
 	if l.alone(o) {
 		return now-a.used > idleAlone
@@ -323,7 +321,8 @@ func (l *Ledger) idle(o *tenant, a *account, now int64) bool {
 	return now-a.used > idleTime
 }
 
-// tellAll has told what was not, and given back what is not used, or all of it.
+// reportAll reports all usage and returns idle leases. With everything set it
+// returns all leases.
 func (l *Ledger) reportAll(everything bool) {
 	now := l.now(time.Time{})
 	l.tenants.each(func(o *tenant) {
@@ -345,8 +344,8 @@ func (l *Ledger) reportAll(everything bool) {
 	})
 }
 
-// runHeld keeps in touch with the other replicas until ctx ends, then gives back
-// what this one holds.
+// runShared keeps in touch with the other replicas until ctx ends, then returns
+// the leases of this one.
 func (l *Ledger) runShared(ctx context.Context) {
 	var beside sync.WaitGroup
 	beside.Go(func() { l.replicas.Run(ctx) })
@@ -366,7 +365,7 @@ func (l *Ledger) runShared(ctx context.Context) {
 	}
 }
 
-// drain gives everything back and waits until it is told.
+// drain returns all leases and waits until that is stored.
 func (l *Ledger) drain(ctx context.Context) error {
 	l.tenants.closing.Store(true)
 	l.reportAll(true)

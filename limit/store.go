@@ -18,19 +18,19 @@ const (
 )
 
 const (
-	// saveEvery is how often accounts are looked through for what must be
-	// saved, and saveLate how long anything of a day or hour quota may stay
-	// unsaved. What is worth a hundredth of its quota is saved with the next
-	// look, a tenth at once. So a process that is killed forgets of each key at
-	// most what it took in its last second and a hundredth of each quota.
+	// saveEvery is how often unsaved accounts are looked for. saveLate is how long
+	// usage of a day or hour quota may stay unsaved, in microseconds. A hundredth of
+	// a quota (soon) is saved with the next round, a tenth (urgent) at once. So a
+	// killed process forgets at most the usage of its last second, and a hundredth
+	// of each quota.
 	saveEvery = time.Second
 	saveLate  = 10_000_000 // in microseconds
-	soon      = 10         // in thousandths of a quota
-	// savePiece is the most accounts of one transaction.
+	soon      = 10         // thousandths of a quota
+	// savePiece is how many accounts one transaction saves at most.
 	savePiece = 200
 )
 
-// readStored is the reader of accounts in the data base.
+// readStored reads the accounts of a call from the database.
 func (l *Ledger) readStored(ctx context.Context, who *[levels]subject, into *accounts) error {
 	return l.opts.DB.Read(ctx, func(tx db.Tx) error {
 		found, err := l.readAccounts(ctx, tx, who[byKey].organization, []string{"", who[byPrincipal].id, who[byKey].id}, "")
@@ -44,7 +44,7 @@ func (l *Ledger) readStored(ctx context.Context, who *[levels]subject, into *acc
 	})
 }
 
-// readAccounts reads those of the named subjects that are stored.
+// readAccounts reads the stored accounts among the named subjects.
 func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64, names []string, lock string) (map[string]*account, error) {
 	query := fmt.Sprintf(selectAccounts, tx.Dialect().In("$2")) + lock
 	rows, err := tx.Query(ctx, query, organization, db.Texts(names))
@@ -89,8 +89,8 @@ func (l *Ledger) Start(ctx context.Context) error {
 	return l.replicas.Join(ctx)
 }
 
-// Run saves accounts, or tells the other replicas, until ctx ends, then saves
-// or gives back what is left.
+// Run saves accounts, or reports to the other replicas, until ctx ends. Then it
+// saves what is left, or returns the leases.
 func (l *Ledger) Run(ctx context.Context) {
 	if l.opts.DB == nil || !l.Metered() {
 		return
@@ -105,7 +105,7 @@ func (l *Ledger) Run(ctx context.Context) {
 		case <-l.memory.urgent:
 		case <-l.clock.After(saveEvery):
 		}
-		if err := l.save(ctx, false); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+		if err := l.save(ctx, false); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // which db.Writes logs
 			l.opts.Logger.Warn("limits not saved", "error", err)
 		}
 	}
@@ -116,7 +116,7 @@ func (l *Ledger) Run(ctx context.Context) {
 	}
 }
 
-// saving is one account on its way to the data base.
+// saving is one account on its way to the database.
 type saving struct {
 	subject subject
 	account *account
@@ -126,7 +126,7 @@ type saving struct {
 	unsaved int64
 }
 
-// save writes the accounts that are due, or all that were changed.
+// save writes the accounts that are due, or all that have changed.
 func (l *Ledger) save(ctx context.Context, all bool) error {
 	var due []saving
 	now := l.now(time.Time{})
@@ -169,7 +169,7 @@ func (l *Ledger) savePiece(ctx context.Context, piece []saving) error {
 		}
 		return nil
 	}
-	for i := range piece { // they are saved with the next round
+	for i := range piece { // the next round tries again
 		w := &piece[i]
 		w.account.mu.Lock()
 		w.account.dirty = true
@@ -180,19 +180,20 @@ func (l *Ledger) savePiece(ctx context.Context, piece []saving) error {
 	return err
 }
 
-// unknownReplicaError says that an account is held by a replica never heard of.
+// unknownReplicaError says that a replica holds something of an account that was
+// never heard of.
 type unknownReplicaError struct{ incarnation string }
 
 func (e *unknownReplicaError) Error() string { return "limit: an unknown replica" }
 
-// alerted tells that n alerts are stored.
+// alerted calls Options.Alerted if alerts were stored.
 func (l *Ledger) alerted(n int) {
 	if n > 0 && l.opts.Alerted != nil {
 		l.opts.Alerted()
 	}
 }
 
-// alert stores alerts inside the transaction that saves their account.
+// alert stores alerts in the transaction that saves their account.
 func (l *Ledger) alert(ctx context.Context, tx db.Tx, alerts []Alert) error {
 	if l.opts.Alert == nil {
 		return nil
@@ -205,8 +206,8 @@ func (l *Ledger) alert(ctx context.Context, tx db.Tx, alerts []Alert) error {
 	return nil
 }
 
-// LockedUntil returns when the lock of a key ends, as far as it is stored, which
-// is within a second; 0 of a key that never was locked.
+// LockedUntil returns when the lock of a key ends; 0 if the key was never locked.
+// Locks are stored within a second.
 func LockedUntil(ctx context.Context, tx db.Tx, organization int64, key string) (clock.Micros, error) {
 	var text string
 	err := tx.QueryRow(ctx, `select state from limits where organization = $1 and subject = $2`, organization, key).Scan(&text)

@@ -6,27 +6,28 @@ import (
 	"time"
 )
 
-// table is the configuration made ready: what applies to which call, and how
-// a call is charged to the accounts of those who make it.
+// table is the compiled configuration: which policies apply to which call, and
+// how a call is charged to its accounts.
 type table struct {
 	config  Config
-	shared  bool // with replicas, which tell late
+	shared  bool // with replicas, whose reports come late
 	rules   []rule
 	levels  [levels][]int // the rules of a level, as indices into rules
 	classes [8]class
-	// share is how much of the organization's points one key may take, and
-	// refusals how many 429 answers it may get before it is locked.
+	// share is how many of the organization's points one key may take. refusals is
+	// how many 429 responses a key may get before it is locked.
 	share, refusals rule
 }
 
-// class is a set of calls to which the same policies apply.
+// class is a set of calls to which the same policies apply. There are eight.
 type class struct {
 	uses   []use
-	rest   []Status // what they show when nothing is taken
+	rest   []Status // their statuses if nothing is taken
 	header string
 }
 
-// use is where the counter of a policy is found.
+// use locates the counter of a policy: slot is its index in the account of that
+// level.
 type use struct {
 	rule  *rule
 	level level
@@ -71,8 +72,8 @@ func (t *table) newClass(c Charge) class {
 	return k
 }
 
-// atRest is a policy of which nothing is taken. Where nothing is counted the
-// contract wants the quota and not the capacity as what remains.
+// atRest returns the status of a policy of which nothing is taken. If limits are
+// not enforced, the contract wants the quota as the remainder, not the capacity.
 func (t *table) atRest(r *rule) Status {
 	s := Status{Policy: r.Policy, Remaining: r.Quota}
 	if t.config.Metered {
@@ -83,7 +84,7 @@ func (t *table) atRest(r *rule) Status {
 
 func (t *table) class(c *Charge) *class { return &t.classes[c.class()] }
 
-// class is a number for what decides which policies apply.
+// class returns the index into table.classes.
 func (c *Charge) class() (i uint8) {
 	if c.Write {
 		i |= 1
@@ -97,38 +98,39 @@ func (c *Charge) class() (i uint8) {
 	return i
 }
 
-// ofClass is a charge of a class.
+// ofClass returns a charge of a class.
 func ofClass(i uint8) Charge { return Charge{Write: i&1 != 0, Delete: i&2 != 0, Reads: i&4 != 0} }
 
-// begin is the decision for a call of somebody who has taken nothing.
+// begin returns the class of a call and the decision for a caller that has taken
+// nothing.
 func (t *table) begin(c *Charge) (*class, Decision) {
 	k := t.class(c)
 	return k, Decision{Statuses: append(c.Into[:0], k.rest...), PolicyHeader: k.header}
 }
 
-// urgent is how many thousandths of a day or hour quota may be taken before
-// they are saved at once.
+// urgent is how many thousandths of a day or hour quota may stay unsaved. From
+// then on the account is saved at once.
 const urgent = 100
 
-// accounts are those that one call is charged to.
+// accounts are the three to which one call is charged.
 type accounts [levels]*account
 
-// knowledge is how far what others hold of the accounts is known.
+// knowledge is how much is known of the holdings of other replicas.
 type knowledge uint8
 
 const (
-	// unsure: they may have taken it or not, and their calls may have ended.
+	// unsure: leases may be used or not, and calls may have ended.
 	unsure knowledge = iota
-	// told: which of their calls run was told after the call came.
+	// reported: each replica has reported its running calls since the call came.
 	reported
-	// final: nothing more can be found out.
+	// final: no more reports are awaited.
 	final
 )
 
-// take asks every policy that applies, and takes from all or from none. The
-// accounts are the caller's alone. Where it would refuse only for what others
-// hold and perhaps do not need it decides nothing: the call is contested, and
-// the accounts that it is about are to be left alone for a while.
+// take checks every policy that applies, and charges all or none. The caller
+// holds the accounts' locks. If only leases of other replicas stand in the way, the
+// call is neither allowed nor refused: it is disputed, and the accounts are in
+// cooldown until the leases were recalled.
 func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Decision, disputed bool) {
 	k, d := t.begin(c)
 	key := a[byKey]
@@ -172,12 +174,12 @@ func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Deci
 	return d, false
 }
 
-// calmTime is how long, in microseconds, nobody is given anything of an
-// account after a call was contested.
+// cooldownTime is how long no leases are granted on an account after a dispute,
+// in microseconds.
 const cooldownTime = 1_000_000
 
-// asks asks one policy for a call. open is set where the answer depends on
-// what others hold: then the account is to be left alone.
+// permits checks one policy for a call. open is set if the result depends on
+// leases of other replicas: then the account is put in cooldown.
 func (t *table) permits(a *account, u *use, counter *counter, r *rule, c *Charge, known knowledge) (ok, open bool) {
 	r.advance(counter, a.at)
 	left := r.left(counter)
@@ -188,8 +190,8 @@ func (t *table) permits(a *account, u *use, counter *counter, r *rule, c *Charge
 	need := r.least(amount, a.beside(), false)
 	ok = need == 0 || left >= need && (counter.reserved == 0 || left >= r.least(amount, a.beside(), true)+counter.reserved)
 	if known == reported && counter.reserved == r.inUseElsewhere(a) {
-		// What others hold of it is what runs there. Those calls count; the
-		// records that they return do when they end.
+		// Everything that others hold is in use by running calls. Those calls count
+		// now. The records that they return count when they end.
 		ok, known = ok || r.Unit == Records && left >= need, final
 	}
 	if !ok && left >= need && known != final {
@@ -198,8 +200,8 @@ func (t *table) permits(a *account, u *use, counter *counter, r *rule, c *Charge
 	return ok, open
 }
 
-// charge takes what a call cost at the time at from every policy of accounts
-// that are there. What others told meanwhile may be later.
+// charge takes the cost of a call from every policy of the accounts that are set.
+// at may be before the account's own time, since reports come late.
 func (t *table) charge(a *accounts, k *class, c *Charge, at int64) {
 	key := a[byKey]
 	for i := range k.uses {
@@ -225,8 +227,8 @@ func (t *table) charge(a *accounts, k *class, c *Charge, at int64) {
 	}
 }
 
-// draw charges a call to what this replica holds, or does nothing. The
-// accounts are as they were when it was given that, less what it took since.
+// takeLeased charges a call to the leases of this replica. It reports false, and
+// charges nothing, if they do not suffice.
 func (t *table) takeLeased(a *accounts, c *Charge, now int64) (d Decision, ok bool) {
 	k, key := t.class(c), a[byKey]
 	for l := range a {
@@ -248,7 +250,7 @@ func (t *table) takeLeased(a *accounts, c *Charge, now int64) (d Decision, ok bo
 	}
 	_, d = t.begin(c)
 	t.charge(a, k, c, key.at)
-	key.alerts = nil // who stores the account raises them
+	key.alerts = nil // the transaction that stores the account raises them
 	key.begin(c)
 	for i := range k.uses {
 		u := &k.uses[i]
@@ -262,7 +264,8 @@ func (t *table) takeLeased(a *accounts, c *Charge, now int64) (d Decision, ok bo
 	return d, true
 }
 
-// low reports whether a replica should be given more before it runs out.
+// low reports whether half of a lease is used, so the replica should ask for more
+// before it runs out.
 func (t *table) low(a *accounts, c *Charge) bool {
 	k := t.class(c)
 	for i := range k.uses {
@@ -274,9 +277,9 @@ func (t *table) low(a *accounts, c *Charge) bool {
 	return 2*a[byKey].share.lease < a[byKey].share.granted
 }
 
-// grant gives this replica its part of what nobody holds of an account, and
-// returns what it now holds. It keeps what it had,
-// and gets no more unless more is set.
+// grant gives this replica a lease on what no other replica holds of an account,
+// and returns its new holding. It keeps what it had, and gets more only if more is
+// set.
 func (t *table) grant(l level, a *account, h holding, more bool) holding {
 	h.Leases = map[string]int64{}
 	t.each(l, a, func(name string, r *rule, c *counter) {
@@ -300,8 +303,8 @@ func (t *table) grant(l level, a *account, h holding, more bool) holding {
 	return h
 }
 
-// took notes what was taken of a day or hour quota: it must be saved soon, and
-// may be worth an alert.
+// took notes usage of a day or hour quota: it must be saved soon, and may raise an
+// alert.
 func (t *table) took(key *account, r *rule, counter *counter, c *Charge, amount int64) {
 	key.unsaved += max(1, amount*1000/r.Quota)
 	used := r.used(counter)
@@ -317,10 +320,10 @@ func (t *table) alert(key *account, r *rule, c *Charge, used int64, exhausted bo
 	key.dirty, key.unsaved = true, key.unsaved+urgent
 }
 
-// read puts what is left of a policy into s. over is set for a call that runs:
-// it is over when its caller reads this, so it does not count. Of the organization
-// it is what all its keys have left, or what the key's own share leaves once
-// that is less than a tenth of the quota.
+// read writes what is left of a policy into s. If over is set, one running call
+// does not count: it is over when its caller reads this. For the organization the
+// remainder is that of all its keys. The key's own share counts instead once it
+// leaves less than a tenth of the quota.
 func (t *table) read(a *accounts, u *use, s *Status, over, refused bool) {
 	key := a[byKey]
 	if u.rule.Unit == Calls {
@@ -369,7 +372,8 @@ func (t *table) locksNext(key *account) bool {
 	return key.refusals.sum >= t.config.LockAfter
 }
 
-// reserved reports whether calls of the key may pass that nobody asks for.
+// reserved reports whether any replica holds leases on the account, so its calls
+// may pass there without a transaction.
 func (a *account) reserved() bool {
 	for _, h := range a.holdings {
 		if len(h.Leases) > 0 {
@@ -379,8 +383,7 @@ func (a *account) reserved() bool {
 	return a.leased()
 }
 
-// parts reports whether this replica holds something of the account that it
-// has not used.
+// leased reports whether this replica holds an unused lease on the account.
 func (a *account) leased() bool {
 	for i := range a.counters {
 		if a.counters[i].lease > 0 {
@@ -390,8 +393,8 @@ func (a *account) leased() bool {
 	return a.share.lease > 0
 }
 
-// noteExhausted raises the alert for a day quota of deletes that is used up,
-// once a window.
+// noteExhausted raises the alert for an exhausted day quota of deletes, once a
+// window.
 func (t *table) noteExhausted(key *account, d *Decision, k *class, c *Charge) {
 	for i := range k.uses {
 		u := &k.uses[i]
@@ -405,8 +408,8 @@ func (t *table) noteExhausted(key *account, d *Decision, k *class, c *Charge) {
 	}
 }
 
-// showLock makes the answer that a locked key gets: nothing of the key's own
-// limit is left until the lock ends.
+// showLock makes the decision for a locked key: nothing of its own limit is left
+// until the lock ends.
 func (t *table) showLock(d *Decision, key *account) {
 	rest := time.Duration(key.lockedUntil-key.at) * time.Microsecond
 	first := slices.IndexFunc(d.Statuses, func(s Status) bool { return s.Name == "key" })
@@ -420,7 +423,8 @@ func (t *table) showLock(d *Decision, key *account) {
 	d.RetryAfter = (rest + time.Second - 1).Truncate(time.Second)
 }
 
-// beside is how many calls may still return records, parts of others too.
+// beside returns how many running calls may still return records, nested ones
+// included.
 func (a *account) beside() int64 { return max(a.running, a.reading) }
 
 // begin counts a call as running.
@@ -433,7 +437,7 @@ func (a *account) begin(c *Charge) {
 	}
 }
 
-// end counts it no more.
+// end ends a running call.
 func (a *account) end(c *Charge) {
 	if !c.Nested {
 		a.running = max(0, a.running-1)
@@ -452,7 +456,7 @@ func (t *table) done(a *accounts, c *Charge, records int, now int64) {
 	t.returned(a, c, records, key.at)
 }
 
-// returned counts the records that a call returned at the time at.
+// returned charges the records that a call returned at the time at.
 func (t *table) returned(a *accounts, c *Charge, records int, at int64) {
 	if records <= 0 || !c.Reads {
 		return
@@ -473,8 +477,8 @@ func (t *table) returned(a *accounts, c *Charge, records int, at int64) {
 	}
 }
 
-// Returned shows in a decision's statuses that the call has returned records,
-// which Done will count.
+// Returned subtracts the records that a call returned from the decision's
+// statuses. Done will charge them.
 func (d *Decision) Returned(records int) {
 	for i := range d.Statuses {
 		s := &d.Statuses[i]
@@ -492,8 +496,8 @@ func (d *Decision) Returned(records int) {
 	}
 }
 
-// Least lowers the statuses of a decision to the least that one of the others
-// shows of the same policy.
+// Least lowers each status of a decision to the smallest one of the same policy
+// among the others.
 func (d *Decision) Least(others ...*Decision) {
 	for i := range d.Statuses {
 		s := &d.Statuses[i]
@@ -508,8 +512,8 @@ func (d *Decision) Least(others ...*Decision) {
 	tightestFirst(d.Statuses)
 }
 
-// status tells every declared policy. The call that asks is over when its
-// caller reads the answer.
+// status appends the status of every declared policy to out. The asking call does
+// not count as running: it is over when its caller reads the response.
 func (t *table) status(a *accounts, now int64, out []Status) []Status {
 	for l := range a {
 		a[l].at = max(a[l].at, now)

@@ -10,7 +10,8 @@ import (
 	"kartei/store/db"
 )
 
-// job is one transaction.
+// transaction is one transaction of an organization: it reports usage, serves
+// requests, and renews the leases of this replica.
 type transaction struct {
 	*tenant
 	seq      int64
@@ -20,28 +21,28 @@ type transaction struct {
 	usages   []usage
 	names    []string
 	own      map[string]*localState
-	kept     bool // something is held of other accounts
+	kept     bool // leases remain on accounts outside of names
 
-	// What comes out of it.
+	// The result.
 	found      map[string]*account
-	recall     int64 // that it puts, if any
+	recall     int64 // the number of the recall that it starts, or 0
 	alerts     int
-	openRecall int64 // the last question of others
-	unanswered bool  // it is not answered
+	openRecall int64 // the number of the last recall by others
+	unanswered bool  // that recall is not answered by this transaction
 }
 
-// own is what this replica has of an account when a transaction begins.
+// localState is what this replica has of an account when a transaction begins.
 type localState struct {
 	running int64
 	reading int64
 	leases  []int64
-	granted []int64 // by the transaction, besides
+	granted []int64 // by the transaction, in addition
 	idle    bool
-	frozen  bool // what it had is given back
-	held    bool // afterwards
+	frozen  bool // its leases are returned
+	held    bool // the replica holds something of it afterwards
 }
 
-// prepare takes what there is to do.
+// prepare makes a transaction of what is waiting.
 func (l *Ledger) prepare(o *tenant) *transaction {
 	j := &transaction{tenant: o, seq: l.tenants.sent.Add(1), full: o.full, requests: append(o.waiting, o.disputed...), usages: o.unreported, own: map[string]*localState{}}
 	o.waiting, o.disputed, o.due, o.full = nil, nil, false, false
@@ -81,7 +82,7 @@ func (l *Ledger) prepare(o *tenant) *transaction {
 		local.running, local.reading = a.running, a.reading
 		a.touched, local.idle = false, l.idle(o, a, now)
 		local.frozen = j.full || local.idle || a.cooldown > now
-		a.at = max(a.at, now) // what is drawn from now on is not before
+		a.at = max(a.at, now) // later usage is not before this
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
 			if c.lease < 0 || local.frozen {
 				c.lease = 0
@@ -110,12 +111,12 @@ func (l *Ledger) run(j *transaction) error {
 	}
 }
 
-// settle is the transaction: it tells what was drawn, does what is asked for
-// and grants new parts. It may run more than once.
+// transact is the body of the transaction: it reports usage, serves the requests
+// and grants new leases. It may run more than once.
 func (l *Ledger) transact(tx db.Tx, j *transaction) error {
 	ctx := context.Background()
-	// What a crash of the data base's server would lose is counts of its last
-	// fraction of a second; waiting for its disk would cost every call.
+	// A crash of the database server loses counts of a fraction of a second.
+	// Waiting for its disk would cost every call.
 	tx.Queue("set local synchronous_commit = off")
 	found, err := l.lockAccounts(ctx, tx, j.organization, j.names)
 	if err != nil {
@@ -150,8 +151,8 @@ func (l *Ledger) transact(tx db.Tx, j *transaction) error {
 	return nil
 }
 
-// look takes what happened here while the transaction waited for the accounts:
-// who put a question meanwhile must be told of it.
+// refresh takes in what happened here while the transaction waited for the row
+// locks: a replica that started a recall meanwhile must see it.
 func (j *transaction) refresh(t *table) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -161,7 +162,7 @@ func (j *transaction) refresh(t *table) {
 			continue
 		}
 		local.running = a.running
-		if j.full { // with the records that were returned
+		if j.full { // the usage of returned records is among usages then
 			local.reading = a.reading
 		}
 		i := 0
@@ -175,7 +176,7 @@ func (j *transaction) refresh(t *table) {
 			i++
 		})
 	}
-	if j.full { // all names are among the transaction's
+	if j.full { // names holds all accounts
 		for i := range j.tenant.unreported {
 			j.tenant.unreported[i].seq = j.seq
 		}
@@ -183,8 +184,9 @@ func (j *transaction) refresh(t *table) {
 	}
 }
 
-// tell takes what was drawn from the stored accounts. An account of which this
-// replica holds nothing was told already, or what it held was forfeited.
+// applyUsages charges usage to the stored accounts. Seq makes that idempotent. An
+// account without a holding of this replica is skipped: its usage was reported
+// before, or its holding was forfeited.
 func (t *table) applyUsages(found map[string]*account, organization int64, list []usage) {
 	for i := range list {
 		d := &list[i]
@@ -198,7 +200,7 @@ func (t *table) applyUsages(found map[string]*account, organization int64, list 
 	}
 }
 
-// redo charges what was drawn to accounts that do not know of it.
+// replay charges one usage to those accounts that are set.
 func (t *table) replay(a *accounts, organization int64, d *usage) {
 	c := ofClass(d.class)
 	for l := range a {
@@ -214,7 +216,7 @@ func (t *table) replay(a *accounts, organization int64, d *usage) {
 	}
 }
 
-// answer does one request on the accounts.
+// try serves one request on the accounts.
 func (l *Ledger) try(r *request, j *transaction) {
 	org := j.found[""]
 	a := accounts{org, j.found[r.charge.Principal], j.found[r.charge.Key]}
@@ -231,18 +233,18 @@ func (l *Ledger) try(r *request, j *transaction) {
 	} else {
 		r.decision, r.disputed = l.table.take(&a, &r.charge, r.now, known)
 	}
-	// What one account gave back may show that another one is in the way.
+	// What came back for one account may show that leases on another are in the way.
 	if r.startsRecall = r.disputed && (r.recall == 0 || known == reported); r.startsRecall {
 		j.recall = org.recalls + 1
 	}
 }
 
-// store writes the accounts, and what this replica holds of them from now on.
+// store writes the accounts with the new holdings of this replica.
 func (l *Ledger) store(ctx context.Context, tx db.Tx, j *transaction) error {
 	org := j.found[""]
 	grants := l.replicas.Fresh() && !l.tenants.closing.Load()
 	kept := j.kept
-	for _, name := range slices.Backward(j.names) { // the organization's own is the last
+	for _, name := range slices.Backward(j.names) { // the organization's account comes last
 		a, local := j.found[name], j.own[name]
 		h := l.table.grant(levelOfName(name), a, holding{Seq: j.seq, Reported: j.at, Running: a.running, Slots: a.running, Reading: a.reading}, grants && !local.idle)
 		local.granted = local.granted[:0]
@@ -280,9 +282,9 @@ func (l *Ledger) store(ctx context.Context, tx db.Tx, j *transaction) error {
 	return nil
 }
 
-// seen is the last question that is answered with this transaction: all, where
-// it tells everything, or this replica held nothing before; and its own, where
-// none was open.
+// recalled returns the number of the last recall that this transaction answers.
+// It answers all if it reports everything or this replica held nothing before,
+// and its own if no other was open.
 func (j *transaction) recalled(org *account) int64 {
 	seen := org.recalls
 	j.openRecall = org.recalls
@@ -296,20 +298,20 @@ func (j *transaction) recalled(org *account) int64 {
 	return seen
 }
 
-// install makes what was stored what calls are charged to.
+// apply makes the stored accounts those to which calls are charged here.
 func (j *transaction) apply(l *Ledger) {
 	j.alone, j.reportedAt = len(j.found[""].holdings) == 0, j.at
 	if cap(j.usages) <= 2*maxUnreported {
 		j.spareUsages = j.usages[:0]
 	}
-	for i := range j.tenant.unreported { // meanwhile
+	for i := range j.tenant.unreported { // usage since the transaction began
 		d := &j.tenant.unreported[i]
 		l.table.replay(&accounts{j.found[""], j.found[d.principal], j.found[d.key]}, j.organization, d)
 	}
 	for name, a := range j.found {
 		local, old := j.own[name], j.accounts[name]
 		a.alerts = nil
-		a.running, a.reading = a.running-local.running, a.reading-local.reading // what the transaction began
+		a.running, a.reading = a.running-local.running, a.reading-local.reading // calls that the transaction began
 		if old != nil {
 			a.running, a.reading = a.running+old.running, a.reading+old.reading
 			a.touched, a.used = old.touched, old.used
@@ -322,7 +324,7 @@ func (j *transaction) apply(l *Ledger) {
 			l.table.each(levelOfName(name), old, func(_ string, _ *rule, c *counter) { parts = append(parts, c.lease) })
 		}
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
-			c.granted, c.lease, c.since = c.lease, local.granted[k], 0 // nothing is drawn here late
+			c.granted, c.lease, c.since = c.lease, local.granted[k], 0 // this copy gets no late usage
 			if parts != nil {
 				c.lease += parts[k]
 			}
@@ -341,7 +343,7 @@ func (j *transaction) apply(l *Ledger) {
 		switch {
 		case !r.disputed:
 			close(r.done)
-		case len(j.found[""].holdings) == 0: // only this replica's own parts stand in the way
+		case len(j.found[""].holdings) == 0: // only leases of this replica are in the way
 			j.waiting = append(j.waiting, r)
 			j.due = true
 		default:
@@ -356,12 +358,13 @@ func (j *transaction) apply(l *Ledger) {
 	}
 }
 
-// failed keeps what was not told, perhaps, for the next transaction.
+// failed keeps the usage for the next transaction. Whether this one was committed
+// may be unknown.
 func (j *transaction) failed(l *Ledger, err error) {
 	j.tenant.unreported = append(j.usages, j.tenant.unreported...)
 	j.alone = false
 	for _, name := range j.names {
-		if j.accounts[name] == nil { // it may be held all the same
+		if j.accounts[name] == nil { // it may be held all the same, if the transaction was committed
 			j.accounts[name] = l.table.newAccount(levelOfName(name), l.now(time.Time{}))
 			j.accounts[name].used = j.accounts[name].at
 		}
@@ -374,12 +377,12 @@ func (j *transaction) failed(l *Ledger, err error) {
 	}
 }
 
-// forUpdate locks the accounts in the order of their names, the organization's
-// first.
+// forUpdate locks the rows of the accounts in the order of their names. The
+// organization's comes first.
 const forUpdate = ` order by subject for update`
 
-// lockAccounts returns the named accounts, held until the transaction ends.
-// Who holds the organization's account may make those that are missing.
+// lockAccounts returns the named accounts, locked until the transaction ends. The
+// holder of the organization's lock may create those that are missing.
 func (l *Ledger) lockAccounts(ctx context.Context, tx db.Tx, organization int64, names []string) (map[string]*account, error) {
 	found, err := l.readAccounts(ctx, tx, organization, names, forUpdate)
 	if err != nil || len(found) == len(names) {
@@ -391,7 +394,7 @@ func (l *Ledger) lockAccounts(ctx context.Context, tx db.Tx, organization int64,
 		tx.Queue(`insert into limits (organization, subject, state, updated_at) values ($1, '', $2, $3)
 			on conflict (organization, subject) do nothing`, organization, fresh, now)
 	}
-	// Others may have made some while this waited for the organization's.
+	// Another transaction may have created some while this one waited for the lock.
 	if found, err = l.readAccounts(ctx, tx, organization, names, forUpdate); err != nil {
 		return nil, err
 	}
