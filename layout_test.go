@@ -24,7 +24,7 @@ import (
 var floors = [][]string{
 	// Words that everyone uses. They know nothing of the product.
 	{"kit/clock", "kit/fault", "kit/id"},
-	{"kit/", "docs", ".", "examples", "api/openapi", "api/pattern", "store/db/sqlite", "door/web/codesample"},
+	{"kit/", "docs", ".", "examples", "api/openapi", "api/pattern", "api/words", "store/db/sqlite", "door/web/codesample"},
 	// What a reader of a file format is handed, and the readers of old formats.
 	{"extract/textio"},
 	{"extract/legacy"},

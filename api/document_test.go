@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kartei/api/openapi"
+	"kartei/api/words"
 	"kartei/kit/fault"
 	"kartei/kit/telemetry"
 
@@ -85,7 +86,9 @@ func TestRowsInDocument(t *testing.T) {
 			op := &Operations[i]
 			item := r.object(r.object(r.document["paths"])[op.Path])
 			o := r.object(item[strings.ToLower(op.Method)])
-			if o["operationId"] != op.ID || o["summary"] != op.Summary || !strings.HasPrefix(fmt.Sprint(o["description"]), op.Description+"\n\n") ||
+			summary, _ := words.German(op.ID + ".summary")
+			description, _ := words.German(op.ID + ".description")
+			if o["operationId"] != op.ID || o["summary"] != summary || !strings.HasPrefix(fmt.Sprint(o["description"]), description+"\n\n") ||
 				fmt.Sprint(o["x-kartei-cost"]) != fmt.Sprint(op.Cost) || fmt.Sprint(o["tags"]) != "["+op.Family+"]" {
 				t.Errorf("%s is described as %v", op.ID, o["operationId"])
 			}

@@ -15,39 +15,39 @@ import (
 
 // Me is the answer of me.get.
 type Me struct {
-	AuthMethod    string   `json:"authMethod" enum:"apiKey,oauth" doc:"Womit sich der Aufrufer ausweist" example:"apiKey"`
-	PrincipalType string   `json:"principalType" enum:"user,serviceAccount" doc:"Person oder Dienstkonto" example:"user"`
-	PrincipalID   string   `json:"principalId" doc:"Kennung der Person oder des Dienstkontos" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	PrincipalName string   `json:"principalName" doc:"Name der Person oder des Dienstkontos" example:"Petra Morgenstern"`
-	Organization  MeOrg    `json:"organization" doc:"Organisation, an die die Zugangsdaten gebunden sind"`
-	Key           *MeKey   `json:"key" doc:"Der API-Schlüssel, nie sein Geheimnis; null bei OAuth"`
-	Grant         *MeGrant `json:"grant" doc:"Die OAuth-Freigabe; null bei API-Schlüsseln" example:"null"`
-	Scopes        []string `json:"scopes" doc:"Wirksame Rechte, sortiert" example:"[\"contacts:read\",\"contacts:write\"]"`
-	OpenFamilies  []string `json:"openFamilies" doc:"Familien, die mit diesen Zugangsdaten überhaupt aufgerufen werden können, sortiert" example:"[\"contacts\",\"events\",\"meta\"]"`
-	APIVersion    string   `json:"apiVersion" format:"date" doc:"Version, in der diese Antwort steht" example:"2026-11-01"`
+	AuthMethod    string   `json:"authMethod" enum:"apiKey,oauth" example:"apiKey"`
+	PrincipalType string   `json:"principalType" enum:"user,serviceAccount" example:"user"`
+	PrincipalID   string   `json:"principalId" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	PrincipalName string   `json:"principalName" example:"Petra Morgenstern"`
+	Organization  MeOrg    `json:"organization"`
+	Key           *MeKey   `json:"key"`
+	Grant         *MeGrant `json:"grant" example:"null"`
+	Scopes        []string `json:"scopes" example:"[\"contacts:read\",\"contacts:write\"]"`
+	OpenFamilies  []string `json:"openFamilies" example:"[\"contacts\",\"events\",\"meta\"]"`
+	APIVersion    string   `json:"apiVersion" format:"date" example:"2026-11-01"`
 }
 
 // MeOrg names an organization.
 type MeOrg struct {
-	ID   string `json:"id" doc:"Kennung der Organisation" example:"org_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	Name string `json:"name" doc:"Name der Organisation" example:"Kanzlei Morgenstern"`
+	ID   string `json:"id" example:"org_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Name string `json:"name" example:"Kanzlei Morgenstern"`
 }
 
 // MeKey tells of an API key what its owner may know.
 type MeKey struct {
-	KidShort    string       `json:"kidShort" doc:"Die ersten 8 Zeichen der Schlüsselkennung" example:"5k3xf0q8"`
-	Environment string       `json:"environment" enum:"test,live" doc:"Sandbox oder Echtbetrieb" example:"test"`
-	VersionPin  string       `json:"versionPin" format:"date" doc:"Version, an die der Schlüssel gebunden ist" example:"2026-11-01"`
-	ExpiresAt   clock.Micros `json:"expiresAt" doc:"Ablauf des Schlüssels" example:"2026-12-01T09:30:00.000000Z"`
+	KidShort    string       `json:"kidShort" example:"5k3xf0q8"`
+	Environment string       `json:"environment" enum:"test,live" example:"test"`
+	VersionPin  string       `json:"versionPin" format:"date" example:"2026-11-01"`
+	ExpiresAt   clock.Micros `json:"expiresAt" example:"2026-12-01T09:30:00.000000Z"`
 }
 
 // MeGrant tells of an OAuth grant.
 type MeGrant struct {
-	ID         string       `json:"id" doc:"Kennung der Freigabe" example:"gra_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	ClientID   string       `json:"clientId" doc:"Kennung der Anwendung" example:"cli_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	ClientName string       `json:"clientName" doc:"Name der Anwendung" example:"Fristenkalender"`
-	CreatedAt  clock.Micros `json:"createdAt" doc:"Zeitpunkt der Freigabe" example:"2026-11-01T09:30:00.000000Z"`
-	ExpiresAt  clock.Micros `json:"expiresAt" doc:"Ende der Freigabe" example:"2026-12-01T09:30:00.000000Z"`
+	ID         string       `json:"id" example:"gra_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	ClientID   string       `json:"clientId" example:"cli_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	ClientName string       `json:"clientName" example:"Fristenkalender"`
+	CreatedAt  clock.Micros `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
+	ExpiresAt  clock.Micros `json:"expiresAt" example:"2026-12-01T09:30:00.000000Z"`
 }
 
 func meGet(_ context.Context, c *app.Call, _ app.None) (Me, error) {
@@ -79,21 +79,21 @@ func openFamilies(a *access.Actor) []string {
 
 // RateLimit is the answer of rateLimit.get.
 type RateLimit struct {
-	Object   string        `json:"object" enum:"rate_limit" doc:"Immer rate_limit" example:"rate_limit"`
-	Metered  bool          `json:"metered" doc:"false: die Regeln gelten, aber nichts wird gezählt" example:"true"`
-	Policies []LimitPolicy `json:"policies" doc:"Die geltenden Regeln"`
+	Object   string        `json:"object" enum:"rate_limit" example:"rate_limit"`
+	Metered  bool          `json:"metered" example:"true"`
+	Policies []LimitPolicy `json:"policies"`
 }
 
 // LimitPolicy is one declared limit and what is left of it.
 type LimitPolicy struct {
-	Name          string `json:"name" doc:"Name der Regel, wie in den Headern RateLimit und RateLimit-Policy" example:"key"`
-	Level         string `json:"level" doc:"Worauf sich die Regel bezieht: key, principal oder organization" example:"key"`
-	Unit          string `json:"unit" doc:"Was gezählt wird: points, writes, calls, deletes oder records" example:"points"`
-	Quota         int64  `json:"quota" min:"0" doc:"Kontingent je Zeitfenster" example:"300"`
-	Capacity      int64  `json:"capacity" min:"0" doc:"Wie viel sich höchstens ansammelt" example:"600"`
-	WindowSeconds int64  `json:"windowSeconds" min:"1" doc:"Länge des Zeitfensters in Sekunden" example:"60"`
-	Remaining     int64  `json:"remaining" min:"0" doc:"Was noch übrig ist" example:"412"`
-	ResetSeconds  int64  `json:"resetSeconds" min:"0" doc:"Sekunden, bis alles wieder voll ist" example:"38"`
+	Name          string `json:"name" example:"key"`
+	Level         string `json:"level" example:"key"`
+	Unit          string `json:"unit" example:"points"`
+	Quota         int64  `json:"quota" min:"0" example:"300"`
+	Capacity      int64  `json:"capacity" min:"0" example:"600"`
+	WindowSeconds int64  `json:"windowSeconds" min:"1" example:"60"`
+	Remaining     int64  `json:"remaining" min:"0" example:"412"`
+	ResetSeconds  int64  `json:"resetSeconds" min:"0" example:"38"`
 }
 
 func rateLimitGet(ctx context.Context, c *app.Call, _ app.None) (RateLimit, error) {
@@ -116,7 +116,7 @@ func rateLimitGet(ctx context.Context, c *app.Call, _ app.None) (RateLimit, erro
 
 // OpenAPIInput is the input of openapi.get.
 type OpenAPIInput struct {
-	Version string `query:"version" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" doc:"Version, deren Beschreibung gewünscht ist; ohne Angabe die der Anfrage" example:"2026-11-01"`
+	Version string `query:"version" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" example:"2026-11-01"`
 }
 
 // Document is a frozen OpenAPI document, sent byte for byte.

@@ -9,7 +9,8 @@ import (
 )
 
 // Operation is one row of the table: everything that the product knows about
-// one of its calls. What is not here is derived from it.
+// one of its calls. What is not here is derived from it, but for what the
+// documents say of it in words: package words has that under ID.
 type Operation struct {
 	Method string
 	// Path is relative to /v1; {id} stands for one segment.
@@ -33,8 +34,6 @@ type Operation struct {
 	Events string
 	// Run is the operation itself.
 	Run handler
-	// Summary and Description are German, as the contract has it.
-	Summary, Description string
 }
 
 // Channel says in which versions an operation is stable. In the versions

@@ -1,16 +1,14 @@
 package api_test
 
 import (
-	"encoding/json"
 	"maps"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"kartei/api"
+	texts "kartei/api/words"
 	"kartei/company"
 	"kartei/contact"
 	"kartei/docs"
@@ -32,14 +30,6 @@ var searched = map[string][2]string{
 // TestWhatIsSearched holds what the descriptions of the lists and the guide
 // say of q to what the families index.
 func TestWhatIsSearched(t *testing.T) {
-	file, err := os.ReadFile("../door/web/english.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var english map[string]string
-	if err := json.Unmarshal(file, &english); err != nil {
-		t.Fatal(err)
-	}
 	guide := strings.ReplaceAll(strings.Join(strings.Fields(string(docs.Guide)), " "), "`", "")
 	and := regexp.MustCompile(", | und | and ")
 	for id, fields := range map[string]func() (any, func() *search.Document){
@@ -48,9 +38,9 @@ func TestWhatIsSearched(t *testing.T) {
 		"tasks.list":     func() (any, func() *search.Document) { f := new(task.Fields); return f, f.Words },
 		"documents.list": func() (any, func() *search.Document) { f := new(records.Fields); return f, f.Words },
 	} {
-		i := slices.IndexFunc(api.Operations, func(op api.Operation) bool { return op.ID == id })
-		_, german, _ := strings.Cut(strings.TrimSuffix(api.Operations[i].Description, "."), "mit q sucht er in ")
-		_, said, _ := strings.Cut(strings.TrimSuffix(english[api.Operations[i].Description], "."), "with q it searches ")
+		description, _ := texts.German(id + ".description")
+		_, german, _ := strings.Cut(strings.TrimSuffix(description, "."), "mit q sucht er in ")
+		_, said, _ := strings.Cut(strings.TrimSuffix(texts.English()[description], "."), "with q it searches ")
 		if german == "" || said == "" {
 			t.Errorf("%s does not say what q searches: %q, %q", id, german, said)
 		}

@@ -78,5 +78,5 @@ type None struct{}
 
 // ByID is the input of an operation on one named record.
 type ByID struct {
-	ID string `path:"id" doc:"Kennung des Datensatzes"`
+	ID string `path:"id"`
 }

@@ -19,41 +19,41 @@ const Most = 20
 
 // Input is the input of batch.run.
 type Input struct {
-	Calls Calls `body:"batch" doc:"Die Aufrufe, höchstens 20."`
+	Calls Calls `body:"batch"`
 }
 
 // Calls is the body of a batch.
 type Calls struct {
-	Calls []Call `json:"calls" verbatim:"true" required:"true" minItems:"1" maxItems:"20" doc:"Die Aufrufe. Sie sind voneinander unabhängig und laufen gleichzeitig, in keiner bestimmten Reihenfolge" example:"[{\"id\":\"neu\",\"method\":\"POST\",\"path\":\"/contacts\",\"headers\":{\"Idempotency-Key\":\"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\"},\"body\":{\"lastName\":\"Berg\"}},{\"method\":\"GET\",\"path\":\"/tasks?limit=5\"}]"`
+	Calls []Call `json:"calls" verbatim:"true" required:"true" minItems:"1" maxItems:"20" example:"[{\"id\":\"neu\",\"method\":\"POST\",\"path\":\"/contacts\",\"headers\":{\"Idempotency-Key\":\"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\"},\"body\":{\"lastName\":\"Berg\"}},{\"method\":\"GET\",\"path\":\"/tasks?limit=5\"}]"`
 }
 
 // Call is one part of a batch, as the client sends it.
 type Call struct {
-	ID      *string        `json:"id" max:"100" doc:"Kennung des Teils in der Antwort, im Batch eindeutig; ohne Angabe seine Stelle, ab 0 gezählt" example:"neu"`
-	Method  string         `json:"method" required:"true" max:"32" pattern:"^[A-Za-z-]+$" doc:"Methode: GET, HEAD, POST, PATCH oder DELETE. Jede andere beantwortet der Teil selbst, mit 405" example:"POST"`
-	Path    string         `json:"path" required:"true" max:"8192" pattern:"^/[^\\x00-\\x20\\x7f#]*$" doc:"Pfad ohne /v1, mit den Query-Parametern, geschrieben wie in einer URL. Erlaubt sind me, rate_limit, contacts, companies, tasks, documents ohne content, operations und events" example:"/contacts"`
-	Headers *Headers       `json:"headers" doc:"Header dieses Teils. Alle anderen gelten für den ganzen Batch"`
-	Body    jsontext.Value `json:"body" doc:"Body des Teils als JSON; null ist keiner" example:"{\"lastName\":\"Berg\"}"`
+	ID      *string        `json:"id" max:"100" example:"neu"`
+	Method  string         `json:"method" required:"true" max:"32" pattern:"^[A-Za-z-]+$" example:"POST"`
+	Path    string         `json:"path" required:"true" max:"8192" pattern:"^/[^\\x00-\\x20\\x7f#]*$" example:"/contacts"`
+	Headers *Headers       `json:"headers"`
+	Body    jsontext.Value `json:"body" example:"{\"lastName\":\"Berg\"}"`
 }
 
 // Headers are those that a part may have of its own.
 type Headers struct {
-	IfMatch        *string `json:"If-Match" max:"8192" doc:"ETag der Revision, auf der die Änderung beruht" example:"null"`
-	IfNoneMatch    *string `json:"If-None-Match" max:"8192" doc:"ETag, den der Client schon hat" example:"null"`
-	IdempotencyKey *string `json:"Idempotency-Key" max:"8192" doc:"Schlüssel, mit dem der Teil gefahrlos wiederholt werden kann; Pflicht bei Teilen, die etwas anlegen" example:"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11"`
+	IfMatch        *string `json:"If-Match" max:"8192" example:"null"`
+	IfNoneMatch    *string `json:"If-None-Match" max:"8192" example:"null"`
+	IdempotencyKey *string `json:"Idempotency-Key" max:"8192" example:"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11"`
 }
 
 // Results is the answer, in the order of the calls.
 type Results struct {
-	Results []Result `json:"results" maxItems:"20" doc:"Die Antworten der Teile, in der Reihenfolge der Aufrufe" example:"[{\"id\":\"neu\",\"status\":201,\"headers\":{\"Content-Type\":\"application/json\",\"ETag\":\"\\\"r1\\\"\",\"Location\":\"/v1/contacts/con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y3\"},\"body\":{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}},{\"id\":\"1\",\"status\":403,\"headers\":{\"Content-Type\":\"application/problem+json\",\"Content-Language\":\"de\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y4\"},\"body\":{\"code\":\"FORBIDDEN\",\"status\":403}}]"`
+	Results []Result `json:"results" maxItems:"20" example:"[{\"id\":\"neu\",\"status\":201,\"headers\":{\"Content-Type\":\"application/json\",\"ETag\":\"\\\"r1\\\"\",\"Location\":\"/v1/contacts/con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y3\"},\"body\":{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}},{\"id\":\"1\",\"status\":403,\"headers\":{\"Content-Type\":\"application/problem+json\",\"Content-Language\":\"de\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y4\"},\"body\":{\"code\":\"FORBIDDEN\",\"status\":403}}]"`
 }
 
 // Result is the answer to one part: what the call alone would have got.
 type Result struct {
-	ID      string            `json:"id" max:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" doc:"Kennung des Teils" example:"neu"`
-	Status  int               `json:"status" min:"200" max:"599" doc:"HTTP-Status des Teils" example:"201"`
-	Headers map[string]string `json:"headers" doc:"Header, die dem Teil gehören: Content-Type, Content-Language, Location, ETag, Idempotent-Replayed, Retry-After, Allow, WWW-Authenticate, RateLimit, RateLimit-Policy und Request-Id, soweit die Antwort sie hat. Alle anderen stehen an der Antwort des Batch" example:"{\"Content-Type\":\"application/json\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y3\"}"`
-	Body    jsontext.Value    `json:"body" doc:"Body des Teils: was die Operation antwortet, oder ein Problem; null, wo sie keinen hat" example:"{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}"`
+	ID      string            `json:"id" max:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" example:"neu"`
+	Status  int               `json:"status" min:"200" max:"599" example:"201"`
+	Headers map[string]string `json:"headers" example:"{\"Content-Type\":\"application/json\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y3\"}"`
+	Body    jsontext.Value    `json:"body" example:"{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}"`
 }
 
 // shown are the headers of an answer that are a part's own.

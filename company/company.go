@@ -14,15 +14,15 @@ import (
 
 // Fields are the members of a company besides the envelope.
 type Fields struct {
-	Name           string          `json:"name" required:"true" min:"1" max:"200" doc:"Name oder Firma" example:"Brauhaus Morgenstern GmbH"`
-	LegalForm      *string         `json:"legalForm" max:"200" doc:"Rechtsform" example:"GmbH"`
-	Email          *string         `json:"email" format:"email" max:"254" doc:"E-Mail-Adresse" example:"kontakt@brauhaus.example"`
-	Phone          *string         `json:"phone" max:"50" doc:"Telefon" example:"+49 221 9876543" patch:"set"`
-	Website        *string         `json:"website" pattern:"^https?://[0-9A-Za-z]([0-9A-Za-z.-]{0,252}[0-9A-Za-z])?(:[0-9]{1,5})?([/?#](%[0-9A-Fa-f]{2}|[!#$&-;=?-Z\\[\\]_a-z~])*)?$" max:"2048" doc:"Adresse im Web, mit http:// oder https://, ohne Anmeldedaten" example:"https://brauhaus.example/"`
-	VatID          *string         `json:"vatId" max:"200" doc:"Umsatzsteuer-Identifikationsnummer" example:"DE123456789"`
-	RegisterNumber *string         `json:"registerNumber" max:"200" doc:"Nummer im Handels- oder einem anderen Register, mit dem Gericht" example:"Amtsgericht Köln HRB 12345"`
-	Address        *record.Address `json:"address" doc:"Postanschrift"`
-	Note           *string         `json:"note" max:"10000" multiline:"true" doc:"Notiz; darf Zeilenumbrüche enthalten" example:"Mandant seit 2019." patch:"clear"`
+	Name           string          `json:"name" required:"true" min:"1" max:"200" example:"Brauhaus Morgenstern GmbH"`
+	LegalForm      *string         `json:"legalForm" max:"200" example:"GmbH"`
+	Email          *string         `json:"email" format:"email" max:"254" example:"kontakt@brauhaus.example"`
+	Phone          *string         `json:"phone" max:"50" example:"+49 221 9876543" patch:"set"`
+	Website        *string         `json:"website" pattern:"^https?://[0-9A-Za-z]([0-9A-Za-z.-]{0,252}[0-9A-Za-z])?(:[0-9]{1,5})?([/?#](%[0-9A-Fa-f]{2}|[!#$&-;=?-Z\\[\\]_a-z~])*)?$" max:"2048" example:"https://brauhaus.example/"`
+	VatID          *string         `json:"vatId" max:"200" example:"DE123456789"`
+	RegisterNumber *string         `json:"registerNumber" max:"200" example:"Amtsgericht Köln HRB 12345"`
+	Address        *record.Address `json:"address"`
+	Note           *string         `json:"note" max:"10000" multiline:"true" example:"Mandant seit 2019." patch:"clear"`
 	record.Sharing
 }
 
@@ -39,7 +39,7 @@ type CreateInput struct {
 
 // Filters are what lists and counts can be narrowed by.
 type Filters struct {
-	ExternalID string `query:"externalId" min:"1" max:"200" doc:"Nur die Firma mit dieser externalId; nicht zusammen mit q oder includeDeleted" example:"crm-4711"`
+	ExternalID string `query:"externalId" min:"1" max:"200" example:"crm-4711"`
 }
 
 // ListInput is the input of companies.list.

@@ -15,20 +15,20 @@ import (
 // Fields are the members of a contact besides the envelope. At least one of
 // firstName, lastName and email must be set.
 type Fields struct {
-	DisplayName *string         `json:"displayName" read:"true" doc:"Vor- und Nachname, sonst die E-Mail-Adresse" example:"Anna Berg"`
-	Salutation  *string         `json:"salutation" enum:"mr,ms,mx" named:"Salutation" doc:"Anrede" example:"ms"`
-	Title       *string         `json:"title" max:"200" doc:"Titel, der dem Namen vorangeht" example:"Dr."`
-	FirstName   *string         `json:"firstName" max:"200" doc:"Vorname" example:"Anna"`
-	LastName    *string         `json:"lastName" max:"200" doc:"Nachname" example:"Berg"`
-	Email       *string         `json:"email" format:"email" max:"254" doc:"E-Mail-Adresse" example:"anna.berg@example.com"`
-	Phone       *string         `json:"phone" max:"50" doc:"Telefon" example:"+49 221 9876543"`
-	Mobile      *string         `json:"mobile" max:"50" doc:"Mobiltelefon" example:"+49 171 1234567"`
-	JobTitle    *string         `json:"jobTitle" max:"200" doc:"Funktion im Unternehmen" example:"Steuerberaterin" patch:"set"`
-	CompanyID   *string         `json:"companyId" prefix:"cmp_" ref:"companies" doc:"Firma, zu der der Kontakt gehört; sie muss sichtbar sein. null auch, solange sie für Sie nicht sichtbar ist"`
-	Address     *record.Address `json:"address" doc:"Postanschrift"`
-	Language    *string         `json:"language" format:"language" max:"35" doc:"Sprache für den Schriftverkehr, BCP 47" example:"de-DE"`
-	Birthday    *string         `json:"birthday" format:"date" doc:"Geburtstag" example:"1984-05-17"`
-	Note        *string         `json:"note" max:"10000" multiline:"true" doc:"Notiz; darf Zeilenumbrüche enthalten" example:"Bevorzugt Post an die Kanzlei." patch:"clear"`
+	DisplayName *string         `json:"displayName" read:"true" example:"Anna Berg"`
+	Salutation  *string         `json:"salutation" enum:"mr,ms,mx" named:"Salutation" example:"ms"`
+	Title       *string         `json:"title" max:"200" example:"Dr."`
+	FirstName   *string         `json:"firstName" max:"200" example:"Anna"`
+	LastName    *string         `json:"lastName" max:"200" example:"Berg"`
+	Email       *string         `json:"email" format:"email" max:"254" example:"anna.berg@example.com"`
+	Phone       *string         `json:"phone" max:"50" example:"+49 221 9876543"`
+	Mobile      *string         `json:"mobile" max:"50" example:"+49 171 1234567"`
+	JobTitle    *string         `json:"jobTitle" max:"200" example:"Steuerberaterin" patch:"set"`
+	CompanyID   *string         `json:"companyId" prefix:"cmp_" ref:"companies"`
+	Address     *record.Address `json:"address"`
+	Language    *string         `json:"language" format:"language" max:"35" example:"de-DE"`
+	Birthday    *string         `json:"birthday" format:"date" example:"1984-05-17"`
+	Note        *string         `json:"note" max:"10000" multiline:"true" example:"Bevorzugt Post an die Kanzlei." patch:"clear"`
 	record.Sharing
 }
 
@@ -40,15 +40,15 @@ type Contact struct {
 
 // CreateInput is the input of contacts.create.
 type CreateInput struct {
-	Fields Fields `body:"create" rule:"Mindestens eines von firstName, lastName und email ist nötig."`
+	Fields Fields `body:"create" rule:"true"`
 }
 
 // Filters are what lists and counts can be narrowed by; the one that fewest
 // records share comes first.
 type Filters struct {
-	ExternalID string `query:"externalId" min:"1" max:"200" doc:"Nur den Kontakt mit dieser externalId; nicht zusammen mit q oder includeDeleted" example:"crm-4711"`
-	Email      string `query:"email" min:"1" max:"254" few:"true" fold:"true" doc:"Nur Kontakte mit genau dieser E-Mail-Adresse, ohne Rücksicht auf Groß- und Kleinschreibung; nicht zusammen mit q oder includeDeleted" example:"anna.berg@example.com"`
-	CompanyID  string `query:"companyId" prefix:"cmp_" doc:"Nur Kontakte dieser Firma; nicht zusammen mit q oder includeDeleted" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	ExternalID string `query:"externalId" min:"1" max:"200" example:"crm-4711"`
+	Email      string `query:"email" min:"1" max:"254" few:"true" fold:"true" example:"anna.berg@example.com"`
+	CompanyID  string `query:"companyId" prefix:"cmp_" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
 // ListInput is the input of contacts.list.

@@ -20,14 +20,14 @@ import (
 
 // Fields are the members of a document besides the envelope.
 type Fields struct {
-	Name        string  `json:"name" required:"true" min:"1" max:"200" doc:"Dateiname, ohne Pfad" example:"Klageschrift.pdf"`
-	ContentType string  `json:"contentType" read:"true" doc:"Medientyp der Datei" example:"application/pdf"`
-	Size        int64   `json:"size" read:"true" min:"1" doc:"Größe der Datei in Bytes" example:"48213"`
-	SHA256      string  `json:"sha256" read:"true" doc:"SHA-256 der Datei, hexadezimal" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
-	ContactID   *string `json:"contactId" prefix:"con_" ref:"contacts" doc:"Kontakt, zu dem das Dokument gehört; er muss sichtbar sein. null auch, solange er für Sie nicht sichtbar ist"`
-	CompanyID   *string `json:"companyId" prefix:"cmp_" ref:"companies" doc:"Firma, zu der das Dokument gehört; sie muss sichtbar sein. null auch, solange sie für Sie nicht sichtbar ist"`
-	TaskID      *string `json:"taskId" prefix:"tsk_" ref:"tasks" doc:"Aufgabe, zu der das Dokument gehört; sie muss sichtbar sein. null auch, solange sie für Sie nicht sichtbar ist"`
-	UploadID    string  `json:"uploadId" read:"true" prefix:"upl_" doc:"Upload, aus dem das Dokument entstand" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Name        string  `json:"name" required:"true" min:"1" max:"200" example:"Klageschrift.pdf"`
+	ContentType string  `json:"contentType" read:"true" example:"application/pdf"`
+	Size        int64   `json:"size" read:"true" min:"1" example:"48213"`
+	SHA256      string  `json:"sha256" read:"true" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+	ContactID   *string `json:"contactId" prefix:"con_" ref:"contacts"`
+	CompanyID   *string `json:"companyId" prefix:"cmp_" ref:"companies"`
+	TaskID      *string `json:"taskId" prefix:"tsk_" ref:"tasks"`
+	UploadID    string  `json:"uploadId" read:"true" prefix:"upl_" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	record.Sharing
 }
 
@@ -39,11 +39,11 @@ type Document struct {
 
 // New is the body of documents.create.
 type New struct {
-	UploadID  string  `json:"uploadId" required:"true" prefix:"upl_" doc:"Upload mit der fertig gesendeten Datei" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	Name      *string `json:"name" min:"1" max:"200" doc:"Dateiname, ohne Pfad; ohne Angabe der des Uploads" example:"Klageschrift.pdf"`
-	ContactID *string `json:"contactId" prefix:"con_" ref:"contacts" doc:"Kontakt, zu dem das Dokument gehört; er muss sichtbar sein"`
-	CompanyID *string `json:"companyId" prefix:"cmp_" ref:"companies" doc:"Firma, zu der das Dokument gehört; sie muss sichtbar sein"`
-	TaskID    *string `json:"taskId" prefix:"tsk_" ref:"tasks" doc:"Aufgabe, zu der das Dokument gehört; sie muss sichtbar sein"`
+	UploadID  string  `json:"uploadId" required:"true" prefix:"upl_" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Name      *string `json:"name" min:"1" max:"200" example:"Klageschrift.pdf"`
+	ContactID *string `json:"contactId" prefix:"con_" ref:"contacts"`
+	CompanyID *string `json:"companyId" prefix:"cmp_" ref:"companies"`
+	TaskID    *string `json:"taskId" prefix:"tsk_" ref:"tasks"`
 	record.Sharing
 }
 
@@ -62,9 +62,9 @@ type CreateInput struct {
 
 // Filters are what lists and counts can be narrowed by.
 type Filters struct {
-	ContactID string `query:"contactId" prefix:"con_" few:"true" doc:"Nur Dokumente zu diesem Kontakt; nicht zusammen mit q oder includeDeleted" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	TaskID    string `query:"taskId" prefix:"tsk_" few:"true" doc:"Nur Dokumente zu dieser Aufgabe; nicht zusammen mit q oder includeDeleted" example:"tsk_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	CompanyID string `query:"companyId" prefix:"cmp_" doc:"Nur Dokumente zu dieser Firma; nicht zusammen mit q oder includeDeleted" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	ContactID string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	TaskID    string `query:"taskId" prefix:"tsk_" few:"true" example:"tsk_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	CompanyID string `query:"companyId" prefix:"cmp_" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
 // ListInput is the input of documents.list.

@@ -32,22 +32,22 @@ const (
 
 // Operation is an operation as the API gives it.
 type Operation struct {
-	Object     string         `json:"object" enum:"operation" doc:"Immer operation" example:"operation"`
-	ID         string         `json:"id" doc:"Kennung des Vorgangs" example:"opr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	Type       string         `json:"type" doc:"Der Aufruf, der ihn begonnen hat" example:"documents.create"`
-	Status     Status         `json:"status" enum:"queued,running,succeeded,failed" doc:"queued und running gehen weiter, succeeded und failed sind das Ende" example:"succeeded"`
-	Progress   int64          `json:"progress" min:"0" max:"100" doc:"Fortschritt in Prozent; 100 am Ende" example:"100"`
-	Result     *Result        `json:"result" doc:"Was entstanden ist; null, solange der Vorgang läuft oder wenn er gescheitert ist"`
-	Error      jsontext.Value `json:"error" problem:"UPLOAD_REJECTED,UPLOAD_CHECKSUM_MISMATCH,UPLOAD_INCOMPLETE,VALIDATION_FAILED,UPSTREAM,INTERNAL" doc:"Woran er gescheitert ist, als Problem-Dokument; sonst null. code ist UPLOAD_REJECTED, wenn die Datei nicht angenommen wird (ihr Typ ist nicht erlaubt, ihr Inhalt passt nicht dazu, oder die Prüfung auf Schadsoftware hat angeschlagen), sonst UPLOAD_CHECKSUM_MISMATCH, UPLOAD_INCOMPLETE, VALIDATION_FAILED, UPSTREAM oder INTERNAL; weitere können hinzukommen"`
-	CreatedAt  clock.Micros   `json:"createdAt" doc:"Wann er begonnen wurde" example:"2026-11-01T09:30:00.000000Z"`
-	StartedAt  *clock.Micros  `json:"startedAt" doc:"Wann die Arbeit daran anfing; null, solange er wartet" example:"2026-11-01T09:30:00.200000Z"`
-	FinishedAt *clock.Micros  `json:"finishedAt" doc:"Wann er endete; null, solange er läuft" example:"2026-11-01T09:30:01.500000Z"`
+	Object     string         `json:"object" enum:"operation" example:"operation"`
+	ID         string         `json:"id" example:"opr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Type       string         `json:"type" example:"documents.create"`
+	Status     Status         `json:"status" enum:"queued,running,succeeded,failed" example:"succeeded"`
+	Progress   int64          `json:"progress" min:"0" max:"100" example:"100"`
+	Result     *Result        `json:"result"`
+	Error      jsontext.Value `json:"error" problem:"UPLOAD_REJECTED,UPLOAD_CHECKSUM_MISMATCH,UPLOAD_INCOMPLETE,VALIDATION_FAILED,UPSTREAM,INTERNAL"`
+	CreatedAt  clock.Micros   `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
+	StartedAt  *clock.Micros  `json:"startedAt" example:"2026-11-01T09:30:00.200000Z"`
+	FinishedAt *clock.Micros  `json:"finishedAt" example:"2026-11-01T09:30:01.500000Z"`
 }
 
 // Result names what an operation has made.
 type Result struct {
-	Object string `json:"object" doc:"Art des Datensatzes" example:"document"`
-	ID     string `json:"id" doc:"Kennung des Datensatzes" example:"doc_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Object string `json:"object" example:"document"`
+	ID     string `json:"id" example:"doc_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
 // poll is after how long it is worth asking again for an operation that goes

@@ -192,7 +192,7 @@ func (k *Kind[T, F, P]) Insert(ctx context.Context, c *app.Call, name string, f 
 
 // UpdateInput is the input of a family's update.
 type UpdateInput[F any] struct {
-	ID    string       `path:"id" doc:"Kennung des Datensatzes"`
+	ID    string       `path:"id"`
 	Patch app.Patch[F] `body:"patch"`
 }
 

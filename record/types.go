@@ -11,11 +11,11 @@ import (
 
 // Envelope is what every record carries besides its own fields.
 type Envelope struct {
-	Object    string       `json:"object" doc:"Art des Datensatzes"`
-	ID        string       `json:"id" doc:"Kennung, undurchsichtig, mit Präfix der Art"`
-	Revision  int64        `json:"revision" min:"1" doc:"Revision, ab 1; der ETag ist r und diese Zahl in Anführungszeichen" example:"3"`
-	CreatedAt clock.Micros `json:"createdAt" doc:"Zeitpunkt der Anlage" example:"2026-11-01T09:30:00.000000Z"`
-	UpdatedAt clock.Micros `json:"updatedAt" doc:"Zeitpunkt der letzten Änderung; je Organisation streng steigend" example:"2026-11-02T14:05:12.345678Z"`
+	Object    string       `json:"object"`
+	ID        string       `json:"id"`
+	Revision  int64        `json:"revision" min:"1" example:"3"`
+	CreatedAt clock.Micros `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
+	UpdatedAt clock.Micros `json:"updatedAt" example:"2026-11-02T14:05:12.345678Z"`
 }
 
 // Visibility says who may see a record.
@@ -30,19 +30,19 @@ const (
 
 // Sharing holds the writable members that all families have in common.
 type Sharing struct {
-	Tags       []string   `json:"tags" maxItems:"20" min:"1" max:"50" doc:"Schlagwörter, höchstens 20" example:"[\"Mandant\",\"Erbrecht\"]"`
-	ExternalID *string    `json:"externalId" max:"200" doc:"Kennung im eigenen System, je Organisation und Art eindeutig" example:"crm-4711"`
-	OwnerID    string     `json:"ownerId" prefix:"usr_,svc_" doc:"Wem der Datensatz gehört; ohne Angabe dem, der ihn anlegt; ändern dürfen es der Eigentümer und Administratoren. Kennungen von Personen und Dienstkonten nennt der Betreiber, die eigene GET /me" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	Visibility Visibility `json:"visibility" enum:"organization,private" named:"Visibility" default:"organization" doc:"organization: alle der Organisation; private: nur der Eigentümer und Administratoren, die es auch ändern dürfen; wer sonst genannt ist, sieht den Datensatz nicht" example:"organization"`
+	Tags       []string   `json:"tags" maxItems:"20" min:"1" max:"50" example:"[\"Mandant\",\"Erbrecht\"]"`
+	ExternalID *string    `json:"externalId" max:"200" example:"crm-4711"`
+	OwnerID    string     `json:"ownerId" prefix:"usr_,svc_" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Visibility Visibility `json:"visibility" enum:"organization,private" named:"Visibility" default:"organization" example:"organization"`
 }
 
 // Address is a postal address.
 type Address struct {
-	Street     *string `json:"street" max:"200" doc:"Straße und Hausnummer" example:"Lindenstraße 7"`
-	PostalCode *string `json:"postalCode" max:"20" doc:"Postleitzahl" example:"50667"`
-	City       *string `json:"city" max:"200" doc:"Ort" example:"Köln"`
-	Region     *string `json:"region" max:"200" doc:"Land, Kanton oder Region" example:"Nordrhein-Westfalen"`
-	Country    *string `json:"country" enum:"iso3166" doc:"Staat, ISO 3166-1 alpha-2" example:"DE"`
+	Street     *string `json:"street" max:"200" example:"Lindenstraße 7"`
+	PostalCode *string `json:"postalCode" max:"20" example:"50667"`
+	City       *string `json:"city" max:"200" example:"Köln"`
+	Region     *string `json:"region" max:"200" example:"Nordrhein-Westfalen"`
+	Country    *string `json:"country" enum:"iso3166" example:"DE"`
 }
 
 // OrNil returns nil for an address in which nothing is set.
@@ -67,26 +67,26 @@ type Fields interface {
 // Marker stands in sync for a record that was deleted, or that the actor sees
 // no more.
 type Marker struct {
-	Object    string       `json:"object" doc:"Art des gelöschten Datensatzes"`
-	ID        string       `json:"id" doc:"Kennung des Datensatzes, der gelöscht wurde oder nicht mehr sichtbar ist"`
-	Deleted   bool         `json:"deleted" doc:"Immer true" example:"true"`
-	DeletedAt clock.Micros `json:"deletedAt" doc:"Zeitpunkt, seit dem er fehlt; zählt beim Abgleich wie updatedAt" example:"2026-11-03T08:00:00.000000Z"`
+	Object    string       `json:"object"`
+	ID        string       `json:"id"`
+	Deleted   bool         `json:"deleted" example:"true"`
+	DeletedAt clock.Micros `json:"deletedAt" example:"2026-11-03T08:00:00.000000Z"`
 }
 
 // ListInput holds the parameters of every record list.
 type ListInput struct {
-	Limit          int          `query:"limit" min:"1" max:"100" default:"25" doc:"Wie viele Datensätze eine Seite höchstens hat" example:"25"`
-	Cursor         string       `query:"cursor" min:"1" max:"4096" doc:"nextCursor der vorigen Seite; gilt 24 Stunden und nur für dieselbe Liste" example:"AX3k9bQ"`
-	UpdatedSince   clock.Micros `query:"updatedSince" doc:"Nur Datensätze, die sich nach diesem Zeitpunkt geändert haben; auch eine Löschung ist eine Änderung" example:"2026-11-01T00:00:00Z"`
-	IncludeDeleted bool         `query:"includeDeleted" doc:"true liefert auch Löschmarken, für gelöschte Datensätze und für solche, die Sie nicht mehr sehen; nur zusammen mit updatedSince" example:"true"`
-	Q              string       `query:"q" min:"1" max:"200" doc:"Volltextsuche, nach Relevanz geordnet; nicht zusammen mit updatedSince, sort oder includeDeleted; kostet 5 Punkte mehr" example:"Müller"`
-	Sort           string       `query:"sort" enum:"-updatedAt,updatedAt" default:"-updatedAt" doc:"Reihenfolge: jüngste oder älteste Änderung zuerst" example:"-updatedAt"`
+	Limit          int          `query:"limit" min:"1" max:"100" default:"25" example:"25"`
+	Cursor         string       `query:"cursor" min:"1" max:"4096" example:"AX3k9bQ"`
+	UpdatedSince   clock.Micros `query:"updatedSince" example:"2026-11-01T00:00:00Z"`
+	IncludeDeleted bool         `query:"includeDeleted" example:"true"`
+	Q              string       `query:"q" min:"1" max:"200" example:"Müller"`
+	Sort           string       `query:"sort" enum:"-updatedAt,updatedAt" default:"-updatedAt" example:"-updatedAt"`
 }
 
 // CountInput holds the parameters of every record count.
 type CountInput struct {
-	UpdatedSince clock.Micros `query:"updatedSince" doc:"Nur Datensätze, die sich nach diesem Zeitpunkt geändert haben" example:"2026-11-01T00:00:00Z"`
-	Q            string       `query:"q" min:"1" max:"200" doc:"Volltextsuche; nicht zusammen mit updatedSince; kostet 5 Punkte mehr" example:"Müller"`
+	UpdatedSince clock.Micros `query:"updatedSince" example:"2026-11-01T00:00:00Z"`
+	Q            string       `query:"q" min:"1" max:"200" example:"Müller"`
 }
 
 // Check refuses parameters that do not go together.
@@ -126,8 +126,8 @@ var (
 
 // Count is the answer of every record count.
 type Count struct {
-	Count  int64 `json:"count" min:"0" max:"10000" doc:"Anzahl der sichtbaren Datensätze, höchstens 10 000" example:"128"`
-	Capped bool  `json:"capped" doc:"true: es sind mindestens so viele" example:"false"`
+	Count  int64 `json:"count" min:"0" max:"10000" example:"128"`
+	Capped bool  `json:"capped" example:"false"`
 }
 
 // Answer is one record as the client gets it. T is its type for the reader of

@@ -29,17 +29,17 @@ const Normal Priority = "normal"
 
 // Fields are the members of a task besides the envelope.
 type Fields struct {
-	Title       string        `json:"title" required:"true" min:"1" max:"200" doc:"Was zu tun ist" example:"Klageerwiderung entwerfen"`
-	Description *string       `json:"description" max:"10000" multiline:"true" doc:"Beschreibung; darf Zeilenumbrüche enthalten" example:"Unterlagen liegen in der Akte." patch:"clear"`
-	Status      Status        `json:"status" enum:"open,completed" named:"TaskStatus" default:"open" doc:"open oder completed; abgeschlossen wird mit POST /tasks/{id}/complete, open öffnet wieder" example:"open"`
-	Priority    Priority      `json:"priority" enum:"low,normal,high" named:"TaskPriority" default:"normal" doc:"Dringlichkeit" example:"high"`
-	DueAt       *clock.Micros `json:"dueAt" doc:"Wann die Aufgabe erledigt sein soll" example:"2026-11-30T17:00:00.000000Z" patch:"set"`
-	AssigneeID  *string       `json:"assigneeId" prefix:"usr_,svc_" ref:"principals" doc:"Wer die Aufgabe erledigen soll; eine private Aufgabe eines anderen sieht er dadurch nicht. Kennungen von Personen und Dienstkonten nennt der Betreiber, die eigene GET /me"`
-	ContactID   *string       `json:"contactId" prefix:"con_" ref:"contacts" doc:"Kontakt, um den es geht; er muss sichtbar sein. null auch, solange er für Sie nicht sichtbar ist"`
-	CompanyID   *string       `json:"companyId" prefix:"cmp_" ref:"companies" doc:"Firma, um die es geht; sie muss sichtbar sein. null auch, solange sie für Sie nicht sichtbar ist"`
-	DocumentID  *string       `json:"documentId" prefix:"doc_" ref:"documents" doc:"Dokument, um das es geht; es muss sichtbar sein. null auch, solange es für Sie nicht sichtbar ist"`
-	CompletedAt *clock.Micros `json:"completedAt" read:"true" doc:"Wann die Aufgabe abgeschlossen wurde; null, solange sie offen ist"`
-	CompletedBy *string       `json:"completedBy" read:"true" prefix:"usr_,svc_" doc:"Wer die Aufgabe abgeschlossen hat; null, solange sie offen ist"`
+	Title       string        `json:"title" required:"true" min:"1" max:"200" example:"Klageerwiderung entwerfen"`
+	Description *string       `json:"description" max:"10000" multiline:"true" example:"Unterlagen liegen in der Akte." patch:"clear"`
+	Status      Status        `json:"status" enum:"open,completed" named:"TaskStatus" default:"open" example:"open"`
+	Priority    Priority      `json:"priority" enum:"low,normal,high" named:"TaskPriority" default:"normal" example:"high"`
+	DueAt       *clock.Micros `json:"dueAt" example:"2026-11-30T17:00:00.000000Z" patch:"set"`
+	AssigneeID  *string       `json:"assigneeId" prefix:"usr_,svc_" ref:"principals"`
+	ContactID   *string       `json:"contactId" prefix:"con_" ref:"contacts"`
+	CompanyID   *string       `json:"companyId" prefix:"cmp_" ref:"companies"`
+	DocumentID  *string       `json:"documentId" prefix:"doc_" ref:"documents"`
+	CompletedAt *clock.Micros `json:"completedAt" read:"true"`
+	CompletedBy *string       `json:"completedBy" read:"true" prefix:"usr_,svc_"`
 	record.Sharing
 }
 
@@ -57,10 +57,10 @@ type CreateInput struct {
 // Filters are what lists and counts can be narrowed by; the one that fewest
 // records share comes first.
 type Filters struct {
-	ContactID  string `query:"contactId" prefix:"con_" few:"true" doc:"Nur Aufgaben zu diesem Kontakt; nicht zusammen mit q oder includeDeleted" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	CompanyID  string `query:"companyId" prefix:"cmp_" with:"status" doc:"Nur Aufgaben zu dieser Firma; nicht zusammen mit q oder includeDeleted" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	AssigneeID string `query:"assigneeId" prefix:"usr_,svc_" with:"status" doc:"Nur Aufgaben, die diese Person oder dieses Dienstkonto erledigen soll; nicht zusammen mit q oder includeDeleted" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	Status     string `query:"status" enum:"open,completed" doc:"Nur offene oder nur abgeschlossene Aufgaben; nicht zusammen mit q oder includeDeleted" example:"open"`
+	ContactID  string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	CompanyID  string `query:"companyId" prefix:"cmp_" with:"status" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	AssigneeID string `query:"assigneeId" prefix:"usr_,svc_" with:"status" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Status     string `query:"status" enum:"open,completed" example:"open"`
 }
 
 // ListInput is the input of tasks.list.

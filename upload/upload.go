@@ -38,10 +38,10 @@ const (
 
 // New is the body of uploads.create.
 type New struct {
-	FileName    string  `json:"fileName" required:"true" min:"1" max:"200" doc:"Name der Datei, ohne Pfad" example:"Klageschrift.pdf"`
-	ContentType string  `json:"contentType" required:"true" min:"3" max:"127" doc:"Medientyp der Datei; ihr Inhalt muss dazu passen" example:"application/pdf"`
-	Size        int64   `json:"size" required:"true" min:"1" doc:"Größe in Bytes; die Instanz nennt ihre Grenze, wenn sie überschritten ist" example:"48213"`
-	SHA256      *string `json:"sha256" min:"64" max:"64" pattern:"^[0-9A-Fa-f]*$" doc:"SHA-256 der Datei, hexadezimal; empfohlen, dann fällt jeder Übertragungsfehler auf" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+	FileName    string  `json:"fileName" required:"true" min:"1" max:"200" example:"Klageschrift.pdf"`
+	ContentType string  `json:"contentType" required:"true" min:"3" max:"127" example:"application/pdf"`
+	Size        int64   `json:"size" required:"true" min:"1" example:"48213"`
+	SHA256      *string `json:"sha256" min:"64" max:"64" pattern:"^[0-9A-Fa-f]*$" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
 }
 
 // CreateInput is the input of uploads.create.
@@ -51,14 +51,14 @@ type CreateInput struct {
 
 // Upload is a session as the API gives it.
 type Upload struct {
-	Object    string            `json:"object" enum:"upload" doc:"Immer upload" example:"upload"`
-	ID        string            `json:"id" doc:"Kennung des Uploads" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	Status    Status            `json:"status" enum:"pending,received,consumed,expired" doc:"pending: die Datei wird erwartet; received: sie ist da; consumed: aus ihr wurde ein Dokument; expired: zu spät" example:"pending"`
-	Method    string            `json:"method" enum:"PUT" doc:"Methode, mit der die Datei gesendet wird" example:"PUT"`
-	URL       string            `json:"url" doc:"Adresse, an die die Datei gesendet wird; wer sie kennt, darf senden: behandeln Sie sie wie ein Geheimnis" example:"https://kartei.example/uploads/AX3k9bQ"`
-	Headers   map[string]string `json:"headers" doc:"Header, die genau so mitgesendet werden müssen" example:"{\"Content-Type\":\"application/pdf\",\"Content-Length\":\"48213\"}"`
-	ExpiresAt clock.Micros      `json:"expiresAt" doc:"Bis wann die Datei gesendet und das Dokument angelegt sein muss" example:"2026-11-02T09:30:00.000000Z"`
-	CreatedAt clock.Micros      `json:"createdAt" doc:"Zeitpunkt der Anlage" example:"2026-11-01T09:30:00.000000Z"`
+	Object    string            `json:"object" enum:"upload" example:"upload"`
+	ID        string            `json:"id" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Status    Status            `json:"status" enum:"pending,received,consumed,expired" example:"pending"`
+	Method    string            `json:"method" enum:"PUT" example:"PUT"`
+	URL       string            `json:"url" example:"https://kartei.example/uploads/AX3k9bQ"`
+	Headers   map[string]string `json:"headers" example:"{\"Content-Type\":\"application/pdf\",\"Content-Length\":\"48213\"}"`
+	ExpiresAt clock.Micros      `json:"expiresAt" example:"2026-11-02T09:30:00.000000Z"`
+	CreatedAt clock.Micros      `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
 }
 
 // Created is the answer of uploads.create.

@@ -49,26 +49,26 @@ const (
 
 // Fields are the members that an endpoint's owner sets.
 type Fields struct {
-	Name       string   `json:"name" required:"true" min:"1" max:"200" doc:"Name, unter dem Sie den Endpunkt wiederfinden" example:"CRM" patch:"set"`
-	URL        string   `json:"url" required:"true" min:"1" max:"2048" doc:"Adresse des Empfängers: https auf Port 443, ohne Benutzernamen, Kennwort und Fragment; ein Rechnername oder eine öffentliche IP-Adresse, sonst 422 WEBHOOK_URL_INVALID" example:"https://crm.example.com/hooks/kartei"`
-	EventTypes []string `json:"eventTypes" required:"true" minItems:"1" maxItems:"100" enum:"events" named:"EventType" doc:"Ereignisarten, die der Endpunkt bekommt; webhook.test kommt auf Abruf und steht hier nie" example:"[\"contact.created\",\"contact.updated\"]" patch:"set"`
+	Name       string   `json:"name" required:"true" min:"1" max:"200" example:"CRM" patch:"set"`
+	URL        string   `json:"url" required:"true" min:"1" max:"2048" example:"https://crm.example.com/hooks/kartei"`
+	EventTypes []string `json:"eventTypes" required:"true" minItems:"1" maxItems:"100" enum:"events" named:"EventType" example:"[\"contact.created\",\"contact.updated\"]" patch:"set"`
 }
 
 // Endpoint is an endpoint as the API gives it. It belongs to the principal that
 // made it: for all others, admins too, it does not exist.
 type Endpoint struct {
-	Object string `json:"object" enum:"webhook_endpoint" doc:"Immer webhook_endpoint" example:"webhook_endpoint"`
-	ID     string `json:"id" doc:"Kennung des Endpunkts" example:"whe_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Object string `json:"object" enum:"webhook_endpoint" example:"webhook_endpoint"`
+	ID     string `json:"id" example:"whe_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Fields
-	Status         Status  `json:"status" enum:"active,failing,disabled" doc:"active: Ereignisse werden zugestellt; failing: seit 24 Stunden gelingt keine Zustellung, versucht wird es weiter; disabled: abgeschaltet, bis der Betreiber ihn wieder einschaltet (kartei webhook enable)" example:"active"`
-	DisabledReason *Reason `json:"disabledReason" enum:"gone,no_success,key_revoked" doc:"Warum der Endpunkt abgeschaltet ist: gone (der Empfänger hat 410 geantwortet), no_success (72 Stunden lang ist keine Zustellung gelungen) oder key_revoked (der Schlüssel, mit dem er angelegt wurde, ist widerrufen, und der Betreiber hat den Endpunkt dabei abgeschaltet); sonst null" example:"null"`
+	Status         Status  `json:"status" enum:"active,failing,disabled" example:"active"`
+	DisabledReason *Reason `json:"disabledReason" enum:"gone,no_success,key_revoked" example:"null"`
 	// The times are nil where there is none.
-	LastSuccessAt            *clock.Micros `json:"lastSuccessAt" doc:"Letzte gelungene Zustellung" example:"2026-11-02T14:05:12.345678Z"`
-	LastFailureAt            *clock.Micros `json:"lastFailureAt" doc:"Letzter gescheiterter Versuch" example:"null"`
-	PreviousSecretValidUntil *clock.Micros `json:"previousSecretValidUntil" doc:"Bis wann nach einem Wechsel auch mit dem vorigen Geheimnis unterschrieben wird; sonst null" example:"null"`
-	Revision                 int64         `json:"revision" min:"1" doc:"Revision, ab 1; der ETag ist r und diese Zahl in Anführungszeichen. lastSuccessAt und lastFailureAt ändern sie nicht" example:"3"`
-	CreatedAt                clock.Micros  `json:"createdAt" doc:"Zeitpunkt der Anlage" example:"2026-11-01T09:30:00.000000Z"`
-	UpdatedAt                clock.Micros  `json:"updatedAt" doc:"Zeitpunkt der letzten Revision" example:"2026-11-02T14:05:12.345678Z"`
+	LastSuccessAt            *clock.Micros `json:"lastSuccessAt" example:"2026-11-02T14:05:12.345678Z"`
+	LastFailureAt            *clock.Micros `json:"lastFailureAt" example:"null"`
+	PreviousSecretValidUntil *clock.Micros `json:"previousSecretValidUntil" example:"null"`
+	Revision                 int64         `json:"revision" min:"1" example:"3"`
+	CreatedAt                clock.Micros  `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
+	UpdatedAt                clock.Micros  `json:"updatedAt" example:"2026-11-02T14:05:12.345678Z"`
 }
 
 // EntityTag returns that of the revision.
@@ -80,7 +80,7 @@ func (Endpoint) Records() int { return 1 }
 // EndpointWithSecret is an endpoint in the only answer that tells its secret.
 type EndpointWithSecret struct {
 	Endpoint
-	Secret string `json:"secret" doc:"Geheimnis, mit dem Zustellungen unterschrieben werden (Standard Webhooks). Es wird nur dieses eine Mal genannt" example:"whsec_TWFuIG11c3Mgc2VpbmUgR2VoZWltbmlzc2UgaMO8dGU="`
+	Secret string `json:"secret" example:"whsec_TWFuIG11c3Mgc2VpbmUgR2VoZWltbmlzc2UgaMO8dGU="`
 }
 
 // Created is the answer of webhookEndpoints.create.
@@ -261,15 +261,15 @@ func Get(ctx context.Context, c *app.Call, in app.ByID) (Endpoint, error) {
 
 // ListInput holds the parameters of webhookEndpoints.list.
 type ListInput struct {
-	Limit  int    `query:"limit" min:"1" max:"100" default:"25" doc:"Wie viele Endpunkte eine Seite höchstens hat" example:"25"`
-	Cursor string `query:"cursor" min:"1" max:"4096" doc:"nextCursor der vorigen Seite; gilt 24 Stunden und nur für dieselbe Liste" example:"AX3k9bQ"`
+	Limit  int    `query:"limit" min:"1" max:"100" default:"25" example:"25"`
+	Cursor string `query:"cursor" min:"1" max:"4096" example:"AX3k9bQ"`
 }
 
 // EndpointPage is one page of the list of endpoints.
 type EndpointPage struct {
-	Data       []Endpoint `json:"data" maxItems:"100" doc:"Die Endpunkte der Seite"`
-	HasMore    bool       `json:"hasMore" doc:"true: es gibt weitere" example:"false"`
-	NextCursor *string    `json:"nextCursor" max:"4096" doc:"Cursor der nächsten Seite; null auf der letzten" example:"AX3k9bQ"`
+	Data       []Endpoint `json:"data" maxItems:"100"`
+	HasMore    bool       `json:"hasMore" example:"false"`
+	NextCursor *string    `json:"nextCursor" max:"4096" example:"AX3k9bQ"`
 }
 
 // Records returns how many endpoints the page holds.
@@ -324,7 +324,7 @@ const lastID = "~"
 
 // UpdateInput is the input of webhookEndpoints.update.
 type UpdateInput struct {
-	ID    string            `path:"id" doc:"Kennung des Datensatzes"`
+	ID    string            `path:"id"`
 	Patch app.Patch[Fields] `body:"patch"`
 }
 
@@ -434,8 +434,8 @@ func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error
 
 // TestSent is the answer of webhookEndpoints.test.
 type TestSent struct {
-	Object  string `json:"object" enum:"webhook_test" doc:"Immer webhook_test" example:"webhook_test"`
-	EventID string `json:"eventId" doc:"Kennung des Ereignisses webhook.test; im Zustellprotokoll steht, was aus ihm wurde" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Object  string `json:"object" enum:"webhook_test" example:"webhook_test"`
+	EventID string `json:"eventId" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
 // SendTest writes a webhook.test event about an endpoint of the caller's, and

@@ -37,24 +37,24 @@ const (
 // Delivery is an attempt at a delivery, as the log shows it. Nothing of what
 // the receiver answered is kept but its status.
 type Delivery struct {
-	Object         string        `json:"object" enum:"webhook_delivery" doc:"Immer webhook_delivery" example:"webhook_delivery"`
-	ID             string        `json:"id" doc:"Kennung des Versuchs" example:"dlv_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	EventID        string        `json:"eventId" doc:"Kennung des Ereignisses; sie steht auch im Header webhook-id" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	EventType      string        `json:"eventType" enum:"events" doc:"Ereignisart; neue kommen hinzu" example:"contact.created"`
-	Attempt        int64         `json:"attempt" min:"1" max:"10" doc:"Der wievielte Versuch es war, 1 bis 10" example:"2"`
-	Status         Result        `json:"status" enum:"succeeded,failed" doc:"succeeded: der Empfänger hat 2xx geantwortet; failed: sonst" example:"failed"`
-	ResponseStatus *int64        `json:"responseStatus" min:"100" max:"999" doc:"HTTP-Status der Antwort; null, wenn keine kam" example:"503"`
-	ResponseTimeMs int64         `json:"responseTimeMs" min:"0" doc:"Millisekunden bis zur Antwort oder bis zum Scheitern" example:"148"`
-	ErrorCode      *Code         `json:"errorCode" enum:"TIMEOUT,DNS,CONNECT,TLS,BLOCKED_ADDRESS,HTTP_STATUS,PROTOCOL" doc:"Woran der Versuch gescheitert ist: TIMEOUT (keine Antwort in 10 Sekunden), DNS, CONNECT, TLS, BLOCKED_ADDRESS (keine öffentliche Adresse), HTTP_STATUS (eine Antwort ohne 2xx) oder PROTOCOL (die Verbindung endete ohne HTTP-Antwort); sonst null" example:"HTTP_STATUS"`
-	AttemptedAt    clock.Micros  `json:"attemptedAt" doc:"Zeitpunkt des Versuchs" example:"2026-11-02T14:05:12.345678Z"`
-	NextAttemptAt  *clock.Micros `json:"nextAttemptAt" doc:"Wann der nächste Versuch folgen sollte; null, wenn keiner mehr folgt" example:"2026-11-02T14:07:12.345678Z"`
+	Object         string        `json:"object" enum:"webhook_delivery" example:"webhook_delivery"`
+	ID             string        `json:"id" example:"dlv_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	EventID        string        `json:"eventId" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	EventType      string        `json:"eventType" enum:"events" example:"contact.created"`
+	Attempt        int64         `json:"attempt" min:"1" max:"10" example:"2"`
+	Status         Result        `json:"status" enum:"succeeded,failed" example:"failed"`
+	ResponseStatus *int64        `json:"responseStatus" min:"100" max:"999" example:"503"`
+	ResponseTimeMs int64         `json:"responseTimeMs" min:"0" example:"148"`
+	ErrorCode      *Code         `json:"errorCode" enum:"TIMEOUT,DNS,CONNECT,TLS,BLOCKED_ADDRESS,HTTP_STATUS,PROTOCOL" example:"HTTP_STATUS"`
+	AttemptedAt    clock.Micros  `json:"attemptedAt" example:"2026-11-02T14:05:12.345678Z"`
+	NextAttemptAt  *clock.Micros `json:"nextAttemptAt" example:"2026-11-02T14:07:12.345678Z"`
 }
 
 // DeliveryPage is one page of the log.
 type DeliveryPage struct {
-	Data       []Delivery `json:"data" maxItems:"100" doc:"Die Versuche der Seite"`
-	HasMore    bool       `json:"hasMore" doc:"true: es gibt weitere" example:"false"`
-	NextCursor *string    `json:"nextCursor" max:"4096" doc:"Cursor der nächsten Seite; null auf der letzten" example:"AX3k9bQ"`
+	Data       []Delivery `json:"data" maxItems:"100"`
+	HasMore    bool       `json:"hasMore" example:"false"`
+	NextCursor *string    `json:"nextCursor" max:"4096" example:"AX3k9bQ"`
 }
 
 // Records returns how many attempts the page holds.
@@ -62,9 +62,9 @@ func (p DeliveryPage) Records() int { return len(p.Data) }
 
 // DeliveriesInput holds the parameters of webhookEndpoints.deliveries.
 type DeliveriesInput struct {
-	ID     string `path:"id" doc:"Kennung des Datensatzes"`
-	Limit  int    `query:"limit" min:"1" max:"100" default:"25" doc:"Wie viele Versuche eine Seite höchstens hat" example:"25"`
-	Cursor string `query:"cursor" min:"1" max:"4096" doc:"nextCursor der vorigen Seite; gilt 24 Stunden und nur für dieselbe Liste" example:"AX3k9bQ"`
+	ID     string `path:"id"`
+	Limit  int    `query:"limit" min:"1" max:"100" default:"25" example:"25"`
+	Cursor string `query:"cursor" min:"1" max:"4096" example:"AX3k9bQ"`
 }
 
 // Deliveries returns a page of the attempts of the last 30 days at an endpoint

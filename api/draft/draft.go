@@ -4,6 +4,7 @@ package draft
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"kartei/api"
 	"kartei/api/pattern"
+	"kartei/api/words"
 	"kartei/app"
 	"kartei/kit/fault"
 
@@ -30,7 +32,6 @@ func Reference(version string) ([]byte, error) { return document(version, api.Op
 
 // Schema tags on the fields of inputs, bodies and answers:
 //
-//	doc           German description
 //	example       value for examples; JSON for arrays, null, else the text itself
 //	patch         set or clear: what the example of a merge patch does with it
 //	min, max      of numbers the bounds; of texts the length in characters;
@@ -51,7 +52,11 @@ func Reference(version string) ([]byte, error) { return document(version, api.Op
 //	              problem document with one of these, or null
 //	named         on a body: what its schema is called, where that is not the
 //	              answer's name
-//	rule          on a body: what holds for it and no schema says, as a sentence
+//	rule          on a body: true where something holds for it that no schema says
+//
+// What a field is, in words, stands in package words under the type that declares
+// it and the member's name: contact.Fields.firstName. A body's rule is there
+// under that of the input: contact.CreateInput.body.rule.
 //
 // A pointer may be null. In answers every member is present. What the document
 // does not say, package record reads from further tags:
@@ -64,7 +69,24 @@ func Reference(version string) ([]byte, error) { return document(version, api.Op
 
 // document writes the document of version from a table.
 func document(version string, ops []api.Operation, webhooks bool) ([]byte, error) {
-	d := &drafter{version: version, names: map[schemaKey]string{}, shared: map[string]*object{}}
+	d := newDrafter(version)
+	root, err := d.document(ops, webhooks)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.missing(); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := json.MarshalWrite(&b, root, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
+		return nil, fmt.Errorf("draft: writing the draft: %w", err)
+	}
+	b.WriteByte('\n')
+	return escapeSpaces(b.Bytes()), nil
+}
+
+// document describes the operations of a table.
+func (d *drafter) document(ops []api.Operation, webhooks bool) (object, error) {
 	var tags []any
 	var paths object
 	for i := range ops {
@@ -76,15 +98,15 @@ func document(version string, ops []api.Operation, webhooks bool) ([]byte, error
 		item, _ := paths.get(op.Path).(object)
 		item.set(strings.ToLower(op.Method), described)
 		paths.set(op.Path, item)
-		tag := object{{"name", op.Family}, {"description", tagWords[op.Family]}}
+		tag := object{{"name", op.Family}, {"description", d.say("tag." + op.Family)}}
 		if !slices.ContainsFunc(tags, func(t any) bool { return t.(object).get("name") == op.Family }) {
 			tags = append(tags, tag)
 		}
 	}
 	root := object{
 		{"openapi", "3.1.1"},
-		{"info", info(version)},
-		{"servers", servers()},
+		{"info", d.info()},
+		{"servers", d.servers()},
 		{"security", security()},
 		{"tags", tags},
 		{"paths", paths},
@@ -94,16 +116,11 @@ func document(version string, ops []api.Operation, webhooks bool) ([]byte, error
 		if err != nil {
 			return nil, fmt.Errorf("draft: webhooks: %w", err)
 		}
-		root.set("tags", append(tags, object{{"name", webhookTag}, {"description", tagWords[webhookTag]}}))
+		root.set("tags", append(tags, object{{"name", webhookTag}, {"description", d.say("tag." + webhookTag)}}))
 		root.set("webhooks", sent)
 	}
 	root.set("components", d.components())
-	var b bytes.Buffer
-	if err := json.MarshalWrite(&b, root, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
-		return nil, fmt.Errorf("draft: writing the draft: %w", err)
-	}
-	b.WriteByte('\n')
-	return escapeSpaces(b.Bytes()), nil
+	return root, nil
 }
 
 // escapeSpaces makes the spaces beyond ASCII visible that stand in patterns.
@@ -167,6 +184,34 @@ type drafter struct {
 	version string
 	names   map[schemaKey]string
 	shared  map[string]*object // by kind of component
+	// said are the keys of the words that were asked for, and whether there were
+	// any.
+	said map[string]bool
+}
+
+func newDrafter(version string) *drafter {
+	return &drafter{version: version, names: map[schemaKey]string{}, shared: map[string]*object{}, said: map[string]bool{}}
+}
+
+// say returns the words with a key, which are missing if there are none.
+func (d *drafter) say(key string) string {
+	german, found := words.German(key)
+	d.said[key] = found
+	return german
+}
+
+// missing fails if there were no words for something.
+func (d *drafter) missing() error {
+	var places []string
+	for _, key := range slices.Sorted(maps.Keys(d.said)) {
+		if !d.said[key] {
+			places = append(places, key+" in "+words.File(key))
+		}
+	}
+	if places == nil {
+		return nil
+	}
+	return fmt.Errorf("draft: there are no words for what the table and the types say; add %s", strings.Join(places, ", "))
 }
 
 // componentKinds are the sections of components, in the document's order.
@@ -204,7 +249,7 @@ func (d *drafter) components() object {
 		slices.SortFunc(section, func(a, b field) int { return strings.Compare(a.name, b.name) })
 		out.set(kind, section)
 	}
-	out.set("securitySchemes", securitySchemes())
+	out.set("securitySchemes", d.securitySchemes())
 	return out
 }
 
@@ -235,8 +280,8 @@ func (d *drafter) operation(op *api.Operation) (object, error) {
 	out := object{
 		{"operationId", op.ID},
 		{"tags", []string{op.Family}},
-		{"summary", op.Summary},
-		{"description", op.Description + "\n\n" + terms(op, channel)},
+		{"summary", d.say(op.ID + ".summary")},
+		{"description", d.say(op.ID+".description") + "\n\n" + terms(op, channel)},
 		{"x-kartei-channel", channel},
 		{"x-kartei-cost", op.Cost},
 	}
@@ -278,16 +323,22 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 		t, mode = p.Type(), patching
 	}
 	name := answerName(op) + mode.suffix()
-	description := "Die Angaben zum neuen Datensatz. Unbekannte Felder werden abgelehnt."
+	description := d.say("body.create")
 	if !op.Creates() && mode == creating {
-		name, description = schemaName(t), in.Tag.Get("doc")+" Unbekannte Felder werden abgelehnt."
+		name, description = schemaName(t), d.say(op.Run.Input.String()+".body")
 	}
 	if named := in.Tag.Get("named"); named != "" {
 		name = named
 	}
-	schema, err := d.bodySchema(t, mode, in.Tag.Get("rule"))
+	schema, err := d.members(t, mode)
 	if err != nil {
 		return nil, err
+	}
+	// What binds several members is told in words and enforced by the body's own
+	// code: the anyOf that JSON Schema has for it makes generated clients drop what
+	// was not named first.
+	if in.Tag.Get("rule") == "true" {
+		schema.set("description", schema.get("description").(string)+"\n\n"+d.say(op.Run.Input.String()+".body.rule"))
 	}
 	example, err := bodyExample(t, mode)
 	if err != nil {
@@ -295,13 +346,13 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 	}
 	media := object{
 		{"schema", d.share("schemas", name, schema)},
-		{"examples", object{{"example", object{{"summary", op.Summary}, {"value", example}}}}},
+		{"examples", object{{"example", object{{"summary", d.say(op.ID + ".summary")}, {"value", example}}}}},
 	}
 	content := object{{"application/json", media}}
 	if mode == patching {
 		// application/merge-patch+json is taken as well, and told in words: with two
 		// content types there are two functions, or none, in generated clients.
-		description = "JSON Merge Patch (RFC 7396): Fehlende Felder bleiben, null leert. Unbekannte Felder werden abgelehnt. Auch application/merge-patch+json wird angenommen."
+		description = d.say("body.patch")
 	}
 	return object{{"description", description}, {"required", true}, {"content", content}}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"kartei/api"
 	"kartei/api/openapi"
 	"kartei/api/pattern"
+	"kartei/api/words"
 )
 
 // TestFrozen holds table, types, documents and checksums together. What may
@@ -90,10 +92,33 @@ func TestCountries(t *testing.T) {
 	}
 }
 
-func TestTags(t *testing.T) {
-	for i := range api.Operations {
-		if op := &api.Operations[i]; tagWords[op.Family] == "" {
-			t.Errorf("%s: the tag %s has no description", op.ID, op.Family)
+// TestWords: api/words has all that the documents say in words, and nothing else.
+func TestWords(t *testing.T) {
+	said := map[string]bool{}
+	for _, version := range openapi.Versions() {
+		d := newDrafter(version)
+		if _, err := d.document(api.Operations, true); err != nil {
+			t.Fatal(err)
 		}
+		if err := d.missing(); err != nil {
+			t.Errorf("%s: %v", version, err)
+		}
+		maps.Copy(said, d.said)
+	}
+	for _, key := range words.Keys() {
+		if _, used := said[key]; !used {
+			t.Errorf("%s has words for %s, which no document says: remove them", words.File(key), key)
+		}
+	}
+}
+
+func TestMissingWordsSayWhere(t *testing.T) {
+	d := newDrafter("2026-11-01")
+	d.say("contacts.get.summary")
+	d.say("contact.Fields.nickname")
+	d.say("news.list.summary")
+	want := "add contact.Fields.nickname in api/words/contact.go, news.list.summary in api/words/parts.go"
+	if err := d.missing(); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -22,24 +22,24 @@ import (
 // exampleHost stands in for an instance. .example never resolves (RFC 2606).
 const exampleHost = "kartei.example"
 
-func info(version string) object {
+func (d *drafter) info() object {
 	return object{
-		{"title", "Kartei API"},
-		{"summary", "Kontakte, Firmen, Aufgaben und Dokumente einer Organisation und der Strom ihrer Änderungen"},
-		{"description", infoWords(version)},
-		{"contact", object{{"name", "Wer die Instanz betreibt"}, {"url", "https://" + exampleHost + "/guide"}}},
+		{"title", d.say("info.title")},
+		{"summary", d.say("info.summary")},
+		{"description", d.introduction()},
+		{"contact", object{{"name", d.say("info.contact")}, {"url", "https://" + exampleHost + "/guide"}}},
 		{"license", object{{"name", "Apache License 2.0"}, {"identifier", "Apache-2.0"}}},
-		{"version", version},
+		{"version", d.version},
 	}
 }
 
-func servers() []object {
+func (d *drafter) servers() []object {
 	return []object{{
 		{"url", "https://{host}/v1"},
-		{"description", "Eine Instanz von Kartei"},
+		{"description", d.say("server")},
 		{"variables", object{{"host", object{
 			{"default", exampleHost},
-			{"description", "Name der Instanz, bei Bedarf mit Port"},
+			{"description", d.say("server.host")},
 		}}}},
 	}}
 }
@@ -49,12 +49,12 @@ func servers() []object {
 // send the other one over the key.
 func security() []object { return []object{{{"apiKey", []string{}}}} }
 
-func securitySchemes() object {
+func (d *drafter) securitySchemes() object {
 	return object{
 		{"apiKey", object{
 			{"type", "http"},
 			{"scheme", "bearer"},
-			{"description", "API-Schlüssel, angelegt mit kartei key create. Er wird wie ein Bearer-Token (RFC 6750) gesendet und gilt für genau eine Organisation."},
+			{"description", d.say("security.apiKey")},
 		}},
 	}
 }
@@ -89,7 +89,7 @@ func (d *drafter) pathParameter(op *api.Operation, f reflect.StructField) object
 	}
 	return d.share("parameters", pascal(singular)+"Id", object{
 		{"name", "id"}, {"in", "path"}, {"required", true},
-		{"description", "Kennung des Datensatzes. Unbekannte, fremde und unsichtbare werden gleichermaßen mit 404 beantwortet."},
+		{"description", d.say("parameter.id")},
 		{"schema", object{{"type", "string"}, {"maxLength", idLength}, {"pattern", pattern.ID(prefix)}}},
 		{"example", prefix + exampleSuffix},
 	})
@@ -97,11 +97,11 @@ func (d *drafter) pathParameter(op *api.Operation, f reflect.StructField) object
 
 func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (object, error) {
 	name := f.Tag.Get("query")
-	schema, err := d.value(nil, f, creating)
+	schema, err := d.value(nil, member{f, declaring(op.Run.Input, f)}, creating)
 	if err != nil {
 		return nil, err
 	}
-	p := object{{"name", name}, {"in", "query"}, {"required", false}, {"description", f.Tag.Get("doc")}}
+	p := object{{"name", name}, {"in", "query"}, {"required", false}, {"description", schema.get("description")}}
 	var rest object
 	for _, member := range schema {
 		switch member.name {
@@ -159,44 +159,39 @@ func (o *object) lookup(name string) any {
 // Svc-Organization) stand in the introduction only: as parameters, they would be
 // arguments of every function of a generated client.
 func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
-	header := func(component, name string, required bool, description, example string, schema object) object {
+	header := func(component, name string, required bool, example string, schema object) object {
 		return d.share("parameters", component, object{
 			{"name", name}, {"in", "header"}, {"required", required},
-			{"description", description}, {"schema", schema}, {"example", example},
+			{"description", d.say("parameter." + component)}, {"schema", schema}, {"example", example},
 		})
 	}
 	var out []object
 	if preview {
 		out = append(out, header("SvcPreview", "Svc-Preview", true,
-			"Schaltet Vorschau-Operationen frei; ohne den Header antwortet diese Operation 404 OPERATION_NOT_IN_VERSION. Vorschauen können sich ändern und sind keine Grundlage für den Produktivbetrieb.",
 			"true", object{{"type", "string"}, {"maxLength", 4}, {"pattern", "^true$"}})) // no enum: that would be a class for each operation
 	}
 	if op.Idempotent() {
-		component, words := "IdempotencyKey", "Darf fehlen."
+		component := "IdempotencyKey"
 		if op.Creates() {
-			component, words = "IdempotencyKeyRequired", "Pflicht bei Operationen, die etwas anlegen."
+			component = "IdempotencyKeyRequired"
 		}
 		out = append(out, header(component, "Idempotency-Key", op.Creates(),
-			"Frei gewählter Schlüssel, mit dem ein Aufruf gefahrlos wiederholt werden kann: Derselbe Schlüssel mit demselben Inhalt liefert 24 Stunden lang die gespeicherte Antwort. "+words,
 			"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11",
 			object{{"type", "string"}, {"minLength", 1}, {"maxLength", 255}, {"pattern", keyPattern}}))
 	}
-	const tags = ` Ein ETag ist r und die Revision in Anführungszeichen.`
 	if op.Preconditional() {
-		component, words := "IfMatchOptional", "Darf fehlen. "
+		component := "IfMatchOptional"
 		if op.Conditional() {
-			component, words = "IfMatch", ""
+			component = "IfMatch"
 		}
-		out = append(out, header(component, "If-Match", op.Conditional(), words+
-			"ETag der Revision, auf der die Änderung beruht; * passt auf jede. Passt er nicht mehr, antwortet die API 412."+tags, `"r3"`,
+		out = append(out, header(component, "If-Match", op.Conditional(), `"r3"`,
 			object{{"type", "string"}, {"maxLength", 1000}, {"pattern", entityTagsPattern}}))
 	}
 	if op.AnswersFile() {
 		out = append(out, d.fileParameters()...)
 	}
 	if !op.Writes() && revised(op) {
-		out = append(out, header("IfNoneMatch", "If-None-Match", false,
-			"ETag, den der Client schon hat; ist er noch aktuell, antwortet die API 304 ohne Inhalt."+tags, `"r3"`,
+		out = append(out, header("IfNoneMatch", "If-None-Match", false, `"r3"`,
 			object{{"type", "string"}, {"maxLength", 1000}, {"pattern", entityTagsPattern}}))
 	}
 	return out
@@ -213,7 +208,7 @@ const (
 // responses describes every answer that an operation can give.
 func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 	status := op.Run.Status()
-	success := object{{"description", successWords[status]}, {"headers", d.successHeaders(op, status)}}
+	success := object{{"description", d.say(fmt.Sprint("status.", status))}, {"headers", d.successHeaders(op, status)}}
 	var part object
 	switch {
 	case op.AnswersFile():
@@ -241,13 +236,13 @@ func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 	}
 	if op.ShowsRecord() {
 		out.set("204", object{
-			{"description", "Geändert. Der Datensatz steht nicht dabei, weil den Zugangsdaten das Recht `" + op.ReadScope() + "` fehlt."},
+			{"description", d.say("unread." + op.Family)},
 			{"headers", d.successHeaders(op, http.StatusNoContent)},
 		})
 	}
 	if !op.Writes() && revised(op) {
 		out.set("304", d.share("responses", "NotModified", object{
-			{"description", "Der Client hat schon den aktuellen Stand."},
+			{"description", d.say("status.304")},
 			{"headers", d.headers(append(slices.Clone(always), "ETag")...)},
 		}))
 	}
@@ -262,7 +257,7 @@ func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 func (d *drafter) answerExample(op *api.Operation) (object, error) {
 	t, page := answerType(op)
 	if t == reflect.TypeFor[api.Document]() {
-		return d.share("examples", schemaName(t), object{{"summary", op.Summary}, {"description", "Der Anfang einer Beschreibung."}, {"value", object{
+		return d.share("examples", schemaName(t), object{{"summary", d.say(op.ID + ".summary")}, {"description", d.say("example.OpenAPIDocument")}, {"value", object{
 			{"openapi", "3.1.1"},
 			{"info", object{{"title", "Kartei API"}, {"version", d.version}}},
 			{"paths", object{}},
@@ -285,11 +280,11 @@ func (d *drafter) answerExample(op *api.Operation) (object, error) {
 	if page {
 		value = object{{"data", []any{value}}, {"hasMore", true}, {"nextCursor", "AX3k9bQ"}}
 	}
-	summary := structWords[schemaName(t)]
+	summary := d.say(t.String())
 	if page {
-		summary = "Eine Seite einer Liste"
+		summary = d.say("example.Page")
 	}
-	return d.share("examples", name, object{{"summary", summary}, {"description", "So sieht die Antwort aus."}, {"value", value}}), nil
+	return d.share("examples", name, object{{"summary", summary}, {"description", d.say("example")}, {"value", value}}), nil
 }
 
 // afterwards is what an act has made of the record that its example shows.
@@ -330,14 +325,13 @@ func (d *drafter) headers(names ...string) object {
 		h := responseHeaders[name]
 		component := strings.ReplaceAll(name, "-", "")
 		out.set(name, d.share("headers", component, object{
-			{"description", h.doc}, {"required", h.required}, {"schema", h.schema}, {"example", h.example},
+			{"description", d.say("header." + name)}, {"required", h.required}, {"schema", h.schema}, {"example", h.example},
 		}))
 	}
 	return out
 }
 
 type responseHeader struct {
-	doc      string
 	required bool
 	example  any
 	schema   object
@@ -349,28 +343,28 @@ func matching(p string, most int) object {
 
 // responseHeaders are all headers that an answer can carry.
 var responseHeaders = map[string]responseHeader{
-	"Request-Id":              {"Kennung der Anfrage, auch im Anfrageprotokoll", true, "req_" + exampleSuffix, matching("^req"+pattern.IDShape, 30)},
-	"Svc-Version":             {"Version, in der geantwortet wird", true, "2026-11-01", matching(pattern.Version, 10)},
-	"RateLimit":               {"Das knappste Limit: r ist der Rest, t die Sekunden, bis alles wieder voll ist (draft-ietf-httpapi-ratelimit-headers-11)", true, `"key";r=412;t=38`, matching(`^"[a-z-]+";r=[0-9]+;t=[0-9]+$`, 200)},
-	"RateLimit-Policy":        {"Die Limits, die für den Aufruf gelten: q ist das Kontingent, w das Zeitfenster in Sekunden", true, `"key";q=300;w=60, "writes";q=60;w=60`, matching(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`, 1000)},
-	"Deprecation":             {"Seit wann die Version veraltet ist (RFC 9745); fehlt, solange sie es nicht ist", false, "@1793491200", matching("^@[0-9]+$", 20)},
-	"Sunset":                  {"Wann die Version abgeschaltet wird (RFC 8594); fehlt, solange das nicht feststeht", false, "Mon, 01 Nov 2027 00:00:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$", 29)},
-	"Link":                    {"Verweise (RFC 8288): service-desc führt zu dieser Beschreibung, ohne Schlüssel zu lesen; deprecation, sunset und successor-version stehen dabei, sobald es sie gibt", true, `<https://` + exampleHost + `/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`, matching(`^<[^<>]+>; rel="[a-z -]+"`, 2000)},
-	"Cache-Control":           {"Antworten gehören dem Aufrufer und werden vor erneuter Verwendung geprüft; no-store, wo ein Geheimnis darin steht", true, "private, no-cache", object{{"type", "string"}, {"enum", []string{"private, no-cache", "no-store"}}}},
-	"Vary":                    {"Wovon die Antwort abhängt", true, "Authorization, Accept-Language, Svc-Version", matching("^[A-Za-z, -]+$", 200)},
-	"X-Content-Type-Options":  {"Der Inhaltstyp gilt, wie er dasteht", true, "nosniff", object{{"type", "string"}, {"enum", []string{"nosniff"}}}},
-	"ETag":                    {"Kennzeichen des Standes für If-Match und If-None-Match", true, `"r3"`, matching(`^"[0-9a-z]+"$`, 100)},
-	"Location":                {"Pfad des neuen Datensatzes, mit /v1", true, "/v1/contacts/con_" + exampleSuffix, matching("^/v1/", 500)},
-	"Idempotent-Replayed":     {"true: die gespeicherte Antwort eines früheren Aufrufs mit demselben Idempotency-Key; fehlt sonst", false, "true", object{{"type", "string"}, {"enum", []string{"true"}}}},
-	"Accept-Ranges":           {"Teile der Datei lassen sich verlangen", false, "bytes", object{{"type", "string"}, {"enum", []string{"bytes"}}}},
-	"Content-Range":           {"Welcher Teil der Datei es ist; fehlt, wenn es mehrere sind", false, "bytes 0-1023/48213", matching("^bytes ", 100)},
-	"Content-Disposition":     {"Der Name der Datei, auch mit Umlauten und anderen Schriften (RFC 8187)", true, "attachment; filename=\"Klage_.pdf\"; filename*=UTF-8''Klage%C3%BC.pdf", matching("^attachment; ", 4000)},
-	"Content-Security-Policy": {"Die Datei wird gespeichert und nie als Seite gezeigt", true, "default-src 'none'; sandbox", matching("^default-src 'none'", 100)},
-	"Last-Modified":           {"Wann die Datei kam", true, "Sun, 01 Nov 2026 09:30:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$", 29)},
-	"Repr-Digest":             {"SHA-256 der ganzen Datei (RFC 9530)", true, "sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:", matching("^sha-256=:[0-9A-Za-z+/]{43}=:$", 60)},
-	"Content-Language":        {"Sprache von title und detail", true, "de", object{{"type", "string"}, {"enum", []string{"de", "en"}}}},
-	"Retry-After":             {"Nach wie vielen Sekunden sich ein neuer Versuch lohnt", false, "1", matching("^[0-9]+$", 10)},
-	"WWW-Authenticate":        {"Wie sich ein Aufrufer ausweist (RFC 6750)", true, "Bearer", matching("^Bearer", 500)},
+	"Request-Id":              {true, "req_" + exampleSuffix, matching("^req"+pattern.IDShape, 30)},
+	"Svc-Version":             {true, "2026-11-01", matching(pattern.Version, 10)},
+	"RateLimit":               {true, `"key";r=412;t=38`, matching(`^"[a-z-]+";r=[0-9]+;t=[0-9]+$`, 200)},
+	"RateLimit-Policy":        {true, `"key";q=300;w=60, "writes";q=60;w=60`, matching(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`, 1000)},
+	"Deprecation":             {false, "@1793491200", matching("^@[0-9]+$", 20)},
+	"Sunset":                  {false, "Mon, 01 Nov 2027 00:00:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$", 29)},
+	"Link":                    {true, `<https://` + exampleHost + `/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`, matching(`^<[^<>]+>; rel="[a-z -]+"`, 2000)},
+	"Cache-Control":           {true, "private, no-cache", object{{"type", "string"}, {"enum", []string{"private, no-cache", "no-store"}}}},
+	"Vary":                    {true, "Authorization, Accept-Language, Svc-Version", matching("^[A-Za-z, -]+$", 200)},
+	"X-Content-Type-Options":  {true, "nosniff", object{{"type", "string"}, {"enum", []string{"nosniff"}}}},
+	"ETag":                    {true, `"r3"`, matching(`^"[0-9a-z]+"$`, 100)},
+	"Location":                {true, "/v1/contacts/con_" + exampleSuffix, matching("^/v1/", 500)},
+	"Idempotent-Replayed":     {false, "true", object{{"type", "string"}, {"enum", []string{"true"}}}},
+	"Accept-Ranges":           {false, "bytes", object{{"type", "string"}, {"enum", []string{"bytes"}}}},
+	"Content-Range":           {false, "bytes 0-1023/48213", matching("^bytes ", 100)},
+	"Content-Disposition":     {true, "attachment; filename=\"Klage_.pdf\"; filename*=UTF-8''Klage%C3%BC.pdf", matching("^attachment; ", 4000)},
+	"Content-Security-Policy": {true, "default-src 'none'; sandbox", matching("^default-src 'none'", 100)},
+	"Last-Modified":           {true, "Sun, 01 Nov 2026 09:30:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$", 29)},
+	"Repr-Digest":             {true, "sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:", matching("^sha-256=:[0-9A-Za-z+/]{43}=:$", 60)},
+	"Content-Language":        {true, "de", object{{"type", "string"}, {"enum", []string{"de", "en"}}}},
+	"Retry-After":             {false, "1", matching("^[0-9]+$", 10)},
+	"WWW-Authenticate":        {true, "Bearer", matching("^Bearer", 500)},
 }
 
 // problem shares the description of a problem with one of the codes.
@@ -387,7 +381,7 @@ func (d *drafter) problem(status int, codes []fault.Code) object {
 	case http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		names = append(names, "Retry-After")
 	}
-	description, examples := problemWords(status, codes), object{}
+	description, examples := d.problemWords(codes), object{}
 	for _, code := range codes {
 		examples.set(string(code), d.problemExample(code))
 	}
@@ -466,9 +460,9 @@ func camel(c fault.Code) string {
 	return b.String()
 }
 
-func problemWords(status int, codes []fault.Code) string {
+func (d *drafter) problemWords(codes []fault.Code) string {
 	if len(codes) == 0 {
-		return "Für Operationen dieser Art vorgesehen; zurzeit gibt es keinen Anlass dafür."
+		return d.say("problem.unused")
 	}
 	var b strings.Builder
 	for i, c := range codes {
@@ -502,43 +496,43 @@ func problemBody(code fault.Code) jsontext.Value {
 
 // problemSchema describes RFC 9457 as the contract has it ('Errors').
 func (d *drafter) problemSchema() object {
-	text := func(doc, example string, more ...field) object {
+	text := func(key, example string, more ...field) object {
 		if more == nil {
 			more = []field{{"pattern", pattern.Parameter}}
 		}
-		return append(object{{"description", doc}, {"type", "string"}, {"maxLength", 2000}, {"examples", []string{example}}}, more...)
+		return append(object{{"description", d.say(key)}, {"type", "string"}, {"maxLength", 2000}, {"examples", []string{example}}}, more...)
 	}
 	fieldCodes := make([]string, 0, 12)
 	for _, c := range fault.FieldCodes() {
 		fieldCodes = append(fieldCodes, string(c))
 	}
 	entry := d.share("schemas", "ProblemField", object{
-		{"description", "Was an einer Stelle der Anfrage nicht stimmt."},
+		{"description", d.say("schema.ProblemField")},
 		{"type", "object"},
 		{"required", []string{"field", "code", "message"}},
 		{"properties", object{
-			{"field", text("Stelle im Inhalt (address.country, tags[3]) oder Name des Parameters oder Headers", "email")},
-			{"code", text("Grund; weitere können hinzukommen", "INVALID_FORMAT", field{"pattern", codePattern}, field{"x-extensible-enum", fieldCodes})},
-			{"message", text("Der Grund in Worten", "Das Format dieser Angabe stimmt nicht.")},
+			{"field", text("schema.ProblemField.field", "email")},
+			{"code", text("schema.ProblemField.code", "INVALID_FORMAT", field{"pattern", codePattern}, field{"x-extensible-enum", fieldCodes})},
+			{"message", text("schema.ProblemField.message", "Das Format dieser Angabe stimmt nicht.")},
 		}},
 	})
 	return object{
-		{"description", "Fehlerantwort nach RFC 9457. Clients verzweigen nach code, nie nach Texten."},
+		{"description", d.say("schema.Problem")},
 		{"type", "object"},
 		{"required", []string{"type", "title", "status", "instance", "code", "requestId"}},
 		{"properties", object{
-			{"type", text("Seite zu diesem code", "https://"+exampleHost+"/problems/NOT_FOUND", field{"format", "uri-reference"})},
-			{"title", text("Kurze Bezeichnung, je code immer dieselbe", "Nicht gefunden")},
-			{"status", object{{"description", "HTTP-Status"}, {"type", "integer"}, {"format", "int32"}, {"minimum", 400}, {"maximum", 599}, {"examples", []int{404}}}},
-			{"detail", text("Was hier vorliegt; fehlt bei 401", "Unter dieser Adresse gibt es nichts, oder es ist für Sie nicht sichtbar.")},
-			{"instance", text("Pfad der Anfrage", "/v1/contacts/con_"+exampleSuffix, field{"format", "uri-reference"})},
-			{"code", text("Maschinenlesbarer Grund; weitere können hinzukommen", "NOT_FOUND", field{"pattern", codePattern})},
-			{"requestId", text("Kennung der Anfrage, wie im Header Request-Id", "req_"+exampleSuffix, field{"pattern", "^req" + pattern.IDShape})},
-			{"errors", object{{"description", "Die Fehler im Einzelnen"}, {"type", "array"}, {"maxItems", api.MaxErrors}, {"items", entry}, {"examples", []any{[]any{object{{"field", "email"}, {"code", "INVALID_FORMAT"}, {"message", "Das Format dieser Angabe stimmt nicht."}}}}}}},
-			{"retryAfterMs", object{{"description", "Wartezeit in Millisekunden"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 0}, {"maximum", maxInteger}, {"examples", []int{1000}}}},
-			{"currentRevision", object{{"description", "Bei 412: die aktuelle Revision"}, {"type", "integer"}, {"format", "int64"}, {"minimum", 1}, {"maximum", maxInteger}, {"examples", []int{5}}}},
+			{"type", text("schema.Problem.type", "https://"+exampleHost+"/problems/NOT_FOUND", field{"format", "uri-reference"})},
+			{"title", text("schema.Problem.title", "Nicht gefunden")},
+			{"status", object{{"description", d.say("schema.Problem.status")}, {"type", "integer"}, {"format", "int32"}, {"minimum", 400}, {"maximum", 599}, {"examples", []int{404}}}},
+			{"detail", text("schema.Problem.detail", "Unter dieser Adresse gibt es nichts, oder es ist für Sie nicht sichtbar.")},
+			{"instance", text("schema.Problem.instance", "/v1/contacts/con_"+exampleSuffix, field{"format", "uri-reference"})},
+			{"code", text("schema.Problem.code", "NOT_FOUND", field{"pattern", codePattern})},
+			{"requestId", text("schema.Problem.requestId", "req_"+exampleSuffix, field{"pattern", "^req" + pattern.IDShape})},
+			{"errors", object{{"description", d.say("schema.Problem.errors")}, {"type", "array"}, {"maxItems", api.MaxErrors}, {"items", entry}, {"examples", []any{[]any{object{{"field", "email"}, {"code", "INVALID_FORMAT"}, {"message", "Das Format dieser Angabe stimmt nicht."}}}}}}},
+			{"retryAfterMs", object{{"description", d.say("schema.Problem.retryAfterMs")}, {"type", "integer"}, {"format", "int64"}, {"minimum", 0}, {"maximum", maxInteger}, {"examples", []int{1000}}}},
+			{"currentRevision", object{{"description", d.say("schema.Problem.currentRevision")}, {"type", "integer"}, {"format", "int64"}, {"minimum", 1}, {"maximum", maxInteger}, {"examples", []int{5}}}},
 			{"violated-policies", object{
-				{"description", "Bei 429: die Namen der Limits, die erreicht sind"}, {"type", "array"}, {"maxItems", 20},
+				{"description", d.say("schema.Problem.violated-policies")}, {"type", "array"}, {"maxItems", 20},
 				{"items", object{{"type", "string"}, {"maxLength", 50}, {"pattern", "^[a-z-]+$"}}}, {"examples", []any{[]string{"key"}}},
 			}},
 		}},
@@ -568,91 +562,21 @@ func (d *drafter) links(op *api.Operation) object {
 			parameters.set("header.If-Match", "$response.header.ETag")
 		}
 		verb := strings.TrimPrefix(o.ID, family+".")
-		out.set(verb, object{{"operationId", o.ID}, {"description", o.Summary}, {"parameters", parameters}})
+		out.set(verb, object{{"operationId", o.ID}, {"description", d.say(o.ID + ".summary")}, {"parameters", parameters}})
 	}
 	return out
 }
 
-// Words.
-
-var successWords = map[int]string{
-	http.StatusOK:        "Erfolg",
-	http.StatusCreated:   "Angelegt",
-	http.StatusAccepted:  "Angenommen; der Vorgang läuft weiter",
-	http.StatusNoContent: "Gelöscht",
-}
-
-var tagWords = map[string]string{
-	"meta":              "Wer fragt an, wie stehen die Limits, und was kann die API",
-	"contacts":          "Kontakte: die Personen im Adressbuch",
-	"companies":         "Firmen und andere Organisationen",
-	"tasks":             "Aufgaben mit Fälligkeit und Zuständigkeit",
-	"documents":         "Dokumente und ihre Dateien",
-	"uploads":           "Uploads, aus denen Dokumente entstehen",
-	"batch":             "Mehrere Aufrufe in einem",
-	"operations":        "Lang laufende Vorgänge",
-	"webhook_endpoints": "Webhook-Endpunkte und ihre Zustellungen",
-	"events":            "Ereignisse der letzten 30 Tage",
-	webhookTag:          "Was an Webhook-Endpunkte gesendet wird: je Ereignisart eine Anfrage an den Empfänger",
-}
-
-var structWords = map[string]string{
-	"Address":                   "Postanschrift",
-	"BatchCall":                 "Ein Aufruf eines Batch",
-	"BatchCalls":                "Ein Batch",
-	"BatchHeaders":              "Die Header, die ein Teil eines Batch selbst haben kann",
-	"BatchResult":               "Die Antwort auf einen Teil eines Batch: was der Aufruf allein bekommen hätte",
-	"BatchResults":              "Die Antworten auf die Teile eines Batch",
-	"Company":                   "Eine Firma oder andere Organisation",
-	"Contact":                   "Ein Kontakt: eine Person",
-	"Count":                     "Ergebnis einer Zählung",
-	"DeletionMarker":            "Steht beim Abgleich für einen gelöschten Datensatz; deleted ist immer true",
-	"Document":                  "Ein Dokument: was über eine Datei bekannt ist",
-	"Event":                     "Ein Ereignis: was sich geändert hat, ohne Inhalte",
-	"EventPage":                 "Eine Seite von Ereignissen",
-	"EventSubject":              "Worum es in einem Ereignis geht",
-	"Fields":                    "Die Felder, die sich setzen lassen",
-	"LimitPolicy":               "Ein Limit und was davon übrig ist",
-	"Me":                        "Wer mit diesen Zugangsdaten anfragt",
-	"MeGrant":                   "Eine OAuth-Freigabe",
-	"MeKey":                     "Ein API-Schlüssel ohne sein Geheimnis",
-	"MeOrg":                     "Eine Organisation",
-	"New":                       "Die Angaben, mit denen etwas Neues beginnt",
-	"Operation":                 "Ein lang laufender Vorgang",
-	"OperationResult":           "Was ein Vorgang hervorgebracht hat",
-	"RateLimit":                 "Stand der Limits",
-	"Upload":                    "Ein Upload: wohin eine Datei gesendet wird",
-	"WebhookDelivery":           "Ein Zustellversuch",
-	"WebhookDeliveryPage":       "Eine Seite des Zustellprotokolls",
-	"WebhookEndpoint":           "Ein Webhook-Endpunkt: wohin welche Ereignisse gesendet werden",
-	"WebhookEndpointPage":       "Eine Seite von Webhook-Endpunkten",
-	"WebhookEndpointWithSecret": "Ein Webhook-Endpunkt mit seinem Geheimnis, das nur dieses eine Mal genannt wird",
-	"WebhookTestSent":           "Die Prüfung eines Webhook-Endpunkts",
-	"Task":                      "Eine Aufgabe: was zu tun ist, von wem und bis wann",
-}
-
-// infoWords introduce the document. One of a version that is not released yet
-// does not call itself frozen.
-func infoWords(version string) string {
-	state := "Diese Beschreibung ist eingefroren."
-	if i := slices.IndexFunc(api.Versions, func(v api.Version) bool { return v.Name == version }); i >= 0 && api.Versions[i].Candidate {
-		state = "Diese Version ist noch nicht freigegeben; bis dahin kann sich die Beschreibung ändern."
+// introduction returns the paragraphs that introduce the document. One of a
+// version that is not released yet does not call itself frozen.
+func (d *drafter) introduction() string {
+	versions := "info.versions"
+	if i := slices.IndexFunc(api.Versions, func(v api.Version) bool { return v.Name == d.version }); i >= 0 && api.Versions[i].Candidate {
+		versions = "info.versions.candidate"
 	}
-	return `Die öffentliche Schnittstelle von Kartei: Kontakte, Firmen, Aufgaben, Dokumente und ihre Uploads, gebündelte Aufrufe, der Strom der Ereignisse, Webhooks und Auskünfte über die eigenen Zugangsdaten und Limits. Ein Leitfaden vom ersten Aufruf bis zum Abgleich steht auf jeder Instanz unter /guide.
-
-**Zugang.** Jede Anfrage trägt ` + "`Authorization: Bearer <API_KEY>`" + `. Testschlüssel sehen nur die Sandbox, Schlüssel für den Echtbetrieb nur die Organisation selbst.
-
-**Versionen.** ` + state + ` Innerhalb einer Version kommen Felder, Codes und Werte nur hinzu; Clients lesen daher tolerant. Operationen, die als Vorschau bezeichnet sind, brauchen ` + "`Svc-Preview: true`" + ` und können sich ändern.
-
-**Header.** Alle Operationen beachten drei Header, die fehlen dürfen und daher nicht bei jeder einzelnen stehen. ` + "`Svc-Version`" + ` wählt eine Version der API und geht der vor, an die der Schlüssel gebunden ist. ` + "`Accept-Language`" + ` wählt die Sprache von title und detail in Fehlerantworten: en ergibt Englisch, alles andere Deutsch. ` + "`Svc-Organization`" + ` nennt die Organisation, für die der Aufruf gemeint ist; ist es nicht die des Schlüssels, antwortet die API 403 ORGANIZATION_MISMATCH.
-
-**Kosten.** Jeder Aufruf kostet die Punkte, die bei ihm stehen; eine Suche mit q kostet 5 mehr. Ein Schlüssel hat 300 Punkte in der Minute und sammelt bis zu 600 an.
-
-**Fehler** sind application/problem+json (RFC 9457) mit einem stabilen ` + "`code`" + `; x-kartei-codes nennt die möglichen.
-
-**Abgleich.** Mit ` + "`updatedSince`" + ` und dem größten gesehenen ` + "`updatedAt`" + ` entgeht Ihnen nichts, und nichts kommt zweimal. Zusammen mit ` + "`sort=updatedAt`" + ` hat auch die letzte Seite einen ` + "`nextCursor`" + `, mit dem ein Client binnen 24 Stunden weiterliest; danach beginnt er mit ` + "`updatedSince`" + ` neu. Zeiten haben Mikrosekunden: Speichern Sie sie unverändert als Text. Jede Liste hat ihren eigenen Stand.
-
-**Personen.** Eigentümer und Zuständige stehen als Kennung (usr_, svc_) im Datensatz. Namen und Kennungen von Personen gibt die API nicht heraus; man erfährt sie vom Betreiber (` + "`kartei user list`" + `), die eigenen mit ` + "`GET /me`" + `.
-
-**Verweise** auf Datensätze, die gelöscht oder für Sie nicht sichtbar sind, werden mit null beantwortet; ein solches null im PATCH lässt den verborgenen Verweis stehen.`
+	var paragraphs []string
+	for _, key := range []string{"info", "info.access", versions, "info.headers", "info.costs", "info.problems", "info.synchronization", "info.people", "info.references"} {
+		paragraphs = append(paragraphs, d.say(key))
+	}
+	return strings.Join(paragraphs, "\n\n")
 }

@@ -81,7 +81,7 @@ func schemaName(t reflect.Type) string {
 func (d *drafter) answerSchema(op *api.Operation) (object, error) {
 	t, page := answerType(op)
 	if t == reflect.TypeFor[api.Document]() {
-		return d.share("schemas", schemaName(t), documentSchema()), nil
+		return d.share("schemas", schemaName(t), d.documentSchema()), nil
 	}
 	if !page {
 		return d.structSchema(t, answering)
@@ -90,7 +90,7 @@ func (d *drafter) answerSchema(op *api.Operation) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.share("schemas", answerName(op), pageSchema(item)), nil
+	return d.share("schemas", answerName(op), d.pageSchema(item)), nil
 }
 
 // listItem describes what stands in a page: a record or a deletion marker, in one
@@ -114,7 +114,7 @@ func (d *drafter) listItem(t reflect.Type) (object, error) {
 			both = append(both, member.name)
 		}
 	}
-	item.set("description", structWords[schemaName(t)]+"\n\nMit includeDeleted=true auch eine Löschmarke: Dann sind nur object, id, deleted und deletedAt da, und deleted ist immer true. Bei einem Datensatz fehlen deleted und deletedAt, und alles andere ist da.")
+	item.set("description", d.say(t.String())+"\n\n"+d.say("schema.ListItem"))
 	item.set("required", both)
 	item.set("properties", properties)
 	return d.share("schemas", schemaName(t)+"ListItem", item), nil
@@ -122,56 +122,43 @@ func (d *drafter) listItem(t reflect.Type) (object, error) {
 
 // documentSchema describes an OpenAPI document as far as a client needs to
 // know before it hands it to a tool.
-func documentSchema() object {
-	open := func(doc string) object {
-		return object{{"description", doc}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}}}
+func (d *drafter) documentSchema() object {
+	open := func(key string) object {
+		return object{{"description", d.say(key)}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}}}
 	}
 	return object{
-		{"description", "Eine OpenAPI-3.1-Beschreibung."},
+		{"description", d.say("schema.OpenAPIDocument")},
 		{"type", "object"},
 		{"required", []string{"openapi", "info", "paths"}},
 		{"properties", object{
-			{"openapi", object{{"description", "Fassung von OpenAPI"}, {"type", "string"}, {"maxLength", 10}, {"pattern", `^3[.]1[.][0-9]+$`}, {"examples", []string{"3.1.1"}}}},
-			{"info", open("Titel, Version, Beschreibung")},
-			{"paths", open("Pfade und ihre Operationen")},
+			{"openapi", object{{"description", d.say("schema.OpenAPIDocument.openapi")}, {"type", "string"}, {"maxLength", 10}, {"pattern", `^3[.]1[.][0-9]+$`}, {"examples", []string{"3.1.1"}}}},
+			{"info", open("schema.OpenAPIDocument.info")},
+			{"paths", open("schema.OpenAPIDocument.paths")},
 		}},
 		{"additionalProperties", true},
 	}
 }
 
-func pageSchema(item object) object {
+func (d *drafter) pageSchema(item object) object {
 	return object{
-		{"description", "Eine Seite einer Liste. Es gibt keine Gesamtzahl; dafür gibt es count."},
+		{"description", d.say("schema.Page")},
 		{"type", "object"},
 		{"required", []string{"data", "hasMore", "nextCursor"}},
 		{"properties", object{
 			{"data", object{
-				{"description", "Die Datensätze; mit includeDeleted=true auch Löschmarken, erkennbar an deleted: true"},
+				{"description", d.say("schema.Page.data")},
 				{"type", "array"},
 				{"maxItems", 100},
 				{"items", item},
 				{"examples", []any{[]any{}}},
 			}},
-			{"hasMore", object{{"description", "true: es gibt eine weitere Seite"}, {"type", "boolean"}, {"examples", []bool{false}}}},
+			{"hasMore", object{{"description", d.say("schema.Page.hasMore")}, {"type", "boolean"}, {"examples", []bool{false}}}},
 			{"nextCursor", object{
-				{"description", "Wert für cursor, mit dem die nächste Seite gelesen wird; null auf der letzten. Mit updatedSince und sort=updatedAt auch auf der letzten gesetzt, um später weiterzulesen"},
+				{"description", d.say("schema.Page.nextCursor")},
 				{"type", []string{"string", "null"}}, {"maxLength", 4096}, {"pattern", pattern.Parameter}, {"examples", []string{"AX3k9bQ"}},
 			}},
 		}},
 	}
-}
-
-// bodySchema describes a body, which is closed. A rule that binds several
-// members is told in words and enforced by the body's own code: what JSON Schema
-// has for it (anyOf) makes generated clients drop what was not named first.
-func (d *drafter) bodySchema(t reflect.Type, mode schemaMode, rule string) (object, error) {
-	schema, err := d.members(t, mode)
-	if err != nil || rule == "" {
-		return schema, err
-	}
-	description, _ := schema.get("description").(string)
-	schema.set("description", strings.TrimSpace(description+"\n\n"+rule))
-	return schema, nil
 }
 
 // nullable describes a member that is what ref says, or null. A schema with a
@@ -225,42 +212,48 @@ func (d *drafter) members(t reflect.Type, mode schemaMode) (object, error) {
 	if mode != answering {
 		out.set("additionalProperties", false)
 	}
-	if description := structWords[schemaName(t)]; description != "" {
-		out = append(object{{"description", description}}, out...)
+	return append(object{{"description", d.say(t.String())}}, out...), nil
+}
+
+// member is a field of a struct, with the struct that declares it: of a promoted
+// field that is the embedded one.
+type member struct {
+	reflect.StructField
+	in reflect.Type
+}
+
+// key returns the key of the member's words in api/words.
+func (m member) key() string {
+	name := m.Tag.Get("query")
+	if name == "" {
+		name = jsonName(m)
 	}
-	return out, nil
+	return m.in.String() + "." + name
 }
 
 // fieldsOf returns the fields of a struct that stand in its JSON, in order.
-func fieldsOf(t reflect.Type) []reflect.StructField {
-	var out []reflect.StructField
-	for i := range t.NumField() {
-		f := t.Field(i)
-		switch {
-		case f.Anonymous && f.Type.Kind() == reflect.Struct:
-			out = append(out, fieldsOf(f.Type)...)
-		case f.IsExported() && jsonName(f) != "-":
-			out = append(out, f)
+func fieldsOf(t reflect.Type) []member {
+	var out []member
+	for _, f := range reflect.VisibleFields(t) {
+		if m := (member{f, declaring(t, f)}); !f.Anonymous && f.IsExported() && jsonName(m) != "-" {
+			out = append(out, m)
 		}
 	}
 	return out
 }
 
-func jsonName(f reflect.StructField) string {
+func jsonName(f member) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
 }
 
 // value describes one member or parameter.
-func (d *drafter) value(parent reflect.Type, f reflect.StructField, mode schemaMode) (object, error) {
-	if f.Tag.Get("doc") == "" {
-		return nil, fmt.Errorf("has no doc")
-	}
+func (d *drafter) value(parent reflect.Type, f member, mode schemaMode) (object, error) {
 	t, null := f.Type, false
 	if t.Kind() == reflect.Pointer {
 		t, null = t.Elem(), true
 	}
-	out := object{{"description", f.Tag.Get("doc")}}
+	out := object{{"description", d.say(f.key())}}
 	if t.Kind() == reflect.Struct {
 		ref, err := d.structSchema(t, mode)
 		if err != nil {
@@ -285,7 +278,7 @@ func (d *drafter) value(parent reflect.Type, f reflect.StructField, mode schemaM
 		return out, nil
 	case t == jsonType && mode == answering:
 		out.set("anyOf", nullable(d.share("schemas", "JsonObject", object{
-			{"description", "Ein JSON-Objekt"}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}},
+			{"description", d.say("schema.JsonObject")}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}},
 		})))
 	case t == jsonType: // any, and what is wrong with it is not this document's to say
 	case t.Kind() == reflect.Map:
@@ -340,7 +333,7 @@ func typed(name string, null bool) field {
 	return field{"type", name}
 }
 
-func (d *drafter) array(out object, parent reflect.Type, f reflect.StructField, mode schemaMode) (object, error) {
+func (d *drafter) array(out object, parent reflect.Type, f member, mode schemaMode) (object, error) {
 	most := maxArray
 	if text := f.Tag.Get("maxItems"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -394,7 +387,7 @@ func (d *drafter) array(out object, parent reflect.Type, f reflect.StructField, 
 // textSchema adds the rules of a text. What a client sends is held to all of
 // them; of an answer only what stays true when values are added (contract,
 // 'Versioning' 5).
-func textSchema(out *object, parent reflect.Type, f reflect.StructField, mode schemaMode, null bool) error {
+func textSchema(out *object, parent reflect.Type, f member, mode schemaMode, null bool) error {
 	*out = append(*out, typed("string", null))
 	if object := recordObject(parent); object != "" && f.Name == "Object" {
 		out.set("enum", []string{object})
@@ -442,7 +435,7 @@ func textSchema(out *object, parent reflect.Type, f reflect.StructField, mode sc
 }
 
 // textRule returns the pattern of a text.
-func textRule(parent reflect.Type, f reflect.StructField, mode schemaMode) string {
+func textRule(parent reflect.Type, f member, mode schemaMode) string {
 	if p := f.Tag.Get("pattern"); p != "" {
 		return p
 	}
@@ -484,8 +477,8 @@ func isID(s string) bool {
 // namedEnum shares the values that a member can be sent with. With a name of its
 // own they are one class in a generated client, whatever takes them, and null is
 // none of them.
-func (d *drafter) namedEnum(f reflect.StructField) object {
-	out := object{{"description", f.Tag.Get("doc")}, typed("string", false)}
+func (d *drafter) namedEnum(f member) object {
+	out := object{{"description", d.say(f.key())}, typed("string", false)}
 	enumSchema(&out, f.Tag.Get("enum"), creating, false)
 	return d.share("schemas", f.Tag.Get("named"), out)
 }
@@ -525,7 +518,7 @@ func enumSchema(out *object, enum string, mode schemaMode, null bool) {
 	out.set("enum", values)
 }
 
-func integerSchema(out *object, f reflect.StructField, null bool) error {
+func integerSchema(out *object, f member, null bool) error {
 	format := "int64"
 	if f.Type.Kind() == reflect.Int {
 		format = "int32"
@@ -594,7 +587,7 @@ func literal(t reflect.Type, text string) (any, error) {
 }
 
 // fieldExample returns the example of a member, nil where it has none.
-func fieldExample(parent reflect.Type, f reflect.StructField) (any, error) {
+func fieldExample(parent reflect.Type, f member) (any, error) {
 	t := f.Type
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

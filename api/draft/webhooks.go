@@ -21,16 +21,16 @@ func (d *drafter) webhooks() (object, error) {
 		out.set(t.Name, object{{"post", object{
 			{"operationId", t.Name},
 			{"tags", []string{webhookTag}},
-			{"summary", t.Summary},
-			{"description", t.Description},
+			{"summary", d.say(t.Name + ".summary")},
+			{"description", d.say(t.Name + ".description")},
 			{"security", []object{{}}},
 			{"parameters", d.deliveryHeaders()},
 			{"requestBody", object{
-				{"description", "Das Ereignis, wie GET /events/{id} es liefert. Inhalte stehen nicht darin; lesen Sie den Datensatz nach."},
+				{"description", d.say("delivery.request")},
 				{"required", true},
 				{"content", object{{"application/json", body}}},
 			}},
-			{"responses", receiverAnswers},
+			{"responses", d.receiverAnswers()},
 		}}})
 	}
 	return out, nil
@@ -49,29 +49,31 @@ func (d *drafter) delivered(t event.Type) (object, error) {
 	example := value.(object)
 	example.set("type", t.Name)
 	example.set("data", object{{"object", t.Object}, {"id", t.Prefix + exampleSuffix}})
-	return object{{"schema", schema}, {"examples", object{{"example", object{{"summary", t.Summary}, {"value", example}}}}}}, nil
+	return object{{"schema", schema}, {"examples", object{{"example", object{{"summary", d.say(t.Name + ".summary")}, {"value", example}}}}}}, nil
 }
 
 // deliveryHeaders are those of Standard Webhooks 1.0.0.
 func (d *drafter) deliveryHeaders() []object {
-	header := func(component, name, description, example string, schema object) object {
+	header := func(component, name, example string, schema object) object {
 		return d.share("parameters", component, object{
-			{"name", name}, {"in", "header"}, {"required", true}, {"description", description}, {"schema", schema}, {"example", example},
+			{"name", name}, {"in", "header"}, {"required", true}, {"description", d.say("parameter." + component)}, {"schema", schema}, {"example", example},
 		})
 	}
 	return []object{
-		header("WebhookId", "webhook-id", "Kennung des Ereignisses, bei jedem Versuch dieselbe: daran sind Wiederholungen zu erkennen.",
+		header("WebhookId", "webhook-id",
 			"evt_"+exampleSuffix, matching("^evt"+pattern.IDShape, idLength)),
-		header("WebhookTimestamp", "webhook-timestamp", "Zeitpunkt des Versuchs in Unix-Sekunden. Weisen Sie ab, was älter als 5 Minuten ist.",
+		header("WebhookTimestamp", "webhook-timestamp",
 			"1793525400", matching("^[0-9]+$", 20)),
-		header("WebhookSignature", "webhook-signature", "`v1,` und dahinter der HMAC-SHA256 über webhook-id.webhook-timestamp.Body in Base64; nach einem Wechsel des Geheimnisses 24 Stunden lang zwei davon mit einem Leerzeichen dazwischen. Prüfen Sie den Body so, wie er ankommt, Byte für Byte.",
+		header("WebhookSignature", "webhook-signature",
 			"v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=", matching("^v1,[0-9A-Za-z+/=]{44}( v1,[0-9A-Za-z+/=]{44})?$", 200)),
-		header("WebhookUserAgent", "User-Agent", "Wer sendet.", "Kartei-Webhooks/1.0", matching("^Kartei-Webhooks/", 100)),
+		header("WebhookUserAgent", "User-Agent", "Kartei-Webhooks/1.0", matching("^Kartei-Webhooks/", 100)),
 	}
 }
 
 // receiverAnswers are what the receiver is to answer, within 10 seconds.
-var receiverAnswers = object{
-	{"2XX", object{{"description", "Angenommen, binnen 10 Sekunden. Der Body wird nicht ausgewertet."}}},
-	{"default", object{{"description", "410 schaltet den Endpunkt sofort ab. Alles andere, auch eine Weiterleitung, ist gescheitert und wird wiederholt, bis zu 10 Versuche in rund drei Tagen."}}},
+func (d *drafter) receiverAnswers() object {
+	return object{
+		{"2XX", object{{"description", d.say("delivery.accepted")}}},
+		{"default", object{{"description", d.say("delivery.failed")}}},
+	}
 }

@@ -87,7 +87,7 @@ func served(document []byte, baseURL string) ([]byte, error) {
 			continue
 		}
 		end := d.InputOffset()
-		servers, err := json.Marshal([]map[string]string{{"url": baseURL + "/v1", "description": thisInstance}},
+		servers, err := json.Marshal([]map[string]string{{"url": baseURL + "/v1", "description": thisInstance.DE}},
 			json.Deterministic(true), jsontext.WithIndentPrefix("  "), jsontext.WithIndent("  "))
 		if err != nil {
 			return nil, fmt.Errorf("web: the OpenAPI document: %w", err)
@@ -97,7 +97,7 @@ func served(document []byte, baseURL string) ([]byte, error) {
 	return nil, fmt.Errorf("web: the OpenAPI document has no servers")
 }
 
-const thisInstance = "Diese Instanz von Kartei"
+var thisInstance = fault.Text{DE: "Diese Instanz von Kartei", EN: "This instance of Kartei"}
 
 // asYAML writes a JSON document as YAML, its members in their order.
 func asYAML(document []byte) ([]byte, error) {

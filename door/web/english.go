@@ -2,27 +2,20 @@ package web
 
 import (
 	"bytes"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"kartei/api/words"
 	"kartei/kit/fault"
 )
 
 // The OpenAPI documents are German, by contract, and frozen. In English there are
 // copies in which the words are replaced, and nothing else.
-
-// englishWords has a member for each paragraph of the documents, except those
-// that are made from the problem catalogue or from numbers.
-//
-//go:embed english.json
-var englishWords []byte
 
 // translation replaces the words of a document.
 type translation struct {
@@ -33,10 +26,8 @@ type translation struct {
 // english returns a document with its words in English. Those that have none
 // stay German, and are returned.
 func english(document []byte) (translated []byte, missing []string, err error) {
-	t := translation{words: map[string]string{}}
-	if err := json.Unmarshal(englishWords, &t.words); err != nil {
-		return nil, nil, fmt.Errorf("web: english.json: %w", err)
-	}
+	t := translation{words: words.English()}
+	t.words[thisInstance.DE] = thisInstance.EN
 	for _, c := range fault.Codes() {
 		e := c.Entry()
 		for _, text := range []fault.Text{e.Title, e.What} {
@@ -118,12 +109,13 @@ func (t *translation) text(german string) string {
 var (
 	problemLine = regexp.MustCompile("^`([A-Z_]+)`: ")
 	cost        = regexp.MustCompile(`^Kosten: (\d+) Punkte?`)
+	costOfBatch = "Kosten: die Summe seiner Teile"
 	terms       = strings.NewReplacer(" · Recht: ", " · Scope: ", " · Vorschau: braucht ", " · Preview: needs ")
 )
 
 func (t *translation) paragraph(german string) string {
-	if words, known := t.words[german]; known {
-		return words
+	if english, known := t.words[german]; known {
+		return english
 	}
 	if found := problemLine.FindStringSubmatch(german); found != nil && fault.Code(found[1]).Known() {
 		e := fault.Code(found[1]).Entry()
@@ -139,6 +131,9 @@ func (t *translation) paragraph(german string) string {
 			unit = "point"
 		}
 		return "Cost: " + found[1] + " " + unit + terms.Replace(german[len(found[0]):])
+	}
+	if rest, found := strings.CutPrefix(german, costOfBatch); found {
+		return "Cost: the sum of its parts" + terms.Replace(rest)
 	}
 	t.missing = append(t.missing, german)
 	return german

@@ -11,8 +11,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// TestEnglish: who changes a German word of a document changes the English one
-// in english.json, too.
+// TestEnglish: each text of the documents has English words, and only words differ.
 func TestEnglish(t *testing.T) {
 	for _, version := range openapi.Versions() {
 		document, err := draft.Reference(version) // has all words of the frozen one
@@ -24,7 +23,7 @@ func TestEnglish(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, words := range missing {
-			t.Errorf("%s: english.json has no words for %q", version, words)
+			t.Errorf("%s: there are no English words for %q: see api/words and english.go", version, words)
 		}
 		for _, german := range []string{"Löscht", "Kosten:", " ist nötig", "wird "} {
 			for line := range strings.SplitSeq(string(translated), `"description":`) {

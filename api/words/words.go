@@ -1,0 +1,80 @@
+// Package words owns what the OpenAPI documents say in words, in German and in English.
+//
+// Each text has a key. It begins with the id of an operation
+// (contacts.create.summary), with a Go type (contact.Contact) and a member of
+// it (contact.Fields.firstName), or with a type of events
+// (contact.created.summary). parts.go has the texts that belong to none of
+// these. A key stands in the file of its first word.
+package words
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// text is what one key says in each language.
+type text struct{ german, english string }
+
+// files are the files of this package, and what each has.
+var files = []struct {
+	name  string
+	words map[string]text
+}{
+	{"batch.go", batchWords},
+	{"company.go", companyWords},
+	{"contact.go", contactWords},
+	{"document.go", documentWords},
+	{"event.go", eventWords},
+	{"meta.go", metaWords},
+	{"operation.go", operationWords},
+	{"parts.go", partsWords},
+	{"record.go", recordWords},
+	{"task.go", taskWords},
+	{"webhook.go", webhookWords},
+}
+
+// German returns the German words with a key, and whether there are any.
+func German(key string) (words string, found bool) {
+	for _, f := range files {
+		if t, found := f.words[key]; found {
+			return t.german, true
+		}
+	}
+	return "", false
+}
+
+// English returns the English words of each German text.
+func English() map[string]string {
+	english := map[string]string{}
+	for _, f := range files {
+		for _, t := range f.words {
+			english[t.german] = t.english
+		}
+	}
+	return english
+}
+
+// Keys returns all keys in order.
+func Keys() []string {
+	var keys []string
+	for _, f := range files {
+		keys = slices.AppendSeq(keys, maps.Keys(f.words))
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// File returns the path of the file in which a key stands, or would: the one
+// that has other keys with its first word, else parts.go.
+func File(key string) string {
+	first, _, _ := strings.Cut(key, ".")
+	for _, f := range files {
+		for other := range f.words {
+			if strings.HasPrefix(other, first+".") {
+				return "api/words/" + f.name
+			}
+		}
+	}
+	return "api/words/parts.go"
+}
