@@ -6,6 +6,7 @@
 # DOCUMENT=FILE takes another document than the demo's, to try a draft.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. ci/demo.sh
 house=$PWD
 
 all=(openapi-generator-python openapi-generator-java openapi-generator-typescript-fetch openapi-generator-go
@@ -70,33 +71,14 @@ block() {
 		inside { print }' docs/guide.md
 }
 
-make -s build
-work=$(mktemp -d)
-pids=()
-cleanup() {
-	for pid in "${pids[@]}"; do kill -TERM "$pid" 2>/dev/null && wait "$pid" || true; done
-	rm -rf "$work"
-}
-trap cleanup EXIT
-await() { # await FILE: until something is in it
-	for _ in $(seq 1200); do
-		[ -s "$1" ] && return
-		read -rt 0.1 <> <(:) || true
-	done
-	echo "nothing came into $1"
-	return 1
-}
-value() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2], {"d": d}))' "$work/line" "$1"; }
-
 # Clients reach the demo through a proxy that plays what the years bring.
-listen=127.0.0.1:$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
+listen=127.0.0.1:$(free_port)
 python3 ci/clients/proxy.py "http://$listen" >"$work/proxy" 2>"$work/proxy.log" &
-pids+=($!)
-await "$work/proxy"
+proxy=$!
+await "$work/proxy" $proxy
 BASE=http://127.0.0.1:$(cat "$work/proxy")
-bin/kartei demo --data "$work/data" --listen "$listen" --base-url "$BASE" --json >"$work/line" 2>"$work/log" &
-pids=($! "${pids[@]}")
-await "$work/line"
+start_demo --data "$work/data" --listen "$listen" --base-url "$BASE"
+pids+=($proxy) # ends after the demo
 
 # The document, as a stranger finds it: an answer to a call without a key names it.
 if [ -n "${DOCUMENT:-}" ]; then

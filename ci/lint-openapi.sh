@@ -5,6 +5,7 @@
 # also has its rules; the tools are installed into .cache once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. ci/demo.sh
 
 tools=$PWD/.cache/openapi
 mkdir -p "$tools"
@@ -38,20 +39,8 @@ check() { # check NAME COMMAND...
 }
 # Each document as an instance serves it; a release candidate serves all
 # versions. Its public address is one over TLS, as the linters want of a server.
-work=$(mktemp -d)
-make -s build
-web=http://127.0.0.1:$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
-bin/kartei demo --environment rc --listen "${web#http://}" --base-url https://kartei.example --json >"$work/line" 2>"$work/log" &
-demo=$!
-cleanup() {
-	kill -INT "$demo" 2>/dev/null && wait "$demo" || true
-	rm -rf "$work"
-}
-trap cleanup EXIT
-for _ in $(seq 1200); do
-	[ -s "$work/line" ] && break
-	read -rt 0.1 <> <(:) || true
-done
+web=http://127.0.0.1:$(free_port)
+start_demo --environment rc --listen "${web#http://}" --base-url https://kartei.example
 served=()
 for document in api/openapi/*.json; do
 	version=$(basename "$document" .json)

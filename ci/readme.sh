@@ -3,25 +3,12 @@
 # every block marked <!-- try --> (must succeed) or <!-- fails --> (must not).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-work=$(mktemp -d)
-demo=
-cleanup() {
-	[ -z "$demo" ] || { kill -INT "$demo" 2>/dev/null && wait "$demo" || true; }
-	rm -rf "$work"
-}
-trap cleanup EXIT
+. ci/demo.sh
 
-make -s build
-bin/kartei demo --listen 127.0.0.1:0 --json >"$work/line" &
-demo=$!
-for _ in $(seq 1200); do
-	[ -s "$work/line" ] && break
-	read -rt 0.1 <> <(:) || true
-done
-value() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2], {"d": d}))' "$work/line" "$1"; }
+start_demo --listen 127.0.0.1:0
 KEY=$(value 'd["keys"]["full"]')
 web=$(value 'd["webUrl"]')
-port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
+port=$(free_port)
 BASE=$web
 export KEY BASE XDG_STATE_HOME=$work PATH=$PWD/bin:$PATH
 
