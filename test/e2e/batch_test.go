@@ -13,14 +13,14 @@ import (
 // has made one contact, and was told of that one.
 func TestBatchesOverKills(t *testing.T) {
 	t.Parallel()
-	houses(t, func(t *testing.T, h *house) {
+	clusters(t, func(t *testing.T, h *cluster) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 		defer cancel()
 		done, stop := make(chan error, 1), make(chan struct{})
 		made, replayed := map[string]bool{}, 0
 		go func() {
 			done <- func() error {
-				c := newClient(h.office.Key)
+				c := newHTTPClient(h.office.Key)
 				for n := 0; ; n++ {
 					select {
 					case <-stop:
@@ -63,7 +63,7 @@ func TestBatchesOverKills(t *testing.T) {
 
 // importBatch sends the n-th batch until each of its parts has an answer, and
 // returns what they made and how many were told of it before.
-func (h *house) importBatch(ctx context.Context, c *client, n int) (ids []string, replayed int, err error) {
+func (h *cluster) importBatch(ctx context.Context, c *httpClient, n int) (ids []string, replayed int, err error) {
 	calls := make([]string, 20)
 	for i := range calls {
 		calls[i] = fmt.Sprintf(`{"id":"p%d","method":"POST","path":"/contacts","headers":{"Idempotency-Key":"import-%d-%d"},"body":{"lastName":"Berg","externalId":"%d-%d"}}`, i, n, i, n, i)
@@ -119,7 +119,7 @@ func TestBatchStory(t *testing.T) {
 	store := []string{"--data-dir", t.TempDir()}
 	served := start(t, append([]string{"serve"}, store...)...)
 	office := found(t, store...)
-	s := teller{t, served, office.Key}
+	s := client{t, served, office.Key}
 	a := s.call("POST", "/batch", `{"calls":[{"id":"anna","method":"POST","path":"/contacts","headers":{"Idempotency-Key":"k"},"body":{"lastName":"Berg"}},
 		{"method":"GET","path":"/contacts/count"},{"method":"GET","path":"/contacts/unknown"}]}`, 200, "")
 	var answer struct {

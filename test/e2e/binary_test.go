@@ -320,19 +320,19 @@ func (a *answer) Text(name string) string {
 	return fmt.Sprint(v[name])
 }
 
-// client speaks HTTP; each one has connections of its own.
-type client struct {
+// httpClient speaks HTTP; each one has connections of its own.
+type httpClient struct {
 	http *http.Client
 	key  string
 }
 
-func newClient(key string) *client {
-	return &client{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: patience}, key}
+func newHTTPClient(key string) *httpClient {
+	return &httpClient{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: patience}, key}
 }
 
 // call sends a request to an address below a server's. headers are name, value
 // pairs. Writes carry Svc-Preview and bodies their content type.
-func (c *client) call(base, method, path, body string, headers ...string) (*answer, error) {
+func (c *httpClient) call(base, method, path, body string, headers ...string) (*answer, error) {
 	request, err := http.NewRequest(method, base+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -365,18 +365,18 @@ func (c *client) call(base, method, path, body string, headers ...string) (*answ
 	return &answer{response.StatusCode, response.Header, content}, nil
 }
 
-// teller makes the calls of a story: each must be answered as the story says,
+// client makes the calls of a story: each must be answered as the story says,
 // and as the frozen document has it.
-type teller struct {
+type client struct {
 	testing.TB
 	*server
 	key string
 }
 
 // call sends a request below /v1 and checks status and, for a problem, code.
-func (s teller) call(method, path, body string, status int, code string, headers ...string) *answer {
+func (s client) call(method, path, body string, status int, code string, headers ...string) *answer {
 	s.Helper()
-	a, err := newClient(s.key).call(s.URL+"/v1", method, path, body, headers...)
+	a, err := newHTTPClient(s.key).call(s.URL+"/v1", method, path, body, headers...)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -392,7 +392,7 @@ func (s teller) call(method, path, body string, status int, code string, headers
 // busy machine may need more.
 func get(t testing.TB, url string, status int, words ...string) string {
 	t.Helper()
-	c := newClient("")
+	c := newHTTPClient("")
 	defer c.http.CloseIdleConnections() // the operator's listener has room for few
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		a, err := c.call(url, "GET", "", "")

@@ -230,7 +230,7 @@ func (b *bucketFront) failures() int {
 }
 
 // shows waits until the operator is told that the files can be reached, or not.
-func (s teller) shows(reachable bool) {
+func (s client) shows(reachable bool) {
 	s.Helper()
 	want, check := "kartei_files_reachable 1\n", `"name":"files","ok":true`
 	if !reachable {
@@ -256,7 +256,7 @@ func TestBucketFails(t *testing.T) {
 // bucketAway has the bucket fail at each step of the journey: each answer is
 // clear, nothing is lost, what needs no bytes goes on, and what the client then
 // does again succeeds.
-func bucketAway(t *testing.T, h *house, s teller, p place) {
+func bucketAway(t *testing.T, h *cluster, s client, p place) {
 	b := p.front
 	file := []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")
 	kept := s.document("Brief.txt", file)
@@ -316,7 +316,7 @@ func bucketAway(t *testing.T, h *house, s teller, p place) {
 	for after := 1; ; after++ {
 		session := s.send("Mitten.txt", file)
 		b.fail(t, []string{"500", "away"}[after%2], after)
-		a, err := newClient(s.key).call(s.URL+"/v1", "POST", "/documents", s.of(session), "Idempotency-Key", fmt.Sprint("midst-", after))
+		a, err := newHTTPClient(s.key).call(s.URL+"/v1", "POST", "/documents", s.of(session), "Idempotency-Key", fmt.Sprint("midst-", after))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -353,7 +353,7 @@ func bucketAway(t *testing.T, h *house, s teller, p place) {
 // while a client does. What needs no bucket goes on, and so do other files;
 // nothing is lost, and what hangs is done after half a minute, without anybody
 // having to ask again.
-func bucketSlow(t *testing.T, h *house, s teller, p place) {
+func bucketSlow(t *testing.T, h *cluster, s client, p place) {
 	b := p.front
 	text := func(name string) []byte {
 		return bytes.Repeat([]byte("Mietaufhebungsvereinbarung "+name+"\n"), 10_000)
@@ -379,7 +379,7 @@ func bucketSlow(t *testing.T, h *house, s teller, p place) {
 	stalls = append(stalls, b.stall("GET", kept, true))
 	read := make(chan *answer, 1)
 	go func() {
-		a, err := newClient(s.key).call(s.URL+"/v1", "GET", "/documents/"+kept+"/content", "")
+		a, err := newHTTPClient(s.key).call(s.URL+"/v1", "GET", "/documents/"+kept+"/content", "")
 		if err != nil {
 			t.Error(err)
 		}

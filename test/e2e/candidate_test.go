@@ -19,7 +19,7 @@ func TestReleaseCandidate(t *testing.T) {
 	office := found(t, store...)
 	pinned := read[struct{ ID, Key, KidShort string }](t, with("key", "create", "--org", office.ID, "--principal", office.User,
 		"--env", "test", "--scopes", "contacts:read,contacts:write", "--ip", "127.0.0.1", "--pin", next)...)
-	s, p := teller{t, served, office.Key}, teller{t, served, pinned.Key}
+	s, p := client{t, served, office.Key}, client{t, served, pinned.Key}
 
 	// Without the header Svc-Preview, by pin and by Svc-Version.
 	anna := `{"firstName":"Anna","email":"Anna@Kanzlei.example"}`
@@ -56,7 +56,7 @@ func TestReleaseCandidate(t *testing.T) {
 	served.stop(t)
 
 	served = start(t, with("serve")...)
-	s, p = teller{t, served, office.Key}, teller{t, served, pinned.Key}
+	s, p = client{t, served, office.Key}, client{t, served, pinned.Key}
 	s.call("GET", "/contacts", "", 200, "")
 	s.call("GET", "/contacts", "", 400, "INVALID_REQUEST", "Svc-Version", next)
 	p.call("GET", "/contacts", "", 400, "INVALID_REQUEST")

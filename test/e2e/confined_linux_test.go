@@ -71,7 +71,7 @@ func TestUnconfinedReader(t *testing.T) {
 				s.says(t, c.warning)
 			}
 			gauge := map[bool]string{true: "kartei_reader_confined 1\n", false: "kartei_reader_confined 0\n"}[c.confined]
-			operator := newClient("")
+			operator := newHTTPClient("")
 			if a, err := operator.call(s.Operator, "GET", "/metrics", ""); err != nil || !strings.Contains(string(a.Body), gauge) {
 				t.Errorf("metrics: %v, want %s", err, gauge)
 			}
@@ -83,7 +83,7 @@ func TestUnconfinedReader(t *testing.T) {
 				t.Errorf("limits: %v\n%s", err, limits)
 			}
 			o := found(t, "--data-dir", dir)
-			w := teller{t, s, o.Key}.forFiles(o, "--data-dir", dir)
+			w := client{t, s, o.Key}.forFiles(o, "--data-dir", dir)
 			w.document("brief.txt", []byte("Kündigung der Garage"))
 			if a := w.call("GET", "/documents/count?q=garage", "", 200, ""); a.Text("count") != c.found {
 				t.Errorf("found by its text: %s, want %s", a.Body, c.found)

@@ -44,8 +44,8 @@ func moveDemo(t *testing.T, url string, then func()) {
 	var line struct{ Keys struct{ Full string } }
 	decode(t, demo.First, &line)
 	answers := func(s *server) (all []string) {
-		tell := teller{t, s, line.Keys.Full}
-		created := tell.call("POST", "/contacts", `{"lastName":"Umzug"}`, 201, "", "Idempotency-Key", "moving-house-1")
+		tell := client{t, s, line.Keys.Full}
+		created := tell.call("POST", "/contacts", `{"lastName":"Umzug"}`, 201, "", "Idempotency-Key", "moving-cluster-1")
 		all = append(all, created.Header.Get("ETag"), string(created.Body))
 		for _, path := range []string{"/contacts?limit=100", "/contacts?updatedSince=2020-01-01T00:00:00Z&limit=100",
 			"/contacts?q=Umzug", "/companies?limit=100", "/tasks?limit=100", "/documents?limit=100", "/events?limit=100", "/contacts/" + created.Text("id")} {

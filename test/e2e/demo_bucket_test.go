@@ -16,7 +16,7 @@ func TestDemoWithoutItsBucket(t *testing.T) {
 		defer demo.stop(t)
 		var line struct{ Keys struct{ Full string } }
 		decode(t, demo.First, &line)
-		tell := teller{t, demo, line.Keys.Full}
+		tell := client{t, demo, line.Keys.Full}
 		tell.call("GET", "/contacts?limit=1", "", 200, "")
 		for {
 			n := len(pageOf(t, tell.call("GET", "/documents?limit=100", "", 200, "")).Data)

@@ -21,9 +21,9 @@ func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 24<<20)
 	store := []string{"--data-dir", filepath.Join(disk, "kartei")}
-	h := newHouse(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), store...)
-	s := teller{t, h.servers[0], h.office.Key}
-	as := newClient(h.office.Key)
+	h := newCluster(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), store...)
+	s := client{t, h.servers[0], h.office.Key}
+	as := newHTTPClient(h.office.Key)
 
 	note := strings.Repeat("Lorem ipsum. ", 700)
 	acknowledged := map[string]string{} // id to body
@@ -128,8 +128,8 @@ func TestStartOnFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 24<<20)
 	store := []string{"--data-dir", filepath.Join(disk, "kartei")}
-	h := newHouse(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), store...)
-	made := teller{t, h.servers[0], h.office.Key}.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
+	h := newCluster(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), store...)
+	made := client{t, h.servers[0], h.office.Key}.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
 	h.close()
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
@@ -156,8 +156,8 @@ func TestReadOnlyDisk(t *testing.T) {
 	disk := smallDisk(t, 24<<20)
 	dir := filepath.Join(disk, "kartei")
 	store := []string{"--data-dir", dir}
-	h := newHouse(t, 1, "sqlite:"+filepath.Join(dir, "kartei.db"), store...)
-	s := teller{t, h.servers[0], h.office.Key}
+	h := newCluster(t, 1, "sqlite:"+filepath.Join(dir, "kartei.db"), store...)
+	s := client{t, h.servers[0], h.office.Key}
 	made := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
 	h.close()
 	remount := func(flags uintptr) {

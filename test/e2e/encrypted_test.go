@@ -15,7 +15,7 @@ import (
 func TestEncryptedBackup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := teller{TB: t, server: start(t, "serve", "--no-metered", "--data-dir", dir)}
+	s := client{TB: t, server: start(t, "serve", "--no-metered", "--data-dir", dir)}
 	o := found(t, "--data-dir", dir)
 	s.key = o.Key
 	contact := s.call("POST", "/contacts", `{"lastName":"Zwetschgendatschi"}`, 201, "", "Idempotency-Key", "one").Text("id")
@@ -75,7 +75,7 @@ func TestEncryptedBackup(t *testing.T) {
 		t.Errorf("a restore that was refused left %v", left)
 	}
 	kartei(t, "restore", "--identity", secret, "--data-dir", elsewhere, copied)
-	other := teller{t, start(t, "serve", "--no-metered", "--data-dir", elsewhere), o.Key}
+	other := client{t, start(t, "serve", "--no-metered", "--data-dir", elsewhere), o.Key}
 	if name := other.call("GET", "/contacts/"+contact, "", 200, "").Text("lastName"); name != "Zwetschgendatschi" {
 		t.Errorf("the contact is %q", name)
 	}

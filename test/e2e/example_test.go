@@ -135,7 +135,7 @@ func (p *postman) handOver() {
 
 // copyist is the guide's program with its file.
 type copyist struct {
-	*house
+	*cluster
 	program, file, listen string
 	key, secret           string
 	run                   *tool
@@ -186,10 +186,10 @@ var copiedLists = []string{"companies", "contacts", "tasks", "documents"}
 func (c *copyist) source() map[string]string {
 	c.Helper()
 	all := map[string]string{}
-	as := newClient(c.key)
+	as := newHTTPClient(c.key)
 	for _, name := range copiedLists {
 		for cursor := ""; ; {
-			p, err := list[json.RawMessage](context.Background(), c.house, as, "/"+name+"?limit=100"+cursor)
+			p, err := list[json.RawMessage](context.Background(), c.cluster, as, "/"+name+"?limit=100"+cursor)
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -243,7 +243,7 @@ func TestCopyByWebhooks(t *testing.T) {
 		listen := free.Listener.Addr().String()
 		free.Close()
 		post := newPostman(t, "http://"+listen)
-		h := newHouseWith(t, 1, towards(t, post.Server), database, store...)
+		h := newClusterWith(t, 1, towards(t, post.Server), database, store...)
 		h.front = newFront(t)
 		h.front.set(0, h.servers[0])
 		scopes := "contacts:write,companies:write,tasks:write,documents:write,webhook_endpoints:write"
@@ -252,13 +252,13 @@ func TestCopyByWebhooks(t *testing.T) {
 				"--scopes", scopes + "," + strings.ReplaceAll(scopes, ":write", ":read"), "--ip", "127.0.0.1/32"}, h.store...)...).Key
 		}
 		member := read[struct{ ID string }](t, append([]string{"user", "create", "--org", h.office.ID, "--name", "Jonas Adler", "--email", "jonas.adler@example.com", "--role", "member"}, h.store...)...)
-		c := &copyist{house: h, program: program, file: filepath.Join(t.TempDir(), "mirror.db"), listen: listen, key: key(member.ID)}
+		c := &copyist{cluster: h, program: program, file: filepath.Join(t.TempDir(), "mirror.db"), listen: listen, key: key(member.ID)}
 		admin := key(h.office.User)
 		sequence := 0
 		call := func(key, method, path, body string) (a *answer) {
 			t.Helper()
 			sequence++
-			a, err := h.insist(t.Context(), newClient(key), method, path, body, "If-Match", "*", "Idempotency-Key", fmt.Sprint("call-", sequence))
+			a, err := h.insist(t.Context(), newHTTPClient(key), method, path, body, "If-Match", "*", "Idempotency-Key", fmt.Sprint("call-", sequence))
 			if err != nil || a.Status > 299 {
 				t.Fatalf("%s %s: %v %+v", method, path, err, a)
 			}

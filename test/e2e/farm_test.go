@@ -284,7 +284,7 @@ func (f *farm) progress() func(n int) bool {
 }
 
 // subscribe makes the receiver's endpoint.
-func (r *receiver) subscribe(h *house, as *client, types ...string) {
+func (r *receiver) subscribe(h *cluster, as *httpClient, types ...string) {
 	r.Helper()
 	body, _ := json.Marshal(map[string]any{"name": r.answer.name, "url": "https://" + r.host + "/kartei", "eventTypes": types})
 	a, err := h.insist(h.Context(), as, "POST", "/webhook_endpoints", string(body), "Idempotency-Key", r.host)

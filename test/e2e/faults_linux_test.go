@@ -35,8 +35,8 @@ func TestFileTurnsReadOnly(t *testing.T) {
 	if !errors.Is(err, syscall.EPERM) {
 		t.Skip("this file system lets files be written that must not be changed: ", err)
 	}
-	h := newHouse(t, 1, "sqlite:"+filepath.Join(dir, "kartei.db"), "--data-dir", dir)
-	l := &ledger{house: h, t: t, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(3, 3)), acknowledged: map[string]string{}}
+	h := newCluster(t, 1, "sqlite:"+filepath.Join(dir, "kartei.db"), "--data-dir", dir)
+	l := &ledger{cluster: h, t: t, as: newHTTPClient(h.office.Key), random: rand.New(rand.NewPCG(3, 3)), acknowledged: map[string]string{}}
 	for range 3 {
 		if !l.post() {
 			t.Fatal("refused before")
@@ -102,8 +102,8 @@ func immutable(t *testing.T, on bool, paths ...string) {
 // they go on.
 func TestPostgresFrozen(t *testing.T) {
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
-	h := newHouse(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
-	l := &ledger{house: h, t: t, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(4, 4)), acknowledged: map[string]string{}}
+	h := newCluster(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
+	l := &ledger{cluster: h, t: t, as: newHTTPClient(h.office.Key), random: rand.New(rand.NewPCG(4, 4)), acknowledged: map[string]string{}}
 	if !l.post() || !l.read() {
 		t.Fatal("refused before")
 	}

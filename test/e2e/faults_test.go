@@ -21,9 +21,9 @@ import (
 // ledger writes contacts into an office whose data base is in trouble, and
 // holds what is there to what was acknowledged.
 type ledger struct {
-	*house
+	*cluster
 	t            *testing.T
-	as           *client
+	as           *httpClient
 	random       *rand.Rand
 	sequence     int
 	acknowledged map[string]string // id to body
@@ -110,8 +110,8 @@ func (l *ledger) verify() {
 func TestPostgresInTrouble(t *testing.T) {
 	own := dbtest.OwnServer(t, "max_connections=40", "shared_buffers=16MB")
 	address := own.URL() + "&lock_timeout=300&statement_timeout=1500"
-	h := newHouse(t, 1, address, "--data-dir", t.TempDir(), "--database-url", address)
-	l := &ledger{house: h, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(1, 1)), acknowledged: map[string]string{}}
+	h := newCluster(t, 1, address, "--data-dir", t.TempDir(), "--database-url", address)
+	l := &ledger{cluster: h, as: newHTTPClient(h.office.Key), random: rand.New(rand.NewPCG(1, 1)), acknowledged: map[string]string{}}
 	operator := h.servers[0].Operator
 	sql := func(t *testing.T, statements ...string) {
 		t.Helper()
@@ -240,8 +240,8 @@ func TestPostgresDiskFull(t *testing.T) {
 	disk := smallDisk(t, 160<<20)
 	open(t, disk)
 	own := dbtest.OwnServerIn(t, disk, "max_connections=20", "shared_buffers=16MB", "max_wal_size=32MB", "min_wal_size=32MB")
-	h := newHouse(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
-	l := &ledger{house: h, t: t, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(2, 2)), acknowledged: map[string]string{}}
+	h := newCluster(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
+	l := &ledger{cluster: h, t: t, as: newHTTPClient(h.office.Key), random: rand.New(rand.NewPCG(2, 2)), acknowledged: map[string]string{}}
 	for range 10 {
 		l.post()
 	}

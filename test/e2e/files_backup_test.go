@@ -43,7 +43,7 @@ func backupWhileFilesGo(t *testing.T, place, engine string) {
 	database, files := data(dir), at(dir)
 	store := []string{"--data-dir", dir, "--database-url", database, "--blob-url", files}
 	// Each call has a connection of its own.
-	h := newHouseWith(t, 1, []string{"--max-connections-per-address", "4096"}, database, store...)
+	h := newClusterWith(t, 1, []string{"--max-connections-per-address", "4096"}, database, store...)
 	s := h.at(0).forFiles(h.office, store...)
 	content := func(name string) []byte { return []byte(strings.Repeat("Inhalt von "+name+"\n", 3000)) }
 

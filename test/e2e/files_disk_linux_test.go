@@ -24,7 +24,7 @@ func TestFilesOnAFullDisk(t *testing.T) {
 				dir = filepath.Join(disk, "kartei")
 			}
 			store := []string{"--data-dir", dir, "--blob-url", "file:" + filepath.Join(disk, "files")}
-			h := newHouse(t, 1, "sqlite:"+dir+"/kartei.db", store...)
+			h := newCluster(t, 1, "sqlite:"+dir+"/kartei.db", store...)
 			s := h.at(0).forFiles(h.office, store...)
 			ballast := filepath.Join(disk, "ballast")
 			room := func() {
@@ -33,7 +33,7 @@ func TestFilesOnAFullDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			as := newClient(s.key)
+			as := newHTTPClient(s.key)
 			// try makes a call that a full disk may refuse, and reports whether it was taken.
 			try := func(step, method, path, body string, taken int, headers ...string) (*answer, bool) {
 				t.Helper()

@@ -20,7 +20,7 @@ func TestKillFiles(t *testing.T) {
 	t.Parallel()
 	together(t, map[string]func(t *testing.T){
 		"any instant": func(t *testing.T) {
-			places(t, everywhere, func(t *testing.T, h *house, s teller, p place) { killFiles(t, h, s.key, p) })
+			places(t, everywhere, func(t *testing.T, h *cluster, s client, p place) { killFiles(t, h, s.key, p) })
 		},
 		"each request": func(t *testing.T) { places(t, []string{"bucket"}, killAtEachRequest) },
 	})
@@ -30,14 +30,14 @@ func TestKillFiles(t *testing.T) {
 // of, read and deleted. The client's retries bring each to its end; then there is
 // one file for each document, with its bytes, and nothing else, and no operation
 // goes on.
-func killFiles(t *testing.T, h *house, key string, p place) {
+func killFiles(t *testing.T, h *cluster, key string, p place) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 	defer cancel()
 	stop := make(chan struct{})
 	senders := make([]*sender, 4)
 	var working sync.WaitGroup
 	for i := range senders {
-		s := &sender{house: h, as: newClient(key), place: p, number: i, random: rand.New(rand.NewPCG(uint64(i), 2)), documents: map[string][]byte{}}
+		s := &sender{cluster: h, as: newHTTPClient(key), place: p, number: i, random: rand.New(rand.NewPCG(uint64(i), 2)), documents: map[string][]byte{}}
 		senders[i] = s
 		working.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
@@ -103,8 +103,8 @@ func killFiles(t *testing.T, h *house, key string, p place) {
 // from the sending of a file to the end of the operation, once before the bucket
 // hears of it and once when it has done what it was asked for. The client's
 // retries bring each file to its end.
-func killAtEachRequest(t *testing.T, h *house, s teller, p place) {
-	begun, as := map[string][]byte{}, newClient(s.key)
+func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
+	begun, as := map[string][]byte{}, newHTTPClient(s.key)
 	for _, fault := range []string{"before", "after"} {
 		for n := 0; ; n++ {
 			file := fmt.Appendf(nil, "Guten Tag, %s %d\n", fault, n)
@@ -159,8 +159,8 @@ func killAtEachRequest(t *testing.T, h *house, s teller, p place) {
 
 // sender makes documents and remembers what was acknowledged.
 type sender struct {
-	*house
-	as        *client
+	*cluster
+	as        *httpClient
 	place     place
 	number    int
 	random    *rand.Rand
@@ -204,7 +204,7 @@ func (s *sender) step(ctx context.Context, n int) error {
 		Result *struct{ ID string }
 		Error  *struct{ Code string }
 	}
-	decode(s.house, string(ended.Body), &o)
+	decode(s.cluster, string(ended.Body), &o)
 	switch {
 	case bad && (o.Error == nil || o.Error.Code != "UPLOAD_REJECTED"), !bad && o.Result == nil:
 		return fmt.Errorf("bad %t: %s", bad, ended.Body)

@@ -16,8 +16,8 @@ import (
 // fresh numbers what must be there once.
 var fresh atomic.Int64
 
-// forFiles returns a teller who may read and write documents.
-func (s teller) forFiles(o office, store ...string) teller {
+// forFiles returns a client who may read and write documents.
+func (s client) forFiles(o office, store ...string) client {
 	s.Helper()
 	s.key = documentsKey(s.TB, o, store...)
 	return s
@@ -31,7 +31,7 @@ func documentsKey(t testing.TB, o office, store ...string) string {
 }
 
 // open opens a session for a file.
-func (s teller) open(name string, file []byte) *answer {
+func (s client) open(name string, file []byte) *answer {
 	s.Helper()
 	sum := sha256.Sum256(file)
 	return s.call("POST", "/uploads", fmt.Sprintf(`{"fileName":%q,"contentType":"text/plain","size":%d,"sha256":%q}`, name, len(file), hex.EncodeToString(sum[:])),
@@ -39,7 +39,7 @@ func (s teller) open(name string, file []byte) *answer {
 }
 
 // put sends bytes to where a session says.
-func (s teller) put(session *answer, file []byte) (*answer, error) {
+func (s client) put(session *answer, file []byte) (*answer, error) {
 	s.Helper()
 	var to struct {
 		Method, URL string
@@ -53,7 +53,7 @@ func (s teller) put(session *answer, file []byte) (*answer, error) {
 	for name, value := range to.Headers {
 		r.Header.Set(name, value)
 	}
-	response, err := newClient("").http.Do(r)
+	response, err := newHTTPClient("").http.Do(r)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s teller) put(session *answer, file []byte) (*answer, error) {
 }
 
 // send opens a session and sends the file.
-func (s teller) send(name string, file []byte) (session *answer) {
+func (s client) send(name string, file []byte) (session *answer) {
 	s.Helper()
 	session = s.open(name, file)
 	if a, err := s.put(session, file); err != nil || a.Status/100 != 2 {
@@ -73,10 +73,10 @@ func (s teller) send(name string, file []byte) (session *answer) {
 }
 
 // of is the body with which a document is made of a session.
-func (s teller) of(session *answer) string { return fmt.Sprintf(`{"uploadId":%q}`, session.Text("id")) }
+func (s client) of(session *answer) string { return fmt.Sprintf(`{"uploadId":%q}`, session.Text("id")) }
 
 // await returns an operation at its end.
-func (s teller) await(id string) *answer {
+func (s client) await(id string) *answer {
 	s.Helper()
 	a := s.poll(id, func(string) bool { return false })
 	if status := a.Text("status"); status != "succeeded" && status != "failed" {
@@ -87,9 +87,9 @@ func (s teller) await(id string) *answer {
 
 // poll asks for an operation until it has ended, or enough says so, on one
 // connection.
-func (s teller) poll(id string, enough func(status string) bool) (a *answer) {
+func (s client) poll(id string, enough func(status string) bool) (a *answer) {
 	s.Helper()
-	as := newClient(s.key)
+	as := newHTTPClient(s.key)
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // as a client does
 		var err error
 		if a, err = as.call(s.URL+"/v1", "GET", "/operations/"+id, ""); err != nil || a.Status != 200 {
@@ -103,14 +103,14 @@ func (s teller) poll(id string, enough func(status string) bool) (a *answer) {
 }
 
 // make takes a file all the way, and returns the operation at its end.
-func (s teller) make(name string, file []byte) *answer {
+func (s client) make(name string, file []byte) *answer {
 	s.Helper()
 	session := s.send(name, file)
 	return s.await(s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", "make-"+session.Text("id")).Text("id"))
 }
 
 // made returns the id of the document that an operation has made.
-func (s teller) made(operation *answer) string {
+func (s client) made(operation *answer) string {
 	s.Helper()
 	var o struct{ Result *struct{ ID string } }
 	if err := json.Unmarshal(operation.Body, &o); err != nil || o.Result == nil {
@@ -120,13 +120,13 @@ func (s teller) made(operation *answer) string {
 }
 
 // document makes a document of a file.
-func (s teller) document(name string, file []byte) string {
+func (s client) document(name string, file []byte) string {
 	s.Helper()
 	return s.made(s.make(name, file))
 }
 
 // has holds that a document has these bytes.
-func (s teller) has(document string, file []byte) {
+func (s client) has(document string, file []byte) {
 	s.Helper()
 	if a := s.call("GET", "/documents/"+document+"/content", "", 200, ""); !bytes.Equal(a.Body, file) {
 		s.Errorf("%s has %d other bytes", document, len(a.Body))
@@ -134,7 +134,7 @@ func (s teller) has(document string, file []byte) {
 }
 
 // idle waits until no job of documents waits or runs.
-func (s teller) idle(store ...string) {
+func (s client) idle(store ...string) {
 	s.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		jobs := read[struct {

@@ -14,9 +14,9 @@ import (
 
 // journey is the life of some documents, told step by step.
 type journey struct {
-	teller
+	client
 	place
-	house *house
+	cluster *cluster
 
 	file             []byte
 	session          *answer
@@ -29,8 +29,8 @@ type journey struct {
 // backup, on each engine, with the files in a folder and in a bucket.
 func TestJourney(t *testing.T) {
 	t.Parallel()
-	places(t, everywhere, func(t *testing.T, h *house, s teller, p place) {
-		j := &journey{teller: s, house: h, place: p, file: []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")}
+	places(t, everywhere, func(t *testing.T, h *cluster, s client, p place) {
+		j := &journey{client: s, cluster: h, place: p, file: []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")}
 		for _, step := range []struct {
 			name string
 			do   func(*journey, *testing.T)
@@ -47,7 +47,7 @@ func TestJourney(t *testing.T) {
 			{"restore", (*journey).restores},
 		} {
 			if !t.Run(step.name, func(t *testing.T) {
-				j.teller.TB = t
+				j.client.TB = t
 				step.do(j, t)
 			}) {
 				return
@@ -184,14 +184,14 @@ func (j *journey) bundles(t *testing.T) {
 	draft := j.made(j.await(got.Results[0].Body.ID))
 	j.has(draft, []byte("Entwurf\n"))
 	j.call("DELETE", "/documents/"+draft, "", 204, "", "If-Match", "*")
-	j.idle(j.house.store...)
-	check(t, 2, j.house.store...)
+	j.idle(j.cluster.store...)
+	check(t, 2, j.cluster.store...)
 }
 
 // backsUp copies data base and files while the server runs.
 func (j *journey) backsUp(t *testing.T) {
-	j.copied = filepath.Join(j.house.TempDir(), "copy")
-	kartei(t, append([]string{"backup", j.copied}, j.house.store...)...)
+	j.copied = filepath.Join(j.cluster.TempDir(), "copy")
+	kartei(t, append([]string{"backup", j.copied}, j.cluster.store...)...)
 }
 
 // deletes one: the record, its words, its bytes; a marker says so.
@@ -215,13 +215,13 @@ func (j *journey) deletes(t *testing.T) {
 func (j *journey) restores(t *testing.T) {
 	elsewhere, to := t.TempDir(), j.another(t)
 	database := "sqlite:" + elsewhere + "/kartei.db"
-	if !strings.HasPrefix(j.house.database, "sqlite:") {
+	if !strings.HasPrefix(j.cluster.database, "sqlite:") {
 		database = dbtest.EmptyPostgresURL(t)
 	}
 	store := []string{"--data-dir", elsewhere, "--database-url", database, "--blob-url", to.url}
-	key := []string{"--master-key-file", filepath.Join(j.house.store[1], "master.key")}
+	key := []string{"--master-key-file", filepath.Join(j.cluster.store[1], "master.key")}
 	kartei(t, append(append([]string{"restore", j.copied}, store...), key...)...)
-	restored := j.teller
+	restored := j.client
 	restored.server = start(t, append(append([]string{"serve"}, store...), key...)...)
 	restored.has(j.letter, j.file)
 	restored.has(j.enclosed, []byte("Anlage\n"))

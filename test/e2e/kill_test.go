@@ -14,7 +14,7 @@ import (
 // are there together or not at all.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	houses(t, func(t *testing.T, h *house) {
+	clusters(t, func(t *testing.T, h *cluster) {
 		writers := h.write(6, func(ctx context.Context) { h.storm(ctx, times("KARTEI_KILLS", 3)) })
 		h.kill() // once more, and this time the data is looked at as it lies there
 		data := h.settle()
@@ -30,7 +30,7 @@ func TestKill(t *testing.T) {
 func TestPostgresGoesAway(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
-		h := newPostgresHouse(t, 1)
+		h := newPostgresCluster(t, 1)
 		writers := h.write(6, func(ctx context.Context) {
 			for range times("KARTEI_KILLS", 3) {
 				if h.written(ctx, h.writes.Load()+20, nil) != nil {
@@ -46,7 +46,7 @@ func TestPostgresGoesAway(t *testing.T) {
 }
 
 // hangUp ends every connection that the server has to PostgreSQL.
-func (h *house) hangUp(ctx context.Context) {
+func (h *cluster) hangUp(ctx context.Context) {
 	h.Helper()
 	conn, err := pgx.Connect(ctx, h.database)
 	if err != nil {
@@ -62,7 +62,7 @@ func (h *house) hangUp(ctx context.Context) {
 
 // write lets n writers write while trouble is made, and returns them when each
 // has brought its last change to its end.
-func (h *house) write(n int, trouble func(ctx context.Context)) []*writer {
+func (h *cluster) write(n int, trouble func(ctx context.Context)) []*writer {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), 5*patience)
 	defer cancel()
@@ -93,7 +93,7 @@ func (h *house) write(n int, trouble func(ctx context.Context)) []*writer {
 }
 
 // known holds the data to what the writers were told, contact by contact.
-func (h *house) known(s settled, writers []*writer) {
+func (h *cluster) known(s settled, writers []*writer) {
 	h.Helper()
 	n := 0
 	for _, w := range writers {

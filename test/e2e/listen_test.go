@@ -162,7 +162,7 @@ func (l *tool) kill() {
 // their order and once, whoever of the three is away for a while.
 func TestListen(t *testing.T) {
 	t.Parallel()
-	each := func(t *testing.T, h *house) {
+	each := func(t *testing.T, h *cluster) {
 		h.front = newFront(t)
 		h.front.set(0, h.servers[0])
 		everything := "contacts:write,companies:write,tasks:write,documents:write"
@@ -267,7 +267,7 @@ func TestListen(t *testing.T) {
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		dir := t.TempDir()
-		each(t, newHouse(t, 1, "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
+		each(t, newCluster(t, 1, "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
 	})
-	t.Run("postgres", func(t *testing.T) { each(t, newPostgresHouse(t, 1)) })
+	t.Run("postgres", func(t *testing.T) { each(t, newPostgresCluster(t, 1)) })
 }

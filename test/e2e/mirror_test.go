@@ -13,7 +13,7 @@ import (
 // source: nothing was missed, nothing came twice.
 func TestMirror(t *testing.T) {
 	t.Parallel()
-	houses(t, func(t *testing.T, h *house) {
+	clusters(t, func(t *testing.T, h *cluster) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 		defer cancel()
 		done := make(chan struct{}) // nobody writes any more
@@ -52,8 +52,8 @@ func TestMirror(t *testing.T) {
 // mirror is a copy of the office's contacts that follows by updatedSince, as
 // the guide tells clients to.
 type mirror struct {
-	*house
-	as     *client
+	*cluster
+	as     *httpClient
 	limit  int
 	paging bool // follow cursors within a pass, not only updatedSince
 	seen   string
@@ -61,8 +61,8 @@ type mirror struct {
 	passes int
 }
 
-func (h *house) mirror(limit int, paging bool) *mirror {
-	return &mirror{house: h, as: newClient(h.office.Key), limit: limit, paging: paging, seen: "2020-01-01T00:00:00.000000Z", copy: map[string]contact{}}
+func (h *cluster) mirror(limit int, paging bool) *mirror {
+	return &mirror{cluster: h, as: newHTTPClient(h.office.Key), limit: limit, paging: paging, seen: "2020-01-01T00:00:00.000000Z", copy: map[string]contact{}}
 }
 
 // follow reads changes until there are none and nobody writes any more.
@@ -71,7 +71,7 @@ func (m *mirror) follow(ctx context.Context, done <-chan struct{}) error {
 		since, cursor, n := m.seen, "", 0
 		for {
 			path := fmt.Sprintf("/contacts?sort=updatedAt&includeDeleted=true&limit=%d&updatedSince=%s%s", m.limit, since, cursor)
-			page, err := list[contact](ctx, m.house, m.as, path)
+			page, err := list[contact](ctx, m.cluster, m.as, path)
 			if err != nil {
 				return n, err
 			}
@@ -108,21 +108,21 @@ func (m *mirror) equals(s settled) {
 
 // feed follows the events by cursor, from the beginning.
 type feed struct {
-	*house
-	as     *client
+	*cluster
+	as     *httpClient
 	limit  int
 	cursor string
 	events []feedEntry
 }
 
-func (h *house) feed(limit int) *feed {
-	return &feed{house: h, as: newClient(h.office.Key), limit: limit}
+func (h *cluster) feed(limit int) *feed {
+	return &feed{cluster: h, as: newHTTPClient(h.office.Key), limit: limit}
 }
 
 // follow reads the feed until it ends and nobody writes any more.
 func (f *feed) follow(ctx context.Context, done <-chan struct{}) error {
 	return f.poll(ctx, done, func() (int, error) {
-		page, err := list[feedEntry](ctx, f.house, f.as, fmt.Sprintf("/events?sort=createdAt&limit=%d%s", f.limit, f.cursor))
+		page, err := list[feedEntry](ctx, f.cluster, f.as, fmt.Sprintf("/events?sort=createdAt&limit=%d%s", f.limit, f.cursor))
 		if err != nil {
 			return 0, err
 		}
@@ -149,7 +149,7 @@ func (f *feed) equals(s settled) {
 
 // poll calls read until it finds nothing after done. Where it finds nothing
 // before, it waits for a write.
-func (h *house) poll(ctx context.Context, done <-chan struct{}, read func() (int, error)) error {
+func (h *cluster) poll(ctx context.Context, done <-chan struct{}, read func() (int, error)) error {
 	for {
 		ended := false
 		select {
@@ -181,7 +181,7 @@ type page[T any] struct {
 }
 
 // list reads a page, as often as it takes.
-func list[T any](ctx context.Context, h *house, as *client, path string) (p page[T], err error) {
+func list[T any](ctx context.Context, h *cluster, as *httpClient, path string) (p page[T], err error) {
 	a, err := h.insist(ctx, as, "GET", path, "")
 	if err != nil {
 		return p, err

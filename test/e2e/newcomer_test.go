@@ -26,7 +26,7 @@ func TestFirstHour(t *testing.T) {
 	if line.BaseURL != demo.URL+"/v1" || line.Login.Email == "" || line.Login.Password == "" {
 		t.Fatalf("the demo's line is %s", demo.First)
 	}
-	full, reader := teller{t, demo, line.Keys.Full}, teller{t, demo, line.Keys.Read}
+	full, reader := client{t, demo, line.Keys.Full}, client{t, demo, line.Keys.Read}
 
 	// Who am I?
 	me := full.call("GET", "/me", "", 200, "")
@@ -154,7 +154,7 @@ func TestFirstDelivery(t *testing.T) {
 			t.Errorf("the second start has made another endpoint, %s beside %s", tested, endpoint)
 		}
 		endpoint = tested
-		s := teller{t, &server{URL: strings.TrimSuffix(api, "/v1")}, key}
+		s := client{t, &server{URL: strings.TrimSuffix(api, "/v1")}, key}
 		id := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", rand.Text()).Text("id")
 		line("contact.created", id, "signature verified")
 		var endpoints page[struct{ Status string }]

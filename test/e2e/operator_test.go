@@ -27,7 +27,7 @@ func TestOperatorsDay(t *testing.T) {
 	on := func(args ...string) []string { return append(args, data...) }
 	served := start(t, on("serve", "--limits", "writes=1000")...)
 	office := found(t, data...)
-	s := teller{t, served, office.Key}
+	s := client{t, served, office.Key}
 	for i := range 20 {
 		s.call("POST", "/contacts", fmt.Sprintf(`{"lastName":"Nr. %d"}`, i), 201, "", "Idempotency-Key", fmt.Sprint("day-", i))
 	}
@@ -82,7 +82,7 @@ func TestBackupOfPostgres(t *testing.T) {
 	}
 	dir := t.TempDir()
 	store := []string{"--data-dir", dir, "--database-url", url}
-	s := teller{t, start(t, append([]string{"serve"}, store...)...), found(t, store...).Key}
+	s := client{t, start(t, append([]string{"serve"}, store...)...), found(t, store...).Key}
 	for i := range 5 {
 		s.call("POST", "/contacts", fmt.Sprintf(`{"lastName":"Nr. %d"}`, i), 201, "", "Idempotency-Key", fmt.Sprint(i))
 	}
@@ -100,7 +100,7 @@ func TestBackupOfPostgres(t *testing.T) {
 	if _, errs, status := try(t, serve...); status != 1 || !strings.Contains(errs, "another master key") || !strings.Contains(errs, "--master-key-file") {
 		t.Errorf("without the master key: exit %d %s", status, errs)
 	}
-	other := teller{t, start(t, append([]string{"serve", "--master-key-file", filepath.Join(dir, "master.key")}, elsewhere...)...), s.key}
+	other := client{t, start(t, append([]string{"serve", "--master-key-file", filepath.Join(dir, "master.key")}, elsewhere...)...), s.key}
 	if after := other.call("GET", "/contacts", "", 200, ""); !bytes.Equal(after.Body, before.Body) {
 		t.Errorf("the copy has\n%s\nnot\n%s", after.Body, before.Body)
 	}
@@ -128,13 +128,13 @@ func TestExampleOfSettings(t *testing.T) {
 
 // backup copies the data while it is written to, restores the copy into a new
 // folder and serves it.
-func backup(t *testing.T, s teller, office office, on func(...string) []string) {
+func backup(t *testing.T, s client, office office, on func(...string) []string) {
 	before := pageOf(t, s.call("GET", "/contacts?limit=100&sort=updatedAt", "", 200, ""))
 	copied := filepath.Join(t.TempDir(), "copy")
 	var writing sync.WaitGroup
 	stop := make(chan struct{})
 	writing.Go(func() {
-		as := newClient(s.key)
+		as := newHTTPClient(s.key)
 		for i := range 50 { // more would meet the key's limit
 			select {
 			case <-stop:
@@ -168,7 +168,7 @@ func backup(t *testing.T, s teller, office office, on func(...string) []string) 
 		t.Errorf("without the master key: exit %d %s", status, errs)
 	}
 	kartei(t, "master-key", "forget", "--data-dir", elsewhere)
-	other := teller{t, start(t, "serve", "--data-dir", elsewhere), office.Key}
+	other := client{t, start(t, "serve", "--data-dir", elsewhere), office.Key}
 	after := pageOf(t, other.call("GET", "/contacts?limit=100&sort=updatedAt", "", 200, ""))
 	for i, want := range before.Data {
 		if len(after.Data) <= i || after.Data[i] != want {
@@ -197,12 +197,12 @@ func mistyped(key string) string {
 
 // keys are made, rotated, paused and refused; each refusal is the same 401 to
 // the caller, and the exact reason in the request log.
-func keys(t *testing.T, s teller, office office, on func(...string) []string) {
+func keys(t *testing.T, s client, office office, on func(...string) []string) {
 	type key struct{ ID, Key string }
 	create := func(env string, ip string) key {
 		return read[key](t, on("key", "create", "--org", office.ID, "--principal", office.User, "--env", env, "--scopes", "contacts:read", "--ip", ip)...)
 	}
-	as := func(k key) teller { return teller{t, s.server, k.Key} }
+	as := func(k key) client { return client{t, s.server, k.Key} }
 	one, far := create("test", "127.0.0.1"), create("test", "192.0.2.0/24")
 	as(one).call("GET", "/me", "", 200, "")
 	rotated := read[key](t, on("key", "rotate", one.ID)...)
@@ -263,7 +263,7 @@ func keys(t *testing.T, s teller, office office, on func(...string) []string) {
 
 // upgrade ends the server in order while a call is in flight: the call is
 // answered, no other is taken, and the next server has what it wrote.
-func upgrade(t *testing.T, s teller, on func(...string) []string) {
+func upgrade(t *testing.T, s client, on func(...string) []string) {
 	body := `{"lastName":"Unterwegs"}`
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 	if err != nil {

@@ -57,7 +57,7 @@ var everywhere = []string{"folder", "bucket"}
 
 // places runs f on an instance of each engine with files in each kind of place,
 // on all at the same time.
-func places(t *testing.T, kinds []string, f func(t *testing.T, h *house, s teller, p place)) {
+func places(t *testing.T, kinds []string, f func(t *testing.T, h *cluster, s client, p place)) {
 	tests := map[string]func(t *testing.T){}
 	for _, kind := range kinds {
 		for _, engine := range []string{"sqlite", "postgres"} {
@@ -72,7 +72,7 @@ func places(t *testing.T, kinds []string, f func(t *testing.T, h *house, s telle
 					database = dbtest.PostgresURL(t)
 				}
 				store := []string{"--data-dir", dir, "--database-url", database, "--blob-url", p.url}
-				h := newHouse(t, 1, database, store...)
+				h := newCluster(t, 1, database, store...)
 				f(t, h, h.at(0).forFiles(h.office, store...), p)
 			}
 		}

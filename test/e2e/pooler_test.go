@@ -33,7 +33,7 @@ func TestThroughPgbouncer(t *testing.T) {
 		t.Errorf("an empty data base through the pooler: exit %d, %s", status, errs)
 	}
 	kartei(t, "migrate", "--data-dir", dir, "--database-url", own.URL())
-	h := newHouse(t, 2, pooler, "--data-dir", dir, "--database-url", pooler)
+	h := newCluster(t, 2, pooler, "--data-dir", dir, "--database-url", pooler)
 	h.revoke(t)
 	before := h.settle()
 	writers := h.write(6, func(ctx context.Context) { h.storm(ctx, times("KARTEI_KILLS", 3)) })

@@ -43,11 +43,11 @@ func TestEveryProblem(t *testing.T) {
 	set := func(args ...string) { kartei(t, append(args, store...)...) }
 	served := start(t, append([]string{"serve", "--limits", "writes=100000"}, store...)...) // for inProgress
 	office := found(t, store...)
-	s := teller{t, served, office.Key}
-	reader := teller{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
+	s := client{t, served, office.Key}
+	reader := client{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
 		"--env", "test", "--scopes", "contacts:read"}, store...)...).Key}
 	files := s.forFiles(office, store...)
-	hooks := teller{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
+	hooks := client{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
 		"--env", "test", "--scopes", "webhook_endpoints:write,contacts:read", "--ip", "127.0.0.1/32"}, store...)...).Key}
 	endpoint := func(url string) string { return `{"name":"CRM","url":"` + url + `","eventTypes":["contact.created"]}` }
 	made := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "used")
@@ -93,7 +93,7 @@ func TestEveryProblem(t *testing.T) {
 		fault.BatchFamilyNotAllowed: func(code string) *answer {
 			return s.call("POST", "/batch", `{"calls":[{"method":"POST","path":"/batch","body":{"calls":[]}}]}`, 422, code)
 		},
-		fault.Unauthenticated: func(code string) *answer { return teller{t, served, ""}.call("GET", "/me", "", 401, code) },
+		fault.Unauthenticated: func(code string) *answer { return client{t, served, ""}.call("GET", "/me", "", 401, code) },
 		fault.Forbidden: func(code string) *answer {
 			return reader.call("DELETE", path, "", 403, code, "If-Match", "*")
 		},
@@ -164,7 +164,7 @@ func TestEveryProblem(t *testing.T) {
 
 // inProgress sends the same creation from several clients at once until one
 // is told that another is at it.
-func inProgress(s teller, code string) *answer {
+func inProgress(s client, code string) *answer {
 	s.Helper()
 	const senders, rounds = 8, 200
 	for round := range rounds {
@@ -172,7 +172,7 @@ func inProgress(s teller, code string) *answer {
 		var sending sync.WaitGroup
 		for i := range senders {
 			sending.Go(func() {
-				a, err := newClient(s.key).call(s.URL+"/v1", "POST", "/contacts", `{"lastName":"Zugleich"}`, "Idempotency-Key", fmt.Sprint("at-once-", round))
+				a, err := newHTTPClient(s.key).call(s.URL+"/v1", "POST", "/contacts", `{"lastName":"Zugleich"}`, "Idempotency-Key", fmt.Sprint("at-once-", round))
 				if err != nil {
 					s.Error(err)
 					return
@@ -195,10 +195,10 @@ func inProgress(s teller, code string) *answer {
 }
 
 // limited searches until the key has no points left.
-func limited(s teller, code string) *answer {
+func limited(s client, code string) *answer {
 	s.Helper()
 	for range 1000 {
-		a, err := newClient(s.key).call(s.URL+"/v1", "GET", "/contacts?q=berg", "")
+		a, err := newHTTPClient(s.key).call(s.URL+"/v1", "GET", "/contacts?q=berg", "")
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func TestPending(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Fatal(ctx.Err())
 		}
-		a, _ = newClient("kart_test_").call("http://"+public, "GET", "/v1/me", "")
+		a, _ = newHTTPClient("kart_test_").call("http://"+public, "GET", "/v1/me", "")
 		time.Sleep(5 * time.Millisecond)
 	}
 	if a.Status != 503 || a.Text("code") != string(fault.InstancePending) || a.Header.Get("Retry-After") == "" {
@@ -272,7 +272,7 @@ func TestOverloaded(t *testing.T) {
 	defer cancel()
 	store := []string{"--data-dir", t.TempDir(), "--database-url", url + "&lock_timeout=50ms"}
 	served := start(t, append([]string{"serve"}, store...)...)
-	s := teller{t, served, found(t, store...).Key}
+	s := client{t, served, found(t, store...).Key}
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		t.Fatal(err)

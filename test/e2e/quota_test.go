@@ -22,7 +22,7 @@ func TestQuotaOverAKill(t *testing.T) {
 	data := []string{"--data-dir", dir}
 	on := func(args ...string) []string { return append(args, data...) }
 	serve := on("serve", "--limits", "deletes-day=5")
-	s := teller{t, start(t, serve...), ""}
+	s := client{t, start(t, serve...), ""}
 	office := found(t, data...)
 	s.key = office.Key
 	kartei(t, on("user", "set", office.User, "--language", "en")...)

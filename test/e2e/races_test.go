@@ -12,11 +12,11 @@ import (
 // them can.
 func TestRacesOfReplicas(t *testing.T) {
 	t.Parallel()
-	h := newPostgresHouse(t, 2)
-	clients := []*client{newClient(h.office.Key), newClient(h.office.Key)}
+	h := newPostgresCluster(t, 2)
+	clients := []*httpClient{newHTTPClient(h.office.Key), newHTTPClient(h.office.Key)}
 	// both sends two calls at once, each to its replica, in turns the other way
 	// round, and returns what they got as statuses and codes, the lower first.
-	both := func(t *testing.T, round int, calls [2]func(c *client, base string) (*answer, error)) (answers [2]*answer, got string) {
+	both := func(t *testing.T, round int, calls [2]func(c *httpClient, base string) (*answer, error)) (answers [2]*answer, got string) {
 		t.Helper()
 		start := make(chan struct{})
 		var sending sync.WaitGroup
@@ -47,9 +47,9 @@ func TestRacesOfReplicas(t *testing.T) {
 		slices.Sort(words)
 		return answers, strings.Join(words, ", ")
 	}
-	type sender = func(c *client, base string) (*answer, error)
+	type sender = func(c *httpClient, base string) (*answer, error)
 	send := func(method, path, body string, headers ...string) sender {
-		return func(c *client, base string) (*answer, error) { return c.call(base, method, path, body, headers...) }
+		return func(c *httpClient, base string) (*answer, error) { return c.call(base, method, path, body, headers...) }
 	}
 	const rounds = 30
 	made := 0

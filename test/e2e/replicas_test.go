@@ -15,11 +15,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// at returns a teller that speaks to one replica.
-func (h *house) at(i int) teller { return teller{h.TB, h.servers[i], h.office.Key} }
+// at returns a client that speaks to one replica.
+func (h *cluster) at(i int) client { return client{h.TB, h.servers[i], h.office.Key} }
 
 // connect opens a connection to the data base beside the servers'.
-func (h *house) connect(t *testing.T) *pgx.Conn {
+func (h *cluster) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), h.database)
 	if err != nil {
@@ -31,7 +31,7 @@ func (h *house) connect(t *testing.T) *pgx.Conn {
 
 // holdClock takes the change clock of the office's sandbox, so that no write
 // goes past it, and returns how to let it go.
-func (h *house) holdClock(t *testing.T) (release func()) {
+func (h *cluster) holdClock(t *testing.T) (release func()) {
 	t.Helper()
 	tx, err := h.connect(t).Begin(t.Context())
 	if err != nil {
@@ -78,13 +78,13 @@ const waiting = "exists(select from pg_stat_activity where datname = current_dat
 func TestKeyInUseOnAnotherReplica(t *testing.T) {
 	t.Parallel()
 	url := dbtest.PostgresURL(t) + "&lock_timeout=120000&statement_timeout=120000" // what is held is not to end by itself
-	h := newHouse(t, 2, url, "--data-dir", t.TempDir(), "--database-url", url)
+	h := newCluster(t, 2, url, "--data-dir", t.TempDir(), "--database-url", url)
 	look := h.connect(t)
 	release := h.holdClock(t)
 	const body, key = `{"lastName":"Anders"}`, "held"
 	first := make(chan error, 1)
 	go func() {
-		_, err := newClient(h.office.Key).call(h.servers[0].URL+"/v1", "POST", "/contacts", body, "Idempotency-Key", key)
+		_, err := newHTTPClient(h.office.Key).call(h.servers[0].URL+"/v1", "POST", "/contacts", body, "Idempotency-Key", key)
 		first <- err
 	}()
 	until(t, look, "the creation waits for the clock", "select "+waiting)
@@ -120,10 +120,10 @@ func TestKeyInUseOnAnotherReplica(t *testing.T) {
 // the act was acknowledged meets its effect, on each replica.
 func TestRevocationIsSeenByAllReplicas(t *testing.T) {
 	t.Parallel()
-	newPostgresHouse(t, 3).revoke(t)
+	newPostgresCluster(t, 3).revoke(t)
 }
 
-func (h *house) revoke(t *testing.T) {
+func (h *cluster) revoke(t *testing.T) {
 	with := func(args ...string) []string { return append(args, h.store...) }
 	acts := []struct {
 		name  string
@@ -146,7 +146,7 @@ func (h *house) revoke(t *testing.T) {
 				for n := range 2 {
 					warm.Add(1)
 					calling.Go(func() {
-						as, after := newClient(key.Key), 0
+						as, after := newHTTPClient(key.Key), 0
 						for call := 0; after < 3; call++ {
 							began := done.Load()
 							answer, err := as.call(s.URL+"/v1", "POST", "/contacts", `{"lastName":"Tal"}`, "Idempotency-Key", fmt.Sprintf("%s-%d-%d-%d", key.ID, s.cmd.Process.Pid, n, call))
@@ -211,7 +211,7 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 	o := found(t, "--database-url", url, "--data-dir", filepath.Join(dir, "3"))
 	cursor := ""
 	for i, s := range servers {
-		as := teller{t, s, o.Key}
+		as := client{t, s, o.Key}
 		for n := range 3 {
 			as.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", fmt.Sprintf("%d-%d", i, n))
 		}
@@ -230,14 +230,14 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	// Limits are counted, since replicas that come and go hand them over.
-	h := newPostgresHouse(t, 2, "--drain-time", "6s", "--limits", "key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
+	h := newPostgresCluster(t, 2, "--drain-time", "6s", "--limits", "key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 	defer cancel()
 	stop := make(chan struct{})
 	var calling sync.WaitGroup
 	for n := range 4 {
 		calling.Go(func() {
-			as := newClient(h.office.Key)
+			as := newHTTPClient(h.office.Key)
 			for call := 0; ; call++ {
 				select {
 				case <-stop:

@@ -23,7 +23,7 @@ func TestRevokeKeyEndpoints(t *testing.T) {
 		}
 		stolen, kept := issue(), issue()
 		subscribe := func(k key, n string) string {
-			return teller{t, served, k.Key}.call("POST", "/webhook_endpoints", `{"name":"CRM","url":"https://crm.example.com/`+n+`","eventTypes":["contact.created"]}`, 201, "",
+			return client{t, served, k.Key}.call("POST", "/webhook_endpoints", `{"name":"CRM","url":"https://crm.example.com/`+n+`","eventTypes":["contact.created"]}`, 201, "",
 				"Idempotency-Key", "endpoint "+n).Text("id")
 		}
 		left, other := subscribe(stolen, "1"), subscribe(kept, "2")
@@ -49,7 +49,7 @@ func TestRevokeKeyEndpoints(t *testing.T) {
 		if got := read[revoked](t, on("key", "revoke", stolen.ID, "--endpoints", "disable")...); !slices.Equal(got.Endpoints, []endpoint{{left, stolen.ID, "disabled", "key_revoked"}}) {
 			t.Errorf("disabled: %+v", got)
 		}
-		s := teller{t, served, kept.Key}
+		s := client{t, served, kept.Key}
 		for id, want := range map[string]string{left: "key_revoked", other: ""} {
 			if got := s.call("GET", "/webhook_endpoints/"+id, "", 200, "").Text("disabledReason"); got != want {
 				t.Errorf("%s is disabled for %q, want %q", id, got, want)

@@ -47,7 +47,7 @@ type feedEntry struct {
 // settle opens the data base while no server runs, reads all of it, and fails
 // the test unless changes, events, stored answers, the clock and the search
 // index belong together without exception.
-func (h *house) settle() settled {
+func (h *cluster) settle() settled {
 	h.Helper()
 	ctx := context.Background()
 	d, err := db.Open(ctx, h.database, db.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Readers: 2})
@@ -75,7 +75,7 @@ func (h *house) settle() settled {
 }
 
 // whole asks SQLite whether its file is sound.
-func (h *house) whole(ctx context.Context, tx db.Tx, _ *settled) error {
+func (h *cluster) whole(ctx context.Context, tx db.Tx, _ *settled) error {
 	if tx.Dialect().Name != "sqlite" {
 		return nil
 	}
@@ -102,7 +102,7 @@ func each(ctx context.Context, tx db.Tx, query string, f func(db.Rows) error) er
 	return rows.Err()
 }
 
-func (h *house) readContacts(ctx context.Context, tx db.Tx, s *settled) error {
+func (h *cluster) readContacts(ctx context.Context, tx db.Tx, s *settled) error {
 	return each(ctx, tx, "select id, revision, created_at, updated_at, deleted, content from contacts", func(r db.Rows) error {
 		var c contact
 		var created, updated clock.Micros
@@ -125,7 +125,7 @@ func (h *house) readContacts(ctx context.Context, tx db.Tx, s *settled) error {
 	})
 }
 
-func (h *house) readEvents(ctx context.Context, tx db.Tx, s *settled) error {
+func (h *cluster) readEvents(ctx context.Context, tx db.Tx, s *settled) error {
 	return each(ctx, tx, "select id, type, tick, object, record_id from events order by tick", func(r db.Rows) error {
 		var e feedEntry
 		var tick clock.Micros
@@ -140,7 +140,7 @@ func (h *house) readEvents(ctx context.Context, tx db.Tx, s *settled) error {
 
 // readKeys holds each stored answer to the contact that the call made, and
 // each contact to a stored answer: all of them were made with a key.
-func (h *house) readKeys(ctx context.Context, tx db.Tx, s *settled) error {
+func (h *cluster) readKeys(ctx context.Context, tx db.Tx, s *settled) error {
 	made := map[string]bool{}
 	err := each(ctx, tx, "select key, status, record from idempotency", func(r db.Rows) error {
 		var key, record string
@@ -164,7 +164,7 @@ func (h *house) readKeys(ctx context.Context, tx db.Tx, s *settled) error {
 }
 
 // readRest holds the clock and the search index to the changes.
-func (h *house) readRest(ctx context.Context, tx db.Tx, s *settled) error {
+func (h *cluster) readRest(ctx context.Context, tx db.Tx, s *settled) error {
 	living := 0
 	for _, c := range s.contacts {
 		if !c.Deleted {
@@ -191,7 +191,7 @@ func (h *house) readRest(ctx context.Context, tx db.Tx, s *settled) error {
 
 // eventsBelong holds the events of each contact to its changes: created once
 // and first, deleted last, and one for every revision.
-func (h *house) eventsBelong(s *settled) {
+func (h *cluster) eventsBelong(s *settled) {
 	h.Helper()
 	histories := map[string][]feedEntry{}
 	for _, e := range s.events {

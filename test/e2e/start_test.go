@@ -34,7 +34,7 @@ func TestKilledWhileStarting(t *testing.T) {
 			c.Wait()
 
 			s := start(t, "serve", "--data-dir", dir)
-			teller{t, s, found(t, "--data-dir", dir).Key}.call("GET", "/me", "", 200, "")
+			client{t, s, found(t, "--data-dir", dir).Key}.call("GET", "/me", "", 200, "")
 			s.stop(t)
 		})
 	}

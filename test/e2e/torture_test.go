@@ -32,11 +32,11 @@ func TestTortureWebhooks(t *testing.T) {
 	together(t, map[string]func(t *testing.T){
 		"sqlite": func(t *testing.T) {
 			f, dir := newTortureFarm(t), t.TempDir()
-			torture(t, f, newHouseWith(t, 1, f.flags(), "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
+			torture(t, f, newClusterWith(t, 1, f.flags(), "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
 		},
 		"2 replicas": func(t *testing.T) {
 			f := newTortureFarm(t)
-			torture(t, f, newPostgresHouse(t, 2, f.flags()...))
+			torture(t, f, newPostgresCluster(t, 2, f.flags()...))
 		},
 	})
 }
@@ -50,7 +50,7 @@ func newTortureFarm(t *testing.T) *farm {
 // perPrincipal is how many endpoints one may have.
 const perPrincipal = 16
 
-func torture(t *testing.T, f *farm, h *house) {
+func torture(t *testing.T, f *farm, h *cluster) {
 	owners := f.settleIn(h)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
 	defer cancel()
@@ -130,13 +130,13 @@ func dies(end func()) death {
 
 // owner is a principal with endpoints.
 type owner struct {
-	as        *client
+	as        *httpClient
 	receivers []*receiver
 }
 
 // settleIn makes the receivers' endpoints: the first 16 are an admin's, who
 // may read what is private too, the others of service accounts that may not.
-func (f *farm) settleIn(h *house) (owners []*owner) {
+func (f *farm) settleIn(h *cluster) (owners []*owner) {
 	f.Helper()
 	var all []*receiver
 	for _, r := range f.hosts {
@@ -150,7 +150,7 @@ func (f *farm) settleIn(h *house) (owners []*owner) {
 		}
 		key := read[struct{ Key string }](f, append([]string{"key", "create", "--org", h.office.ID, "--principal", principal, "--env", "test",
 			"--scopes", "contacts:read,webhook_endpoints:write,webhook_endpoints:read", "--ip", "127.0.0.1/32"}, h.store...)...).Key
-		o := &owner{newClient(key), list}
+		o := &owner{newHTTPClient(key), list}
 		owners = append(owners, o)
 		for _, r := range list {
 			r.subscribe(h, o.as, "contact.created", "contact.updated")
@@ -161,8 +161,8 @@ func (f *farm) settleIn(h *house) (owners []*owner) {
 
 // contribute makes and changes contacts, one in ten of them private, some ten
 // times a second, until stop is closed.
-func (h *house) contribute(ctx context.Context, number int, sequence *atomic.Int64, stop <-chan struct{}) error {
-	as := newClient(h.office.Key)
+func (h *cluster) contribute(ctx context.Context, number int, sequence *atomic.Int64, stop <-chan struct{}) error {
+	as := newHTTPClient(h.office.Key)
 	for {
 		select {
 		case <-stop:
@@ -190,7 +190,7 @@ func (h *house) contribute(ctx context.Context, number int, sequence *atomic.Int
 }
 
 // readable returns all events of contacts that a principal may read.
-func (h *house) readable(ctx context.Context, as *client) map[string]bool {
+func (h *cluster) readable(ctx context.Context, as *httpClient) map[string]bool {
 	h.Helper()
 	events := map[string]bool{}
 	for cursor := ""; ; {
@@ -212,7 +212,7 @@ func (h *house) readable(ctx context.Context, as *client) map[string]bool {
 
 // logs waits until done says of the receiver's log that it is enough, for as long
 // as it grows or anything else goes on.
-func (r *receiver) logs(ctx context.Context, h *house, as *client, done func(rows map[string]string) bool) {
+func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done func(rows map[string]string) bool) {
 	r.Helper()
 	for going := r.progress(); ; time.Sleep(250 * time.Millisecond) {
 		rows := map[string]string{}
@@ -315,7 +315,7 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 
 // watchMemory looks at the servers' resident memory until the function that it
 // returns is called, which prints it.
-func (h *house) watchMemory(ctx context.Context) func() {
+func (h *cluster) watchMemory(ctx context.Context) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	var samples []int
 	var watching sync.WaitGroup
@@ -385,7 +385,7 @@ type endpointState struct {
 
 // deliveryLog reads the log of each endpoint as it lies in the data base, while
 // no server runs.
-func (h *house) deliveryLog() map[string]*endpointState {
+func (h *cluster) deliveryLog() map[string]*endpointState {
 	h.Helper()
 	ctx := context.Background()
 	d, err := db.Open(ctx, h.database, db.Options{Clock: clock.System, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Readers: 2})

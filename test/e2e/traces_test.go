@@ -163,7 +163,7 @@ func TestTraces(t *testing.T) {
 		user := read[struct{ ID string }](t, with("user", "create", "--org", org.ID, "--name", "Walburga Hefekranz", "--email", "hefekranz@marker.example", "--role", "admin")...)
 		key := read[struct{ Key string }](t, with("key", "create", "--org", org.ID, "--principal", user.ID, "--env", "test",
 			"--scopes", "contacts:read,contacts:write,documents:read,documents:write,webhook_endpoints:read,webhook_endpoints:write", "--ip", "127.0.0.1/32")...).Key
-		as := teller{t, s, key}
+		as := client{t, s, key}
 		r := f.hosts["r0.farm.test"]
 		endpoint := as.call("POST", "/webhook_endpoints", `{"name":"Topfenstrudel","url":"https://r0.farm.test/geheimpfad","eventTypes":["contact.created","document.created"]}`,
 			201, "", "Idempotency-Key", "endpoint")
@@ -265,7 +265,7 @@ func TestTracesOff(t *testing.T) {
 		c, dir := newCollector(t), t.TempDir()
 		s := traced(t, c, []string{off}, "--data-dir", dir)
 		o := found(t, "--data-dir", dir)
-		teller{t, s, o.Key}.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
+		client{t, s, o.Key}.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
 		s.stop(t)
 		if len(c.spans) > 0 {
 			t.Errorf("%s: %s", off, c.tree())
@@ -281,7 +281,7 @@ func TestTracesAway(t *testing.T) {
 	s := traced(t, c, []string{"OTEL_BSP_EXPORT_TIMEOUT=100"}, "--data-dir", dir)
 	o := found(t, "--data-dir", dir)
 	for n := range 30 {
-		teller{t, s, o.Key}.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", fmt.Sprint(n))
+		client{t, s, o.Key}.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", fmt.Sprint(n))
 	}
 	s.stop(t)
 	if n := strings.Count(s.Log(), "spans cannot be sent"); n != 1 {

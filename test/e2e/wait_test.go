@@ -18,7 +18,7 @@ import (
 // startWaiting starts a server whose database is away, and holds it to what one
 // that waits must do: it listens, refuses calls as one that is starting, and
 // tells the operator.
-func startWaiting(t *testing.T, key string, store ...string) teller {
+func startWaiting(t *testing.T, key string, store ...string) client {
 	t.Helper()
 	public, operator := freePort(t), freePort(t)
 	s, err := spawn(command(append([]string{"serve", "--listen", public, "--operator-listen", operator, "--log-format", "json"}, store...)...))
@@ -28,7 +28,7 @@ func startWaiting(t *testing.T, key string, store ...string) teller {
 	s.endsWith(t)
 	s.URL, s.Operator = "http://"+public, "http://"+operator
 	s.says(t, "the database cannot be used yet")
-	w := teller{t, s, key}
+	w := client{t, s, key}
 	for _, language := range []string{"de", "en"} {
 		for _, a := range []*answer{
 			w.call("GET", "/contacts", "", 503, string(fault.InstancePending), "Accept-Language", language),
@@ -47,7 +47,7 @@ func startWaiting(t *testing.T, key string, store ...string) teller {
 }
 
 // becomesReady waits for the server, whose trouble has gone.
-func (s teller) becomesReady() {
+func (s client) becomesReady() {
 	s.Helper()
 	select {
 	case <-s.ready:
@@ -69,7 +69,7 @@ func TestServeWaitsForPostgres(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "max_connections=20", "shared_buffers=16MB")
 	store := []string{"--data-dir", t.TempDir(), "--database-url", own.URL()}
-	h := newHouse(t, 1, own.URL(), store...)
+	h := newCluster(t, 1, own.URL(), store...)
 	h.close()
 	for _, c := range []struct {
 		name, reason string
@@ -114,8 +114,8 @@ func TestServeOnReadOnlyPostgres(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	store := []string{"--data-dir", t.TempDir(), "--database-url", own.URL()}
-	h := newHouse(t, 1, own.URL(), store...)
-	l := &ledger{house: h, t: t, as: newClient(h.office.Key), random: rand.New(rand.NewPCG(5, 5)), acknowledged: map[string]string{}}
+	h := newCluster(t, 1, own.URL(), store...)
+	l := &ledger{cluster: h, t: t, as: newHTTPClient(h.office.Key), random: rand.New(rand.NewPCG(5, 5)), acknowledged: map[string]string{}}
 	if !l.post() {
 		t.Fatal("refused before")
 	}
@@ -155,7 +155,7 @@ func TestServeDoesNotWaitForWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	dir := t.TempDir()
-	newHouse(t, 1, own.URL(), "--data-dir", dir, "--database-url", own.URL()).close()
+	newCluster(t, 1, own.URL(), "--data-dir", dir, "--database-url", own.URL()).close()
 	conn, err := pgx.Connect(t.Context(), own.URL())
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func TestWebhookCommands(t *testing.T) {
 		o := found(t, store...)
 		key := read[struct{ Key string }](t, on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "test", "--ip", "127.0.0.1/32",
 			"--scopes", "contacts:read,contacts:write,webhook_endpoints:read,webhook_endpoints:write")...).Key
-		s := teller{t, served, key}
+		s := client{t, served, key}
 		n := 0
 		contact := func() (event string) {
 			t.Helper()

@@ -11,9 +11,9 @@ import (
 func TestDeliveriesVerify(t *testing.T) {
 	t.Parallel()
 	f, dir := newFarm(t, map[*behaviour]int{healthy: 1}), t.TempDir()
-	h := newHouseWith(t, 1, f.flags(), "sqlite:"+dir+"/kartei.db", "--data-dir", dir)
+	h := newClusterWith(t, 1, f.flags(), "sqlite:"+dir+"/kartei.db", "--data-dir", dir)
 	owner := f.settleIn(h)[0]
-	r, s := owner.receivers[0], teller{t, h.servers[0], owner.as.key}
+	r, s := owner.receivers[0], client{t, h.servers[0], owner.as.key}
 	old := r.secret
 	r.sends(s)
 	rotated := s.call("POST", "/webhook_endpoints/"+r.id+"/rotate_secret", "", 200, "")
@@ -34,7 +34,7 @@ func TestDeliveriesVerify(t *testing.T) {
 }
 
 // sends has a test event sent and waits until it has come.
-func (r *receiver) sends(s teller) {
+func (r *receiver) sends(s client) {
 	r.Helper()
 	id := s.call("POST", "/webhook_endpoints/"+r.id+"/test", "", 200, "").Text("eventId")
 	r.until(func(saw map[string]visit) bool {

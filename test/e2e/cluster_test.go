@@ -14,9 +14,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// house is one set of data whose server, or one of whose replicas, is killed
+// cluster is one set of data whose server, or one of whose replicas, is killed
 // and comes back, again and again, while clients go on.
-type house struct {
+type cluster struct {
 	testing.TB
 	store    []string // flags that name the data
 	database string
@@ -33,34 +33,34 @@ type house struct {
 	news   chan struct{}
 }
 
-// houses runs f on data of each engine, and on replicas that share data.
-func houses(t *testing.T, f func(t *testing.T, h *house)) {
+// clusters runs f on data of each engine, and on replicas that share data.
+func clusters(t *testing.T, f func(t *testing.T, h *cluster)) {
 	t.Run("sqlite", func(t *testing.T) {
 		dir := t.TempDir()
-		f(t, newHouse(t, 1, "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
+		f(t, newCluster(t, 1, "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
 	})
-	t.Run("postgres", func(t *testing.T) { f(t, newPostgresHouse(t, 1)) })
+	t.Run("postgres", func(t *testing.T) { f(t, newPostgresCluster(t, 1)) })
 	for n := 2; n <= 3; n++ {
-		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) { f(t, newPostgresHouse(t, n)) })
+		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) { f(t, newPostgresCluster(t, n)) })
 	}
 }
 
-// newPostgresHouse has n servers on one data base. Where they are several,
+// newPostgresCluster has n servers on one data base. Where they are several,
 // clients reach them through a round-robin.
-func newPostgresHouse(t *testing.T, n int, flags ...string) *house {
+func newPostgresCluster(t *testing.T, n int, flags ...string) *cluster {
 	t.Helper()
 	url := dbtest.PostgresURL(t)
-	return newHouseWith(t, n, flags, url, "--data-dir", t.TempDir(), "--database-url", url)
+	return newClusterWith(t, n, flags, url, "--data-dir", t.TempDir(), "--database-url", url)
 }
 
-func newHouse(t *testing.T, n int, database string, store ...string) *house {
+func newCluster(t *testing.T, n int, database string, store ...string) *cluster {
 	t.Helper()
-	return newHouseWith(t, n, nil, database, store...)
+	return newClusterWith(t, n, nil, database, store...)
 }
 
-func newHouseWith(t *testing.T, n int, flags []string, database string, store ...string) *house {
+func newClusterWith(t *testing.T, n int, flags []string, database string, store ...string) *cluster {
 	t.Helper()
-	h := &house{TB: t, store: store, database: database, flags: flags, servers: make([]*server, n), last: make([]*server, n),
+	h := &cluster{TB: t, store: store, database: database, flags: flags, servers: make([]*server, n), last: make([]*server, n),
 		back: make(chan struct{}), news: make(chan struct{})}
 	if n > 1 {
 		h.front = newFront(t)
@@ -81,7 +81,7 @@ func newHouseWith(t *testing.T, n int, flags []string, database string, store ..
 }
 
 // open starts a server on the data in each place where none runs.
-func (h *house) open() {
+func (h *cluster) open() {
 	h.Helper()
 	var starting sync.WaitGroup
 	for i := range h.servers {
@@ -95,7 +95,7 @@ func (h *house) open() {
 	}
 }
 
-func (h *house) openOne(i int) {
+func (h *cluster) openOne(i int) {
 	args := append([]string{"serve", "--guesses", "1000000"}, h.store...)
 	if !slices.Contains(h.flags, "--limits") {
 		args = append(args, "--no-metered")
@@ -113,7 +113,7 @@ func (h *house) openOne(i int) {
 }
 
 // put notes which server runs in a place; nil for none.
-func (h *house) put(i int, s *server) (before *server) {
+func (h *cluster) put(i int, s *server) (before *server) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before = h.servers[i]
@@ -134,25 +134,25 @@ func (h *house) put(i int, s *server) (before *server) {
 	return before
 }
 
-func (h *house) running() bool {
+func (h *cluster) running() bool {
 	return slices.ContainsFunc(h.servers, func(s *server) bool { return s != nil })
 }
 
 // kill ends all servers with kill -9; calls in flight get no answer.
-func (h *house) kill() {
+func (h *cluster) kill() {
 	for i := range h.servers {
 		h.killOne(i)
 	}
 }
 
-func (h *house) killOne(i int) {
+func (h *cluster) killOne(i int) {
 	if s := h.put(i, nil); s != nil {
 		s.kill()
 	}
 }
 
 // close ends all servers in order.
-func (h *house) close() {
+func (h *cluster) close() {
 	h.Helper()
 	for i := range h.servers {
 		if s := h.put(i, nil); s != nil {
@@ -163,7 +163,7 @@ func (h *house) close() {
 
 // address returns the address of the running server or of the round-robin
 // before several, and waits until one runs.
-func (h *house) address(ctx context.Context) (string, error) {
+func (h *cluster) address(ctx context.Context) (string, error) {
 	for {
 		h.mu.Lock()
 		s, back, runs := h.servers[0], h.back, h.running()
@@ -183,7 +183,7 @@ func (h *house) address(ctx context.Context) (string, error) {
 }
 
 // call sends a request once. An error means that nobody knows what became of it.
-func (h *house) call(ctx context.Context, c *client, method, path, body string, headers ...string) (*answer, error) {
+func (h *cluster) call(ctx context.Context, c *httpClient, method, path, body string, headers ...string) (*answer, error) {
 	base, err := h.address(ctx)
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (h *house) call(ctx context.Context, c *client, method, path, body string, 
 
 // insist sends a request until it is answered, as a client may whose request
 // can be repeated.
-func (h *house) insist(ctx context.Context, c *client, method, path, body string, headers ...string) (*answer, error) {
+func (h *cluster) insist(ctx context.Context, c *httpClient, method, path, body string, headers ...string) (*answer, error) {
 	for {
 		a, err := h.call(ctx, c, method, path, body, headers...)
 		if err == nil || ctx.Err() != nil {
@@ -213,7 +213,7 @@ func (h *house) insist(ctx context.Context, c *client, method, path, body string
 }
 
 // wrote counts an acknowledged write and wakes who waits for one.
-func (h *house) wrote() {
+func (h *cluster) wrote() {
 	h.writes.Add(1)
 	h.mu.Lock()
 	close(h.news)
@@ -222,7 +222,7 @@ func (h *house) wrote() {
 }
 
 // written waits until n writes have been acknowledged, or done is closed.
-func (h *house) written(ctx context.Context, n int64, done <-chan struct{}) error {
+func (h *cluster) written(ctx context.Context, n int64, done <-chan struct{}) error {
 	for {
 		h.mu.Lock()
 		news := h.news
@@ -243,7 +243,7 @@ func (h *house) written(ctx context.Context, n int64, done <-chan struct{}) erro
 // storm kills the server, or one of the replicas, and starts it again, each
 // time after a few more writes: once in four times none, so that it also dies
 // right after its start.
-func (h *house) storm(ctx context.Context, kills int) {
+func (h *cluster) storm(ctx context.Context, kills int) {
 	h.Helper()
 	for range kills {
 		if rand.IntN(4) > 0 {
@@ -277,8 +277,8 @@ type attempt struct {
 // writer changes contacts of its own and remembers what was acknowledged. It
 // fails the test where the server has lost or invented something.
 type writer struct {
-	*house
-	as       *client
+	*cluster
+	as       *httpClient
 	number   int
 	sequence int
 	random   *rand.Rand
@@ -287,8 +287,8 @@ type writer struct {
 	unsure   int // other changes whose answer was lost
 }
 
-func (h *house) writer(number int) *writer {
-	return &writer{house: h, as: newClient(h.office.Key), number: number, random: rand.New(rand.NewPCG(uint64(number), 1))}
+func (h *cluster) writer(number int) *writer {
+	return &writer{cluster: h, as: newHTTPClient(h.office.Key), number: number, random: rand.New(rand.NewPCG(uint64(number), 1))}
 }
 
 // work writes until stop is closed; every change that it begins it also brings
