@@ -9,16 +9,17 @@ import (
 	"kartei/api"
 )
 
-// maxParts is how many parts of a file may be asked for at once; who asks for
-// more gets all of it (RFC 9110, section 14.2). Each costs the reading of a
-// segment of 64 KiB, however small it is, and 10,000 fit into a header.
+// maxParts limits the ranges of one request. A request for more gets the whole
+// file (RFC 9110, section 14.2). Every range costs the reading of a segment of
+// 64 KiB, however small it is, and 10,000 ranges fit into a header.
 const maxParts = 32
 
-// parts returns a Range header as net/http understands it (RFC 9110, section
-// 14): "" where there is none in bytes, which is to be ignored, and one that
-// nothing satisfies where it is not written as it has to be. Units have no
-// case, numbers no largest value, and no file has its last zero bytes: net/http
-// would send them, with a Content-Range that ends before it begins.
+// parts returns a Range header in the form that net/http understands (RFC 9110,
+// section 14). It returns "" if the header has no byte ranges and must be
+// ignored. It returns nowhere if the header is malformed or no range is
+// satisfiable. Units ignore case, and numbers have no upper limit. net/http
+// would answer the last zero bytes of a file with a Content-Range that ends
+// before it begins, so such ranges are left out.
 func parts(header string, size int64) string {
 	unit, list, is := strings.Cut(header, "=")
 	if !is || !strings.EqualFold(unit, "bytes") {
@@ -50,10 +51,11 @@ func parts(header string, size int64) string {
 	return ""
 }
 
-// nowhere is a range that no file has.
+// nowhere is a range that no file satisfies.
 const nowhere = "bytes=x"
 
-// place returns the number that digits are, at most size; zero for none.
+// place returns the number that digits spell, at most size. Without digits it
+// is zero.
 func place(digits string, size int64) (n int64, ok bool) {
 	for _, c := range []byte(digits) {
 		if c < '0' || c > '9' {
@@ -64,7 +66,7 @@ func place(digits string, size int64) (n int64, ok bool) {
 	return n, true
 }
 
-// longer reports whether digits are a larger number than others.
+// longer reports whether the digits of a spell a larger number than those of b.
 func longer(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return len(a) > len(b) || len(a) == len(b) && a > b
@@ -77,19 +79,19 @@ func written(digits string, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// sendFile streams a file, or the parts of it that the client asks for (RFC
-// 9110, section 14).
+// sendFile streams a file, or the ranges of it in the request (RFC 9110,
+// section 14).
 func sendFile(w http.ResponseWriter, r *http.Request, f *api.File) {
 	control := http.NewResponseController(w)
 	paced := &pacedWriter{w, &pace{deadline: control.SetWriteDeadline, transfer: f}}
 	answer := &fileAnswer{ResponseWriter: paced, status: http.StatusOK}
 	defer func() {
 		f.Sent(answer.status, !paced.failed)
-		control.SetWriteDeadline(time.Now().Add(patience)) // what net/http still holds
+		control.SetWriteDeadline(time.Now().Add(patience)) // for what net/http still buffers
 	}()
-	// The other preconditions are the API's business, which has looked at them.
+	// The API has already checked the other preconditions.
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
-	// Of HEAD a Range means nothing (RFC 9110, section 14.2).
+	// A Range has no meaning for HEAD (RFC 9110, section 14.2).
 	if header := r.Header.Get("Range"); header != "" && r.Method == http.MethodGet && strings.Count(header, ",") < maxParts {
 		asked.Header.Set("Range", parts(header, f.Size()))
 		if values := r.Header["If-Range"]; values != nil {
@@ -110,8 +112,8 @@ func sendFile(w http.ResponseWriter, r *http.Request, f *api.File) {
 	}
 }
 
-// fileAnswer notes the status, sends the tag once, and keeps back net/http's
-// own words for a range that is not there.
+// fileAnswer records the status, sends the tag once, and drops net/http's own
+// text for an unsatisfiable range.
 type fileAnswer struct {
 	http.ResponseWriter
 	status int
@@ -119,7 +121,7 @@ type fileAnswer struct {
 
 func (a *fileAnswer) WriteHeader(status int) {
 	a.status = status
-	delete(a.Header(), "Etag") // ETag is there
+	delete(a.Header(), "Etag") // the same tag is sent as ETag
 	if status != http.StatusRequestedRangeNotSatisfiable {
 		a.ResponseWriter.WriteHeader(status)
 	}

@@ -9,17 +9,17 @@ import (
 	"kartei/api"
 )
 
-// Time to send or to take a file. A client that moves nothing for patience is
-// given up (S3 does so after 20 s, nginx after 60), and so is one that is
-// patience behind the slowest rate that is waited for, so that who sends a byte
-// now and then does not hold a place for hours. Only the time counts in which
-// this side waits for the client, not that in which it waits for its disk.
+// The time for sending or receiving a file. A client that moves no byte for
+// patience is disconnected (S3 does so after 20 s, nginx after 60). So is a
+// client that falls patience behind the slowest rate, since a byte now and then
+// must not hold a connection for hours. Only the time counts in which this side
+// waits for the client, not the time of its own disk.
 const (
 	slowest  = 16 << 10 // bytes a second
 	patience = 30 * time.Second
 )
 
-// pace holds a client to the slowest rate that is waited for.
+// pace holds a client to the slowest rate.
 type pace struct {
 	deadline func(time.Time) error // of the connection
 	transfer mover                 // nil if the bytes are counted elsewhere
@@ -28,14 +28,15 @@ type pace struct {
 	failed   bool // the client went away or is too slow
 }
 
-// mover is told of bytes; see api.File.
+// mover counts bytes; see api.File.
 type mover interface{ Moved(bytes int) }
 
-// step does what waits for the client and says how many bytes that moved.
+// step runs do, which waits for the client and returns the number of bytes
+// moved.
 func (p *pace) step(do func() (int, error)) (int, error) {
 	begun := time.Now()
 	behind := time.Duration(p.moved/slowest)*time.Second - p.waited // negative: too slow
-	_ = p.deadline(begun.Add(min(patience, patience+behind)))       // a connection that has none needs none
+	_ = p.deadline(begun.Add(min(patience, patience+behind)))       // a connection without deadlines does not need one
 	n, err := do()
 	p.waited += time.Since(begun)
 	p.moved += int64(n)
@@ -46,7 +47,7 @@ func (p *pace) step(do func() (int, error)) (int, error) {
 	return n, err
 }
 
-// pacedReader is the body of a file that comes.
+// pacedReader is the body of an incoming file.
 type pacedReader struct {
 	io.Reader
 	*pace
@@ -55,12 +56,12 @@ type pacedReader struct {
 func (r *pacedReader) Read(b []byte) (int, error) {
 	n, err := r.step(func() (int, error) { return r.Reader.Read(b) })
 	if err != nil {
-		_ = r.deadline(time.Time{}) // net/http goes on to listen whether the client goes away
+		_ = r.deadline(time.Time{}) // net/http goes on reading to notice a disconnect
 	}
 	return n, err
 }
 
-// pacedWriter is the answer of a file that goes.
+// pacedWriter is the response with an outgoing file.
 type pacedWriter struct {
 	http.ResponseWriter
 	*pace

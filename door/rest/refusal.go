@@ -10,9 +10,9 @@ import (
 	"kartei/kit/fault"
 )
 
-// Refusal returns a function that writes the answer to a request that no
-// handler sees because net/http refuses it with a status. It is a problem
-// document like any other; the language is German, as no header was read.
+// Refusal returns a function that writes the response to a request that
+// net/http refuses before any handler runs. The response is a problem document
+// like any other. Its language is German, because no header was read.
 func Refusal(a *api.API) func(status int) []byte {
 	return func(status int) []byte {
 		header := http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}}
@@ -26,12 +26,12 @@ func Refusal(a *api.API) func(status int) []byte {
 			ContentLength: int64(len(refused.Body)), Body: io.NopCloser(bytes.NewReader(refused.Body)),
 		}
 		var b bytes.Buffer
-		_ = answer.Write(&b) // a buffer takes everything
+		_ = answer.Write(&b) // a buffer never fails
 		return b.Bytes()
 	}
 }
 
-// refusals say what net/http found wrong, by its status.
+// refusals explain what net/http rejected, by its status.
 var refusals = map[int]fault.Text{
 	http.StatusBadRequest: {
 		DE: "Die Anfrage ist kein gültiges HTTP/1.1. Prüfen Sie die erste Zeile (Pfad und Prozentzeichen), den Header Host und die Schreibweise aller Header.",

@@ -1,4 +1,5 @@
-// Package rest owns the door for HTTP: requests become calls of the API, and answers become HTTP.
+// Package rest owns the door for HTTP: it translates requests into calls of the
+// API, and their answers into responses.
 package rest
 
 import (
@@ -15,23 +16,23 @@ import (
 	"kartei/kit/fault"
 )
 
-// Prefix is where the operations stand below the instance's address.
+// Prefix is the path of the operations below the instance's address.
 const Prefix = "/v1"
 
-// Bounds on a request's headers. They are lower than the server's own, so that
-// a client that goes over is told so in a problem document.
+// Limits of a request's headers. They are lower than the server's own, so that
+// a client over them gets a problem document.
 const (
 	maxHeaderBytes = 64 << 10
 	maxHeaderLines = 200
 )
 
-// ClientAddress finds out where a request comes from.
+// ClientAddress returns the address that a request comes from.
 type ClientAddress func(*http.Request) netip.Addr
 
 // Handler serves everything below /v1.
 //
-// The traceparent header of requests that trusts vouches for is handed on; nil
-// vouches for none.
+// The traceparent header of a request is passed on if trusts returns true for
+// the request. A nil trusts trusts none.
 func Handler(a *api.API, address ClientAddress, trusts func(*http.Request) bool) http.Handler {
 	return &handler{a, address, trusts}
 }
@@ -80,12 +81,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(response.Status)
 	if r.Method != http.MethodHead {
-		w.Write(response.Body) // who went away has not asked to be told
+		w.Write(response.Body) // a client that went away needs no error
 	}
 }
 
-// bearer returns the token of an Authorization header. Anything but exactly one
-// header of the form 'Bearer token' is a text that no key has.
+// bearer returns the token of an Authorization header. If there is more than
+// one header, or another form than 'Bearer token', it returns a text that no
+// key has.
 func bearer(values []string) api.Credential {
 	if len(values) == 0 {
 		return api.Bearer("")
@@ -97,8 +99,8 @@ func bearer(values []string) api.Credential {
 	return api.Bearer(strings.TrimSpace(token))
 }
 
-// pathBelow returns the escaped path below /v1, and "", which leads nowhere, for
-// what is not below it.
+// pathBelow returns the escaped path below /v1. Any other path becomes "",
+// which no operation has.
 func pathBelow(r *http.Request) string {
 	path, below := strings.CutPrefix(r.URL.EscapedPath(), Prefix)
 	if !below {
@@ -107,11 +109,11 @@ func pathBelow(r *http.Request) string {
 	return path
 }
 
-// bodies are the buffers that request bodies are read into.
+// bodies pools the buffers for request bodies.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // read reads a whole body of at most api.MaxBody bytes. The result is valid
-// until the request has been answered.
+// until the request is answered.
 func read(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) ([]byte, error) {
 	if r.ContentLength > api.MaxBody {
 		return nil, fault.New(fault.PayloadTooLarge)
@@ -129,7 +131,8 @@ func read(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) ([]byte, e
 	return into.Bytes(), nil
 }
 
-// oversize reports whether a request has more headers than any honest client sends.
+// oversize reports whether a request has more headers than an honest client
+// sends.
 func oversize(h http.Header) bool {
 	lines, size := 0, 0
 	for name, values := range h {

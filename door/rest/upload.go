@@ -8,15 +8,15 @@ import (
 	"kartei/api"
 )
 
-// UploadPrefix is where the files of upload sessions are sent to on local
-// storage.
+// UploadPrefix is the path that takes the files of upload sessions if local
+// storage is used.
 const UploadPrefix = "/uploads/"
 
 // UploadHandler serves everything below UploadPrefix.
 func UploadHandler(u *api.Uploads) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
-		control.SetWriteDeadline(time.Time{}) // until there is an answer
+		control.SetWriteDeadline(time.Time{}) // no deadline until there is an answer
 		body := &pacedReader{r.Body, &pace{deadline: control.SetReadDeadline}}
 		answer := u.Receive(r.Context(), &api.Incoming{
 			Token: r.URL.Path[len(UploadPrefix):], Method: r.Method, Header: r.Header, Body: body, Size: r.ContentLength,
@@ -30,6 +30,6 @@ func UploadHandler(u *api.Uploads) http.Handler {
 			w.Header().Set("Connection", "close") // the rest of the file is not read
 		}
 		w.WriteHeader(answer.Status)
-		w.Write(answer.Body) // who went away has not asked to be told
+		w.Write(answer.Body) // a client that went away needs no error
 	})
 }
