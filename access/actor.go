@@ -1,5 +1,4 @@
-// Package access owns who is calling: organizations and their gate, principals,
-// their rights, and credentials.
+// Package access owns who is calling: organizations and their gate, principals, their rights, and credentials.
 package access
 
 import (

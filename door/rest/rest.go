@@ -1,5 +1,4 @@
-// Package rest owns the door for HTTP: it translates requests into calls of the
-// API, and their answers into responses.
+// Package rest owns the door for HTTP: it turns requests into calls of the API, and answers into responses.
 package rest
 
 import (
