@@ -10,8 +10,9 @@ import (
 //go:embed static/pages.css static/pages.js static/icon.svg
 var staticFiles embed.FS
 
-// assets are the files below /static/. A name holds the hash of its bytes, so
-// that a browser keeps it for good and an update is a new address.
+// assets are the files below /static/. Each name contains the hash of the
+// content. So a browser may cache a file forever, and an update has a new
+// address.
 type assets struct {
 	files map[string]*content
 	urls  map[string]string

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// coloured are the languages of the samples, in which the same few things stand
-// out: texts, names before a colon, numbers and constants, comments.
+// coloured are the languages of the samples. In each, the same tokens are
+// highlighted: strings, names before a colon, numbers and constants, comments.
 var coloured = map[string]bool{
 	"sh": true, "shell": true, "bash": true, "json": true, "go": true, "python": true, "javascript": true, "js": true,
 }
 
-// token finds them within a line. A slash or a hash begins a comment only after
-// white space, so that addresses have none.
+// token finds the tokens of a line. A slash or a hash begins a comment only
+// after white space, since addresses contain both.
 var token = regexp.MustCompile(`("(?:[^"\\]|\\.)*"\s*:)|("(?:[^"\\]|\\.)*"|'[^']*')|((?:^|\s)(?:#|//)\s.*)|\b(true|false|null|nil|None|True|False|\d+(?:\.\d+)?)\b`)
 
-// tokenClasses are the classes of the groups of token.
+// tokenClasses are the CSS classes for the groups of token.
 var tokenClasses = [...]string{"k", "s", "c", "n"}
 
-// codeBlock draws code: a title, if it has one, and lines that wrap with a
-// hanging indent. The script of the pages adds a button that copies it.
+// codeBlock renders code: an optional title, and lines that wrap with a hanging
+// indent. The script of the pages adds a button that copies the code.
 func codeBlock(title, language, code string) template.HTML {
 	var b strings.Builder
 	b.WriteString(`<div class="code">`)

@@ -19,23 +19,24 @@ import (
 	"kartei/kit/id"
 )
 
-// Description says which form of the OpenAPI document of a version is wanted.
-// The words of the frozen document are German, by contract.
+// Description selects a form of the OpenAPI document of a version. By contract
+// the words of the frozen document are German.
 type Description struct {
 	Version  string
 	Language fault.Language
 	// BaseURL is the address of the instance, without /v1.
 	BaseURL string
-	// Reference adds what the pages of the reference show: webhooks, code samples,
-	// and the address of the instance in examples. Generators of clients stumble
-	// over the first two.
+	// Reference adds the parts that only the reference shows: webhooks, code
+	// samples, and the address of the instance in examples. Client generators
+	// fail on the first two.
 	Reference bool
-	// Ask has the samples ask for the version; else a call gets it without asking.
+	// Ask makes the samples ask for the version. Other calls get the version by
+	// default.
 	Ask bool
 }
 
 // Document returns an OpenAPI document as JSON. In German and without Reference
-// it is the frozen document, byte for byte but for its servers.
+// it is the frozen document, byte for byte except for its servers.
 func Document(d Description) ([]byte, error) {
 	document, found := openapi.Document(d.Version)
 	if !found {
@@ -66,8 +67,8 @@ func Document(d Description) ([]byte, error) {
 	return codesample.Add(document, samples)
 }
 
-// served puts the address of the instance in the place of the servers of a
-// document. All else stays as it is, byte for byte.
+// served replaces the servers of a document with the address of the instance.
+// The rest stays the same, byte for byte.
 func served(document []byte, baseURL string) ([]byte, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(document))
 	if _, err := d.ReadToken(); err != nil {
@@ -99,7 +100,7 @@ func served(document []byte, baseURL string) ([]byte, error) {
 
 var thisInstance = fault.Text{DE: "Diese Instanz von Kartei", EN: "This instance of Kartei"}
 
-// asYAML writes a JSON document as YAML, its members in their order.
+// asYAML converts a JSON document to YAML and keeps the order of the members.
 func asYAML(document []byte) ([]byte, error) {
 	var node yaml.Node
 	if err := yaml.Unmarshal(document, &node); err != nil {
@@ -115,8 +116,8 @@ func asYAML(document []byte) ([]byte, error) {
 	return b.Bytes(), e.Close()
 }
 
-// plain takes the braces and quotes of JSON from a node. The encoder quotes what
-// would not be a text without.
+// plain removes the flow style and the quotes of JSON from a node. The encoder
+// quotes a text that would otherwise have another type.
 func plain(n *yaml.Node) {
 	n.Style = 0
 	for _, child := range n.Content {
@@ -131,7 +132,8 @@ const (
 	pathReference = "/docs/reference.json"
 )
 
-// documents are those of an instance. Each is made when it is first asked for.
+// documents are the OpenAPI documents of an instance. Each is generated on its
+// first request.
 type documents struct {
 	baseURL  string
 	versions []string // the current one first
@@ -162,8 +164,8 @@ func newDocuments(o Options) *documents {
 	return d
 }
 
-// serve answers a call of one of the addresses. They are open, also to the pages
-// of others: everybody may read what a program needs to know before it has a key.
+// serve answers a request for a document. Pages of other sites may read the
+// documents too, since a program needs them before it has a key.
 func (d *documents) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Origin", "*")
@@ -182,8 +184,8 @@ func (d *documents) serve(w http.ResponseWriter, r *http.Request) {
 	document.serve(w, r, http.StatusOK)
 }
 
-// asked returns the document that a call names: the current version in German if
-// it says nothing.
+// asked returns the document that a request names. The defaults are the current
+// version and German.
 func (d *documents) asked(r *http.Request) (form, []fault.Field) {
 	query := r.URL.Query()
 	asked := form{path: r.URL.Path, version: d.versions[0], language: fault.German}
@@ -202,7 +204,8 @@ func (d *documents) asked(r *http.Request) (form, []fault.Field) {
 	return asked, wrong
 }
 
-// refuse answers with a problem, as the API does: programs read these addresses.
+// refuse answers with a problem document like the API, because programs read
+// these addresses.
 func (d *documents) refuse(w http.ResponseWriter, r *http.Request, why *fault.Fault) {
 	l, request := language(r), id.New(id.Request)
 	body := why.AppendProblem(nil, fault.Problem{TypeBase: d.baseURL, Instance: r.URL.Path, RequestID: request, Language: l})

@@ -14,17 +14,17 @@ import (
 	"kartei/kit/fault"
 )
 
-// The OpenAPI documents are German, by contract, and frozen. In English there are
-// copies in which the words are replaced, and nothing else.
+// The OpenAPI documents are frozen, and German by contract. The English
+// documents are copies with other words and no other difference.
 
-// translation replaces the words of a document.
+// translation translates the words of a document.
 type translation struct {
 	words   map[string]string
-	missing []string // paragraphs that have no English words
+	missing []string // paragraphs without English words
 }
 
-// english returns a document with its words in English. Those that have none
-// stay German, and are returned.
+// english returns a document with English words. Paragraphs without a
+// translation stay German, and missing lists them.
 func english(document []byte) (translated []byte, missing []string, err error) {
 	t := translation{words: words.English()}
 	t.words[thisInstance.DE] = thisInstance.EN
@@ -52,7 +52,7 @@ func (t *translation) copy(d *jsontext.Decoder, e *jsontext.Encoder) error {
 	if err := e.WriteToken(token); err != nil || kind != '{' && kind != '[' {
 		return err
 	}
-	for d.PeekKind() != kind+2 { // } and ] are two behind { and [
+	for d.PeekKind() != kind+2 { // '}' and ']' are '{' + 2 and '[' + 2
 		if kind == '{' {
 			err = t.member(d, e)
 		} else {
@@ -68,8 +68,8 @@ func (t *translation) copy(d *jsontext.Decoder, e *jsontext.Encoder) error {
 	return e.WriteToken(token)
 }
 
-// member copies a name and its value, which is words, data that stays as it is,
-// or something that holds either.
+// member copies a name and its value. The value is translated, copied
+// unchanged, or searched for words.
 func (t *translation) member(d *jsontext.Decoder, e *jsontext.Encoder) error {
 	token, err := d.ReadToken()
 	if err != nil {
@@ -97,7 +97,7 @@ func (t *translation) member(d *jsontext.Decoder, e *jsontext.Encoder) error {
 	return t.copy(d, e)
 }
 
-// text returns a text in English, paragraph by paragraph.
+// text translates a text paragraph by paragraph.
 func (t *translation) text(german string) string {
 	paragraphs := strings.Split(german, "\n\n")
 	for i, p := range paragraphs {

@@ -7,18 +7,18 @@ import (
 	"kartei/docs"
 )
 
-// Addresses of the guide beside its page: the example program, and the guide as
-// it is written.
+// The addresses that the guide has besides its page: the example program, and
+// the guide as Markdown.
 const (
 	pathMirror        = "/guide/mirror.go"
 	pathGuideMarkdown = "/guide.md"
 )
 
-// marks are the lines by which ci/readme.sh finds the commands that it tries.
+// marks are the lines that mark the commands of the guide for ci/readme.sh.
 var marks = regexp.MustCompile(`(?m)^<!-- .* -->\n`)
 
-// guide returns docs/guide.md for the instance at baseURL: with its address in
-// the commands, and without the marks.
+// guide returns docs/guide.md without the marks, and with baseURL as the
+// address in the commands.
 func guide(baseURL string) []byte {
 	text := marks.ReplaceAll(docs.Guide, nil)
 	text = bytes.ReplaceAll(text, []byte("http://127.0.0.1:8080"), []byte(baseURL))

@@ -8,8 +8,8 @@ import (
 	"kartei/kit/fault"
 )
 
-// language returns the language of a page: ?lang=de or ?lang=en, else what
-// Accept-Language prefers of the two, else German.
+// language returns the language of a page: ?lang=de or ?lang=en, else the
+// preference of Accept-Language, else German.
 func language(r *http.Request) fault.Language {
 	switch r.URL.Query().Get("lang") {
 	case "de":
@@ -20,8 +20,8 @@ func language(r *http.Request) fault.Language {
 	return preferred(strings.Join(r.Header.Values("Accept-Language"), ","))
 }
 
-// preferred returns English where header (RFC 9110 section 12.5.4) puts it
-// before German, by weight and then by order.
+// preferred returns English if header (RFC 9110, section 12.5.4) prefers it to
+// German, by weight and then by order.
 func preferred(header string) fault.Language {
 	best, weight := fault.German, 0.0
 	for part := range strings.SplitSeq(header, ",") {
@@ -38,8 +38,8 @@ func preferred(header string) fault.Language {
 	return best
 }
 
-// quality returns the weight in parameters such as " q=0.8": 1 where there is
-// none, 0 where it is not a number of 0 to 1.
+// quality returns the weight in parameters such as " q=0.8". It is 1 without a
+// weight, and 0 if the weight is not a number from 0 to 1.
 func quality(params string) float64 {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, ok := strings.Cut(strings.TrimSpace(param), "=")

@@ -8,9 +8,9 @@ import (
 	"kartei/kit/fault"
 )
 
-// llms returns /llms.txt after the convention of llmstxt.org: what this is, in
-// Markdown and a few lines, and where a program that reads for somebody finds
-// the rest. It is English, as the guide is.
+// llms returns /llms.txt after the convention of llmstxt.org. It is a short
+// description in Markdown with links for programs that read on behalf of a
+// person. It is in English like the guide.
 func llms(o Options) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Kartei

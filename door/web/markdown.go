@@ -15,27 +15,27 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// article is a page that is written in Markdown.
+// article is a page written in Markdown.
 type article struct {
 	HTML     template.HTML
 	Contents []heading
 }
 
-// heading is an entry of the contents, with those below it.
+// heading is an entry of the table of contents, with the entries below it.
 type heading struct {
 	ID, Text string
 	Below    []heading
 }
 
-// markdown draws Markdown as the pages have it: headings are links to
-// themselves, code has a copy button and wraps, raw HTML is left out.
+// markdown renders Markdown for the pages: headings link to themselves, code
+// has a copy button and wraps, raw HTML is dropped.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Table),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(blocks{}, 100))),
 )
 
-// newArticle draws a document.
+// newArticle renders a document.
 func newArticle(source []byte) (article, error) {
 	var b bytes.Buffer
 	tree := markdown.Parser().Parse(text.NewReader(source))
@@ -46,7 +46,7 @@ func newArticle(source []byte) (article, error) {
 	return article{HTML: template.HTML(drawn), Contents: contents(tree, source)}, nil
 }
 
-// contents returns the headings of the second and third level.
+// contents returns the headings of levels 2 and 3.
 func contents(tree ast.Node, source []byte) []heading {
 	var all []heading
 	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
@@ -83,7 +83,7 @@ func plainText(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// blocks draws headings, code and raw HTML.
+// blocks renders headings and code, and drops raw HTML.
 type blocks struct{}
 
 // RegisterFuncs implements [renderer.NodeRenderer].

@@ -23,16 +23,16 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// Pages that have no address of their own.
+// The pages without an address of their own.
 const (
 	pathMissing = "!404"
 	pathMethod  = "!405"
 )
 
-// exampleRequestID is the id in every example.
+// exampleRequestID is the request id of all examples.
 const exampleRequestID = "req_01m7q5p4xjf0r8yq3v6w2t9m7c"
 
-// page is what a template sees.
+// page is the data of a template.
 type page struct {
 	Options
 	Language fault.Language
@@ -41,17 +41,17 @@ type page struct {
 	Title string
 	// Entry is the problem of a problem page.
 	Entry fault.Entry
-	// Template is the name of the template that draws the page.
+	// Template is the name of the template that renders the page.
 	Template string
-	// Article is what a page shows that is written in Markdown.
+	// Article is the content of a page written in Markdown.
 	Article article
-	// Version is the API version of a page of the reference, Doc its document,
-	// Group and Op what the page is about.
+	// Version is the API version of a page of the reference. Doc is the
+	// document of the version; Group and Op are the subject of the page.
 	Version string
 	Doc     *reference.Document
 	Group   reference.Group
 	Op      reference.Operation
-	// Elsewhere reports whether another version has a page of this path.
+	// Elsewhere reports whether another version has a page with this path.
 	Elsewhere func(version, path string) bool
 	assets    *assets
 }
@@ -62,8 +62,8 @@ func (p page) Say(de, en string) string { return fault.Text{DE: de, EN: en}.In(p
 // In returns the text in the page's language.
 func (p page) In(t fault.Text) string { return t.In(p.Language) }
 
-// Prose returns the text in the page's language, with what stands between
-// backticks as code.
+// Prose returns the text in the page's language, with words in backticks as
+// code.
 func (p page) Prose(t fault.Text) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(t.In(p.Language), "`") {
@@ -76,11 +76,11 @@ func (p page) Prose(t fault.Text) template.HTML {
 	return template.HTML(b.String())
 }
 
-// Marked is Prose of a text that stands in a template.
+// Marked is Prose for a text in a template.
 func (p page) Marked(de, en string) template.HTML { return p.Prose(fault.Text{DE: de, EN: en}) }
 
-// Link returns an address of this site that keeps the page's language.
-// Links of the reference stay in its version.
+// Link returns an address of this site and keeps the page's language. Links
+// within the reference keep its version.
 func (p page) Link(path string) string {
 	if p.Version != "" && p.Version != p.Versions[0] && (path == "/docs" || strings.HasPrefix(path, docsPath)) {
 		path, fragment, _ := strings.Cut(path, "#")
@@ -93,11 +93,11 @@ func (p page) Link(path string) string {
 	return withLanguage(path, p.Language)
 }
 
-// Stands returns what is to be known of the version that the page shows, or
-// nothing.
+// Stands returns the announcement about the version of the page, if there is
+// one.
 func (p page) Stands() string { return p.In(p.Standing[p.Version]) }
 
-// Other returns the language that the page is not in.
+// Other returns the other language.
 func (p page) Other() fault.Language {
 	if p.Language == fault.English {
 		return fault.German
@@ -160,8 +160,8 @@ func (p page) StatusText() string { return http.StatusText(p.Entry.Status) }
 // TypeURI returns the type member of the problem.
 func (p page) TypeURI() string { return p.Entry.Code.TypeURI(p.BaseURL) }
 
-// Answer returns the answer to the entry's example, as it is sent, its body
-// indented.
+// Answer returns the complete response to the entry's example, with an indented
+// body.
 func (p page) Answer() (string, error) {
 	e := p.Entry
 	f := e.Example.Fault
@@ -191,11 +191,11 @@ func (p page) Answer() (string, error) {
 	return b.String() + "\n" + string(value), nil
 }
 
-// lazy is a page that is drawn when somebody asks for it first: an instance has
-// several hundred, of which most are never read.
+// lazy is a page that is rendered on its first request. An instance has several
+// hundred pages, and most are never read.
 type lazy = func() (*content, error)
 
-// pageRenderer draws pages.
+// pageRenderer renders pages.
 type pageRenderer struct {
 	options   Options
 	assets    *assets
@@ -229,7 +229,7 @@ func (r pageRenderer) pages(list []page) map[string]lazy {
 	return pages
 }
 
-// plain returns the pages that are not of the reference, in a language.
+// plain returns the pages outside the reference, in one language.
 func (r pageRenderer) plain(l fault.Language) (map[string]lazy, error) {
 	base := page{Options: r.options, Language: l, assets: r.assets}
 	list := base.list()
@@ -248,7 +248,7 @@ func (r pageRenderer) plain(l fault.Language) (map[string]lazy, error) {
 	return r.pages(list), nil
 }
 
-// reference returns the pages of the reference, in a language and a version.
+// reference returns the pages of the reference in one language and one version.
 func (r pageRenderer) reference(l fault.Language, version string, document []byte, elsewhere func(version, path string) bool) (map[string]lazy, error) {
 	doc, err := reference.Read(document)
 	if err != nil {
@@ -258,7 +258,7 @@ func (r pageRenderer) reference(l fault.Language, version string, document []byt
 	return r.pages(base.reference()), nil
 }
 
-// list returns the pages that are drawn from templates alone.
+// list returns the pages that need nothing but a template.
 func (p page) list() []page {
 	at := func(template, path, title string) page {
 		p.Template, p.Path, p.Title = template, path, title

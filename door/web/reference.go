@@ -14,21 +14,22 @@ import (
 	"kartei/kit/fault"
 )
 
-// part is what a piece of a template sees: the page, and the thing that it draws.
+// part is the data of a partial template: the page, and the object to render.
 type part struct {
 	page
 	It any
-	// Prefix begins the ids of members; without one they have none.
+	// Prefix begins the ids of members. Without a prefix the members have no
+	// ids.
 	Prefix string
-	// Answer says that the members are of an answer: which are required and what
-	// lengths are allowed is of no interest to readers there.
+	// Answer is true for members of an answer. Required members and lengths are
+	// not shown there, since they are of no use to a reader.
 	Answer bool
 }
 
-// Part returns what a piece of a template sees.
+// Part returns the data of a partial template.
 func (p page) Part(prefix string, it any) part { return part{page: p, It: it, Prefix: prefix} }
 
-// AnswerPart is Part of something that an answer holds.
+// AnswerPart is Part for a piece of an answer.
 func (p page) AnswerPart(it any) part { return part{page: p, It: it, Answer: true} }
 
 // AnswerOf is AnswerPart with ids.
@@ -36,10 +37,10 @@ func (p page) AnswerOf(prefix string, it any) part {
 	return part{page: p, It: it, Prefix: prefix, Answer: true}
 }
 
-// With returns what a piece within sees.
+// With returns the data of a partial template within this one.
 func (p part) With(it any) part { p.It = it; return p }
 
-// Below returns what the objects within a member see.
+// Below returns the data for the objects within a member.
 func (p part) Below(m reference.Member) part {
 	if p.It = m; p.Prefix != "" {
 		p.Prefix += "." + m.Name
@@ -47,7 +48,7 @@ func (p part) Below(m reference.Member) part {
 	return p
 }
 
-// ID returns the id of a member, or nothing.
+// ID returns the id of a member, empty if it has none.
 func (p part) ID(m reference.Member) string {
 	if p.Prefix == "" || m.Name == "*" {
 		return ""
@@ -55,7 +56,7 @@ func (p part) ID(m reference.Member) string {
 	return p.Prefix + "." + m.Name
 }
 
-// Count says how many members an object has.
+// Count returns the number of members of an object in words.
 func (p part) Count(n int) string {
 	if n == 1 {
 		return p.Say("1 Angabe", "1 member")
@@ -107,8 +108,8 @@ func (p part) Rules(m reference.Member) template.HTML {
 	return template.HTML(strings.Join(rules, " · "))
 }
 
-// bounds says how long, large or many something may be. The length of what has
-// a fixed form says nothing to a reader.
+// bounds returns the limits of length, value and count in words. A value with a
+// fixed format gets no length.
 func (p part) bounds(m reference.Member) []string {
 	var said []string
 	if m.Length.Any() && !(m.Length.Most != nil && *m.Length.Most < 10) && m.Format == "" && !strings.HasSuffix(m.Name, "Id") && m.Name != "id" && len(m.Values) == 0 {
@@ -133,7 +134,8 @@ func (p part) between(b reference.Bounds) string {
 	return fmt.Sprint(grouped(p.Language, *b.Least), p.Say(" bis ", " to "), grouped(p.Language, *b.Most))
 }
 
-// grouped writes a number as the language does: 10.000 or 10,000.
+// grouped formats a number with the separators of the language: 10.000 or
+// 10,000.
 func grouped(l fault.Language, n int64) string {
 	s, sep := strconv.FormatInt(n, 10), "."
 	if l == fault.English {
@@ -153,10 +155,10 @@ func escaped(values []string) []string {
 	return values
 }
 
-// Text returns a text of the document, with what stands between backticks as code.
+// Text returns a text of the document, with words in backticks as code.
 func (p page) Text(s string) template.HTML { return p.Prose(fault.Text{DE: s, EN: s}) }
 
-// Markdown returns paragraphs of the document.
+// Markdown renders paragraphs of the document.
 func (p page) Markdown(s string) (template.HTML, error) {
 	var b bytes.Buffer
 	err := markdown.Convert([]byte(s), &b)
@@ -168,12 +170,12 @@ func (p page) Code(title, language, code string) template.HTML {
 	return codeBlock(title, language, code)
 }
 
-// FirstCall is the call with which a reader begins.
+// FirstCall returns the first call that a reader should try.
 func (p page) FirstCall() string {
 	return `curl -H "Authorization: Bearer $KARTEI_KEY" ` + p.BaseURL + "/v1/me"
 }
 
-// groupTitles are what people call the tags of the document.
+// groupTitles are readable titles for the tags of the document.
 var groupTitles = map[string]fault.Text{
 	"meta":              {DE: "Zugang und Limits", EN: "Access and limits"},
 	"contacts":          {DE: "Kontakte", EN: "Contacts"},
@@ -187,7 +189,8 @@ var groupTitles = map[string]fault.Text{
 	"events":            {DE: "Ereignisse", EN: "Events"},
 }
 
-// GroupTitle returns the title of a group: the document's own, else that of its tag.
+// GroupTitle returns the title of a group. A title in the document takes
+// precedence over groupTitles.
 func (p page) GroupTitle(g reference.Group) string {
 	if g.Title != "" {
 		return g.Title
@@ -198,7 +201,8 @@ func (p page) GroupTitle(g reference.Group) string {
 	return g.Name
 }
 
-// PlaceTitle returns the heading of the parameters in a place.
+// PlaceTitle returns the heading for the parameters of one kind: path, query or
+// header.
 func (p page) PlaceTitle(in string) string {
 	switch in {
 	case "path":
@@ -209,7 +213,7 @@ func (p page) PlaceTitle(in string) string {
 	return p.Say("Header der Anfrage", "Headers of the request")
 }
 
-// Prefix returns the path below which the operations lie.
+// Prefix returns the path that all operations share.
 func (p page) Prefix() string {
 	if u, err := url.Parse(p.Doc.Server); err == nil {
 		return u.Path
@@ -223,10 +227,10 @@ func (p page) GroupLink(g reference.Group) string { return p.Link(docsPath + g.S
 // OperationLink returns the address of an operation.
 func (p page) OperationLink(o reference.Operation) string { return p.Link(docsPath + o.Slug) }
 
-// EventLink returns the address of a type of events.
+// EventLink returns the address of an event type.
 func (p page) EventLink(name string) string { return p.Link("/docs/webhooks#" + name) }
 
-// DocumentLink returns the address of the document from which the page is made.
+// DocumentLink returns the address of the OpenAPI document that the page shows.
 func (p page) DocumentLink() string { return p.Link(pathJSON) }
 
 // Inside reports whether the page belongs to a group.
@@ -240,7 +244,7 @@ func (p page) Here(path string) template.HTMLAttr {
 	return ""
 }
 
-// Current marks the link to the page, or to the part of the site that it belongs to.
+// Current marks the link to the page, or to its section of the site.
 func (p page) Current(path string) template.HTMLAttr {
 	if p.Path == path {
 		return ` aria-current="page"`
@@ -259,8 +263,8 @@ func (p page) InVersion(path, version string) string {
 	return withLanguage(path, p.Language)
 }
 
-// VersionLink returns the address of this page in another version, or of the
-// introduction where that does not have it.
+// VersionLink returns the address of this page in another version. If that
+// version lacks the page, it is the address of the introduction.
 func (p page) VersionLink(version string) string {
 	if p.Elsewhere != nil && p.Elsewhere(version, p.Path) {
 		return p.InVersion(p.Path, version)
@@ -268,7 +272,7 @@ func (p page) VersionLink(version string) string {
 	return p.InVersion("/docs", version)
 }
 
-// Status returns a status and its name.
+// Status returns a status code and its name.
 func (p page) Status(status string) string {
 	n, _ := strconv.Atoi(status)
 	return strings.TrimSpace(status + " " + http.StatusText(n))
@@ -288,7 +292,7 @@ func (p page) ProblemTitle(code string) string {
 // HookPath is the path of a receiver in examples.
 func (p page) HookPath() string { return "/hooks/kartei" }
 
-// Delivery returns a delivery as a receiver gets it.
+// Delivery returns a complete webhook delivery, with headers and body.
 func (p page) Delivery(o reference.Operation) string {
 	var b strings.Builder
 	for _, place := range o.Parameters {
@@ -302,7 +306,7 @@ func (p page) Delivery(o reference.Operation) string {
 // Before returns the operation before the page's own.
 func (p page) Before() *reference.Operation { return p.neighbour(-1) }
 
-// After returns the operation behind the page's own.
+// After returns the operation after the page's own.
 func (p page) After() *reference.Operation { return p.neighbour(1) }
 
 func (p page) neighbour(step int) *reference.Operation {
@@ -317,10 +321,10 @@ func (p page) neighbour(step int) *reference.Operation {
 	return &all[i]
 }
 
-// docsPath begins the paths of the reference's pages.
+// docsPath is the start of the paths of the reference.
 const docsPath = "/docs/"
 
-// reference returns the pages of the reference that are drawn from base.
+// reference returns the pages of the reference, as copies of p.
 func (p page) reference() []page {
 	at := func(template, path, title string) page {
 		one := p

@@ -1,4 +1,4 @@
-// Package web owns the pages that people read in a browser: start page, API reference, problem pages.
+// Package web owns the pages for browsers: start page, API reference, problem pages.
 package web
 
 import (
@@ -20,32 +20,32 @@ import (
 	"kartei/kit/fault"
 )
 
-// Options is what the pages need to know of the instance.
+// Options describe the instance to the pages.
 type Options struct {
-	// BaseURL is the public address of the instance, without /v1 and without
-	// a slash at the end; the type of every problem begins with it.
+	// BaseURL is the public address of the instance, without /v1 and without a
+	// slash at the end. The type of every problem begins with it.
 	BaseURL string
 	// Versions are the API versions served, the current one first.
 	Versions []string
-	// Standing says what is to be known of a version besides: that it is not
-	// released yet, is deprecated, or ends. Others are not there.
+	// Standing announces facts about a version: not released yet, deprecated,
+	// or the date of its end. Most versions have no entry.
 	Standing map[string]fault.Text
 }
 
-// policy is the content security policy. Pages bring one style sheet and one
-// script, never inline, and the script makes no markup of texts.
+// policy is the content security policy. Pages load one style sheet and one
+// script and have no inline code. The script never turns text into markup.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// How long a browser may keep an answer without asking again: pages and
-// documents not at all, since a 304 is cheap and an upgrade must not show old
-// words beside new ones; files whose name holds their hash for a year.
+// The cache policies. Pages and documents are revalidated every time, since a
+// 304 is cheap and an upgrade must not mix old and new words. Files with a hash
+// in their name are cached for a year.
 const (
 	cachePage   = "no-cache"
 	cacheHashed = "public, max-age=31536000, immutable"
 )
 
-// content is an answer that is made once, at start.
+// content is a response that is generated once.
 type content struct {
 	contentType string
 	cache       string
@@ -54,11 +54,11 @@ type content struct {
 	gzipped     []byte
 }
 
-// compressors are kept because each has 800 KB of tables, and a start makes a
-// hundred pages.
+// compressors pools gzip writers. Each has 800 KB of tables, and a hundred
+// pages may be generated one after the other.
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// newContent makes an answer and its compressed form.
+// newContent returns a response with its compressed form.
 func newContent(contentType, cache string, body []byte) *content {
 	var packed bytes.Buffer
 	w := compressors.Get().(*gzip.Writer)
@@ -73,18 +73,18 @@ func newContent(contentType, cache string, body []byte) *content {
 type handler struct {
 	options Options
 	files   map[string]*content
-	// pages, in each language, by path.
+	// pages by language and path
 	pages     map[fault.Language]map[string]lazy
 	documents *documents
-	// references are the pages of the reference, by language and version, then
+	// references are the pages of the reference by language and version, then
 	// by path.
 	references map[fault.Language]map[string]func() (map[string]lazy, error)
 	llmsFull   lazy
 }
 
-// Handler returns the handler of the pages: /, /guide, /changelog, /docs and what is below it,
-// /problems, /problems/{CODE}, /llms.txt and /static/. Anything else is a 404
-// page. It fails if a version has no document.
+// Handler returns the handler of the pages: /, /guide, /changelog, /docs and
+// everything below it, /problems, /problems/{CODE}, /llms.txt and /static/. All
+// other paths get a 404 page. Handler fails if a version has no document.
 func Handler(o Options) (http.Handler, error) {
 	if len(o.Versions) == 0 {
 		return nil, fmt.Errorf("web: no API version given")
@@ -129,7 +129,7 @@ func Handler(o Options) (http.Handler, error) {
 	return h, nil
 }
 
-// full returns /llms-full.txt, which is drawn when it is asked for first.
+// full generates /llms-full.txt on its first request.
 func (h *handler) full() (*content, error) {
 	document, err := h.documents.made[form{pathReference, h.options.Versions[0], fault.English}]()
 	if err != nil {
@@ -148,7 +148,7 @@ func (h *handler) hasReference(version, path string) bool {
 	return err == nil && pages[path] != nil
 }
 
-// ServeHTTP answers GET and HEAD; every other method is 405.
+// ServeHTTP answers GET and HEAD. All other methods are 405.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setSecurity(w.Header())
 	l := language(r)
@@ -163,7 +163,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch path {
-	case "/favicon.ico": // pages name their icon; some browsers ask here all the same
+	case "/favicon.ico": // pages link their icon, but some browsers request this path anyway
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case "/llms-full.txt":
@@ -192,8 +192,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.page(w, r, l, pathMissing, http.StatusNotFound)
 }
 
-// pagesFor returns the pages among which the one asked for is: those of the
-// reference in a version, or all others.
+// pagesFor returns the group of pages that contains the requested one: the
+// reference in one version, or all other pages.
 func (h *handler) pagesFor(r *http.Request, l fault.Language) (map[string]lazy, error) {
 	if r.URL.Path != "/docs" && !strings.HasPrefix(r.URL.Path, docsPath) {
 		return h.pages[l], nil
@@ -205,7 +205,8 @@ func (h *handler) pagesFor(r *http.Request, l fault.Language) (map[string]lazy, 
 	return h.references[l][version]()
 }
 
-// setSecurity sets what every answer carries. No page sets a cookie.
+// setSecurity sets the security headers of every response. No page sets a
+// cookie.
 func setSecurity(header http.Header) {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -220,7 +221,7 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request, l fault.Language,
 	h.draw(w, r, l, h.pages[l][path], status)
 }
 
-// draw answers with a page.
+// draw renders a page and sends it.
 func (h *handler) draw(w http.ResponseWriter, r *http.Request, l fault.Language, page lazy, status int) {
 	c, err := page()
 	if err != nil {
@@ -231,8 +232,8 @@ func (h *handler) draw(w http.ResponseWriter, r *http.Request, l fault.Language,
 	c.serve(w, r, status)
 }
 
-// fail answers a page that cannot be drawn: a fault of the program, and of no
-// reader.
+// fail answers if a page cannot be rendered. That is an error of the program,
+// never of the reader.
 func (h *handler) fail(w http.ResponseWriter, err error) {
 	w.Header().Set("Cache-Control", "no-store")
 	http.Error(w, "This page cannot be shown: "+err.Error(), http.StatusInternalServerError)
@@ -243,7 +244,7 @@ func setLanguage(header http.Header, l fault.Language) {
 	header.Add("Vary", "Accept-Language")
 }
 
-// version returns the version that a page of the reference is asked for.
+// version returns the requested version of the reference.
 func (h *handler) version(r *http.Request) (string, bool) {
 	v := r.URL.Query().Get("version")
 	if v == "" {
@@ -252,8 +253,8 @@ func (h *handler) version(r *http.Request) (string, bool) {
 	return v, slices.Contains(h.options.Versions, v)
 }
 
-// serve writes c, compressed where the client takes gzip, or 304 where it has
-// it already.
+// serve writes c, compressed if the client accepts gzip. If the client has the
+// current content, it gets a 304.
 func (c *content) serve(w http.ResponseWriter, r *http.Request, status int) {
 	header := w.Header()
 	header.Add("Vary", "Accept-Encoding")
@@ -281,8 +282,8 @@ func (c *content) serve(w http.ResponseWriter, r *http.Request, status int) {
 	}
 }
 
-// matches reports whether an If-None-Match names etag, by weak comparison
-// (RFC 9110 section 13.1.2).
+// matches reports whether an If-None-Match header contains etag, by weak
+// comparison (RFC 9110, section 13.1.2).
 func matches(header, etag string) bool {
 	for tag := range strings.SplitSeq(header, ",") {
 		tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
@@ -293,7 +294,8 @@ func matches(header, etag string) bool {
 	return false
 }
 
-// acceptsGzip reports whether an Accept-Encoding allows gzip by name.
+// acceptsGzip reports whether an Accept-Encoding header names gzip and allows
+// it.
 func acceptsGzip(header string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, params, _ := strings.Cut(part, ";")

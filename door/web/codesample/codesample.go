@@ -18,12 +18,13 @@ import (
 type Options struct {
 	// Server is the address of the API, with /v1.
 	Server string
-	// Version is the API version that the samples ask for; empty if a call
-	// gets the right one without asking.
+	// Version is the API version that the samples ask for. It is empty if calls
+	// get the right version by default.
 	Version string
 }
 
-// Sample is one entry of x-codeSamples, as ReDoc and its like read it.
+// Sample is one entry of x-codeSamples, in the form that ReDoc and similar
+// tools read.
 type Sample struct {
 	Lang   string `json:"lang"`
 	Label  string `json:"label"`
@@ -47,7 +48,7 @@ func Add(document []byte, o Options) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// writer copies a document token by token, so that it keeps its order.
+// writer copies a document token by token and so keeps its order.
 type writer struct {
 	spec    *spec
 	options Options
@@ -56,7 +57,7 @@ type writer struct {
 	path    string
 }
 
-// members copies an object, and leaves each value to value.
+// members copies an object and calls value for each of its values.
 func (w *writer) members(value func(name string) error) error {
 	open, err := w.in.ReadToken()
 	if err != nil {
@@ -103,8 +104,8 @@ func (w *writer) copy() error {
 	return w.out.WriteValue(value)
 }
 
-// operation copies an operation and adds the samples behind its last member.
-// Other members of a path, such as its parameters, stay as they are.
+// operation copies an operation and adds the samples after its last member.
+// Other members of a path, such as its parameters, stay unchanged.
 func (w *writer) operation(name string) error {
 	value, err := w.in.ReadValue()
 	if err != nil {
@@ -134,7 +135,7 @@ func (w *writer) operation(name string) error {
 	return w.out.WriteValue(value)
 }
 
-// spec is what samples are made of in a document.
+// spec is the part of a document that samples need.
 type spec struct {
 	Components struct {
 		Parameters map[string]parameter `json:"parameters"`
@@ -168,21 +169,21 @@ type response struct {
 	Content map[string]jsontext.Value `json:"content"`
 }
 
-// flow is what a sample does with the answer.
+// flow says how a sample handles the response.
 type flow string
 
 const (
-	printed  flow = "printed"  // the answer's JSON is printed
-	empty    flow = "empty"    // there is none
-	saved    flow = "saved"    // the answer goes to a file
-	uploaded flow = "uploaded" // the answer says where a file is sent
-	polled   flow = "polled"   // the answer is an operation that goes on
+	printed  flow = "printed"  // prints the JSON of the response
+	empty    flow = "empty"    // the response has no body
+	saved    flow = "saved"    // saves the response as a file
+	uploaded flow = "uploaded" // uploads a file to the address in the response
+	polled   flow = "polled"   // polls the operation in the response
 )
 
-// sampleFile is the file that samples send, or make of a download.
+// sampleFile is the file that samples upload or save.
 const sampleFile = "Klageschrift.pdf"
 
-// call is one call as the templates see it.
+// call is the data of one call for the templates.
 type call struct {
 	Server  string
 	Method  string
@@ -191,24 +192,24 @@ type call struct {
 	Headers []field
 	Body    *node
 	Flow    flow
-	// File is sent, or made.
+	// File is the name of the file to upload or save.
 	File string
 }
 
 // field is a parameter or a header.
 type field struct {
 	Name, Value string
-	// Number is set if the value is one.
+	// Number is true if the value is a number.
 	Number bool
 }
 
-// Fresh reports whether each run of a sample makes a value of its own.
+// Fresh reports whether each run of a sample generates a new value.
 func (f field) Fresh() bool { return f.Name == idempotencyKey }
 
 const idempotencyKey = "Idempotency-Key"
 
-// shown are the query parameters of which samples show the example: those that
-// are of use in a first call, and can be combined.
+// shown are the query parameters with an example in the samples. They are
+// useful in a first call and can be combined.
 var shown = map[string]bool{"limit": true, "q": true, "createdSince": true, "version": true}
 
 func (s *spec) call(method, path string, op *operation, o Options) (*call, error) {
@@ -239,7 +240,7 @@ func (s *spec) call(method, path string, op *operation, o Options) (*call, error
 	return c, s.flow(c, op)
 }
 
-// flow decides what a sample does with the answer.
+// flow decides how a sample handles the response.
 func (s *spec) flow(c *call, op *operation) error {
 	content := map[string]bool{}
 	for status, r := range op.Responses {

@@ -11,7 +11,7 @@ import (
 //go:embed templates/*.tmpl
 var templateFiles embed.FS
 
-// language is one of those in which there are samples.
+// language is a programming language of the samples.
 type language struct {
 	lang, label string
 	file        string
@@ -42,14 +42,14 @@ var languages = []language{
 	}},
 }
 
-// inShell writes a JSON string that stands between single quotes.
+// inShell writes a JSON string for use between single quotes.
 func inShell(s string) string { return strings.ReplaceAll(quoted(s), "'", `'\''`) }
 
-// inGo writes a JSON string that stands between backquotes.
+// inGo writes a JSON string for use between backquotes.
 func inGo(s string) string { return strings.ReplaceAll(quoted(s), "`", "`+\"`\"+`") }
 
-// text writes a Python or JavaScript string in the quotes that it does not
-// hold itself.
+// text writes a Python or JavaScript string. It prefers single quotes if the
+// string contains double quotes.
 func text(s string) string {
 	if strings.Contains(s, `"`) && !strings.ContainsAny(s, `'\`) {
 		return "'" + s + "'"
@@ -59,7 +59,7 @@ func text(s string) string {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 
-// inScript writes the name of a member of a JavaScript object.
+// inScript writes the name of a member in a JavaScript object.
 func inScript(name string) string {
 	if identifier.MatchString(name) {
 		return name
@@ -80,7 +80,7 @@ var templates = func() *template.Template {
 		"script": inScript,
 		"shell":  func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" },
 		"lower":  strings.ToLower,
-		// goText writes a Go string: raw if it has quotes in it.
+		// goText writes a Go string, raw if it contains double quotes.
 		"goText": func(s string) string {
 			if strings.Contains(s, `"`) && !strings.Contains(s, "`") {
 				return "`" + s + "`"
@@ -91,13 +91,13 @@ var templates = func() *template.Template {
 	return template.Must(t.ParseFS(templateFiles, "templates/*.tmpl"))
 }()
 
-// view is a call as the template of a language sees it.
+// view is the data of a call for the template of one language.
 type view struct {
 	*call
 	JSON string
 }
 
-// Fresh reports whether the sample makes an Idempotency-Key.
+// Fresh reports whether the sample generates an Idempotency-Key.
 func (v view) Fresh() bool {
 	for _, h := range v.Headers {
 		if h.Fresh() {
@@ -121,13 +121,13 @@ func (n *node) has(m made) bool {
 	return n.made == m
 }
 
-// Is reports what the sample does with the answer.
+// Is reports whether the sample handles the response as f.
 func (v view) Is(f flow) bool { return v.Flow == f }
 
-// Plain reports whether the sample is one call whose answer is printed.
+// Plain reports whether the sample makes one call and only prints the response.
 func (v view) Plain() bool { return v.Flow == printed || v.Flow == empty }
 
-// samples writes the call in all languages.
+// samples renders the call in all languages.
 func (c *call) samples() ([]Sample, error) {
 	var samples []Sample
 	for _, l := range languages {

@@ -9,13 +9,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// node is a JSON value whose members keep their order, and of which some
-// values are made by the sample while it runs.
+// node is a JSON value that keeps the order of its members. A sample computes
+// some of its values at run time.
 type node struct {
 	kind    jsontext.Kind
 	members []member
 	items   []node
-	text    string // of a string its text, else the literal
+	text    string // the text of a string, or the literal
 	made    made
 }
 
@@ -24,7 +24,7 @@ type member struct {
 	value node
 }
 
-// made is a value that the sample makes.
+// made is the kind of a value that the sample computes.
 type made int
 
 const (
@@ -34,14 +34,15 @@ const (
 	randomKey      // an Idempotency-Key
 )
 
-// Lengths of a body in a sample: enough to see the form.
+// The limits of a body in a sample. They show enough of its form.
 const (
 	longestBody = 5  // members
-	longestLine = 60 // characters of a value that stands on one line
+	longestLine = 60 // characters of a value on one line
 )
 
-// body takes the example of the operation's body. A sample must work more than
-// once, so externalId, which is unique, is left out.
+// body takes the example of the operation's body. It drops externalId, which is
+// unique, because a sample must work more than once. It drops visibility too
+// and keeps five members at most.
 func (c *call) body(op *operation) error {
 	for _, example := range op.RequestBody.Content["application/json"].Examples {
 		n, err := read(jsontext.NewDecoder(bytes.NewReader(example.Value)))
@@ -57,7 +58,7 @@ func (c *call) body(op *operation) error {
 	return nil
 }
 
-// mark says which values the sample makes.
+// mark marks the values that the sample computes.
 func (n *node) mark(upload bool) {
 	for i := range n.members {
 		switch m := &n.members[i]; {
@@ -118,13 +119,14 @@ type syntax struct {
 	indent string
 	// name writes the name of a member, text a string.
 	name, text func(string) string
-	// literals are null, true and false, if they are called otherwise.
+	// literals are the words for null, true and false, if they differ from
+	// JSON.
 	literals map[string]string
-	// values are the expressions of what the sample makes.
+	// values are the expressions for computed values.
 	values map[made]string
-	// trailing is a comma behind the last of several lines.
+	// trailing adds a comma after the last of several lines.
 	trailing bool
-	// spaced puts spaces inside the braces of an object on one line.
+	// spaced adds spaces inside the braces of an object on one line.
 	spaced bool
 }
 
@@ -156,8 +158,8 @@ func (s *syntax) write(n node, indent string) string {
 	return n.text
 }
 
-// wrap puts parts on one line if they are short, else each on its own. The
-// body itself is always on several.
+// wrap puts short parts on one line and others on lines of their own. The body
+// itself always has several lines.
 func (s *syntax) wrap(open string, parts []string, end, indent string) string {
 	line := strings.Join(parts, ", ")
 	if indent != s.top() && len(line) <= longestLine && !strings.Contains(line, "\n") {
@@ -174,14 +176,14 @@ func (s *syntax) wrap(open string, parts []string, end, indent string) string {
 	return open + inner + strings.Join(parts, ","+inner) + last + "\n" + indent + end
 }
 
-// top is the indentation at which the body itself stands.
+// top is the indentation of the body itself.
 func (s *syntax) top() string { return s.indent }
 
-// quoted writes a string as JSON, Python and JavaScript do alike: in double
-// quotes, and what is not ASCII as it is.
+// quoted writes a string in double quotes and leaves characters outside ASCII
+// unescaped. JSON, Python and JavaScript all accept this form.
 func quoted(s string) string {
 	b, err := jsontext.AppendQuote(nil, s)
-	if err != nil { // of what was read as JSON there is none
+	if err != nil { // a text that was read as JSON never fails
 		return strconv.Quote(s)
 	}
 	return string(b)

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The types below are as much of an OpenAPI 3.1 document as the pages show.
-// Its objects keep their order: it is the order in which people read.
+// The types below are the part of an OpenAPI 3.1 document that the pages show.
+// Objects keep their order, because it is the order of the pages.
 
 // ordered is an object whose members keep their order.
 type ordered[T any] []named[T]
@@ -51,10 +51,10 @@ func (o ordered[T]) get(name string) (value T, found bool) {
 	return value, false
 }
 
-// words is a text or a list of texts, as type has it.
+// words is a text or a list of texts, like the member type of a schema.
 type words []string
 
-// UnmarshalJSONFrom reads either.
+// UnmarshalJSONFrom reads a text or a list.
 func (w *words) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() != '"' {
 		return json.UnmarshalDecode(d, (*[]string)(w))
@@ -166,7 +166,7 @@ type schema struct {
 	OneOf       []*schema        `json:"oneOf"`
 }
 
-// follow returns what a reference names, or value if there is none.
+// follow returns the target of a reference, or value if ref is empty.
 func follow[T any](ref string, components map[string]T, value T) T {
 	if ref == "" {
 		return value

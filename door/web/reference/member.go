@@ -13,27 +13,27 @@ type Object struct {
 	Members    []Member
 }
 
-// Member is a member of an object, or a parameter. Patterns are not shown: the
-// description says in words what they check.
+// Member is a member of an object, or a parameter. Patterns are not shown,
+// because the description explains them in words.
 type Member struct {
 	Name, Text string
-	// Types are the JSON types, or the names of objects; null is Nullable.
+	// Types are JSON types or names of objects. The type null becomes Nullable.
 	Types              []string
 	Format             string
 	List               bool
 	Required, Nullable bool
-	// Values are those that are known. Open says that more may come.
+	// Values are the known values. Open is true if new values may be added.
 	Values  []string
 	Open    bool
 	Default string
 	Example string
-	// Length are the bounds of a text in characters, Range those of a number,
-	// Count those of a list.
+	// Length is the limit of a text in characters, Range that of a number,
+	// Count that of a list.
 	Length, Range, Count Bounds
 	Objects              []Object
 }
 
-// Bounds are a least and a greatest number; nil is none.
+// Bounds are a least and a greatest number. A nil bound is no limit.
 type Bounds struct{ Least, Most *int64 }
 
 // Any reports whether there is a bound.
@@ -55,8 +55,8 @@ func (r *reader) parameter(p parameter) Member {
 	return m
 }
 
-// member returns a schema as it is shown. Within are the schemas in which it
-// stands: one within itself is named, and not shown again.
+// member returns a schema for display. within has the names of the enclosing
+// schemas. A schema within itself is named but not shown again.
 func (r *reader) member(name string, s *schema, within []string) Member {
 	m := Member{Name: name}
 	if s == nil {
@@ -70,7 +70,7 @@ func (r *reader) member(name string, s *schema, within []string) Member {
 	return m
 }
 
-// merge adds what a schema says to a member.
+// merge adds a schema to a member.
 func (r *reader) merge(m *Member, s *schema, within []string) {
 	if s.Ref != "" {
 		name := refName(s.Ref)
@@ -110,7 +110,7 @@ func (r *reader) merge(m *Member, s *schema, within []string) {
 		m.Objects = append(m.Objects, Object{Text: s.Description, Members: r.members(s, within)})
 	}
 	for _, one := range slices.Concat(s.AnyOf, s.OneOf) {
-		// A branch that only requires members is a rule and no kind of value.
+		// A branch that only requires members is a rule, not a type of value.
 		if one.Ref != "" || len(s.Properties) == 0 && (len(one.Type) > 0 || len(one.Properties) > 0) {
 			text := m.Text
 			r.merge(m, one, within)
@@ -120,7 +120,7 @@ func (r *reader) merge(m *Member, s *schema, within []string) {
 	m.Types = unique(m.Types)
 }
 
-// bounds adds what a schema says of its values.
+// bounds adds the limits and the values of a schema.
 func (r *reader) bounds(m *Member, s *schema) {
 	if s.Format != "" {
 		m.Format = s.Format
@@ -146,7 +146,8 @@ func (r *reader) bounds(m *Member, s *schema) {
 	}
 }
 
-// members returns the members of an object; one of any name is called *.
+// members returns the members of an object. The name * stands for members with
+// any name.
 func (r *reader) members(s *schema, within []string) []Member {
 	var members []Member
 	for _, p := range s.Properties {

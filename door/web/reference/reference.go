@@ -11,36 +11,36 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Document is an OpenAPI document as people read it.
+// Document is an OpenAPI document in the form of the pages.
 type Document struct {
 	Title, Summary, Version string
-	// Server is the address below which the paths lie.
+	// Server is the address that the paths continue.
 	Server string
-	// Sections are the paragraphs of the description that have a heading; Text
-	// is what stands before the first.
+	// Sections are the paragraphs of the description with a heading. Text is
+	// the text before the first heading.
 	Text     string
 	Sections []Section
 	Groups   []Group
-	// Parameters are those that every operation takes. An operation tells only
-	// of those that it requires.
+	// Parameters are the parameters that every operation takes. An operation
+	// lists such a parameter only if it requires it.
 	Parameters []Member
-	// Headers are those of every answer, ProblemHeaders those that every problem
-	// has besides.
+	// Headers are the headers of every response. ProblemHeaders are the
+	// additional headers of every problem.
 	Headers, ProblemHeaders []Header
-	// Webhooks are the types of events, as they are sent.
+	// Webhooks are the deliveries of all event types.
 	Webhooks []Operation
 }
 
 // Section is a part of the description.
 type Section struct{ ID, Heading, Text string }
 
-// Group is what stands under one tag.
+// Group is the part of the document with one tag.
 type Group struct {
 	Name, Slug, Title, Text string
 	Operations              []Operation
-	// Object is what the operations of the group are about, if it is one thing.
+	// Object is the subject of the group's operations, if they share one.
 	Object *Object
-	// Example is the object as an answer has it.
+	// Example is the object as a response contains it.
 	Example string
 }
 
@@ -48,7 +48,8 @@ type Group struct {
 type Operation struct {
 	ID, Slug, Method, Path string
 	Summary, Text          string
-	// Facts are what the description tells line by line: cost, scope, preview.
+	// Facts are the entries on the last line of the description: cost, scope,
+	// preview.
 	Facts      []Fact
 	Preview    bool
 	Events     []string
@@ -62,44 +63,44 @@ type Operation struct {
 // Fact is a name and its value.
 type Fact struct{ Name, Value string }
 
-// Place is where parameters stand: path, query or header.
+// Place groups the parameters in one place: path, query or header.
 type Place struct {
 	In         string
 	Parameters []Member
 }
 
-// Body is what a call sends, or an answer holds.
+// Body is the content of a request or a response.
 type Body struct {
 	Text, Type string
 	Objects    []Object
 	Example    string
 }
 
-// Answer is an answer that is no problem.
+// Answer is a response that is not a problem.
 type Answer struct {
 	Status, Text string
 	Headers      []Header
 	Body         *Body
 }
 
-// Problem is a status and the codes that come with it.
+// Problem is a status and its problem codes.
 type Problem struct {
 	Status  string
 	Codes   []string
 	Headers []Header
 }
 
-// Header is a header of an answer.
+// Header is a header of a response.
 type Header struct{ Name, Text, Example string }
 
-// Sample is a call in some language.
+// Sample is a call in one programming language.
 type Sample struct {
 	Lang   string `json:"lang"`
 	Label  string `json:"label"`
 	Source string `json:"source"`
 }
 
-// Name returns what a reader calls the language.
+// Name returns the label of the language, or else its name.
 func (s Sample) Name() string {
 	if s.Label != "" {
 		return s.Label
@@ -117,11 +118,12 @@ func Read(data []byte) (*Document, error) {
 	return r.read()
 }
 
-// reader turns a document into what is shown.
+// reader converts a document into the form of the pages.
 type reader struct {
 	*document
-	// everywhere are the names of parameters that every operation takes, common
-	// and problem those of headers.
+	// everywhere are the names of parameters that every operation takes. common
+	// and problem are the names of headers that every response and every
+	// problem has.
 	everywhere, common, problem []string
 }
 
@@ -156,7 +158,7 @@ func (r *reader) read() (*Document, error) {
 	return shown, nil
 }
 
-// located is an operation and where it was found.
+// located is an operation with its method and path.
 type located struct {
 	method, path string
 	operation    operation
@@ -187,8 +189,8 @@ func (r *reader) operations() ([]located, error) {
 	return all, nil
 }
 
-// findCommon finds what every operation takes and every answer has, so that it
-// is told once.
+// findCommon finds the parameters of every operation and the headers of every
+// response. The pages show them once.
 func (r *reader) findCommon(all []located, shown *Document) {
 	parameters, answers, problems := counter{}, counter{}, counter{}
 	for _, f := range all {
@@ -212,8 +214,8 @@ func (r *reader) findCommon(all []located, shown *Document) {
 	shown.Parameters, shown.Headers, shown.ProblemHeaders = r.once(all)
 }
 
-// once returns what is told once, as the first operation and the first problem
-// that have it say it.
+// once returns the parameters and headers that are shown once. Each description
+// is that of the first operation, response or problem that has it.
 func (r *reader) once(all []located) (parameters []Member, headers, problemHeaders []Header) {
 	for _, name := range r.everywhere {
 		for _, f := range all {
@@ -248,7 +250,8 @@ func (r *reader) once(all []located) (parameters []Member, headers, problemHeade
 	return parameters, headers, problemHeaders
 }
 
-// counter counts in how many sets each name is.
+// counter counts the sets that contain each name. The empty name counts the
+// sets.
 type counter map[string]int
 
 func (c counter) add(names []string) {
@@ -283,7 +286,7 @@ func isProblem(answer response) bool {
 	return ok
 }
 
-// operation returns one operation as it is shown.
+// operation returns one operation for display.
 func (r *reader) operation(f located) Operation {
 	o := f.operation
 	shown := Operation{
@@ -313,8 +316,8 @@ func (r *reader) operation(f located) Operation {
 	return shown
 }
 
-// answers puts what an operation answers in its places. A status for which
-// there is no code yet is left out.
+// answers sorts responses into answers and problems. A problem status without
+// codes is left out.
 func (r *reader) answers(all ordered[response], shown *Operation) {
 	for _, one := range all {
 		answer := follow(one.value.Ref, r.Components.Responses, one.value)
@@ -354,8 +357,8 @@ func (r *reader) body(content ordered[media]) *Body {
 	return b
 }
 
-// object returns what a group is about: the one object that reading one of the
-// group answers.
+// object returns the subject of a group: the object that its get operation
+// answers with.
 func object(operations []Operation) (*Object, string) {
 	for _, o := range operations {
 		if !strings.HasSuffix(o.ID, ".get") {
@@ -373,7 +376,8 @@ func object(operations []Operation) (*Object, string) {
 var heading = regexp.MustCompile(`^\*\*([^*]+)\*\*\s*`)
 
 // sections splits a description at the paragraphs that begin with bold words.
-// With a dot the words are a heading; without one they begin a sentence, too.
+// If the words end with a dot, they are only a heading. Otherwise the sentence
+// begins with them too.
 func sections(description string) (text string, found []Section) {
 	for paragraph := range strings.SplitSeq(description, "\n\n") {
 		m := heading.FindStringSubmatch(paragraph)
@@ -394,7 +398,7 @@ func sections(description string) (text string, found []Section) {
 	return strings.TrimSpace(text), found
 }
 
-// facts takes the last paragraph off a description if it is a row of facts,
+// facts splits off the last paragraph of a description if it is a row of facts
 // such as 'Kosten: 2 Punkte · Recht: `contacts:read`'.
 func facts(description string) (text string, row []Fact) {
 	i := strings.LastIndex(description, "\n\n")
@@ -412,7 +416,7 @@ func facts(description string) (text string, row []Fact) {
 	return description[:i], row
 }
 
-// slug returns the path of an operation: rateLimit.get is rate-limit/get.
+// slug returns the path of an operation: rateLimit.get becomes rate-limit/get.
 func slug(id string) string {
 	parts := strings.Split(id, ".")
 	for i, part := range parts {
@@ -421,7 +425,7 @@ func slug(id string) string {
 	return strings.Join(parts, "/")
 }
 
-// kebab writes a name in small letters with hyphens.
+// kebab writes a name in lower case with hyphens.
 func kebab(name string) string {
 	var b strings.Builder
 	for i, c := range name {
@@ -451,7 +455,7 @@ func indented(value jsontext.Value) string {
 	return string(value)
 }
 
-// plain returns a JSON value as a reader writes it: texts without quotes.
+// plain returns a JSON value for display: a string without quotes.
 func plain(value jsontext.Value) string {
 	if value.Kind() != '"' {
 		v := value.Clone()
