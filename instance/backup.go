@@ -18,40 +18,42 @@ import (
 	"kartei/store/db"
 )
 
-// BackupInput is what the act backup takes.
+// BackupInput is the input of the act backup.
 type BackupInput struct {
 	// File is the absolute path of the copy, on the server's machine.
 	File string `json:"file"`
-	// Files is that of the folder that the files of documents are copied into;
-	// empty copies none.
+	// Files is the absolute path of the folder for the files of documents. If
+	// it is empty, no files are copied.
 	Files string `json:"files,omitempty"`
-	// Recipients are those who alone can open the copy of the database; without
-	// any it is not encrypted.
+	// Recipients are the only ones who can open the copy of the database.
+	// Without recipients it is not encrypted.
 	Recipients []string `json:"recipients,omitempty"`
 }
 
-// BackupOutput is what the act backup answers.
+// BackupOutput is the output of the act backup.
 type BackupOutput struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
-	// Encrypted says for how many recipients the copy is encrypted.
+	// Encrypted is the number of recipients of an encrypted copy.
 	Encrypted int `json:"encryptedFor,omitempty"`
-	// Files is the folder, Copied what was done there; nil where none was named.
+	// Files is the folder with the files, and Copied counts them. Copied is nil
+	// without a folder.
 	Files  string       `json:"files,omitempty"`
 	Copied *blob.Copied `json:"filesCopied,omitempty"`
 }
 
 const (
-	// holdTime is for how long a backup holds the removal of files, and renews it
-	// three times as often. One that died holds it no longer.
+	// holdTime is how long a backup stops the removal of files. The backup
+	// renews it three times as often, so a backup that died stops nothing for
+	// long.
 	holdTime = 10 * time.Minute
-	// holdRetry is after how long it tries once more where that failed.
+	// holdRetry is the pause before a failed renewal is repeated.
 	holdRetry = 5 * time.Second
 )
 
-// backupAct copies a data base and the files of its documents, so that each
-// document in the copy has its file: no file is removed from before the
-// picture of the data base until all are copied.
+// backupAct copies a database and the files of its documents. Each document in
+// the copy has its file: no file is removed between the snapshot of the
+// database and the end of the copying.
 func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput, error) {
 	if in.Files == "" {
 		return backup(ctx, i.DB, in)
@@ -68,7 +70,7 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	if err != nil {
 		return BackupOutput{}, err
 	}
-	defer func() { _ = release() }() // where something failed before, which is told
+	defer func() { _ = release() }() // for early returns, which report an earlier error
 	out, err := backup(ctx, i.DB, in)
 	if err != nil {
 		return out, err
@@ -84,8 +86,8 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	return out, nil
 }
 
-// errPlainFiles is what an encrypted backup ends with where the files beside it
-// would not be.
+// errPlainFiles is the error for an encrypted backup with files that would not
+// be encrypted.
 var errPlainFiles = errors.New("the files of documents would be copied as they are, since --blob-encryption is off: leave them out with --without-files, or have them encrypted")
 
 func backup(ctx context.Context, d db.DB, in BackupInput) (BackupOutput, error) {
@@ -106,11 +108,11 @@ func backup(ctx context.Context, d db.DB, in BackupInput) (BackupOutput, error) 
 	return BackupOutput{File: in.File, Bytes: info.Size(), Encrypted: len(recipients)}, nil
 }
 
-// holdFiles keeps all replicas from removing files until release, which fails
-// where that did not hold all the time. The hold then runs out by itself, since
-// another backup may rely on it too.
+// holdFiles keeps all replicas from removing files until release. release fails
+// if the hold has lapsed in between. Afterwards the hold expires by itself,
+// since another backup may rely on it too.
 func holdFiles(ctx context.Context, d db.DB, c clock.Clock) (release func() error, err error) {
-	var until clock.Micros // of what was stored last
+	var until clock.Micros // the end of the hold stored last
 	var lapsed error
 	renew := func() error {
 		next := clock.Now(c).Add(holdTime)
@@ -150,13 +152,13 @@ func holdFiles(ctx context.Context, d db.DB, c clock.Clock) (release func() erro
 	}), nil
 }
 
-// errLapsed is what a backup ends with where files may have been removed before
+// errLapsed is the error for a backup whose files may have been removed before
 // they were copied.
 var errLapsed = errors.New("the database could not be told for " + holdTime.String() +
 	" that files are being copied, so those of documents that were deleted meanwhile may be missing; make another backup, which takes only what is new into the same folder")
 
-// OpenBackup opens a data base as it is, and its files, and returns the act
-// backup on them, and how to close them.
+// OpenBackup opens a database without migrating it, and its files. It returns
+// the act backup and a function that closes both.
 func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ admin.Acts, done func(), err error) {
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
 	var closeData, closeBlobs func()
@@ -170,10 +172,10 @@ func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ a
 	return admin.Acts{"backup": admin.Do(i.backupAct)}, func() { closeData(); closeBlobs() }, nil
 }
 
-// errNoKey is what is said where files cannot be read or written.
+// errNoKey is the error if the master key for the files is missing.
 var errNoKey = errors.New("the files of documents are encrypted, and there is no master key: name it with --master-key-file, or leave the files out with --without-files")
 
-// openFiles opens the store of an instance that does not run.
+// openFiles opens the store of files for an instance that does not run.
 func (i *Instance) openFiles(ctx context.Context) (done func(), err error) {
 	s := &i.config.Server
 	i.keys.Current, err = masterkey.Load(s.MasterKey(&i.config.Store))
@@ -192,10 +194,11 @@ func (i *Instance) openFiles(ctx context.Context) (done func(), err error) {
 	return func() { i.Blobs.Close() }, nil
 }
 
-// RestoreFiles copies the files of a backup to where those of the instance are.
+// RestoreFiles copies the files of a backup to the place of the instance's
+// files.
 func RestoreFiles(ctx context.Context, store *config.Store, s *config.Server, dir string) (blob.Copied, error) {
 	found, err := blob.Holds(dir)
-	if err != nil || !found { // that takes no key
+	if err != nil || !found { // this check needs no key
 		return blob.Copied{Errors: []string{}}, err
 	}
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}

@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	// sweepEvery is how often the store is looked through for what uploads of
-	// processes that were killed have left behind.
+	// sweepEvery is the interval between two searches for the remains of
+	// uploads whose process was killed.
 	sweepEvery = 15 * time.Minute
-	// sweepAfter is how long nobody must have written to it. Who sends and moves
-	// nothing is given up after half a minute, see package rest.
+	// sweepAfter is the minimum age of such a file since its last write. A
+	// client that sends nothing is disconnected after half a minute, see
+	// package rest.
 	sweepAfter = time.Hour
 )
 
-// openBlobs opens where the bytes of documents are.
+// openBlobs opens the store of the files of documents.
 func (i *Instance) openBlobs(ctx context.Context) (err error) {
 	i.Blobs, err = blob.Open(ctx, i.config.Store.Blobs(), blob.Options{
 		Keys: i.keys, Encryption: blob.Encryption(i.config.Server.BlobEncryption), BaseURL: i.BaseURL,
@@ -41,7 +42,7 @@ func (i *Instance) openBlobs(ctx context.Context) (err error) {
 	return nil
 }
 
-// previousKeys reads the master keys before the one in force.
+// previousKeys reads the previous master keys.
 func previousKeys(paths []config.File) ([]*masterkey.Key, error) {
 	var keys []*masterkey.Key
 	for _, path := range paths {
@@ -54,17 +55,17 @@ func previousKeys(paths []config.File) ([]*masterkey.Key, error) {
 	return keys, nil
 }
 
-// sweepFolder removes at the start whatever killed uploads have left behind in a
-// folder, before there are new ones. An SQLite data base, which is locked by now,
-// has no other process that might be writing there.
+// sweepFolder removes the remains of killed uploads from a folder at the start,
+// before there are new uploads. No other process can be writing there: an
+// SQLite database is locked by now.
 func (i *Instance) sweepFolder(ctx context.Context) {
 	if _, folder := i.Blobs.(*blob.Local); folder && i.DB.Dialect().Name == "sqlite" {
 		i.sweep(ctx, i.clock.Now())
 	}
 }
 
-// sweep removes what killed uploads that wrote last before since have left
-// behind.
+// sweep removes the remains of killed uploads whose last write was before
+// since.
 func (i *Instance) sweep(ctx context.Context, since time.Time) {
 	removed, err := i.Blobs.Sweep(ctx, since)
 	switch {
@@ -76,7 +77,7 @@ func (i *Instance) sweep(ctx context.Context, since time.Time) {
 	}
 }
 
-// sweepBlobs removes what killed uploads have left behind, until ctx ends.
+// sweepBlobs removes the remains of killed uploads until ctx ends.
 func (i *Instance) sweepBlobs(ctx context.Context) {
 	for {
 		i.sweep(ctx, i.clock.Now().Add(-sweepAfter))
@@ -88,29 +89,30 @@ func (i *Instance) sweepBlobs(ctx context.Context) {
 	}
 }
 
-// RotateOutput is what the act blobs.rotate answers.
+// RotateOutput is the output of the act blobs.rotate.
 type RotateOutput struct {
-	// Looked counts all files, Changed those that were sealed anew.
+	// Looked counts all files, Changed the files encrypted again.
 	Looked  int `json:"looked"`
 	Changed int `json:"changed"`
-	// Failed counts those that could not be, Errors says why of the first few,
-	// endpoints included.
+	// Failed counts the files with an error. Errors has the first few messages,
+	// those for endpoints included.
 	Failed int      `json:"failed"`
 	Errors []string `json:"errors"`
-	// Secrets counts the webhook endpoints whose secrets were sealed anew.
+	// Secrets counts the webhook endpoints whose secrets were encrypted again.
 	Secrets int `json:"secrets"`
-	// Answers counts the stored answers that were sealed anew.
+	// Answers counts the stored answers that were encrypted again.
 	Answers int `json:"answers"`
-	// Unreadable counts the webhook endpoints whose secret no master key opens.
+	// Unreadable counts the webhook endpoints whose secret no master key
+	// decrypts.
 	Unreadable int `json:"unreadableSecrets"`
 }
 
-// maxErrors bounds what a run tells of.
+// maxErrors limits the messages of a run.
 const maxErrors = 20
 
-// rotateBlobs seals the secrets of webhook endpoints, stored answers and everything in a store
-// under the master key in force. It may be interrupted at any time: the next run
-// goes on where this one ended.
+// rotateBlobs encrypts the secrets of webhook endpoints, stored answers and all
+// files of a store with the current master key. It may be interrupted at any
+// time: the next run continues.
 func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func(context.Context, Nothing) (RotateOutput, error) {
 	return func(ctx context.Context, _ Nothing) (out RotateOutput, err error) {
 		out.Errors = []string{}
@@ -148,8 +150,8 @@ func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func
 	}
 }
 
-// OpenBlobActs opens where the bytes of documents are, and the data base, and
-// returns the acts on them, and how to close them.
+// OpenBlobActs opens the store of files and the database. It returns the acts
+// on the store and a function that closes both.
 func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server) (_ admin.Acts, done func(), err error) {
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
 	if i.keys.Current, err = masterkey.Load(s.MasterKey(store)); err != nil {
@@ -174,7 +176,7 @@ func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server) (_
 	return i.blobActs(), func() { closeData(); closeBlobs() }, nil
 }
 
-// blobActs are the acts on where the bytes of documents are.
+// blobActs returns the acts on the store of files.
 func (i *Instance) blobActs() admin.Acts {
 	return admin.Acts{
 		"blobs.rotate": admin.Do(placed(i, rotateBlobs(i.DB, i.Blobs, i.keys, i.clock))),

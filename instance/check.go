@@ -15,28 +15,28 @@ import (
 	"kartei/upload"
 )
 
-// CheckInput is what the act blobs.check takes.
+// CheckInput is the input of the act blobs.check.
 type CheckInput struct {
 	Quick  bool `json:"quick"`
 	Remove bool `json:"remove"`
-	// Age is how old bytes must be that no row has, in seconds.
+	// Age is the minimum age of a file without a row, in seconds.
 	Age int64 `json:"age"`
 }
 
-// CheckOutput is what the act blobs.check answers.
+// CheckOutput is the output of the act blobs.check.
 type CheckOutput struct {
 	blob.Checked
-	// Found counts all findings, Left those that are left to be dealt with;
-	// Findings are the first few thousand.
+	// Found counts all findings, Left those that were not removed. Findings are
+	// the first 5,000.
 	Found    int            `json:"found"`
 	Left     int            `json:"left"`
 	Findings []blob.Finding `json:"findings"`
 }
 
-// maxFindings bounds an answer.
+// maxFindings limits the findings of one output.
 const maxFindings = 5000
 
-// checkBlobs compares a store with a data base.
+// checkBlobs compares a store with a database.
 func checkBlobs(d db.DB, s blob.Store, c clock.Clock) func(context.Context, CheckInput) (CheckOutput, error) {
 	return func(ctx context.Context, in CheckInput) (CheckOutput, error) {
 		out := CheckOutput{Findings: []blob.Finding{}}
@@ -57,8 +57,8 @@ func checkBlobs(d db.DB, s blob.Store, c clock.Clock) func(context.Context, Chec
 	}
 }
 
-// files is what a data base says of files. Each question is a transaction of its
-// own, so that none is open while files are read.
+// files looks files up in a database. Each query has a transaction of its own,
+// so none is open while files are read.
 type files struct{ db db.DB }
 
 func (f files) Wanted(ctx context.Context) iter.Seq2[blob.Wanted, error] {
@@ -80,7 +80,7 @@ func (f files) Wanted(ctx context.Context) iter.Seq2[blob.Wanted, error] {
 	}
 }
 
-// of gives the files of an organization, and reports whether to go on.
+// of yields the files of an organization, and reports whether to continue.
 func (f files) of(ctx context.Context, organization int64, yield func(blob.Wanted, error) bool) bool {
 	for after := ""; ; {
 		var page []blob.Wanted
@@ -107,7 +107,8 @@ func (f files) Has(ctx context.Context, name string) (bool, error) {
 	return f.ask(ctx, name, document.HasFile)
 }
 
-// Pending asks for nothing about the bytes of a session: Has did.
+// Pending is false for the bytes of an upload session, because Has has already
+// looked for them.
 func (f files) Pending(ctx context.Context, name string) (bool, error) {
 	if strings.HasPrefix(name, blob.Staged) {
 		return false, nil
@@ -115,7 +116,8 @@ func (f files) Pending(ctx context.Context, name string) (bool, error) {
 	return f.ask(ctx, name, document.FilePending)
 }
 
-// ask asks for bytes of a document; those of a session are asked for in one way.
+// ask looks for the bytes of a document with the function document, and for
+// those of a session with upload.HasStaged.
 func (f files) ask(ctx context.Context, name string, document func(context.Context, db.Tx, int64, string) (bool, error)) (yes bool, err error) {
 	parts := strings.Split(name, "/")
 	if len(parts) != 3 {

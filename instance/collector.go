@@ -5,10 +5,10 @@ import (
 	"runtime/debug"
 )
 
-// TuneCollector has the garbage collector of a process that serves run less
-// often than Go's default, which lets the heap double: little lives between two
-// calls, so under load the heap doubles all the time. It costs some 40 MB and
-// saves about a third of a list's processor time. GOGC overrules it.
+// TuneCollector makes the garbage collector of a serving process run less often
+// than by Go's default, which lets the heap double. Little memory survives a
+// call, so under load the heap doubles all the time. The setting costs some 40
+// MB and saves about a third of a list's processor time. GOGC overrules it.
 func TuneCollector() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -15,9 +15,9 @@ import (
 	"kartei/kit/serve"
 )
 
-// doors returns the handler of everything public: the REST door below /v1,
-// the pages elsewhere. It does not clean paths: what they mean is the doors'
-// business.
+// doors returns the handler of all public requests: the REST door below /v1,
+// the pages elsewhere. It does not clean paths, because each door interprets
+// its own.
 func (i *Instance) doors() (http.Handler, error) {
 	pages, err := web.Handler(web.Options{BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Standing: standing(api.VersionsIn(string(i.config.Server.Environment)))})
 	if err != nil {
@@ -42,7 +42,7 @@ func (i *Instance) doors() (http.Handler, error) {
 	}), nil
 }
 
-// standing says of versions what their pages show.
+// standing returns the announcements for the pages of versions.
 func standing(versions []api.Version) map[string]fault.Text {
 	words := map[string]fault.Text{}
 	for _, v := range versions {
@@ -53,7 +53,7 @@ func standing(versions []api.Version) map[string]fault.Text {
 	return words
 }
 
-// publicBounds are those of the configuration.
+// publicBounds returns the configured limits of the public listener.
 func publicBounds(s *config.Server, c clock.Clock, l *slog.Logger) (serve.Options, error) {
 	o := serve.Options{
 		ReadHeader: time.Duration(s.ReadHeaderTimeout), Body: time.Duration(s.BodyTimeout),
@@ -71,7 +71,8 @@ func publicBounds(s *config.Server, c clock.Clock, l *slog.Logger) (serve.Option
 	return o, err
 }
 
-// operatorBounds are fixed: few clients, all of them known, short requests.
+// operatorBounds are fixed, because the few clients are known and send short
+// requests.
 func operatorBounds(l *slog.Logger) serve.Options {
 	return serve.Options{
 		ReadHeader: 5 * time.Second, Body: 5 * time.Second, Write: 30 * time.Second, Idle: time.Minute,

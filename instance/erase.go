@@ -20,20 +20,21 @@ const (
 	// eraseEvery is the interval between two searches for organizations whose
 	// date has come.
 	eraseEvery = 10 * time.Minute
-	// erasePiece is the most rows or files that go in one step, erasePause the
-	// time between two that leaves the writer to others, as in package retention.
+	// erasePiece is the maximum of rows or files in one step. erasePause is the
+	// time between two steps that leaves the writer to others, as in package
+	// retention.
 	erasePiece = 500
 	erasePause = 50 * time.Millisecond
-	// eraseTurn is how long one call of the act erases. The command calls again
-	// and shows between how far it is.
+	// eraseTurn is how long one call of the act erases. The command repeats the
+	// call and shows the progress in between.
 	eraseTurn = time.Second
 )
 
-// organizationRows are all tables with rows of organizations, with the further
-// columns of their primary keys, in the order in which they are emptied. Without
-// its clock an organization takes no change any more, and those that were under
-// way are waited for. Keys go before the principals that they refer to.
-// TestEveryTableIsErased holds the list to the schema.
+// organizationRows are all tables with rows of organizations, in the order of
+// their erasure. key has the other columns of the primary key. The clock goes
+// first: without it an organization accepts no more changes, and its deletion
+// waits for those in progress. Keys go before the principals that they refer
+// to. TestEveryTableIsErased compares the list with the schema.
 var organizationRows = []struct{ table, key string }{
 	{"clocks", ""},
 	{"webhook_endpoints", "id"}, {"webhook_deliveries", "endpoint, event_id"}, {"webhook_attempts", "id"},
@@ -56,22 +57,22 @@ type eraser struct {
 	logger    *slog.Logger
 }
 
-// EraseOutput is what the act org.erase answers.
+// EraseOutput is the output of the act org.erase.
 type EraseOutput struct {
-	// Rows and Files count what this call has erased.
+	// Rows and Files count the erasures of this call.
 	Rows  int64 `json:"rows"`
 	Files int64 `json:"files"`
-	// HeldUntil is until when the files stay because a backup copies them, unless
-	// it goes on for longer. It is zero where they are not held.
+	// HeldUntil is the earliest time at which files can be erased, because a
+	// backup is copying them. It is zero without a backup.
 	HeldUntil clock.Micros `json:"heldUntil,omitzero"`
-	// Done says that nothing is left.
+	// Done is true if nothing is left.
 	Done bool `json:"done"`
 }
 
 func (o *EraseOutput) add(more EraseOutput) { o.Rows, o.Files = o.Rows+more.Rows, o.Files+more.Files }
 
-// act erases an organization in the state deleting for a moment, whatever its
-// date is. It is called again until it is done.
+// act erases an organization in the state deleting for eraseTurn, whatever its
+// date. The client repeats the call until Done.
 func (e *eraser) act(ctx context.Context, in access.ByID) (out EraseOutput, err error) {
 	o, err := e.directory.EraseNow(ctx, in)
 	if err != nil {
@@ -88,13 +89,13 @@ func (e *eraser) act(ctx context.Context, in access.ByID) (out EraseOutput, err 
 	return out, err
 }
 
-// handlers return the job that erases the organizations whose date has come.
+// handlers returns the job that erases the organizations whose date has come.
 func (e *eraser) handlers() []job.Handler {
 	return []job.Handler{{Kind: "organizations.erase", Every: eraseEvery, Run: func(ctx context.Context, _ *job.Job) error { return e.due(ctx) }}}
 }
 
-// due erases the organizations whose date has come, and what is left of those
-// that were erased. While a backup holds files it comes again after the hold.
+// due erases the organizations whose date has come, and the remains of erased
+// ones. If a backup holds files, due runs again after the hold.
 func (e *eraser) due(ctx context.Context) error {
 	list, err := e.directory.Erasables(ctx)
 	if err != nil {
@@ -112,7 +113,7 @@ func (e *eraser) due(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// dueOne erases an organization with pauses, and says so in the log.
+// dueOne erases an organization with pauses, and logs the result.
 func (e *eraser) dueOne(ctx context.Context, o access.Erasable) error {
 	if o.ErasedAt == 0 {
 		e.logger.Info("an organization is erased: its date has come", "organization", o.ID)
@@ -182,7 +183,7 @@ func (e *eraser) allFiles(ctx context.Context, number int64, more func(EraseOutp
 	return true, nil
 }
 
-// rows erases some rows of a table.
+// rows erases up to erasePiece rows of a table.
 func (e *eraser) rows(ctx context.Context, number int64, table, key string) (n int64, err error) {
 	statement := "delete from " + table + " where organization = $1"
 	args := []any{number}
@@ -197,7 +198,7 @@ func (e *eraser) rows(ctx context.Context, number int64, table, key string) (n i
 	return n, err
 }
 
-// heldError says that files stay because a backup copies them.
+// heldError reports that a backup stops the erasure of files.
 type heldError struct{ until clock.Micros }
 
 func (e heldError) Error() string {
@@ -205,7 +206,7 @@ func (e heldError) Error() string {
 }
 
 // held fails with heldError while a backup copies files. The rows of a file are
-// erased before it, so a backup that holds files later has a picture of the
+// erased before the file. So a backup that starts later has a snapshot of the
 // database without them.
 func (e *eraser) held(ctx context.Context) error {
 	return e.db.Read(ctx, func(tx db.Tx) error {
@@ -217,7 +218,7 @@ func (e *eraser) held(ctx context.Context) error {
 	})
 }
 
-// files erases some files.
+// files erases up to erasePiece files.
 func (e *eraser) files(ctx context.Context, prefix string) (n int64, err error) {
 	if err := e.held(ctx); err != nil {
 		return 0, err
@@ -236,10 +237,10 @@ func (e *eraser) files(ctx context.Context, prefix string) (n int64, err error) 
 	return n, nil
 }
 
-// eraser returns what erases the organizations of an instance, running or not.
+// eraser returns the eraser of an instance, running or not.
 func (i *Instance) eraser() *eraser {
 	e := &eraser{db: i.DB, store: i.Blobs, directory: i.Directory, clock: i.clock, logger: i.logger}
-	if e.directory == nil { // no server runs
+	if e.directory == nil { // the instance does not run
 		e.directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Store, &i.config.Server))
 	}
 	if e.logger == nil {

@@ -9,7 +9,8 @@ import (
 	"kartei/config"
 )
 
-// warnExposed tells what of the instance is more open than it should be.
+// warnExposed logs each part of the instance that is more open than it should
+// be.
 func (i *Instance) warnExposed() {
 	var public, operator net.Addr
 	if i.public != nil {
@@ -23,9 +24,9 @@ func (i *Instance) warnExposed() {
 	}
 }
 
-// exposed says what is open to others, and what to do about it. An operator may
-// have reasons that are not seen from here, such as a firewall, so that it only
-// warns. An address is nil if nobody listens.
+// exposed returns a warning with a cure for each part that others can reach.
+// They are only warnings, because the operator may have a reason that the
+// program cannot see, such as a firewall. A nil address means no listener.
 func exposed(s *config.Server, dir string, public, operator net.Addr) (words []string) {
 	if folder := exposedFolder(dir); folder != "" {
 		words = append(words, folder)
@@ -41,10 +42,10 @@ func exposed(s *config.Server, dir string, public, operator net.Addr) (words []s
 	return words
 }
 
-// exposedFolder says what is wrong with the mode of the data folder, empty for
-// nothing. A user who may write there can put another master key or database
-// in its place. The group of a folder of root's is how Kubernetes hands a volume to
-// a user that is not root.
+// exposedFolder returns a warning about the mode of the data folder, or the
+// empty text. A user who may write there can replace the master key and the
+// database. If root owns the folder, its group may have access, since
+// Kubernetes gives volumes to other users this way.
 func exposedFolder(dir string) string {
 	info, err := os.Stat(dir)
 	if err != nil || !unixModes {
@@ -67,7 +68,7 @@ func exposedFolder(dir string) string {
 	return ""
 }
 
-// loopback reports whether only this machine reaches an address.
+// loopback reports whether an address is reachable from this machine only.
 func loopback(a net.Addr) bool {
 	tcp, is := a.(*net.TCPAddr)
 	return !is || tcp.IP.IsLoopback()

@@ -4,7 +4,7 @@ package instance
 
 import "os"
 
-// unixModes is whether a mode says who may do what.
+// unixModes reports whether file modes have their Unix meaning.
 const unixModes = false
 
 func ownerOf(os.FileInfo) int64 { return -1 }

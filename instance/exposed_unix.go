@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// unixModes is whether a mode says who may do what.
+// unixModes reports whether file modes have their Unix meaning.
 const unixModes = true
 
-// ownerOf returns the user that a folder belongs to, -1 if that is unknown.
+// ownerOf returns the user id of the owner of a folder, or -1 if it is unknown.
 func ownerOf(info os.FileInfo) int64 {
 	if s, is := info.Sys().(*syscall.Stat_t); is {
 		return int64(s.Uid)

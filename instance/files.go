@@ -16,7 +16,7 @@ import (
 	"kartei/upload"
 )
 
-// takeFiles says which files are taken, and who takes them.
+// takeFiles sets which files are accepted and which parts handle them.
 func (i *Instance) takeFiles() {
 	s := &i.config.Server
 	i.types = extract.Allow(s.UploadTypes...)
@@ -26,7 +26,7 @@ func (i *Instance) takeFiles() {
 	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs}
 }
 
-// newMaker makes what makes documents, as the settings have it.
+// newMaker returns the maker of documents for the settings.
 func (i *Instance) newMaker() (m *document.Maker, err error) {
 	s := &i.config.Server
 	m = &document.Maker{
@@ -54,14 +54,14 @@ func (i *Instance) newMaker() (m *document.Maker, err error) {
 	return m, nil
 }
 
-// checkReader tells once, in the log, whether the process that reads texts is
-// confined: that depends on the kernel and the container, which stay as they are.
+// checkReader logs once if the process that reads texts is not confined. That
+// depends on the kernel and the container, which do not change at run time.
 func (i *Instance) checkReader(ctx context.Context) {
 	err := i.reader.ping(ctx)
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	i.reader.away.Store(&err) // first: whoever reads the log finds it in the metric too
+	i.reader.away.Store(&err) // first, so that the metric is set before the log tells of it
 	switch {
 	case !errors.Is(err, extract.ErrUnconfined):
 		i.logger.Error("the process that reads texts cannot be started", "error", err)
@@ -73,11 +73,11 @@ func (i *Instance) checkReader(ctx context.Context) {
 	}
 }
 
-// unconfinedCure says what to do about it.
+// unconfinedCure is the advice in these messages.
 const unconfinedCure = "Use Linux 5.13 or later with Landlock on, on amd64 or arm64, and a container whose policy allows the calls landlock_* and seccomp"
 
-// uploads takes the files of upload sessions on local storage; nil where they
-// go to a bucket.
+// uploads returns the handler for the files of upload sessions on local
+// storage. It is nil if files go to a bucket.
 func (i *Instance) uploads() http.Handler {
 	local, is := i.Blobs.(*blob.Local)
 	if !is {

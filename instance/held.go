@@ -10,9 +10,10 @@ import (
 	"kartei/store/blob"
 )
 
-// held is a bucket that is not used while it is unknown whether it is the right
-// one: what calls would find, keep or remove might be another's. Addresses for
-// uploads are made all the same, which asks no bucket.
+// held is a bucket that is not used until checkPlace has identified it. Until
+// then, files that calls find, store or remove might belong to another
+// database. Upload addresses are signed all the same, because signing needs no
+// access to the bucket.
 type held struct {
 	blob.Store
 	unknown atomic.Bool
@@ -60,7 +61,7 @@ func (h *held) Delete(ctx context.Context, name string) error {
 	return h.Store.Delete(ctx, name)
 }
 
-// Sweep removes nothing as long; it is called again.
+// Sweep removes nothing until then. It is repeated later.
 func (h *held) Sweep(ctx context.Context, since time.Time) (int, error) {
 	if h.unknown.Load() {
 		return 0, nil

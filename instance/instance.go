@@ -45,40 +45,41 @@ import (
 	"kartei/work/job"
 )
 
-// Config says what an instance is made of.
+// Config has the settings and dependencies of an instance.
 type Config struct {
 	Store  config.Store
 	Server config.Server
 	// Version and Commit are shown in the metrics.
 	Version, Commit string
-	// Traces say where spans are sent; the zero value sends none.
+	// Traces say where spans are sent. The zero value sends none.
 	Traces trace.Settings
-	// Clock is the system's when nil, Logger slog.Default().
+	// Clock defaults to the system's, Logger to slog.Default().
 	Clock  clock.Clock
 	Logger *slog.Logger
-	// Wait has Start wait for a data base that is away (see db.Away) instead of
-	// failing.
+	// Wait makes Start wait for a database that is away (see db.Away) instead
+	// of failing.
 	Wait bool
 }
 
-// Instance is a running Kartei. Its exported parts are for those who run one
+// Instance is a running Kartei. Its exported fields serve programs that run one
 // in their own process: the demo, tests and benchmarks.
 type Instance struct {
-	// Handler serves everything that the public listener serves.
+	// Handler serves all requests of the public listener.
 	Handler   http.Handler
 	API       *api.API
 	DB        db.DB
 	Directory *access.Directory
 	Log       *requestlog.Log
-	// Blobs are the bytes of documents.
+	// Blobs is the store of the bytes of documents.
 	Blobs blob.Store
-	// Files is what operations on files need.
+	// Files is the configuration of operations on files.
 	Files app.Files
-	// BaseURL is the address under which clients reach the instance, without /v1.
+	// BaseURL is the address for clients of the instance, without /v1.
 	BaseURL string
-	// OperatorURL is that of the operator's listener, empty where there is none.
+	// OperatorURL is the address of the operator's listener, empty if there is
+	// none.
 	OperatorURL string
-	// MasterKeyCreated reports whether this start made the master key.
+	// MasterKeyCreated is true if this start created the master key.
 	MasterKeyCreated bool
 
 	config     Config
@@ -93,31 +94,31 @@ type Instance struct {
 	notices    *notify.Center
 	jobs       *job.Runner
 	guard      *egress.Guard
-	tracer     *trace.Tracer // nil where nothing is traced
+	tracer     *trace.Tracer // nil without tracing
 	sender     *dispatch.Sender
 	dispatcher *dispatch.Dispatcher
 	readiness  telemetry.Readiness
 	migrated   atomic.Bool
 	away       atomic.Pointer[error] // why the start waits for the data base
 	files      watched
-	scanner    watched // with no ping where none is configured
+	scanner    watched // without a ping if none is configured
 	maker      *document.Maker
-	reader     watched // asked once; away where it is not confined
+	reader     watched // checked once; away if it is not confined
 	listens    bool
 	public     *serve.Server
 	operator   *serve.Server
 
-	stop   context.CancelFunc // ends what runs in the background
+	stop   context.CancelFunc // ends the background work
 	ground sync.WaitGroup
 	failed chan error
 	once   sync.Once
 	ended  error
 }
 
-// Start opens the data, listens, migrates and returns when the instance is
-// ready. From the moment it listens, the operator's listener answers, and the
-// API answers 503 INSTANCE_PENDING. An empty Listen or OperatorListen opens no
-// listener. On an error everything that was started is ended again.
+// Start opens the database, listens, migrates and returns when the instance is
+// ready. While it starts, the operator's listener answers, and the API answers
+// 503 INSTANCE_PENDING. An empty Listen or OperatorListen opens no listener.
+// After an error, Start stops everything that it has started.
 func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	i := &Instance{config: c, clock: c.Clock, logger: c.Logger, stop: stop, failed: make(chan error, 4)}
@@ -143,7 +144,8 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	return i, nil
 }
 
-// prepare reads the master keys.
+// prepare creates the data folder, reads the master keys and sets up metrics
+// and tracing.
 func (i *Instance) prepare(ctx context.Context) (err error) {
 	if err := os.MkdirAll(string(i.config.Store.DataDir), 0o700); err != nil {
 		return fmt.Errorf("the data folder: %w", err)
@@ -160,7 +162,7 @@ func (i *Instance) prepare(ctx context.Context) (err error) {
 	return i.takeTracer(ctx)
 }
 
-// open opens the data base, which locks it.
+// open opens the database. SQLite is locked from now on.
 func (i *Instance) open(ctx context.Context) (err error) {
 	i.DB, err = db.Open(ctx, i.config.Store.Database(), db.Options{
 		Clock: i.clock, Logger: i.logger, Traced: i.tracer != nil,
@@ -169,7 +171,7 @@ func (i *Instance) open(ctx context.Context) (err error) {
 	return err
 }
 
-// listen opens the listeners, unless they are. The operator's answers from now on.
+// listen opens the listeners once. The operator's listener answers from now on.
 func (i *Instance) listen(context.Context) error {
 	if i.listens {
 		return nil
@@ -217,8 +219,8 @@ func (i *Instance) listen(context.Context) error {
 	return nil
 }
 
-// wire puts the parts together and lets calls in, which are told to come back
-// until the data base is migrated.
+// wire assembles the parts and accepts calls. Until the database is migrated,
+// clients are told to retry.
 func (i *Instance) wire(ctx context.Context) error {
 	i.sweepFolder(ctx)
 	limits, err := i.config.Server.Limits()
@@ -233,7 +235,7 @@ func (i *Instance) wire(ctx context.Context) error {
 	}
 	i.limits = limit.Open(limits, i.clock, limit.Options{
 		DB: i.DB, Replica: i.replica(), ServerTime: i.clock == clock.System, Logger: i.logger,
-		Alert: i.notices.Alert, Alerted: i.Directory.Forget, // a key may have been paused
+		Alert: i.notices.Alert, Alerted: i.Directory.Forget, // an alert may have paused a key
 	})
 	if err := i.takeDispatcher(); err != nil {
 		return err
@@ -255,7 +257,7 @@ func (i *Instance) wire(ctx context.Context) error {
 	return nil
 }
 
-// newAPI makes an API of the given parts that tells calls to come back.
+// newAPI returns an API that tells clients to retry.
 func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Clock, o.Logger = i.clock, i.logger
 	o.MaxCalls = i.config.Server.MaxCalls
@@ -275,7 +277,8 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	return a, err
 }
 
-// migrate brings the data base to this release's version and ends the waiting.
+// migrate migrates the database to the schema of this release and ends the
+// pending state.
 func (i *Instance) migrate(ctx context.Context) error {
 	began := i.clock.Now()
 	if err := i.checkLost(ctx); err != nil {
@@ -309,11 +312,11 @@ func (i *Instance) migrate(ctx context.Context) error {
 	return nil
 }
 
-// run starts what runs in the background until Close.
+// run starts the background work, which ends with Close.
 func (i *Instance) run(ctx context.Context) error {
 	l, err := admin.Listen(string(i.config.Store.DataDir))
 	switch {
-	case errors.Is(err, admin.ErrPathTooLong), errors.Is(err, admin.ErrNoSecret): // everything else works without it
+	case errors.Is(err, admin.ErrPathTooLong), errors.Is(err, admin.ErrNoSecret): // the rest works without it
 		i.logger.Warn("no administration while the server runs", "error", err)
 	case err != nil:
 		return err
@@ -322,7 +325,7 @@ func (i *Instance) run(ctx context.Context) error {
 	}
 	i.ground.Go(func() {
 		i.Directory.Run(ctx, func(err error) {
-			if !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+			if !errors.Is(err, db.ErrUnavailable) { // db.Writes reports that
 				i.logger.Error("last uses not written", "error", err)
 			}
 		})
@@ -351,7 +354,7 @@ func (i *Instance) run(ctx context.Context) error {
 	return nil
 }
 
-// center makes what tells people of things: emails go to the configured
+// center returns the center that notifies people. Emails go to the configured
 // server, or into files.
 func (i *Instance) center() (*notify.Center, error) {
 	s := &i.config.Server
@@ -375,8 +378,9 @@ func (i *Instance) center() (*notify.Center, error) {
 	return notify.New(o), nil
 }
 
-// replica is the name of this process among those that share a data base: of
-// the machine and the data folder, which belongs to one process at a time.
+// replica returns the name of this process among the replicas of a database. It
+// is a hash of the host name and the data folder, which only one process uses
+// at a time.
 func (i *Instance) replica() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -390,7 +394,7 @@ func (i *Instance) replica() string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// report passes on what went wrong; only the first few matter.
+// report passes on an error. Only the first few matter.
 func (i *Instance) report(err error) {
 	if err == nil {
 		return
@@ -401,13 +405,14 @@ func (i *Instance) report(err error) {
 	}
 }
 
-// Failed receives an error that leaves the instance running without one of
-// its parts; whoever started it should end it.
+// Failed delivers errors that leave the instance running without one of its
+// parts. The program that started the instance should then close it.
 func (i *Instance) Failed() <-chan error { return i.failed }
 
-// Close ends the instance: it becomes unready, takes calls for the drain time
-// yet, then no more, lets those in flight finish until ctx ends, writes what is still to be written, and
-// closes the data base. A second Close returns what the first one did.
+// Close stops the instance. The instance becomes unready and still accepts
+// calls for the drain time. Calls in flight then finish, until ctx ends.
+// Finally pending writes are stored and the database is closed. A second Close
+// returns the result of the first.
 func (i *Instance) Close(ctx context.Context) error {
 	i.once.Do(func() { i.ended = i.close(ctx) })
 	return i.ended
@@ -427,7 +432,7 @@ func (i *Instance) close(ctx context.Context) error {
 	}
 	i.stop()
 	i.ground.Wait()
-	// What is left takes milliseconds; it gets them also when ctx has ended.
+	// The rest takes milliseconds, and has time even if ctx has ended.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if i.Log != nil {
@@ -446,11 +451,11 @@ func (i *Instance) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// drain lets load balancers find out that this instance is going, while it
-// answers what they still send.
+// drain gives load balancers time to notice that this instance stops. Until
+// then it answers new calls.
 func (i *Instance) drain(ctx context.Context) {
 	d := time.Duration(i.config.Server.DrainTime)
-	if d == 0 || !i.migrated.Load() { // who never was ready was sent nothing
+	if d == 0 || !i.migrated.Load() { // an instance that was never ready has no traffic
 		return
 	}
 	i.public.Drain()

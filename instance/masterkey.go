@@ -13,20 +13,19 @@ import (
 	"kartei/store/db"
 )
 
-// keySetting is the instance's setting that remembers the fingerprint of the
-// master key. It is no secret: it tells nothing of the key.
+// keySetting is the setting with the fingerprint of the master key. The
+// fingerprint is not secret, since it reveals nothing about the key.
 const keySetting = "master-key"
 
-// ErrOtherMasterKey is returned, wrapped, where a data base was used with
-// another master key than the one that it is opened with.
+// ErrOtherMasterKey is returned, wrapped, if a database was last used with
+// another master key.
 var ErrOtherMasterKey = errors.New("the database was used with another master key")
 
-// CheckMasterKey has the data base remember the master key of its first
-// server, and returns ErrOtherMasterKey to those that come with another:
-// replicas that differ would refuse each other's cursors. Of several that start
-// at once on a new data base the first decides.
-// Where it remembers a key before the one in force, it remembers the one in force
-// from then on.
+// CheckMasterKey stores the fingerprint of the first server's master key in the
+// database. It returns ErrOtherMasterKey to servers with another key, because
+// replicas with different keys would refuse each other's cursors. If several
+// servers start on a new database, the first one decides. If the fingerprint is
+// that of a previous key, it is replaced by the current key's.
 func CheckMasterKey(ctx context.Context, d db.DB, keys masterkey.Ring) error {
 	mine := fingerprint(keys.Current)
 	var known string
@@ -51,12 +50,12 @@ func CheckMasterKey(ctx context.Context, d db.DB, keys masterkey.Ring) error {
 	return ErrOtherMasterKey
 }
 
-// fingerprint tells keys apart.
+// fingerprint returns a text that identifies a key.
 func fingerprint(k *masterkey.Key) string { return hex.EncodeToString(k.Derive("fingerprint")[:16]) }
 
-// checkMasterKey is CheckMasterKey for a start, and says what to do. A key that
-// this start made goes again: it was never used, and stands in the place of the
-// right one.
+// checkMasterKey is CheckMasterKey for a start, with advice in its error. It
+// removes a key that this start created: the key was never used, and the right
+// one belongs in its place.
 func (i *Instance) checkMasterKey(ctx context.Context) error {
 	err := CheckMasterKey(ctx, i.DB, i.keys)
 	if !errors.Is(err, ErrOtherMasterKey) {
@@ -75,10 +74,10 @@ func (i *Instance) checkMasterKey(ctx context.Context) error {
 		"If that key is lost for good, run 'kartei master-key forget' once: the next server to start decides on the key, and clients that are in the midst of paging begin again. Encrypted files of documents cannot be read any more, and webhook endpoints get nothing until their owners rotate their secrets; nothing else is lost", err, found)
 }
 
-// checkLost warns where the data folder has a master key from before and a data
-// base file that is new: what this instance served may have been deleted. Where
-// the key's file was named, or the data base is PostgreSQL, somebody may just
-// have provided a key for a first start, or another replica have made it.
+// checkLost warns if the data folder has an older master key but a new database
+// file. The database of this instance may have been deleted then. There is no
+// warning for a named key file or PostgreSQL: the key may have been provided
+// for a first start, or another replica may have created it.
 func (i *Instance) checkLost(ctx context.Context) error {
 	path, isFile := strings.CutPrefix(i.config.Store.Database(), "sqlite:")
 	if !isFile || i.MasterKeyCreated || i.config.Server.MasterKeyFile != "" {
@@ -93,7 +92,8 @@ func (i *Instance) checkLost(ctx context.Context) error {
 	return nil
 }
 
-// forgetMasterKey lets the next server that starts bring any master key.
+// forgetMasterKey makes the database accept any master key from the next server
+// that starts.
 func forgetMasterKey(d db.DB) func(context.Context, Nothing) (Nothing, error) {
 	return func(ctx context.Context, _ Nothing) (Nothing, error) {
 		return Nothing{}, d.Write(ctx, func(tx db.Tx) error { return access.PutSetting(ctx, tx, keySetting, "") })

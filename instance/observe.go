@@ -14,7 +14,7 @@ import (
 	"kartei/work/job"
 )
 
-// observe returns what counts the API's answers.
+// observe returns the function that counts the API's answers.
 func (i *Instance) observe() func(api.Observation) {
 	operations := map[string]*telemetry.Operation{"": i.metrics.Operation("")}
 	for n := range api.Operations {
@@ -24,7 +24,7 @@ func (i *Instance) observe() func(api.Observation) {
 	return func(o api.Observation) { operations[o.Operation].Count(o.Status, o.Code, o.Duration) }
 }
 
-// measure shows what the parts know themselves.
+// measure registers the metrics that parts of the instance provide.
 func (i *Instance) measure() {
 	i.readiness.Warn("writes", func(context.Context) error { return i.DB.Writes().Refused() })
 	i.show(&i.files, "files", "kartei_files_reachable", "1 while the folder or the bucket of the files of documents is there, else 0.")
@@ -65,12 +65,12 @@ func (i *Instance) measure() {
 		func() float64 { return float64(i.Directory.UsesDropped()) })
 }
 
-// depthAge is how long numbers are shown that are counted in the data base
-// before they are counted again: that reads all jobs, all deliveries.
+// depthAge is how long counts from the database are reused. Counting reads all
+// jobs and all deliveries.
 const depthAge = 10 * time.Second
 
-// lately returns what count counted last, not longer ago than depthAge. Where the
-// data base cannot be asked, of which /readyz tells, that is what it was.
+// lately returns a function with the last result of count, at most depthAge
+// old. If the database fails, which /readyz reports, the last result stays.
 func lately[T any](i *Instance, count func(context.Context) (T, error)) func() T {
 	var mu sync.Mutex
 	var last T
@@ -91,7 +91,8 @@ func lately[T any](i *Instance, count func(context.Context) (T, error)) func() T
 	}
 }
 
-// measureJobs shows what waits, runs and has failed, in the whole data base.
+// measureJobs registers the numbers of waiting, running and failed jobs in the
+// whole database.
 func (i *Instance) measureJobs() {
 	look := lately(i, func(ctx context.Context) ([]job.Count, error) { return job.Counts(ctx, i.DB) })
 	i.metrics.Gauges("kartei_jobs", "Jobs by kind and state (waiting, running, failed), of all replicas.", []string{"kind", "state"},
@@ -120,13 +121,13 @@ func (i *Instance) measureJobs() {
 		})
 }
 
-// countedLimiter counts what each policy refuses.
+// countedLimiter counts the refusals of each policy.
 type countedLimiter struct {
 	limit.Limiter
 	metrics *telemetry.Metrics
 }
 
-// Take charges, and counts a refusal.
+// Take charges a call and counts a refusal.
 func (l countedLimiter) Take(ctx context.Context, c limit.Charge) (limit.Decision, error) {
 	d, err := l.Limiter.Take(ctx, c)
 	for _, policy := range d.Violated {

@@ -11,17 +11,17 @@ import (
 	"kartei/store/db"
 )
 
-// placeSetting is the instance's setting that remembers in which folder or bucket
-// the files of documents are: the mark that lies in it.
+// placeSetting is the setting that identifies the folder or bucket of the files
+// of documents. Its value is the mark stored there.
 const placeSetting = "files-folder"
 
-// errOtherPlace is returned where the files of documents are in another folder or
+// errOtherPlace is returned if the files of documents are in another folder or
 // bucket.
 var errOtherPlace = errors.New("the files of this database's documents are in another place")
 
-// checkPlace has a data base remember the folder or bucket that its first server
-// keeps files in, and fails where one comes with another: a replica that would not
-// find the files of the first, or a server whose disk of files was not mounted.
+// checkPlace stores the place of the first server's files in the database, and
+// fails for a server with another place. Such a server may be a replica that
+// would miss the files of the first one, or its disk may not be mounted.
 func (i *Instance) checkPlace(ctx context.Context) error {
 	var known, mark string
 	err := i.DB.Read(ctx, func(tx db.Tx) (err error) {
@@ -50,9 +50,9 @@ func (i *Instance) checkPlace(ctx context.Context) error {
 	return nil
 }
 
-// beginPlace is checkPlace at the start. A bucket that is away does not keep a
-// server from starting: then the watch asks it when it comes back, and until then
-// it is not used.
+// beginPlace is checkPlace at the start. A server starts even if its bucket is
+// unreachable. The bucket is then not used until the watch has reached and
+// checked it.
 func (i *Instance) beginPlace(ctx context.Context) error {
 	bucket, is := i.Blobs.(*held)
 	if !is {
@@ -68,8 +68,8 @@ func (i *Instance) beginPlace(ctx context.Context) error {
 	return err
 }
 
-// pingFiles fails where files cannot be kept, and where they would go to the
-// wrong bucket.
+// pingFiles fails if files cannot be stored, or if they would go to the wrong
+// bucket.
 func (i *Instance) pingFiles(ctx context.Context) error {
 	if err := i.Blobs.Ping(ctx); err != nil {
 		return err
@@ -83,8 +83,8 @@ func (i *Instance) pingFiles(ctx context.Context) error {
 	return nil
 }
 
-// placed has an act look first whether the files are this data base's: all of
-// another one would be orphans.
+// placed makes an act check first whether the files belong to this database.
+// Files of another one would all look like orphans.
 func placed[In, Out any](i *Instance, act func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (out Out, err error) {
 		if err := i.checkPlace(ctx); err != nil {
@@ -94,13 +94,13 @@ func placed[In, Out any](i *Instance, act func(context.Context, In) (Out, error)
 	}
 }
 
-// errForeignFiles is returned where a folder or bucket has files that cannot be
-// this data base's.
+// errForeignFiles is returned if a folder or bucket has files that cannot
+// belong to this database.
 var errForeignFiles = errors.New("there are files of documents, and this database has no documents: they are another database's, or nobody's. Name another folder or bucket, or move the files away")
 
-// claimPlace has a data base that knows no place remember this one, unless it
-// is another data base's. It returns the mark of the place, and the one that is
-// remembered, which differs where somebody else was first.
+// claimPlace stores this place in a database without one, unless the files
+// belong to another database. It returns the mark of the place and the stored
+// mark. They differ if another server was first.
 func (i *Instance) claimPlace(ctx context.Context) (mark, known string, err error) {
 	if err := i.checkForeign(ctx); err != nil {
 		return "", "", err
@@ -115,8 +115,8 @@ func (i *Instance) claimPlace(ctx context.Context) (mark, known string, err erro
 	return mark, known, err
 }
 
-// checkForeign fails where a data base that has no documents, nor makes or erases
-// any of these files, comes to a folder with files.
+// checkForeign fails if a place has files but the database has no documents and
+// is neither creating nor erasing one of the files.
 func (i *Instance) checkForeign(ctx context.Context) error {
 	mine, foreign := files{i.DB}, error(nil)
 	for _, err := range mine.Wanted(ctx) {
@@ -134,15 +134,16 @@ func (i *Instance) checkForeign(ctx context.Context) error {
 	return foreign
 }
 
-// forgetPlace lets the next server that starts bring any folder or bucket.
+// forgetPlace makes the database accept any folder or bucket from the next
+// server that starts.
 func forgetPlace(d db.DB) func(context.Context, Nothing) (Nothing, error) {
 	return func(ctx context.Context, _ Nothing) (Nothing, error) {
 		return Nothing{}, d.Write(ctx, func(tx db.Tx) error { return access.PutSetting(ctx, tx, placeSetting, "") })
 	}
 }
 
-// ForgetPlace has a data base that was just restored forget where the files
-// were that it was copied from.
+// ForgetPlace clears the place of files in a database that was just restored,
+// since the copy names the original one.
 func ForgetPlace(ctx context.Context, store *config.Store) error {
 	d, done, err := openData(ctx, store, begun)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"kartei/kit/trace"
 )
 
-// takeTracer makes what sends spans, if the operator names a collector. Its
-// address does not pass the guard of the way out (package egress): that is for
-// addresses that users choose, and this one is the operator's.
+// takeTracer creates the tracer if the operator names a collector. The
+// collector's address is not checked by package egress. Those checks are for
+// addresses of users, and this one is the operator's.
 func (i *Instance) takeTracer(ctx context.Context) (err error) {
 	i.tracer, err = trace.New(ctx, i.config.Traces, i.config.Version, i.clock.Now, i.logger)
 	if err != nil || i.tracer == nil {
@@ -23,7 +23,7 @@ func (i *Instance) takeTracer(ctx context.Context) (err error) {
 	return nil
 }
 
-// measureTraces shows what became of spans.
+// measureTraces registers the counts of sent and lost spans.
 func (i *Instance) measureTraces() {
 	if i.tracer == nil {
 		return

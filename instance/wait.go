@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// firstTry is how long a start waits before it asks a data base again that
-	// was away; then twice as long each time, up to lastTry.
+	// firstTry is the first pause before a start tries an unreachable database
+	// again. The pause doubles each time up to lastTry.
 	firstTry = 100 * time.Millisecond
 	lastTry  = 2 * time.Second
-	// sayAgain is how often the log is told that it still waits.
+	// sayAgain is the interval between two log entries about the wait.
 	sayAgain = time.Minute
 )
 
-// patient carries out a step of the start again and again while the data base
-// is away, where the configuration asks for it. Meanwhile calls are answered
-// 503 INSTANCE_PENDING, and /readyz tells the reason.
+// patient returns a step that repeats step while the database is away, if the
+// configuration asks for that. Meanwhile calls are answered 503
+// INSTANCE_PENDING, and /readyz has the reason.
 func (i *Instance) patient(step func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := step(ctx)
@@ -45,7 +45,7 @@ func (i *Instance) patient(step func(context.Context) error) func(context.Contex
 					"error", err, "waiting", now.Sub(began).Round(time.Second), "operator", i.OperatorURL)
 			}
 			select {
-			case <-i.clock.After(wait/2 + rand.N(wait/2)): // replicas start together
+			case <-i.clock.After(wait/2 + rand.N(wait/2)): // jitter, since replicas start together
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -59,8 +59,8 @@ func (i *Instance) patient(step func(context.Context) error) func(context.Contex
 	}
 }
 
-// stand answers calls while there is no data base with which the parts could
-// be put together.
+// stand answers calls before the database is there and the parts can be
+// assembled.
 func (i *Instance) stand() (err error) {
 	if i.public == nil || i.API != nil {
 		return nil

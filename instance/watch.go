@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// watchEvery is how often it is asked whether something is there, and
-	// watchPatience how long it may take to answer.
+	// watchEvery is the interval between two pings of a part, watchPatience the
+	// timeout of one.
 	watchEvery    = 5 * time.Second
 	watchPatience = 4 * time.Second
 )
 
-// watched is a part beside the database without which some calls fail or wait:
-// the store of files, the scan for malware.
+// watched is a part besides the database that some calls need: the store of
+// files, the scan for malware.
 type watched struct {
 	ping func(context.Context) error
-	// lost and back are what the log says.
+	// lost and back are the messages for the log.
 	lost, back string
 	away       atomic.Pointer[error]
 }
 
-// watch asks now and then whether the part is there, until ctx ends, so that
-// an operator learns of it before clients do.
+// watch pings the part regularly until ctx ends, so that an operator learns of
+// a failure before clients do.
 func (i *Instance) watch(ctx context.Context, w *watched) {
 	for {
 		asking, cancel := context.WithTimeout(ctx, watchPatience)
@@ -51,7 +51,8 @@ func (i *Instance) watch(ctx context.Context, w *watched) {
 	}
 }
 
-// show tells of the part in /readyz, which stays 200, and in a metric.
+// show reports the part as a warning in /readyz, which stays 200, and in a
+// metric.
 func (i *Instance) show(w *watched, check, metric, help string) {
 	i.readiness.Warn(check, func(context.Context) error {
 		if reason := w.away.Load(); reason != nil {

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// tryEvery is how often a write is tried while writes are refused.
+	// tryEvery is the interval between test writes while writes are refused.
 	tryEvery = 10 * time.Second
-	// trySetting is what is written then.
+	// trySetting is the setting that a test write changes.
 	trySetting = "last-try"
 )
 
-// tryWrites writes something now and then while writes are refused, until ctx
-// ends: where nobody calls, nobody would notice that they are taken again, and
-// the alarm would go on.
+// tryWrites makes a test write at intervals while writes are refused, until ctx
+// ends. Without calls nobody would notice that writes succeed again, and the
+// alarm would go on.
 func (i *Instance) tryWrites(ctx context.Context) {
 	for {
 		select {
@@ -28,7 +28,7 @@ func (i *Instance) tryWrites(ctx context.Context) {
 		if i.DB.Writes().Refused() == nil {
 			continue
 		}
-		// What comes of it is told by db.Writes.
+		// db.Writes reports the result.
 		_ = i.DB.Write(ctx, func(tx db.Tx) error {
 			return access.PutSetting(ctx, tx, trySetting, i.clock.Now().UTC().Format(time.RFC3339))
 		})
