@@ -38,7 +38,7 @@ type apiCmd struct {
 	List     bool     `name:"list" help:"List the operations."`
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*apiCmd) Help() string {
 	return `Five to paste, with the key in KARTEI_KEY and the address in KARTEI_URL:
 
@@ -60,7 +60,7 @@ error of the instance (5xx, or an answer that is none of Kartei), 6 for a limit 
 answer came or it broke off, and 130 if it was interrupted.`
 }
 
-// Exit statuses by the class of an error. 1 and 2 are those of every command.
+// Exit statuses by the class of an error. Every command has 1 and 2.
 const (
 	exitUsage       = 2
 	exitForbidden   = 3
@@ -68,7 +68,7 @@ const (
 	exitServerError = 5
 	exitLimit       = 6
 	exitNoAnswer    = 7
-	exitInterrupted = 130 // as shells have it: 128 and the number of SIGINT
+	exitInterrupted = 130 // as in shells: 128 and the number of SIGINT
 )
 
 // statusError is an error with an exit status of its own.
@@ -77,7 +77,7 @@ type statusError struct {
 	status int
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error.
 func (e statusError) Unwrap() error { return e.error }
 
 // Run makes the call.
@@ -175,7 +175,7 @@ func classified(err error) error {
 	return statusError{err, status}
 }
 
-// apiRequest is a call and what the table says of it.
+// apiRequest is a call and its row of the table.
 type apiRequest struct {
 	remote.Request
 	op *api.Operation // nil if the table does not have it
@@ -211,7 +211,7 @@ func (c *apiCmd) request() (*apiRequest, error) {
 	return b, nil
 }
 
-// target finds the method and the path, in which {id} may stand.
+// target finds the method and the path, which may hold {id}.
 func (c *apiCmd) target() (*apiRequest, string, error) {
 	switch {
 	case len(c.Call) == 1 && !strings.HasPrefix(c.Call[0], "/"):
@@ -246,7 +246,7 @@ func (c *apiCmd) named(method, path string) (*apiRequest, string, error) {
 	return &apiRequest{remote.Request{Method: method}, nil}, path, nil
 }
 
-// leadsTo reports whether a path is one of an operation. Paths without {id}
+// leadsTo reports whether a path is that of an operation. Paths without {id}
 // come first in the table, so that /contacts/count is no record.
 func leadsTo(path, template string) bool {
 	a, b := strings.Split(path, "/"), strings.Split(template, "/")
@@ -345,7 +345,7 @@ func set(body map[string]any, name string, value any) error {
 	return nil
 }
 
-// header sets what every call carries, and what the command line adds.
+// header sets the headers of every call, and those of the command line.
 func (c *apiCmd) header(b *apiRequest) error {
 	b.Header = http.Header{}
 	b.Header.Set("Svc-Preview", "true")
@@ -426,7 +426,7 @@ func (c *apiCmd) fields() ([]apiField, error) {
 	return fields, nil
 }
 
-// body returns what --input names, or what the fields made.
+// body returns the body of --input, or the one made of the fields.
 func (c *apiCmd) body(made []byte) ([]byte, error) {
 	if c.Input == "" {
 		return made, nil
@@ -438,7 +438,8 @@ func (c *apiCmd) body(made []byte) ([]byte, error) {
 	return b, nil
 }
 
-// maxInput bounds what is read of a file: more than any instance takes as JSON.
+// maxInput bounds the bytes read of a file: more than any instance takes as
+// JSON.
 const maxInput = 8 << 20
 
 func readInput(name string) ([]byte, error) {

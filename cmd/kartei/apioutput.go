@@ -21,7 +21,7 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// apiOutput writes what kartei api gets.
+// apiOutput writes the answers of kartei api.
 type apiOutput struct {
 	*Globals
 	include bool
@@ -42,8 +42,8 @@ func (o *apiOutput) record(r json.RawMessage) error {
 	return o.write(append(line.Bytes(), '\n'))
 }
 
-// write writes to standard output, and to a terminal nothing that could move
-// its cursor.
+// write writes to standard output. To a terminal it writes nothing that could
+// move its cursor.
 func (o *apiOutput) write(b []byte) error {
 	if o.terminal() {
 		b = []byte(remote.Plain(string(b)))
@@ -52,7 +52,7 @@ func (o *apiOutput) write(b []byte) error {
 	return err
 }
 
-// terminal reports whether somebody reads what is printed.
+// terminal reports whether standard output is a terminal.
 func (o *apiOutput) terminal() bool {
 	f, is := o.Out.(*os.File)
 	return is && isatty.IsTerminal(f.Fd())
@@ -107,8 +107,8 @@ func (o *apiOutput) stream(w io.Writer, r *http.Response) error {
 	return nil
 }
 
-// digest returns the SHA-256 of Repr-Digest (RFC 9530), if the answer is all of
-// what it is the digest of.
+// digest returns the SHA-256 of Repr-Digest (RFC 9530), if the answer is the
+// whole representation.
 func digest(r *http.Response) []byte {
 	if r.StatusCode != http.StatusOK || r.Request.Method == http.MethodHead || r.Uncompressed {
 		return nil
@@ -123,8 +123,9 @@ func digest(r *http.Response) []byte {
 	return sum
 }
 
-// save makes the file when it is whole; until then it stands beside it. Its
-// owner alone can read it, since it may be under professional secrecy.
+// save writes a temporary file beside the target and renames it once it is
+// whole. Only its owner can read it, because it may be under professional
+// secrecy.
 func (o *apiOutput) save(r *http.Response) (err error) {
 	part, err := os.CreateTemp(filepath.Dir(o.file), "."+filepath.Base(o.file)+".part-*")
 	if err != nil {

@@ -26,7 +26,7 @@ type backupCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*backupCmd) Help() string {
 	return `The copy is consistent and checked, and calls go on meanwhile. With the database come the
 files of all documents in it, encrypted as they are; nothing is removed from storage while
@@ -62,7 +62,7 @@ func (e *encryptFor) list() ([]string, error) {
 	return list, nil
 }
 
-// Run copies the data base.
+// Run copies the database.
 func (c *backupCmd) Run(ctx context.Context, g *Globals) error {
 	file, err := filepath.Abs(c.File)
 	if err != nil {
@@ -116,7 +116,7 @@ func besides(file string, named config.Dir) (string, error) {
 	return filepath.Abs(string(named))
 }
 
-// unreadable tells of files that are not in a copy.
+// unreadable reports files that are missing in a copy.
 func (g *Globals) unreadable(c *blob.Copied) error {
 	if c == nil || c.Unreadable+c.Missing == 0 {
 		return nil
@@ -137,7 +137,7 @@ type restoreCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*restoreCmd) Help() string {
 	return `No server may be running on the data. The file is checked before anything is touched.
 Files of documents that are there already are left alone; they need the master key that was
@@ -147,13 +147,13 @@ Webhooks that were pending when the copy was made are delivered at the first sta
 is only to be looked at, start with --webhook-deny-nets 0.0.0.0/0,::/0.`
 }
 
-// Run makes the data base from a copy.
+// Run restores the database from a copy.
 func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	identities, err := c.identities()
 	if err != nil {
 		return err
 	}
-	if err := db.CheckCopy(c.File, identities); err != nil { // before files are brought back
+	if err := db.CheckCopy(c.File, identities); err != nil { // before files are restored
 		return err
 	}
 	if err := makeFolder(&g.Store); err != nil {
@@ -198,16 +198,15 @@ func (c *restoreCmd) identities() (db.Identities, error) {
 	return db.ReadIdentities(paths...)
 }
 
-// files brings the files of a backup to their place, before the database: so no
-// document is there without its file. A database that is in the way is found
-// before.
+// files restores the files of a backup before the database, so that no document
+// is there without its file. An existing database is noticed before.
 func (c *restoreCmd) files(ctx context.Context, g *Globals) (*blob.Copied, error) {
 	dir, err := besides(c.File, c.Files)
 	if err != nil || c.WithoutFiles {
 		return nil, err
 	}
 	switch _, err := os.Stat(dir); {
-	case errors.Is(err, fs.ErrNotExist) && c.Files == "": // of a release that had none, or made --without-files
+	case errors.Is(err, fs.ErrNotExist) && c.Files == "": // of a release without files, or made --without-files
 		return nil, nil
 	case err != nil:
 		return nil, err

@@ -18,20 +18,20 @@ type blobsCmd struct {
 	Forget forgetPlaceCmd `cmd:"" name:"forget-place" help:"Let the next server to start bring another folder or bucket of files."`
 }
 
-// blobKeys are what a command needs to open files where no server runs that
-// would do it.
+// blobKeys are the settings that a command needs to open files itself, without
+// a server.
 type blobKeys struct {
 	MasterKeyFile          config.File       `name:"master-key-file" placeholder:"FILE" help:"File with the master key in force; used only where no server runs."`
 	PreviousMasterKeyFiles []config.File     `name:"previous-master-key-files" placeholder:"FILE,..." help:"Files with the master keys before it."`
 	BlobEncryption         config.Encryption `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Where files are encrypted."`
 }
 
-// open returns the acts on files where no server runs.
+// open returns the acts on files without a server.
 func (k *blobKeys) open(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
 	return instance.OpenBlobActs(ctx, store, k.server())
 }
 
-// server returns the settings of a server by which files are opened.
+// server returns the settings of a server that opens files.
 func (k *blobKeys) server() *config.Server {
 	return &config.Server{MasterKeyFile: k.MasterKeyFile, PreviousMasterKeyFiles: k.PreviousMasterKeyFiles, BlobEncryption: k.BlobEncryption}
 }
@@ -41,7 +41,7 @@ type rotateBlobsCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*rotateBlobsCmd) Help() string {
 	return `Files, secrets of webhook endpoints and stored answers that are under an earlier master key are
 sealed under the one in force, and files that are not encrypted but should be are encrypted. Calls
@@ -49,7 +49,7 @@ go on meanwhile, and the command may be interrupted and run again at any time. W
 without an error, nothing of them needs the earlier keys any more.`
 }
 
-// Run has the server seal its files anew, or does it where none runs.
+// Run has the server seal its files anew, or does it itself if no server runs.
 func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	acts, done, err := g.connect(ctx, c.open)
 	if err != nil {
@@ -82,7 +82,7 @@ type checkBlobsCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*checkBlobsCmd) Help() string {
 	return `Every file that a document has is read and compared with what the database says of it, and
 every file that is stored is looked for in the database. Calls go on meanwhile. Nothing is
@@ -98,8 +98,8 @@ var advice = map[blob.State]string{
 	blob.Unread:  "the storage did not give it; run kartei blobs check again",
 }
 
-// Run has the server compare its files with its data base, or does it where
-// none runs.
+// Run has the server compare its files with its database, or does it itself if
+// no server runs.
 func (c *checkBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	acts, done, err := g.connect(ctx, c.open)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *checkBlobsCmd) tell(g *Globals, out *instance.CheckOutput) error {
 
 type forgetPlaceCmd struct{ JSON }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*forgetPlaceCmd) Help() string {
 	return `The database remembers the folder or bucket in which its servers keep the files of
 documents, and a server that comes with another one does not start. Use this where the files were
@@ -154,7 +154,7 @@ brought elsewhere without folder-id, which lies among them. Stop all servers fir
 that starts then decides, and the others need the same.`
 }
 
-// Run has the data base forget where its files are.
+// Run removes the mark of the files' place from the database.
 func (c *forgetPlaceCmd) Run(ctx context.Context, g *Globals) error {
 	if err := g.act(ctx, "blobs.forget-place", instance.Nothing{}, nil); err != nil {
 		return err

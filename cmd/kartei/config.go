@@ -25,7 +25,7 @@ type setting struct {
 	Environment string `json:"environment"`
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*configCmd) Help() string {
 	return `These are the settings that a server would have if it were started with the same flags,
 environment and file; a server that runs may have been started with others.`
@@ -64,8 +64,7 @@ func (c *configCmd) Run(g *Globals) error {
 }
 
 // traces are the standard variables of OpenTelemetry that are set, and what
-// follows from them. They are settings by themselves: no flag and no key of the
-// file says the same.
+// follows from them. No flag and no key of the file stands for them.
 func (c *configCmd) traces(g *Globals) (list []setting, err error) {
 	s, err := g.traces()
 	if err != nil {
@@ -94,8 +93,7 @@ func (c *configCmd) traces(g *Globals) (list []setting, err error) {
 	return append(list, setting{"traces", state, source, ""}), nil
 }
 
-// derived returns the value that a setting takes from others while nobody
-// sets it.
+// derived returns the value that an unset setting takes from others.
 func (c *configCmd) derived(g *Globals, name string) string {
 	switch name {
 	case "database-url":
@@ -114,8 +112,7 @@ func (c *configCmd) derived(g *Globals, name string) string {
 	return ""
 }
 
-// show writes a value as it would be written on the command line, without
-// secrets.
+// show writes a value in the form of the command line, without secrets.
 func show(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case config.DatabaseURL:

@@ -19,7 +19,7 @@ type copyCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*copyCmd) Help() string {
 	return `Moves a whole instance between SQLite and PostgreSQL, in either direction. No server may
 be running on either database. Broken off, it goes on where it was when it is called again.
@@ -28,7 +28,7 @@ where it is: servers on the new database need the same one. So do the files of d
 name the same place as before.`
 }
 
-// Run copies the data base.
+// Run copies the database.
 func (c *copyCmd) Run(ctx context.Context, g *Globals) (err error) {
 	if c.From == c.To {
 		return usageError{errors.New("--from and --to are the same database")}
@@ -82,7 +82,7 @@ How to go on:
 	return nil
 }
 
-// openAlone opens a data base that no server uses.
+// openAlone opens a database that no server uses.
 func openAlone(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
 	d, err := openApart(ctx, address)
 	if err != nil {
@@ -94,7 +94,8 @@ func openAlone(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
 	return d, nil
 }
 
-// openApart opens a data base so that it does not look as if a server did.
+// openApart opens a database so that the connection does not look like a
+// server's.
 func openApart(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
 	text := string(address)
 	if !strings.HasPrefix(text, "sqlite:") {

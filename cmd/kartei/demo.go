@@ -28,7 +28,7 @@ type demoCmd struct {
 	JSON          bool       `name:"json" help:"Print one line of JSON on standard output, for scripts."`
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*demoCmd) Help() string {
 	return `Serves the sample office 'Kanzlei Morgenstern' until it is interrupted. A folder named
 with --data keeps the data, the two keys (in demo.json) and the changes you made.`
@@ -55,15 +55,15 @@ type demoLogin struct {
 	Password string `json:"password"`
 }
 
-// demoFile is what a folder keeps for the next start.
+// demoFile is the file that a folder keeps for the next start.
 type demoFile struct {
 	Keys  demoKeys  `json:"keys"`
 	Login demoLogin `json:"login"`
-	// Receiver is the endpoint whose deliveries the demo takes itself.
+	// Receiver is the endpoint of the demo's own receiver.
 	Receiver demoReceiver `json:"receiver"`
 }
 
-// keyLifetime is that of the demo's keys; older ones are replaced.
+// keyLifetime is the lifetime of the demo's keys; expired ones are replaced.
 const keyLifetime = 30 * 24 * time.Hour
 
 // Run serves the sample office until ctx ends.
@@ -87,7 +87,7 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	slog.SetDefault(logger)
-	var speaking sync.Mutex // what the receiver tells comes after the demo's own words
+	var speaking sync.Mutex // the receiver's lines come after the demo's own
 	speaking.Lock()
 	speak := sync.OnceFunc(speaking.Unlock)
 	receiver, err := startReceiver(&c.Server, func(line string) {
@@ -144,7 +144,7 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 }
 
 // folder decides where the data is: a named folder, or a temporary one that
-// remove takes away.
+// remove deletes.
 func (c *demoCmd) folder(g *Globals) (kept bool, remove func(), err error) {
 	switch {
 	case c.Data != "":
@@ -160,8 +160,8 @@ func (c *demoCmd) folder(g *Globals) (kept bool, remove func(), err error) {
 	return true, func() {}, nil
 }
 
-// choose sets what a demo wants otherwise than a server, where nobody said:
-// any free port for operators, and only warnings in the log.
+// choose sets the demo's own defaults, if nobody chose others: any free port
+// for operators, and only warnings in the log.
 func (c *demoCmd) choose(g *Globals) {
 	if g.settings.source("operator-listen") == "default" {
 		c.OperatorListen = "127.0.0.1:0"
@@ -200,13 +200,13 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 	}
 	err = office.File(ctx, i.DB, i.Directory, clock.System, i.Files, kept.Keys.Full)
 	if errors.Is(err, blob.ErrUnavailable) {
-		// As with serve, files that cannot be reached keep nobody from the rest.
+		// As with serve, everything else works if the files cannot be reached.
 		slog.Warn("the demo has no documents: their files cannot be stored; the next start makes them", "error", err)
 	} else if err != nil {
 		return demoLine{}, "", err
 	}
-	// Last, so that the office itself is not announced. Who has closed the API of
-	// the office, or used up its endpoints, still has a demo.
+	// Last, so that the office itself is not announced. The demo also starts if
+	// the API of the office is closed, or its endpoints are used up.
 	receiver, err := r.endpoint(ctx, i, kept.Keys.Full, kept.Receiver)
 	if err != nil {
 		slog.Warn("the demo's receiver of webhooks has no endpoint", "error", err)
@@ -224,7 +224,7 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 	}, receiver.EndpointID, nil
 }
 
-// test has the endpoint tested, so that a delivery is seen at once.
+// test tests the endpoint, so that there is a delivery at once.
 func test(ctx context.Context, i *instance.Instance, key, endpoint string) error {
 	client, err := inside(i, key)
 	if err != nil {
@@ -243,8 +243,8 @@ func good(ctx context.Context, i *instance.Instance, k demoKeys) bool {
 	return true
 }
 
-// readDemoFile returns what the file keeps. One that is not there, or was cut
-// off while it was written, keeps nothing.
+// readDemoFile returns the content of the file, empty if there is no file or
+// only a part of one.
 func readDemoFile(path string) (demoFile, error) {
 	var f demoFile
 	b, err := os.ReadFile(path)
@@ -269,7 +269,7 @@ func writeDemoFile(path string, f demoFile) error {
 	return os.WriteFile(path, append(b, '\n'), 0o600)
 }
 
-// tell is for people.
+// tell prints the text for people.
 func (c *demoCmd) tell(g *Globals, i *instance.Instance, l demoLine, kept bool) error {
 	data := absolute(string(g.DataDir))
 	if !kept {

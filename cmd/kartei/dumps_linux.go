@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noDumps keeps the memory of this process, in which the master key and the
-// secrets of callers are, from being written to a disk when it crashes, and from
-// being read by other processes of the same user.
+// noDumps protects the memory of this process, which holds the master key and
+// the secrets of callers. A crash does not write it to a disk, and other
+// processes of the same user cannot read it.
 func noDumps() error {
 	return errors.Join(
 		unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}),

@@ -2,5 +2,5 @@
 
 package main
 
-// noDumps leaves it to the system whether there are dumps.
+// noDumps does nothing: here the system decides about dumps.
 func noDumps() error { return nil }

@@ -16,8 +16,8 @@ import (
 	"kartei/kit/trace"
 )
 
-// Globals is what every command is handed: where the data is, and where to
-// write. Commands write results to Out and everything else to Err.
+// Globals is the input of every command: the place of the data, and the
+// outputs. Commands write results to Out and everything else to Err.
 type Globals struct {
 	Config       config.File `name:"config" placeholder:"FILE" help:"Configuration file in TOML; its keys are the names of the flags with underscores."`
 	config.Store `embed:""`
@@ -29,9 +29,9 @@ type Globals struct {
 	settings *settings
 }
 
-// Connect returns the acts of the server that runs on the data, or, where none
-// does, acts on the data itself. The function that it returns must be called
-// at the end.
+// Connect returns the acts of the server that runs on the data, or, if none
+// does, acts on the data itself. The function that it returns must be called at
+// the end.
 func (g *Globals) Connect(ctx context.Context) (admin.Caller, func(), error) {
 	return g.connect(ctx, instance.OpenActs)
 }
@@ -44,7 +44,7 @@ func (g *Globals) connect(ctx context.Context, open func(context.Context, *confi
 	return caller, done, g.explain(err)
 }
 
-// explain says what to do where there is no data.
+// explain says what to do if there is no data.
 func (g *Globals) explain(err error) error {
 	if !errors.Is(err, instance.ErrNoData) {
 		return err
@@ -56,8 +56,7 @@ func (g *Globals) explain(err error) error {
 	return fmt.Errorf("there is no Kartei data %s. Is the server running with another --data-dir? A new database is made by: %s migrate", where, g.command())
 }
 
-// command returns how the program is called so that it finds the same data
-// from any folder.
+// command returns the command line that finds the same data from any folder.
 func (g *Globals) command() string {
 	words := os.Args[0]
 	if strings.ContainsRune(words, filepath.Separator) {

@@ -18,7 +18,7 @@ type jobsListCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*jobsListCmd) Help() string {
 	return `Jobs are what goes on beside the calls: documents that are made of uploads, what was kept long
 enough and is deleted. SINCE is when the first of them was due (waiting; a time to come where
@@ -55,7 +55,7 @@ type jobsRetryCmd struct {
 	JSON
 }
 
-// Run has a job tried again.
+// Run retries a job.
 func (c *jobsRetryCmd) Run(ctx context.Context, g *Globals) error {
 	running, err := g.actOf(ctx, "job.retry", instance.RetryInput{ID: c.ID}, nil)
 	if err != nil {

@@ -56,7 +56,7 @@ type keyCreateCmd struct {
 
 // Run makes a key and shows it.
 func (c *keyCreateCmd) Run(ctx context.Context, g *Globals) error {
-	if c.ExpiresIn == 0 { // which the act would take for 'not said'
+	if c.ExpiresIn == 0 { // which the act would take for 'not given'
 		return usageError{fmt.Errorf("--expires-in: a key cannot live for no time at all")}
 	}
 	var k access.CreatedKey
@@ -85,7 +85,7 @@ func (c *keyListCmd) Run(ctx context.Context, g *Globals) error {
 	return printList(g, c.JSON, page, keyHeader, keyRow)
 }
 
-// oneKey is what the commands about one key take.
+// oneKey is the argument of the commands about one key.
 type oneKey struct {
 	ID string `arg:"" help:"The key, key_..., or the 8 characters by which alerts and the log name it."`
 	JSON
@@ -121,7 +121,7 @@ type keyRevokeCmd struct {
 	Endpoints string `name:"endpoints" enum:"keep,disable" default:"keep" placeholder:"keep|disable" help:"What becomes of the webhook endpoints that the key made: they go on, or are disabled."`
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*keyRevokeCmd) Help() string {
 	return `Webhook endpoints belong to the person or service account for whom the key spoke, and go on without it.
 The command tells which of them the key made. It can be repeated for a key that is revoked.`
@@ -149,9 +149,9 @@ func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
 	return g.tellEndpoints(ctx, k.ID)
 }
 
-// tellEndpoints says how many webhook endpoints of a key's owner go on getting
-// events after the key: they are the owner's. Whoever ends a key that leaked looks
-// at all of them: it may have changed the address of one that another key made.
+// tellEndpoints says how many webhook endpoints of a key's owner still get
+// events: they are the owner's. After a leak all of them matter, because the
+// key may have changed the address of one that another key made.
 func (g *Globals) tellEndpoints(ctx context.Context, key string) error {
 	var k access.KeyInfo
 	var page access.List[webhook.Info]
@@ -203,9 +203,9 @@ Try it at the address where the server serves:
 	return err
 }
 
-// address is where the server that runs on the data serves. Without one it is
-// where a server with the same settings would: base-url or listen of the
-// environment or the file, else the default.
+// address is that of the server that runs on the data. Without one it is that
+// of a server with the same settings: base-url or listen of the environment or
+// the file, else the default.
 func (g *Globals) address(ctx context.Context) string {
 	var running instance.Address
 	if err := g.act(ctx, "address", instance.Nothing{}, &running); err == nil && running.BaseURL != "" {
@@ -235,10 +235,10 @@ func keyRow(k access.KeyInfo) []string {
 		strings.Join(k.Scopes, ","), strings.Join(networks, ","), k.VersionPin, minute(k.ExpiresAt), minute(k.LastUsedAt)}
 }
 
-// minuteForm is how tables print a time, in UTC.
+// minuteForm is the form of a time in tables, in UTC.
 const minuteForm = "2006-01-02 15:04Z"
 
-// minute is a time as people read it in a table.
+// minute returns a time in the form of tables.
 func minute(t clock.Micros) string {
 	if t == 0 {
 		return "never"

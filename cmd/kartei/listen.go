@@ -27,7 +27,7 @@ type instanceFlags struct {
 	Key string `name:"key" placeholder:"KEY" help:"The API key; without it KARTEI_KEY, which other users of the machine cannot see."`
 }
 
-// client returns a client of the instance. It tells of every wait.
+// client returns a client of the instance that reports every wait.
 func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Client, error) {
 	return f.telling(g, patience, func(why error, wait time.Duration) {
 		until := ""
@@ -38,7 +38,7 @@ func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Clie
 	})
 }
 
-// telling returns a client of the instance that tells of waits in its own way.
+// telling returns a client of the instance that reports waits by a function.
 func (f *instanceFlags) telling(g *Globals, patience time.Duration, waiting func(error, time.Duration)) (*remote.Client, error) {
 	environ := func(name string) string { v, _ := g.settings.sources.Environ(name); return v }
 	key := cmp.Or(f.Key, environ("KARTEI_KEY"))
@@ -64,7 +64,7 @@ type listenCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*listenCmd) Help() string {
 	return `For developing a receiver of webhooks on a machine that no instance can reach. Each event that
 the key's principal sees is posted once, signed as a delivery is, and printed with the status that
@@ -74,7 +74,7 @@ instance, principal and --forward where the last one ended: the place and the se
 kartei/listen-... under $XDG_STATE_HOME (or ~/.local/state) unless --place names a file.`
 }
 
-// listenPlace is the file in which a listener keeps its place.
+// listenPlace is the file with a listener's position.
 type listenPlace struct {
 	remote.Place
 	Secret string `json:"secret"`
@@ -125,7 +125,7 @@ func (c *listenCmd) Run(ctx context.Context, g *Globals) error {
 	return interrupted(ctx, client.Follow(ctx, l.place.Place, l.handle, l.save))
 }
 
-// interrupted makes an end that was asked for a good one.
+// interrupted returns nil after an interrupt, and otherwise err.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = nil
@@ -133,7 +133,7 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// usualPlace is a file of the user's for this instance, principal and receiver,
+// usualPlace returns the user's file for this instance, principal and receiver,
 // whichever key is used.
 func (c *listenCmd) usualPlace(g *Globals, base string, me remote.Me) (string, error) {
 	state, found := g.settings.sources.Environ("XDG_STATE_HOME")
@@ -148,7 +148,7 @@ func (c *listenCmd) usualPlace(g *Globals, base string, me remote.Me) (string, e
 	return filepath.Join(state, "kartei", "listen-"+hex.EncodeToString(sum[:8])+".json"), nil
 }
 
-// listener posts events and prints what came back.
+// listener posts events and prints the answers.
 type listener struct {
 	*Globals
 	json     bool
@@ -158,7 +158,7 @@ type listener struct {
 	receiver *remote.Receiver
 }
 
-// open finds the place and the secret of the last run, or begins.
+// open reads the position and the secret of the last run, or begins anew.
 func (l *listener) open(ctx context.Context, c *listenCmd, client *remote.Client) (s webhook.Secret, resumed bool, err error) {
 	b, err := os.ReadFile(l.file)
 	switch {
@@ -192,7 +192,8 @@ func (l *listener) open(ctx context.Context, c *listenCmd, client *remote.Client
 	return s, resumed, l.save(l.place.Place)
 }
 
-// save replaces the file whole. It holds the secret, so it is its owner's only.
+// save replaces the file whole. It holds the secret, so only its owner can read
+// it.
 func (l *listener) save(p remote.Place) error {
 	l.place.Place = p
 	b, err := json.Marshal(l.place)
@@ -249,7 +250,7 @@ type forwarded struct {
 	Error      string       `json:"error"`
 }
 
-// handle posts one event. While nobody is there to take it, it waits.
+// handle posts one event. It waits while the receiver is away.
 func (l *listener) handle(ctx context.Context, e remote.Event) error {
 	if len(l.events) > 0 && !slices.Contains(l.events, e.Type) {
 		return nil

@@ -24,7 +24,7 @@ type logCmd struct {
 
 // Run prints calls, the newest first.
 func (c *logCmd) Run(ctx context.Context, g *Globals) error {
-	if c.Limit < 1 || c.Limit > requestlog.MaxLimit { // 0 would be taken for 'not said'
+	if c.Limit < 1 || c.Limit > requestlog.MaxLimit { // 0 would be taken for 'not given'
 		return usageError{fmt.Errorf("--limit: must be 1 to %d", requestlog.MaxLimit)}
 	}
 	status, err := c.Status.MarshalText()

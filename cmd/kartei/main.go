@@ -58,8 +58,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
 }
 
-// run carries out one command line and returns the exit status: 0, 1 when the
-// command failed, 2 when it could not be understood; kartei api has more.
+// run carries out one command line and returns the exit status: 0, 1 if the
+// command failed, 2 for a wrong command line; kartei api has more.
 func run(ctx context.Context, args []string, environ func(string) (string, bool), out, errs io.Writer) (status int) {
 	var c commands
 	c.Out, c.Err = out, errs
@@ -119,11 +119,12 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	return status
 }
 
-// left is panicked with where kong would end the process, after --help.
+// left is the value of the panic where kong would end the process, after
+// --help.
 type left int
 
-// usageError is an error of who called, not of what was called.
+// usageError is an error of the command line, not of the command.
 type usageError struct{ error }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error.
 func (e usageError) Unwrap() error { return e.error }

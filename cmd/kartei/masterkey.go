@@ -13,7 +13,7 @@ type masterKeyCmd struct {
 
 type forgetKeyCmd struct{ JSON }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*forgetKeyCmd) Help() string {
 	return `A database remembers which master key it is used with, though not the key itself, and a
 server that comes with another one does not start. Use this only where the key is lost for good:
@@ -25,7 +25,7 @@ Nothing else is lost. To replace a key that is there, use --previous-master-key-
 Stop all servers first. The first one that starts then decides, and the others need its file.`
 }
 
-// Run has the data base forget its master key.
+// Run removes the fingerprint of the master key from the database.
 func (c *forgetKeyCmd) Run(ctx context.Context, g *Globals) error {
 	if err := g.act(ctx, "master-key.forget", instance.Nothing{}, nil); err != nil {
 		return err

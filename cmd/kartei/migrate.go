@@ -19,7 +19,7 @@ type migrateCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*migrateCmd) Help() string {
 	return `serve migrates by itself; this is for those who want it done before. On SQLite no
 server may be running; on PostgreSQL several processes may call it at the same time.
@@ -28,7 +28,7 @@ server may be running; on PostgreSQL several processes may call it at the same t
 Called again it spreads what is left, if anything is. Later migrations keep the data spread.`
 }
 
-// Run migrates the data base, or says how far it is.
+// Run migrates the database, or prints its version.
 func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
 	switch {
 	case c.Status && c.Distribute != "":
@@ -38,7 +38,7 @@ func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
 	case c.DryRun:
 		return usageError{errors.New("--dry-run goes with --distribute citus")}
 	}
-	if c.Status { // asking makes nothing
+	if c.Status { // a question creates nothing
 		err = g.explain(instance.CheckData(&g.Store))
 	} else {
 		err = makeFolder(&g.Store)
@@ -74,7 +74,7 @@ func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
 	return nil
 }
 
-// distribute spreads the tables over a cluster, or says how it would.
+// distribute spreads the tables over a cluster, or prints the statements.
 func (c *migrateCmd) distribute(ctx context.Context, g *Globals) (err error) {
 	if err := g.explain(instance.CheckData(&g.Store)); err != nil {
 		return err

@@ -11,8 +11,7 @@ type openapiCmd struct {
 	Draft draftCmd `cmd:"" name:"draft" help:"Print the OpenAPI document that table and types make of a version."`
 }
 
-// draftCmd prints what the next frozen document is made from. It needs no
-// instance.
+// draftCmd prints the draft of the next frozen document. It needs no instance.
 type draftCmd struct {
 	Version string `arg:"" help:"The version, YYYY-MM-DD."`
 }

@@ -89,7 +89,7 @@ type orgEraseCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*orgEraseCmd) Help() string {
 	return `Everything of the organization and its sandbox is erased: records, files, people, keys, logs. It
 cannot be taken back; only backups that were made before still hold it. The organization must be
@@ -98,7 +98,7 @@ in the state deleting (kartei org set ORG --state deleting), in which it is eras
 be interrupted: what is left goes with the next run, or with the server within ten minutes.`
 }
 
-// Run erases an organization in steps, and shows how far it is.
+// Run erases an organization in steps, and shows its progress.
 func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 	if !c.Yes {
 		fmt.Fprintf(g.Err, "This erases all records, files, people, keys and logs of %s and its sandbox, for good.\nType the organization's id to go on: ", c.ID)
@@ -143,7 +143,7 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 	return err
 }
 
-// heldPause is after how long it is tried again to erase files that a backup copies.
+// heldPause is the pause between two tries to erase files that a backup copies.
 const heldPause = 5 * time.Second
 
 // showOrg carries out an act that answers with an organization.
@@ -169,7 +169,7 @@ func orgRow(o access.OrganizationInfo) []string {
 	return []string{o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), erased, sandbox}
 }
 
-// pageFlags ask for a part of a list.
+// pageFlags select a part of a list.
 type pageFlags struct {
 	Limit int    `name:"limit" default:"1000" placeholder:"N" help:"At most so many entries, up to 1000."`
 	After string `name:"after" placeholder:"ID" help:"Go on after this entry."`
@@ -187,15 +187,15 @@ var flagNames = map[string]string{
 	"state": "--state", "limit": "--limit", "requestId": "REQUEST-ID",
 }
 
-// act carries out an administrative act, in the server that runs on the data
-// or else on the data itself. Its errors name the command and the flags.
+// act carries out an administrative act, in the server that runs on the data or
+// else on the data itself. Errors name the command and the flags.
 func (g *Globals) act(ctx context.Context, name string, in, out any) error {
 	_, err := g.actOf(ctx, name, in, out)
 	return err
 }
 
-// actOf is act, and reports whether a server carried it out that runs on the
-// data folder.
+// actOf is act, and reports whether a server that runs on the data folder
+// carried it out.
 func (g *Globals) actOf(ctx context.Context, name string, in, out any) (running bool, err error) {
 	caller, done, err := g.Connect(ctx)
 	if err != nil {

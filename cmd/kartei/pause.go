@@ -15,7 +15,7 @@ func (c *pauseCmd) Run(ctx context.Context, g *Globals) error {
 	return switchAPI(ctx, g, c.JSON, "pause")
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*pauseCmd) Help() string {
 	return `Pages, the operator's listener and what goes on beside the calls are not affected: webhooks are
 delivered all the same.`

@@ -34,16 +34,16 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// receiverHost is where the demo's endpoint has its receiver. No DNS knows the
-// name: the demo leads it to itself.
+// receiverHost is the host of the demo's receiver. No DNS knows the name: the
+// demo maps it to itself.
 const receiverHost = "receiver.kartei.example"
 
 // receiver is the demo's own receiver of webhooks: on a free port of loopback,
 // over TLS with a certificate of an authority that ends with it. It verifies
-// with the official library what it takes, and tells of it.
+// deliveries with the official library, and reports them.
 type receiver struct {
 	server    *http.Server
-	authority string // the file that the server knows the authority from
+	authority string // file from which the server reads the authority
 	tell      func(line string)
 
 	mu       sync.Mutex
@@ -51,7 +51,8 @@ type receiver struct {
 	waiting  chan struct{}             // closed when it is
 }
 
-// startReceiver listens and sets what the server must know to reach it.
+// startReceiver listens, and sets the server's settings so that it reaches the
+// receiver.
 func startReceiver(s *config.Server, tell func(line string)) (_ *receiver, err error) {
 	r := &receiver{tell: tell, waiting: make(chan struct{})}
 	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug)}
@@ -101,8 +102,8 @@ func (r *receiver) Close() {
 	}
 }
 
-// throwAway returns an authority in PEM, of which nobody has the key any more,
-// and the one certificate that it gave.
+// throwAway returns an authority in PEM whose key is discarded, and the one
+// certificate that it signed.
 func throwAway(host string) (authority []byte, leaf tls.Certificate, err error) {
 	from := time.Now().Add(-time.Hour)
 	ca := &x509.Certificate{
@@ -134,7 +135,7 @@ func throwAway(host string) (authority []byte, leaf tls.Certificate, err error) 
 		tls.Certificate{Certificate: [][]byte{serverDER}, PrivateKey: serverKey}, nil
 }
 
-// expect has the receiver verify with a secret from now on.
+// expect sets the secret with which the receiver verifies from now on.
 func (r *receiver) expect(secret string) error {
 	verifier, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
@@ -177,7 +178,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		now.Time().Local().Format(time.TimeOnly), e.Type, e.Data.ID, max(0, now.Sub(e.CreatedAt).Milliseconds())))
 }
 
-// demoReceiver is what the demo's folder keeps of its endpoint.
+// demoReceiver is the part of the demo's file about its endpoint.
 type demoReceiver struct {
 	EndpointID string `json:"endpointId"`
 	Secret     string `json:"secret"`
@@ -213,8 +214,8 @@ func (r *receiver) endpoint(ctx context.Context, i *instance.Instance, key strin
 	return demoReceiver{made.ID, made.Secret}, r.expect(made.Secret)
 }
 
-// inside returns a client of an instance in this process: it needs no address,
-// whatever the instance's is.
+// inside returns a client of an instance in this process, which needs no
+// address.
 func inside(i *instance.Instance, key string) (*remote.Client, error) {
 	return remote.New(remote.Options{URL: "http://" + receiverHost, Key: key, Patience: 10 * time.Second, HTTP: &http.Client{Transport: handled{i.Handler}}})
 }

@@ -19,7 +19,7 @@ type serveCmd struct {
 	config.Server `embed:""`
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*serveCmd) Help() string {
 	return `Runs until it is interrupted. It waits for its database where that does not answer yet,
 and migrates it; until that is done, calls are answered 503 INSTANCE_PENDING. An
@@ -70,7 +70,7 @@ func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 	return err
 }
 
-// welcome tells a first start what was chosen and what comes next.
+// welcome prints the choices of a first start and the next commands.
 func (c *serveCmd) welcome(ctx context.Context, g *Globals, i *instance.Instance) error {
 	master := absolute(c.Server.MasterKey(&g.Store))
 	if i.MasterKeyCreated {

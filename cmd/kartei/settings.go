@@ -10,8 +10,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// settings gives kong the values that stand in the environment and in the
-// configuration file, and keeps where each value came from.
+// settings gives kong the values of the environment and the configuration file,
+// and keeps the source of each value.
 type settings struct {
 	sources config.Sources
 	names   []string

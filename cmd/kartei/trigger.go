@@ -16,7 +16,7 @@ type triggerCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*triggerCmd) Help() string {
 	return `Makes a change in the sandbox by calls of the API, so that a receiver has something to receive.
 Types: ` + strings.Join(remote.Types(), ", ") + `.
@@ -25,11 +25,11 @@ so that the receiver can read it, with the tag ` + remote.Tag + ` (a search for 
 webhook.test is sent to the first endpoint of the key's principal.`
 }
 
-// triggerTime is how long a call is tried where the limits or the instance
-// have it wait.
+// triggerTime is how long a call is tried if limits or the instance make it
+// wait.
 const triggerTime = time.Minute
 
-// Run makes one change and says of which record.
+// Run makes one change and names its record.
 func (c *triggerCmd) Run(ctx context.Context, g *Globals) error {
 	client, err := c.client(g, triggerTime)
 	if err != nil {

@@ -63,7 +63,7 @@ type principalChange struct {
 	Name   *string                 `name:"name" placeholder:"NAME" help:"Name to show."`
 	Role   *access.Role            `name:"role" placeholder:"admin|member|viewer" help:"What they are in the organization."`
 	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"What the role is narrowed to, for the families named: none, read or write."`
-	// One flag of two forms would not tell 'not given' from 'no'.
+	// A single flag could not tell 'not given' from 'no'.
 	Disable bool `name:"disable" xor:"disabled" help:"Refuse all their keys and sign-ins from now on."`
 	Enable  bool `name:"enable" xor:"disabled" help:"Undo --disable."`
 }

@@ -13,7 +13,7 @@ type versionsCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*versionsCmd) Help() string {
 	return `Counts the calls of the request log, which keeps 30 days. A key with one line uses one
 version; one that selects others with Svc-Version has a line for each.`

@@ -19,7 +19,7 @@ type webhookCmd struct {
 	Enable     webhookEnableCmd     `cmd:"" help:"Have a disabled endpoint get events again, those of from now on."`
 }
 
-// inOrganization names the organization whose endpoints are meant.
+// inOrganization names the organization of the endpoints.
 type inOrganization struct {
 	Org string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; endpoints that a test key made are in its sandbox."`
 }
@@ -45,7 +45,7 @@ func (c *webhookListCmd) Run(ctx context.Context, g *Globals) error {
 	return printList(g, c.JSON, page, endpointHeader, endpointRow)
 }
 
-// oneEndpoint is what the commands about one endpoint take.
+// oneEndpoint is the argument of the commands about one endpoint.
 type oneEndpoint struct {
 	ID string `arg:"" help:"The endpoint, whe_..."`
 	inOrganization
@@ -70,7 +70,7 @@ func (c *webhookShowCmd) Run(ctx context.Context, g *Globals) error {
 	return c.show(ctx, g, "webhook.show")
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*webhookEnableCmd) Help() string {
 	return `What happened while the endpoint was disabled is not sent by itself: see kartei webhook resend. An
 endpoint that is not disabled stays as it is.`
@@ -96,7 +96,7 @@ func endpointRow(e webhook.Info) []string {
 		failure = minute(*e.LastFailureAt)
 	}
 	missed := "-"
-	if e.MissedSince != 0 { // in full: it is what resend is given
+	if e.MissedSince != 0 { // in full, for resend
 		missed = e.MissedSince.String()
 	}
 	behind := "-"
@@ -117,7 +117,7 @@ type webhookDeliveriesCmd struct {
 // Run prints attempts, the newest first.
 func (c *webhookDeliveriesCmd) Run(ctx context.Context, g *Globals) error {
 	switch {
-	case c.Limit < 1 || c.Limit > 1000: // 0 would be taken for 'not said'
+	case c.Limit < 1 || c.Limit > 1000: // 0 would be taken for 'not given'
 		return usageError{errors.New("--limit: must be 1 to 1000")}
 	case c.Status != "" && c.Status != "succeeded" && c.Status != "failed":
 		return usageError{errors.New("--status: must be succeeded or failed")}
@@ -162,7 +162,7 @@ type webhookResendCmd struct {
 	Until  moment `name:"until" placeholder:"TIME" help:"Up to this time; without it until now."`
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*webhookResendCmd) Help() string {
 	return `Give --event, --failed, or --since with or without --until. Each event starts a new series of ten
 attempts with the same webhook-id, so a receiver that has it already knows it. Only events that the
@@ -170,7 +170,7 @@ endpoint's owner may read now are sent. A disabled endpoint must be enabled firs
 looked up beside, so they take a while: see kartei webhook deliveries.`
 }
 
-// Run has events sent again.
+// Run sends events again.
 func (c *webhookResendCmd) Run(ctx context.Context, g *Globals) error {
 	ways := 0
 	for _, given := range []bool{c.Event != "", c.Failed, c.Since.Micros != 0} {
