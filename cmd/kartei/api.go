@@ -25,15 +25,15 @@ type apiCmd struct {
 	Call []string `arg:"" optional:"" name:"call" help:"A method and a path, a path alone to read it, or the id of an operation."`
 	instanceFlags
 	Texts    []string `name:"raw-field" short:"f" sep:"none" placeholder:"NAME=VALUE" help:"A text: part of the path, a parameter of a read, or a field of a body."`
-	Values   []string `name:"field" short:"F" sep:"none" placeholder:"NAME=VALUE" help:"The same, but numbers, true, false, null, arrays and objects are such. @FILE is the text of a file, @- that of standard input."`
-	Headers  []string `name:"header" short:"H" sep:"none" placeholder:"NAME:VALUE" help:"A header in addition, or in place of one that is set."`
+	Values   []string `name:"field" short:"F" sep:"none" placeholder:"NAME=VALUE" help:"The same, but numbers, true, false, null, arrays and objects are JSON values. @FILE is the text of a file, @- that of standard input."`
+	Headers  []string `name:"header" short:"H" sep:"none" placeholder:"NAME:VALUE" help:"A further header, or one in place of a header that is set."`
 	Input    string   `name:"input" placeholder:"FILE" help:"The body, from a file or (-) from standard input."`
-	Output   string   `name:"output" short:"o" placeholder:"FILE" help:"Where the answer is saved. The file is there when it is whole."`
+	Output   string   `name:"output" short:"o" placeholder:"FILE" help:"File for the answer. It appears once it is whole."`
 	Include  bool     `name:"include" short:"i" help:"Print the status and the headers too."`
 	Paginate bool     `name:"paginate" help:"Read all pages of a list, and print each record on one line."`
-	Once     string   `name:"idempotency-key" placeholder:"KEY" help:"The Idempotency-Key, to repeat a call whose answer was lost. Without it one is made."`
-	IfMatch  string   `name:"if-match" placeholder:"ETAG" help:"The precondition, as ETag has it."`
-	Revision int      `name:"revision" placeholder:"N" help:"The revision that is changed or deleted; the same as --if-match '\"rN\"'."`
+	Once     string   `name:"idempotency-key" placeholder:"KEY" help:"The Idempotency-Key, to repeat a call after a lost answer; without it a new one."`
+	IfMatch  string   `name:"if-match" placeholder:"ETAG" help:"The precondition, in the form of ETag."`
+	Revision int      `name:"revision" placeholder:"N" help:"The revision to change or delete; the same as --if-match '\"rN\"'."`
 	Lang     string   `name:"lang" enum:"de,en" default:"en" help:"The language of errors: ${enum}."`
 	List     bool     `name:"list" help:"List the operations."`
 }
@@ -48,16 +48,16 @@ func (*apiCmd) Help() string {
   kartei api contacts.update -f id=con_... --revision 1 -F note=null
   kartei api documents.content -f id=doc_... -o Klageschrift.pdf
 
-The answer goes to standard output, that of an error too; why it is one stands on standard error.
+The answer goes to standard output, that of an error too; the words of an error go to standard error.
 With --paginate only records are printed. Svc-Preview is always sent, and an Idempotency-Key with
 each POST. On 429 the call waits as long as the answer says, else 1, 2, 4 and 8 s, and gives up
-after five attempts; an exhausted quota is not waited for. A call that got no answer is repeated
-likewise, if that can do no harm.
+after five attempts. It does not wait for an exhausted quota. A call without an answer is repeated
+in the same way, if that does no harm.
 
-The exit status is 0, or 1 for an error on this machine, 2 for a command line that is not
-understood, 3 if the key may not do it (401, 403), 4 for any other error of the call (4xx), 5 for an
-error of the instance (5xx, or an answer that is none of Kartei), 6 for a limit (429), 7 if no
-answer came or it broke off, and 130 if it was interrupted.`
+The exit status is 0, or 1 for an error on this machine, 2 for a wrong command line, 3 if the key
+may not do it (401, 403), 4 for any other error of the call (4xx), 5 for an error of the instance
+(5xx, or an answer of another program), 6 for a limit (429), 7 if no answer came or it broke off,
+and 130 after an interrupt.`
 }
 
 // Exit statuses by the class of an error. Every command has 1 and 2.
@@ -226,13 +226,13 @@ func (c *apiCmd) target() (*apiRequest, string, error) {
 	case len(c.Call) == 2:
 		return c.named(strings.ToUpper(c.Call[0]), c.Call[1])
 	}
-	return nil, "", errors.New("say what to call: a method and a path (GET /contacts), or an operation (contacts.list)")
+	return nil, "", errors.New("name a call: a method and a path (GET /contacts), or an operation (contacts.list)")
 }
 
 func (c *apiCmd) named(method, path string) (*apiRequest, string, error) {
 	path = strings.TrimPrefix(path, "/v1")
 	if u, err := url.Parse(path); err != nil || !strings.HasPrefix(path, "/") || u.Host != "" || u.Fragment != "" {
-		return nil, "", fmt.Errorf("%q is not a path such as /contacts; the address of the instance goes to --url", c.Call[len(c.Call)-1])
+		return nil, "", fmt.Errorf("%q is not a path such as /contacts; name the address of the instance with --url", c.Call[len(c.Call)-1])
 	}
 	if !httpguts.ValidHeaderFieldName(method) {
 		return nil, "", fmt.Errorf("%q is not a method such as GET", method)

@@ -18,8 +18,8 @@ import (
 )
 
 type backupCmd struct {
-	File         string     `arg:"" placeholder:"FILE" help:"Where the copy of the database goes; it must not exist yet."`
-	Files        config.Dir `name:"files" placeholder:"DIR" help:"Where the files of documents go: FILE.files if not named. A folder of an earlier backup takes only what is new."`
+	File         string     `arg:"" placeholder:"FILE" help:"File for the copy of the database; it must not exist yet."`
+	Files        config.Dir `name:"files" placeholder:"DIR" help:"Folder for the files of documents, FILE.files without it. A folder of an earlier backup gets only new files."`
 	WithoutFiles bool       `name:"without-files" help:"Copy the database only."`
 	encryptFor   `embed:""`
 	blobKeys     `embed:""`
@@ -28,12 +28,12 @@ type backupCmd struct {
 
 // Help returns the text below the command's summary.
 func (*backupCmd) Help() string {
-	return `The copy is consistent and checked, and calls go on meanwhile. With the database come the
-files of all documents in it, encrypted as they are; nothing is removed from storage while
-they are copied. The master key is not in the copy: keep that file in another place. On
-PostgreSQL pg_dump must be installed.
-With --recipient the copy of the database is encrypted for whoever has the identity that
-belongs to it (age-encryption.org; age-keygen makes both), and for nobody else.`
+	return `The copy is consistent and checked, and calls go on meanwhile. The files of all documents are
+copied with the database, encrypted as they are; nothing is removed from storage meanwhile.
+The master key is not in the copy: keep that file in another place. On PostgreSQL pg_dump must
+be installed.
+With --recipient the copy of the database is encrypted. Only the identity of a recipient opens
+it (age-encryption.org; age-keygen makes both).`
 }
 
 // encryptFor names who can open a copy.
@@ -129,22 +129,21 @@ func (g *Globals) unreadable(c *blob.Copied) error {
 
 type restoreCmd struct {
 	File         string     `arg:"" placeholder:"FILE" help:"A file that backup wrote."`
-	Files        config.Dir `name:"files" placeholder:"DIR" help:"The folder of files that backup wrote: FILE.files if not named."`
+	Files        config.Dir `name:"files" placeholder:"DIR" help:"The folder of files that backup wrote; FILE.files without it."`
 	WithoutFiles bool       `name:"without-files" help:"Restore the database only."`
 	blobKeys     `embed:""`
 	Identities   []config.File `name:"identity" sep:"none" placeholder:"FILE" help:"File with an identity that opens an encrypted copy, as age-keygen writes it, or a private key of SSH; may be repeated."`
-	Force        bool          `name:"force" help:"Replace a database that exists; on SQLite the old one is put aside."`
+	Force        bool          `name:"force" help:"Replace a database that exists; on SQLite the old one is renamed."`
 	JSON
 }
 
 // Help returns the text below the command's summary.
 func (*restoreCmd) Help() string {
-	return `No server may be running on the data. The file is checked before anything is touched.
-Files of documents that are there already are left alone; they need the master key that was
-in force. kartei blobs check says afterwards whether every document has its file.
-On PostgreSQL pg_restore must be installed and the database must exist.
-Webhooks that were pending when the copy was made are delivered at the first start; for a copy that
-is only to be looked at, start with --webhook-deny-nets 0.0.0.0/0,::/0.`
+	return `No server may run on the data. The file is checked before anything changes. Existing files of
+documents stay; they need the master key of the backup. kartei blobs check says afterwards whether
+every document has its file. On PostgreSQL pg_restore must be installed and the database must exist.
+Webhooks that were pending in the copy are delivered at the first start. To look at a copy only,
+start with --webhook-deny-nets 0.0.0.0/0,::/0.`
 }
 
 // Run restores the database from a copy.
@@ -177,15 +176,15 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 		return errors.Join(g.print(map[string]any{"from": c.File, "aside": aside, "filesCopied": copied}), g.unreadable(copied))
 	}
 	fmt.Fprintf(g.Out, "The database was restored from %s.\n", c.File)
-	fmt.Fprintln(g.Out, "What was pending for webhook endpoints in it is delivered at the first start; for a copy to look at, start with --webhook-deny-nets 0.0.0.0/0,::/0.")
+	fmt.Fprintln(g.Out, "Webhooks that were pending in it are delivered at the first start. To look at a copy only, start with --webhook-deny-nets 0.0.0.0/0,::/0.")
 	if aside != "" {
-		fmt.Fprintf(g.Out, "The one before it is in %s.\n", aside)
+		fmt.Fprintf(g.Out, "The database before it is in %s.\n", aside)
 	}
 	switch {
 	case copied != nil:
 		fmt.Fprintf(g.Out, "%d files of documents were copied (%d bytes), %d were there.\n", copied.Copied, copied.Bytes, copied.Same)
 	case !c.WithoutFiles:
-		fmt.Fprintf(g.Out, "No files of documents were brought back: there is no folder %s.files; --files names another one.\n", c.File)
+		fmt.Fprintf(g.Out, "No files of documents were restored: there is no folder %s.files; --files names another one.\n", c.File)
 	}
 	return g.unreadable(copied)
 }

@@ -9,8 +9,8 @@ import (
 
 type bellCmd struct {
 	Org   string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
-	User  string `name:"user" placeholder:"USR" help:"Only what this user was told, usr_..."`
-	After string `name:"after" placeholder:"ID" help:"Only entries that are older than this one."`
+	User  string `name:"user" placeholder:"USR" help:"Only entries of this user, usr_..."`
+	After string `name:"after" placeholder:"ID" help:"Only entries older than this one."`
 	Limit int    `name:"limit" default:"100" placeholder:"N" help:"At most so many entries, up to 1000."`
 	JSON
 }

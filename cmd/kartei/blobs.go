@@ -14,16 +14,16 @@ import (
 
 type blobsCmd struct {
 	Rotate rotateBlobsCmd `cmd:"" name:"rotate" help:"Seal all files, webhook secrets and stored answers under the master key in force."`
-	Check  checkBlobsCmd  `cmd:"" name:"check" help:"Find files that are missing, damaged or nobody's."`
-	Forget forgetPlaceCmd `cmd:"" name:"forget-place" help:"Let the next server to start bring another folder or bucket of files."`
+	Check  checkBlobsCmd  `cmd:"" name:"check" help:"Find missing and damaged files, and files without a document."`
+	Forget forgetPlaceCmd `cmd:"" name:"forget-place" help:"Let the next server to start use another folder or bucket of files."`
 }
 
 // blobKeys are the settings that a command needs to open files itself, without
 // a server.
 type blobKeys struct {
-	MasterKeyFile          config.File       `name:"master-key-file" placeholder:"FILE" help:"File with the master key in force; used only where no server runs."`
+	MasterKeyFile          config.File       `name:"master-key-file" placeholder:"FILE" help:"File with the master key in force; used only if no server runs."`
 	PreviousMasterKeyFiles []config.File     `name:"previous-master-key-files" placeholder:"FILE,..." help:"Files with the master keys before it."`
-	BlobEncryption         config.Encryption `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Where files are encrypted."`
+	BlobEncryption         config.Encryption `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Whether files are encrypted."`
 }
 
 // open returns the acts on files without a server.
@@ -43,10 +43,10 @@ type rotateBlobsCmd struct {
 
 // Help returns the text below the command's summary.
 func (*rotateBlobsCmd) Help() string {
-	return `Files, secrets of webhook endpoints and stored answers that are under an earlier master key are
-sealed under the one in force, and files that are not encrypted but should be are encrypted. Calls
-go on meanwhile, and the command may be interrupted and run again at any time. When it ends
-without an error, nothing of them needs the earlier keys any more.`
+	return `Seals files, secrets of webhook endpoints and stored answers under the master key in force, and
+encrypts files that should be encrypted and are not. Calls go on meanwhile, and the command may be
+interrupted and run again at any time. After an end without an error none of them needs the earlier
+keys any more.`
 }
 
 // Run has the server seal its files anew, or does it itself if no server runs.
@@ -76,17 +76,17 @@ func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 
 type checkBlobsCmd struct {
 	blobKeys `embed:""`
-	Quick    bool          `name:"quick" help:"Do not read the files: compare names, sizes and what stands at their beginning."`
-	Age      time.Duration `name:"age" default:"1h" placeholder:"TIME" help:"How old a file must be that no document has, to be told."`
-	Remove   bool          `name:"remove-orphans" help:"Remove files that no document has."`
+	Quick    bool          `name:"quick" help:"Compare names, sizes and beginnings only, and do not read whole files."`
+	Age      time.Duration `name:"age" default:"1h" placeholder:"TIME" help:"Least age of a file without a document to be reported."`
+	Remove   bool          `name:"remove-orphans" help:"Remove files without a document."`
 	JSON
 }
 
 // Help returns the text below the command's summary.
 func (*checkBlobsCmd) Help() string {
-	return `Every file that a document has is read and compared with what the database says of it, and
-every file that is stored is looked for in the database. Calls go on meanwhile. Nothing is
-changed without --remove-orphans. The exit status is 1 where something is left to be done.`
+	return `Reads the file of every document and compares it with the database, and looks up every stored
+file in the database. Calls go on meanwhile. Nothing is changed without --remove-orphans. The exit
+status is 1 if something is left to be done.`
 }
 
 // advice says what to do about a finding.
@@ -148,10 +148,9 @@ type forgetPlaceCmd struct{ JSON }
 
 // Help returns the text below the command's summary.
 func (*forgetPlaceCmd) Help() string {
-	return `The database remembers the folder or bucket in which its servers keep the files of
-documents, and a server that comes with another one does not start. Use this where the files were
-brought elsewhere without folder-id, which lies among them. Stop all servers first. The first one
-that starts then decides, and the others need the same.`
+	return `The database remembers the folder or bucket with the files of documents, and a server with another
+one does not start. Use this if the files were moved without folder-id, which lies among them.
+Stop all servers first. The first one that starts then decides, and the others need the same.`
 }
 
 // Run removes the mark of the files' place from the database.

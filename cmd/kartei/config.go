@@ -27,8 +27,8 @@ type setting struct {
 
 // Help returns the text below the command's summary.
 func (*configCmd) Help() string {
-	return `These are the settings that a server would have if it were started with the same flags,
-environment and file; a server that runs may have been started with others.`
+	return `Prints the settings of a server that is started with the same flags, environment and file. A running
+server may have been started with others.`
 }
 
 // Run prints every setting with its value and where that came from.

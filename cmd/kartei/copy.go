@@ -15,17 +15,17 @@ import (
 
 type copyCmd struct {
 	From config.DatabaseURL `name:"from" required:"" placeholder:"URL" help:"The database to copy: sqlite:PATH or postgres://USER@HOST/NAME."`
-	To   config.DatabaseURL `name:"to" required:"" placeholder:"URL" help:"Where the copy goes; an empty database, or one in which this copy was broken off."`
+	To   config.DatabaseURL `name:"to" required:"" placeholder:"URL" help:"The database for the copy: empty, or with an interrupted copy of the same source."`
 	JSON
 }
 
 // Help returns the text below the command's summary.
 func (*copyCmd) Help() string {
-	return `Moves a whole instance between SQLite and PostgreSQL, in either direction. No server may
-be running on either database. Broken off, it goes on where it was when it is called again.
-At the end both are counted and hashed, table by table. The master key is a file and stays
-where it is: servers on the new database need the same one. So do the files of documents: --blob-url must
-name the same place as before.`
+	return `Moves a whole instance between SQLite and PostgreSQL, in either direction. No server may run on
+either database. After an interruption, call it again: it continues. At the end both databases are
+counted and hashed, table by table. The master key is a file and is not moved: servers on the new
+database need the same one. Nor are the files of documents: --blob-url must name the same place as
+before.`
 }
 
 // Run copies the database.

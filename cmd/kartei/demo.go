@@ -30,8 +30,8 @@ type demoCmd struct {
 
 // Help returns the text below the command's summary.
 func (*demoCmd) Help() string {
-	return `Serves the sample office 'Kanzlei Morgenstern' until it is interrupted. A folder named
-with --data keeps the data, the two keys (in demo.json) and the changes you made.`
+	return `Serves the sample office 'Kanzlei Morgenstern' until it is interrupted. With --data a folder keeps
+the data, the two keys (in demo.json) and your changes.`
 }
 
 // demoLine is what --json prints; open-points.md fixes its form.
@@ -116,7 +116,7 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 	defer speak()
 	line, endpoint, err := c.office(ctx, g, i, receiver)
 	if errors.Is(err, sample.ErrOther) {
-		return fmt.Errorf("%s holds data that is not the demo's; name another folder with --data", g.DataDir)
+		return fmt.Errorf("%s holds other data than the demo's; name another folder with --data", g.DataDir)
 	}
 	if err != nil {
 		return err
@@ -296,9 +296,9 @@ Try:
 
   curl -H 'Authorization: Bearer %[7]s' -H 'Svc-Preview: true' -H 'Idempotency-Key: %[9]s' -H 'Content-Type: application/json' -d '{"firstName":"Anna","lastName":"Berg"}' '%[3]s/contacts'
 
-The last one makes a contact. A receiver of webhooks runs with the demo: each delivery that it gets and whose
-signature it has verified is a line below, at once a test and the documents that are still being made.
-Ctrl-C ends it all.
+The last one makes a contact. A receiver of webhooks runs with the demo: each delivery with a verified
+signature is a line below. The first ones are a test and the documents that are still being made.
+Ctrl-C ends everything.
 
 `, sample.Name, sample.Size, l.BaseURL, i.BaseURL, i.OperatorURL, data, l.Keys.Full, l.Keys.Read, "first-try-"+rand.Text()[:6])
 	return err

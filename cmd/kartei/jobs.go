@@ -10,7 +10,7 @@ import (
 
 type jobsCmd struct {
 	List  jobsListCmd  `cmd:"" name:"list" default:"withargs" help:"Count jobs, and list those that were given up (the default)."`
-	Retry jobsRetryCmd `cmd:"" name:"retry" help:"Have a job that was given up tried again."`
+	Retry jobsRetryCmd `cmd:"" name:"retry" help:"Retry a job that was given up."`
 }
 
 type jobsListCmd struct {
@@ -20,10 +20,10 @@ type jobsListCmd struct {
 
 // Help returns the text below the command's summary.
 func (*jobsListCmd) Help() string {
-	return `Jobs are what goes on beside the calls: documents that are made of uploads, what was kept long
-enough and is deleted. SINCE is when the first of them was due (waiting; a time to come where
-none is due yet), begun (running) or given up (failed). A job that is given up stays for 30 days.
-ERROR is what one of them met last, also of those that are tried again.`
+	return `Jobs are background work: documents are made of uploads, and old rows are deleted. SINCE is the time
+when the first of them was due (waiting; a future time if none is due yet), begun (running) or given
+up (failed). A job that was given up stays for 30 days. ERROR is the last error of one of them, also
+of jobs that are tried again.`
 }
 
 // Run prints how many jobs there are, and those that failed, the last one first.

@@ -44,12 +44,12 @@ func (l *lifetime) UnmarshalText(text []byte) error {
 
 type keyCreateCmd struct {
 	Org       string   `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; a test key is bound to its sandbox."`
-	Principal string   `name:"principal" required:"" placeholder:"ID" help:"The user or service account for whom the key speaks, usr_... or svc_..."`
+	Principal string   `name:"principal" required:"" placeholder:"ID" help:"The user or service account of the key, usr_... or svc_..."`
 	Env       string   `name:"env" required:"" placeholder:"test|live" help:"test for the sandbox, live for the organization itself."`
 	Scopes    []string `name:"scopes" required:"" placeholder:"FAMILY:read|write" help:"What the key may do, for example contacts:read,contacts:write."`
-	IP        []string `name:"ip" placeholder:"CIDR" help:"Addresses or networks from which the key may be used; required where a scope writes."`
+	IP        []string `name:"ip" placeholder:"CIDR" help:"Addresses or networks from which the key may be used; required if a scope writes."`
 	ExpiresIn lifetime `name:"expires-in" default:"30d" placeholder:"TIME" help:"The key's lifetime, for example 30d or 12h, at most 366d."`
-	Pin       string   `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another; the current one where it is left out."`
+	Pin       string   `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another; the current one without it."`
 	Name      string   `name:"name" placeholder:"NAME" help:"Name to show."`
 	JSON
 }
@@ -123,8 +123,8 @@ type keyRevokeCmd struct {
 
 // Help returns the text below the command's summary.
 func (*keyRevokeCmd) Help() string {
-	return `Webhook endpoints belong to the person or service account for whom the key spoke, and go on without it.
-The command tells which of them the key made. It can be repeated for a key that is revoked.`
+	return `Webhook endpoints belong to the person or service account of the key, and go on without it. The
+command names the endpoints that the key made. It can be repeated for a revoked key.`
 }
 
 // Run revokes a key.

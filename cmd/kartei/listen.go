@@ -67,10 +67,10 @@ type listenCmd struct {
 // Help returns the text below the command's summary.
 func (*listenCmd) Help() string {
 	return `For developing a receiver of webhooks on a machine that no instance can reach. Each event that
-the key's principal sees is posted once, signed as a delivery is, and printed with the status that
-came back. An answer other than 2xx is printed and not tried again; a receiver that is not there
-is waited for. The first start begins with what happens from then on, a later one with the same
-instance, principal and --forward where the last one ended: the place and the secret are in
+the key's principal sees is posted once, signed like a delivery, and printed with the status of the
+answer. An answer other than 2xx is printed and not tried again. If the receiver is away, the
+command waits for it. The first start begins with new events. A later one with the same instance,
+principal and --forward begins where the last one ended: the position and the secret are in
 kartei/listen-... under $XDG_STATE_HOME (or ~/.local/state) unless --place names a file.`
 }
 

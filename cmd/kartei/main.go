@@ -27,24 +27,24 @@ type commands struct {
 	User           userCmd           `cmd:"" name:"user" help:"Users of an organization."`
 	ServiceAccount serviceAccountCmd `cmd:"" name:"service-account" help:"Service accounts of an organization."`
 	Key            keyCmd            `cmd:"" name:"key" help:"API keys."`
-	Log            logCmd            `cmd:"" name:"log" help:"Read the request log: who called what, and why a key was refused."`
-	Versions       versionsCmd       `cmd:"" name:"versions" help:"Which keys use which version of the API."`
-	Bell           bellCmd           `cmd:"" name:"bell" help:"Read what the users of an organization were told."`
-	Jobs           jobsCmd           `cmd:"" name:"jobs" help:"What runs beside the calls, waits for that, and has failed."`
-	Webhook        webhookCmd        `cmd:"" name:"webhook" help:"Webhook endpoints: what was delivered, sending it again, turning endpoints on."`
+	Log            logCmd            `cmd:"" name:"log" help:"Read the request log: calls, callers, and why a key was refused."`
+	Versions       versionsCmd       `cmd:"" name:"versions" help:"List the versions of the API that keys use."`
+	Bell           bellCmd           `cmd:"" name:"bell" help:"Read the bell entries of an organization's users."`
+	Jobs           jobsCmd           `cmd:"" name:"jobs" help:"Background work: what waits, runs and failed, and retrying it."`
+	Webhook        webhookCmd        `cmd:"" name:"webhook" help:"Webhook endpoints: deliveries, sending events again, enabling endpoints."`
 	Listen         listenCmd         `cmd:"" name:"listen" help:"Post the events of an instance to a local address, as webhooks, while you develop."`
 	Trigger        triggerCmd        `cmd:"" name:"trigger" help:"Make a change in a sandbox that emits an event of a type."`
 	API            apiCmd            `cmd:"" name:"api" help:"Call the API of an instance: by method and path, or by the id of an operation."`
 	Pause          pauseCmd          `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`
 	Resume         resumeCmd         `cmd:"" name:"resume" help:"End a pause."`
-	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database and the files of documents while they are served."`
-	Restore        restoreCmd        `cmd:"" name:"restore" help:"Make the database and the files of documents from a copy."`
+	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database and the files of documents while they are in use."`
+	Restore        restoreCmd        `cmd:"" name:"restore" help:"Restore the database and the files of documents from a copy."`
 	Copy           copyCmd           `cmd:"" name:"copy" help:"Move an instance to another database: from SQLite to PostgreSQL, or back."`
 	Blobs          blobsCmd          `cmd:"" name:"blobs" help:"The files of documents."`
-	MasterKey      masterKeyCmd      `cmd:"" name:"master-key" help:"What the database remembers of the master key."`
+	MasterKey      masterKeyCmd      `cmd:"" name:"master-key" help:"The fingerprint of the master key in the database."`
 	Migrate        migrateCmd        `cmd:"" name:"migrate" help:"Bring the database to this release's version."`
-	Conf           configCmd         `cmd:"" name:"config" help:"Print what flags, environment and file give each setting, and where each value came from."`
-	OpenAPI        openapiCmd        `cmd:"" name:"openapi" help:"OpenAPI documents, for those who develop Kartei."`
+	Conf           configCmd         `cmd:"" name:"config" help:"Print each setting with its value and its source: flag, environment, file or default."`
+	OpenAPI        openapiCmd        `cmd:"" name:"openapi" help:"OpenAPI documents, for developers of Kartei."`
 	Release        versionCmd        `cmd:"" name:"version" help:"Print the version."`
 }
 

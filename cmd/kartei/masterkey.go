@@ -8,20 +8,19 @@ import (
 )
 
 type masterKeyCmd struct {
-	Forget forgetKeyCmd `cmd:"" name:"forget" help:"Let the next server to start bring another master key, after the one before was lost."`
+	Forget forgetKeyCmd `cmd:"" name:"forget" help:"Let the next server to start use another master key, after a loss."`
 }
 
 type forgetKeyCmd struct{ JSON }
 
 // Help returns the text below the command's summary.
 func (*forgetKeyCmd) Help() string {
-	return `A database remembers which master key it is used with, though not the key itself, and a
-server that comes with another one does not start. Use this only where the key is lost for good:
-clients that are in the midst of paging begin again (400 CURSOR_MISMATCH), encrypted files of
-documents cannot be read any more, and the secrets of webhook endpoints are lost: each gets
-nothing until its owner rotates its secret (POST /v1/webhook_endpoints/{id}/rotate_secret).
-Nothing else is lost. To replace a key that is there, use --previous-master-key-files and
-'kartei blobs rotate' instead.
+	return `A database keeps a fingerprint of its master key, and a server with another key does not start.
+Use this only if the key is lost for good. Clients in the midst of paging begin again (400
+CURSOR_MISMATCH). Encrypted files of documents cannot be read any more. The secrets of webhook
+endpoints are lost: each gets nothing until its owner rotates its secret
+(POST /v1/webhook_endpoints/{id}/rotate_secret). Nothing else is lost. To replace a key that is
+not lost, use --previous-master-key-files and 'kartei blobs rotate' instead.
 Stop all servers first. The first one that starts then decides, and the others need its file.`
 }
 

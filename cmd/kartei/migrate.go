@@ -13,7 +13,7 @@ import (
 )
 
 type migrateCmd struct {
-	Status     bool   `name:"status" help:"Only say how far the database is migrated."`
+	Status     bool   `name:"status" help:"Only print the version of the database."`
 	Distribute string `name:"distribute" enum:"citus," default:"" placeholder:"citus" help:"Spread the tables of a migrated PostgreSQL database by organization over the servers of a Citus cluster."`
 	DryRun     bool   `name:"dry-run" help:"With --distribute: only print the statements that would be sent."`
 	JSON
@@ -21,11 +21,11 @@ type migrateCmd struct {
 
 // Help returns the text below the command's summary.
 func (*migrateCmd) Help() string {
-	return `serve migrates by itself; this is for those who want it done before. On SQLite no
-server may be running; on PostgreSQL several processes may call it at the same time.
+	return `serve migrates by itself; this command migrates beforehand. On SQLite no server may run; on
+PostgreSQL several processes may call it at the same time.
 
---distribute citus is called once, while no server runs, with the URL of the coordinator.
-Called again it spreads what is left, if anything is. Later migrations keep the data spread.`
+Call --distribute citus once, while no server runs, with the URL of the coordinator. Called
+again, it spreads the remaining tables. Later migrations keep the data spread.`
 }
 
 // Run migrates the database, or prints its version.

@@ -8,7 +8,7 @@ import (
 )
 
 type openapiCmd struct {
-	Draft draftCmd `cmd:"" name:"draft" help:"Print the OpenAPI document that table and types make of a version."`
+	Draft draftCmd `cmd:"" name:"draft" help:"Print the OpenAPI document of a version, made from the table and the types."`
 }
 
 // draftCmd prints the draft of the next frozen document. It needs no instance.

@@ -26,9 +26,9 @@ type orgCmd struct {
 
 type orgCreateCmd struct {
 	Name    string       `arg:"" help:"Name to show."`
-	Module  string       `name:"module" placeholder:"on|off" help:"Module publicApi; off unless said otherwise."`
-	Secrecy string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; undeclared unless said otherwise."`
-	Level   access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API; off unless said otherwise."`
+	Module  string       `name:"module" placeholder:"on|off" help:"Module publicApi; off by default."`
+	Secrecy string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; undeclared by default."`
+	Level   access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API; off by default."`
 	JSON
 }
 
@@ -66,9 +66,9 @@ type orgSetCmd struct {
 	ID      string        `arg:"" help:"The organization, org_..."`
 	Name    *string       `name:"name" placeholder:"NAME" help:"Name to show."`
 	Module  *string       `name:"module" placeholder:"on|off" help:"Module publicApi. While it is off, keys rest and calls get 403 API_MODULE_DISABLED."`
-	Level   *access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API. With off calls get 401, with read writes get 403."`
+	Level   *access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API. With off, calls get 401; with read, writes get 403."`
 	Secrecy *string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; the API needs it."`
-	State   *access.State `name:"state" placeholder:"open|closed|deleting" help:"Where the organization stands; only an open one is served, and one that is deleting is erased after --organization-retention."`
+	State   *access.State `name:"state" placeholder:"open|closed|deleting" help:"The state of the organization. Only an open one is served; one in the state deleting is erased after --organization-retention."`
 	JSON
 }
 
@@ -91,11 +91,11 @@ type orgEraseCmd struct {
 
 // Help returns the text below the command's summary.
 func (*orgEraseCmd) Help() string {
-	return `Everything of the organization and its sandbox is erased: records, files, people, keys, logs. It
-cannot be taken back; only backups that were made before still hold it. The organization must be
-in the state deleting (kartei org set ORG --state deleting), in which it is erased by itself after
+	return `Erases everything of the organization and its sandbox: records, files, people, keys, logs. This cannot
+be undone; only earlier backups still hold it. The organization must be in the state deleting
+(kartei org set ORG --state deleting). In that state it is erased by itself after
 --organization-retention. The command asks for the organization's id unless --yes is given. It may
-be interrupted: what is left goes with the next run, or with the server within ten minutes.`
+be interrupted: the next run erases the rest, or the server within ten minutes.`
 }
 
 // Run erases an organization in steps, and shows its progress.

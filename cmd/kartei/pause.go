@@ -17,8 +17,7 @@ func (c *pauseCmd) Run(ctx context.Context, g *Globals) error {
 
 // Help returns the text below the command's summary.
 func (*pauseCmd) Help() string {
-	return `Pages, the operator's listener and what goes on beside the calls are not affected: webhooks are
-delivered all the same.`
+	return `Pages, the operator's listener and background work go on: webhooks are still delivered.`
 }
 
 type resumeCmd struct{ JSON }

@@ -21,9 +21,9 @@ type serveCmd struct {
 
 // Help returns the text below the command's summary.
 func (*serveCmd) Help() string {
-	return `Runs until it is interrupted. It waits for its database where that does not answer yet,
-and migrates it; until that is done, calls are answered 503 INSTANCE_PENDING. An
-interrupt lets calls in flight finish.`
+	return `Runs until it is interrupted. It waits for a database that does not answer yet, and migrates it.
+Until that is done, calls are answered 503 INSTANCE_PENDING. An interrupt lets calls in flight
+finish.`
 }
 
 // Run serves until ctx ends.
@@ -76,7 +76,7 @@ func (c *serveCmd) welcome(ctx context.Context, g *Globals, i *instance.Instance
 	if i.MasterKeyCreated {
 		fmt.Fprintf(g.Err, "\nA master key was made in %s.\nKeep a copy of it apart from the backups of the database.\n", master)
 		if strings.HasPrefix(g.Store.Database(), "postgres") {
-			fmt.Fprintf(g.Err, "Every replica on this database needs the same file: give it to them with --master-key-file.\n")
+			fmt.Fprintf(g.Err, "Every replica on this database needs the same file: name it with --master-key-file.\n")
 		}
 	}
 	list, err := i.Directory.ListOrganizations(ctx, access.Page{Limit: 1})
@@ -84,7 +84,7 @@ func (c *serveCmd) welcome(ctx context.Context, g *Globals, i *instance.Instance
 		return err
 	}
 	fmt.Fprintf(g.Err, `
-There is no organization yet. What was chosen:
+There is no organization yet. The server chose:
   data folder     %s
   database        %s
   master key      %s
@@ -99,7 +99,7 @@ ORG and USR are the ids that the commands print. A test key works on the organiz
 sandbox, a live key on its own data. The API answers for an organization once
   --module on         the module publicApi is switched on for it,
   --secrecy declared  it has declared whether professional secrecy applies to it, and
-  --level on          its own switch stands at on (read lets only reading through).
+  --level on          its own switch is on (read permits only reading).
 
 `, absolute(string(g.DataDir)), config.DatabaseURL(g.Database()).Redacted(), master,
 		i.BaseURL, i.BaseURL, i.OperatorURL, g.command())

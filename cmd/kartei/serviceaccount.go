@@ -15,8 +15,8 @@ type serviceAccountCmd struct {
 type serviceAccountCreateCmd struct {
 	Org    string                  `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
 	Name   string                  `name:"name" required:"" placeholder:"NAME" help:"Name to show."`
-	Role   access.Role             `name:"role" default:"member" placeholder:"admin|member|viewer" help:"What the service account is in the organization."`
-	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"What the role is narrowed to, for example contacts=read,documents=none."`
+	Role   access.Role             `name:"role" default:"member" placeholder:"admin|member|viewer" help:"Role in the organization."`
+	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role, for example contacts=read,documents=none."`
 	JSON
 }
 
@@ -28,7 +28,7 @@ func (c *serviceAccountCreateCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 type serviceAccountListCmd struct {
-	Org string `name:"org" placeholder:"ORG" help:"Only those of this organization."`
+	Org string `name:"org" placeholder:"ORG" help:"Only service accounts of this organization."`
 	pageFlags
 	JSON
 }

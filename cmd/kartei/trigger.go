@@ -18,10 +18,10 @@ type triggerCmd struct {
 
 // Help returns the text below the command's summary.
 func (*triggerCmd) Help() string {
-	return `Makes a change in the sandbox by calls of the API, so that a receiver has something to receive.
+	return `Makes a change in the sandbox by calls of the API, so that a receiver gets an event.
 Types: ` + strings.Join(remote.Types(), ", ") + `.
-What is changed or deleted is made first, so nothing that was there is touched. The record stays,
-so that the receiver can read it, with the tag ` + remote.Tag + ` (a search for it finds them all).
+The command creates the record that it changes or deletes, so it touches nothing else. The record
+stays, so that the receiver can read it, with the tag ` + remote.Tag + ` (a search for it finds them all).
 webhook.test is sent to the first endpoint of the key's principal.`
 }
 

@@ -19,9 +19,9 @@ type userCreateCmd struct {
 	Org    string                  `name:"org" required:"" placeholder:"ORG" help:"The user's organization, org_..."`
 	Name   string                  `name:"name" required:"" placeholder:"NAME" help:"Name to show."`
 	Email  string                  `name:"email" required:"" placeholder:"ADDRESS" help:"Address to sign in with, used by no other user of the instance."`
-	Lang   string                  `name:"language" default:"de" placeholder:"de|en" help:"Language of what is sent to the user."`
-	Role   access.Role             `name:"role" default:"member" placeholder:"admin|member|viewer" help:"What the user is in the organization."`
-	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"What the role is narrowed to, for example contacts=read,documents=none."`
+	Lang   string                  `name:"language" default:"de" placeholder:"de|en" help:"Language of messages to the user."`
+	Role   access.Role             `name:"role" default:"member" placeholder:"admin|member|viewer" help:"Role in the organization."`
+	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role, for example contacts=read,documents=none."`
 	JSON
 }
 
@@ -33,7 +33,7 @@ func (c *userCreateCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 type userListCmd struct {
-	Org string `name:"org" placeholder:"ORG" help:"Only those of this organization."`
+	Org string `name:"org" placeholder:"ORG" help:"Only users of this organization."`
 	pageFlags
 	JSON
 }
@@ -46,7 +46,7 @@ func (c *userListCmd) Run(ctx context.Context, g *Globals) error {
 type userSetCmd struct {
 	ID    string  `arg:"" help:"The user, usr_..."`
 	Email *string `name:"email" placeholder:"ADDRESS" help:"Address to sign in with."`
-	Lang  *string `name:"language" placeholder:"de|en" help:"Language of what is sent to the user."`
+	Lang  *string `name:"language" placeholder:"de|en" help:"Language of messages to the user."`
 	principalChange
 	JSON
 }
@@ -61,8 +61,8 @@ func (c *userSetCmd) Run(ctx context.Context, g *Globals) error {
 // principalChange are the flags that users and service accounts share.
 type principalChange struct {
 	Name   *string                 `name:"name" placeholder:"NAME" help:"Name to show."`
-	Role   *access.Role            `name:"role" placeholder:"admin|member|viewer" help:"What they are in the organization."`
-	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"What the role is narrowed to, for the families named: none, read or write."`
+	Role   *access.Role            `name:"role" placeholder:"admin|member|viewer" help:"Role in the organization."`
+	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role for the named families: none, read or write."`
 	// A single flag could not tell 'not given' from 'no'.
 	Disable bool `name:"disable" xor:"disabled" help:"Refuse all their keys and sign-ins from now on."`
 	Enable  bool `name:"enable" xor:"disabled" help:"Undo --disable."`

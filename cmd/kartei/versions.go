@@ -15,8 +15,8 @@ type versionsCmd struct {
 
 // Help returns the text below the command's summary.
 func (*versionsCmd) Help() string {
-	return `Counts the calls of the request log, which keeps 30 days. A key with one line uses one
-version; one that selects others with Svc-Version has a line for each.`
+	return `Counts the calls in the request log, which keeps 30 days. A key has a line for each version that it
+used: its own, and others that calls selected with Svc-Version.`
 }
 
 // Run prints a line for each key and version.

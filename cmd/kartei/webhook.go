@@ -72,8 +72,8 @@ func (c *webhookShowCmd) Run(ctx context.Context, g *Globals) error {
 
 // Help returns the text below the command's summary.
 func (*webhookEnableCmd) Help() string {
-	return `What happened while the endpoint was disabled is not sent by itself: see kartei webhook resend. An
-endpoint that is not disabled stays as it is.`
+	return `Events from the time while the endpoint was disabled are not sent by themselves: see kartei webhook
+resend. An endpoint that is not disabled stays as it is.`
 }
 
 // Run enables an endpoint.
@@ -165,9 +165,9 @@ type webhookResendCmd struct {
 // Help returns the text below the command's summary.
 func (*webhookResendCmd) Help() string {
 	return `Give --event, --failed, or --since with or without --until. Each event starts a new series of ten
-attempts with the same webhook-id, so a receiver that has it already knows it. Only events that the
+attempts with the same webhook-id, so a receiver recognises a repeated one. Only events that the
 endpoint's owner may read now are sent. A disabled endpoint must be enabled first. Many events are
-looked up beside, so they take a while: see kartei webhook deliveries.`
+sent by a job, so they take a while: see kartei webhook deliveries.`
 }
 
 // Run sends events again.
