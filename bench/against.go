@@ -19,31 +19,32 @@ import (
 )
 
 const (
-	// againstPairs is how many pairs each call has in one of the runs.
+	// againstPairs is the number of pairs that each call has in one run.
 	againstPairs = 4
-	// mostAgainst is what a call may cost of what it costs with the other program.
+	// mostAgainst is the highest allowed cost of a call, relative to its cost
+	// with the other program.
 	mostAgainst = 1.05
-	// againstConnections are few: how many writes share a transaction depends on
-	// the scheduler, and on a busy machine more so.
+	// againstConnections is small, because the scheduler decides how many
+	// writes share a transaction. On a busy machine this number varies more.
 	againstConnections = 4
-	// againstRecords is how many contacts the offices have.
+	// againstRecords is the number of contacts in each office.
 	againstRecords = 10_000
-	// againstBodies is how many different contacts are sent.
+	// againstBodies is the number of different contacts to send.
 	againstBodies = 500
 )
 
-// compare is one kind of call that is held against the same of another program.
+// compare is one kind of call that is compared between two programs.
 type compare struct {
 	name string
-	// calls is how many each half of a pair makes.
+	// calls is the number of calls in each half of a pair.
 	calls int64
-	// requests returns what is sent to a server, for which it answers want.
+	// requests returns the requests to a server, which answers them with want.
 	requests func(*place) ([]string, error)
 	want     int
-	// each is how many of what is counted a call makes; 0 stands for 1.
+	// each is the number of counted units that one call causes; 0 stands for 1.
 	each int
-	// deliveries says that each is the number of deliveries that a call causes,
-	// and that a measurement ends when all have come.
+	// deliveries is true if each counts the deliveries that a call causes. A
+	// measurement then ends when all have arrived.
 	deliveries bool
 }
 
@@ -80,10 +81,10 @@ func (b *bench) compares() []compare {
 	}
 }
 
-// onAgainst holds the program of this tree against another one: processor time
-// and allocations of the server for each of the main calls, in pairs. Both serve
-// an office that was made through their own commands and calls, so that neither
-// depends on the schema of the other.
+// onAgainst compares the program of this tree with another one. For each of the
+// main calls it measures processor time and allocations of the server, in
+// pairs. Each program creates its office with its own commands and calls, so
+// neither depends on the schema of the other.
 func (b *bench) onAgainst(ctx context.Context) (err error) {
 	calls, err := choose(b.compares(), func(c compare) string { return c.name }, b.only)
 	if err != nil {
@@ -100,7 +101,7 @@ func (b *bench) onAgainst(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	defer b.end() // before its folder
+	defer b.end() // before its folder is removed
 	r := &receiver{ca: filepath.Join(dir, "ca.pem")}
 	if r.helper, err = b.helper(ctx, "receive"); err != nil {
 		return err
@@ -112,7 +113,7 @@ func (b *bench) onAgainst(ctx context.Context) (err error) {
 	for i, program := range []string{b.other, b.program} {
 		p, remove, err := b.settleIn(ctx, program, filepath.Join(dir, fmt.Sprint(i)), r)
 		defer func() {
-			b.end() // the server, before its database
+			b.end() // the server ends before its database
 			remove()
 		}()
 		if err != nil {
@@ -134,8 +135,8 @@ func (b *bench) onAgainst(ctx context.Context) (err error) {
 	return b.write(os.Stdout, b.againstFigures(calls, results))
 }
 
-// restart starts the servers anew: two processes of the same program may differ
-// by some percent for as long as they live, by how their memory lies.
+// restart restarts the servers. Two processes of the same program may differ by
+// some percent during their whole life, because of the layout of their memory.
 func (b *bench) restart(ctx context.Context, places []*place, r *receiver) (err error) {
 	for _, p := range places {
 		if err := p.server.end(); err != nil {
@@ -152,10 +153,10 @@ func (b *bench) restart(ctx context.Context, places []*place, r *receiver) (err 
 
 // comparePairs measures the pairs of one run.
 func (b *bench) comparePairs(ctx context.Context, calls []compare, results []comparison, places []*place, r *receiver) error {
-	for i, c := range calls { // those that read come first, before anything is written
+	for i, c := range calls { // reads come first, before anything is written
 		results[i].name = c.name
 		measure := func(p *place) (cost, error) { return b.calls(ctx, c, p, r) }
-		for _, p := range places { // caches, pools and statements are filled
+		for _, p := range places { // fills caches, pools and prepared statements
 			if _, err := measure(p); err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
@@ -200,13 +201,13 @@ func (b *bench) calls(ctx context.Context, c compare, p *place, to *receiver) (c
 	})
 }
 
-// receiver takes what is delivered.
+// receiver receives deliveries.
 type receiver struct {
 	*helper
 	ca, address string
 }
 
-// await waits for so many deliveries. It gives up when none has come for a minute.
+// await waits for n deliveries. It fails if none has arrived for a minute.
 func (r *receiver) await(ctx context.Context, n int) error {
 	for quiet := time.Now(); n > 0; time.Sleep(10 * time.Millisecond) {
 		var came received
@@ -226,7 +227,8 @@ func (r *receiver) await(ctx context.Context, n int) error {
 	return nil
 }
 
-// flags are settings of a server whose endpoints all lead to the receiver.
+// flags returns the settings of a server whose endpoints all lead to the
+// receiver.
 func (r *receiver) flags() []string {
 	var dial []string
 	for i := range hookEndpoints {
@@ -235,8 +237,8 @@ func (r *receiver) flags() []string {
 	return []string{"--webhook-development=true", "--webhook-allow-nets=127.0.0.1/32", "--webhook-ca=" + r.ca, "--webhook-dial=" + strings.Join(dial, ",")}
 }
 
-// settleIn starts a program on new data and makes an office there with contacts
-// and endpoints. remove ends what it needs besides the server.
+// settleIn starts a program on new data and creates an office there with
+// contacts and endpoints. remove removes the resources besides the server.
 func (b *bench) settleIn(ctx context.Context, program, dir string, r *receiver) (p *place, remove func(), err error) {
 	remove = func() {}
 	p = &place{office: &office{dir: dir, url: database(dir), records: b.records}}
@@ -266,7 +268,8 @@ func (b *bench) settleIn(ctx context.Context, program, dir string, r *receiver) 
 	return p, remove, b.fillByCalls(p)
 }
 
-// newKey makes an organization with an administrator, and a member, whose key it returns.
+// newKey creates an organization with an administrator and a member. It returns
+// the member's key.
 func (p *place) newKey(ctx context.Context, program string) (string, error) {
 	command := func(answer any, arguments ...string) error {
 		arguments = append(arguments, "--data-dir", p.dir, "--database-url", p.url, "--json")
@@ -294,9 +297,9 @@ func (p *place) newKey(ctx context.Context, program string) (string, error) {
 	return key.Key, err
 }
 
-// fillByCalls makes the contacts over the API, in batches, and picks those that
-// are read. One connection makes them, so that both search indexes get the same
-// segments.
+// fillByCalls creates the contacts over the API, in batches, and picks the
+// contacts to read. It uses one connection, so that both search indexes get the
+// same segments.
 func (b *bench) fillByCalls(p *place) error {
 	var batches []string
 	for bodies := range slices.Chunk(b.contents, inBatch) {
@@ -329,8 +332,8 @@ func (b *bench) fillByCalls(p *place) error {
 	return nil
 }
 
-// synced is the request of a client that follows the changes of contacts and
-// asks for the next hundred.
+// synced returns the request of a client that follows the changes of contacts
+// and asks for the next hundred.
 func (p *place) synced() ([]string, error) {
 	return []string{p.get("/contacts?limit=100&includeDeleted=true&updatedSince=" + url.QueryEscape(p.since))}, nil
 }

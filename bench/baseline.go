@@ -17,15 +17,15 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// answer is what the bare server says to everything.
+// answer is the bare server's response to every request.
 type answer struct {
 	Header http.Header
 	Body   []byte
 }
 
-// bare is the process of the limit for reads: net/http and nothing else, which
-// writes the same headers and bytes as the server that it is held against. It
-// prints its address and ends with its standard input.
+// bare is the process of the limit for reads. It is net/http alone, and writes
+// the same headers and bytes as the server under comparison. It prints its
+// address and ends with its standard input.
 func bare(in io.Reader, out io.Writer) error {
 	var a answer
 	decoder := json.NewDecoder(in)
@@ -52,7 +52,7 @@ func bare(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// loop is what the limit for writes is asked to do.
+// loop is a job for the limit for writes.
 type loop struct {
 	Dir  string
 	Time time.Duration
@@ -60,8 +60,8 @@ type loop struct {
 	Contents []string
 }
 
-// insert is the process of the limit for writes: it inserts one row after the
-// other into a table of its own, each with its commit and its fsync.
+// insert is the process of the limit for writes. It inserts single rows into a
+// table of its own, each with its own commit and fsync.
 func insert(in io.Reader, out io.Writer) error {
 	return eachJob(in, out, (*loop).run)
 }

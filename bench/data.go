@@ -24,32 +24,32 @@ import (
 	gojson "github.com/go-json-experiment/json"
 )
 
-// generation is counted up when people.go changes what a data folder holds.
+// generation is incremented if people.go changes the contents of a data folder.
 const generation = 1
 
-// filled is what a folder with records says of itself.
+// filled describes the contents of a data folder.
 type filled struct {
 	Generation int `json:"generation"`
 	Records    int `json:"records"`
 }
 
-// office is one data folder and data base that a server can be started on.
+// office is a data folder and database that a server can use.
 type office struct {
 	dir string
-	url string // of the data base
-	// records is how many contacts there are.
+	url string // of the database
+	// records is the number of contacts.
 	records int
-	// key is that of a member of the office, with every scope.
+	// key belongs to a member of the office and has every scope.
 	key string
-	// ids are of contacts from all over the table.
+	// ids are those of contacts from the whole table.
 	ids []string
-	// since is a time before the last thousand changes, of an office that was
-	// made over the API.
+	// since is a time before the last thousand changes. Only an office that was
+	// created over the API has it.
 	since string
 }
 
-// prepare returns an office with n contacts: a copy of a folder that is kept
-// in root, and filled there if it is not.
+// prepare returns an office with n contacts. It copies a folder kept in root,
+// and fills that folder first if necessary.
 func prepare(ctx context.Context, root string, n int) (*office, error) {
 	if err := ensure(ctx, root, n); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func prepare(ctx context.Context, root string, n int) (*office, error) {
 
 func keptIn(root string, n int) string { return filepath.Join(root, strconv.Itoa(n)) }
 
-// ensure fills the folder that is kept for n contacts unless it is.
+// ensure fills the kept folder for n contacts if it is not filled.
 func ensure(ctx context.Context, root string, n int) error {
 	kept := keptIn(root, n)
 	if isFilled(kept, n) {
@@ -91,8 +91,8 @@ func isFilled(dir string, n int) bool {
 
 func database(dir string) string { return "sqlite:" + filepath.Join(dir, "kartei.db") }
 
-// fill makes the sample office in a new folder and n contacts in its sandbox,
-// by the function that POST /contacts runs, many in one transaction.
+// fill creates the sample office in a new folder and n contacts in its sandbox.
+// It calls the function behind POST /contacts, many times in one transaction.
 func fill(ctx context.Context, dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -132,16 +132,16 @@ func fill(ctx context.Context, dir string, n int) error {
 	return os.WriteFile(filepath.Join(dir, "bench.json"), b, 0o600)
 }
 
-// founder is who fills an office, or asks what is in it.
+// founder fills an office or queries it.
 type founder struct {
 	directory *access.Directory
 	office    sample.Office
-	// key is a fresh one of a member, actor who it belongs to.
+	// key is a new key of a member, and actor is that member.
 	key   string
 	actor *access.Actor
 }
 
-// found opens a data base and makes the sample office in it, unless it is there.
+// found opens a database and creates the sample office in it if it is missing.
 func found(ctx context.Context, url string, opts db.Options) (d db.DB, f founder, err error) {
 	if d, err = db.Open(ctx, url, opts); err != nil {
 		return nil, f, err
@@ -165,7 +165,7 @@ func found(ctx context.Context, url string, opts db.Options) (d db.DB, f founder
 	return d, f, err
 }
 
-// batches makes people beside the one who stores them.
+// batches generates people while the caller stores them.
 func batches(p *people, n int) <-chan []contact.Fields {
 	out := make(chan []contact.Fields, 4)
 	go func() {
@@ -189,7 +189,7 @@ func memberKey(ctx context.Context, d *access.Directory, organization, user stri
 	return key.Key, err
 }
 
-// open makes a key for the office and picks contacts.
+// open creates a key for the office and picks contacts.
 func (o *office) open(ctx context.Context) error {
 	d, f, err := found(ctx, o.url, db.Options{})
 	if err != nil {
@@ -203,7 +203,7 @@ func (o *office) open(ctx context.Context) error {
 		if err := tx.QueryRow(ctx, `select min(updated_at), max(updated_at)`+shared, f.actor.Org()).Scan(&first, &last); err != nil {
 			return err
 		}
-		// One at each of so many times is from all over the table.
+		// Contacts at evenly spaced times come from the whole table.
 		for i := range int64(picked) {
 			var id string
 			at := first + (last-first)/picked*i
@@ -219,11 +219,10 @@ func (o *office) open(ctx context.Context) error {
 	})
 }
 
-// picked is how many contacts are read by their ids, at most.
+// picked is the maximum number of contacts that are read by id.
 const picked = 20_000
 
-// warm reads the database once, so that no run pays for what the kernel has
-// not read yet.
+// warm reads the database once, so that no run pays for cold pages.
 func (o *office) warm() error {
 	file, err := os.Open(filepath.Join(o.dir, "kartei.db"))
 	if err != nil {
@@ -234,8 +233,8 @@ func (o *office) warm() error {
 	return err
 }
 
-// copyFolder copies plain files and has them on the disk before it returns, so
-// that nothing is written back while something is measured.
+// copyFolder copies regular files and syncs them to disk. Otherwise they might
+// be written back during a measurement.
 func copyFolder(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -269,7 +268,7 @@ func copyFile(from, to string) (err error) {
 	return out.Sync()
 }
 
-// bodies returns the JSON of contacts as a client sends them.
+// bodies returns contacts as JSON in the form that clients send.
 func bodies(n int) ([]string, error) {
 	p := newPeople([]string{""})
 	list := make([]string, n)

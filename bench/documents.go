@@ -25,7 +25,7 @@ import (
 	"kartei/store/db"
 )
 
-// The names of the series of documents, which --only takes.
+// The names of the series of documents, for --only.
 const (
 	findFew   = "find, few hits"
 	findMany  = "find, many hits"
@@ -34,8 +34,8 @@ const (
 	numberMny = "number, many hits"
 )
 
-// onDocuments measures documents: how files come and go, that reads go on while
-// operations are carried out, and how documents are found by their content.
+// onDocuments measures documents: transfers of files, reads during running
+// operations, and searches in the content.
 func (b *bench) onDocuments(ctx context.Context) (err error) {
 	if b.load, err = b.helper(ctx, "load"); err != nil {
 		return err
@@ -59,7 +59,8 @@ func (b *bench) onDocuments(ctx context.Context) (err error) {
 	return b.write(os.Stdout, list)
 }
 
-// onContent searches in documents with text, and lets long ones come in.
+// onContent searches documents with text, and measures the indexing of long
+// ones.
 func (b *bench) onContent(ctx context.Context) ([]figure, error) {
 	o, err := library(ctx, b.data, b.documents)
 	if err != nil {
@@ -112,8 +113,8 @@ func (b *bench) onContent(ctx context.Context) ([]figure, error) {
 	}, held...), nil
 }
 
-// library returns the office whose documents are kept, filled if it is not.
-// What is measured is the kept data itself: a copy would be as large again.
+// library returns the kept office with documents, filled if necessary. It
+// measures the kept data itself, since a copy would double the space.
 func library(ctx context.Context, root string, n int) (*office, error) {
 	dir := filepath.Join(root, fmt.Sprintf("documents-%d", n))
 	if !isFilled(dir, n) {
@@ -132,8 +133,8 @@ func library(ctx context.Context, root string, n int) (*office, error) {
 	return &office{dir: dir, url: database(dir), records: n, key: f.key}, d.Close()
 }
 
-// fillLibrary makes documents by the functions that an operation runs once it
-// has read a file's text, many in one transaction.
+// fillLibrary creates documents by the functions that an operation calls after
+// it has read a file's text, many in one transaction.
 func fillLibrary(ctx context.Context, dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -161,7 +162,7 @@ func fillLibrary(ctx context.Context, dir string, n int) error {
 		from += len(batch)
 		bar.Tell(int64(from), int64(n))
 	}
-	// As after ten minutes in which nobody has written.
+	// The state after ten minutes without writes.
 	if err := search.NewMerger(d, clock.System).Once(ctx, clock.Now(clock.System).Add(time.Hour)); err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func fillLibrary(ctx context.Context, dir string, n int) error {
 	return os.WriteFile(filepath.Join(dir, "bench.json"), text, 0o600)
 }
 
-// contents makes the words of documents beside the one who stores them.
+// contents generates the words of documents while the caller stores them.
 func contents(n int) <-chan []*search.Document {
 	out := make(chan []*search.Document, 4)
 	go func() {
@@ -192,7 +193,7 @@ func contents(n int) <-chan []*search.Document {
 	return out
 }
 
-// store makes document i with the words of its content.
+// store creates document i with the words of its content.
 func store(ctx context.Context, tx db.Tx, f founder, i int, words *search.Document) (name string, err error) {
 	call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: &app.Services{Families: []app.Family{documents.Documents.Family}}}
 	fields := documents.Fields{
@@ -207,10 +208,10 @@ func store(ctx context.Context, tx db.Tx, f founder, i int, words *search.Docume
 	return name, err
 }
 
-// intake has 64 documents of 4,096 words come in, and eight of the most words
-// that are kept, hides them from all but their owner, and takes them away again. It
-// reports how long one transaction took at most, during which nobody else can
-// write, and how long somebody waited meanwhile who writes.
+// intake creates 64 documents of 4,096 words and eight with the maximum number
+// of words. It then hides them from everyone but their owner, and deletes them.
+// It reports the longest transaction, which blocks all other writers, and the
+// longest wait of a concurrent writer.
 func (o *office) intake(ctx context.Context) ([]figure, error) {
 	d, f, err := found(ctx, o.url, db.Options{})
 	if err != nil {
@@ -229,7 +230,7 @@ func (o *office) intake(ctx context.Context) ([]figure, error) {
 	return list, nil
 }
 
-// intake is what documents come into and go from.
+// intake is the office for documents that are created and deleted.
 type intake struct {
 	founder
 	d          db.DB
@@ -237,7 +238,7 @@ type intake struct {
 	mover      *search.Mover
 }
 
-// of reports of so many documents of so many words.
+// of returns the figures for a number of documents with a number of words.
 func (i *intake) of(ctx context.Context, documents, words int) ([]figure, error) {
 	var longest, hiding, removal, waiting float64
 	var names []string
@@ -273,7 +274,7 @@ func (i *intake) of(ctx context.Context, documents, words int) ([]figure, error)
 	}, nil
 }
 
-// put makes a document as an operation does.
+// put creates a document the way an operation does.
 func (i *intake) put(ctx context.Context, n, length int, longest *float64) (name string, err error) {
 	words := i.vocabulary.content(1_000_000+n, length)
 	for left := search.Ahead(words, false); left > 0; {
@@ -316,8 +317,8 @@ func remove(ctx context.Context, c *app.Call, name string) error {
 	return err
 }
 
-// wait writes, one small change after the other, while what is left in the index
-// is done.
+// wait makes small changes one after the other until the rest of the work in
+// the index is done.
 func (i *intake) wait(ctx context.Context, longest *float64) error {
 	done := make(chan error)
 	go func() { done <- i.mover.Once(ctx) }()
@@ -339,7 +340,7 @@ func (i *intake) wait(ctx context.Context, longest *float64) error {
 	}
 }
 
-// timed runs a function and raises most to how many milliseconds it took.
+// timed runs a function and raises most to its duration in milliseconds.
 func timed(most *float64, do func() error) error {
 	start := time.Now()
 	err := do()
@@ -347,15 +348,16 @@ func timed(most *float64, do func() error) error {
 	return err
 }
 
-// most is a row about milliseconds.
+// most returns a row about milliseconds.
 func most(what string, ms, bound float64) figure {
 	return figure{What: what, Goal: fmt.Sprintf("< %.0f ms", bound), Measured: fmt.Sprintf("%.1f ms", ms), Value: ms / bound, Reached: ms < bound}
 }
 
-// maxWords is how many words of a document are kept at most.
+// maxWords is the maximum number of words of a document that the index keeps.
 const maxWords = 10_000
 
-// vocabulary is German-like words, the n-th of which stands for one in n.
+// vocabulary has German-like words. The frequency of the n-th word is
+// proportional to 1/n^0.9.
 type vocabulary struct {
 	words []string
 	upTo  []float64
@@ -374,7 +376,7 @@ func newVocabulary() *vocabulary {
 			}
 		}
 	}
-	// What is frequent has nothing in common but that.
+	// Frequent words must have nothing else in common.
 	r := rand.New(rand.NewPCG(3, 3))
 	r.Shuffle(len(v.words), func(i, j int) { v.words[i], v.words[j] = v.words[j], v.words[i] })
 	sum := 0.0
@@ -385,8 +387,9 @@ func newVocabulary() *vocabulary {
 	return v
 }
 
-// length is how many different words the content of document i has: 600 on
-// average, most have 50 to 1,000, one in 200 has as many as are kept.
+// length returns the number of different words in the content of document i.
+// The average is 600, most documents have 50 to 1,000, and one in 200 has the
+// maximum.
 func (v *vocabulary) length(i int) int {
 	r := rand.New(rand.NewPCG(uint64(i), 5))
 	if i%200 == 77 {
@@ -395,15 +398,15 @@ func (v *vocabulary) length(i int) int {
 	return min(maxWords, int(420*math.Exp(0.7*r.NormFloat64())))
 }
 
-// content returns the words of a text of document i.
+// content returns the words of the text of document i.
 func (v *vocabulary) content(i, length int) *search.Document {
 	d := new(search.Document)
 	d.Add(search.Note, v.text(i, length))
 	return d
 }
 
-// text returns so many different words. One in five documents is of the group
-// 'Mandantschaft', and ten share the word of a file.
+// text returns a text of length different words. A fifth of all documents share
+// each group word, such as 'Mandantschaft', and ten share a file word.
 func (v *vocabulary) text(i, length int) string {
 	r := rand.New(rand.NewPCG(uint64(i), 13))
 	seen := make(map[string]bool, length)

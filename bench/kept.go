@@ -16,25 +16,25 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// kept is a PostgreSQL server whose data bases, one for each office, stay
-// between runs.
+// kept is a PostgreSQL server that keeps one database for each office between
+// runs.
 type kept struct{ *dbtest.Server }
 
-// startKept starts the server of a folder, with PostgreSQL's own settings but
-// for its memory.
+// startKept starts the server of a folder with PostgreSQL's default settings,
+// except for memory and connections.
 func startKept(root string) (*kept, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(root, 0o711); err != nil { // the user of PostgreSQL goes through
+	if err := os.Chmod(root, 0o711); err != nil { // the user of PostgreSQL must pass through
 		return nil, err
 	}
 	s, err := dbtest.KeepServer(filepath.Join(root, "postgres"), "max_connections=100", "shared_buffers=2GB", "max_wal_size=4GB")
 	return &kept{s}, err
 }
 
-// office returns the office with n contacts, filled if it is not.
+// office returns the office with n contacts, filled if necessary.
 func (k *kept) office(ctx context.Context, root string, n int) (*office, error) {
 	address, err := k.ensure(ctx, root, n)
 	if err != nil {
@@ -44,11 +44,11 @@ func (k *kept) office(ctx context.Context, root string, n int) (*office, error) 
 	return o, o.open(ctx)
 }
 
-// beside is the folder of what a server keeps beside its data base.
+// beside returns the folder for the files of a server besides its database.
 func (k *kept) beside(root string, n int) string { return keptIn(root, n) + "-postgres" }
 
-// ensure copies the office that is kept in SQLite, as kartei copy does, unless
-// it has been, and returns the data base's address.
+// ensure copies the office from SQLite once, like kartei copy, and returns the
+// address of the database.
 func (k *kept) ensure(ctx context.Context, root string, n int) (string, error) {
 	if err := ensure(ctx, root, n); err != nil {
 		return "", err
@@ -79,7 +79,8 @@ func (k *kept) ensure(ctx context.Context, root string, n int) (string, error) {
 	return address, os.WriteFile(filepath.Join(dir, "bench.json"), b, 0o600)
 }
 
-// copyKey copies the master key that the data base may have been used with.
+// copyKey copies the master key, if there is one. The database may have been
+// used with it.
 func copyKey(from, to string) error {
 	err := copyFile(filepath.Join(from, "master.key"), filepath.Join(to, "master.key"))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
@@ -88,7 +89,7 @@ func copyKey(from, to string) error {
 	return err
 }
 
-// create makes a data base unless an earlier run, broken off, made it.
+// create creates a database unless an interrupted run has created it.
 func (k *kept) create(ctx context.Context, name string) error {
 	conn, err := pgx.Connect(ctx, k.URL())
 	if err != nil {
@@ -103,8 +104,8 @@ func (k *kept) create(ctx context.Context, name string) error {
 	return err
 }
 
-// copyOffice copies one data base into another and leaves the copy as it would
-// be after some hours.
+// copyOffice copies one database into another and leaves the copy in the state
+// that it would reach after some hours.
 func copyOffice(ctx context.Context, source, target string) error {
 	from, err := db.Open(ctx, source, db.Options{})
 	if err != nil {
@@ -130,7 +131,8 @@ func copyOffice(ctx context.Context, source, target string) error {
 	return settle(ctx, target)
 }
 
-// settle does what PostgreSQL would do by itself some time after it was filled.
+// settle does the maintenance that PostgreSQL would do by itself some time
+// after a load.
 func settle(ctx context.Context, address string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {

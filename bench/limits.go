@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// The names of the series of what the limits cost.
+// The names of the series about the cost of limits.
 const (
 	getFree  = "get, nothing counted"
 	getOne   = "get, counted"
@@ -16,8 +16,8 @@ const (
 	oneOne   = "get, one caller, counted"
 )
 
-// onLimits holds reads of which the limits of all levels are counted, by two
-// replicas on one PostgreSQL, against reads of which nothing is.
+// onLimits compares reads with and without limits. The limits of all levels are
+// counted by two replicas on one PostgreSQL server.
 func (p *onPostgres) onLimits(ctx context.Context) (err error) {
 	if p.load, err = p.helper(ctx, "load"); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (p *onPostgres) onLimits(ctx context.Context) (err error) {
 	})
 }
 
-// getsOf returns reads of contacts from all over the table.
+// getsOf returns reads of contacts from the whole table.
 func (p *onPostgres) getsOf(at *place) (list []string) {
 	for i := range 20_000 {
 		list = append(list, at.get(fmt.Sprintf("/contacts/con_0%025d", 1+i*p.records/20_000)))

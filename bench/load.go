@@ -14,30 +14,31 @@ import (
 	"time"
 )
 
-// fresh stands in a request where every sending has another text.
+// fresh is a placeholder in a request. It is replaced by a new text in every
+// sending.
 const fresh = "fresh-00000000000000"
 
-// warmUp is how long a load runs before it is measured.
+// warmUp is how long a load runs before the measurement.
 const warmUp = 300 * time.Millisecond
 
-// mostForCount bounds a load that ends after a number of answers.
+// mostForCount limits the time of a load that ends after a number of answers.
 const mostForCount = 5 * time.Minute
 
-// load is what the load generator is asked to do.
+// load is a job for the load generator.
 type load struct {
 	Address     string
 	Connections int
 	Time        time.Duration
 	// Requests are whole HTTP/1.1 requests, sent in any order.
 	Requests []string
-	// Want is the status that every answer must have.
+	// Want is the required status of every answer.
 	Want int
-	// Count, where it is not 0, ends the load after so many answers instead of
-	// after Time. There is no warm-up then, and requests are sent in their order.
+	// Count ends the load after this number of answers instead of after Time,
+	// unless it is 0. There is no warm-up then, and requests are sent in order.
 	Count int64
 }
 
-// result is what it found. The times are in milliseconds.
+// result is the result of a load. The times are in milliseconds.
 type result struct {
 	Answers   int     `json:"answers"`
 	Failures  int     `json:"failures,omitempty"`
@@ -47,19 +48,19 @@ type result struct {
 	P90       float64 `json:"p90"`
 	P99       float64 `json:"p99"`
 	Max       float64 `json:"max"`
-	// CPU is the processor time that the server took for an answer, Client that
-	// of the load generator, both in microseconds and warm-up included.
+	// CPU is the server's processor time for one answer, Client that of the
+	// load generator. Both are in microseconds and include the warm-up.
 	CPU    float64 `json:"cpu,omitempty"`
 	Client float64 `json:"client,omitempty"`
-	// Database is that of the PostgreSQL server, in microseconds too.
+	// Database is the same for the PostgreSQL server.
 	Database float64 `json:"database,omitempty"`
-	// Sent counts the answers of the warm-up too.
+	// Sent counts all answers, those of the warm-up included.
 	Sent int `json:"sent"`
 }
 
-// generate is the process of the load generator: it runs each load that comes
-// in, one after the other, and answers with its result. It speaks just enough
-// HTTP that it costs the machine little of what it measures.
+// generate is the process of the load generator. It runs each incoming load,
+// one after the other, and answers with the result. It implements just enough
+// HTTP to use little of the machine that it measures.
 func generate(in io.Reader, out io.Writer) error {
 	return eachJob(in, out, func(l *load) (result, error) { return l.run(), nil })
 }
@@ -109,10 +110,9 @@ func (l *load) run() result {
 	return r
 }
 
-// drive sends one request after the other over one connection and returns how
-// long those took that began between begin and end, and how many there were at
-// all. It stops at the first answer that is not the one wanted, and when next
-// has nothing more to send.
+// drive sends requests one after the other over one connection. It returns the
+// durations of those that began between begin and end, and the number of all.
+// It stops at the first unexpected answer, or if next has no more requests.
 func (l *load) drive(begin, end time.Time, next func() (string, bool)) (times []time.Duration, sent int, err error) {
 	conn, err := net.Dial("tcp", l.Address)
 	if err != nil {
@@ -145,8 +145,8 @@ func (l *load) drive(begin, end time.Time, next func() (string, bool)) (times []
 	}
 }
 
-// refresh gives every place in a request that wants a text of its own the same
-// one, which no other request has.
+// refresh replaces all placeholders in a request by one new text, which no
+// other request has.
 func refresh(request []byte) {
 	var text [len(fresh)]byte
 	for rest := request; ; {
@@ -162,7 +162,7 @@ func refresh(request []byte) {
 	}
 }
 
-// take reads one answer: its status, and past its body.
+// take reads one answer: it checks the status and discards the body.
 func take(r *bufio.Reader, want int) error {
 	line, err := r.ReadSlice('\n')
 	if err != nil {

@@ -1,17 +1,17 @@
 // Package main owns the benchmarks: the real server on a large office, against limits measured in the same run.
 //
-//	go run ./bench            all of it, with 100,000 and 1,000,000 contacts: under ten minutes
+//	go run ./bench            all measurements, with 100,000 and 1,000,000 contacts: under ten minutes
 //	go run ./bench --quick    100,000 contacts, one run of each: a minute
-//	go run ./bench --postgres on a PostgreSQL of its own, beside pgbench: two minutes
-//	go run ./bench --scale    reads among --records contacts against the same among 100,000, with --postgres there
-//	go run ./bench --organizations 10000  calls spread over so many organizations
-//	go run ./bench --webhooks 100000      deliveries beside a bare loop, and calls while so many drain, with --postgres there
-//	go run ./bench --against PROGRAM      processor time and allocations of the main calls beside those of another kartei, in pairs
-//	go run ./bench --traces   what traces cost a read, in pairs: ten minutes
-//	go run ./bench --documents 100000     files that come and go, and a search in the text of so many documents
+//	go run ./bench --postgres on a temporary PostgreSQL server, compared with pgbench: two minutes
+//	go run ./bench --scale    reads among --records contacts compared with 100,000; with --postgres on PostgreSQL
+//	go run ./bench --organizations 10000  calls spread over that many organizations
+//	go run ./bench --webhooks 100000      deliveries compared with a bare loop, and calls during that backlog; with --postgres on PostgreSQL
+//	go run ./bench --against PROGRAM      processor time and allocations of the main calls compared with another kartei, in pairs
+//	go run ./bench --traces   the cost of traces for a read, in pairs: ten minutes
+//	go run ./bench --documents 100000     transfers of files, and searches in the text of that many documents
 //
-// The first start fills the data folders, which takes some minutes and is not
-// counted. docs/performance.md says what the numbers mean.
+// The first start fills the data folders. That takes some minutes and is not
+// counted. docs/performance.md explains the numbers.
 package main
 
 import (
@@ -42,20 +42,20 @@ type options struct {
 	postgres bool
 	citus    bool
 	scale    bool
-	// organizations is how many --organizations wants; 0 measures other things.
+	// organizations is the value of --organizations; 0 measures something else.
 	organizations int
 	limited       bool
-	// documents is how many --documents wants; 0 measures other things.
+	// documents is the value of --documents; 0 measures something else.
 	documents int
-	// webhooks is how many deliveries --webhooks wants.
+	// webhooks is the number of deliveries of --webhooks.
 	webhooks int
-	// traces measures what traces cost a read.
+	// traces measures the cost of traces for a read.
 	traces bool
-	// other is the program that the one of this tree is held against.
+	// other is the program to compare with the one of this tree.
 	other string
 }
 
-// small is the size of the table that the large one is held against.
+// small is the size of the small table, for comparison with the large one.
 const small = 100_000
 
 func main() {
@@ -188,7 +188,7 @@ func run(ctx context.Context, o options) (err error) {
 	return b.report(os.Stdout)
 }
 
-// fillKept fills what is kept between runs.
+// fillKept fills the folders and databases that are kept between runs.
 func fillKept(ctx context.Context, o *options) error {
 	for _, n := range []int{min(small, o.records), o.records} {
 		if err := ensure(ctx, o.data, n); err != nil {
@@ -211,5 +211,5 @@ func fillKept(ctx context.Context, o *options) error {
 	return nil
 }
 
-// say tells whoever watches.
+// say prints progress on standard error.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

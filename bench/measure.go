@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// bench is one run of everything.
+// bench is one run of all measurements.
 type bench struct {
 	options
 	large, small *place
@@ -23,7 +23,7 @@ type bench struct {
 	series       []series
 	contents     []string
 	results      map[string][]result
-	memory       []float64 // the highest of each round, in MB
+	memory       []float64 // the peak of each round, in MB
 	offices      []*office
 	servers      []*server
 	helpers      []*helper
@@ -33,7 +33,7 @@ type bench struct {
 type place struct {
 	*office
 	*server
-	database int // as in target
+	database int // see target
 }
 
 // series is one measurement that every round repeats.
@@ -106,12 +106,12 @@ func (b *bench) helper(ctx context.Context, role string) (*helper, error) {
 	return h, err
 }
 
-// target is what a load is sent to.
+// target is the server of a load.
 type target struct {
 	address string
 	pid     int
 	place   *place // nil for a bare server
-	// database is the process of the PostgreSQL server; 0 on SQLite.
+	// database is the process id of the PostgreSQL server; 0 on SQLite.
 	database int
 }
 
@@ -127,7 +127,8 @@ func (b *bench) bare(ctx context.Context, a answer) (target, error) {
 
 func (p *place) target() target { return target{p.address, p.command.Process.Pid, p, p.database} }
 
-// end ends every process and removes the copies of the data. It may be called again.
+// end stops every process and removes the copies of the data. It may be called
+// again.
 func (b *bench) end() {
 	for _, h := range b.helpers {
 		if err := h.end(); err != nil {
@@ -165,8 +166,8 @@ const (
 	postBatch  = "post, 1 client, batches"
 )
 
-// plan lists the series in the order in which a round runs them: what is
-// compared stands side by side.
+// plan lists the series in the order of a round. Series that are compared stand
+// next to each other.
 func (b *bench) plan(bareGet, bareList target) error {
 	large := b.large.target()
 	b.add(getBare, bareGet, 16, []string{b.large.get("/contacts/" + b.large.ids[0])})
@@ -213,18 +214,18 @@ func (b *bench) plan(bareGet, bareList target) error {
 
 func (s series) called() string { return s.name }
 
-// chooseSeries leaves out what --only does.
+// chooseSeries keeps only the series that match --only.
 func (b *bench) chooseSeries() (err error) {
 	b.series, err = choose(b.series, series.called, b.only)
 	return err
 }
 
-// clients is the name of a series that is run with several numbers of them.
+// clients returns the name of a series with n clients.
 func clients(name string, n int) string { return fmt.Sprintf("%s, %d", name, n) }
 
 func (b *bench) time() time.Duration { return time.Duration(b.seconds * float64(time.Second)) }
 
-// add adds a series of requests; all are GETs but those of postLarge.
+// add adds a series of requests. All are GETs except those of postLarge.
 func (b *bench) add(name string, of target, connections int, requests []string) {
 	want := http.StatusOK
 	if name == postLarge {
@@ -233,7 +234,7 @@ func (b *bench) add(name string, of target, connections int, requests []string) 
 	b.addWanting(name, of, connections, requests, want)
 }
 
-// addWanting is add for answers of one status.
+// addWanting is add for answers with one status.
 func (b *bench) addWanting(name string, of target, connections int, requests []string, want int) {
 	b.series = append(b.series, series{name, of, func() (r result, err error) {
 		before := used(b.load.command.Process.Pid)
@@ -243,7 +244,7 @@ func (b *bench) addWanting(name string, of target, connections int, requests []s
 	}})
 }
 
-// perAnswer spreads processor time over all answers, in microseconds.
+// perAnswer divides processor time by the number of answers, in microseconds.
 func perAnswer(t time.Duration, r result) float64 {
 	return float64(t.Microseconds()) / float64(max(1, r.Sent))
 }
@@ -271,9 +272,9 @@ func (b *bench) round(ctx context.Context, n int) error {
 	return nil
 }
 
-// exiting is what pgbench's connections get to end before the processor time of
-// their server is taken: one that ends meanwhile would be counted as the next
-// series'.
+// exiting is the time for pgbench's connections to end before the processor
+// time of their server is read. A connection that ended later would count for
+// the next series.
 const exiting = 300 * time.Millisecond
 
 func (b *bench) measure(s series, n int) (r result, err error) {
@@ -297,7 +298,7 @@ func (b *bench) measure(s series, n int) (r result, err error) {
 	return r, err
 }
 
-// get is a GET as an ordinary client sends it.
+// get returns a GET in the form of an ordinary client.
 func (p *place) get(path string) string {
 	return "GET /v1" + path + " HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
 		"\r\nAccept: application/json\r\n\r\n"
@@ -307,14 +308,15 @@ func (p *place) post(body string) string {
 	return p.write("POST", "/contacts", body, "Idempotency-Key: "+fresh)
 }
 
-// write is a writing call as an ordinary client sends it, with further headers.
+// write returns a writing request in the form of an ordinary client, with extra
+// headers.
 func (p *place) write(method, path, body string, headers ...string) string {
 	return method + " /v1" + path + " HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
 		"\r\nAccept: application/json\r\nContent-Type: application/json\r\nSvc-Preview: true\r\n" +
 		strings.Join(append(headers, fmt.Sprintf("Content-Length: %d", len(body))), "\r\n") + "\r\n\r\n" + body
 }
 
-// inBatch is how many creations a batch holds.
+// inBatch is the number of creations in a batch.
 const inBatch = 20
 
 func (p *place) batch(bodies []string) string {
@@ -335,8 +337,8 @@ func (p *place) gets() []string {
 	return list
 }
 
-// searches returns requests for words that ten contacts carry, and for words
-// that a fifth of all carry.
+// searches returns requests for words that ten contacts have, and for words
+// that a fifth of all have.
 func (p *place) searches(path string) (few, many []string) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 1000 {
@@ -348,7 +350,7 @@ func (p *place) searches(path string) (few, many []string) {
 	return few, many
 }
 
-// fetch asks the server once and returns what a bare server has to say instead.
+// fetch makes one call and returns the answer for a bare server.
 func (p *place) fetch(path string) (answer, error) {
 	request, err := http.NewRequest("GET", "http://"+p.address+"/v1"+path, nil)
 	if err != nil {
@@ -364,11 +366,11 @@ func (p *place) fetch(path string) (answer, error) {
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = fmt.Errorf("GET %s: %s: %s", path, response.Status, body)
 	}
-	response.Header.Del("Date") // net/http writes it
+	response.Header.Del("Date") // net/http writes its own
 	return answer{response.Header, body}, err
 }
 
-// hundredthPage walks the list there and returns the page's path.
+// hundredthPage follows the list to its hundredth page and returns the path.
 func (p *place) hundredthPage() (path string, err error) {
 	path = "/contacts?limit=25"
 	for range 99 {

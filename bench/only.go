@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// choose returns those of a list whose names begin with --only. Where there are
-// none it says which there are: to measure nothing would look like success.
+// choose returns the entries of a list whose names begin with --only. If there
+// are none, the error lists all names. A run without measurements would look
+// like success.
 func choose[T any](list []T, name func(T) string, only string) ([]T, error) {
 	var chosen []T
 	var names []string
@@ -24,7 +25,7 @@ func choose[T any](list []T, name func(T) string, only string) ([]T, error) {
 
 func itself(name string) string { return name }
 
-// checkOnly refuses --only where it would be ignored.
+// checkOnly refuses --only if it would be ignored.
 func (o *options) checkOnly() error {
 	if o.only != "" && (o.webhooks > 0 || o.limited || o.traces) {
 		return fmt.Errorf("--only: --webhooks, --limited and --traces measure one thing each and take no part of it")

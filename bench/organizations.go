@@ -19,9 +19,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// onOrganizations measures what it costs that an instance has many
-// organizations: calls that are spread over all of them against calls over
-// pgOffices of them, and the memory that each takes once it was called.
+// onOrganizations measures the cost of many organizations in an instance. It
+// compares calls spread over all of them with calls over pgOffices of them, and
+// measures the memory that each called organization needs.
 func (b *bench) onOrganizations(ctx context.Context) (err error) {
 	if b.organizations <= pgOffices {
 		return fmt.Errorf("--organizations wants more than %d", pgOffices)
@@ -40,7 +40,7 @@ func (b *bench) onOrganizations(ctx context.Context) (err error) {
 			return err
 		}
 		defer remove()
-		address, pid = s.URL(), s.Pid() // the processor time is the coordinator's
+		address, pid = s.URL(), s.Pid() // the processor time of the coordinator
 		if err := distribute(ctx, address); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (b *bench) onOrganizations(ctx context.Context) (err error) {
 		defer s.Remove()
 		address, pid = s.URL(), s.Pid()
 	}
-	defer b.end() // before its data base
+	defer b.end() // the servers end before their database
 	tenants, err := b.makeTenants(ctx, address)
 	if err != nil {
 		return err
@@ -76,7 +76,8 @@ func (b *bench) onOrganizations(ctx context.Context) (err error) {
 	if err := b.planOrganizations(tenants); err != nil {
 		return err
 	}
-	// What a server needs for the load itself it needs for few organizations too.
+	// The load itself needs memory with few organizations too, so that is
+	// measured first.
 	for _, few := range b.series {
 		if strings.HasSuffix(few.name, ofSmall("")) {
 			if _, err := few.run(); err != nil {
@@ -104,7 +105,7 @@ func (b *bench) onOrganizations(ctx context.Context) (err error) {
 	}))
 }
 
-// distribute makes the tables on a cluster and spreads them.
+// distribute creates the tables on a cluster and distributes them.
 func distribute(ctx context.Context, address string) error {
 	d, err := db.Open(ctx, address+"&application_name="+db.AloneName, db.Options{})
 	if err != nil {
@@ -116,13 +117,14 @@ func distribute(ctx context.Context, address string) error {
 	return errors.Join(err, d.Close())
 }
 
-// tenant is one organization with a key and a contact.
+// tenant is an organization with a key and a contact.
 type tenant struct {
 	place   *place
 	contact string
 }
 
-// makeTenants makes the organizations, by the acts of administration.
+// makeTenants creates the organizations through the functions of the
+// administration.
 func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant, err error) {
 	d, err := db.Open(ctx, address, db.Options{NoSync: true})
 	if err != nil {
@@ -163,7 +165,7 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 	return list, nil
 }
 
-// newOffice makes an organization with a member and the member's key.
+// newOffice creates an organization with a member and the member's key.
 func newOffice(ctx context.Context, directory *access.Directory, n int) (*office, string, error) {
 	organization, err := directory.CreateOrganization(ctx, access.NewOrganization{Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On})
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cost is what one call takes: processor time of the server and of its
-// PostgreSQL server in microseconds, and the objects that the server allocates.
+// cost is the cost of one call: processor time of the server and of its
+// PostgreSQL server in microseconds, and the number of objects that the server
+// allocates.
 type cost struct{ cpu, allocations, database float64 }
 
 // compared collects one kind of cost over pairs.
@@ -27,9 +28,10 @@ type comparison struct {
 	cpu, allocations, database compared
 }
 
-// pair measures two servers in turns, in the order without, with, with, without,
-// and takes the means. So both meet what the machine does besides, and a server's
-// own work after its calls, such as storing the request log, weighs the same.
+// pair measures two servers alternately, in the order without, with, with,
+// without, and takes the means. Other work of the machine then affects both.
+// Work that a server does after its calls, such as storing the request log,
+// counts equally too.
 func (c *comparison) pair(ctx context.Context, n int, without, with *place, measure func(*place) (cost, error)) error {
 	costs := map[*place]cost{}
 	for _, p := range []*place{without, with, with, without} {
@@ -57,9 +59,9 @@ func (c *compared) note(without, with float64) {
 	c.without, c.with, c.ratio = append(c.without, without), append(c.with, with), append(c.ratio, with/without)
 }
 
-// figure shows the median of the pairs' ratios, the quartiles as their spread,
-// and how sure the median is. base is the name of what the other one is held
-// against.
+// figure returns a row with the median of the pairs' ratios, the quartiles as
+// their spread, and the confidence interval of the median. base is the name of
+// the baseline.
 func (c *compared) figure(what, base, unit, goal string, most float64) figure {
 	sorted := slices.Sorted(slices.Values(c.ratio))
 	low, high := sorted[len(sorted)/4], sorted[len(sorted)*3/4]
@@ -72,9 +74,9 @@ func (c *compared) figure(what, base, unit, goal string, most float64) figure {
 	}
 }
 
-// sureOf returns the bounds between which the median of all possible pairs lies
-// with a probability of 95 %. The number of pairs below that median is binomial
-// whatever the distribution is, so the bounds are order statistics.
+// sureOf returns the 95 % confidence interval of the median of all possible
+// pairs. The number of pairs below that median is binomial for any
+// distribution, so the bounds are order statistics.
 func sureOf(sorted []float64) (from, to float64) {
 	n := float64(len(sorted))
 	rank := int(math.Floor((n - 1.96*math.Sqrt(n)) / 2))
@@ -82,9 +84,9 @@ func sureOf(sorted []float64) (from, to float64) {
 	return sorted[rank], sorted[len(sorted)-1-rank]
 }
 
-// cost returns what each of the calls costs that work makes. work returns how
-// many there were. Reading the allocations allocates too, which is measured
-// before the work and taken off.
+// cost returns the cost of each call in work, which returns the number of
+// calls. Reading the allocations allocates too. This part is measured before
+// the work and subtracted.
 func (p *place) cost(work func() (calls int, err error)) (c cost, err error) {
 	first, err := p.allocations()
 	if err != nil {
@@ -111,8 +113,8 @@ func (p *place) cost(work func() (calls int, err error)) (c cost, err error) {
 	return cost{cpu: (cpuAfter - cpu) / n, database: (databaseAfter - database) / n, allocations: (last - second - (second - first)) / n}, err
 }
 
-// spent returns the processor time in microseconds that a server has used since
-// its start, and its PostgreSQL server, if it has one.
+// spent returns the processor time that a server has used since its start, in
+// microseconds, and that of its PostgreSQL server, if any.
 func (p *place) spent() (cpu, database float64, err error) {
 	if p.database != 0 {
 		database = float64(usedWithChildren(p.database).Microseconds())
@@ -121,8 +123,8 @@ func (p *place) spent() (cpu, database float64, err error) {
 	return float64(t.Nanoseconds()) / 1000, database, err
 }
 
-// processTime is used to the nanosecond: the clock of another process's
-// processor time (clock_getcpuclockid(3)).
+// processTime is used with nanoseconds. It reads the CPU clock of another
+// process (clock_getcpuclockid(3)).
 func processTime(pid int) (time.Duration, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
@@ -131,7 +133,8 @@ func processTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// allocations asks a server for the objects that it has allocated so far.
+// allocations asks a server for the number of objects that it has allocated so
+// far.
 func (s *server) allocations() (float64, error) {
 	response, err := http.Get(s.operator + "/metrics")
 	if err != nil {

@@ -12,21 +12,20 @@ import (
 	"kartei/sample"
 )
 
-// groups are words of which every contact carries one, so each of them is
-// carried by a fifth of all: 200,000 of a million.
+// groups are words that divide the contacts. Every contact has one of them, so
+// a fifth of all have each: 200,000 of a million.
 var groups = []string{"Mandantschaft", "Interessent", "Gegenseite", "Behörde", "Lieferant"}
 
-// people makes any number of contacts out of the sample office's, which know
-// only as many people as names: the same number always gives the same contact.
-// Last names are distributed as Zipf found it, the n-th most frequent one
-// stands for one in n; addresses, numbers and dates differ from each other as
-// those of different people do.
+// people generates any number of contacts from those of the sample office,
+// whose names are limited. The same number always gives the same contact. The
+// frequency of the n-th last name is proportional to 1/n^0.9, close to Zipf's
+// law. Addresses, numbers and dates vary as those of different people do.
 type people struct {
 	base   []contact.Fields
 	last   []string
-	upTo   []float64 // cumulated weights of last
-	number int       // of the next contact
-	seen   int       // how many of those before it everyone may see
+	upTo   []float64 // cumulative weights of last
+	number int       // number of the next contact
+	seen   int       // number of earlier contacts that are visible to everyone
 }
 
 func newPeople(owners []string) *people {
@@ -95,7 +94,7 @@ func (p *people) next() contact.Fields {
 	return f
 }
 
-// fileWord returns a word that ten contacts carry, different for each n.
+// fileWord returns a word that ten contacts have, different for each n.
 func fileWord(n int) string {
 	letters := []byte("zqxjaaaaa")
 	for i := len(letters) - 1; i >= 4; i-- {

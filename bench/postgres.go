@@ -37,19 +37,20 @@ const (
 )
 
 const (
-	// pgClients is how many connections every load has, pgbench's too.
+	// pgClients is the number of connections of every load, pgbench's included.
 	pgClients = 16
-	// pgOffices is over how many organizations writes are spread. pgbench has as
-	// many of its own: it puts documents into the search index and packs none,
-	// which in one organization would be left to the product.
+	// pgOffices is the number of organizations that writes are spread over.
+	// pgbench has as many of its own. It adds documents to the search index
+	// without merging them, so in a shared organization the product would have
+	// to do that.
 	pgOffices = 64
-	// templates is how many contacts are made by the product; the others are
-	// copies with ids that pgbench can reckon.
+	// templates is the number of contacts that the product creates. The others
+	// are copies with ids that pgbench can compute.
 	templates = 2000
 )
 
-// onPostgres measures on a server of its own, which is thrown away. Its
-// settings are PostgreSQL's own, which are durable, but for its memory.
+// onPostgres measures on a temporary server. It has PostgreSQL's default
+// settings, which are durable, except for memory and connections.
 func (b *bench) onPostgres(ctx context.Context) (err error) {
 	server, err := dbtest.NewServer("max_connections=100", "shared_buffers=512MB", "max_wal_size=4GB")
 	if err != nil {
@@ -61,7 +62,7 @@ func (b *bench) onPostgres(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	defer b.end() // before its data base
+	defer b.end() // the server ends before its database
 	p := &onPostgres{bench: b, server: server, dir: dir}
 	if p.program, err = exec.LookPath("pgbench"); err != nil {
 		p.program = filepath.Join(server.Programs(), "pgbench")
@@ -97,27 +98,28 @@ func (b *bench) onPostgres(ctx context.Context) (err error) {
 		b.against("POST /contacts, "+number(pgOffices)+" organizations", pgPostMany, pgWriteMany, "pgbench", 0.50),
 		b.against("POST /contacts, one organization", pgPostOne, pgWriteMany, "pgbench, many organizations", 0.25),
 	}
-	return b.write(os.Stdout, slices.DeleteFunc(figures, func(f figure) bool { return f.Value == 0 })) // not measured: --only
+	return b.write(os.Stdout, slices.DeleteFunc(figures, func(f figure) bool { return f.Value == 0 })) // not measured because of --only
 }
 
 type onPostgres struct {
 	*bench
 	server *dbtest.Server
 	dir    string
-	// program is pgbench.
+	// program is the path of pgbench.
 	program string
-	// keys are those of a member of each organization, the large one's first,
-	// then those that the product writes to, then pgbench's; numbers are the
-	// organizations'.
+	// keys belong to one member of each organization. The order is the large
+	// one, those that the product writes to, then pgbench's. numbers are the
+	// numbers of the organizations.
 	keys    []string
 	numbers []int64
-	member  string // the large one's, whose key is first
-	// selects is the statement of GET /contacts/{id}; expects is that with which
-	// each call asks whether keys and rights have changed.
+	member  string // the member of the large organization, with the first key
+	// selects is the statement of GET /contacts/{id}. expects is the statement
+	// by which each call checks whether keys and rights have changed.
 	selects, expects string
 }
 
-// fill makes the office with its contacts and the others without any.
+// fill creates the office with its contacts, and the other organizations
+// without any.
 func (p *onPostgres) fill(ctx context.Context) error {
 	d, f, err := found(ctx, p.server.URL(), db.Options{})
 	if err != nil {
@@ -154,7 +156,7 @@ func (p *onPostgres) fill(ctx context.Context) error {
 	return p.copies(ctx)
 }
 
-// record finds out with which statements a contact is read.
+// record finds the statements that read a contact.
 func (p *onPostgres) record(ctx context.Context, directory *access.Directory, call *app.Call) error {
 	var stated []string
 	d, err := db.Open(ctx, p.server.URL(), db.Options{Stated: func(query string) { stated = append(stated, query) }})
@@ -180,11 +182,11 @@ func (p *onPostgres) record(ctx context.Context, directory *access.Directory, ca
 		return fmt.Errorf("a contact is read by %q, not by two statements", stated)
 	}
 	p.expects = stated[0]
-	p.selects = "select (" + p.expects + "), " + strings.TrimPrefix(stated[1], "select ") // as db sends both
+	p.selects = "select (" + p.expects + "), " + strings.TrimPrefix(stated[1], "select ") // the form in which db sends both
 	return nil
 }
 
-// office makes one more organization.
+// office creates one more organization.
 func (p *onPostgres) office(ctx context.Context, directory *access.Directory, n int) error {
 	_, key, err := newOffice(ctx, directory, n)
 	if err != nil {
@@ -198,11 +200,11 @@ func (p *onPostgres) office(ctx context.Context, directory *access.Directory, n 
 	return nil
 }
 
-// numbered is the id of a copy as pgbench can write it: 26 digits are a
-// valid end of an id.
+// numbered is the id of a copy in a form that pgbench can write. An id may end
+// with 26 digits.
 const numbered = `('con_0' || lpad(cast(%s as text), 25, '0'))`
 
-// copies multiplies the contacts that there are.
+// copies multiplies the existing contacts.
 func (p *onPostgres) copies(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, p.server.URL())
 	if err != nil {
@@ -215,7 +217,7 @@ func (p *onPostgres) copies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Its seldom words sort before those of real contacts.
+	// Its rare words sort before those of real contacts.
 	_, err = conn.Exec(ctx, fmt.Sprintf(`insert into contacts (%s) select %s from (select c.*, row_number() over () as place from contacts c where audience = '') as c,
 		generate_series(1, %d) as n where place = 1 + n %% (select count(*) from contacts where audience = '')`, names, values, p.records))
 	if err != nil {
@@ -224,8 +226,9 @@ func (p *onPostgres) copies(ctx context.Context) error {
 	return settle(ctx, p.server.URL())
 }
 
-// columns returns the columns of a table and what is put into each: the value
-// of own, else what other makes of the column and of its value in some row.
+// columns returns the columns of a table and an expression for each. The
+// expression comes from own, or else from other, which gets the column and its
+// value in some row.
 func (p *onPostgres) columns(ctx context.Context, conn *pgx.Conn, table string, own map[string]string, other func(name, value string) string) (names, values string, err error) {
 	rows, err := conn.Query(ctx, `select column_name from information_schema.columns
 		where table_schema = 'public' and table_name = $1 and is_generated = 'NEVER' order by ordinal_position`, table)
@@ -252,8 +255,8 @@ func (p *onPostgres) columns(ctx context.Context, conn *pgx.Conn, table string, 
 	return strings.Join(columns, ", "), strings.Join(list, ", "), nil
 }
 
-// scripts writes what pgbench runs: the statements of the product, with the
-// reads' in one round trip each and the creates' in one too.
+// scripts writes the scripts of pgbench: the statements of the product, with
+// those of a read and of a create in one round trip each.
 func (p *onPostgres) scripts(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, p.server.URL())
 	if err != nil {
@@ -278,7 +281,7 @@ func (p *onPostgres) scripts(ctx context.Context) error {
 	return p.writeScript(ctx, conn, "one.sql", fmt.Sprint(first))
 }
 
-// variable is what pgbench would take for one inside a text.
+// variable matches text that pgbench would take for a variable.
 var variable = regexp.MustCompile(`:([a-zA-Z0-9_])`)
 
 func (p *onPostgres) writeScript(ctx context.Context, conn *pgx.Conn, file, organization string) error {
@@ -317,7 +320,7 @@ func (p *onPostgres) writeScript(ctx context.Context, conn *pgx.Conn, file, orga
 	return os.WriteFile(filepath.Join(p.dir, file), []byte(b.String()), 0o644)
 }
 
-// plan puts what is compared side by side.
+// plan puts series that are compared next to each other.
 func (p *onPostgres) plan(ctx context.Context, s *server) error {
 	at := func(i int) *place { return &place{&office{key: p.keys[i]}, s, p.server.Pid()} }
 	of := at(0).target()
@@ -335,7 +338,7 @@ func (p *onPostgres) plan(ctx context.Context, s *server) error {
 	return p.chooseSeries()
 }
 
-// rate is what pgbench says at its end.
+// rate matches the result that pgbench prints.
 var rate = regexp.MustCompile(`(?m)^tps = ([0-9.]+)`)
 
 func (p *onPostgres) pgbench(ctx context.Context, name, script string) {

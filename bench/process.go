@@ -24,8 +24,8 @@ import (
 	"kartei/limit"
 )
 
-// helper is one of this program's own processes: it takes JSON on standard
-// input and answers in JSON on standard output.
+// helper is a subprocess of this program. It reads JSON from standard input and
+// answers in JSON on standard output.
 type helper struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser
@@ -62,14 +62,14 @@ func (h *helper) ask(question, answer any) error {
 	return h.out.Decode(answer)
 }
 
-// end closes the process's standard input, upon which it ends.
+// end closes the standard input of the process, which then ends.
 func (h *helper) end() error {
 	h.stdin.Close()
 	return h.command.Wait()
 }
 
-// eachJob is the helper's side: it does each job that comes in, one after the
-// other, and answers with its result, until nothing more comes.
+// eachJob is the helper's side. It runs each incoming job, one after the other,
+// and answers with the result until the input ends.
 func eachJob[J any](in io.Reader, out io.Writer, do func(*J) (result, error)) error {
 	jobs, results := json.NewDecoder(in), json.NewEncoder(out)
 	for {
@@ -99,8 +99,8 @@ type server struct {
 	memory   *memory
 }
 
-// raised are the limits as high as they go, so that they are counted and
-// nobody is refused.
+// raised returns all limits at their maximum, so that calls are counted but
+// never refused.
 func raised() []string {
 	var list []string
 	for _, p := range limit.Policies() {
@@ -109,15 +109,14 @@ func raised() []string {
 	return list
 }
 
-// serve starts a server on a folder and a database: the program itself, or,
-// where profile is set, this program with the same parts inside and a profiler
-// beside. flags are further ones, of the form --name=value where the profiler
-// shall take them too.
+// serve starts a server on a folder and a database. If profile is set, this
+// program runs the same parts together with a profiler. flags are extra
+// settings, of the form --name=value if the profiler must understand them too.
 func serve(ctx context.Context, program, dir, database string, profile bool, flags ...string) (*server, error) {
 	return serveIn(ctx, nil, program, dir, database, profile, flags...)
 }
 
-// serveIn is serve with further variables of the environment.
+// serveIn is serve with extra environment variables.
 func serveIn(ctx context.Context, environment []string, program, dir, database string, profile bool, flags ...string) (*server, error) {
 	arguments := []string{"serve", "--data-dir", dir, "--database-url", database, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
 		"--limits", strings.Join(raised(), ","), "--log-format", "json"}
@@ -174,7 +173,7 @@ func serveIn(ctx context.Context, environment []string, program, dir, database s
 	return s, nil
 }
 
-// profile begins a CPU profile in a file, or ends it where the name is empty.
+// profile starts a CPU profile in a file. An empty name ends it.
 func (s *server) profile(file string) error {
 	_, err := fmt.Fprintln(s.stdin, file)
 	return err
@@ -183,15 +182,15 @@ func (s *server) profile(file string) error {
 // end stops the server and waits for it.
 func (s *server) end() error {
 	s.memory.end()
-	err := s.stdin.Close() // ends the one with the profiler, after its last profile
+	err := s.stdin.Close() // ends a server with a profiler, after its last profile
 	if !s.profiled {
 		err = s.command.Process.Signal(syscall.SIGTERM)
 	}
 	return errors.Join(err, s.command.Wait())
 }
 
-// serveProfiled is the process of a server that can be profiled. Every line
-// that it reads names the file of the next profile; an empty one ends it. flags
+// serveProfiled is the process of a server with a profiler. Each input line
+// names the file of the next profile, and an empty line ends the profile. flags
 // are settings of the server.
 func serveProfiled(dir, database string, flags []string) error {
 	ctx := context.Background()
@@ -241,7 +240,7 @@ func serveProfiled(dir, database string, flags []string) error {
 	return i.Close(ctx)
 }
 
-// memory watches what a process holds.
+// memory watches the memory of a process.
 type memory struct {
 	pid  int
 	stop chan struct{}
@@ -249,9 +248,9 @@ type memory struct {
 	peak chan chan float64
 }
 
-// watchMemory samples ten times a second the memory that a process has for
-// itself: RssAnon. VmRSS also counts the pages of the database file that are
-// mapped, which are the kernel's cache: it takes them back when it wants to.
+// watchMemory samples RssAnon, the private memory of a process, ten times a
+// second. VmRSS also counts the mapped pages of the database file. They are the
+// kernel's page cache, which it reclaims as needed.
 func watchMemory(pid int) *memory {
 	m := &memory{pid, make(chan struct{}), make(chan struct{}), make(chan chan float64)}
 	go func() {
@@ -274,7 +273,7 @@ func watchMemory(pid int) *memory {
 	return m
 }
 
-// take returns the highest since the last call, in MB (10⁶ bytes).
+// take returns the peak since the last call, in MB (10⁶ bytes).
 func (m *memory) take() float64 {
 	reply := make(chan float64)
 	m.peak <- reply
@@ -286,7 +285,7 @@ func (m *memory) end() {
 	<-m.done
 }
 
-// anonymous reads RssAnon in MB; 0 where the system does not tell.
+// anonymous returns RssAnon in MB, or 0 if the system does not provide it.
 func anonymous(pid int) float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -301,9 +300,9 @@ func anonymous(pid int) float64 {
 	return kib * 1024 / 1e6
 }
 
-// usedWithChildren is used for a process and those that it started: a
-// PostgreSQL server and its connections. Of those that have ended it counts
-// what the parent was told of.
+// usedWithChildren is used for a process and its children, such as a PostgreSQL
+// server and its connections. For children that have ended, it counts the times
+// that the parent has collected.
 func usedWithChildren(pid int) time.Duration {
 	sum := used(pid)
 	if fields := stat(pid); len(fields) >= 15 {
@@ -319,8 +318,9 @@ func usedWithChildren(pid int) time.Duration {
 	return sum
 }
 
-// used returns the processor time that a process has taken so far; 0 where the
-// system does not tell. Unlike throughput it is the same on a busy machine.
+// used returns the processor time of a process so far, or 0 if the system does
+// not provide it. Unlike throughput, it does not depend on the load of the
+// machine.
 func used(pid int) time.Duration {
 	fields := stat(pid)
 	if len(fields) < 13 {
@@ -335,8 +335,9 @@ func ticks(field string) time.Duration {
 	return time.Duration(n) * 10 * time.Millisecond
 }
 
-// stat returns what the system says of a process, from the third field of
-// proc(5) on; the second is a name in parentheses. Nil where it does not tell.
+// stat returns the fields of /proc/PID/stat (proc(5)) from the third on, since
+// the second is a name in parentheses. It returns nil if the system does not
+// provide them.
 func stat(pid int) []string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -345,7 +346,7 @@ func stat(pid int) []string {
 	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 }
 
-// set sets a setting as a flag of the form --name=value does.
+// set applies a flag of the form --name=value to the settings.
 func set(s *config.Server, flag string) error {
 	name, text, _ := strings.Cut(flag, "=")
 	v := reflect.ValueOf(s).Elem()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// figure is one row of the table: a goal and what was measured.
+// figure is one row of the table: a goal and a measured value.
 type figure struct {
 	What     string  `json:"what"`
 	Goal     string  `json:"goal"`
@@ -21,7 +21,7 @@ type figure struct {
 	Reached  bool    `json:"reached"`
 }
 
-// document is what --json writes.
+// document is the output of --json.
 type document struct {
 	At      time.Time `json:"at"`
 	Go      string    `json:"go"`
@@ -29,7 +29,7 @@ type document struct {
 	CPUs    int       `json:"cpus"`
 	CPU     string    `json:"cpu"`
 	Records int       `json:"records"`
-	// Organizations is how many there are, where that is what is measured.
+	// Organizations is the number of organizations, if they are measured.
 	Organizations int `json:"organizations,omitempty"`
 	// Documents is the same for documents.
 	Documents int `json:"documents,omitempty"`
@@ -39,11 +39,11 @@ type document struct {
 	Runs     int                 `json:"runs"`
 	Figures  []figure            `json:"figures"`
 	Results  map[string][]result `json:"results"`
-	// Memory is the highest RssAnon of the large server in each run, in MB.
+	// Memory is the peak of RssAnon of the large server in each run, in MB.
 	Memory []float64 `json:"memory"`
 }
 
-// report prints the table and writes all figures.
+// report prints the table and writes the figures.
 func (b *bench) report(out io.Writer) error { return b.write(out, b.figures()) }
 
 func (b *bench) write(out io.Writer, figures []figure) error {
@@ -67,7 +67,7 @@ func (b *bench) write(out io.Writer, figures []figure) error {
 	return d.table(out)
 }
 
-// median of what pick takes from each run of a series.
+// median returns the median of a value over the runs of a series.
 func (b *bench) median(name string, pick func(result) float64) float64 {
 	var values []float64
 	for _, r := range b.results[name] {
@@ -90,7 +90,7 @@ func middle(values []float64) float64 {
 func perSecond(r result) float64 { return r.PerSecond }
 func p99(r result) float64       { return r.P99 }
 
-// ratio is the median over the runs of one series' throughput divided by
+// ratio returns the median, over the runs, of one series' throughput divided by
 // another's in the same run.
 func (b *bench) ratio(name, limit string) float64 {
 	var ratios []float64
@@ -100,7 +100,7 @@ func (b *bench) ratio(name, limit string) float64 {
 	return middle(ratios)
 }
 
-// against is a row that compares two throughputs.
+// against returns a row that compares two throughputs.
 func (b *bench) against(what, name, limit, limitIs string, least float64) figure {
 	r := b.ratio(name, limit)
 	return figure{
@@ -111,7 +111,7 @@ func (b *bench) against(what, name, limit, limitIs string, least float64) figure
 	}
 }
 
-// within is a row about a p99 in milliseconds.
+// within returns a row about a p99 in milliseconds.
 func (b *bench) within(what, name string, most float64) figure {
 	v := b.median(name, p99)
 	return figure{
@@ -145,11 +145,11 @@ func (b *bench) figures() []figure {
 		b.within("count of all", countAll, 5),
 		b.within("count, "+few, countFew, 5),
 		b.within("count, "+many, countMany, 5))
-	list = slices.DeleteFunc(list, func(f figure) bool { return f.Value == 0 }) // not measured: --only
+	list = slices.DeleteFunc(list, func(f figure) bool { return f.Value == 0 }) // not measured because of --only
 	return append(list, b.memories()...)
 }
 
-// batches is the row that holds creations in batches against single ones.
+// batches returns the row that compares creations in batches with single ones.
 func (b *bench) batches() figure {
 	each := func(r result) float64 { return inBatch * r.PerSecond }
 	r := inBatch * b.ratio(postBatch, postOne)
@@ -160,8 +160,8 @@ func (b *bench) batches() figure {
 	}
 }
 
-// memories are the rows about memory. Flat is: the last run needs no more than
-// the first ones needed, but for a tenth.
+// memories returns the rows about memory. Memory may grow by at most a tenth
+// from the first run to the last.
 func (b *bench) memories() []figure {
 	highest := slices.Max(b.memory)
 	list := []figure{{
@@ -178,7 +178,7 @@ func (b *bench) memories() []figure {
 	return list
 }
 
-// number writes thousands apart: 1,000,000.
+// number formats a number with separators: 1,000,000.
 func number(v float64) string {
 	s := fmt.Sprintf("%.0f", v)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -249,7 +249,7 @@ func (d *document) markdown(out io.Writer) error {
 	return err
 }
 
-// processor names the machine's.
+// processor returns the model name of the processor.
 func processor() string {
 	b, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

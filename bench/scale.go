@@ -10,9 +10,9 @@ import (
 	"kartei/store/db"
 )
 
-// kinds are the reads that are held against each other, by name, each with the
-// least share of the small office's throughput that the large one must reach:
-// within 20 % of its cost, searches within twice.
+// kinds are the compared reads. least is the share of the small office's
+// throughput that the large one must reach: 1/1.2 for reads, and half for
+// searches and their counts.
 var kinds = []struct {
 	name, what string
 	least      float64
@@ -29,13 +29,13 @@ var kinds = []struct {
 	{"search, many hits", "search with a fifth of all as hits", 0.5},
 }
 
-// scaleClients is how many connections read at once: enough to keep both
-// processors of a small machine busy.
+// scaleClients is the number of connections, enough to keep both processors of
+// a small machine busy.
 const scaleClients = 8
 
-// onScale holds reads of an office with many contacts against the same reads of
-// one with few, on one engine. It reads the kept data itself and not a copy,
-// which would be twice as large.
+// onScale compares reads of an office with many contacts with the same reads of
+// one with few, on one engine. It reads the kept data itself, since a copy
+// would double the space.
 func (b *bench) onScale(ctx context.Context) (err error) {
 	if b.records <= small {
 		return fmt.Errorf("--scale wants --records above %d", small)
@@ -48,7 +48,7 @@ func (b *bench) onScale(ctx context.Context) (err error) {
 		}
 		defer k.Stop()
 		kept, database = k.office, k.Pid()
-		defer b.end() // before its data base
+		defer b.end() // the servers end before their database
 	}
 	for _, p := range []struct {
 		place   **place
@@ -82,7 +82,7 @@ func (b *bench) onScale(ctx context.Context) (err error) {
 	return b.write(os.Stdout, b.scales())
 }
 
-// keptOffice returns the office that is kept in SQLite, filled if it is not.
+// keptOffice returns the kept office in SQLite, filled if necessary.
 func keptOffice(ctx context.Context, root string, n int) (*office, error) {
 	if err := ensure(ctx, root, n); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func keptOffice(ctx context.Context, root string, n int) (*office, error) {
 	return o, o.open(ctx)
 }
 
-// tidy takes out what the calls of earlier runs left behind.
+// tidy removes the request log of earlier runs.
 func (o *office) tidy(ctx context.Context) error {
 	d, err := db.Open(ctx, o.url, db.Options{})
 	if err != nil {
@@ -105,11 +105,11 @@ func (o *office) tidy(ctx context.Context) error {
 	})
 }
 
-// ofSmall is the name of the small office's series of a kind; the large one's
-// is the kind's.
+// ofSmall returns the name of the small office's series of a kind. The name of
+// the large one's is the kind itself.
 func ofSmall(kind string) string { return kind + ", small" }
 
-// planScale puts the two series of each kind side by side.
+// planScale puts the two series of each kind next to each other.
 func (b *bench) planScale() error {
 	few, err := b.small.reads()
 	if err != nil {
@@ -158,7 +158,7 @@ func (p *place) reads() (map[string][]string, error) {
 	}, nil
 }
 
-// changes returns times from all over the table at which contacts were changed.
+// changes returns times at which contacts from the whole table were changed.
 func (p *place) changes() (list []string, err error) {
 	for i := 0; i < len(p.ids); i += max(1, len(p.ids)/100) {
 		a, err := p.fetch("/contacts/" + p.ids[i])
@@ -178,7 +178,7 @@ func (b *bench) scales() []figure {
 	var list []figure
 	for _, k := range kinds {
 		if b.results[k.name] == nil {
-			continue // not measured: --only
+			continue // not measured because of --only
 		}
 		f := b.against(k.what, k.name, ofSmall(k.name), "among "+number(small), k.least)
 		f.Measured += fmt.Sprintf(", p99 %.2f ms", b.median(k.name, p99))

@@ -11,23 +11,24 @@ import (
 	"slices"
 )
 
-// tracesPairs is how many pairs each of the runs has: a difference of a
-// hundredth is smaller than that of two runs of the same.
+// tracesPairs is the number of pairs in each run. A difference of one percent
+// is smaller than the difference between two equal runs.
 const tracesPairs = 4
 
-// mostForTraces is what a read may cost when one call in a hundred is traced.
+// mostForTraces is the highest allowed cost of a read if one call in a hundred
+// is traced, relative to one without traces.
 const mostForTraces = 1.02
 
-// The environments that are compared. The collector is put in.
+// The environments that are compared. The collector is added.
 var (
 	untraced  = []string{"OTEL_SDK_DISABLED=true"}
 	hundredth = []string{"OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG=0.01"}
 	each      = []string{"OTEL_TRACES_SAMPLER=always_on"}
 )
 
-// onTraces holds reads of which one in a hundred is traced against the same
-// without traces: processor time and allocations of the server, in pairs. A pair
-// of the same shows how much of a difference is chance.
+// onTraces compares reads with and without traces, with one call in a hundred
+// traced. It measures processor time and allocations of the server, in pairs. A
+// pair of two equal servers shows how much of a difference is chance.
 func (b *bench) onTraces(ctx context.Context) (err error) {
 	if b.load, err = b.helper(ctx, "load"); err != nil {
 		return err
@@ -78,7 +79,7 @@ func (b *bench) onTraces(ctx context.Context) (err error) {
 	return b.write(os.Stdout, list)
 }
 
-// reads returns what one read costs a server.
+// reads returns the cost of one read for a server.
 func (b *bench) reads(p *place) (cost, error) {
 	return p.cost(func() (int, error) {
 		var r result
@@ -90,8 +91,8 @@ func (b *bench) reads(p *place) (cost, error) {
 	})
 }
 
-// collecting is the process of a collector that takes all spans and keeps none.
-// It answers its address.
+// collecting is the process of a collector that accepts all spans and keeps
+// none. It answers with its address.
 func collecting(in io.Reader, out io.Writer) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

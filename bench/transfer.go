@@ -20,15 +20,15 @@ import (
 	"kartei/store/db"
 )
 
-// transferSize is that of the files that are sent and taken: 100 MiB.
+// transferSize is the size of the transferred files: 100 MiB.
 const transferSize = 100 << 20
 
-// file gives the bytes of the files that are sent, which nothing compresses.
+// file returns the bytes of an uploaded file, which cannot be compressed.
 func file() io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{7}), transferSize) }
 
-// copying is the process that uploads and downloads are held against: it does
-// no more than to copy what comes into a file, or a file into the answer, and to
-// take its SHA-256. It prints its address and ends with its standard input.
+// copying is the baseline for uploads and downloads. It copies a request into a
+// file, or a file into the response, and computes the SHA-256. It prints its
+// address and ends with its standard input.
 func copying(in io.Reader, out io.Writer) error {
 	var dir string
 	decoder := json.NewDecoder(in)
@@ -77,7 +77,7 @@ func copyOver(dir string, w http.ResponseWriter, r *http.Request) (err error) {
 	return f.Sync()
 }
 
-// desk is an office without records, for files to come and go.
+// desk returns an office without records, for transfers.
 func (b *bench) desk(ctx context.Context) (*place, error) {
 	dir, err := os.MkdirTemp(b.data, "run-")
 	if err != nil {
@@ -101,7 +101,7 @@ func (b *bench) desk(ctx context.Context) (*place, error) {
 	return &place{o, s, 0}, nil
 }
 
-// call makes a call of the API and decodes its answer.
+// call makes a call of the API and decodes the answer.
 func (p *place) call(method, path string, body, answer any) error {
 	var sent io.Reader
 	if body != nil {
@@ -133,7 +133,7 @@ func (p *place) call(method, path string, body, answer any) error {
 	return json.NewDecoder(a.Body).Decode(answer)
 }
 
-// session is what POST /uploads answers.
+// session is the answer of POST /uploads.
 type session struct {
 	ID, URL string
 	Headers map[string]string
@@ -143,7 +143,7 @@ func (p *place) session(name, kind string, size int64) (s session, err error) {
 	return s, p.call("POST", "/uploads", map[string]any{"fileName": name, "contentType": kind, "size": size}, &s)
 }
 
-// send streams a file to an address and returns how long that took.
+// send streams a file to an address and returns the duration.
 func send(url string, headers map[string]string, body io.Reader, size int64) (time.Duration, error) {
 	r, err := http.NewRequest("PUT", url, body)
 	if err != nil {
@@ -166,7 +166,7 @@ func send(url string, headers map[string]string, body io.Reader, size int64) (ti
 	return time.Since(start), nil
 }
 
-// receive takes a file and throws it away.
+// receive downloads a file, discards it and returns the duration.
 func receive(url, key string) (time.Duration, error) {
 	r, err := http.NewRequest("GET", url, nil)
 	if err != nil {
@@ -188,11 +188,12 @@ func receive(url, key string) (time.Duration, error) {
 	return time.Since(start), err
 }
 
-// transferred is how many transfers go on at once where memory is measured.
+// transferred is the number of concurrent transfers in the measurement of
+// memory.
 const transferred = 20
 
-// onTransfers holds files that come and go encrypted against such that are
-// copied, in turn, and watches the memory of many at once.
+// onTransfers compares encrypted uploads and downloads with plain copies,
+// alternately. It also measures the memory of many concurrent transfers.
 func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
 	p, err := b.desk(ctx)
 	if err != nil {
@@ -209,7 +210,8 @@ func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
 	time.Sleep(time.Second)
 	idle := p.memory.take()
 	other = "http://" + other + "/"
-	// A type of which no text is read, so that nothing but the transfer is measured.
+	// The uploads stay sessions, and the document exists before the
+	// measurement. So only transfers are measured, and no reading of text.
 	const kind = "text/plain"
 	text := append(bytes.Repeat([]byte("Urteil "), 8), '\n')
 	document, err := p.document("Anlage.txt", kind, func() io.Reader { return &again{text: text, left: transferSize} }, transferSize)
@@ -227,7 +229,7 @@ func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
 	}
 	var ratios [2][]float64
 	var times [4][]float64
-	for i := range b.runs + 1 { // the first warms up
+	for i := range b.runs + 1 { // the first round warms up
 		var took [4]time.Duration
 		for n, transfer := range []func() (time.Duration, error){
 			func() (time.Duration, error) { return send(other, nil, file(), transferSize) }, up,
@@ -251,7 +253,7 @@ func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
 	if err := together(up, func() (time.Duration, error) { return receive(content, p.key) }); err != nil {
 		return nil, err
 	}
-	grown := p.memory.take() - idle // the runs before are not forgotten
+	grown := p.memory.take() - idle // includes the peaks of the earlier runs
 	row := func(what string, n int) figure {
 		r := middle(ratios[n])
 		return figure{
@@ -268,7 +270,7 @@ func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
 	}, b.leave(p)
 }
 
-// together runs many transfers at once, half of them each way.
+// together runs transfers concurrently, half of them in each direction.
 func together(ways ...func() (time.Duration, error)) error {
 	errs := make([]error, transferred)
 	var wait sync.WaitGroup
@@ -279,14 +281,14 @@ func together(ways ...func() (time.Duration, error)) error {
 	return errors.Join(errs...)
 }
 
-// leave ends a server and removes its data, which takes room.
+// leave stops a server and removes its data to free the space.
 func (b *bench) leave(p *place) error {
 	b.servers = slices.DeleteFunc(b.servers, func(s *server) bool { return s == p.server })
 	return errors.Join(p.end(), os.RemoveAll(p.dir))
 }
 
-// discard removes the bytes that were sent for a session: a day is long, and the
-// disk may be small.
+// discard removes the uploaded bytes of a session. The session would keep them
+// for a day, and the disk may be small.
 func (p *place) discard(session string) error {
 	found, err := filepath.Glob(filepath.Join(p.dir, "files", "uploads", "*", session+"*"))
 	for _, name := range found {
@@ -300,7 +302,7 @@ func (p *place) discard(session string) error {
 
 var errFile = errors.New("the file of an upload is not where it should be")
 
-// again reads a text over and over.
+// again reads a text repeatedly.
 type again struct {
 	text []byte
 	left int
@@ -318,7 +320,7 @@ func (a *again) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// document makes a document of a file and returns its id.
+// document creates a document from a file and returns its id.
 func (p *place) document(name, kind string, body func() io.Reader, size int64) (string, error) {
 	s, err := p.session(name, kind, size)
 	if err != nil {
@@ -343,24 +345,23 @@ func (p *place) document(name, kind string, body func() io.Reader, size int64) (
 	return o.Result.ID, nil
 }
 
-// operation is what an operation says of itself.
+// operation is an operation in the API.
 type operation struct {
 	ID, Status string
 	Error      json.RawMessage
 	Result     *struct{ ID string }
 }
 
-// queued is how many operations wait at once.
+// queued is the number of operations that wait at the same time.
 const queued = 1000
 
-// The series of reads without and with operations that are carried out.
+// The series of reads with and without running operations.
 const (
 	readsAlone  = "drain, reads alone"
 	readsBeside = "drain, reads beside operations"
 )
 
-// onQueue holds reads beside operations that are carried out against reads
-// alone.
+// onQueue compares reads during running operations with reads alone.
 func (b *bench) onQueue(ctx context.Context) ([]figure, error) {
 	p, err := b.desk(ctx)
 	if err != nil {
@@ -420,7 +421,7 @@ func (b *bench) onQueue(ctx context.Context) ([]figure, error) {
 	}}, b.leave(p)
 }
 
-// fillQueue sends the files of so many documents.
+// fillQueue uploads the files of all queued documents.
 func (p *place) fillQueue(v *vocabulary, round int) ([]string, error) {
 	sessions := make([]string, queued)
 	return sessions, atOnce(queued, func(n int) error {
@@ -435,14 +436,14 @@ func (p *place) fillQueue(v *vocabulary, round int) ([]string, error) {
 	})
 }
 
-// left returns how many of so many documents there are not yet.
+// left returns how many of the wanted documents do not exist yet.
 func (p *place) left(want int) (int, error) {
 	var c struct{ Count int }
 	err := p.call("GET", "/documents/count", nil, &c)
 	return want - c.Count, err
 }
 
-// atOnce does something so many times, some at once.
+// atOnce calls do for each number below n, on eight goroutines.
 func atOnce(n int, do func(n int) error) error {
 	var wait sync.WaitGroup
 	errs := make([]error, 8)

@@ -38,19 +38,20 @@ const (
 )
 
 const (
-	// hookEndpoints are the endpoints of the backlog, and one more that measures
-	// how fast a first attempt comes: together as many as a principal may have.
+	// hookEndpoints is the number of endpoints of the backlog. One more
+	// measures the delay of a first attempt. Together they are the maximum for
+	// a principal.
 	hookEndpoints = 15
-	// hookClients are the connections of the bare loop.
+	// hookClients is the number of connections of the bare loop.
 	hookClients = 64
-	// hookEvents is how many events measure the first attempt.
+	// hookEvents is the number of events that measure the first attempt.
 	hookEvents = 100
 )
 
-// onWebhooks measures deliveries to one TLS receiver: how soon after its commit
-// an event comes while nothing else goes on, how many a second a backlog gives
-// against a bare loop that signs and posts the same bytes, and how long calls
-// take meanwhile.
+// onWebhooks measures deliveries to one TLS receiver. The first measure is the
+// delay between the commit and the arrival of an event without other load. The
+// second is the rate at which a backlog drains, compared with a bare loop that
+// signs and posts the same bytes. The third is the duration of calls meanwhile.
 func (b *bench) onWebhooks(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp(b.data, "run-")
 	if err != nil {
@@ -66,7 +67,7 @@ func (b *bench) onWebhooks(ctx context.Context) (err error) {
 		defer s.Remove()
 		h.url, h.database = s.URL(), s.Pid()
 	}
-	defer b.end() // before its data base
+	defer b.end() // the server ends before its database
 	for _, step := range []func(context.Context) error{h.prepare, h.firstAttempts, h.calm, h.fill, h.bareLoop, h.drain} {
 		if err := step(ctx); err != nil {
 			return err
@@ -104,7 +105,7 @@ type onWebhooks struct {
 	idle     []float64 // ms
 }
 
-// prepare makes the office, starts everything, and makes the endpoints.
+// prepare creates the office, starts all processes, and creates the endpoints.
 func (h *onWebhooks) prepare(ctx context.Context) (err error) {
 	d, f, err := found(ctx, h.url, db.Options{})
 	if err != nil {
@@ -152,7 +153,7 @@ func (h *onWebhooks) place() *place {
 	return &place{&office{dir: h.dir, url: h.url, key: h.key}, h.server, h.database}
 }
 
-// start starts the server; all receivers are the same one.
+// start starts the server. All endpoints lead to the same receiver.
 func (h *onWebhooks) start(ctx context.Context) (err error) {
 	var dial []string
 	for i := range hookEndpoints + 1 {
@@ -172,9 +173,9 @@ func (h *onWebhooks) stop() error {
 	return h.server.end()
 }
 
-// received is what the receiver tells: how many requests came since it was
-// asked last, and how long after the commits of their events, in milliseconds,
-// the first thousand of them came.
+// received is the receiver's report: the number of requests since the last
+// question, and the delays of the first thousand after the commits of their
+// events, in milliseconds.
 type received struct {
 	Requests int
 	After    []float64
@@ -183,7 +184,7 @@ type received struct {
 
 func (h *onWebhooks) received() (r received, err error) { return r, h.receiver.ask(struct{}{}, &r) }
 
-// firstAttempts makes one change after the other.
+// firstAttempts makes one change after the other and measures each delivery.
 func (h *onWebhooks) firstAttempts(ctx context.Context) error {
 	if _, err := h.received(); err != nil {
 		return err
@@ -197,7 +198,7 @@ func (h *onWebhooks) firstAttempts(ctx context.Context) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			time.Sleep(50 * time.Millisecond) // the next event is one on its own
+			time.Sleep(50 * time.Millisecond) // the next event arrives alone
 			r, err := h.received()
 			if err != nil {
 				return err
@@ -213,10 +214,10 @@ func (h *onWebhooks) firstAttempts(ctx context.Context) error {
 	return nil
 }
 
-// calm measures calls while there is nothing to deliver.
+// calm measures calls without anything to deliver.
 func (h *onWebhooks) calm(ctx context.Context) error { return h.gets(ctx, calmGet) }
 
-// gets measures calls.
+// gets measures calls under a name.
 func (h *onWebhooks) gets(ctx context.Context, name string) error {
 	p := h.place()
 	h.series = nil
@@ -226,7 +227,7 @@ func (h *onWebhooks) gets(ctx context.Context, name string) error {
 	return h.round(ctx, 0)
 }
 
-// fill makes the backlog while no server runs.
+// fill creates the backlog while no server runs.
 func (h *onWebhooks) fill(ctx context.Context) error {
 	if err := h.stop(); err != nil {
 		return err
@@ -255,7 +256,7 @@ func (h *onWebhooks) fill(ctx context.Context) error {
 	return nil
 }
 
-// contacts is how many make the backlog.
+// contacts returns the number of contacts for the backlog.
 func (h *onWebhooks) contacts() int { return (h.webhooks + hookEndpoints - 1) / hookEndpoints }
 
 // bareLoop measures the limit.
@@ -270,8 +271,8 @@ func (h *onWebhooks) bareLoop(context.Context) error {
 	return err
 }
 
-// drain has the backlog delivered: first alone, then while calls are made, then
-// to its end. Then the log must have a row for each request that came.
+// drain lets the backlog be delivered: first alone, then during calls, then to
+// its end. After that the log must have one row for each received request.
 func (h *onWebhooks) drain(ctx context.Context) error {
 	if err := h.start(ctx); err != nil {
 		return err
@@ -318,7 +319,7 @@ func (h *onWebhooks) drain(ctx context.Context) error {
 		return err
 	}
 	say("%s deliveries in %s; memory (RssAnon) of the server at most %.0f MB", number(float64(total)), time.Since(begin).Round(time.Second), h.server.memory.take())
-	if err := h.stop(); err != nil { // it stores the last ones
+	if err := h.stop(); err != nil { // which stores the last attempts
 		return err
 	}
 	rows, err := h.logged(ctx)
@@ -342,9 +343,9 @@ func (h *onWebhooks) logged(ctx context.Context) (n int, err error) {
 	return n, errors.Join(err, d.Close())
 }
 
-// receiving is the process of the receiver: it takes everything. It is asked
-// with the file into which it writes its authority, answers with its address,
-// and to each further question with what came.
+// receiving is the process of the receiver, which accepts all deliveries. The
+// first question names the file for its certificate authority, and the answer
+// is its address. Each further question returns what has arrived.
 func receiving(in io.Reader, out io.Writer) error {
 	questions, answers := json.NewDecoder(in), json.NewEncoder(out)
 	var ca string
@@ -386,7 +387,7 @@ type tally struct {
 	last  string
 }
 
-// sampled is how many requests are looked at between two questions.
+// sampled is the number of requests that are inspected between two questions.
 const sampled = 1000
 
 func (t *tally) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -415,7 +416,7 @@ func (t *tally) take() received {
 	return r
 }
 
-// posting is what the bare loop is asked to do.
+// posting is a job for the bare loop.
 type posting struct {
 	Address, CA, Body string
 	Time              time.Duration
