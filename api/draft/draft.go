@@ -1,4 +1,5 @@
-// Package draft owns the drafting of the next OpenAPI document from the table and the Go types.
+// Package draft owns the drafting of the next OpenAPI document from the table
+// and the Go types.
 package draft
 
 import (
@@ -20,52 +21,51 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Document returns the OpenAPI 3.1 document of a version as table and types
-// have it now: what the frozen document of the next release is made from. The
-// same table gives the same bytes.
+// Document returns the OpenAPI 3.1 document of a version for the current table
+// and types. The frozen document of the next release is made from it. The same
+// table gives the same bytes.
 func Document(version string) ([]byte, error) { return document(version, api.Operations, false) }
 
-// Reference returns the document of a version with what is sent to webhook
-// endpoints besides. Generators of clients stumble over that section, so the
-// frozen document does not have it, and the reference is drawn from this one.
+// Reference returns the document of a version, with the requests to webhook
+// endpoints added. Client generators fail on that section, so the frozen
+// document omits it and the reference uses this document.
 func Reference(version string) ([]byte, error) { return document(version, api.Operations, true) }
 
 // Schema tags on the fields of inputs, bodies and answers:
 //
-//	example       value for examples; JSON for arrays, null, else the text itself
-//	patch         set or clear: what the example of a merge patch does with it
-//	min, max      of numbers the bounds; of texts the length in characters;
-//	              of arrays the length of their items
+//	example       value for examples: JSON for arrays, null, or else the text itself
+//	patch         set or clear: the member's part in the example of a merge patch
+//	min, max      the bounds of a number; the length of a text in characters;
+//	              the length of the items of an array
 //	minItems      least length of an array
-//	maxItems      length of an array
+//	maxItems      greatest length of an array
 //	format        email, date, date-time, uri, or language (BCP 47)
-//	pattern       that means the same to RE2, ECMA 262 and Python
-//	enum          allowed values with commas between, or iso3166, or events for
-//	              the types of events that can be subscribed to
-//	named         what the schema of these values is called
-//	default       value where none is given
-//	prefix        that of the id that the field holds: con_ or usr_,svc_
+//	pattern       a pattern with the same meaning in RE2, ECMA 262 and Python
+//	enum          the allowed values, separated by commas; or iso3166; or events
+//	              for the event types that endpoints can subscribe to
+//	named         the name of the schema of these values
+//	default       value of an absent member
+//	prefix        prefix of the id in the field: con_ or usr_,svc_
 //	multiline     true: newline and tab are allowed
-//	required      true: a body must have it
-//	read          true: in answers only; in a body it is READ_ONLY
-//	problem       codes of the problems, with commas between: the member is a
-//	              problem document with one of these, or null
-//	named         on a body: what its schema is called, where that is not the
-//	              answer's name
-//	rule          on a body: true where something holds for it that no schema says
+//	required      true: a body must have the member
+//	read          true: in answers only; in a body the member is READ_ONLY
+//	problem       problem codes, separated by commas: the member is a problem
+//	              document with one of them, or null
+//	named         on a body: the name of its schema, if it is not the answer's
+//	rule          on a body: true if it has a rule that no schema expresses
 //
-// What a field is, in words, stands in package words under the type that declares
-// it and the member's name: contact.Fields.firstName. A body's rule is there
-// under that of the input: contact.CreateInput.body.rule.
+// Package words has the description of each field. Its key is the declaring type
+// and the member's name: contact.Fields.firstName. The rule of a body has the key
+// of the input: contact.CreateInput.body.rule.
 //
-// A pointer may be null. In answers every member is present. What the document
-// does not say, package record reads from further tags:
+// A pointer may be null. In answers every member is present. Package record reads
+// further tags, which the document does not show:
 //
 //	ref           family of the record that the field names, in the plural, or
 //	              principals
-//	few           on a filter: true where few records share a value
-//	with          on a filter: one that it is often used together with
-//	fold          on a filter: true where the case of ASCII letters does not count
+//	few           on a filter: true if few records share a value
+//	with          on a filter: another filter that is often used together with it
+//	fold          on a filter: true if the case of ASCII letters is ignored
 
 // document writes the document of version from a table.
 func document(version string, ops []api.Operation, webhooks bool) ([]byte, error) {
@@ -123,7 +123,8 @@ func (d *drafter) document(ops []api.Operation, webhooks bool) (object, error) {
 	return root, nil
 }
 
-// escapeSpaces makes the spaces beyond ASCII visible that stand in patterns.
+// escapeSpaces escapes the spaces outside ASCII in patterns, so that they are
+// visible.
 func escapeSpaces(document []byte) []byte {
 	var b bytes.Buffer
 	for _, c := range string(document) {
@@ -184,8 +185,7 @@ type drafter struct {
 	version string
 	names   map[schemaKey]string
 	shared  map[string]*object // by kind of component
-	// said are the keys of the words that were asked for, and whether there were
-	// any.
+	// said has the keys of all requested words, and whether the words exist.
 	said map[string]bool
 }
 
@@ -193,14 +193,14 @@ func newDrafter(version string) *drafter {
 	return &drafter{version: version, names: map[schemaKey]string{}, shared: map[string]*object{}, said: map[string]bool{}}
 }
 
-// say returns the words with a key, which are missing if there are none.
+// say returns the words with a key, and remembers missing ones.
 func (d *drafter) say(key string) string {
 	german, found := words.German(key)
 	d.said[key] = found
 	return german
 }
 
-// missing fails if there were no words for something.
+// missing returns an error that lists all missing words.
 func (d *drafter) missing() error {
 	var places []string
 	for _, key := range slices.Sorted(maps.Keys(d.said)) {
@@ -217,8 +217,8 @@ func (d *drafter) missing() error {
 // componentKinds are the sections of components, in the document's order.
 var componentKinds = []string{"schemas", "responses", "parameters", "examples", "headers"}
 
-// share puts v among the components and returns a reference to it. What is
-// there under the name already must be the same.
+// share adds v to the components and returns a reference to it. A component
+// with the same name must be equal.
 func (d *drafter) share(kind, name string, v any) object {
 	section := d.shared[kind]
 	if section == nil {
@@ -253,8 +253,8 @@ func (d *drafter) components() object {
 	return out
 }
 
-// terms says in words what the extensions say to programs: what the call
-// costs, which scope it takes and whether it is a preview.
+// terms repeats the extensions in words: the cost of the call, its scope, and
+// whether it is a preview.
 func terms(op *api.Operation, channel string) string {
 	words := fmt.Sprintf("Kosten: %d Punkte", op.Cost)
 	switch op.Cost {
@@ -334,9 +334,9 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What binds several members is told in words and enforced by the body's own
-	// code: the anyOf that JSON Schema has for it makes generated clients drop what
-	// was not named first.
+	// A rule for several members is described in words, and the code of the
+	// body enforces it. JSON Schema has anyOf for it, but then generated
+	// clients drop the members that were not named first.
 	if in.Tag.Get("rule") == "true" {
 		schema.set("description", schema.get("description").(string)+"\n\n"+d.say(op.Run.Input.String()+".body.rule"))
 	}
@@ -350,15 +350,16 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 	}
 	content := object{{"application/json", media}}
 	if mode == patching {
-		// application/merge-patch+json is taken as well, and told in words: with two
-		// content types there are two functions, or none, in generated clients.
+		// The server accepts application/merge-patch+json too, which is
+		// described in words. With two content types, generated clients have
+		// two functions or none.
 		description = d.say("body.patch")
 	}
 	return object{{"description", description}, {"required", true}, {"content", content}}, nil
 }
 
-// answerType returns what an operation answers with, as a client sees it, and
-// whether it is a page of a list.
+// answerType returns the type of an operation's answer in the view of a client,
+// and whether it is a page of a list.
 func answerType(op *api.Operation) (t reflect.Type, page bool) {
 	zero := reflect.New(op.Run.Output).Elem().Interface()
 	switch v := zero.(type) {
@@ -380,12 +381,12 @@ func answerName(op *api.Operation) string {
 	return name
 }
 
-// exampleSuffix makes an example id of a prefix.
+// exampleSuffix completes a prefix to an example id.
 const exampleSuffix = "01jb2z5k3xf0q8r9s7t6v5w4y3"
 
 // faults returns the codes that an operation can answer with, by status. A
-// status without codes is one that the contract declares for operations of
-// its kind although none of its causes can arise here.
+// status without codes is one that the contract declares for such operations
+// although none of its causes can arise.
 func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 	byStatus := map[int][]fault.Code{}
 	add := func(codes ...fault.Code) {
@@ -398,14 +399,14 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 		add(fault.CursorMismatch)
 	}
 	add(fault.Unauthenticated, fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled)
-	// A repeated call is told of a record that was deleted since. An upload is not
-	// deleted.
+	// A repeated create is NOT_FOUND if its record has been deleted. Uploads
+	// are never deleted.
 	if op.Named() || op.Creates() && op.Family != "uploads" {
 		add(fault.NotFound)
 	}
 	quota := op.Deletes() || op.Discloses()
 	for _, c := range op.Run.Faults() {
-		if c == fault.QuotaExhausted { // stands behind those of all operations
+		if c == fault.QuotaExhausted { // goes after those of all operations
 			quota = true
 			continue
 		}

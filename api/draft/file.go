@@ -4,8 +4,7 @@ import (
 	"slices"
 )
 
-// file describes the answers of an operation that answers with a file: whole,
-// or the part that the client asks for.
+// file describes the answers with a file: the whole file, or a part of it.
 func (d *drafter) file() (whole, part object) {
 	content := object{{"application/octet-stream", object{{"schema", object{{"type", "string"}, {"format", "binary"}}}}}}
 	names := append(slices.Clone(always), "ETag", "Accept-Ranges", "Content-Disposition", "Content-Security-Policy", "Last-Modified", "Repr-Digest")
@@ -14,7 +13,7 @@ func (d *drafter) file() (whole, part object) {
 	return whole, part
 }
 
-// fileParameters are the headers with which a client asks for a part of a file.
+// fileParameters returns the headers that request a part of a file.
 func (d *drafter) fileParameters() []object {
 	return []object{
 		d.share("parameters", "ByteRange", object{

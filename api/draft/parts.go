@@ -16,8 +16,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The parts of the document that the table does not say: who we are, how
-// callers prove who they are, and what every request and answer carries.
+// The parts of the document that the table does not contain: the publisher, the
+// credentials, and the common parts of requests and answers.
 
 // exampleHost stands in for an instance. .example never resolves (RFC 2606).
 const exampleHost = "kartei.example"
@@ -44,9 +44,9 @@ func (d *drafter) servers() []object {
 	}}
 }
 
-// security is that of all operations; what a credential must hold besides is in
-// x-kartei-scope. There is one scheme only: clients that are generated from two
-// send the other one over the key.
+// security is the same for all operations; x-kartei-scope has the required
+// scope. There is only one scheme. With two, generated clients would overwrite
+// the key with the other one.
 func security() []object { return []object{{{"apiKey", []string{}}}} }
 
 func (d *drafter) securitySchemes() object {
@@ -59,7 +59,7 @@ func (d *drafter) securitySchemes() object {
 	}
 }
 
-// parameters lists what a call may carry besides its body.
+// parameters returns the parameters of a call, its headers included.
 func (d *drafter) parameters(op *api.Operation, preview bool) ([]object, error) {
 	var out []object
 	in := op.Run.Input
@@ -116,10 +116,10 @@ func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (obje
 	component, in := title(name), declaring(op.Run.Input, f)
 	family := title(in.PkgPath()[strings.LastIndexByte(in.PkgPath(), '/')+1:])
 	switch old := d.shared["parameters"].lookup(component); {
-	case in.Name() == "Filters": // means something else in every family
+	case in.Name() == "Filters": // these have another meaning in every family
 		component = family + component
 	case old == nil || equal(old, p):
-	case in.PkgPath() == envelopeType.PkgPath(): // another meaning of the name: CountQ, EventListLimit
+	case in.PkgPath() == envelopeType.PkgPath(): // another meaning of the same name: CountQ, EventListLimit
 		component = strings.TrimSuffix(in.Name(), "Input") + component
 	default:
 		component = family + strings.TrimSuffix(in.Name(), "Input") + component
@@ -127,8 +127,8 @@ func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (obje
 	return d.share("parameters", component, p), nil
 }
 
-// declaring returns the struct in which a field of t stands, which may be
-// embedded.
+// declaring returns the struct that declares a field of t, which may be an
+// embedded one.
 func declaring(t reflect.Type, f reflect.StructField) reflect.Type {
 	for _, i := range f.Index[:len(f.Index)-1] {
 		t = t.Field(i).Type
@@ -138,7 +138,7 @@ func declaring(t reflect.Type, f reflect.StructField) reflect.Type {
 
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// pascal writes webhook_endpoint as WebhookEndpoint.
+// pascal converts webhook_endpoint to WebhookEndpoint.
 func pascal(name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(name, "_") {
@@ -154,9 +154,9 @@ func (o *object) lookup(name string) any {
 	return o.get(name)
 }
 
-// headerParameters lists the headers that an operation needs or heeds. Those
-// that every operation heeds and none needs (Svc-Version, Accept-Language,
-// Svc-Organization) stand in the introduction only: as parameters, they would be
+// headerParameters returns the headers that an operation requires or reads.
+// Optional headers of every operation (Svc-Version, Accept-Language,
+// Svc-Organization) are only in the introduction. As parameters, they would be
 // arguments of every function of a generated client.
 func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
 	header := func(component, name string, required bool, example string, schema object) object {
@@ -168,7 +168,7 @@ func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
 	var out []object
 	if preview {
 		out = append(out, header("SvcPreview", "Svc-Preview", true,
-			"true", object{{"type", "string"}, {"maxLength", 4}, {"pattern", "^true$"}})) // no enum: that would be a class for each operation
+			"true", object{{"type", "string"}, {"maxLength", 4}, {"pattern", "^true$"}})) // an enum would be a class for each operation
 	}
 	if op.Idempotent() {
 		component := "IdempotencyKey"
@@ -198,14 +198,15 @@ func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
 }
 
 const (
-	// keyPattern is 1 to 255 printable ASCII characters; in double quotes it
-	// is a structured field string (RFC 9651).
+	// keyPattern matches 1 to 255 printable ASCII characters. In double quotes
+	// they are a structured field string (RFC 9651).
 	keyPattern = `^("[\x20\x21\x23-\x5b\x5d-\x7e]{1,253}"|[\x21\x23-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?)$`
-	// entityTagsPattern is * or a list of entity tags (RFC 9110, section 13.1.1).
+	// entityTagsPattern matches * or a list of entity tags (RFC 9110, section
+	// 13.1.1).
 	entityTagsPattern = `^(\*|(W/)?"[\x21\x23-\x7e]{0,100}"(, ?(W/)?"[\x21\x23-\x7e]{0,100}"){0,8})$`
 )
 
-// responses describes every answer that an operation can give.
+// responses describes all answers of an operation.
 func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 	status := op.Run.Status()
 	success := object{{"description", d.say(fmt.Sprint("status.", status))}, {"headers", d.successHeaders(op, status)}}
@@ -253,7 +254,7 @@ func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 	return out, nil
 }
 
-// answerExample shares an example of the answer of success.
+// answerExample returns a reference to an example of the successful answer.
 func (d *drafter) answerExample(op *api.Operation) (object, error) {
 	t, page := answerType(op)
 	if t == reflect.TypeFor[api.Document]() {
@@ -287,7 +288,8 @@ func (d *drafter) answerExample(op *api.Operation) (object, error) {
 	return d.share("examples", name, object{{"summary", summary}, {"description", d.say("example")}, {"value", value}}), nil
 }
 
-// afterwards is what an act has made of the record that its example shows.
+// afterwards has the members that an action changes in the example of its
+// record.
 var afterwards = map[string]object{
 	"webhookEndpoints.rotateSecret": {
 		{"previousSecretValidUntil", "2026-11-03T14:05:12.345678Z"},
@@ -299,7 +301,7 @@ var afterwards = map[string]object{
 	},
 }
 
-// always are the headers of every answer, errors too.
+// always are the headers of every answer, errors included.
 var always = []string{"Request-Id", "Svc-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset", "Link", "Cache-Control", "Vary", "X-Content-Type-Options"}
 
 func (d *drafter) successHeaders(op *api.Operation, status int) object {
@@ -367,7 +369,8 @@ var responseHeaders = map[string]responseHeader{
 	"WWW-Authenticate":        {true, "Bearer", matching("^Bearer", 500)},
 }
 
-// problem shares the description of a problem with one of the codes.
+// problem returns a reference to the description of a problem with one of the
+// codes.
 func (d *drafter) problem(status int, codes []fault.Code) object {
 	names := slices.Clone(always)
 	names = append(names, "Content-Language")
@@ -400,8 +403,8 @@ func (d *drafter) problem(status int, codes []fault.Code) object {
 	})
 }
 
-// usual are the codes that give a status its plain name; others are added to
-// the name.
+// usual are the codes behind the plain name of a status. Other codes are added
+// to the name.
 var usual = map[int][]fault.Code{
 	http.StatusBadRequest:          {fault.InvalidRequest, fault.UnknownParameter},
 	http.StatusForbidden:           {fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled},
@@ -411,15 +414,15 @@ var usual = map[int][]fault.Code{
 	http.StatusServiceUnavailable:  {fault.APIPaused, fault.InstancePending},
 }
 
-// undeclared shows what a status looks like where none of its causes can arise.
+// undeclared are the example codes for a status without a possible cause.
 var undeclared = map[int]fault.Code{
 	http.StatusNotFound:            fault.NotFound,
 	http.StatusConflict:            fault.IdempotencyInProgress,
 	http.StatusUnprocessableEntity: fault.ValidationFailed,
 }
 
-// problemName names a response: by its status, and by those codes that not
-// every operation with this status has.
+// problemName returns the name of a response. It consists of the status and of
+// the codes that are not common to all operations with this status.
 func problemName(status int, codes []fault.Code) string {
 	name := strings.NewReplacer(" ", "", "-", "").Replace(http.StatusText(status))
 	if len(codes) == 0 {
@@ -451,7 +454,7 @@ func problemName(status int, codes []fault.Code) string {
 	return name
 }
 
-// camel writes NOT_FOUND as NotFound.
+// camel converts NOT_FOUND to NotFound.
 func camel(c fault.Code) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(string(c), "_") {
@@ -478,7 +481,7 @@ func (d *drafter) problemWords(codes []fault.Code) string {
 	return b.String()
 }
 
-// problemExample shares an example as the wire has it.
+// problemExample returns a reference to an example in its wire form.
 func (d *drafter) problemExample(code fault.Code) object {
 	e := code.Entry()
 	return d.share("examples", string(code), object{{"summary", e.Title.DE}, {"description", e.What.DE}, {"value", problemBody(code)}})
@@ -494,7 +497,8 @@ func problemBody(code fault.Code) jsontext.Value {
 	})
 }
 
-// problemSchema describes RFC 9457 as the contract has it ('Errors').
+// problemSchema describes problems as the contract defines them ('Errors', RFC
+// 9457).
 func (d *drafter) problemSchema() object {
 	text := func(key, example string, more ...field) object {
 		if more == nil {
@@ -541,7 +545,7 @@ func (d *drafter) problemSchema() object {
 
 const codePattern = "^[A-Z][A-Z0-9_]*$"
 
-// links lead from what was made to what can be done with it.
+// links returns the links from a created record to the operations on it.
 func (d *drafter) links(op *api.Operation) object {
 	if !op.Creates() {
 		return nil
@@ -567,8 +571,8 @@ func (d *drafter) links(op *api.Operation) object {
 	return out
 }
 
-// introduction returns the paragraphs that introduce the document. One of a
-// version that is not released yet does not call itself frozen.
+// introduction returns the introductory paragraphs of the document. The text
+// for an unreleased version does not call the version frozen.
 func (d *drafter) introduction() string {
 	versions := "info.versions"
 	if i := slices.IndexFunc(api.Versions, func(v api.Version) bool { return v.Name == d.version }); i >= 0 && api.Versions[i].Candidate {

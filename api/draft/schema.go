@@ -19,8 +19,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// schemaMode says from which side a type is described: answers are open,
-// what a client sends is closed.
+// schemaMode is the use of a schema. Schemas of answers are open, and those of
+// requests are closed.
 type schemaMode int
 
 const (
@@ -43,23 +43,23 @@ var (
 	eventType    = reflect.TypeFor[event.Event]()
 )
 
-// Lengths of what has none of its own in the tags.
+// The limits of values that have none in their tags.
 const (
 	maxText  = 500
 	maxArray = 1_000
 	idLength = 30
-	// maxInteger is the largest integer that every JSON reader keeps exactly
-	// (RFC 8259, section 6).
+	// maxInteger is the largest integer that every JSON reader represents
+	// exactly (RFC 8259, section 6).
 	maxInteger int64 = 1<<53 - 1
 )
 
-// wordPattern is that of values that a program compares.
+// wordPattern matches values that programs compare.
 const wordPattern = "^[A-Za-z][A-Za-z0-9_]*$"
 
-// eventPattern is that of types of events.
+// eventPattern matches event types.
 const eventPattern = "^[a-z_]+[.][a-z_]+$"
 
-// schemaName names a type in the document.
+// schemaName returns the name of a type in the document.
 func schemaName(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[record.Marker]():
@@ -70,7 +70,7 @@ func schemaName(t reflect.Type) string {
 	name := t.Name()
 	switch name {
 	case "Page", "Subject", "Calls", "Call", "Headers", "Results", "Result",
-		"Endpoint", "EndpointWithSecret", "EndpointPage", "Delivery", "DeliveryPage", "TestSent": // say little without their package
+		"Endpoint", "EndpointWithSecret", "EndpointPage", "Delivery", "DeliveryPage", "TestSent": // unclear without their package
 		pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 		return strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
@@ -93,10 +93,10 @@ func (d *drafter) answerSchema(op *api.Operation) (object, error) {
 	return d.share("schemas", answerName(op), d.pageSchema(item)), nil
 }
 
-// listItem describes what stands in a page: a record or a deletion marker, in one
-// schema with the members of both. A union of the two (anyOf, oneOf) would say
-// more, but nothing in a record tells a generated client which of them it is:
-// that of Java reads a marker as a record without a name.
+// listItem describes an entry of a page, a record or a deletion marker, in one
+// schema with the members of both. A union (anyOf, oneOf) would be more
+// precise, but nothing in a record tells a generated client which branch it is.
+// The Java client reads a marker as a record without a name.
 func (d *drafter) listItem(t reflect.Type) (object, error) {
 	item, err := d.members(t, answering)
 	if err != nil {
@@ -120,8 +120,8 @@ func (d *drafter) listItem(t reflect.Type) (object, error) {
 	return d.share("schemas", schemaName(t)+"ListItem", item), nil
 }
 
-// documentSchema describes an OpenAPI document as far as a client needs to
-// know before it hands it to a tool.
+// documentSchema describes the members of an OpenAPI document that a client
+// needs before it hands the document to a tool.
 func (d *drafter) documentSchema() object {
 	open := func(key string) object {
 		return object{{"description", d.say(key)}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}}}
@@ -161,14 +161,14 @@ func (d *drafter) pageSchema(item object) object {
 	}
 }
 
-// nullable describes a member that is what ref says, or null. A schema with a
-// name is never null itself: clients are generated with a class for each.
+// nullable describes a member that matches ref or is null. A named schema is
+// never null itself, because clients are generated with a class for each.
 func nullable(ref object) []object { return []object{ref, {{"type", "null"}}} }
 
 // structSchema returns a reference to the schema of a struct.
 func (d *drafter) structSchema(t reflect.Type, mode schemaMode) (object, error) {
 	key := schemaKey{t, mode}
-	if mode == patching { // an object inside a patch has the members that it has at creation
+	if mode == patching { // an object in a patch has the same members as in a create
 		mode, key.mode = creating, creating
 	}
 	if name, known := d.names[key]; known {
@@ -186,7 +186,8 @@ func (d *drafter) structSchema(t reflect.Type, mode schemaMode) (object, error) 
 	return d.share("schemas", name, schema), nil
 }
 
-// members describes a struct, the members of embedded ones among its own.
+// members describes a struct, with the members of embedded structs among its
+// own.
 func (d *drafter) members(t reflect.Type, mode schemaMode) (object, error) {
 	var properties object
 	var required []string
@@ -215,8 +216,8 @@ func (d *drafter) members(t reflect.Type, mode schemaMode) (object, error) {
 	return append(object{{"description", d.say(t.String())}}, out...), nil
 }
 
-// member is a field of a struct, with the struct that declares it: of a promoted
-// field that is the embedded one.
+// member is a field of a struct with the struct that declares it. For a
+// promoted field, that is the embedded struct.
 type member struct {
 	reflect.StructField
 	in reflect.Type
@@ -231,7 +232,7 @@ func (m member) key() string {
 	return m.in.String() + "." + name
 }
 
-// fieldsOf returns the fields of a struct that stand in its JSON, in order.
+// fieldsOf returns the fields of a struct that its JSON contains, in order.
 func fieldsOf(t reflect.Type) []member {
 	var out []member
 	for _, f := range reflect.VisibleFields(t) {
@@ -280,7 +281,7 @@ func (d *drafter) value(parent reflect.Type, f member, mode schemaMode) (object,
 		out.set("anyOf", nullable(d.share("schemas", "JsonObject", object{
 			{"description", d.say("schema.JsonObject")}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}},
 		})))
-	case t == jsonType: // any, and what is wrong with it is not this document's to say
+	case t == jsonType: // any value, since this document does not restrict it
 	case t.Kind() == reflect.Map:
 		out = append(out, typed("object", null), field{"additionalProperties", object{{"type", "string"}, {"maxLength", 2000}, {"pattern", pattern.Parameter}}})
 	case t == microsType:
@@ -305,8 +306,8 @@ func (d *drafter) value(parent reflect.Type, f member, mode schemaMode) (object,
 	if err != nil {
 		return nil, err
 	}
-	// In a merge patch what is absent stays (RFC 7396): a default there would
-	// have clients that fill defaults in change what nobody asked them to.
+	// In a merge patch, an absent member stays unchanged (RFC 7396). Clients
+	// that fill in defaults would change members that nobody mentioned.
 	if text := f.Tag.Get("default"); text != "" && mode != patching {
 		value, err := literal(t, text)
 		if err != nil {
@@ -342,7 +343,7 @@ func (d *drafter) array(out object, parent reflect.Type, f member, mode schemaMo
 		}
 		most = n
 	}
-	// In a merge patch null empties a list, unless it must not be empty.
+	// In a merge patch, null empties a list, unless the list must not be empty.
 	out = append(out, typed("array", mode == patching && f.Tag.Get("required") == ""))
 	if text := f.Tag.Get("minItems"); text != "" {
 		least, err := strconv.Atoi(text)
@@ -384,9 +385,9 @@ func (d *drafter) array(out object, parent reflect.Type, f member, mode schemaMo
 	return out, err
 }
 
-// textSchema adds the rules of a text. What a client sends is held to all of
-// them; of an answer only what stays true when values are added (contract,
-// 'Versioning' 5).
+// textSchema adds the rules of a text. Requests must satisfy all of them. For
+// answers it adds only the rules that stay true when values are added
+// (contract, 'Versioning' 5).
 func textSchema(out *object, parent reflect.Type, f member, mode schemaMode, null bool) error {
 	*out = append(*out, typed("string", null))
 	if object := recordObject(parent); object != "" && f.Name == "Object" {
@@ -461,7 +462,7 @@ func textRule(parent reflect.Type, f member, mode schemaMode) string {
 		return "^[^" + pattern.ControlInText + "]*$"
 	case mode == answering:
 		return pattern.Parameter
-	case parent == nil: // a parameter, never stored
+	case parent == nil: // a parameter, which is never stored
 		return pattern.Parameter
 	case f.Tag.Get("multiline") == "true":
 		return pattern.Text
@@ -474,23 +475,24 @@ func isID(s string) bool {
 	return i > 0 && id.Valid(s[:i+1], s)
 }
 
-// namedEnum shares the values that a member can be sent with. With a name of its
-// own they are one class in a generated client, whatever takes them, and null is
-// none of them.
+// namedEnum returns a reference to the allowed values of a member in requests.
+// As a named schema they are one class in a generated client, wherever they are
+// used, and null is not among them.
 func (d *drafter) namedEnum(f member) object {
 	out := object{{"description", d.say(f.key())}, typed("string", false)}
 	enumSchema(&out, f.Tag.Get("enum"), creating, false)
 	return d.share("schemas", f.Tag.Get("named"), out)
 }
 
-// enumSchema closes the values of input; those of an answer are named but may
-// grow.
+// enumSchema restricts a request to the values. For an answer it only lists
+// them, since values may be added.
 func enumSchema(out *object, enum string, mode schemaMode, null bool) {
 	names, shape := strings.Split(enum, ","), wordPattern
 	switch enum {
 	case "iso3166":
-		// A pattern: as an enum, it would be a class of 249 names in every client,
-		// some of which are others' too (MR and MS are also salutations).
+		// A pattern, because an enum would be a class of 249 names in every
+		// client. Some of the names have other meanings too (MR and MS are also
+		// salutations).
 		out.set("maxLength", 2)
 		if mode == answering {
 			out.set("pattern", "^[A-Z]{2}$")
@@ -540,7 +542,7 @@ func integerSchema(out *object, f member, null bool) error {
 	return nil
 }
 
-// boundRank puts minimum before maximum, whichever was found first.
+// boundRank sorts minimum before maximum.
 func boundRank(f field) int {
 	switch f.name {
 	case "minimum":
@@ -566,7 +568,7 @@ func recordObject(t reflect.Type) string {
 	return b.String()
 }
 
-// literal reads the text of a tag as a value of t.
+// literal parses the text of a tag as a value of type t.
 func literal(t reflect.Type, text string) (any, error) {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -586,7 +588,7 @@ func literal(t reflect.Type, text string) (any, error) {
 	return text, nil
 }
 
-// fieldExample returns the example of a member, nil where it has none.
+// fieldExample returns the example of a member, or nil.
 func fieldExample(parent reflect.Type, f member) (any, error) {
 	t := f.Type
 	if t.Kind() == reflect.Pointer {
@@ -614,7 +616,7 @@ func fieldExample(parent reflect.Type, f member) (any, error) {
 	return nil, nil
 }
 
-// valueExample makes an example of a whole type.
+// valueExample returns an example of a whole type.
 func valueExample(t reflect.Type) (any, error) {
 	var out object
 	for _, f := range fieldsOf(t) {
@@ -643,8 +645,9 @@ func valueExample(t reflect.Type) (any, error) {
 	return out, nil
 }
 
-// bodyExample makes an example of a body: all that can be sent, without
-// references to other records; of a patch two members, one of them cleared.
+// bodyExample returns an example of a body: all members of a create, without
+// references to other records. For a patch it has two members, one of them
+// cleared.
 func bodyExample(t reflect.Type, mode schemaMode) (any, error) {
 	full, err := valueExample(t)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"kartei/event"
 )
 
-// webhookTag is the tag of what is sent. It is none of an operation's: with the tag
-// of events, the entries would take the place of its operations in a client.
+// webhookTag is the tag of deliveries. No operation has it. With the tag of
+// events, the deliveries would replace its operations in generated clients.
 const webhookTag = "webhooks"
 
-// webhooks describes what is sent to webhook endpoints, one entry for each type
-// of event.
+// webhooks describes the requests to webhook endpoints, one entry for each
+// event type.
 func (d *drafter) webhooks() (object, error) {
 	var out object
 	for _, t := range event.Types {
@@ -52,7 +52,8 @@ func (d *drafter) delivered(t event.Type) (object, error) {
 	return object{{"schema", schema}, {"examples", object{{"example", object{{"summary", d.say(t.Name + ".summary")}, {"value", example}}}}}}, nil
 }
 
-// deliveryHeaders are those of Standard Webhooks 1.0.0.
+// deliveryHeaders returns the headers of Standard Webhooks 1.0.0, and
+// User-Agent.
 func (d *drafter) deliveryHeaders() []object {
 	header := func(component, name, example string, schema object) object {
 		return d.share("parameters", component, object{
@@ -70,7 +71,8 @@ func (d *drafter) deliveryHeaders() []object {
 	}
 }
 
-// receiverAnswers are what the receiver is to answer, within 10 seconds.
+// receiverAnswers describes the answers expected from a receiver, within 10
+// seconds.
 func (d *drafter) receiverAnswers() object {
 	return object{
 		{"2XX", object{{"description", d.say("delivery.accepted")}}},
