@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// counted counts what was moved.
+// counted is the number of transferred bytes.
 type counted int
 
 func (c *counted) Moved(bytes int) { *c += counted(bytes) }
 
-// pipes is a listener whose connections are pipes, so that the time of a test
-// is that of its bubble.
+// pipes is a listener whose connections are pipes, so that the test runs on the
+// time of its bubble.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -31,8 +31,8 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p); return nil }
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
-// dial has a server serve h, as the public one with its short times, and
-// returns a connection to it.
+// dial serves h with the short timeouts of the public server, and returns a
+// connection to it.
 func dial(t *testing.T, h http.HandlerFunc) net.Conn {
 	p := make(pipes)
 	s := &http.Server{Handler: h, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute}
@@ -42,12 +42,12 @@ func dial(t *testing.T, h http.HandlerFunc) net.Conn {
 	t.Cleanup(func() {
 		client.Close()
 		s.Close()
-		time.Sleep(time.Minute) // of the bubble: net/http lingers on connections
+		time.Sleep(time.Minute) // bubble time, since net/http lingers on connections
 	})
 	return client
 }
 
-// rest lets time pass, but not beyond the test's end.
+// rest sleeps, but not beyond the end of the test.
 func rest(t *testing.T, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -55,16 +55,16 @@ func rest(t *testing.T, d time.Duration) {
 	}
 }
 
-// TestPace sends and takes a file of 4 MiB in pieces with pauses: a slow line
-// gets through, however long it takes; who stops, and who moves just enough not
-// to have stopped, does not.
+// TestPace uploads and downloads a file of 4 MiB in pieces with pauses. A slow
+// connection finishes, however long it takes. A client that stops, or sends
+// just enough to avoid that, does not.
 func TestPace(t *testing.T) {
 	const size = 4 << 20
 	for _, test := range []struct {
 		name   string
-		piece  int // bytes at a time
+		piece  int // bytes in each piece
 		pause  time.Duration
-		within time.Duration // until it ends
+		within time.Duration // limit of the transfer's time
 		whole  bool
 	}{
 		{"as fast as it goes", size, 0, time.Second, true},
@@ -149,8 +149,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPaceOfTheStore: the time in which the server waits for its own disk is
-// none of the client's.
+// The time that the server waits for its own disk does not count against the
+// client.
 func TestPaceOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var deadline time.Time
@@ -163,7 +163,7 @@ func TestPaceOfTheStore(t *testing.T) {
 			if left := time.Until(deadline); left != patience {
 				t.Fatalf("%s left", left)
 			}
-			time.Sleep(time.Hour) // the disk
+			time.Sleep(time.Hour) // time of the disk
 		}
 		if _, err := r.Read(make([]byte, 10)); !errors.Is(err, io.EOF) || p.failed || !deadline.IsZero() {
 			t.Errorf("%v, failed %t, deadline %s", err, p.failed, deadline)
@@ -171,8 +171,8 @@ func TestPaceOfTheStore(t *testing.T) {
 	})
 }
 
-// TestPaceOfLargeFiles: who is a second behind the slowest rate has just that
-// less time, whatever the size of the file.
+// A client that is a second behind the slowest rate has one second less,
+// whatever the size of the file.
 func TestPaceOfLargeFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, moved := range []int64{slowest, 8 << 30, 9 << 30, 5 << 40, 1 << 60} {

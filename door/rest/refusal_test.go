@@ -15,8 +15,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestRefusal: what net/http refuses before any handler is answered with a
-// problem document all the same, and the connection is closed.
+// A request that net/http refuses before any handler gets a problem document,
+// and the connection is closed.
 func TestRefusal(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	s, err := serve.Listen("127.0.0.1:0", serve.Options{MaxHeaderBytes: 1 << 10, Logger: nil})
@@ -61,14 +61,14 @@ func TestRefusal(t *testing.T) {
 			if a.Header.Get("Content-Type") != "application/problem+json" || a.Header.Get("Content-Language") != "de" || !response.Close || a.Header.Get("Date") == "" {
 				t.Errorf("%v", a.Header)
 			}
-			if rest, _ := io.ReadAll(r); len(rest) > 0 { // or a reset: not all of the request was read
+			if rest, _ := io.ReadAll(r); len(rest) > 0 { // the end may be a reset, since part of the request was not read
 				t.Errorf("behind the answer: %q", rest)
 			}
 		})
 	}
 }
 
-// TestHeaderNames: on the wire names are written as the RFCs write them.
+// Header names on the wire have the spelling of the RFCs.
 func TestHeaderNames(t *testing.T) {
 	s, c := open(t)
 	made := s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"Berg"}`}).Want(201)

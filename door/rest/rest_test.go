@@ -24,8 +24,8 @@ func open(t *testing.T) (*apitest.Server, *apitest.Client) {
 	return o.Listen(), o.As(access.Member)
 }
 
-// TestOutside: what a request line may name besides a path below /v1 leads
-// nowhere, and nobody is told of an error of the instance.
+// Request targets outside /v1 are not found, and cause no error in the
+// operator's log.
 func TestOutside(t *testing.T) {
 	s, _ := open(t)
 	for _, line := range []string{
@@ -44,8 +44,8 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestLengths: every answer says how long it is and what it is; those without
-// content say neither.
+// Every answer has its length and its content type. Answers without content
+// have neither.
 func TestLengths(t *testing.T) {
 	s, c := open(t)
 	made := s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"Müller"}`}).Want(201)
@@ -89,8 +89,8 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// TestConnectionIsReused: an error does not cost a client its connection, as
-// long as its body was not larger than the server cares to read.
+// A client keeps its connection after an error, unless its body is larger than
+// the server reads.
 func TestConnectionIsReused(t *testing.T) {
 	s, c := open(t)
 	conn := s.Dial()
@@ -104,7 +104,7 @@ func TestConnectionIsReused(t *testing.T) {
 		{apitest.Wire{Method: "GET", Path: "/nothing"}, 404},
 		{apitest.Wire{Method: "HEAD", Path: "/me"}, 200},
 		{apitest.Wire{Method: "HEAD", Path: "/nothing"}, 404},
-		{apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: []string{"Authorization: Bearer x"}}, 401}, // body not read by the path
+		{apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: []string{"Authorization: Bearer x"}}, 401}, // refused before the body is read
 		{apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: []string{"-Svc-Preview"}}, 404},
 		{apitest.Wire{Method: "POST", Path: "/contacts", Body: body}, 422},
 		{apitest.Wire{Method: "POST", Path: "/contacts", Body: `{`}, 400},
@@ -124,7 +124,7 @@ func TestConnectionIsReused(t *testing.T) {
 	}
 }
 
-// TestPipelined: requests that come before their answers are answered in order.
+// Pipelined requests are answered in order.
 func TestPipelined(t *testing.T) {
 	s, c := open(t)
 	conn := s.Dial()
@@ -145,9 +145,8 @@ func TestPipelined(t *testing.T) {
 	}
 }
 
-// TestSlowBody sends a body in pieces, the next only after the server had time
-// to look at the one before: other clients are served meanwhile, and the slow
-// one is served in the end.
+// TestSlowBody sends a body in pieces. In between, the server answers other
+// requests, and at the end the slow one.
 func TestSlowBody(t *testing.T) {
 	s, c := open(t)
 	slow := s.Dial()
@@ -164,7 +163,7 @@ func TestSlowBody(t *testing.T) {
 	s.Read(bufio.NewReader(slow), w).Want(201)
 }
 
-// TestBrokenOff: a client that goes away in the middle of its body changes nothing.
+// A client that disconnects in the middle of its body changes nothing.
 func TestBrokenOff(t *testing.T) {
 	s, c := open(t)
 	whole := c.Text(apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"Berg"}`})
@@ -172,7 +171,8 @@ func TestBrokenOff(t *testing.T) {
 		conn := s.Dial()
 		io.WriteString(conn, whole[:keep])
 		conn.(interface{ CloseWrite() error }).CloseWrite()
-		// The server may answer or hang up; it is done when the connection ends.
+		// The server may answer or close the connection. In both cases the
+		// connection ends.
 		answer, err := io.ReadAll(conn)
 		if err == nil && len(answer) > 0 && !bytes.HasPrefix(answer, []byte("HTTP/1.1 400 ")) {
 			t.Errorf("half a body got %.60q", answer)
@@ -186,7 +186,8 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
-// TestContinue: who asks before sending a body is told to go on, or why not.
+// A client that expects 100-continue gets it, or a refusal before it sends the
+// body.
 func TestContinue(t *testing.T) {
 	s, c := open(t)
 	ask := func(lines ...string) (*bufio.Reader, io.Writer, string) {
@@ -211,7 +212,8 @@ func TestContinue(t *testing.T) {
 	s.Read(in, apitest.Wire{Method: "POST", Path: "/contacts"}).Want(413)
 }
 
-// TestHTTP10 and clients that do not keep connections are served as well.
+// Clients of HTTP/1.0, and those that do not keep connections, are served as
+// well.
 func TestHTTP10(t *testing.T) {
 	s, c := open(t)
 	conn := s.Dial()
@@ -224,8 +226,8 @@ func TestHTTP10(t *testing.T) {
 	}
 }
 
-// TestOverlappingBodies: the buffers that bodies are read into are shared by
-// requests one after the other, never at the same time.
+// Requests reuse the pooled buffers for bodies one after the other, never
+// concurrently.
 func TestOverlappingBodies(t *testing.T) {
 	s, c := open(t)
 	client := &http.Client{Timeout: 20 * time.Second}

@@ -12,16 +12,16 @@ import (
 	"kartei/test/webtest"
 )
 
-// kinds are addresses of which each shows another kind of page, or something
-// that no other has.
+// kinds are addresses of different kinds of pages. Each page has a part that no
+// other has.
 var kinds = []string{
 	"/", "/guide", "/changelog", "/problems", "/problems/VALIDATION_FAILED", "/missing",
 	"/docs", "/docs/webhooks", "/docs/contacts", "/docs/meta", "/docs/contacts/list", "/docs/contacts/create", "/docs/batch/run",
 	"/docs/documents/content", "/docs/tasks/create?version=2027-02-01", "/docs/webhook-endpoints/create",
 }
 
-// views are the sizes of a desk, a tablet, a phone and a small phone, or a
-// window at 400 % zoom.
+// views are the sizes of a desktop, a tablet, a phone and a small phone, which
+// also stands for a window at 400 % zoom.
 func views() []webtest.View {
 	var all []webtest.View
 	for _, width := range []int{1440, 768, 390, 320} {
@@ -32,7 +32,7 @@ func views() []webtest.View {
 	return all
 }
 
-// inLanguage is an address in a language.
+// inLanguage returns an address in one language.
 func inLanguage(path string, l fault.Language) string {
 	if strings.Contains(path, "?") {
 		return path + "&lang=" + string(l)
@@ -40,8 +40,7 @@ func inLanguage(path string, l fault.Language) string {
 	return path + "?lang=" + string(l)
 }
 
-// look is what a page is asked. Folded parts are opened first, so that they are
-// looked at, too.
+// look is the script that inspects a page. It unfolds everything first.
 const look = `(() => {
 	for (const folded of document.querySelectorAll("details")) { folded.open = true; }
 	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
@@ -64,13 +63,13 @@ type looked struct {
 	Twice, Wide        []string
 }
 
-// checkAxe runs the checks of axe-core and returns what they find.
+// checkAxe runs the checks of axe-core and returns the violations.
 const checkAxe = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
 	r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 160) + " " + n.failureSummary)))`
 
-// Every kind of page, in both languages, in each size and colour scheme: axe-core
-// finds nothing, nothing is scrolled sideways, and the console stays empty,
-// to which the policy would write, too.
+// On every kind of page, in both languages, all sizes and both colour schemes,
+// axe-core finds nothing and nothing scrolls sideways. The console stays empty,
+// so nothing violates the content security policy.
 func TestPagesInABrowser(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	browser := webtest.Start(t)
@@ -101,11 +100,11 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 }
 
-// words is the text that a reader finds on a page when all that folds is open.
+// words returns the text of a page with everything unfolded.
 const words = `(() => { for (const folded of document.querySelectorAll("details")) { folded.open = true; } return document.querySelector("main").innerText; })()`
 
-// Without script all that a page says is there: the same words, but for the
-// buttons that a script adds.
+// Without a script, a page has the same words, except for the buttons that the
+// script adds.
 func TestPagesWithoutScript(t *testing.T) {
 	browser := webtest.Start(t)
 	server := httptest.NewServer(newHandler(t))
@@ -128,8 +127,8 @@ func TestPagesWithoutScript(t *testing.T) {
 	}
 }
 
-// The contents fold on a phone and stand beside the text on a desk, without a
-// script, too.
+// The table of contents folds on a phone and is beside the text on a desktop,
+// even without a script.
 func TestContentsFold(t *testing.T) {
 	browser := webtest.Start(t)
 	server := httptest.NewServer(newHandler(t))
@@ -152,7 +151,7 @@ func TestContentsFold(t *testing.T) {
 	}
 }
 
-// A button copies exactly what stands in its block, by mouse and by keyboard.
+// A button copies exactly the contents of its block, by mouse and by keyboard.
 func TestCopy(t *testing.T) {
 	browser := webtest.Start(t)
 	server := httptest.NewServer(newHandler(t))
@@ -175,8 +174,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestScreenshots draws the pages for people to look at:
-// KARTEI_SCREENSHOTS=/tmp/pages go test ./web -run Screenshots
+// TestScreenshots saves the pages as images for people:
+// KARTEI_SCREENSHOTS=/tmp/pages go test ./door/web -run Screenshots
 func TestScreenshots(t *testing.T) {
 	folder := os.Getenv("KARTEI_SCREENSHOTS")
 	if folder == "" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// luminance is the relative luminance of an sRGB colour (WCAG 2.2).
+// luminance returns the relative luminance of an sRGB colour (WCAG 2.2).
 func luminance(t *testing.T, hex string) float64 {
 	t.Helper()
 	sum := 0.0
@@ -26,5 +26,5 @@ func luminance(t *testing.T, hex string) float64 {
 	return sum
 }
 
-// contrast is the contrast ratio of two luminances, 1 to 21.
+// contrast returns the contrast ratio of two luminances, 1 to 21.
 func contrast(a, b float64) float64 { return (max(a, b) + 0.05) / (min(a, b) + 0.05) }

@@ -18,7 +18,7 @@ import (
 
 const office = "https://office.example:8443"
 
-// read asks for a document of an instance with all versions.
+// read gets a document of an instance with all versions.
 func read(t *testing.T, target string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	versions := openapi.Versions()
@@ -44,9 +44,8 @@ func tree(t *testing.T, document []byte) map[string]any {
 	return root
 }
 
-// TestDocumentOfAnInstance: in German it is the frozen one, byte for byte but for
-// the servers; in English, as YAML and for the reference nothing but what is told
-// differs.
+// The German document is the frozen one, byte for byte except for its servers.
+// In English, as YAML and for the reference, only the intended parts differ.
 func TestDocumentOfAnInstance(t *testing.T) {
 	servers := []any{map[string]any{"url": office + "/v1", "description": "Diese Instanz von Kartei"}}
 	for _, version := range openapi.Versions() {
@@ -102,7 +101,8 @@ func TestDocumentOfAnInstance(t *testing.T) {
 	}
 }
 
-// TestDocumentIsOpen: it is read without a key, from any page, again for nothing.
+// The documents need no key, any page may read them, and a second read is a
+// 304.
 func TestDocumentIsOpen(t *testing.T) {
 	for path, contentType := range map[string]string{pathJSON: "application/json", pathYAML: "application/yaml", pathReference: "application/json"} {
 		w := read(t, path+"?lang=en")

@@ -11,10 +11,11 @@ import (
 	"kartei/kit/fault"
 )
 
-// TestEnglish: each text of the documents has English words, and only words differ.
+// Each text of the documents has an English translation, and nothing else
+// differs.
 func TestEnglish(t *testing.T) {
 	for _, version := range openapi.Versions() {
-		document, err := draft.Reference(version) // has all words of the frozen one
+		document, err := draft.Reference(version) // contains all words of the frozen document
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,7 @@ func TestEnglish(t *testing.T) {
 	}
 }
 
-// same fails where anything but words differs.
+// same fails if anything but words differs.
 func same(t *testing.T, version, place string, a, b any) {
 	switch a := a.(type) {
 	case map[string]any:
@@ -73,7 +74,7 @@ func same(t *testing.T, version, place string, a, b any) {
 	}
 }
 
-// A tag has a title that people read.
+// Every tag has a readable title.
 func TestTagsHaveTitles(t *testing.T) {
 	for _, version := range openapi.Versions() {
 		document, _ := openapi.Document(version)

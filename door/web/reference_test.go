@@ -14,7 +14,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// operationOf is an operation of a document, as far as the tests read it.
+// operationOf is the part of an operation that the tests read.
 type operationOf struct {
 	ID         string                     `json:"operationId"`
 	Summary    string                     `json:"summary"`
@@ -53,14 +53,14 @@ func operationsOf(t *testing.T, version string) []operationOf {
 
 var upper = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// pathOf is the address of an operation's page.
+// pathOf returns the address of an operation's page.
 func pathOf(id string) string {
 	return "/docs/" + strings.ToLower(upper.ReplaceAllString(strings.ReplaceAll(id, ".", "/"), "$1-$2"))
 }
 
-// Every operation of every version has a page in both languages: with its path,
-// its parameters, all members of its body, its codes, and samples in four
-// languages. The introduction links to each.
+// Every operation of every version has a page in both languages. The page has
+// its path, its parameters, all members of its body, its codes, and samples in
+// four languages. The introduction links to each page.
 func TestEveryOperationHasItsPage(t *testing.T) {
 	h := newHandler(t)
 	member := regexp.MustCompile(`"#/components/schemas/(\w+)"`)
@@ -133,8 +133,8 @@ func TestEveryOperationHasItsPage(t *testing.T) {
 	}
 }
 
-// A page of the reference is light: at most 60 KB go over the line for it and
-// what it loads. It was 158,000 px of Redoc before, and 330 KB of script.
+// A page of the reference and its files have at most 60 KB on the wire. The
+// earlier page with Redoc was 158,000 px high and had 330 KB of scripts.
 func TestPagesAreLight(t *testing.T) {
 	h := newHandler(t)
 	sent := func(path string) int { return get(t, h, path, "Accept-Encoding", "gzip").Body.Len() }
@@ -154,8 +154,8 @@ func TestPagesAreLight(t *testing.T) {
 	}
 }
 
-// Links of a version stay in it, and lead to the same page of the other where
-// that has it.
+// Links within a version stay in it. Links between versions lead to the same
+// page if the other version has it.
 func TestReferenceVersions(t *testing.T) {
 	h := newHandler(t)
 	versions := openapi.Versions()
@@ -176,7 +176,8 @@ func TestReferenceVersions(t *testing.T) {
 	}
 }
 
-// Each type of events is on the page of webhooks, and operations link to theirs.
+// Every event type is on the page of webhooks, and operations link to their
+// event types.
 func TestWebhooksPage(t *testing.T) {
 	h := newHandler(t)
 	page := get(t, h, "/docs/webhooks?lang=en").Body.String()
@@ -193,7 +194,7 @@ func TestWebhooksPage(t *testing.T) {
 	}
 }
 
-// The changes are those of CHANGELOG.md, all of them.
+// The page of changes has all entries of CHANGELOG.md.
 func TestChangelog(t *testing.T) {
 	h := newHandler(t)
 	page := get(t, h, "/changelog").Body.String()
@@ -207,8 +208,8 @@ func TestChangelog(t *testing.T) {
 	}
 }
 
-// What programs read that look something up for somebody: each address in it
-// answers, and the long file has the guide, every operation and every code.
+// Every address in the texts for programs resolves. The long text contains the
+// guide, every operation and every code.
 func TestLLMs(t *testing.T) {
 	h := newHandler(t)
 	short := get(t, h, "/llms.txt")

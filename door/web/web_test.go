@@ -33,7 +33,7 @@ func newHandler(t testing.TB) http.Handler {
 	return h
 }
 
-// do sends a request; headers are name and value in turn.
+// do sends a request. headers are alternating names and values.
 func do(t testing.TB, h http.Handler, method, target string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(method, target, nil)
@@ -50,8 +50,8 @@ func get(t testing.TB, h http.Handler, target string, headers ...string) *httpte
 	return do(t, h, http.MethodGet, target, headers...)
 }
 
-// allPages are the addresses of every page but those of the operations,
-// without the reference's versions.
+// allPages are the addresses of all pages except those of operations, in the
+// current version only.
 func allPages() []string {
 	paths := []string{"/", "/guide", "/changelog", "/docs", "/docs/webhooks", "/docs/contacts", "/docs/contacts/create", "/problems"}
 	for _, c := range fault.Codes() {
@@ -107,7 +107,7 @@ func TestEveryCodeHasItsPageInBothLanguages(t *testing.T) {
 	}
 }
 
-// plain is a text of the catalogue as a reader sees it.
+// plain returns a text of the catalogue without backticks.
 func plain(s string) string { return strings.ReplaceAll(s, "`", "") }
 
 var tag = regexp.MustCompile(`<[^>]*>`)
@@ -141,7 +141,7 @@ func TestIndexListsEveryCode(t *testing.T) {
 
 var link = regexp.MustCompile(`(?:href|src|data-spec)="([^"]*)"`)
 
-// Every address on every page leads somewhere, and none to another host.
+// Every link on every page resolves, and none leads to another host.
 func TestLinksResolve(t *testing.T) {
 	h := newHandler(t)
 	seen := map[string]bool{}
@@ -160,7 +160,7 @@ func TestLinksResolve(t *testing.T) {
 					}
 					continue
 				}
-				if target == "https://keepachangelog.com/en/1.1.0/" { // the one that CHANGELOG.md names
+				if target == "https://keepachangelog.com/en/1.1.0/" { // the link in CHANGELOG.md
 					continue
 				}
 				if !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") {
@@ -371,7 +371,7 @@ func unzip(t *testing.T, w *httptest.ResponseRecorder) []byte {
 	return b
 }
 
-// Text on its ground has the contrast of WCAG 2.2 AA, in both colour schemes.
+// Text and background have the contrast of WCAG 2.2 AA, in both colour schemes.
 func TestContrast(t *testing.T) {
 	css, err := os.ReadFile("static/pages.css")
 	if err != nil {
@@ -418,7 +418,8 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// TestGuide is what somebody sees who has an address and a key and no repository.
+// TestGuide checks the guide for a reader who has an address and a key but no
+// repository.
 func TestGuide(t *testing.T) {
 	h := newHandler(t)
 	for _, l := range languages {

@@ -11,7 +11,7 @@ import (
 	"kartei/api/openapi"
 )
 
-// document is one with samples, as far as the tests read it.
+// document is the part of a document with samples that the tests read.
 type document struct {
 	Paths map[string]map[string]struct {
 		ID      string   `json:"operationId"`
@@ -55,7 +55,7 @@ func samplesOf(t *testing.T, spec []byte) map[string]map[string]string {
 }
 
 // Every operation of the table has a sample in each language, for each version.
-// That they run is tried against an instance by ci/samples.sh.
+// ci/samples.sh runs the samples against an instance.
 func TestEveryOperationHasSamples(t *testing.T) {
 	for _, version := range openapi.Versions() {
 		samples := samplesOf(t, added(t, version, Options{Server: server}))
@@ -84,7 +84,7 @@ func TestEveryOperationHasSamples(t *testing.T) {
 	}
 }
 
-// But for the samples, the document is the same to the byte.
+// Except for the samples, the document stays the same, byte for byte.
 func TestRestStays(t *testing.T) {
 	spec, _ := openapi.Document(openapi.Versions()[0])
 	var want, got bytes.Buffer
@@ -110,7 +110,7 @@ func TestRestStays(t *testing.T) {
 	}
 }
 
-// A version that a call does not get by itself is asked for.
+// Samples name a version that calls do not get by default.
 func TestVersionAskedFor(t *testing.T) {
 	for id, of := range samplesOf(t, added(t, openapi.Versions()[0], Options{Server: server, Version: "2027-02-01"})) {
 		for label, source := range of {
@@ -121,7 +121,7 @@ func TestVersionAskedFor(t *testing.T) {
 	}
 }
 
-// Texts of a body do not end the text of the language around them.
+// Quotes in a body do not end the string literal around it.
 func TestQuoting(t *testing.T) {
 	spec := []byte("{\"paths\":{\"/x\":{\"post\":{\"operationId\":\"x.create\",\"requestBody\":{\"content\":{\"application/json\":{\"examples\":{\"e\":{\"value\":{\"a\":\"it's `x` $(id) ${y} \\\"z\\\" \\\\\"}}}}}},\"responses\":{\"204\":{}}}}}}")
 	out, err := Add(spec, Options{Server: server})
