@@ -19,8 +19,8 @@ import (
 	"kartei/work/job"
 )
 
-// meanwhile is a store in which something happens between the copy of the data
-// base and that of the files.
+// meanwhile is a store with a hook between the copy of the database and that of
+// the files.
 type meanwhile struct {
 	blob.Store
 	once sync.Once
@@ -32,8 +32,8 @@ func (m *meanwhile) List(ctx context.Context, prefix string) iter.Seq2[blob.Info
 	return m.Store.List(ctx, prefix)
 }
 
-// A document that is deleted while a backup is made, after the data base was
-// copied and before its file is, is in the copy with its file.
+// The file of a document is in the backup even if the document is deleted after
+// the copy of the database and before that of the file.
 func TestBackupOfWhatGoesMeanwhile(t *testing.T) {
 	for place, location := range map[string]func() string{
 		"folder": func() string { return "" },
@@ -70,7 +70,7 @@ func TestBackupOfWhatGoesMeanwhile(t *testing.T) {
 					return job.Enqueue(ctx, tx, 1, clock.Now(clock.System), job.Spec{Kind: document.EraseKind, Key: "doc_a", Payload: map[string]string{"document": "doc_a"}})
 				})
 				end := time.Now().Add(time.Minute)
-				for tried := int64(0); tried == 0; { // gone, or waiting for later
+				for tried := int64(0); tried == 0; { // erased, or put off until later
 					if time.Now().After(end) {
 						t.Fatal("nobody tries to remove the file")
 					}

@@ -16,12 +16,13 @@ import (
 	"kartei/store/db"
 )
 
-// One act copies the data base and its files, as they are encrypted; the next one
-// into the same folder what is new; and an instance that is made of them has them.
+// One call of the act copies the database and its files, which stay encrypted.
+// The next call with the same folder copies only new files. An instance
+// restored from them has all of them.
 func TestBackupWithFiles(t *testing.T) {
 	ctx := context.Background()
 	dir, target := t.TempDir(), t.TempDir()
-	files := filepath.Join(target, "of [2026]") // which is a pattern to some
+	files := filepath.Join(target, "of [2026]") // a name that looks like a pattern
 	i := begin(t, configOf(dir))
 	put := func(name, text string) {
 		t.Helper()
@@ -64,12 +65,12 @@ func TestBackupWithFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := back("second.db").Copied; c.Copied != 2 || c.Same != 1 || c.Unreadable != 1 || len(c.Errors) != 1 {
-		t.Errorf("the second time: %+v", c) // what is staged may have come anew, and is copied again
+		t.Errorf("the second time: %+v", c) // staged files may have changed, so they are copied again
 	}
 	end(t, i)
 
-	// Under another master key everything in the copy is sealed under that, too,
-	// before the old one is gone.
+	// Under a new master key, the whole copy is encrypted with that key before
+	// the old one is removed.
 	withNew := configOf(dir)
 	old, other := filepath.Join(dir, "master.key"), filepath.Join(dir, "new.key")
 	withNew.Server.MasterKeyFile, withNew.Server.PreviousMasterKeyFiles = config.File(other), []config.File{config.File(old)}
@@ -100,7 +101,7 @@ func TestBackupWithFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(string(restored.Store.DataDir), "master.key"), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	end(t, begin(t, restored)) // without documents it would take these files for somebody else's
+	end(t, begin(t, restored)) // without documents, the instance would take these files for another database's
 	if c, err := RestoreFiles(ctx, &restored.Store, &restored.Server, files); err != nil || c.Copied != 3 {
 		t.Errorf("restored: %+v, %v", c, err)
 	}

@@ -18,8 +18,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// The master key of an instance is replaced: its files are sealed under the new
-// one while it runs, and from then on it does without the old one.
+// After blobs.rotate, the running instance and later ones need the new master
+// key only.
 func TestRotateBlobs(t *testing.T) {
 	dir := t.TempDir()
 	first := begin(t, configOf(dir))
@@ -64,7 +64,7 @@ func TestRotateBlobs(t *testing.T) {
 	}
 	end(t, third)
 
-	// Where no server runs, with a key that opens nothing.
+	// Without a server, and with a key that decrypts nothing.
 	acts, done, err := OpenBlobActs(context.Background(), &renewed.Store, &config.Server{})
 	if err != nil {
 		t.Fatal(err)
@@ -108,8 +108,7 @@ func TestSweepBlobs(t *testing.T) {
 	<-swept
 }
 
-// At the start everything goes that is unfinished, where no other process may be
-// at it.
+// A start removes all unfinished files if no other process may be writing them.
 func TestSweepFolder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dir := t.TempDir()
@@ -129,7 +128,7 @@ func TestSweepFolder(t *testing.T) {
 	})
 }
 
-// A process that takes over from one that was killed begins with that.
+// A process that replaces a killed one begins with that.
 func TestSweepAtStart(t *testing.T) {
 	dir := t.TempDir()
 	end(t, begin(t, configOf(dir)))

@@ -18,8 +18,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// The files of an office are compared with its rows: what is in order, in the
-// making or on its way out is no finding.
+// A check compares the files of an office with its rows. Complete files, files
+// in the making and files due for erasure are no findings.
 func TestCheckBlobs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()
@@ -70,7 +70,8 @@ func TestCheckBlobs(t *testing.T) {
 		put(lost)
 		check(blob.Finding{State: blob.Orphan, Name: lost}, blob.Finding{State: blob.Orphan, Name: other})
 
-		// A file of which an operation is making a document has no row yet.
+		// While an operation creates a document from a file, the file has no
+		// row.
 		begun := func(finished int64) {
 			t.Helper()
 			err := d.Write(ctx, func(tx db.Tx) error {
@@ -92,7 +93,7 @@ func TestCheckBlobs(t *testing.T) {
 		begun(1)
 		check(blob.Finding{State: blob.Orphan, Name: lost}, blob.Finding{State: blob.Orphan, Name: other})
 
-		put(mine) // of the same size
+		put(mine) // with the same size
 		for _, name := range []string{lost, other} {
 			if err := o.Store.Delete(ctx, name); err != nil {
 				t.Fatal(err)
@@ -106,7 +107,7 @@ func TestCheckBlobs(t *testing.T) {
 	})
 }
 
-// What was removed is not left to be done, also where it is more than is told.
+// Removed files do not count as left, even beyond the limit of listed findings.
 func TestCheckCountsWhatIsLeft(t *testing.T) {
 	dir := t.TempDir()
 	store, err := blob.NewLocal(dir, blob.LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}, Plain: true})

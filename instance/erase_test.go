@@ -22,7 +22,7 @@ import (
 	"kartei/work/job"
 )
 
-// erasable is an eraser with two organizations whose tables all have rows.
+// erasable is an eraser with two organizations that have rows in all tables.
 type erasable struct {
 	*testing.T
 	*eraser
@@ -49,7 +49,8 @@ func newErasable(t *testing.T, d db.DB) *erasable {
 	return e
 }
 
-// organization makes one with a row in each table, and files, here and in its sandbox.
+// organization creates an organization with a row in each table and files, also
+// in its sandbox.
 func (e *erasable) organization(name string) access.OrganizationInfo {
 	e.Helper()
 	o, err := e.directory.CreateOrganization(e.Context(), access.NewOrganization{Name: name})
@@ -72,7 +73,7 @@ func (e *erasable) organization(name string) access.OrganizationInfo {
 	return o
 }
 
-// fill gives a table a row.
+// fill inserts a row into a table.
 func (e *erasable) fill(t db.Table, number int64) {
 	e.Helper()
 	special := map[string]any{
@@ -108,7 +109,8 @@ func (e *erasable) exec(query string, args ...any) {
 	}
 }
 
-// left names the tables with rows of an organization or its sandbox, and its files.
+// left returns the names of tables with rows of an organization or its sandbox,
+// and of its files.
 func (e *erasable) left(o access.OrganizationInfo) (names []string) {
 	e.Helper()
 	for _, number := range []int64{o.Number(), o.Number() + 1} {
@@ -167,8 +169,9 @@ func (e *erasable) look() {
 	}
 }
 
-// TestEveryTableIsErased holds the list of tables to the schema, and erases an
-// organization with a row in each of them; another one keeps all.
+// TestEveryTableIsErased compares the list of tables with the schema. It erases
+// an organization with a row in each table, while another one keeps all its
+// rows.
 func TestEveryTableIsErased(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
@@ -214,7 +217,7 @@ func TestEveryTableIsErased(t *testing.T) {
 		if o := e.organization("Neu"); o.Number() <= e.stays.Number() {
 			t.Errorf("a new one has the number %d", o.Number())
 		}
-		// What a call in flight left behind goes with the next look.
+		// Rows of a call in flight are erased by the next run.
 		e.fill(e.tables[slices.IndexFunc(e.tables, func(t db.Table) bool { return t.Name == "request_log" })], e.gone.Number())
 		e.look()
 		if left := e.left(e.gone); len(left) > 0 {
@@ -223,7 +226,7 @@ func TestEveryTableIsErased(t *testing.T) {
 	})
 }
 
-// TestOrganizationIsErasedOnItsDate: not before, and not if it was opened again.
+// An organization is not erased before its date, and not if it was reopened.
 func TestOrganizationIsErasedOnItsDate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
@@ -258,8 +261,8 @@ func TestOrganizationIsErasedOnItsDate(t *testing.T) {
 	})
 }
 
-// TestErasureIsGoneOnWith: a run that ends after each step, as with its process,
-// is gone on with until nothing is left. Its first step keeps changes out.
+// A run that is interrupted after each step continues until nothing is left.
+// Its first step keeps changes out.
 func TestErasureIsGoneOnWith(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
@@ -299,8 +302,8 @@ func TestErasureIsGoneOnWith(t *testing.T) {
 	})
 }
 
-// TestErasureWaitsForABackup: while files are copied they stay, the rows go, and
-// other organizations are erased no later.
+// While a backup copies files, the files stay and the rows are erased. Other
+// organizations are erased on time.
 func TestErasureWaitsForABackup(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)

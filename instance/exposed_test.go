@@ -19,7 +19,7 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// Each opening is told once, with its cure, and nothing where all is shut.
+// Each exposure has one warning with a cure, and a closed instance has none.
 func TestExposed(t *testing.T) {
 	address := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 8080} }
 	local, every, public := address("127.0.0.1"), address("::"), address("192.0.2.7")
@@ -62,8 +62,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// A start says what is open, and refuses a key that is: the one in force, and one
-// before it, in the server and in the commands that need it.
+// A start warns of an open data folder. It refuses a master key that others can
+// read, current or previous, and so do the commands that need one.
 func TestStartOfWhatIsOpen(t *testing.T) {
 	c := configOf(t.TempDir())
 	if err := os.Chmod(string(c.Store.DataDir), 0o777); err != nil {

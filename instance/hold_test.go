@@ -14,7 +14,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// silent is a data base that takes no change while it is away.
+// silent is a database that refuses changes while it is away.
 type silent struct {
 	db.DB
 	away atomic.Bool
@@ -27,8 +27,8 @@ func (s *silent) Write(ctx context.Context, f func(db.Tx) error) error {
 	return s.DB.Write(ctx, f)
 }
 
-// While files are copied they are held, also through a data base that is away
-// for some minutes; where it is away for longer, the backup says so.
+// A hold lasts while files are copied, even if the database is away for some
+// minutes. If it is away for longer, the backup fails.
 func TestHoldOfABackup(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -48,7 +48,7 @@ func end(t *testing.T, i *Instance) {
 	}
 }
 
-// get returns status and body.
+// get returns the status and the body.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	r, err := http.Get(url)
@@ -192,7 +192,7 @@ func TestASecondProcessIsRefused(t *testing.T) {
 	}
 }
 
-// What was begun is ended when a start fails: the next one succeeds.
+// A failed start releases everything, so the next start succeeds.
 func TestAFailedStartLeavesNothingBehind(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -20,9 +20,9 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m, s3test.Stop) }
 
-// TestQuotaIsToldAndSurvives runs a whole instance: deletes up to 80 percent
-// of the day's raise a bell entry and an email, the last one pauses the key,
-// and the next instance knows of all.
+// TestQuotaIsToldAndSurvives runs a whole instance. At 80 percent of the day's
+// deletes there is a notice and an email, and the last delete pauses the key.
+// The next instance still has all of that.
 func TestQuotaIsToldAndSurvives(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		c := configOf(t.TempDir())
@@ -94,7 +94,7 @@ func TestQuotaIsToldAndSurvives(t *testing.T) {
 	})
 }
 
-// await returns when something that happens behind the calls has happened.
+// await waits until background work has reached a state.
 func await(t *testing.T, happened func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !happened(); {
@@ -105,8 +105,8 @@ func await(t *testing.T, happened func() bool) {
 	}
 }
 
-// TestALockIsShown to the operator, also after the server that locked the key
-// has stopped.
+// TestALockIsShown shows a lock to the operator, even after the server that
+// locked the key has stopped.
 func TestALockIsShown(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		c := configOf(t.TempDir())
@@ -130,7 +130,7 @@ func TestALockIsShown(t *testing.T) {
 			}
 		}
 		before := time.Now()
-		for range 4 { // one passes, and the third refusal locks
+		for range 4 { // one passes, and the third refusal locks the key
 			r := httptest.NewRequest("GET", "/v1/me", nil)
 			r.Header.Set("Authorization", "Bearer "+keys[0].Key)
 			i.Handler.ServeHTTP(httptest.NewRecorder(), r)

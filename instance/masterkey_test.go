@@ -17,8 +17,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A server that comes with another master key than the data base's does not
-// start, and leaves no key behind that it made for nothing.
+// A server with another master key than the database's does not start, and
+// leaves no new key behind.
 func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		files := t.TempDir()
@@ -69,8 +69,9 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	})
 }
 
-// A start that finds a master key and no data base says that one is missing. The
-// first start does not, nor one that finds its data base.
+// A start with a master key but without a database warns of the missing
+// database. The first start does not, and neither does a start with its
+// database.
 func TestALostDatabaseIsTold(t *testing.T) {
 	c := configOf(t.TempDir())
 	for _, step := range []struct {
@@ -91,7 +92,8 @@ func TestALostDatabaseIsTold(t *testing.T) {
 	}
 }
 
-// Of five that come at once to a new data base with keys of their own, one stays.
+// If five servers start on a new database with different keys, one of them
+// keeps running.
 func TestOneMasterKeyWins(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		keys, errs := make([]*masterkey.Key, 5), make([]error, 5)
@@ -121,7 +123,7 @@ func TestOneMasterKeyWins(t *testing.T) {
 	})
 }
 
-// A data base follows from one master key to the next, and not back.
+// A database can change from one master key to the next, but not back.
 func TestMasterKeyIsChanged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		before, after := masterkey.New(), masterkey.New()

@@ -24,10 +24,11 @@ import (
 	"kartei/test/s3test"
 )
 
-// place is a folder or a bucket, and dir the folder that one lies in.
+// place is a folder or a bucket. dir is the folder, or the one with the
+// bucket's files.
 type place struct{ location, dir string }
 
-// mark is the file of its mark.
+// mark returns the path of the file with its mark.
 func (p place) mark() string { return filepath.Join(p.dir, "folder-id") }
 
 // eachPlace runs a test on both engines with folders, and with buckets.
@@ -54,8 +55,9 @@ func eachPlace(t *testing.T, test func(t *testing.T, url string, another func() 
 	}
 }
 
-// Who does not keep files where the first server of a data base did, a replica or
-// one whose disk of files is not mounted, does not start, and says what to do.
+// A server whose files are in another place than those of the database's first
+// server does not start, and its error says what to do. It may be a replica, or
+// its disk may not be mounted.
 func TestAnotherPlaceIsRefused(t *testing.T) {
 	eachPlace(t, func(t *testing.T, url string, another func() place) {
 		key := config.File(filepath.Join(t.TempDir(), "master.key"))
@@ -79,7 +81,7 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 			wantOther(err)
 		}
 		refused(other.location)
-		refused("") // one of its own, in the data folder
+		refused("") // its own folder in the data folder
 		away := with(other.location)
 		acts, done, err := OpenBlobActs(context.Background(), &away.Store, &away.Server)
 		if err != nil {
@@ -92,7 +94,7 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 		if _, err := os.Stat(other.mark()); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the other place was marked: %v", err)
 		}
-		// Copied with its mark it is the same.
+		// A copy with the mark is the same place.
 		mark, err := os.ReadFile(first.mark())
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +103,7 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		end(t, begin(t, with(other.location)))
-		// Without its mark somebody has to say so.
+		// Without the mark, the operator must confirm the place.
 		from := with(third.location)
 		acts, done, err = OpenActs(context.Background(), &from.Store)
 		if err != nil {
@@ -117,8 +119,8 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 	})
 }
 
-// A data base without documents does not take a folder or a bucket with files for
-// its own: its check would take them for orphans.
+// A database without documents does not claim a folder or bucket with files.
+// Its check would take them for orphans.
 func TestPlaceOfAnotherDatabase(t *testing.T) {
 	eachPlace(t, func(t *testing.T, url string, another func() place) {
 		c, files := configOf(t.TempDir()), another()
@@ -141,7 +143,8 @@ func TestPlaceOfAnotherDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := begin(t, c)
-		// One that is about to erase its last file has no documents either.
+		// A database that is about to erase its last file has no documents
+		// either.
 		if err := i.DB.Write(t.Context(), func(tx db.Tx) error {
 			tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
 				values (1, 'job_1', $1, $2, 'null', 'waiting', 0, 0, $3, '', 1, 0)`, document.EraseKind, filepath.Base(file), clock.Now(clock.System).Add(time.Hour))
@@ -160,8 +163,8 @@ func TestPlaceOfAnotherDatabase(t *testing.T) {
 	})
 }
 
-// A bucket that is away at the start does not keep a server from starting. When it
-// comes back and is the wrong one, that is told, and its files are not touched.
+// A server starts even if its bucket is unreachable. If the bucket turns out to
+// be the wrong one later, that is reported and its files stay untouched.
 func TestBucketIsAskedLater(t *testing.T) {
 	g := s3test.Shared(t)
 	right, wrong := g.Bucket(t), g.Bucket(t)
@@ -176,7 +179,7 @@ func TestBucketIsAskedLater(t *testing.T) {
 		}
 		(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(behind)
-			p.Out.Host = p.In.Host // which is signed
+			p.Out.Host = p.In.Host // the signature covers it
 		}}).ServeHTTP(w, r)
 	}))
 	defer front.Close()
@@ -210,7 +213,7 @@ func TestBucketIsAskedLater(t *testing.T) {
 				}
 			}
 		}
-		used(blob.ErrUnavailable) // nobody has asked it yet
+		used(blob.ErrUnavailable) // nothing has checked it yet
 		shows(t, i, now, "kartei_files_reachable "+s.reachable+"\n", s.words...)
 		if s.bucket == right {
 			used(nil)
@@ -228,8 +231,8 @@ func TestBucketIsAskedLater(t *testing.T) {
 	}
 }
 
-// A folder that is gone is told, and the instance stays ready: everything but
-// files goes on.
+// A missing folder is reported, and the instance stays ready, since everything
+// but files works.
 func TestFolderAway(t *testing.T) {
 	c, now := configOf(t.TempDir()), clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))
 	c.Clock = now
@@ -252,8 +255,8 @@ func TestFolderAway(t *testing.T) {
 	shows("1", `"name":"files","ok":true`)
 }
 
-// shows waits until a metric says something, and holds /readyz to what it is to
-// say then: it stays 200.
+// shows waits until a metric has a value. It then checks the words in /readyz,
+// which stays 200.
 func shows(t *testing.T, i *Instance, now *clock.Fake, metric string, words ...string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; now.Advance(watchEvery) {
@@ -273,8 +276,8 @@ func shows(t *testing.T, i *Instance, now *clock.Fake, metric string, words ...s
 	}
 }
 
-// A clamd that is gone is told, since operations only wait for it. Where none is
-// configured nothing is told.
+// An unreachable clamd is reported, since operations only wait for it. Without
+// a configured clamd there is no report.
 func TestScannerAway(t *testing.T) {
 	daemon := clamdtest.Start(t)
 	c, now := configOf(t.TempDir()), clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))

@@ -13,8 +13,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A start that waits for its data base says so at once and then once a minute,
-// however often it tries, and goes on when the data base answers.
+// A start that waits for its database logs that at once and then every minute,
+// however often it tries. It continues when the database answers.
 func TestAStartWaits(t *testing.T) {
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	own.Stop()
@@ -74,7 +74,7 @@ func TestAStartWaits(t *testing.T) {
 	}
 }
 
-// Who does not ask for it does not wait.
+// Without Wait, a start fails at once.
 func TestAStartDoesNotWaitUnasked(t *testing.T) {
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	own.Stop()
