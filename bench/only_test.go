@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestOnly: a name that nothing has is an error that says which there are, and
-// is not measured as nothing.
+// An unknown name is an error that lists all names. It must not count as a run
+// without measurements.
 func TestOnly(t *testing.T) {
 	list := []series{{name: getLarge}, {name: listLarge}, {name: listHundth}, {name: postLarge}}
 	for only, want := range map[string][]string{"": {getLarge, listLarge, listHundth, postLarge}, "list": {listLarge, listHundth}, "post": {postLarge}} {
@@ -35,8 +35,9 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// TestSureOf: the bounds of the median of forty pairs are the 14th and the 27th,
-// as tables of the binomial distribution have it; few pairs tell their extremes.
+// The confidence interval of the median of forty pairs is from the 14th to the
+// 27th, as in tables of the binomial distribution. With few pairs it is from
+// the least to the greatest.
 func TestSureOf(t *testing.T) {
 	var forty []float64
 	for i := range 40 {

@@ -17,8 +17,8 @@ import (
 	"kartei/api/words"
 )
 
-// TestFrozen holds table, types, documents and checksums together. What may
-// change of a document that was published is TestPublished's.
+// TestFrozen compares table, types, documents and checksums. TestPublished
+// decides which changes of a published document are allowed.
 func TestFrozen(t *testing.T) {
 	if len(openapi.Versions()) == 0 {
 		t.Fatal("there is no frozen document")
@@ -92,7 +92,7 @@ func TestCountries(t *testing.T) {
 	}
 }
 
-// TestWords: api/words has all that the documents say in words, and nothing else.
+// Package api/words has all words of the documents, and no others.
 func TestWords(t *testing.T) {
 	said := map[string]bool{}
 	for _, version := range openapi.Versions() {

@@ -16,24 +16,24 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// What the frozen document of a version promises stands in
-// testdata/published-VERSION.txt, a line for each place:
+// The promises of a version's frozen document are in
+// testdata/published-VERSION.txt, one line for each place:
 //
 //	sent ContactCreate.title: maxLength 200; minLength 1; pattern ^...; type null string
 //
-// `call` is an operation, `sent` what a client may send, `answered` what it
-// may rely on, `problem` what all problems of a status carry. Names of schemas
-// are promised, as clients are generated from them; names of other components
-// are not. Lengths and sizes of answers are not promised: they follow what may
-// be sent.
+// A line begins with `call` for an operation, `sent` for the content of requests,
+// `answered` for the content of answers, or `problem` for all problems of a
+// status. Names of schemas are promised, because clients are generated from them;
+// names of other components are not. Lengths and sizes of answers are not
+// promised either, since they follow from the requests.
 var (
 	grow    = flag.Bool("grow", false, "write what documents promise in addition; what they took back fails (make openapi)")
 	retract = flag.Bool("retract", false, "write what documents promise, also where less than before (make retract)")
 )
 
-// TestPublished holds the document of each version that is no candidate to
-// what it has promised once: within a version everything is added and nothing
-// is taken away (contract, 'Versioning' 5).
+// TestPublished compares the document of each released version with its
+// promises. Within a version, parts may be added but never removed (contract,
+// 'Versioning' 5).
 func TestPublished(t *testing.T) {
 	for _, version := range api.Versions {
 		if version.Candidate {
@@ -60,17 +60,17 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestTakenBack changes the document in ways that break a client, each of
-// which is named, and in ways that do not.
+// TestTakenBack changes the document in ways that break a client, and in ways
+// that do not. It expects a sentence for each of the former.
 func TestTakenBack(t *testing.T) {
 	document := withWebhooks(t, "2026-11-01")
 	type object = map[string]any
 	for _, test := range []struct {
-		path   string // of the object that changes
+		path   string // path of the object that changes
 		change func(object)
-		broken string // "" where the change is one that may be made
+		broken string // "" if the change is allowed
 	}{
-		// What a client may send.
+		// Requests.
 		{"components/schemas/ContactCreate/properties/title", func(o object) { o["maxLength"] = 60 }, "sent ContactCreate.title: maxLength was 200 and is 60"},
 		{"components/schemas/ContactCreate/properties/title", func(o object) { o["maxLength"] = 300 }, ""},
 		{"components/schemas/ContactCreate/properties/title", func(o object) { delete(o, "maxLength") }, ""},
@@ -92,7 +92,7 @@ func TestTakenBack(t *testing.T) {
 		{"components/parameters/Limit/schema", func(o object) { o["maximum"] = 50 }, "sent GET /contacts query:limit: maximum was 100 and is 50"},
 		{"components/parameters/Sort", func(o object) { o["required"] = true }, "call GET /contacts: required has gained query:sort"},
 		{"components/parameters/IdempotencyKeyRequired", func(o object) { o["required"] = false }, ""},
-		// What it is answered.
+		// Answers.
 		{"components/schemas/Contact/properties", func(o object) { delete(o, "note") }, "answered Contact.note is gone"},
 		{"components/schemas/Contact/properties", func(o object) { o["nickname"] = object{"type": []any{"string", "null"}} }, ""},
 		{"components/schemas/Contact", func(o object) { o["required"] = o["required"].([]any)[1:] }, "answered Contact: required has lost object"},
@@ -105,7 +105,7 @@ func TestTakenBack(t *testing.T) {
 		{"components/responses/NotAcceptable/headers", func(o object) { delete(o, "Link") }, "problem 406: headers has lost Link"},
 		{"components/responses/Unauthenticated", func(o object) { o["x-kartei-codes"] = []any{"FORBIDDEN"} }, "call GET /me problems: 401 has lost UNAUTHENTICATED"},
 		{"components/responses/Unauthenticated", func(o object) { o["x-kartei-codes"] = []any{"UNAUTHENTICATED", "KEY_EXPIRED"} }, ""},
-		// The call itself.
+		// Operations.
 		{"paths", func(o object) { delete(o, "/tasks/{id}/complete") }, "call POST /tasks/{id}/complete is gone"},
 		{"paths/~contacts~{id}", func(o object) { o["put"] = o["patch"] }, ""},
 		{"paths/~contacts~{id}/get/responses", func(o object) { delete(o, "304") }, "call GET /contacts/{id}: answers has lost 304"},
@@ -148,16 +148,16 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
-// promises are words by place and keyword.
+// promises maps a place and a keyword to words.
 type promises map[string]map[string][]string
 
-// add adds words to what a keyword says of a place.
+// add adds words to a keyword at a place.
 func (p promises) add(place, keyword string, words ...string) {
 	if p[place] == nil {
 		p[place] = map[string][]string{}
 	}
 	for _, w := range words {
-		// A word is written so that it has no space in it.
+		// Words are written without spaces.
 		w = strings.ReplaceAll(strings.Trim(strconv.QuoteToASCII(w), `"`), " ", `\x20`)
 		if !slices.Contains(p[place][keyword], w) {
 			p[place][keyword] = append(p[place][keyword], w)
@@ -166,7 +166,7 @@ func (p promises) add(place, keyword string, words ...string) {
 	slices.Sort(p[place][keyword])
 }
 
-// String writes a line for each place.
+// String returns one line for each place.
 func (p promises) String() string {
 	var b strings.Builder
 	for _, place := range slices.Sorted(maps.Keys(p)) {
@@ -179,7 +179,7 @@ func (p promises) String() string {
 	return b.String()
 }
 
-// readPromises reads what String has written.
+// readPromises parses the result of String.
 func readPromises(text string) promises {
 	p := promises{}
 	for line := range strings.Lines(text) {
@@ -193,13 +193,13 @@ func readPromises(text string) promises {
 	return p
 }
 
-// takenBack says in sentences which promises do not hold any more.
+// takenBack returns a sentence for each broken promise.
 func takenBack(was, is promises) []string {
 	var broken []string
 	gone := "-"
 	for _, place := range slices.Sorted(maps.Keys(was)) {
 		if part, is := strings.CutPrefix(place, gone); is && strings.ContainsAny(part[:1], " .([") {
-			continue // its whole was told
+			continue // a sentence covers the whole place
 		}
 		if is[place] == nil {
 			gone = place
@@ -211,7 +211,7 @@ func takenBack(was, is promises) []string {
 		side, _, _ := strings.Cut(place, " ")
 		for _, keyword := range slices.Sorted(maps.Keys(keywords)) {
 			rule := rules[side][keyword]
-			if rule == nil { // the codes of a status
+			if rule == nil { // problem codes of a status
 				rule = keeps
 			}
 			if why := rule(was[place][keyword], is[place][keyword]); why != "" {
@@ -222,13 +222,12 @@ func takenBack(was, is promises) []string {
 	return broken
 }
 
-// rule says why the words of a keyword must not change from was to is, or "".
-// nil are those of a keyword that is not there.
+// rule returns why the words of a keyword must not change, or "". nil means
+// that the keyword is missing.
 type rule func(was, is []string) string
 
-// rules are what may happen to each keyword. What a client may send can only
-// become more; what it is answered can have more in it, but no value of a type
-// that never came.
+// rules are the allowed changes of each keyword. Requests may only become
+// wider. Answers may have more members, but no new types of values.
 var rules = map[string]map[string]rule{
 	"call": {
 		"answers": keeps, "body": keeps, "channel": keeps, "cost": bounded(-1), "events": keeps, "id": fixed, "links": keeps,
@@ -263,7 +262,8 @@ func gainsNone(was, is []string) string {
 
 func fixed(was, is []string) string { return cmp.Or(keeps(was, is), gainsNone(was, is)) }
 
-// widens takes more words, and the end of the keyword, which is no limit.
+// widens allows more words, and the removal of the keyword, which removes the
+// limit.
 func widens(was, is []string) string {
 	switch {
 	case is == nil:
@@ -274,8 +274,8 @@ func widens(was, is []string) string {
 	return keeps(was, is)
 }
 
-// bounded returns the rule of a number that may only rise (1), or only fall
-// (-1). It may go away, which is no limit, and not come.
+// bounded returns the rule of a number that may only rise (1) or only fall
+// (-1). The keyword may be removed but not added.
 func bounded(way int) rule {
 	return func(was, is []string) string {
 		switch {
@@ -293,13 +293,13 @@ func bounded(way int) rule {
 	}
 }
 
-// without returns those of a that are not in b.
+// without returns the elements of a that b lacks.
 func without(a, b []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(a), func(w string) bool { return slices.Contains(b, w) }), " ")
 }
 
-// withWebhooks returns the document of a version together with what it promises
-// those who receive events. TestFrozen holds the rest to the frozen document.
+// withWebhooks returns the document of a version with the requests to webhook
+// endpoints. TestFrozen compares the rest with the frozen document.
 func withWebhooks(t *testing.T, version string) []byte {
 	t.Helper()
 	document, err := Reference(version)
@@ -324,7 +324,7 @@ func promisesOf(t testing.TB, document []byte) promises {
 	for _, s := range p.root["servers"].([]any) {
 		p.add("servers", "url", s.(map[string]any)["url"].(string))
 	}
-	problems := map[string][]string{} // the headers that all problems of a status have
+	problems := map[string][]string{} // headers of all problems of a status
 	for _, alternative := range p.root["security"].([]any) {
 		p.add("security", "schemes", slices.Collect(maps.Keys(alternative.(map[string]any)))...)
 	}
@@ -342,7 +342,7 @@ func promisesOf(t testing.TB, document []byte) promises {
 	return p.promises
 }
 
-// follow returns what v refers to, or v.
+// follow returns the target of a reference, or v itself.
 func (p *promiser) follow(v any) map[string]any {
 	m := v.(map[string]any)
 	if ref, is := m["$ref"].(string); is {
@@ -420,8 +420,8 @@ func (p *promiser) operation(name string, op map[string]any, problems map[string
 	}
 }
 
-// webhook adds what is promised of a type of events to who receives them: the
-// body, and the headers that are always there.
+// webhook adds the promises to receivers of an event type: the body, and the
+// headers of every delivery.
 func (p *promiser) webhook(name string, op map[string]any) {
 	for _, v := range op["parameters"].([]any) {
 		parameter := p.follow(v)
@@ -435,8 +435,8 @@ func (p *promiser) webhook(name string, op map[string]any) {
 	}
 }
 
-// schema adds what a schema promises at a place; schemas with a name have
-// places of their own.
+// schema adds the promises of a schema at a place. Named schemas have places of
+// their own.
 func (p *promiser) schema(side, name string, v any) {
 	place := side + " " + name
 	for keyword, v := range v.(map[string]any) {
@@ -488,7 +488,7 @@ func (p *promiser) schema(side, name string, v any) {
 	}
 }
 
-// texts returns a value, or the values of an array, as words.
+// texts returns a value, or the elements of an array, as words.
 func texts(v any) []string {
 	switch v := v.(type) {
 	case nil:
@@ -503,7 +503,7 @@ func texts(v any) []string {
 	return []string{word(v)}
 }
 
-// word writes a value, large numbers without an exponent.
+// word returns a value as text, with large numbers without an exponent.
 func word(v any) string {
 	switch v := v.(type) {
 	case nil:
