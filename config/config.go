@@ -26,7 +26,7 @@ type Store struct {
 	OrganizationRetention Retention `name:"organization-retention" default:"720h" placeholder:"DURATION" page:"erasure.md" help:"How long after it was put into the state deleting an organization is erased, 1h to 87600h."`
 }
 
-// Blobs returns the place of the files of documents that is in force.
+// Blobs returns the configured or default place of the files of documents.
 func (s *Store) Blobs() string {
 	if s.BlobURL != "" {
 		return string(s.BlobURL)
@@ -34,7 +34,7 @@ func (s *Store) Blobs() string {
 	return "file:" + filepath.Join(string(s.DataDir), "files")
 }
 
-// Database returns the URL that is in force.
+// Database returns the configured or default URL of the database.
 func (s *Store) Database() string {
 	if s.DatabaseURL != "" {
 		return string(s.DatabaseURL)
@@ -186,8 +186,8 @@ func (s *Server) Egress() (egress.Options, error) {
 	return o, nil
 }
 
-// maxTextSize bounds the kept text of a file, in bytes: it is one row of the
-// database and is cut into words within one transaction.
+// maxTextSize limits the stored text of a file, in bytes. The text is one row
+// of the database and is split into words within one transaction.
 const maxTextSize = 16 << 20
 
 // Texts returns how the texts of files are read. The machine code for PDF is in
@@ -198,7 +198,7 @@ func (s *Server) Texts(store *Store) extract.Options {
 	}
 }
 
-// Limits returns the limits that are in force.
+// Limits returns the default limits with the configured changes.
 func (s *Server) Limits() (limit.Config, error) {
 	policies, err := limit.With(s.Limit...)
 	return limit.Config{
@@ -207,7 +207,7 @@ func (s *Server) Limits() (limit.Config, error) {
 	}, err
 }
 
-// MasterKey returns the path of the master key that is in force.
+// MasterKey returns the configured or default path of the master key.
 func (s *Server) MasterKey(store *Store) string {
 	if s.MasterKeyFile != "" {
 		return string(s.MasterKeyFile)

@@ -81,7 +81,7 @@ func TestEnvironmentGoesBeforeFile(t *testing.T) {
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		want any // a value, or what the error says
+		want any // a value, or a part of the error
 		bad  string
 	}{
 		{text: "30s", want: Duration(30 * time.Second)},
@@ -183,7 +183,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What is for development and tests is taken where it is meant.
+// Settings for development are accepted only with --webhook-development, or for
+// a release candidate.
 func TestDevelopmentIsTold(t *testing.T) {
 	s := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxTransfers: 1, MaxTransfersEach: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
 	s.WebhookDial = []egress.Mapping{{Host: "a", To: netip.MustParseAddrPort("127.0.0.1:1")}}

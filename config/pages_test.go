@@ -16,11 +16,12 @@ var write = flag.Bool("write", false, "write the tables of settings into docs/op
 // operating is the folder of the pages for operators.
 const operating = "../docs/operating"
 
-// tables begins the written part of settings.md, which goes to its end.
+// tables is the start of the generated part of settings.md, which extends to
+// its end.
 const tables = "<!-- The tables are written from config/config.go: make docs -->\n"
 
-// TestSettingsPage holds docs/operating/settings.md to the settings. Each has
-// a page that says more about it.
+// TestSettingsPage compares docs/operating/settings.md with the settings. Each
+// setting must name a page with more about it.
 func TestSettingsPage(t *testing.T) {
 	file := filepath.Join(operating, "settings.md")
 	text, err := os.ReadFile(file)

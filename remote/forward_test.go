@@ -11,7 +11,7 @@ import (
 	"kartei/webhook"
 )
 
-// A local receiver that wants another protocol does not keep who forwards to it.
+// A local receiver that asks for another protocol does not block forwarding.
 func TestForwardToAnotherProtocol(t *testing.T) {
 	left := make(chan struct{})
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -66,8 +66,8 @@ func follow(t testing.TB, c *remote.Client, p remote.Place, n int) (events []rem
 	return events, behind
 }
 
-// Each event comes once and in order, over pages and from wherever one stopped,
-// with the bytes that a webhook has.
+// Each event comes once and in order, across pages and from any place, with the
+// same bytes as in a webhook.
 func TestFollow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -86,7 +86,7 @@ func TestFollow(t *testing.T) {
 		make(230)
 		var got []string
 		place := newest
-		for _, n := range []int{1, 99, 120, 10} { // stopped within pages, of which each has 100, and at their ends
+		for _, n := range []int{1, 99, 120, 10} { // stops within pages of 100 events, and at their ends
 			var events []remote.Event
 			events, place = follow(t, c, place, n)
 			for _, e := range events {
@@ -113,13 +113,14 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// hurried is a clock on which every wait is short.
+// hurried is a clock whose waits are all short.
 type hurried struct{}
 
 func (hurried) Now() time.Time                       { return apitest.Begin }
 func (hurried) After(time.Duration) <-chan time.Time { return time.After(5 * time.Millisecond) }
 
-// toServer leads requests to the office's own address to where it is.
+// toServer sends requests for the office's own address to the server of the
+// test.
 type toServer string
 
 func (s toServer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -127,7 +128,7 @@ func (s toServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Trigger makes each type of event, of a record of its own, and names both.
+// Trigger causes each event type with a record of its own, and returns both.
 func TestTrigger(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -179,7 +180,7 @@ func TestTrigger(t *testing.T) {
 	})
 }
 
-// Every type of the catalogue can be made.
+// Every event type of the catalogue can be triggered.
 func TestTypes(t *testing.T) {
 	var catalogue []string
 	for _, known := range event.Types {
@@ -190,7 +191,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// scripted answers calls in their order; the last answer stays.
+// scripted returns a server that gives the answers in order and repeats the
+// last one.
 func scripted(t testing.TB, answers ...func(http.ResponseWriter, *http.Request)) (url string, calls *atomic.Int64) {
 	t.Helper()
 	calls = new(atomic.Int64)
@@ -216,8 +218,8 @@ func me(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"principalId":
 
 func cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// What passes is waited for as long as the answer says; what does not is told
-// in words at once.
+// A temporary refusal is retried after the time in the answer. A permanent one
+// fails at once with an explanation.
 func TestWaiting(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -286,7 +288,8 @@ func TestRefusedInWords(t *testing.T) {
 	}
 }
 
-// Without a scope that reads records the feed is empty, and listen says so.
+// Without a scope that reads records, the feed is empty. SeesRecords lets
+// listen say so.
 func TestSeesRecords(t *testing.T) {
 	for scopes, want := range map[string]bool{
 		"": false, "webhook_endpoints:read webhook_endpoints:write": false, "contacts:write": false,
@@ -298,7 +301,7 @@ func TestSeesRecords(t *testing.T) {
 	}
 }
 
-// Patience ends: a call that would have to wait for longer fails at once.
+// A call fails at once if it would have to wait longer than Patience.
 func TestPatience(t *testing.T) {
 	url, calls := scripted(t, problem(429, "QUOTA_EXHAUSTED", "Retry-After", "1800"))
 	c, _ := client(t, url, "kart_test_x", func(o *remote.Options) { o.Patience = time.Minute })
@@ -307,8 +310,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// A feed that holds nothing new is asked each second, and less often where
-// that would use up what the key has left.
+// A feed without new events is read every second, or less often if that would
+// use up the key's limit.
 func TestPace(t *testing.T) {
 	for _, c := range []struct {
 		limits string
@@ -348,8 +351,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A long run is asked for when its answers say, and not for longer than the
-// client's patience.
+// A long-running operation is polled at the times in the answers, and never
+// longer than Patience.
 func TestPatienceWithAnOperation(t *testing.T) {
 	var url string
 	running := func(w http.ResponseWriter, _ *http.Request) {
@@ -376,7 +379,7 @@ func TestPatienceWithAnOperation(t *testing.T) {
 	}
 }
 
-// What an instance says reaches no terminal as a command to it.
+// Texts of an instance never reach the terminal as control sequences.
 func TestNothingForTheTerminal(t *testing.T) {
 	var e remote.Event
 	if err := json.Unmarshal([]byte(`{"id":"evt_\u001b[2J","type":"a\u0007\u009b","data":{"object":"\u007f","id":"con_\u202e\r\n"}}`), &e); err != nil {

@@ -17,7 +17,7 @@ import (
 	"kartei/test/apitest"
 )
 
-// waits is a clock on which every wait is over at once and is written down.
+// waits is a clock that ends every wait at once and records it.
 type waits struct {
 	mu  sync.Mutex
 	all []time.Duration
@@ -34,7 +34,7 @@ func (w *waits) After(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// sender returns a client of a server that answers as it likes.
+// sender returns a client of a server with the given handler.
 func sender(t testing.TB, answer http.HandlerFunc) (*remote.Client, *waits, *httptest.Server) {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -53,14 +53,14 @@ func refuse(w http.ResponseWriter, status int, code string, more string) {
 	fmt.Fprintf(w, `{"status":%d,"code":%q,"title":"No"%s}`, status, code, more)
 }
 
-// A call waits as the contract says under 'Backoff and lock', and only one that
-// may be repeated is.
+// A call waits as the contract says under 'Backoff and lock'. It is repeated
+// only if that is safe.
 func TestSendWaits(t *testing.T) {
 	second := time.Second
 	for name, c := range map[string]struct {
 		request remote.Request
 		answer  http.HandlerFunc
-		want    []time.Duration // of each wait, without its jitter
+		want    []time.Duration // of each wait without jitter
 	}{
 		"without a time": {remote.Request{Method: "PATCH"}, func(w http.ResponseWriter, _ *http.Request) { refuse(w, 429, "RATE_LIMITED", "") },
 			[]time.Duration{second, 2 * second, 4 * second, 8 * second}},
@@ -116,7 +116,7 @@ func TestSendWaits(t *testing.T) {
 	}
 }
 
-// A refused connection is tried again also for a write: nothing was sent.
+// A refused connection is retried even for a write, because nothing was sent.
 func TestSendToNobody(t *testing.T) {
 	client, w, server := sender(t, nil)
 	server.Close()
@@ -127,7 +127,8 @@ func TestSendToNobody(t *testing.T) {
 	}
 }
 
-// The same call is sent each time, with the same Idempotency-Key, until it is answered.
+// Every try sends the same call with the same Idempotency-Key, until it is
+// answered.
 func TestSendRepeatsTheSame(t *testing.T) {
 	var seen []string
 	client, _, _ := sender(t, func(w http.ResponseWriter, r *http.Request) {
@@ -150,8 +151,8 @@ func TestSendRepeatsTheSame(t *testing.T) {
 	}
 }
 
-// The key goes to the address that was named, and to no other host, port or
-// scheme; a write is not redirected at all.
+// The key is sent to the named address only, never to another host, port or
+// scheme. A redirected write is not followed.
 func TestKeyStaysHome(t *testing.T) {
 	var told []string
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -178,7 +179,7 @@ func TestKeyStaysHome(t *testing.T) {
 	}
 }
 
-// An answer that stands still ends, one that comes slowly does not.
+// A stalled answer fails, and a slow one does not.
 func TestSendWatches(t *testing.T) {
 	still := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -215,8 +216,8 @@ func list(page func(n int) string) http.HandlerFunc {
 	}
 }
 
-// A list that leads in circles, goes on without records, has too large a page or is none
-// ends, with what came before handed on.
+// A broken list fails, after its earlier records were passed on. It may loop,
+// continue without records, have too large a page, or be no list.
 func TestEachOfABrokenList(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer  http.HandlerFunc
@@ -248,8 +249,8 @@ func TestEachOfABrokenList(t *testing.T) {
 	}
 }
 
-// A list may have a cursor on its last page, which is for later, and pages that
-// break off are read again.
+// The last page of a list may have a cursor, which is for later. Interrupted
+// pages are read again.
 func TestEachEnds(t *testing.T) {
 	var asked []string
 	client, w, _ := sender(t, func(w http.ResponseWriter, r *http.Request) {
@@ -280,7 +281,8 @@ func TestEachEnds(t *testing.T) {
 	}
 }
 
-// Plain lets lines be and nothing that moves a terminal's cursor.
+// Plain keeps the ends of lines and replaces characters that control a
+// terminal.
 func TestPlain(t *testing.T) {
 	if got := remote.Plain("a\x1b[2J\nb\u202ec\u009b\n"); got != "a\ufffd[2J\nb\ufffdc\ufffd\n" {
 		t.Errorf("got %q", got)

@@ -23,13 +23,13 @@ import (
 	"kartei/work/job"
 )
 
-// The tests' own program is also the child that reads texts.
+// The test binary is also the child process that reads texts.
 func TestMain(m *testing.M) {
 	extract.Child(os.Args)
 	dbtest.Main(m)
 }
 
-// One reader of texts does for all: to get ready for PDF takes it seconds.
+// All tests share one reader of texts, which needs seconds to start for PDF.
 func TestDocuments(t *testing.T) {
 	extractor, err := extract.New(extract.Options{Cache: t.TempDir()})
 	if err != nil {
@@ -39,9 +39,9 @@ func TestDocuments(t *testing.T) {
 	t.Run("office", func(t *testing.T) { testFile(t, extractor) })
 }
 
-// Every paper is of the type that it says, and its text can be read.
+// Every paper has the type that it declares, and its text is readable.
 func testPapers(t *testing.T, extractor *extract.Extractor) {
-	// A word of each, which no other paper has.
+	// One word of each paper that no other has.
 	words := map[string]string{
 		"Nebenkostenabrechnung": "Einwendungsfrist", "Klageschrift": "Betriebsrat", "Einspruch": "Handwerkerleistungen", "Nachlassverzeichnis": "Münzsammlung",
 		"Unterhaltsberechnung": "Düsseldorfer", "Schadensmeldung": "Kotflügel", "Lohnjournal": "Kurzarbeitergeld", "Unterlagen": "Rückstellungen",
@@ -61,7 +61,7 @@ func testPapers(t *testing.T, extractor *extract.Extractor) {
 	}
 }
 
-// The documents of an office come by the way of a client's, once, and belong
+// The documents of an office are created like a client's, only once, and belong
 // to its tasks.
 func testFile(t *testing.T, extractor *extract.Extractor) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -84,7 +84,7 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 		if err := o.Fill(ctx, d, dir, clock.System, keys.Full.Key, Size); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the second time there are operations, or documents
+		for range 2 { // the second time, the operations or documents exist already
 			if err := o.File(ctx, d, dir, clock.System, files, keys.Full.Key); err != nil {
 				t.Fatal(err)
 			}

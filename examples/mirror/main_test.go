@@ -30,7 +30,7 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
 
 var lists = []string{"companies", "contacts", "tasks", "documents"}
 
-// house is an office and a copy of it.
+// house is an office with a copy of it.
 type house struct {
 	testing.TB
 	url       string
@@ -49,7 +49,7 @@ func each(t *testing.T, f func(h *house)) {
 	})
 }
 
-// start opens the copy as a new process does.
+// start opens the copy like a new process.
 func (h *house) start() {
 	h.Helper()
 	if h.mirror != nil {
@@ -69,7 +69,7 @@ func (h *house) must(err error) {
 	}
 }
 
-// equals holds the copy to what the key sees, record by record.
+// equals compares the copy with the records that the key sees.
 func (h *house) equals() {
 	h.Helper()
 	total := 0
@@ -103,7 +103,8 @@ func (h *house) count() (n int) {
 	return n
 }
 
-// deliver sends a webhook as it was signed some time ago and returns the status.
+// deliver sends a webhook that was signed some time ago, and returns the
+// status.
 func (h *house) deliver(body []byte, with string, ago time.Duration) int {
 	h.Helper()
 	w, err := standardwebhooks.NewWebhook(with)
@@ -122,7 +123,7 @@ func (h *house) deliver(body []byte, with string, ago time.Duration) int {
 	return answer.Code
 }
 
-// events are those of the feed, the last one first.
+// events returns the events of the feed, the last one first.
 func (h *house) events() (bodies []json.RawMessage) {
 	h.Helper()
 	var p page[json.RawMessage]
@@ -130,13 +131,13 @@ func (h *house) events() (bodies []json.RawMessage) {
 	return p.Data
 }
 
-// The copy has what its key sees, of each list; a later pass finds what changed
-// since, whichever list it is in, and goes on from the file.
+// The copy has all records of each list that its key sees. A later pass finds
+// changes in any list and continues from the file.
 func TestCopy(t *testing.T) {
 	ctx := context.Background()
 	each(t, func(h *house) {
 		company := h.as.Do("POST", "/companies", map[string]any{"name": "Morgenstern"}).Want(201).Text("id")
-		for i := range 130 { // more than a page
+		for i := range 130 { // more than one page
 			h.as.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprint("Nr. ", i)}).Want(201)
 		}
 		task := h.as.Do("POST", "/tasks", map[string]any{"title": "Anrufen"}).Want(201).Text("id")
@@ -148,7 +149,8 @@ func TestCopy(t *testing.T) {
 		h.as.Do("DELETE", "/tasks/"+task, nil, "If-Match", "*").Want(204)
 		h.must(h.copyAll(ctx))
 		h.equals()
-		// What becomes private to somebody else goes, and comes back.
+		// A record that becomes private to another user disappears, and comes
+		// back later.
 		for _, visibility := range []string{"private", "organization"} {
 			h.admin.Do("PATCH", "/companies/"+company, map[string]any{"ownerId": h.admin.Principal, "visibility": visibility}, "If-Match", "*").Want(200)
 			h.must(h.copyAll(ctx))
@@ -157,8 +159,8 @@ func TestCopy(t *testing.T) {
 	})
 }
 
-// A secret that anybody could guess verifies nothing, so the mirror does not
-// begin; and only its user reads the copy.
+// The mirror does not start with a secret that anybody could guess. Only the
+// user of the mirror may read the copy.
 func TestOpen(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mirror.db")
 	for _, wrong := range []string{"whsec_", "whsec_c2hvcnQ=", "whsec_!", secret + ",whsec_"} {
@@ -188,7 +190,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// What comes twice or late changes nothing.
+// Repeated and late pages change nothing.
 func TestPagesMayComeAgain(t *testing.T) {
 	ctx := context.Background()
 	each(t, func(h *house) {
@@ -205,8 +207,8 @@ func TestPagesMayComeAgain(t *testing.T) {
 	})
 }
 
-// Webhooks make the lists due of which they tell: each event once, in any
-// order; what is not signed, or is no event of a list, does nothing.
+// Webhooks make the lists of their events due, each event once and in any
+// order. Unsigned requests and events without a list do nothing.
 func TestWebhooks(t *testing.T) {
 	ctx := context.Background()
 	each(t, func(h *house) {
@@ -240,7 +242,7 @@ func TestWebhooks(t *testing.T) {
 		}
 		h.must(h.copyDue(ctx))
 		h.equals()
-		for _, e := range events { // for the third time, and by the feed as well
+		for _, e := range events { // for the third time, and in the feed too
 			h.deliver(e, secret, 0)
 		}
 		h.must(h.readFeed(ctx))
@@ -253,8 +255,8 @@ func TestWebhooks(t *testing.T) {
 	})
 }
 
-// The feed tells of webhooks that did not come, also after a start and when its
-// cursor is too old; what neither tells of is found by asking every list.
+// The feed supplies missed webhooks, even after a start and with an expired
+// cursor. Reading every list finds changes without an event.
 func TestFeed(t *testing.T) {
 	ctx := context.Background()
 	each(t, func(h *house) {
@@ -294,13 +296,13 @@ func TestFeed(t *testing.T) {
 	})
 }
 
-// transport answers requests in place of a network.
+// transport answers requests without a network.
 type transport func(*http.Request) *http.Response
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
-// An instance that is down is asked again after a pause, and not at once; when
-// it is back, the copy goes on.
+// An instance that is down is asked again after a pause. When it is back, the
+// copy continues.
 func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -333,7 +335,7 @@ func TestPauses(t *testing.T) {
 			m.follow(ctx, time.Hour, time.Hour)
 		}()
 		time.Sleep(4 * time.Second)
-		if n := calls.Load(); n > 2 { // of the feed, and of the first list
+		if n := calls.Load(); n > 2 { // one call for the feed, and one for the first list
 			t.Fatalf("%d calls before the first pause", n)
 		}
 		time.Sleep(56 * time.Second)
