@@ -35,8 +35,8 @@ const MaxStaged = 64 << 20
 // baseURL is the address of every office.
 const baseURL = "https://kartei.example"
 
-// depot is where the files of a data base lie, and who is told of its jobs:
-// offices that share a data base share its queue, and so the rest.
+// depot is where the files of a database lie, and who is told of its jobs:
+// offices that share a database share its queue, and so the rest.
 type depot struct {
 	store  *blob.Local
 	folder string

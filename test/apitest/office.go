@@ -98,7 +98,7 @@ type options struct {
 func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
 
 // Metered makes the limits count, with other numbers for some of them, in one
-// replica: several go by the data base's time, which no test moves (package
+// replica: several go by the database's time, which no test moves (package
 // limit tests them).
 func Metered(overrides ...limit.Override) Option {
 	return func(o *options) {
@@ -153,7 +153,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 }
 
 // inTurn has further replicas answer every second, third ... call where the
-// data base can be opened more than once.
+// database can be opened more than once.
 func (o *Office) inTurn(n int) {
 	o.Helper()
 	handlers := []http.Handler{o.Handler}
@@ -226,7 +226,7 @@ func (o *Office) count() {
 var replicas atomic.Int64
 
 // Replica returns the same office as a second process would serve it: another
-// API and another directory, on the same data base, reached through d, and with
+// API and another directory, on the same database, reached through d, and with
 // its own clock where one is given.
 func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	o.Helper()

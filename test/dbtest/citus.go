@@ -28,7 +28,7 @@ func (e *noCitusError) Error() string {
 var citusNeeds = []string{"shared_preload_libraries=citus", "max_prepared_transactions=300"}
 
 // citusSettings are those of each server of a cluster of tests: few shards are
-// made quickly, and each data base has a process of its own.
+// made quickly, and each database has a process of its own.
 var citusSettings = append(append(Disposable(), citusNeeds...), "max_worker_processes=64", "citus.shard_count=4")
 
 // citusWorkers is how many servers a cluster of tests has beside the coordinator.
@@ -37,7 +37,7 @@ const citusWorkers = 2
 // citus returns the cluster of this process, started on first use.
 var citus = sync.OnceValues(newCitus)
 
-// Citus returns the URL of a fresh, migrated and distributed data base on the
+// Citus returns the URL of a fresh, migrated and distributed database on the
 // coordinator of a Citus cluster with two workers. It is dropped with the test.
 // Without Citus the test is skipped, with a word on how to get it.
 func Citus(t testing.TB) string {
@@ -46,7 +46,7 @@ func Citus(t testing.TB) string {
 	return s.url(s.create(t, s.template))
 }
 
-// EmptyCitus is like Citus for a data base without tables, which has the
+// EmptyCitus is like Citus for a database without tables, which has the
 // extension and knows its workers.
 func EmptyCitus(t testing.TB) string {
 	t.Helper()
@@ -54,7 +54,7 @@ func EmptyCitus(t testing.TB) string {
 	return s.url(s.create(t, s.empty))
 }
 
-// LoneCitus is like EmptyCitus for a data base that has the extension and no workers.
+// LoneCitus is like EmptyCitus for a database that has the extension and no workers.
 func LoneCitus(t testing.TB) string {
 	t.Helper()
 	s := mustCitus(t)
@@ -65,7 +65,7 @@ func LoneCitus(t testing.TB) string {
 	return s.url(name)
 }
 
-// CitusWorkers returns the URLs of the same data base on the workers.
+// CitusWorkers returns the URLs of the same database on the workers.
 func CitusWorkers(t testing.TB, address string) (list []string) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -188,7 +188,7 @@ func findCitus() error {
 	return nil
 }
 
-// join makes one cluster of the data bases of a name on all servers.
+// join makes one cluster of the databases of a name on all servers.
 func (s *server) join(ctx context.Context, name string) error {
 	for _, n := range append([]*server{s}, s.workers...) {
 		if err := exec1(n.url(name), "create extension citus"); err != nil {

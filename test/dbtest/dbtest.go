@@ -1,4 +1,4 @@
-// Package dbtest owns the data bases of tests: a fresh, migrated one of each engine for every test that asks.
+// Package dbtest owns the databases of tests: a fresh, migrated one of each engine for every test that asks.
 package dbtest
 
 import (
@@ -46,20 +46,20 @@ func EachURL(t *testing.T, f func(t *testing.T, url string)) {
 	t.Run("postgres", func(t *testing.T) { f(t, PostgresURL(t)) })
 }
 
-// SQLite returns a fresh SQLite data base that is closed with the test. It
+// SQLite returns a fresh SQLite database that is closed with the test. It
 // leaves out fsync: tests of durability open SQLiteURL themselves.
 func SQLite(t testing.TB) db.DB {
 	t.Helper()
 	return Open(t, SQLiteURL(t), db.Options{NoSync: true})
 }
 
-// Postgres returns a fresh PostgreSQL data base that is closed and dropped with the test.
+// Postgres returns a fresh PostgreSQL database that is closed and dropped with the test.
 func Postgres(t testing.TB) db.DB {
 	t.Helper()
 	return Open(t, PostgresURL(t), db.Options{Readers: 8, Writers: 8})
 }
 
-// Open opens a data base for the time of the test. Its log is thrown away
+// Open opens a database for the time of the test. Its log is thrown away
 // unless opts has a logger.
 func Open(t testing.TB, url string, opts db.Options) db.DB {
 	t.Helper()
@@ -86,10 +86,10 @@ func Open(t testing.TB, url string, opts db.Options) db.DB {
 	return d
 }
 
-// urls holds the URL of each open data base.
+// urls holds the URL of each open database.
 var urls sync.Map
 
-// Again opens a PostgreSQL data base that Open returned once more, as another
+// Again opens a PostgreSQL database that Open returned once more, as another
 // replica would; nil for any other one.
 func Again(t testing.TB, d db.DB) db.DB {
 	t.Helper()
@@ -100,7 +100,7 @@ func Again(t testing.TB, d db.DB) db.DB {
 	return Open(t, url.(string), db.Options{Readers: 4, Writers: 4})
 }
 
-// SQLiteURL returns the URL of a fresh, migrated SQLite data base in a folder
+// SQLiteURL returns the URL of a fresh, migrated SQLite database in a folder
 // of the test.
 func SQLiteURL(t testing.TB) string {
 	t.Helper()
@@ -115,7 +115,7 @@ func SQLiteURL(t testing.TB) string {
 	return "sqlite:" + path
 }
 
-// PostgresURL returns the URL of a fresh, migrated PostgreSQL data base that is
+// PostgresURL returns the URL of a fresh, migrated PostgreSQL database that is
 // dropped with the test. It skips the test where there is no PostgreSQL, and
 // fails it when CI is set.
 func PostgresURL(t testing.TB) string {
@@ -124,7 +124,7 @@ func PostgresURL(t testing.TB) string {
 	return s.url(s.create(t, s.template))
 }
 
-// EmptyPostgresURL is like PostgresURL for a data base without tables.
+// EmptyPostgresURL is like PostgresURL for a database without tables.
 func EmptyPostgresURL(t testing.TB) string {
 	t.Helper()
 	s := mustPostgres(t)
@@ -145,7 +145,7 @@ func mustPostgres(t testing.TB) *server {
 	return s
 }
 
-// sqliteTemplate returns the bytes of a migrated data base, made once a process.
+// sqliteTemplate returns the bytes of a migrated database, made once a process.
 var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	dir, err := os.MkdirTemp("", "kartei-sqlite-")
 	if err != nil {

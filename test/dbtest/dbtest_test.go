@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// Each test has a data base of its own that has all migrations and no rows.
+// Each test has a database of its own that has all migrations and no rows.
 func TestEachIsFresh(t *testing.T) {
 	for range 2 {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {

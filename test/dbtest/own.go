@@ -60,7 +60,7 @@ func KeepServer(dir string, settings ...string) (*Server, error) {
 	return &Server{c}, nil
 }
 
-// URL is that of the server's first data base, which is empty; its user may do
+// URL is that of the server's first database, which is empty; its user may do
 // everything.
 func (s *Server) URL() string { return s.c.url }
 

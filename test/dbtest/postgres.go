@@ -35,14 +35,14 @@ func (e *missingError) Error() string {
 		"or set KARTEI_TEST_POSTGRES to the URL of a server where data bases may be created"
 }
 
-// server is a PostgreSQL server on which tests create data bases.
+// server is a PostgreSQL server on which tests create databases.
 type server struct {
 	base     *url.URL
 	admin    *pgxpool.Pool
 	template string
 	cluster  *cluster // nil where the server is not ours
 	// Of the coordinator of a Citus cluster: its workers, and the name of an
-	// empty data base in which it knows them.
+	// empty database in which it knows them.
 	workers []*server
 	empty   string
 }
@@ -136,14 +136,14 @@ func (s *server) stop() {
 	}
 }
 
-// url returns the URL of a data base on the server.
+// url returns the URL of a database on the server.
 func (s *server) url(name string) string {
 	u := *s.base
 	u.Path = "/" + name
 	return u.String()
 }
 
-// create makes a data base that is dropped with the test, and returns its name.
+// create makes a database that is dropped with the test, and returns its name.
 func (s *server) create(t testing.TB, template string) string {
 	t.Helper()
 	name := "kartei_test_" + strings.ToLower(rand.Text())
@@ -177,7 +177,7 @@ func (s *server) everywhere(ctx context.Context, statement string) error {
 	return nil
 }
 
-// quieten ends all connections to a data base, and lets no new ones in. The
+// quieten ends all connections to a database, and lets no new ones in. The
 // servers of a cluster connect to each other at any time.
 func (s *server) quieten(ctx context.Context, name string) error {
 	if err := s.everywhere(ctx, "alter database "+name+" allow_connections false"); err != nil {
@@ -203,7 +203,7 @@ func exec1(address string, statements ...string) error {
 	return nil
 }
 
-// makeTemplate returns the name of a data base that fill has filled and from
+// makeTemplate returns the name of a database that fill has filled and from
 // which the others are copied. Several processes that share a server make it
 // once; it gets that name only when it is complete, and takes no connections.
 func (s *server) makeTemplate(ctx context.Context, name string, fill func(ctx context.Context, name string) error) (string, error) {
@@ -245,7 +245,7 @@ func (s *server) makeTemplate(ctx context.Context, name string, fill func(ctx co
 	return name, nil
 }
 
-// migrate migrates a data base and calls then with it.
+// migrate migrates a database and calls then with it.
 func (s *server) migrate(ctx context.Context, name string, then func(db.DB) error) error {
 	u, err := url.Parse(s.url(name))
 	if err != nil {

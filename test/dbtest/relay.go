@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Counted returns a URL of the same PostgreSQL data base through a relay that
+// Counted returns a URL of the same PostgreSQL database through a relay that
 // counts round trips: how often the server is asked for an answer.
 func Counted(t testing.TB, address string) (string, *atomic.Int64) {
 	t.Helper()

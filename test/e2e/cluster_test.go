@@ -45,7 +45,7 @@ func clusters(t *testing.T, f func(t *testing.T, h *cluster)) {
 	}
 }
 
-// newPostgresCluster has n servers on one data base. Where they are several,
+// newPostgresCluster has n servers on one database. Where they are several,
 // clients reach them through a round-robin.
 func newPostgresCluster(t *testing.T, n int, flags ...string) *cluster {
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 )
 
 // TestFileTurnsReadOnly takes the right to write from the files of an SQLite
-// data base under its server. Writes are refused as something to try again,
+// database under its server. Writes are refused as something to try again,
 // reads go on, and writes are carried out again once the right is back.
 func TestFileTurnsReadOnly(t *testing.T) {
 	t.Parallel()

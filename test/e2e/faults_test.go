@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ledger writes contacts into an office whose data base is in trouble, and
+// ledger writes contacts into an office whose database is in trouble, and
 // holds what is there to what was acknowledged.
 type ledger struct {
 	*cluster

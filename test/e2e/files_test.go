@@ -155,7 +155,7 @@ func (s client) idle(store ...string) {
 	}
 }
 
-// check has the files compared with the data base: all must be as it should.
+// check has the files compared with the database: all must be as it should.
 func check(t testing.TB, documents int, store ...string) {
 	t.Helper()
 	out := read[struct{ Wanted, Stored, Found int }](t, append([]string{"blobs", "check", "--age", "0s"}, store...)...)

@@ -188,7 +188,7 @@ func (j *journey) bundles(t *testing.T) {
 	check(t, 2, j.cluster.store...)
 }
 
-// backsUp copies data base and files while the server runs.
+// backsUp copies database and files while the server runs.
 func (j *journey) backsUp(t *testing.T) {
 	j.copied = filepath.Join(j.cluster.TempDir(), "copy")
 	kartei(t, append([]string{"backup", j.copied}, j.cluster.store...)...)

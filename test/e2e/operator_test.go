@@ -70,7 +70,7 @@ func TestOperatorsDay(t *testing.T) {
 	kartei(t, on("migrate", "--status")...)
 }
 
-// TestBackupOfPostgres copies a PostgreSQL data base under a server and makes
+// TestBackupOfPostgres copies a PostgreSQL database under a server and makes
 // another one of it.
 func TestBackupOfPostgres(t *testing.T) {
 	t.Parallel()

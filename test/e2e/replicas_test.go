@@ -18,7 +18,7 @@ import (
 // at returns a client that speaks to one replica.
 func (h *cluster) at(i int) client { return client{h.TB, h.servers[i], h.office.Key} }
 
-// connect opens a connection to the data base beside the servers'.
+// connect opens a connection to the database beside the servers'.
 func (h *cluster) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), h.database)
@@ -51,7 +51,7 @@ func (h *cluster) holdClock(t *testing.T) (release func()) {
 	}
 }
 
-// until asks the data base until it says yes.
+// until asks the database until it says yes.
 func until(t *testing.T, conn *pgx.Conn, what, query string) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -179,7 +179,7 @@ func (h *cluster) revoke(t *testing.T) {
 	}
 }
 
-// TestFiveReplicasStartTogether starts five on an empty data base and without
+// TestFiveReplicasStartTogether starts five on an empty database and without
 // a master key. One makes the key, one migrates, all serve.
 func TestFiveReplicasStartTogether(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"kartei/store/db"
 )
 
-// settled is the data as it lies in the data base when no server runs.
+// settled is the data as it lies in the database when no server runs.
 type settled struct {
 	contacts map[string]contact
 	events   []feedEntry // by tick
@@ -44,7 +44,7 @@ type feedEntry struct {
 	Data                struct{ Object, ID string }
 }
 
-// settle opens the data base while no server runs, reads all of it, and fails
+// settle opens the database while no server runs, reads all of it, and fails
 // the test unless changes, events, stored answers, the clock and the search
 // index belong together without exception.
 func (h *cluster) settle() settled {

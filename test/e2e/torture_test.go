@@ -383,7 +383,7 @@ type endpointState struct {
 	log            []logged
 }
 
-// deliveryLog reads the log of each endpoint as it lies in the data base, while
+// deliveryLog reads the log of each endpoint as it lies in the database, while
 // no server runs.
 func (h *cluster) deliveryLog() map[string]*endpointState {
 	h.Helper()
