@@ -18,9 +18,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// With KARTEI_TEST_DOOR=batch the calls of clients travel as parts of a batch
-// where they can, between two others. The answer that a test sees is put
-// together from the part's and the batch's, so any test may be run this way.
+// With KARTEI_TEST_DOOR=batch the calls of clients travel as parts of a batch if
+// they can, between two others. The answer that a test sees is put together from
+// those of the part and of the batch, so any test may run this way.
 
 // Alone skips a test that counts or times what each call does, where calls
 // travel in batches.

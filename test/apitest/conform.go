@@ -20,8 +20,9 @@ import (
 // described, and the body has the content type and schema. path is below /v1,
 // with or without a query.
 //
-// What belongs to no operation (404 of an unknown path, 405, 403 of a blocked
-// family) has no place in the document; it is held to what all problems share.
+// Answers that belong to no operation (404 of an unknown path, 405, 403 of a
+// blocked family) have no place in the document. They are checked as any problem
+// is.
 func Conform(t testing.TB, version, method, path string, status int, header http.Header, body []byte) {
 	t.Helper()
 	c, err := contractOf(version)

@@ -220,8 +220,8 @@ func (o *Office) Rest() {
 	}
 }
 
-// Ended is closed when a job ends the next time. Who waits for what jobs do asks
-// for it before looking.
+// Ended is closed when the next job ends. To wait for the effect of a job, call it
+// before looking.
 func (o *Office) Ended() <-chan struct{} { return o.worked.wait() }
 
 // Stored returns the names of all bytes of an office, in order.
@@ -237,8 +237,8 @@ func (o *Office) Stored() (names []string) {
 	return names
 }
 
-// Document uploads a file and makes a document of it, of which further members
-// may be given. It returns the document's id.
+// Document uploads a file and makes a document of it, with further members if they
+// are given. It returns the document's id.
 func (c *Client) Document(name, contentType string, file []byte, members ...map[string]any) string {
 	c.Helper()
 	body := map[string]any{"uploadId": c.Upload(name, contentType, file)}

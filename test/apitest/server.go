@@ -111,7 +111,7 @@ func (s *Server) Read(r *bufio.Reader, w Wire) *Answer {
 		s.Fatalf("%s %.80s: half an answer: %v", w.Method, w.Path, err)
 	}
 	a := &Answer{s.TB, response.StatusCode, response.Header, body}
-	// What HTTP itself refuses is answered by the server, in plain text.
+	// Requests that are not valid HTTP are answered by net/http, in plain text.
 	if bytes.HasPrefix(body, []byte("{")) || w.Method == "HEAD" {
 		Conform(s.TB, a.Header.Get("Svc-Version"), w.Method, w.Path, a.Status, a.Header, a.Body)
 	}

@@ -26,9 +26,9 @@ func Measure(turns int, attempts []Attempt) map[string][]time.Duration {
 	return took
 }
 
-// Advantage is how often somebody is right who sees one call of a and one of
-// b and says that the slower is of b: 0.5 is guessing, 1 (or 0) is knowing.
-// It is the statistic of Mann and Whitney over the two distributions.
+// Advantage is the probability that of one call of a and one of b the slower is of
+// b. 0.5 tells nothing apart, 1 (or 0) everything. It is the statistic of Mann and
+// Whitney over the two distributions.
 func Advantage(a, b []time.Duration) float64 {
 	b = slices.Sorted(slices.Values(b))
 	sum := 0.0

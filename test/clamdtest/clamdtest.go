@@ -64,7 +64,7 @@ func Start(t testing.TB, settings ...string) *Daemon {
 	return d
 }
 
-// find returns the path of clamd; "" where it is not installed.
+// find returns the path of clamd; "" if it is not installed.
 func find() string {
 	for _, name := range []string{"clamd", "/usr/sbin/clamd", "/usr/local/sbin/clamd", "/opt/homebrew/sbin/clamd"} {
 		if path, err := exec.LookPath(name); err == nil {

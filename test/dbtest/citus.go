@@ -93,8 +93,9 @@ func mustCitus(t testing.TB) *server {
 }
 
 // NewCitus starts a cluster with a coordinator and two workers, each with the
-// given settings, for benchmarks. It returns the coordinator, whose first data
-// base is empty and knows the workers, and how to remove the cluster.
+// given settings, for benchmarks. It returns the coordinator and a function that
+// removes the cluster. The coordinator's first database is empty and knows the
+// workers.
 func NewCitus(settings ...string) (coordinator *Server, remove func(), err error) {
 	if err := findCitus(); err != nil {
 		return nil, nil, err

@@ -42,7 +42,7 @@ type process struct {
 	ended chan struct{}
 }
 
-// disposable are the settings of a server whose data nobody misses.
+// disposable are the settings of a server whose data may be lost.
 var disposable = []string{
 	"max_connections=600", "shared_buffers=64MB", // of many parallel replicas
 	// Nothing here has to outlive the machine.
@@ -54,8 +54,8 @@ var disposable = []string{
 const folder = "kartei-postgres-"
 
 // startCluster makes and starts a server in a new folder below a given one, with
-// settings of the form name=value. It returns a *missingError where no PostgreSQL
-// is installed.
+// settings of the form name=value. It returns a *missingError if no PostgreSQL is
+// installed.
 func startCluster(below string, settings []string) (_ *cluster, err error) {
 	sweep()
 	dir, err := os.MkdirTemp(below, folder)

@@ -100,8 +100,8 @@ func Again(t testing.TB, d db.DB) db.DB {
 	return Open(t, url.(string), db.Options{Readers: 4, Writers: 4})
 }
 
-// SQLiteURL returns the URL of a fresh, migrated SQLite database in a folder
-// of the test.
+// SQLiteURL returns the URL of a fresh, migrated SQLite database in a folder of
+// the test: a copy of a file that is migrated once a process.
 func SQLiteURL(t testing.TB) string {
 	t.Helper()
 	template, err := sqliteTemplate()
@@ -116,8 +116,8 @@ func SQLiteURL(t testing.TB) string {
 }
 
 // PostgresURL returns the URL of a fresh, migrated PostgreSQL database that is
-// dropped with the test. It skips the test where there is no PostgreSQL, and
-// fails it when CI is set.
+// dropped with the test: a copy of a template that is migrated once a process.
+// Without PostgreSQL it skips the test, or fails it if CI is set.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
 	s := mustPostgres(t)

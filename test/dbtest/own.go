@@ -15,8 +15,7 @@ type Server struct{ c *cluster }
 func Disposable() []string { return append([]string(nil), disposable...) }
 
 // OwnServer starts a server that ends with the test. Settings have the form
-// name=value. It skips the test where there is no PostgreSQL, and fails it when
-// CI is set.
+// name=value. Without PostgreSQL it skips the test, or fails it if CI is set.
 func OwnServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return OwnServerIn(t, parent(), settings...)
@@ -49,9 +48,9 @@ func newServerIn(dir string, settings []string) (*Server, error) {
 	return &Server{c}, nil
 }
 
-// KeepServer starts a server whose data stay in a folder from one process to
-// the next, and are made there if there are none; Stop must follow. The
-// folders above must let the server's user through where this process is root's.
+// KeepServer starts a server whose data stay in a folder from one process to the
+// next. It makes them if there are none. Stop must follow. If this process is
+// root's, the folders above must let the server's user through.
 func KeepServer(dir string, settings ...string) (*Server, error) {
 	c, err := keepCluster(dir, settings)
 	if err != nil {
@@ -64,7 +63,7 @@ func KeepServer(dir string, settings ...string) (*Server, error) {
 // everything.
 func (s *Server) URL() string { return s.c.url }
 
-// Dir is the server's folder; who owns it runs the server.
+// Dir is the server's folder. Its owner runs the server.
 func (s *Server) Dir() string { return s.c.dir }
 
 // Pid is the number of the server's process, the parent of its connections'; 0

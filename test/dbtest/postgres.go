@@ -23,8 +23,8 @@ import (
 	"kartei/store/db"
 )
 
-// timeout bounds each administrative act: on a busy machine even a small one
-// takes its time.
+// timeout bounds each administrative statement. It is long enough for a busy
+// machine.
 const timeout = 2 * time.Minute
 
 // missingError says that there is no PostgreSQL and how to get one.

@@ -146,12 +146,12 @@ var (
 	inserting    = regexp.MustCompile(`\b(?:insert into|copy) (\w+) \(([^)]*)\)`)
 )
 
-// Unspread says why a statement cannot be carried out by the one server of a
-// cluster that has its organization, or nothing where it can. Each select,
-// also one within another, must name the organization by equality once for
-// each of the given tables that it reads: by a parameter, or by that of
-// another table. An insert must give it. A write must be no part of a with,
-// and rows are not claimed by passing over those that others hold.
+// Unspread says why the one server of a cluster that has the organization cannot
+// carry out a statement, or nothing if it can. Each select, also a nested one,
+// must compare the organization by equality once for each of the given tables that
+// it reads: with a parameter, or with the organization of another table. An insert
+// must give it. A write must not stand in a with clause, and no statement may skip
+// locked rows.
 func Unspread(query string, tables []string) string {
 	query = plainSpaces(query)
 	switch {

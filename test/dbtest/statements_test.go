@@ -52,7 +52,7 @@ func TestUnspread(t *testing.T) {
 	}
 }
 
-// What a test sends is not recorded.
+// Statements that a test sends are not recorded.
 func TestStatementsOfTestsAreLeftOut(t *testing.T) {
 	Each(t, func(t *testing.T, d db.DB) {
 		const own = "select count(*) from contacts"

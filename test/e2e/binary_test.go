@@ -70,12 +70,12 @@ func build() (dir string, err error) {
 	return dir, nil
 }
 
-// patience is how long a story waits for what must happen. It only ever
-// passes where something is broken.
+// patience bounds a wait for something that must happen. It only ever passes if
+// something is broken.
 const patience = 2 * time.Minute
 
-// command is one run of the binary with a given environment, the credentials of
-// the tests' buckets in it, and nothing of the tester's own.
+// command is one run of the binary. Its environment holds the credentials of the
+// tests' buckets and nothing of the tester's own.
 func command(args ...string) *exec.Cmd {
 	c := exec.Command(binary, args...)
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + os.TempDir(),
@@ -311,7 +311,7 @@ type answer struct {
 	Body   []byte
 }
 
-// Text returns a member of a JSON answer as text, empty where it is missing.
+// Text returns a member of a JSON answer as text, empty if it is missing.
 func (a *answer) Text(name string) string {
 	var v map[string]any
 	if json.Unmarshal(a.Body, &v) != nil || v[name] == nil {
@@ -387,8 +387,8 @@ func (s client) call(method, path, body string, status int, code string, headers
 	return a
 }
 
-// get asks an address outside the API, whose answer must hold the words. What
-// /readyz says comes true within a while: it gives its checks two seconds, and a
+// get asks an address outside the API and fails the test unless the answer holds
+// the words. /readyz may be asked again: it gives its checks two seconds, and a
 // busy machine may need more.
 func get(t testing.TB, url string, status int, words ...string) string {
 	t.Helper()

@@ -34,7 +34,7 @@ type bucketFront struct {
 	stalls []*stall
 }
 
-// stall is a request that is not answered, or half, as long as the test goes on.
+// stall is a request that gets no answer, or half of one, until the test ends.
 type stall struct {
 	method, part string        // of the address
 	met          chan struct{} // closed when it comes
@@ -118,17 +118,17 @@ func (b *bucketFront) next() string {
 	return fault
 }
 
-// meets has what is done happen once after so many more requests: when the next
-// one has come, or when the bucket has carried it out. Nobody hears of that one.
+// meets calls meet once, after so many more requests: when the next request has
+// come, or when the bucket has carried it out. That request gets no answer.
 func (b *bucketFront) meets(fault string, after int, do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fault, b.after, b.failed, b.meet = fault, after, 0, do
 }
 
-// stall has the next request with a method and with a part of its address, or of
-// that of the object which it copies, hang: before the bucket hears of it, or in
-// the midst of its answer.
+// stall makes one request hang: the next with this method and with part in its
+// address, or in the address of the object that it copies. It hangs before it
+// reaches the bucket, or in the middle of its answer.
 func (b *bucketFront) stall(method, part string, half bool) *stall {
 	s := &stall{method, part, make(chan struct{}), half}
 	b.mu.Lock()
@@ -170,8 +170,7 @@ func (c *cut) Write(p []byte) (int, error) {
 	return 0, nil
 }
 
-// slowReader and slowWriter pass on a little now and then, as a line does that
-// is slow: 400 KiB a second.
+// slowReader and slowWriter pass on 400 KiB a second, as a slow line does.
 type slowReader struct{ io.Reader }
 
 func (r *slowReader) Read(p []byte) (int, error) {
@@ -253,9 +252,9 @@ func TestBucketFails(t *testing.T) {
 	})
 }
 
-// bucketAway has the bucket fail at each step of the journey: each answer is
-// clear, nothing is lost, what needs no bytes goes on, and what the client then
-// does again succeeds.
+// bucketAway makes the bucket fail at each step of the journey. Each answer is
+// clear, nothing is lost, and calls that need no bytes go on. Later the client's
+// retries succeed.
 func bucketAway(t *testing.T, h *cluster, s client, p place) {
 	b := p.front
 	file := []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")
@@ -348,11 +347,11 @@ func bucketAway(t *testing.T, h *cluster, s client, p place) {
 	}
 }
 
-// bucketSlow has the bucket be slow on a file's whole way, then hang in the
-// midst of it: before it copies one for an operation, while that reads one, and
-// while a client does. What needs no bucket goes on, and so do other files;
-// nothing is lost, and what hangs is done after half a minute, without anybody
-// having to ask again.
+// bucketSlow makes the bucket slow for a whole file. Then it makes three requests
+// hang: a copy for an operation, a read by an operation, and a read by a client.
+// Calls that need no bucket go on, and so do other files. Nothing is lost, and
+// each request that hangs is repeated after half a minute without a retry of the
+// client.
 func bucketSlow(t *testing.T, h *cluster, s client, p place) {
 	b := p.front
 	text := func(name string) []byte {
@@ -394,8 +393,8 @@ func bucketSlow(t *testing.T, h *cluster, s client, p place) {
 	s.has(other, text("Andere"))
 	s.has(kept, text("Brief"))
 	s.call("PATCH", "/documents/"+kept, `{"name":"Neu.txt"}`, 200, "", "If-Match", "*")
-	// What hangs is asked for anew after half a minute; a machine that took longer
-	// for the rest tells nothing of the order.
+	// A request that hangs is repeated after half a minute. If the machine took
+	// longer for the rest, the order cannot be told.
 	var early []string
 	for id := range operations {
 		if status := s.call("GET", "/operations/"+id, "", 200, "").Text("status"); status != "running" {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestReleaseCandidate serves the next version where the instance is a release
-// candidate, to who asks for it by header or pin, tells who did, and becomes
-// production again on the same data.
+// TestReleaseCandidate runs an instance as a release candidate. It serves the next
+// version to clients that ask for it by header or pin, reports which keys did, and
+// becomes production again on the same data.
 func TestReleaseCandidate(t *testing.T) {
 	t.Parallel()
 	const current, next = "2026-11-01", "2027-02-01"

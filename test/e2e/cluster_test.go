@@ -45,8 +45,8 @@ func clusters(t *testing.T, f func(t *testing.T, h *cluster)) {
 	}
 }
 
-// newPostgresCluster has n servers on one database. Where they are several,
-// clients reach them through a round-robin.
+// newPostgresCluster starts n servers on one database. Clients reach several
+// servers through a round-robin.
 func newPostgresCluster(t *testing.T, n int, flags ...string) *cluster {
 	t.Helper()
 	url := dbtest.PostgresURL(t)
@@ -182,7 +182,7 @@ func (h *cluster) address(ctx context.Context) (string, error) {
 	}
 }
 
-// call sends a request once. An error means that nobody knows what became of it.
+// call sends a request once. After an error its outcome is unknown.
 func (h *cluster) call(ctx context.Context, c *httpClient, method, path, body string, headers ...string) (*answer, error) {
 	base, err := h.address(ctx)
 	if err != nil {
@@ -201,8 +201,8 @@ func (h *cluster) call(ctx context.Context, c *httpClient, method, path, body st
 	return a, nil
 }
 
-// insist sends a request until it is answered, as a client may whose request
-// can be repeated.
+// insist repeats a request until it is answered, as a client may do with a request
+// that can be repeated.
 func (h *cluster) insist(ctx context.Context, c *httpClient, method, path, body string, headers ...string) (*answer, error) {
 	for {
 		a, err := h.call(ctx, c, method, path, body, headers...)
@@ -212,7 +212,7 @@ func (h *cluster) insist(ctx context.Context, c *httpClient, method, path, body 
 	}
 }
 
-// wrote counts an acknowledged write and wakes who waits for one.
+// wrote counts an acknowledged write and wakes those that wait for one.
 func (h *cluster) wrote() {
 	h.writes.Add(1)
 	h.mu.Lock()
@@ -240,9 +240,9 @@ func (h *cluster) written(ctx context.Context, n int64, done <-chan struct{}) er
 	}
 }
 
-// storm kills the server, or one of the replicas, and starts it again, each
-// time after a few more writes: once in four times none, so that it also dies
-// right after its start.
+// storm kills the server, or one of the replicas, and starts it again, so many
+// times. A few writes come before each kill. One time in four there are none, so
+// that a server also dies right after its start.
 func (h *cluster) storm(ctx context.Context, kills int) {
 	h.Helper()
 	for range kills {
@@ -262,9 +262,9 @@ type change struct {
 	revision int64
 	deleted  bool
 	tick     string // updatedAt
-	// maybe is a change whose answer was lost and that had not been made when
-	// it was looked for. On PostgreSQL it may still come: what a server had
-	// sent before it was killed is carried out without it.
+	// maybe is a change without an answer that had not been made when the writer
+	// looked. It may still come: PostgreSQL carries out statements that a server sent
+	// before it was killed.
 	maybe *attempt
 }
 
@@ -358,8 +358,8 @@ func (w *writer) create(ctx context.Context) error {
 	}
 }
 
-// update patches the revision that it knows. Where no answer comes, only the
-// old or the new state may be there.
+// update patches the revision that it knows. If no answer comes, either the old or
+// the new state must be there.
 func (w *writer) update(ctx context.Context, c *change) error {
 	want := attempt{name: w.next()}
 	a, err := w.call(ctx, w.as, "PATCH", "/contacts/"+c.id, fmt.Sprintf(`{"lastName":%q}`, want.name), "If-Match", fmt.Sprintf(`"r%d"`, c.revision))
@@ -400,8 +400,8 @@ func (c *change) accept(now contact) {
 
 func (c *change) erase() { c.deleted, c.revision, c.maybe = true, c.revision+1, nil }
 
-// look learns what became of a change whose answer was lost: it was made or it
-// was not, and nothing acknowledged before is gone.
+// look checks the outcome of a change without an answer: it was made or it was
+// not, and nothing that was acknowledged before is gone.
 func (w *writer) look(ctx context.Context, c *change, lost attempt) error {
 	a, err := w.insist(ctx, w.as, "GET", "/contacts/"+c.id, "")
 	if err != nil {

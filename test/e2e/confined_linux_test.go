@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runWithout goes on as another program under a filter that hides a system call,
-// as a kernel does that has none and a container whose policy refuses it.
+// runWithout replaces this process by another program, under a filter that hides a
+// system call. A kernel without the call and a container with a strict policy do
+// the same.
 func runWithout(args []string) {
 	if len(args) < 4 || args[1] != "without" {
 		return

@@ -8,14 +8,15 @@ import (
 	"kartei/test/dbtest"
 )
 
-// The demo outgrows its machine: one command moves it to PostgreSQL, where a
-// server gives the same answers byte for byte; and back.
+// TestDemoMovesToPostgreSQL moves a demo to PostgreSQL and back with one command
+// each. The server there gives the same answers byte for byte.
 func TestDemoMovesToPostgreSQL(t *testing.T) {
 	t.Parallel()
 	moveDemo(t, dbtest.EmptyPostgresURL(t), func() {})
 }
 
-// The same on a Citus cluster, over which one more command spreads the data.
+// TestDemoMovesToCitus does the same on a Citus cluster. One more command
+// distributes the data.
 func TestDemoMovesToCitus(t *testing.T) {
 	t.Parallel()
 	url := dbtest.EmptyCitus(t)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDemoWithoutItsBucket: a bucket that is away keeps nobody from a demo; the
-// next start, with the bucket, has the documents.
+// TestDemoWithoutItsBucket: the demo starts without its bucket. The next start,
+// with the bucket, has the documents.
 func TestDemoWithoutItsBucket(t *testing.T) {
 	t.Parallel()
 	b := newBucketFront(t)

@@ -148,9 +148,9 @@ func TestStartOnFullDisk(t *testing.T) {
 	s.stop(t)
 }
 
-// TestReadOnlyDisk starts a server whose data cannot be written. It says so and
-// ends, changes nothing, and starts once the data can be written again. (Linux
-// lets nobody make a disk read-only while a file on it is open for writing.)
+// TestReadOnlyDisk starts a server on a read-only disk. The server says so, ends,
+// and changes nothing. It starts once the disk can be written again. (Linux
+// refuses to make a disk read-only while a file on it is open for writing.)
 func TestReadOnlyDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 24<<20)

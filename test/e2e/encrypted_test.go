@@ -10,8 +10,9 @@ import (
 	"filippo.io/age"
 )
 
-// TestEncryptedBackup: a backup is made for a recipient while calls go on, says
-// nothing to anybody else, and becomes a whole instance elsewhere.
+// TestEncryptedBackup: a backup for a recipient is made while calls go on. It
+// cannot be read without the recipient's key, and becomes a whole instance
+// elsewhere.
 func TestEncryptedBackup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

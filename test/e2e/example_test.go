@@ -119,8 +119,8 @@ func (p *postman) careless() {
 	p.loses, p.prompt = true, false
 }
 
-// handOver brings what is held back, and holds nothing back from then on: what
-// is still on its way would have nobody to bring it.
+// handOver delivers everything that is held back, and holds nothing back from then
+// on: no later delivery would release it.
 func (p *postman) handOver() {
 	p.mu.Lock()
 	held := p.held
@@ -343,7 +343,7 @@ func TestCopyByWebhooks(t *testing.T) {
 		changes(4)
 		c.equals("by the feed")
 
-		// What no event tells of: a document is renamed, a record goes out of sight.
+		// Changes without an event: a document is renamed, a record becomes invisible.
 		c.run.kill()
 		c.begin("-feed", "1h", "-all", "1s")
 		paper = document()

@@ -83,7 +83,8 @@ func killFiles(t *testing.T, h *cluster, key string, p place) {
 	h.close()
 	files := 0
 	for _, name := range p.files(t) {
-		// What is unfinished goes when the one server on SQLite starts, elsewhere later.
+		// Unfinished files are removed when the one server on SQLite starts, elsewhere
+		// later.
 		if strings.HasPrefix(name, "unfinished/") && p.front == nil && !strings.HasPrefix(h.database, "sqlite:") {
 			continue
 		}

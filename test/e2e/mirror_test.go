@@ -65,7 +65,7 @@ func (h *cluster) mirror(limit int, paging bool) *mirror {
 	return &mirror{cluster: h, as: newHTTPClient(h.office.Key), limit: limit, paging: paging, seen: "2020-01-01T00:00:00.000000Z", copy: map[string]contact{}}
 }
 
-// follow reads changes until there are none and nobody writes any more.
+// follow reads changes until there are none and the writers have ended.
 func (m *mirror) follow(ctx context.Context, done <-chan struct{}) error {
 	return m.poll(ctx, done, func() (int, error) {
 		since, cursor, n := m.seen, "", 0
@@ -119,7 +119,7 @@ func (h *cluster) feed(limit int) *feed {
 	return &feed{cluster: h, as: newHTTPClient(h.office.Key), limit: limit}
 }
 
-// follow reads the feed until it ends and nobody writes any more.
+// follow reads the feed until it ends and the writers have ended.
 func (f *feed) follow(ctx context.Context, done <-chan struct{}) error {
 	return f.poll(ctx, done, func() (int, error) {
 		page, err := list[feedEntry](ctx, f.cluster, f.as, fmt.Sprintf("/events?sort=createdAt&limit=%d%s", f.limit, f.cursor))

@@ -18,8 +18,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestOperatorsDay is that of who runs Kartei on SQLite: set up, back up and
-// restore, keys, pause, upgrade.
+// TestOperatorsDay is an operator's day on SQLite: set up, back up and restore,
+// keys, pause, upgrade.
 func TestOperatorsDay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func TestOperatorsDay(t *testing.T) {
 		s.call("POST", "/contacts", fmt.Sprintf(`{"lastName":"Nr. %d"}`, i), 201, "", "Idempotency-Key", fmt.Sprint("day-", i))
 	}
 
-	// A second process on the same data is told who has it.
+	// A second process on the same data is told which one has it.
 	for _, second := range [][]string{on("serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"), on("restore", filepath.Join(dir, "none"))} {
 		_, errs, status := try(t, second...)
 		if holder := fmt.Sprintf("process %d ", served.cmd.Process.Pid); status != 1 || second[0] == "serve" && !strings.Contains(errs, holder) {
@@ -95,7 +95,7 @@ func TestBackupOfPostgres(t *testing.T) {
 	}
 	elsewhere := []string{"--data-dir", t.TempDir(), "--database-url", empty}
 	kartei(t, append([]string{"restore", copied}, elsewhere...)...)
-	// Without the master key nobody serves the copy unawares.
+	// Without the master key no server starts on the copy.
 	serve := append([]string{"serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"}, elsewhere...)
 	if _, errs, status := try(t, serve...); status != 1 || !strings.Contains(errs, "another master key") || !strings.Contains(errs, "--master-key-file") {
 		t.Errorf("without the master key: exit %d %s", status, errs)

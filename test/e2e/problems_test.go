@@ -19,8 +19,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// later are the codes that nobody can provoke in this release from outside,
-// and why.
+// later are the codes that cannot be provoked from outside in this release, and
+// why.
 var later = map[fault.Code]string{
 	fault.VersionSunset: "no version has been retired yet",
 	fault.Internal:      "it is a defect wherever it shows",
@@ -162,8 +162,8 @@ func TestEveryProblem(t *testing.T) {
 	}
 }
 
-// inProgress sends the same creation from several clients at once until one
-// is told that another is at it.
+// inProgress sends the same creation from several clients at once until one gets
+// the answer that the key is in progress.
 func inProgress(s client, code string) *answer {
 	s.Helper()
 	const senders, rounds = 8, 200
@@ -302,9 +302,9 @@ var nextPort atomic.Int32
 
 func init() { nextPort.Store(20_000 + rand.Int32N(10_000)) }
 
-// freePort returns an address at which nobody listens. It is none of those that
-// the system gives to whoever asks for port 0 (from 32768 on), so no server of
-// a parallel story takes it meanwhile.
+// freePort returns an address with a free port. The port is below those that the
+// system gives for port 0 (from 32768 on), so no server of a parallel story takes
+// it meanwhile.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {

@@ -72,9 +72,9 @@ func until(t *testing.T, conn *pgx.Conn, what, query string) {
 // it. On a cluster the lock itself is another server's.
 const waiting = "exists(select from pg_stat_activity where datname = current_database() and application_name = 'kartei' and state = 'active' and query like 'update clocks %')"
 
-// TestKeyInUseOnAnotherReplica holds a creation in the middle. Its key is in
-// progress on every replica, until the one that was at it dies; then another
-// carries out the call.
+// TestKeyInUseOnAnotherReplica holds a creation in the middle. Its idempotency key
+// is in progress on every replica until the replica that runs the call dies. Then
+// another one carries out the call.
 func TestKeyInUseOnAnotherReplica(t *testing.T) {
 	t.Parallel()
 	url := dbtest.PostgresURL(t) + "&lock_timeout=120000&statement_timeout=120000" // what is held is not to end by itself
@@ -98,7 +98,7 @@ func TestKeyInUseOnAnotherReplica(t *testing.T) {
 	if err := <-first; err == nil {
 		t.Error("a replica that was killed answered")
 	}
-	// The clock is still held: the server finds out by itself that nobody waits.
+	// The clock is still held: the server notices by itself that the client has gone.
 	until(t, look, "the dead replica's transaction ends", "select not "+waiting)
 	release()
 	made := h.at(1).call("POST", "/contacts", body, 201, "", "Idempotency-Key", key)

@@ -44,9 +44,9 @@ type feedEntry struct {
 	Data                struct{ Object, ID string }
 }
 
-// settle opens the database while no server runs, reads all of it, and fails
-// the test unless changes, events, stored answers, the clock and the search
-// index belong together without exception.
+// settle opens the database while no server runs and reads all of it. It fails the
+// test unless changes, events, stored answers, the clock and the search index
+// agree.
 func (h *cluster) settle() settled {
 	h.Helper()
 	ctx := context.Background()
@@ -182,7 +182,7 @@ func (h *cluster) readRest(ctx context.Context, tx db.Tx, s *settled) error {
 	if err := tx.QueryRow(ctx, "select max(tick) from clocks").Scan(&now); err != nil {
 		return err
 	}
-	// Who packs the index moves the clock, too.
+	// Merging the index moves the clock, too.
 	if len(s.events) > 0 && now.String() < s.events[len(s.events)-1].CreatedAt {
 		h.Errorf("the clock stands at %s, the last event at %s", now, s.events[len(s.events)-1].CreatedAt)
 	}

@@ -19,14 +19,14 @@ import (
 	"kartei/store/db"
 )
 
-// TestTortureWebhooks has an organization with 200 endpoints, most of which
-// are dead, slow or malicious, while records change and a server is killed
-// with kill -9 again and again. At the end every healthy endpoint has every
-// event that its principal may read and none besides, the delivery log is what
-// the receivers saw, but for what a dying server could not write down, and
-// nobody came to where the redirects lead. When all has been calm for as long as
-// leases last, healthy endpoints get what happens fast. How long events took and
-// how much memory is used is printed.
+// TestTortureWebhooks runs an organization with 200 endpoints, most of them dead,
+// slow or malicious. Records change, and a server is killed with kill -9 again and
+// again. At the end every healthy endpoint has exactly the events that its
+// principal may read. The delivery log agrees with the receivers, except for
+// attempts that a dying server could not write down. No request reached the target
+// of a redirect. Once no server has died for the time of a lease, healthy
+// endpoints get events fast. The latencies of events and the memory of the servers
+// are printed.
 func TestTortureWebhooks(t *testing.T) {
 	t.Parallel()
 	together(t, map[string]func(t *testing.T){
@@ -100,7 +100,7 @@ func torture(t *testing.T, f *farm, h *cluster) {
 			if r.answer == healthy {
 				r.has(events)
 			}
-			// What a killed server had begun is attempted again when its lease is over.
+			// Attempts of a killed server are repeated when its leases have expired.
 			r.logs(ctx, h, o.as, func(rows map[string]string) bool {
 				return len(rows) > 0 && (r.answer != healthy || len(rows) >= len(events))
 			})
@@ -116,7 +116,7 @@ func torture(t *testing.T, f *farm, h *cluster) {
 	}
 }
 
-// leases is longer than what a dead server had begun is left to it.
+// leases is longer than a lease of a dead server lasts.
 const leases = 32 * time.Second
 
 // death is when a server was killed or stopped.
@@ -210,8 +210,8 @@ func (h *cluster) readable(ctx context.Context, as *httpClient) map[string]bool 
 	}
 }
 
-// logs waits until done says of the receiver's log that it is enough, for as long
-// as it grows or anything else goes on.
+// logs waits until done accepts the receiver's log. It gives up when neither the
+// log nor anything else has made progress for patience.
 func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done func(rows map[string]string) bool) {
 	r.Helper()
 	for going := r.progress(); ; time.Sleep(250 * time.Millisecond) {
@@ -238,8 +238,8 @@ func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done fu
 	}
 }
 
-// has waits until the receiver has seen all events, and fails the test where it
-// saw others.
+// has waits until the receiver has seen all events, and fails the test if it saw
+// others.
 func (r *receiver) has(events map[string]bool) {
 	r.Helper()
 	if len(events) == 0 {
@@ -260,10 +260,10 @@ func (r *receiver) has(events map[string]bool) {
 	}
 }
 
-// tellTimes prints how long after their commits events came to healthy
-// receivers for the first time: all of them, those that were committed more than
-// 3 s before a kill and half a minute after, which is how long a dead server's
-// leases last, and those of the calm at the end, which must have been fast.
+// tellTimes prints the time from the commit of an event to its first attempt at a
+// healthy receiver: for all events, for those away from kills, and for those of
+// the calm at the end, which must be fast. Away from a kill is more than 3 s
+// before it or half a minute after it, when a dead server's leases have expired.
 func (f *farm) tellTimes(kills []death, calm time.Time) {
 	f.Helper()
 	var all, away, last []time.Duration
@@ -300,9 +300,9 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 		f.Logf("from commit to the first attempt at healthy endpoints, %s (%d): median %s, p90 %s, p99 %s, longest %s", name, len(list), at(0.5), at(0.9), at(0.99), at(1))
 		return at(0.5), at(0.99)
 	}
-	// What else runs on the machine decides how long it takes: held only if
-	// somebody has asked for the long form. TestBacklogDelaysNobody and its like hold, without a clock,
-	// that healthy endpoints wait for no others.
+	// The times depend on the load of the machine, so they are checked only in the
+	// long form. TestBacklogDelaysNobody and its like check without a clock that
+	// healthy endpoints wait for no others.
 	long := times("KARTEI_KILLS", 3) >= 100
 	if median, _ := tell("all", all); long && median > 10*time.Second {
 		f.Errorf("the median is %s: healthy endpoints wait for others", median)
@@ -313,7 +313,7 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 	}
 }
 
-// watchMemory looks at the servers' resident memory until the function that it
+// watchMemory samples the servers' resident memory until the function that it
 // returns is called, which prints it.
 func (h *cluster) watchMemory(ctx context.Context) func() {
 	ctx, cancel := context.WithCancel(ctx)
@@ -426,8 +426,8 @@ const (
 	unwritten   = 10 * time.Second
 )
 
-// unlogged returns the visits that no row of the log is of: each has one of its
-// own that says that the attempt began before it, by at most attemptTime.
+// unlogged returns the visits without a row in the log. Each visit needs a row of
+// its own, whose attempt began before the visit, by at most attemptTime.
 func unlogged(visits []visit, rows []clock.Micros) (list []visit) {
 	slices.SortFunc(visits, func(a, b visit) int { return a.at.Compare(b.at) })
 	slices.Sort(rows)
@@ -515,7 +515,8 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 	f.Logf("attempts in the log: %v; requests that are not, because their server was killed or stopped before: %d", attempts, excused)
 }
 
-// A visit may lack a row of the log only where a server died soon after it.
+// TestUnlogged: a visit may lack a row of the log only if a server died soon after
+// it.
 func TestUnlogged(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -15,9 +15,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// startWaiting starts a server whose database is away, and holds it to what one
-// that waits must do: it listens, refuses calls as one that is starting, and
-// tells the operator.
+// startWaiting starts a server whose database is away. The server must listen,
+// refuse calls with INSTANCE_PENDING, and tell the operator.
 func startWaiting(t *testing.T, key string, store ...string) client {
 	t.Helper()
 	public, operator := freePort(t), freePort(t)
@@ -64,7 +63,7 @@ func (s client) becomesReady() {
 }
 
 // TestServeWaitsForPostgres starts servers before their PostgreSQL answers, for
-// each reason that goes by itself. None ends, and none needs a restart.
+// each reason that passes by itself. No server ends, and none needs a restart.
 func TestServeWaitsForPostgres(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "max_connections=20", "shared_buffers=16MB")
@@ -107,9 +106,9 @@ func TestServeWaitsForPostgres(t *testing.T) {
 	})
 }
 
-// TestServeOnReadOnlyPostgres starts a server whose PostgreSQL may only be read,
-// as a managed one whose disk is nearly full. It serves what can be read, and
-// writes as soon as they are taken again.
+// TestServeOnReadOnlyPostgres starts a server whose PostgreSQL is read-only, as a
+// managed one is when its disk is nearly full. The server serves reads, and writes
+// as soon as PostgreSQL takes them again.
 func TestServeOnReadOnlyPostgres(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")

@@ -19,9 +19,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestWebhookCommands is what an operator does for an endpoint whose receiver
-// said that it was gone: read the email, look, enable, and have sent again what
-// was missed.
+// TestWebhookCommands follows an operator after a receiver answered 410 Gone: read
+// the email, look at the endpoint, enable it, and resend the missed events.
 func TestWebhookCommands(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, dir string, more ...string) {
@@ -151,7 +150,7 @@ func TestWebhookCommands(t *testing.T) {
 			t.Errorf("the log of one event says %+v", list)
 		}
 
-		// What is wrong is told in words and by the status.
+		// Errors are told in words and by the exit status.
 		for _, c := range []struct {
 			args   []string
 			status int
@@ -182,7 +181,7 @@ func TestWebhookCommands(t *testing.T) {
 			}
 		}
 
-		// What docs/operating/webhooks.md says that there is to be read of webhooks.
+		// The readings that docs/operating/webhooks.md names.
 		get(t, served.Operator+"/metrics", 200,
 			"\nkartei_webhook_attempts_total{result=\"succeeded\"} ", "\nkartei_webhook_attempts_total{result=\"HTTP_STATUS\"} 1\n",
 			"\nkartei_webhook_first_attempt_seconds_count ",
@@ -190,7 +189,7 @@ func TestWebhookCommands(t *testing.T) {
 			"\nkartei_webhook_endpoints_behind ", "\nkartei_webhook_behind_seconds ",
 			"\nkartei_webhook_endpoints{status=\"active\"} 1\n")
 
-		// Gone once more, told to somebody who reads English.
+		// Gone once more, told to a user who reads English.
 		kartei(t, on("user", "set", o.User, "--language", "en")...)
 		receiver.answers(made.Secret, http.StatusGone)
 		receiver.takes(contact())

@@ -52,8 +52,8 @@ var errMissing = errors.New("versitygw is not installed: run ci/setup.sh versity
 var errEnded = errors.New("versitygw ended")
 
 // Shared returns the server of all tests of this program, and keeps its
-// credentials in the environment until the end of the test. Where it is not installed the test is skipped,
-// with CI=true it fails.
+// credentials in the environment until the end of the test. If it is not installed
+// the test is skipped; with CI=true it fails.
 func Shared(t testing.TB) *Gateway {
 	t.Helper()
 	one.Do(func() {
@@ -226,8 +226,8 @@ func freePort() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// Nobody returns an address at which nobody listens until the end of the test: it
-// is taken.
+// Nobody returns an address without a listener. The port is taken until the end of
+// the test, so none comes.
 func Nobody(t testing.TB) string {
 	t.Helper()
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
