@@ -53,7 +53,7 @@ func TestPublished(t *testing.T) {
 			}
 		case len(broken) > 0:
 			t.Errorf("%s takes back what it promised:\n\t%s\nWithin a version things are only added (contract, 'Versioning'). "+
-				"Put it back, or see 'To take back what was published' in CONTRIBUTING.md.", version.Name, strings.Join(broken, "\n\t"))
+				"Put it back, or see 'Taking back a promise' in CONTRIBUTING.md.", version.Name, strings.Join(broken, "\n\t"))
 		case is.String() != string(read):
 			t.Errorf("%s promises more than %s says: run make openapi", version.Name, file)
 		}
