@@ -54,13 +54,6 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 		c.result, err = a.operate(ctx, c, tx)
 		return err
 	}
-	if tx.Optimistic() { // the key is new: else the insert fails, and this runs again
-		tx.QueueLock(c.idempotencyScope())
-		if c.result, err = a.operate(ctx, c, tx); err == nil {
-			a.store(c, tx, true)
-		}
-		return err
-	}
 	if free, err := tx.Lock(ctx, c.idempotencyScope()); err != nil {
 		return err
 	} else if !free {
@@ -80,7 +73,7 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	if c.result, err = a.operate(ctx, c, tx); err != nil {
 		return err
 	}
-	a.store(c, tx, false)
+	a.store(c, tx)
 	return nil
 }
 
@@ -106,14 +99,14 @@ func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answ
 func (h handler) secret() bool { return h.Output.Implements(reflect.TypeFor[app.Secret]()) }
 
 // store remembers the answer in the transaction of the change.
-func (a *API) store(c *call, tx db.Tx, first bool) {
+func (a *API) store(c *call, tx db.Tx) {
 	if c.op.ShowsRecord() { // perhaps without a change of it
 		record.Hold(tx, c.actor.Org(), c.op.Family, c.record)
 	}
 	a.answers.Store(tx, c.replayKey(), c.now, &replay.Answer{
 		Fingerprint: c.fingerprint, Record: c.about(), Status: c.result.status,
 		ETag: c.result.etag, Location: c.result.location, Body: c.result.body,
-	}, first)
+	})
 }
 
 // about returns the id of the record that the answer shows or names: the one

@@ -48,7 +48,7 @@ type Page struct {
 	NextCursor *string `json:"nextCursor" example:"AX3k9bQ"`
 }
 
-// Topic is what is told after a change was committed (see db.Tx.Tell), with the
+// Topic is what is told after a change was committed (see db.Tx.NotifyLocal), with the
 // number of its organization as word.
 const Topic = "events"
 
@@ -72,7 +72,7 @@ func Append(c *app.Call, e Event) string {
 	name := id.New(id.Event)
 	c.Tx.Queue(`insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2, $3, $4, $5, $6, $7)`,
 		c.Actor.Org(), e.CreatedAt, name, e.Type, e.Data.Object, e.Data.ID, c.Span.Stored())
-	c.Tx.Tell(Topic, strconv.FormatInt(c.Actor.Org(), 10))
+	c.Tx.NotifyLocal(Topic, strconv.FormatInt(c.Actor.Org(), 10))
 	return name
 }
 

@@ -76,7 +76,7 @@ func (l *letter) messageID() string {
 
 // Run sends emails until ctx ends.
 func (c *Center) Run(ctx context.Context) {
-	defer c.DB.Hear(Topic, func(string) { c.awake() })()
+	defer c.DB.SubscribeLocal(Topic, func(string) { c.awake() })()
 	for ctx.Err() == nil {
 		more, err := c.send(ctx)
 		if err != nil && ctx.Err() == nil {

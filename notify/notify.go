@@ -35,7 +35,7 @@ type Form struct {
 // Words are what a notice says.
 type Words struct{ Title, Text fault.Text }
 
-// Topic is what is told (db.Tx.Tell) when a notice was posted.
+// Topic is what is told (db.Tx.NotifyLocal) when a notice was posted.
 const Topic = "notices"
 
 // Age is how long a notice is kept.
@@ -137,7 +137,7 @@ func (c *Center) Post(tx db.Tx, live int64, users []string, kind Kind, facts any
 	for _, user := range users {
 		tx.Queue(insertNotice, live, user, id.New(id.Notice), int64(clock.Now(c.Clock)), string(kind), string(data))
 	}
-	tx.Tell(Topic, "")
+	tx.NotifyLocal(Topic, "")
 	return nil
 }
 

@@ -392,7 +392,7 @@ func (o *office) mailed() {
 	for deadline := time.Now().Add(2 * time.Minute); ; {
 		var n int
 		must(o, o.db.Write(ctx, func(tx db.Tx) error {
-			tx.Tell(notify.Topic, "") // a replica may have looked just before
+			tx.NotifyLocal(notify.Topic, "") // a replica may have looked just before
 			return tx.QueryRow(ctx, `select count(*) from notices where mail_due > 0 and (mail_due <= $1 or mail_id <> '')`, clock.Now(o.clock)).Scan(&n)
 		}))
 		if n == 0 {

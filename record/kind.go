@@ -144,7 +144,7 @@ func (k *Kind[T, F, P]) Members(ctx context.Context, c *app.Call, name string) (
 
 // Create makes a record with its event and its search entry.
 func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T], error) {
-	if err := k.examine(ctx, c, f, !c.Tx.Optimistic()); err != nil {
+	if err := k.examine(ctx, c, f, true); err != nil {
 		return Created[T]{}, err
 	}
 	return k.Insert(ctx, c, id.New(k.Prefix), f, nil)
@@ -153,15 +153,15 @@ func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T
 // Check completes the members of a record that is made later, and reports what
 // is wrong with them.
 func (k *Kind[T, F, P]) Check(ctx context.Context, c *app.Call, f P) error {
-	return k.examine(ctx, c, f, true) // no row is inserted whose index could tell
+	return k.examine(ctx, c, f, false)
 }
 
-// examine is Check. ask is as check has it.
-func (k *Kind[T, F, P]) examine(ctx context.Context, c *app.Call, f P, ask bool) error {
+// examine is Check. stores is as check has it.
+func (k *Kind[T, F, P]) examine(ctx context.Context, c *app.Call, f P, stores bool) error {
 	if s := f.Shared(); s.OwnerID == "" {
 		s.OwnerID = c.Actor.PrincipalID()
 	}
-	return k.check(ctx, c, f, nil, k.Prepare(c.Services, f, nil), ask)
+	return k.check(ctx, c, f, nil, k.Prepare(c.Services, f, nil), stores)
 }
 
 // Insert makes a record of checked members, which is found by further words
@@ -235,7 +235,7 @@ func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb stri
 	if same && len(wrong) == 0 {
 		return k.answer(r), nil
 	}
-	if err := k.check(ctx, c, after, before, wrong, !c.Tx.Optimistic()); err != nil {
+	if err := k.check(ctx, c, after, before, wrong, true); err != nil {
 		return Answer[T]{}, err
 	}
 	next, stored, err := k.next(r, after)
@@ -351,22 +351,13 @@ func (k *Kind[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.ByID) (a
 }
 
 // replace carries out a statement on the revision that was read, with further
-// arguments behind the tick. Where there is a newer one by now it returns a
-// conflict, upon which the whole operation is run again; or it supposes that
-// there is none, and a second statement finds no row of the tick, which only
-// this change has.
+// arguments behind the tick. If there is a newer one by now it fails with
+// db.ErrConflict, and the whole operation is run again. Only this change has the
+// tick, so a row of that tick shows that the statement changed it.
 func (k *Kind[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, tick clock.Micros, statement string, more ...any) error {
 	args := append([]any{c.Actor.Org(), r.id, r.revision, tick}, more...)
-	if c.Tx.Optimistic() {
-		c.Tx.Queue(statement, args...)
-		c.Tx.Queue(k.sql.changed, c.Actor.Org(), r.id, tick)
-		return nil
-	}
-	rows, err := c.Tx.Exec(ctx, statement, args...)
-	if err == nil && rows == 0 {
-		return db.ErrConflict
-	}
-	return err
+	return c.Tx.ExecOne(ctx, db.Statement{Query: statement, Args: args},
+		db.Statement{Query: k.sql.changed, Args: []any{c.Actor.Org(), r.id, tick}})
 }
 
 // check fails where something is wrong with the members: wrong, which is known
@@ -374,9 +365,9 @@ func (k *Kind[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, tick c
 // actor must be allowed to change who owns and sees the record, the owner must
 // be one of the organization's principals, the external id must be free, and
 // references must name visible records. before is nil for a new record; what
-// did not change is not checked again. Without ask an external id is supposed
-// to be free: the change inserts it, and the unique index tells otherwise.
-func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, wrong []fault.Field, ask bool) error {
+// did not change is not checked again. If the change stores the members, an
+// external id is assumed to be free, because its unique index tells otherwise.
+func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, wrong []fault.Field, stores bool) error {
 	s := f.Shared()
 	var old Sharing
 	if before != nil {
@@ -390,9 +381,13 @@ func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, wro
 		return err
 	}
 	wrong = append(wrong, unseen...)
-	if s.ExternalID != nil && (old.ExternalID == nil || *old.ExternalID != *s.ExternalID) && ask {
+	if s.ExternalID != nil && (old.ExternalID == nil || *old.ExternalID != *s.ExternalID) {
+		ask := c.Tx.QueryRow
+		if stores {
+			ask = c.Tx.AssumeNone
+		}
 		var holder, audience string
-		err := c.Tx.QueryRow(ctx, k.sql.external, c.Actor.Org(), *s.ExternalID).Scan(&holder, &audience)
+		err := ask(ctx, k.sql.external, c.Actor.Org(), *s.ExternalID).Scan(&holder, &audience)
 		if err == nil {
 			wrong = append(wrong, k.taken(c, holder, audience))
 		} else if !errors.Is(err, db.ErrNoRows) {

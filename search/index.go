@@ -73,7 +73,7 @@ func (l layout) put(ctx context.Context, tx db.Tx, s Subject, d *Document) error
 	postings := d.postings()
 	tx.Queue(insertDocument, s.Organization, s.Family, int64(s.Created), s.audience(), s.ID, join(postings))
 	merges, is := l.due(s.Created, len(postings)*len(audiences(s.audience())))
-	if !is || tx.Tell(dueTopic, due{s.Organization, s.Family, merges}.String()) {
+	if !is || tx.NotifyLocal(dueTopic, due{s.Organization, s.Family, merges}.String()) {
 		return nil
 	}
 	return segments{ctx, tx, s.Organization, s.Family, l}.settle(merges)

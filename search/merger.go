@@ -63,7 +63,7 @@ func NewMerger(d db.DB, c clock.Clock) *Merger { return &Merger{d, c, usualLayou
 func (m *Merger) Run(ctx context.Context) {
 	var ground sync.WaitGroup
 	defer ground.Wait()
-	defer m.db.Hear(dueTopic, func(word string) {
+	defer m.db.SubscribeLocal(dueTopic, func(word string) {
 		ground.Go(func() {
 			if err := m.settle(ctx, word); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
 				slog.Error("search: packing failed", "error", err)

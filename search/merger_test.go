@@ -30,7 +30,7 @@ type full struct {
 
 func (o *full) Hear(topic string, f func(string)) func() {
 	defer close(o.hears)
-	return o.DB.Hear(topic, f)
+	return o.DB.SubscribeLocal(topic, f)
 }
 
 func (o *full) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {

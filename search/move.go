@@ -53,7 +53,7 @@ func (s segments) move(m move, row document) error {
 		s.tx.Queue(insertMove, s.organization, s.family, int64(m.created), number, strings.Join(m.audiences, " "), join(words))
 		number++
 	}
-	s.tx.Tell(movesTopic, "")
+	s.tx.NotifyLocal(movesTopic, "")
 	return s.carryOut(m, row)
 }
 

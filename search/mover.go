@@ -48,7 +48,7 @@ func NewMover(d db.DB, c clock.Clock) *Mover { return &Mover{d, c, usualLayout} 
 // logged and tried again.
 func (m *Mover) Run(ctx context.Context) {
 	wake := make(chan struct{}, 1)
-	defer m.db.Hear(movesTopic, func(string) {
+	defer m.db.SubscribeLocal(movesTopic, func(string) {
 		select {
 		case wake <- struct{}{}:
 		default: // it is going to look anyway

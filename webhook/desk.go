@@ -351,7 +351,7 @@ func (d *Desk) enable(ctx context.Context, in One) error {
 		}
 		tx.Queue(enableEndpoint, r.Organization, r.ID, tick, clock.Now(d.Clock))
 		QueueDue(tx, Address{r.Organization, r.ID})
-		tx.Tell(Topic, strconv.FormatInt(r.Organization, 10))
+		tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
 		return nil
 	})
 }
@@ -373,7 +373,7 @@ func (d *Desk) Disable(ctx context.Context, in One, why Reason) (info Info, err 
 			return err
 		}
 		h.Status, h.Reason = Disabled, why
-		tx.Tell(Topic, strconv.FormatInt(r.Organization, 10))
+		tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
 		_, err = k.Put(ctx, tx, h)
 		return err
 	})

@@ -25,7 +25,7 @@ func TestEnableTells(t *testing.T) {
 		name := o.Endpoint()
 		desk, _ := o.Desk()
 		told := make(chan string, 10)
-		defer d.Hear(webhook.Topic, func(word string) { told <- word })()
+		defer d.SubscribeLocal(webhook.Topic, func(word string) { told <- word })()
 		o.Exec(`update webhook_endpoints set status = 'disabled', disabled_reason = 'gone' where organization = $1`, o.Organization)
 		_, err := desk.Enable(t.Context(), webhook.One{Organization: o.Info.ID, ID: name})
 		endpointtest.Must(t, err)

@@ -104,7 +104,7 @@ func (Rotated) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret](
 // Secret says that the answer holds one.
 func (Rotated) Secret() {}
 
-// Topic is what is told (db.Tx.Tell) when an endpoint was made or changed, or
+// Topic is what is told (db.Tx.NotifyLocal) when an endpoint was made or changed, or
 // has something to do that is no new event, with its organization's number as
 // word: then its deliveries begin at once and not with the next sweep.
 const Topic = "webhooks"
@@ -239,7 +239,7 @@ func (r *Row) newSecret(c *app.Call) (Secret, error) {
 }
 
 // tell wakes the dispatcher of this process after the commit.
-func tell(c *app.Call) { c.Tx.Tell(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
+func tell(c *app.Call) { c.Tx.NotifyLocal(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
 
 // own reads an endpoint of the caller's, or fails with NOT_FOUND.
 func own(ctx context.Context, c *app.Call, endpoint string) (Row, error) {

@@ -226,6 +226,6 @@ func (r resending) send(ctx context.Context, tx db.Tx, events []event.Event) (bo
 	for _, e := range events {
 		tx.Queue(resendDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, r.now)
 	}
-	tx.Tell(Topic, strconv.FormatInt(r.Organization, 10))
+	tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
 	return true, nil
 }

@@ -46,19 +46,21 @@ type DB interface {
 	Write(ctx context.Context, f func(Tx) error) error
 	// WriteIn is Write for a change in one organization. On PostgreSQL calls
 	// that change the same organization at the same time are committed
-	// together, each undone alone where it fails; and f is first called with an
-	// Optimistic transaction.
+	// together, each undone alone if it fails; and the transaction that f is first
+	// called with is speculative: what f assumes is checked with the commit. If an
+	// assumption was wrong, f is called again, and the engine asks before it answers.
+	// So a change can be one round trip to PostgreSQL.
 	WriteIn(ctx context.Context, organization int64, f func(Tx) error) error
 	// Listen calls f after each commit of a transaction, of any replica, that
 	// notified topic, with the word that it said, and with an empty one whenever
 	// a notification may have been missed, until ctx ends. It is a fast way to learn of a change and never a certain one:
 	// what must be known is read. On SQLite, which has no replicas, and behind
 	// a transaction pooler, which loses notifications, f is called for what this
-	// process was told with Tell only. It must return at once.
+	// process sent with NotifyLocal only. It must return at once.
 	Listen(ctx context.Context, topic string, f func(word string))
-	// Hear calls f with what this process is told with Tell, from now on until
-	// end is called. Unlike Listen it costs the server no connection.
-	Hear(topic string, f func(word string)) (end func())
+	// SubscribeLocal calls f with what this process sends to topic with NotifyLocal,
+	// from now on until end is called. Unlike Listen it costs the server no connection.
+	SubscribeLocal(topic string, f func(word string)) (end func())
 	// Dialect returns the words in which the two engines differ.
 	Dialect() *Dialect
 	// Ping fails when the data base cannot be reached.
@@ -86,36 +88,42 @@ type Tx interface {
 	// Notify wakes who listens to topic, on every replica, after the commit. The
 	// word, of some hundred bytes at most, tells them what it is about.
 	Notify(topic, word string)
-	// Tell wakes who listens to topic in this process, after the commit, and
-	// reports whether there is somebody. Unlike Notify it costs the server nothing;
-	// commits that notify take turns there.
-	Tell(topic, word string) (heard bool)
+	// NotifyLocal sends the word to the subscribers of topic in this process, after
+	// the commit, and reports whether there are any. Unlike Notify it costs the
+	// server nothing; commits that notify take turns there.
+	NotifyLocal(topic, word string) (subscribed bool)
 	// Lock takes an exclusive lock named key for the rest of the transaction
 	// without waiting, and reports whether it got it. The lock ends with the
-	// transaction, also when the process dies.
+	// transaction, also when the process dies. A speculative transaction assumes
+	// that the lock is free.
 	Lock(ctx context.Context, key string) (bool, error)
-	// Optimistic reports whether f should not ask what it can suppose: that a
-	// lock is free, that a key is new. It Queues a statement that fails where
-	// that is not so, upon which f is called again, not Optimistic, and asks. So
-	// a change can be one round trip to PostgreSQL. An error that f returns
-	// after it was told so is not believed either. It is false on SQLite, where
-	// asking costs nothing.
-	Optimistic() bool
+	// AssumeNone is QueryRow for a query that most probably finds no row. Another
+	// statement of the transaction must fail if there is one, as an insert into a
+	// unique index does: a speculative transaction does not ask and answers
+	// ErrNoRows.
+	AssumeNone(ctx context.Context, query string, args ...any) Row
+	// ExecOne runs a statement that must change one row, and fails with
+	// ErrConflict if it changed none. check is a select that divides by zero in
+	// that case: a speculative transaction queues both.
+	ExecOne(ctx context.Context, change, check Statement) error
 	// Expect makes the transaction fail with ErrStale, with no effect and no
 	// answer, unless the query, which returns one number, returns want. To
 	// PostgreSQL it travels with the statement that follows, or with the commit,
 	// so it costs no round trip of its own. Of a Read only the first statement
 	// waits for it; the others follow that one.
 	Expect(ctx context.Context, query string, want int64) error
-	// QueueLock is Lock without asking: where another has the lock, the
-	// transaction fails and f is called again, not Optimistic.
-	QueueLock(key string)
 	// Snapshot makes all statements of a Read that follow see one moment: that
 	// of the first of them. It costs PostgreSQL one more round trip. Inside
 	// Write it does nothing.
 	Snapshot(ctx context.Context) error
 	// Dialect returns the words in which the two engines differ.
 	Dialect() *Dialect
+}
+
+// Statement is a statement with its arguments.
+type Statement struct {
+	Query string
+	Args  []any
 }
 
 // Rows is the result of Tx.Query. Close may be called twice.

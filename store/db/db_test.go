@@ -916,7 +916,7 @@ func TestTell(t *testing.T) {
 		var listening sync.WaitGroup
 		listening.Go(func() { d.Listen(ctx, "topic", func(word string) { heard <- word }) })
 		near := make(chan string, 100)
-		deaf := d.Hear("topic", func(word string) { near <- word })
+		deaf := d.SubscribeLocal("topic", func(word string) { near <- word })
 		defer listening.Wait()
 		defer end()
 		<-heard // it listens
@@ -926,7 +926,7 @@ func TestTell(t *testing.T) {
 			var committing bool
 			err := d.WriteIn(ctx, 1, func(tx db.Tx) error {
 				tx.Queue(`insert into clocks (organization, tick) values ($1, 1) on conflict (organization) do nothing`, int64(1))
-				if known := tx.Tell(topic, "word"); known != (topic == "topic") {
+				if known := tx.NotifyLocal(topic, "word"); known != (topic == "topic") {
 					t.Errorf("somebody listens to %s: %v", topic, known)
 				}
 				committing = len(heard) == 0
@@ -946,7 +946,7 @@ func TestTell(t *testing.T) {
 		for i := range 20 {
 			together.Go(func() {
 				d.WriteIn(ctx, 1, func(tx db.Tx) error {
-					tx.Tell("topic", "word")
+					tx.NotifyLocal("topic", "word")
 					if i%2 == 0 {
 						return stop
 					}
@@ -965,6 +965,55 @@ func TestTell(t *testing.T) {
 		tell("topic", nil)
 		if n := len(near); n != 11 {
 			t.Error("heard after the end")
+		}
+	})
+}
+
+// What a change assumes is checked on both engines: an assumption that was wrong
+// has the change run again, and then the answer tells.
+func TestAssumptions(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		table(t, d)
+		run(t, d, "create unique index things_n on things (n)")
+		run(t, d, "insert into things (n) values (1)")
+		insertNew := func(n int) error {
+			return d.WriteIn(ctx, 1, func(tx db.Tx) error {
+				var found int
+				switch err := tx.AssumeNone(ctx, "select n from things where n = $1", n).Scan(&found); {
+				case err == nil:
+					return fmt.Errorf("%d is there", found)
+				case !errors.Is(err, db.ErrNoRows):
+					return err
+				}
+				tx.Queue("insert into things (n) values ($1)", n)
+				return nil
+			})
+		}
+		if err := insertNew(1); err == nil || err.Error() != "1 is there" {
+			t.Errorf("what is there: %v", err)
+		}
+		if err := insertNew(2); err != nil {
+			t.Errorf("what is new: %v", err)
+		}
+		change := func(from, to int) error {
+			calls := 0
+			return d.WriteIn(ctx, 1, func(tx db.Tx) error {
+				if calls++; calls > 1 && from == 2 {
+					t.Error("an assumption that was right was checked again")
+				}
+				return tx.ExecOne(ctx, db.Statement{Query: "update things set n = $2 where n = $1", Args: []any{from, to}},
+					db.Statement{Query: "select 1 / count(*) from things where n = $1", Args: []any{to}})
+			})
+		}
+		if err := change(2, 3); err != nil {
+			t.Errorf("a row: %v", err)
+		}
+		if err := change(7, 8); !errors.Is(err, db.ErrConflict) {
+			t.Errorf("no row: %v", err)
+		}
+		var n int
+		if get(t, d, []any{&n}, "select sum(n) from things"); n != 4 {
+			t.Errorf("the sum is %d", n)
 		}
 	})
 }

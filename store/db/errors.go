@@ -72,7 +72,7 @@ func mapError(err error) error {
 		case "23505": // unique_violation
 			return wrap(ErrDuplicate, err)
 		case "40001", "40P01", // serialization_failure, deadlock_detected
-			"22012": // division_by_zero, by which a supposition fails (see pgTx.supposeTick)
+			"22012": // division_by_zero, by which an assumption fails (see pgTx.assumeTick)
 			return wrap(ErrConflict, err)
 		case "22021", "22P05": // character_not_in_repertoire, untranslatable_character
 			return wrap(ErrText, err)

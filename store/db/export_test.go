@@ -8,7 +8,7 @@ var (
 
 // Waiting returns how many writes wait in SQLite's line.
 func Waiting(d DB) int {
-	l := d.(*liteDB).write.line
+	l := d.(*liteDB).write.queue
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.waiting
@@ -23,7 +23,7 @@ func Restarts(d DB) int64 { return d.(*liteDB).write.restarts.Load() }
 
 // WaitingIn returns how many changes of an organization wait on PostgreSQL.
 func WaitingIn(d DB, organization int64) int {
-	l := &d.(*pgDB).lines
+	l := &d.(*pgDB).queues
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.waiting[organization])

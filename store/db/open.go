@@ -26,9 +26,9 @@ type Options struct {
 	// 0 is like Readers, at least 16 where neither they nor the URL say how many.
 	// SQLite always has one.
 	Writers int
-	// Line is how many writes may wait for SQLite's writer before a further
+	// Queue is how many writes may wait for SQLite's writer before a further
 	// one is refused with ErrBusy; 0 is 1024.
-	Line int
+	Queue int
 	// Wait is how long a call waits for a connection before it is refused with
 	// ErrBusy; 0 is 5 seconds.
 	Wait time.Duration
@@ -60,8 +60,8 @@ func (o Options) withDefaults() Options {
 	if o.Grouped == nil {
 		o.Grouped = func(int) {}
 	}
-	if o.Line == 0 {
-		o.Line = 1024
+	if o.Queue == 0 {
+		o.Queue = 1024
 	}
 	if o.Wait == 0 {
 		o.Wait = 5 * time.Second

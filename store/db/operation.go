@@ -17,10 +17,10 @@ type operation struct {
 	// alone, in place of f, runs outside any transaction (SQLite).
 	alone func(*sqlite.Conn) error
 	// span is that of the caller's transaction, or nil.
-	span  *trace.Span
-	state atomic.Int32
-	told  []told // with Tell (SQLite)
-	done  chan struct{}
+	span     *trace.Span
+	state    atomic.Int32
+	messages []message // of NotifyLocal (SQLite)
+	done     chan struct{}
 
 	// Written before done is closed.
 	err      error

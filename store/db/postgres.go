@@ -57,8 +57,8 @@ type pgDB struct {
 	pooled bool
 	// spread is set where tables may be spread over several servers.
 	spread bool
-	lines  lines
-	hub    hub
+	queues queues
+	bus    bus
 	// writes is told what becomes of each.
 	writes *Writes
 }
@@ -249,8 +249,8 @@ func whyRefused(err error) string {
 }
 
 // write runs f until it is committed, or fails for good.
-func (d *pgDB) write(ctx context.Context, span *trace.Span, organization int64, optimistic bool, f func(Tx) error) error {
-	if optimistic {
+func (d *pgDB) write(ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(Tx) error) error {
+	if speculative {
 		if again, err := d.attempt(ctx, span, organization, true, 0, f); !again {
 			return err
 		}
@@ -275,8 +275,8 @@ func (d *pgDB) tries(ctx context.Context, f func(try int) (again bool, err error
 
 // attempt runs f in one transaction, and reports whether another one may end
 // otherwise.
-func (d *pgDB) attempt(ctx context.Context, span *trace.Span, organization int64, optimistic bool, try int, f func(Tx) error) (again bool, err error) {
-	tx, end, err := d.begin(ctx, organization, optimistic, try)
+func (d *pgDB) attempt(ctx context.Context, span *trace.Span, organization int64, speculative bool, try int, f func(Tx) error) (again bool, err error) {
+	tx, end, err := d.begin(ctx, organization, speculative, try)
 	if err != nil {
 		return false, err
 	}
@@ -286,19 +286,19 @@ func (d *pgDB) attempt(ctx context.Context, span *trace.Span, organization int64
 		err = tx.commit()
 	}
 	if err == nil {
-		d.lines.note(organization, tx.tick)
+		d.queues.noteTick(organization, tx.tick)
 	}
 	return tx.again(err), err
 }
 
 // begin returns a transaction on a connection of its own.
-func (d *pgDB) begin(ctx context.Context, organization int64, optimistic bool, try int) (tx *pgTx, end func(), err error) {
+func (d *pgDB) begin(ctx context.Context, organization int64, speculative bool, try int) (tx *pgTx, end func(), err error) {
 	conn, err := d.acquire(ctx, d.writers)
 	if err != nil {
 		return nil, nil, err
 	}
-	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: context.Background(), stated: d.opts.Stated, write: true, took: d.writes.took, hub: &d.hub, pooled: d.pooled,
-		optimistic: optimistic, organization: organization, tick: d.lines.last(organization)}
+	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: context.Background(), stated: d.opts.Stated, write: true, took: d.writes.took, bus: &d.bus, pooled: d.pooled,
+		speculative: speculative, organization: organization, tick: d.queues.lastTick(organization)}
 	return tx, func() {
 		tx.end()
 		d.release(conn, d.writers, try)
@@ -314,7 +314,7 @@ func fresh(conn *pgx.Conn) bool {
 }
 
 // again reports whether another attempt may end otherwise: who lost a race or
-// a connection, and who supposed wrongly or failed after supposing. It is
+// a connection, and who assumed wrongly or failed after an assumption. It is
 // never so once a commit may have been carried out.
 func (t *pgTx) again(err error) bool {
 	switch {
@@ -323,7 +323,7 @@ func (t *pgTx) again(err error) bool {
 	case errors.Is(err, ErrUnavailable):
 		return t.lost(err)
 	}
-	return errors.Is(err, ErrConflict) || t.supposed || t.expecting
+	return errors.Is(err, ErrConflict) || t.assumed || t.expecting
 }
 
 // release gives a connection back. Where a second try met a lost connection

@@ -68,7 +68,7 @@ func (t *pgTx) met(e *expectation, row pgx.Row) error {
 	return nil
 }
 
-// Expect of a change divides by zero while it supposes, and asks at once when it does not.
+// Expect asks at once, or divides by zero in a speculative transaction.
 func (t *pgTx) Expect(ctx context.Context, query string, want int64) error {
 	switch {
 	case !t.write:
@@ -77,20 +77,20 @@ func (t *pgTx) Expect(ctx context.Context, query string, want int64) error {
 			t.stated(query)
 		}
 		return nil
-	case t.optimistic:
+	case t.speculative:
 		t.expecting = true
-		t.suppose("("+query+") = $1", want)
+		t.assume("("+query+") = $1", want)
 		return nil
 	}
 	return expect(ctx, t, query, want)
 }
 
-// suppose fails the transaction where a condition on $1 is not true. Two that
-// wait beside each other travel as one statement: each costs the server 8
-// microseconds.
-func (t *pgTx) suppose(condition string, value any) {
+// assume fails the transaction if a condition on $1 is not true. Two of them that
+// wait one after the other travel as one statement, because each statement costs
+// the server 8 microseconds.
+func (t *pgTx) assume(condition string, value any) {
 	values := []any{value}
-	beside := t.supposing
+	beside := t.assumption
 	if beside != "" {
 		last := len(t.pending) - 1
 		condition = beside + " and " + strings.ReplaceAll(condition, "$1", "$2")
@@ -99,7 +99,7 @@ func (t *pgTx) suppose(condition string, value any) {
 	}
 	t.Queue("select 1 / (case when "+condition+" then 1 else 0 end)", values...)
 	if beside == "" {
-		t.supposing = condition
+		t.assumption = condition
 	}
 }
 

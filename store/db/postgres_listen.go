@@ -18,8 +18,8 @@ const (
 // Listen keeps one connection of its own. What was notified while there was
 // none may have been missed, so f is called after each connecting.
 func (d *pgDB) Listen(ctx context.Context, topic string, f func(word string)) {
-	defer d.hub.add(topic, f)()
-	if d.pooled { // this process only; what it told before f was known may have been missed
+	defer d.bus.subscribe(topic, f)()
+	if d.pooled { // this process only; what it sent before may have been missed
 		f("")
 		<-ctx.Done()
 		return
@@ -36,8 +36,8 @@ func (d *pgDB) Listen(ctx context.Context, topic string, f func(word string)) {
 	}
 }
 
-// Hear hears this process only.
-func (d *pgDB) Hear(topic string, f func(string)) func() { return d.hub.add(topic, f) }
+// SubscribeLocal hears this process only.
+func (d *pgDB) SubscribeLocal(topic string, f func(string)) func() { return d.bus.subscribe(topic, f) }
 
 // listen returns when the connection is lost.
 func (d *pgDB) listen(ctx context.Context, topic string, f func(word string)) error {

@@ -32,17 +32,17 @@ type pgTx struct {
 	err   error
 	open  *pgRows
 	ended bool
-	// optimistic transactions suppose instead of asking; supposed is set once
-	// one did.
-	optimistic, supposed bool
+	// speculative transactions assume instead of asking; assumed is set once one
+	// did.
+	speculative, assumed bool
 	// expecting is set while an expectation of a change waits to be sent.
 	expecting bool
-	// supposing is the condition that the last of pending supposes, alone.
-	supposing string
+	// assumption is the condition that the last of pending checks, alone.
+	assumption string
 	// organization is that of WriteIn, tick the last one that is known of it.
 	organization int64
 	tick         clock.Micros
-	// holds is the organization whose clock was last supposed to be there.
+	// holds is the organization whose clock was last assumed to be there.
 	holds int64
 	// expected is what a Read's first statement travels with, until it has.
 	expected *expectation
@@ -55,9 +55,9 @@ type pgTx struct {
 	// changed is set once a statement changed something; a commit then calls took.
 	changed bool
 	took    func()
-	// told are the topics of Tell, which tell wakes after the commit.
-	told []told
-	hub  *hub
+	// messages are those of NotifyLocal, sent after the commit.
+	messages []message
+	bus      *bus
 }
 
 // lost reports whether err came of a connection that broke while no commit
@@ -108,7 +108,7 @@ func readOnly(err error) bool {
 }
 
 func (t *pgTx) Queue(query string, args ...any) {
-	t.supposing = ""
+	t.assumption = ""
 	switch {
 	case t.ended || t.err != nil:
 		return
@@ -143,7 +143,7 @@ func (t *pgTx) batch() (*pgx.Batch, int) {
 	for _, q := range t.pending {
 		b.Queue(q.query, q.args...)
 	}
-	t.pending, t.supposing = nil, ""
+	t.pending, t.assumption = nil, ""
 	return b, b.Len()
 }
 
@@ -292,31 +292,58 @@ func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
 // when it commits.
 func (t *pgTx) Notify(topic, word string) { t.Queue("select pg_notify($1, $2)", topic, word) }
 
-// Tell remembers the topic and the word for the commit.
-func (t *pgTx) Tell(topic, word string) (heard bool) {
-	t.told = append(t.told, told{topic, word})
-	return t.hub.heard(topic)
+// NotifyLocal remembers the message for the commit.
+func (t *pgTx) NotifyLocal(topic, word string) (subscribed bool) {
+	t.messages = append(t.messages, message{topic, word})
+	return t.bus.subscribed(topic)
 }
 
-// Optimistic is true for the first try of a change. Who asks is taken to
-// suppose something, so that its failure is not believed.
-func (t *pgTx) Optimistic() bool {
-	t.supposed = t.supposed || t.optimistic
-	return t.optimistic
+// AssumeNone asks unless the transaction is speculative.
+func (t *pgTx) AssumeNone(ctx context.Context, query string, args ...any) Row {
+	if t.speculative {
+		t.assumed = true
+		return noRow{}
+	}
+	return t.QueryRow(ctx, query, args...)
 }
 
-// supposeTick returns the tick that the clock will most probably give, and
+// noRow is the result of a query that was not sent.
+type noRow struct{}
+
+func (noRow) Scan(...any) error { return ErrNoRows }
+
+// ExecOne counts the changed rows, or has the check count them.
+func (t *pgTx) ExecOne(ctx context.Context, change, check Statement) error {
+	if t.speculative {
+		t.assumed = true
+		t.Queue(change.Query, change.Args...)
+		t.Queue(check.Query, check.Args...)
+		return nil
+	}
+	return execOne(ctx, t, change)
+}
+
+// execOne runs a statement that must change a row.
+func execOne(ctx context.Context, t Tx, change Statement) error {
+	rows, err := t.Exec(ctx, change.Query, change.Args...)
+	if err == nil && rows == 0 {
+		return ErrConflict
+	}
+	return err
+}
+
+// assumeTick returns the tick that the clock will most probably give, and
 // queues a statement that gives it that, or divides by zero. The next divides by
 // zero where there is no clock: an update of no row fails nothing, and the change
 // would be committed behind the erasure of its organization. It costs the server
 // 8 microseconds, once in a transaction, which holds its clock from then on.
-func (t *pgTx) supposeTick(organization int64, now clock.Micros) clock.Micros {
+func (t *pgTx) assumeTick(organization int64, now clock.Micros) clock.Micros {
 	tick := now
 	if organization == t.organization {
 		tick = max(now, t.tick+1)
 	}
 	t.noteTick(organization, tick)
-	t.supposed = true
+	t.assumed = true
 	t.Queue("update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) where organization = $1", organization, int64(tick))
 	if t.holds != organization {
 		t.holds = organization
@@ -331,12 +358,6 @@ func (t *pgTx) noteTick(organization int64, tick clock.Micros) {
 	}
 }
 
-// QueueLock divides by zero where another has the lock.
-func (t *pgTx) QueueLock(key string) {
-	t.supposed = true
-	t.suppose("pg_try_advisory_xact_lock($1)", lockNumber(key))
-}
-
 // lockNumber tells keys apart by 64 bits of their hash, so that the number is
 // not one that a client can aim at another's key. Two keys that collide lock
 // each other out, which a caller cannot tell from one that is in use.
@@ -345,10 +366,16 @@ func lockNumber(key string) int64 {
 	return int64(binary.BigEndian.Uint64(hash[:]))
 }
 
-// Lock takes an advisory lock, which the server drops with the transaction.
+// Lock takes an advisory lock, which the server drops with the transaction. A
+// speculative transaction divides by zero if another one has the lock.
 func (t *pgTx) Lock(ctx context.Context, key string) (bool, error) {
-	if !t.write {
+	switch {
+	case !t.write:
 		return false, errReadOnly
+	case t.speculative:
+		t.assumed = true
+		t.assume("pg_try_advisory_xact_lock($1)", lockNumber(key))
+		return true, nil
 	}
 	var got bool
 	err := t.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", lockNumber(key)).Scan(&got)
@@ -381,7 +408,7 @@ func (t *pgTx) undo() error {
 		t.open.Close()
 	}
 	sent := len(t.pending) == 0 || t.pending[0].query != savepoint
-	t.err, t.pending, t.supposing, t.holds = nil, nil, "", 0
+	t.err, t.pending, t.assumption, t.holds = nil, nil, "", 0
 	if !sent {
 		return nil
 	}
@@ -398,7 +425,7 @@ func (t *pgTx) commit() error {
 		return t.err
 	}
 	if !t.begun && len(t.pending) == 0 {
-		t.hub.tell(t.told)
+		t.bus.send(t.messages)
 		return nil
 	}
 	defer t.span.Statement("commit", 1+len(t.pending)).End()
@@ -422,7 +449,7 @@ func (t *pgTx) commit() error {
 		if t.changed {
 			t.took()
 		}
-		t.hub.tell(t.told)
+		t.bus.send(t.messages)
 		return nil
 	case err == nil:
 		t.begun = false

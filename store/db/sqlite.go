@@ -52,7 +52,7 @@ type liteDB struct {
 	gate  *gate
 	write *liteWriter
 	watch *fileWatch
-	hub   hub
+	bus   bus
 	// writes is told what becomes of each.
 	writes *Writes
 
@@ -101,7 +101,7 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 		conn.Close()
 		return nil, err
 	}
-	d.write = newLiteWriter(conn, checkpoints, opts, d.writes.took, &d.hub, d.interruptLong)
+	d.write = newLiteWriter(conn, checkpoints, opts, d.writes.took, &d.bus, d.interruptLong)
 	if err := d.watch.begin(); err != nil {
 		return nil, err
 	}
@@ -289,7 +289,7 @@ func (d *liteDB) release(conn *liteReader, tx *liteTx) {
 
 func (d *liteDB) Write(ctx context.Context, f func(Tx) error) error { return d.WriteIn(ctx, 0, f) }
 
-// WriteIn has organizations take turns: see liteLine.
+// WriteIn has organizations take turns: see liteQueue.
 func (d *liteDB) WriteIn(ctx context.Context, organization int64, f func(Tx) error) error {
 	if !d.gate.enter() {
 		return ErrClosed
@@ -322,13 +322,15 @@ func (d *liteDB) Writes() *Writes { return d.writes }
 
 // Listen hears this process only: no other one changes the data.
 func (d *liteDB) Listen(ctx context.Context, topic string, f func(string)) {
-	defer d.hub.add(topic, f)()
+	defer d.bus.subscribe(topic, f)()
 	f("")
 	<-ctx.Done()
 }
 
-// Hear hears this process only, as Listen does.
-func (d *liteDB) Hear(topic string, f func(string)) func() { return d.hub.add(topic, f) }
+// SubscribeLocal hears this process only, as Listen does.
+func (d *liteDB) SubscribeLocal(topic string, f func(string)) func() {
+	return d.bus.subscribe(topic, f)
+}
 
 func (d *liteDB) Ping(ctx context.Context) error {
 	return d.Read(ctx, func(tx Tx) error {

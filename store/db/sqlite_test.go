@@ -107,7 +107,7 @@ func TestGroupMembersFailAlone(t *testing.T) {
 }
 
 func TestLineIsBounded(t *testing.T) {
-	d := dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Line: 2, NoSync: true})
+	d := dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Queue: 2, NoSync: true})
 	release := occupy(t, d)
 	defer release()
 	for range 2 {

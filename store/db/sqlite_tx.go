@@ -22,14 +22,14 @@ type liteTx struct {
 	conn  *sqlite.Conn
 	write bool
 	// err is the first failure of a Write; nothing runs after it.
-	err     error
-	open    *liteRows
-	pending []queued
-	ended   bool
-	told    []told // with Tell
-	hub     *hub
-	stated  func(string) // Options.Stated
-	span    *trace.Span  // of the transaction, or nil
+	err      error
+	open     *liteRows
+	pending  []queued
+	ended    bool
+	messages []message // of NotifyLocal
+	bus      *bus
+	stated   func(string) // Options.Stated
+	span     *trace.Span  // of the transaction, or nil
 }
 
 // queued is a statement given to Queue.
@@ -199,10 +199,10 @@ func (t *liteTx) finish() error {
 // Notify does nothing: there is no other process to wake.
 func (t *liteTx) Notify(_, _ string) {}
 
-// Tell remembers the topic and the word for the commit.
-func (t *liteTx) Tell(topic, word string) (heard bool) {
-	t.told = append(t.told, told{topic, word})
-	return t.hub.heard(topic)
+// NotifyLocal remembers the message for the commit.
+func (t *liteTx) NotifyLocal(topic, word string) (subscribed bool) {
+	t.messages = append(t.messages, message{topic, word})
+	return t.bus.subscribed(topic)
 }
 
 // Expect asks at once.
@@ -210,11 +210,15 @@ func (t *liteTx) Expect(ctx context.Context, query string, want int64) error {
 	return expect(ctx, t, query, want)
 }
 
-// Optimistic is false: asking costs nothing here.
-func (t *liteTx) Optimistic() bool { return false }
+// AssumeNone asks: that costs little here.
+func (t *liteTx) AssumeNone(ctx context.Context, query string, args ...any) Row {
+	return t.QueryRow(ctx, query, args...)
+}
 
-// QueueLock always succeeds, as Lock does.
-func (t *liteTx) QueueLock(string) {}
+// ExecOne counts the changed rows.
+func (t *liteTx) ExecOne(ctx context.Context, change, _ Statement) error {
+	return execOne(ctx, t, change)
+}
 
 // Lock always succeeds: a SQLite data base has one writer, so whoever runs
 // holds every lock until its transaction ends.

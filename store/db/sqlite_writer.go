@@ -53,14 +53,14 @@ const (
 // one fsync for all. Nobody is answered before that commit. It never waits for
 // others to join, so a lone operation is not delayed.
 type liteWriter struct {
-	conn *sqlite.Conn
-	log  *slog.Logger
-	told func(writes int)
-	took func() // is called after each commit that changed something
-	hub  *hub
+	conn    *sqlite.Conn
+	log     *slog.Logger
+	grouped func(writes int) // Options.Grouped
+	took    func()           // is called after each commit that changed something
+	bus     *bus
 	// stated is Options.Stated.
 	stated func(query string)
-	line   *liteLine
+	queue  *liteQueue
 	alone  chan *operation
 	stop   chan struct{}
 	ended  chan struct{}
@@ -91,15 +91,15 @@ type liteWriter struct {
 	interruptLong func()
 }
 
-func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), hub *hub, interruptLong func()) *liteWriter {
+func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), bus *bus, interruptLong func()) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
 		log:           opts.Logger,
 		stated:        opts.Stated,
-		told:          opts.Grouped,
+		grouped:       opts.Grouped,
 		took:          took,
-		hub:           hub,
-		line:          newLiteLine(opts.Line),
+		bus:           bus,
+		queue:         newLiteQueue(opts.Queue),
 		alone:         make(chan *operation),
 		stop:          make(chan struct{}),
 		ended:         make(chan struct{}),
@@ -122,7 +122,7 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), hu
 // commit.
 func (w *liteWriter) do(ctx context.Context, span *trace.Span, organization int64, f func(Tx) error) error {
 	op := &operation{f: f, span: span, done: make(chan struct{})}
-	if err := w.line.join(organization, op); err != nil {
+	if err := w.queue.join(organization, op); err != nil {
 		return err
 	}
 	return op.wait(ctx)
@@ -162,7 +162,7 @@ func (w *liteWriter) loop() {
 	w.commit()
 	for {
 		select {
-		case <-w.line.ready:
+		case <-w.queue.ready:
 			w.runWaiting()
 			w.commit()
 		case op := <-w.alone:
@@ -181,7 +181,7 @@ func (w *liteWriter) loop() {
 // runWaiting runs a group of those who wait.
 func (w *liteWriter) runWaiting() {
 	for len(w.group) == 0 || len(w.group) < maxGroup && time.Since(w.started) < maxGroupTime {
-		op := w.line.next()
+		op := w.queue.next()
 		if op == nil {
 			return
 		}
@@ -199,7 +199,7 @@ func (w *liteWriter) run(op *operation) {
 		op.finish(err)
 		return
 	}
-	tx := &liteTx{conn: w.conn, write: true, stated: w.stated, hub: w.hub, span: op.span}
+	tx := &liteTx{conn: w.conn, write: true, stated: w.stated, bus: w.bus, span: op.span}
 	op.span.Event(begunEvent)
 	defer func() {
 		if op.exited {
@@ -218,7 +218,7 @@ func (w *liteWriter) run(op *operation) {
 		w.undo(op, err)
 		return
 	}
-	op.told = tx.told
+	op.messages = tx.messages
 	w.group = append(w.group, op)
 }
 
@@ -296,13 +296,13 @@ func (w *liteWriter) commit() {
 		return
 	}
 	w.commits.Add(1)
-	w.told(len(w.group))
+	w.grouped(len(w.group))
 	if w.conn.TotalChanges() != w.changes {
 		w.took()
 		w.noteChange()
 	}
 	for _, op := range w.group {
-		w.hub.tell(op.told)
+		w.bus.send(op.messages)
 	}
 	w.answer(func(op *operation) error { return op.err })
 	w.watchLog()

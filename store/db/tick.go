@@ -14,8 +14,8 @@ import (
 // that it was not offered. Take it as late as the operation allows.
 func Tick(ctx context.Context, tx Tx, organization int64, now clock.Micros) (clock.Micros, error) {
 	t, postgres := tx.(*pgTx)
-	if postgres && t.optimistic {
-		return t.supposeTick(organization, now), nil
+	if postgres && t.speculative {
+		return t.assumeTick(organization, now), nil
 	}
 	var tick clock.Micros
 	err := tx.QueryRow(ctx, `update clocks set tick = case when $2 > tick then $2 else tick + 1 end

@@ -45,11 +45,12 @@ type Answer struct {
 }
 
 const (
-	insert = `insert into idempotency (organization, principal, key, created_at, fingerprint, record, erased, status, etag, location, body)
-		values ($1, $2, $3, $4, $5, $6, false, $7, $8, $9, $10)`
-	// replace takes the place of an answer that has outlived its time and was not
-	// swept yet.
-	replace = insert + ` on conflict (organization, principal, key) do update set created_at = excluded.created_at,
+	// store replaces an answer that has outlived its time and was not swept yet. It
+	// divides by zero if there is a younger one.
+	store = `insert into idempotency (organization, principal, key, created_at, fingerprint, record, erased, status, etag, location, body)
+		values ($1, $2, $3, $4, $5, $6, false, $7, $8, $9, $10)
+		on conflict (organization, principal, key) do update set
+		created_at = excluded.created_at / (case when idempotency.created_at <= $11 then 1 else 0 end),
 		fingerprint = excluded.fingerprint, record = excluded.record, erased = false, status = excluded.status,
 		etag = excluded.etag, location = excluded.location, body = excluded.body`
 	find = `select fingerprint, record, erased, status, etag, location, body from idempotency
@@ -68,21 +69,18 @@ const sealedMark = "sealed:"
 // Vault seals answers under the master key, each for its own row.
 type Vault struct{ masterkey.Vault }
 
-// Store remembers an answer in the transaction of the change. The first for a
-// new key fails the commit if there is another one; else it replaces that.
-func (v Vault) Store(tx db.Tx, k Key, now clock.Micros, a *Answer, first bool) {
-	statement := replace
-	if first {
-		statement = insert
-	}
-	tx.Queue(statement, k.Organization, k.Principal, k.Name, now, a.Fingerprint, a.Record, a.Status, a.ETag, a.Location,
-		sealedMark+v.Seal(a.Body, k.String()))
+// Store remembers an answer in the transaction of the change, in which Find found
+// none. It fails the commit if there is one all the same.
+func (v Vault) Store(tx db.Tx, k Key, now clock.Micros, a *Answer) {
+	tx.Queue(store, k.Organization, k.Principal, k.Name, now, a.Fingerprint, a.Record, a.Status, a.ETag, a.Location,
+		sealedMark+v.Seal(a.Body, k.String()), now.Add(-Lifetime))
 }
 
-// Find returns the answer to an earlier call of that key, or db.ErrNoRows.
+// Find returns the answer to an earlier call of that key, or db.ErrNoRows. A
+// speculative transaction assumes that there is none, and Store checks it.
 func (v Vault) Find(ctx context.Context, tx db.Tx, k Key, now clock.Micros) (a Answer, err error) {
 	var body string
-	err = tx.QueryRow(ctx, find, k.Organization, k.Principal, k.Name, now.Add(-Lifetime)).
+	err = tx.AssumeNone(ctx, find, k.Organization, k.Principal, k.Name, now.Add(-Lifetime)).
 		Scan(&a.Fingerprint, &a.Record, &a.Erased, &a.Status, &a.ETag, &a.Location, &body)
 	if err != nil || a.Erased {
 		return a, err

@@ -36,7 +36,7 @@ func TestReseal(t *testing.T) {
 		write(func(tx db.Tx) {
 			tx.Queue(`insert into organizations (number, id, name, module_on, secrecy_declared, level, state, created_at) values (7, 'org_a', 'A', true, true, 'on', 'open', 0)`)
 			for _, name := range []string{"kept", "erased"} {
-				before.Store(tx, key(name), now, &replay.Answer{Record: "con_" + name, Status: 201, Body: []byte(`{"lastName":"Geheim"}`)}, true)
+				before.Store(tx, key(name), now, &replay.Answer{Record: "con_" + name, Status: 201, Body: []byte(`{"lastName":"Geheim"}`)})
 			}
 			tx.Queue(`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body) values (7, 'usr_a', 'clear', $1, '', 201, '', '', '{"lastName":"Geheim"}')`, now)
 		})

@@ -120,7 +120,7 @@ func (o *Office) EndpointOf(principal string, types ...string) string {
 			return err
 		}
 		r.Insert(tx)
-		tx.Tell(webhook.Topic, fmt.Sprint(o.Organization))
+		tx.NotifyLocal(webhook.Topic, fmt.Sprint(o.Organization))
 		return nil
 	}))
 	return name
@@ -162,7 +162,7 @@ func (o *Office) EventsOf(kind, audience string, n int) (ids []string) {
 				o.Organization, tick, name, kind, contact)
 			ids = append(ids, name)
 		}
-		tx.Tell(event.Topic, fmt.Sprint(o.Organization))
+		tx.NotifyLocal(event.Topic, fmt.Sprint(o.Organization))
 		return nil
 	}))
 	return ids

@@ -178,8 +178,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	defer cancel()
 	d.attempts = attempts
 	defer d.workers.Wait()
-	defer d.db.Hear(event.Topic, func(word string) { d.notify(word, false) })()
-	defer d.db.Hear(webhook.Topic, func(word string) { d.notify(word, true) })()
+	defer d.db.SubscribeLocal(event.Topic, func(word string) { d.notify(word, false) })()
+	defer d.db.SubscribeLocal(webhook.Topic, func(word string) { d.notify(word, true) })()
 	for ctx.Err() == nil {
 		d.takeNotified()
 		next := d.step()

@@ -118,7 +118,7 @@ func TestChangedWhileReady(t *testing.T) {
 						args = append(args, secret)
 					}
 					tx.Queue(test.change, args...)
-					tx.Tell(webhook.Topic, fmt.Sprint(o.Organization))
+					tx.NotifyLocal(webhook.Topic, fmt.Sprint(o.Organization))
 					return nil
 				}))
 				close(leave)

@@ -95,7 +95,7 @@ func Retry(ctx context.Context, d db.DB, now clock.Micros, id string) error {
 		if err == nil && n == 0 {
 			err = fault.New(fault.NotFound)
 		}
-		tx.Tell(Topic, "")
+		tx.NotifyLocal(Topic, "")
 		tx.Notify(Topic, "")
 		return err
 	})

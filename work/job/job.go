@@ -56,7 +56,7 @@ func Enqueue(ctx context.Context, tx db.Tx, organization int64, now clock.Micros
 	due := max(s.Due, now)
 	tx.Queue(keepTurn, organization, due)
 	tx.Queue(insertJob, organization, id.New(id.Job), s.Kind, s.Key, string(payload), due, now, trace.Of(ctx).Stored())
-	tx.Tell(Topic, "")
+	tx.NotifyLocal(Topic, "")
 	return nil
 }
 

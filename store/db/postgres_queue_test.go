@@ -140,15 +140,11 @@ func TestLineBehindAnotherReplica(t *testing.T) {
 // Whoever fails is undone alone, whatever the failure.
 func TestLineMembersFailAlone(t *testing.T) {
 	stop := errors.New("stop")
-	lock := func(tx db.Tx) error { // taken by the test: who asks is told
-		if tx.Optimistic() {
-			tx.QueueLock("held")
-			return change(50, 1)(tx)
-		}
+	lock := func(tx db.Tx) error { // taken by the test
 		if free, err := tx.Lock(ctx, "held"); err != nil || !free {
 			return errors.Join(stop, err)
 		}
-		return errors.New("the lock was given twice")
+		return change(50, 1)(tx)
 	}
 	conflicts := 0
 	for name, c := range map[string]struct {
@@ -286,10 +282,9 @@ func TestRoundTrips(t *testing.T) {
 	n := 0
 	next := func(tx db.Tx) error {
 		n++
-		if !tx.Optimistic() {
-			t.Error("it asks")
+		if _, err := tx.Lock(ctx, fmt.Sprint("key ", n)); err != nil {
+			return err
 		}
-		tx.QueueLock(fmt.Sprint("key ", n))
 		return change(n, clock.Micros(n))(tx)
 	}
 	for range 3 { // statements are prepared, and the line's goroutines there

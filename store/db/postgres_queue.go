@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	// maxLineGroup bounds how many changes of one organization are committed
+	// maxQueueGroup bounds how many changes of one organization are committed
 	// together, and with it how long the first of them waits for the others.
-	maxLineGroup = 64
+	maxQueueGroup = 64
 	// maxTicks is of how many organizations the last tick is kept.
 	maxTicks = 10_000
 )
 
-// lines are the changes that wait, by organization. All changes of an
-// organization hold its clock row until they are committed, so there is no
-// use in running two at the same time: while one is under way the others wait
-// here, and then go together. Who finds the line empty goes at once and waits
-// for nobody.
-type lines struct {
+// queues are the changes that wait, by organization. All changes of an
+// organization hold its clock row until their commit, so running two at the same
+// time has no use. While one runs, the others wait here, and are then committed
+// together. A change that finds no other one runs at once.
+type queues struct {
 	mu sync.Mutex
 	// waiting holds an entry for each organization that is being written to.
 	waiting map[int64][]*operation
@@ -31,54 +30,54 @@ type lines struct {
 }
 
 // enter reports whether the caller may go at once; leave must follow then.
-// Otherwise op has been put in line, or the line is full.
-func (l *lines) enter(organization int64, op *operation, most int) (free bool, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	line, busy := l.waiting[organization]
+// Otherwise op waits in the queue, or the queue is full.
+func (q *queues) enter(organization int64, op *operation, most int) (free bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue, busy := q.waiting[organization]
 	switch {
 	case !busy:
-		if l.waiting == nil {
-			l.waiting = map[int64][]*operation{}
+		if q.waiting == nil {
+			q.waiting = map[int64][]*operation{}
 		}
-		l.waiting[organization] = nil
+		q.waiting[organization] = nil
 		return true, nil
-	case len(line) >= most:
-		return false, fmt.Errorf("%w: %d writes are waiting", ErrBusy, len(line))
+	case len(queue) >= most:
+		return false, fmt.Errorf("%w: %d writes are waiting", ErrBusy, len(queue))
 	}
-	l.waiting[organization] = append(line, op)
+	q.waiting[organization] = append(queue, op)
 	return false, nil
 }
 
-// take returns who goes next; none ends the line.
-func (l *lines) take(organization int64) []*operation {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	line := l.waiting[organization]
-	if len(line) == 0 {
-		delete(l.waiting, organization)
+// next returns the group that runs next. The queue ends with none.
+func (q *queues) next(organization int64) []*operation {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue := q.waiting[organization]
+	if len(queue) == 0 {
+		delete(q.waiting, organization)
 		return nil
 	}
-	n := min(len(line), maxLineGroup)
-	l.waiting[organization] = line[n:]
-	return line[:n]
+	n := min(len(queue), maxQueueGroup)
+	q.waiting[organization] = queue[n:]
+	return queue[:n]
 }
 
 // last returns the last tick that is known of an organization; another replica
 // may have given later ones.
-func (l *lines) last(organization int64) clock.Micros {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ticks[organization]
+func (q *queues) lastTick(organization int64) clock.Micros {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.ticks[organization]
 }
 
-func (l *lines) note(organization int64, tick clock.Micros) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ticks == nil || len(l.ticks) >= maxTicks {
-		l.ticks = map[int64]clock.Micros{}
+func (q *queues) noteTick(organization int64, tick clock.Micros) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ticks == nil || len(q.ticks) >= maxTicks {
+		q.ticks = map[int64]clock.Micros{}
 	}
-	l.ticks[organization] = tick
+	q.ticks[organization] = tick
 }
 
 func (d *pgDB) WriteIn(ctx context.Context, organization int64, f func(Tx) error) error {
@@ -87,15 +86,15 @@ func (d *pgDB) WriteIn(ctx context.Context, organization int64, f func(Tx) error
 	}
 	defer d.gate.leave()
 	span := d.opts.begin(ctx, writeSpan, "postgresql")
-	err := d.writes.note(d.inLine(ctx, span, organization, f))
+	err := d.writes.note(d.inQueue(ctx, span, organization, f))
 	endSpan(span, err)
 	return err
 }
 
-// inLine carries out a change alone, or together with those that wait.
-func (d *pgDB) inLine(ctx context.Context, span *trace.Span, organization int64, f func(Tx) error) error {
+// inQueue carries out a change alone, or together with those that wait.
+func (d *pgDB) inQueue(ctx context.Context, span *trace.Span, organization int64, f func(Tx) error) error {
 	op := &operation{f: f, span: span, done: make(chan struct{})}
-	free, err := d.lines.enter(organization, op, d.opts.Line)
+	free, err := d.queues.enter(organization, op, d.opts.Queue)
 	switch {
 	case err != nil:
 		return err
@@ -116,27 +115,26 @@ func (d *pgDB) inLine(ctx context.Context, span *trace.Span, organization int64,
 }
 
 // writeIn carries out one change alone.
-func (d *pgDB) writeIn(ctx context.Context, span *trace.Span, organization int64, optimistic bool, f func(Tx) error) error {
-	err := d.write(ctx, span, organization, optimistic, f)
+func (d *pgDB) writeIn(ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(Tx) error) error {
+	err := d.write(ctx, span, organization, speculative, f)
 	if err == nil {
 		d.opts.Grouped(1)
 	}
 	return err
 }
 
-// errAlone is what an operation of a group is told that shall be tried again
-// outside of it.
+// errAlone tells an operation of a group to try again outside of it.
 var errAlone = errors.New("db: to be tried alone")
 
-// leave lets those go who came meanwhile.
+// leave runs the changes that came meanwhile.
 func (d *pgDB) leave(organization int64) {
-	if group := d.lines.take(organization); group != nil {
-		go d.serve(organization, group)
+	if group := d.queues.next(organization); group != nil {
+		go d.runGroups(organization, group)
 	}
 }
 
-// serve runs groups until nobody waits.
-func (d *pgDB) serve(organization int64, group []*operation) {
+// runGroups runs groups until no change waits.
+func (d *pgDB) runGroups(organization int64, group []*operation) {
 	answered := false
 	defer func() {
 		if answered {
@@ -153,17 +151,17 @@ func (d *pgDB) serve(organization int64, group []*operation) {
 	}()
 	for group != nil {
 		answered = false
-		d.together(organization, group)
+		d.runGroup(organization, group)
 		answered = true
-		group = d.lines.take(organization)
+		group = d.queues.next(organization)
 	}
 }
 
-// together carries out the operations of a group and answers each after the
-// commit: first supposing, which takes one round trip where they only queue
-// statements; where that failed each in a savepoint, asking. What lost a race
-// there is told to try alone.
-func (d *pgDB) together(organization int64, group []*operation) {
+// runGroup carries out the operations of a group and answers each after the
+// commit. It first speculates, which takes one round trip if the operations only
+// queue statements. If that fails, each runs in a savepoint and asks. One that
+// loses a race there tries again alone.
+func (d *pgDB) runGroup(organization int64, group []*operation) {
 	running := make([]*operation, 0, len(group))
 	for _, op := range group {
 		if op.state.CompareAndSwap(opWaiting, opRunning) { // else its caller has gone
@@ -171,9 +169,9 @@ func (d *pgDB) together(organization int64, group []*operation) {
 		}
 	}
 	ctx := context.Background() // of no one caller
-	again, err := d.supposing(ctx, organization, running)
+	again, err := d.speculate(ctx, organization, running)
 	if again {
-		again, err = d.asking(ctx, organization, running)
+		again, err = d.runInSavepoints(ctx, organization, running)
 	}
 	if !again && err == nil {
 		d.opts.Grouped(len(running))
@@ -190,31 +188,31 @@ func (d *pgDB) together(organization int64, group []*operation) {
 	}
 }
 
-// supposing runs the group in an optimistic transaction. again is true where
-// nothing was stored and another attempt may end otherwise.
-func (d *pgDB) supposing(ctx context.Context, organization int64, group []*operation) (again bool, err error) {
+// speculate runs the group in a speculative transaction. again is true if nothing
+// was stored and another attempt may end otherwise.
+func (d *pgDB) speculate(ctx context.Context, organization int64, group []*operation) (again bool, err error) {
 	tx, end, err := d.begin(ctx, organization, true, 0)
 	if err != nil {
 		return false, err
 	}
 	defer end()
 	for _, op := range group {
-		waiting, told := len(tx.pending), len(tx.told)
-		tx.supposed = false
+		waiting, sent := len(tx.pending), len(tx.messages)
+		tx.assumed = false
 		tx.begins(op)
 		op.err = op.call(tx)
-		if op.err != nil && (tx.err != nil || tx.supposed || tx.expecting || len(tx.pending) != waiting) {
+		if op.err != nil && (tx.err != nil || tx.assumed || tx.expecting || len(tx.pending) != waiting) {
 			return tx.mayGoAlone(op.err), op.err
 		}
 		if op.err != nil {
-			tx.told = tx.told[:told]
+			tx.messages = tx.messages[:sent]
 		}
 	}
 	tx.ends(group)
 	if err := tx.commit(); err != nil {
 		return tx.mayGoAlone(err), err
 	}
-	d.lines.note(organization, tx.tick)
+	d.queues.noteTick(organization, tx.tick)
 	return false, nil
 }
 
@@ -235,16 +233,16 @@ const (
 	releaseSavepoint = "release savepoint operation"
 )
 
-// asking runs the group in one transaction, each operation in a savepoint to
+// runInSavepoints runs the group in one transaction, each operation in a savepoint to
 // which it is undone where it fails.
-func (d *pgDB) asking(ctx context.Context, organization int64, group []*operation) (again bool, err error) {
+func (d *pgDB) runInSavepoints(ctx context.Context, organization int64, group []*operation) (again bool, err error) {
 	tx, end, err := d.begin(ctx, organization, false, 0)
 	if err != nil {
 		return false, err
 	}
 	defer end()
 	for _, op := range group {
-		tick, told := tx.tick, len(tx.told)
+		tick, sent := tx.tick, len(tx.messages)
 		tx.begins(op)
 		tx.Queue(savepoint)
 		if op.err = op.call(tx); op.err == nil {
@@ -260,12 +258,12 @@ func (d *pgDB) asking(ctx context.Context, organization int64, group []*operatio
 		if err := tx.undo(); err != nil {
 			return tx.mayGoAlone(err), err
 		}
-		tx.tick, tx.told = tick, tx.told[:told]
+		tx.tick, tx.messages = tick, tx.messages[:sent]
 	}
 	tx.ends(group)
 	if err := tx.commit(); err != nil {
 		return tx.mayGoAlone(err), err
 	}
-	d.lines.note(organization, tx.tick)
+	d.queues.noteTick(organization, tx.tick)
 	return false, nil
 }
