@@ -238,7 +238,7 @@ func (r *receiver) flags() []string {
 }
 
 // settleIn starts a program on new data and creates an office there with
-// contacts and endpoints. remove removes the resources besides the server.
+// contacts and endpoints. remove removes everything but the server.
 func (b *bench) settleIn(ctx context.Context, program, dir string, r *receiver) (p *place, remove func(), err error) {
 	remove = func() {}
 	p = &place{office: &office{dir: dir, url: database(dir), records: b.records}}

@@ -44,7 +44,8 @@ func (k *kept) office(ctx context.Context, root string, n int) (*office, error) 
 	return o, o.open(ctx)
 }
 
-// beside returns the folder for the files of a server besides its database.
+// beside returns the folder for the files that a server has outside its
+// database.
 func (k *kept) beside(root string, n int) string { return keptIn(root, n) + "-postgres" }
 
 // ensure copies the office from SQLite once, like kartei copy, and returns the

@@ -16,7 +16,8 @@ import (
 	"kartei/limit"
 )
 
-// Store says where the data is. Every command that touches data takes it.
+// Store has the settings of the data. Every command that touches data takes
+// them.
 type Store struct {
 	DataDir     Dir         `name:"data-dir" default:"kartei-data" placeholder:"DIR" page:"install.md" help:"Folder for the database, the master key and the administration socket."`
 	DatabaseURL DatabaseURL `name:"database-url" placeholder:"URL" secret:"url" page:"install.md" help:"Database, sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME; without it kartei.db in the data folder."`

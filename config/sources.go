@@ -126,9 +126,9 @@ func asText(v any) (string, error) {
 	return "", fmt.Errorf("%v is not accepted; accepted are a string, a whole number, true, false or an array of strings", v)
 }
 
-// Look returns the text of a setting and where it was found, and false if
-// neither the environment nor the file has it. A variable that is set but empty
-// counts as not set.
+// Look returns the text of a setting and its source. found is false if neither
+// the environment nor the file has the setting. A variable that is set but
+// empty counts as not set.
 func (s *Sources) Look(name string) (value, source string, found bool) {
 	if s.Environ != nil {
 		if v, ok := s.Environ(Env(name)); ok && v != "" {

@@ -32,8 +32,8 @@ func (m *meanwhile) List(ctx context.Context, prefix string) iter.Seq2[blob.Info
 	return m.Store.List(ctx, prefix)
 }
 
-// The file of a document is in the backup even if the document is deleted after
-// the copy of the database and before that of the file.
+// A backup contains a file even if its document is deleted between the copy of
+// the database and the copy of the file.
 func TestBackupOfWhatGoesMeanwhile(t *testing.T) {
 	for place, location := range map[string]func() string{
 		"folder": func() string { return "" },

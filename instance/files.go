@@ -61,7 +61,7 @@ func (i *Instance) checkReader(ctx context.Context) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	i.reader.away.Store(&err) // first, so that the metric is set before the log tells of it
+	i.reader.away.Store(&err) // first, so that the metric is set before the log entry
 	switch {
 	case !errors.Is(err, extract.ErrUnconfined):
 		i.logger.Error("the process that reads texts cannot be started", "error", err)

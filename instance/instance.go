@@ -99,7 +99,7 @@ type Instance struct {
 	dispatcher *dispatch.Dispatcher
 	readiness  telemetry.Readiness
 	migrated   atomic.Bool
-	away       atomic.Pointer[error] // why the start waits for the data base
+	away       atomic.Pointer[error] // the reason why the start waits for the database
 	files      watched
 	scanner    watched // without a ping if none is configured
 	maker      *document.Maker

@@ -55,9 +55,9 @@ func eachPlace(t *testing.T, test func(t *testing.T, url string, another func() 
 	}
 }
 
-// A server whose files are in another place than those of the database's first
-// server does not start, and its error says what to do. It may be a replica, or
-// its disk may not be mounted.
+// A server does not start if its files are in another place than those of the
+// database's first server. Its error says how to continue. The server may be a
+// replica, or its disk may not be mounted.
 func TestAnotherPlaceIsRefused(t *testing.T) {
 	eachPlace(t, func(t *testing.T, url string, another func() place) {
 		key := config.File(filepath.Join(t.TempDir(), "master.key"))

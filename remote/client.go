@@ -28,16 +28,16 @@ type Options struct {
 	// URL is the address of the instance, with or without /v1.
 	URL string
 	Key string
-	// Patience is how long a call is tried that gets no answer or has to wait;
-	// zero means for ever.
+	// Patience limits the time of a call that gets no answer or has to wait;
+	// zero means no limit.
 	Patience time.Duration
 	// Waiting is called with the reason why a call waits, and the first wait:
 	// once in a call, and again if the reason changes. It may be nil.
 	Waiting func(why error, wait time.Duration)
 	Clock   clock.Clock
 	HTTP    *http.Client
-	// Stall is how long an answer to Send may stand still; zero means two
-	// minutes.
+	// Stall limits the time without new bytes in an answer to Send; zero means
+	// two minutes.
 	Stall time.Duration
 }
 
@@ -112,8 +112,8 @@ func newRefusal(response *http.Response, body []byte, now time.Time) *Refusal {
 	return refused
 }
 
-// Error says what was refused, why, and the id under which the operator finds
-// the call.
+// Error returns the refused call, the reason, and the id by which the operator
+// finds the call.
 func (r *Refusal) Error() string { return plain(r.words()) }
 
 func (r *Refusal) words() string {
@@ -149,9 +149,9 @@ func (r *Refusal) passes() bool {
 	return r.Code == "IDEMPOTENCY_IN_PROGRESS" || r.Code == "INTERNAL"
 }
 
-// plain makes a text of an instance fit for a terminal. Control characters
-// become U+FFFD, among them the escapes that move the cursor or set a title,
-// and so do marks that turn the direction of writing.
+// plain makes a text of an instance safe for a terminal. Control characters
+// become U+FFFD, among them the escapes that move the cursor or set a title. So
+// do marks that change the direction of writing.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -175,9 +175,9 @@ func (a *answer) into(v any) error {
 	return nil
 }
 
-// call sends a call below /v1 until it is answered: it waits as long as
-// Retry-After says, and else 1, 2, 4 and 8 s, each with jitter, so that not all
-// clients come back together. A call that creates something has one
+// call sends a call below /v1 until it is answered. It waits as long as
+// Retry-After says, or else 1, 2, 4 and 8 s. Each wait has jitter, so that not
+// all clients come back together. A call that creates something has one
 // Idempotency-Key for all tries. headers are name, value pairs.
 func (c *Client) call(ctx context.Context, method, path string, in any, headers ...string) (*answer, error) {
 	var body []byte
@@ -272,8 +272,8 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, hea
 // overflow.
 const longestTold = 365 * 24 * time.Hour
 
-// retryAfter reads Retry-After, seconds or a date (RFC 9110, section 10.2.3);
-// zero if there is none.
+// retryAfter returns the wait in Retry-After, seconds or a date (RFC 9110,
+// section 10.2.3). Without the header it is zero.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
@@ -294,9 +294,9 @@ func reason(err error) error {
 	return err
 }
 
-// pace reads RateLimit (draft 11 of the RateLimit header fields): with r calls
-// left and all there again in t seconds, one call each t/r seconds never meets
-// the limit, and leaves the returning ones to other callers.
+// pace reads RateLimit (draft 11 of the RateLimit header fields). If r calls
+// are left and all come back in t seconds, one call every t/r seconds never
+// reaches the limit. The returning calls are left to other callers.
 func pace(h http.Header) time.Duration {
 	list, err := httpsfv.UnmarshalList(h.Values("RateLimit"))
 	if err != nil {

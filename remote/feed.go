@@ -25,7 +25,7 @@ type Event struct {
 	Body []byte `json:"-"`
 }
 
-// UnmarshalJSON keeps the bytes beside the fields.
+// UnmarshalJSON reads the fields and keeps the bytes.
 func (e *Event) UnmarshalJSON(b []byte) error {
 	type fields Event
 	if err := json.Unmarshal(b, (*fields)(e)); err != nil {
@@ -63,7 +63,7 @@ type feedPage struct {
 // key's 300 points a minute.
 const Idle = time.Second
 
-// Newest returns the place behind all events so far.
+// Newest returns the place after all events so far.
 func (c *Client) Newest(ctx context.Context) (Place, error) {
 	a, err := c.call(ctx, http.MethodGet, "/events?limit=1", nil)
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *Client) Newest(ctx context.Context) (Place, error) {
 	case !page.HasMore: // the feed is empty, so its beginning is its end
 		return Place{}, nil
 	}
-	// The key sees none of the last events. Beginning with the second of the
-	// answer may repeat some, and misses none.
+	// The key sees none of the last events. Starting with the second of the
+	// answer may repeat some events, but misses none.
 	now, err := http.ParseTime(a.header.Get("Date"))
 	if err != nil {
 		return Place{}, errors.New("the answer does not say when it was made (header Date)")
@@ -88,11 +88,11 @@ func (c *Client) Newest(ctx context.Context) (Place, error) {
 	return Place{Since: clock.FromTime(now)}, nil
 }
 
-// Follow hands on the events behind a place, the oldest first, and waits for
-// more until ctx ends. An event counts as handled when handle returns nil, and
-// save is then called with the place behind it. A program that begins there
-// again gets at most one event twice, the one that was being handled. Follow
-// returns the first error of either, or the refusal that will not pass.
+// Follow passes on the events after a place, the oldest first, and waits for
+// more until ctx ends. An event is handled when handle returns nil. save is
+// then called with the place after it. A program that starts there again gets
+// at most one event twice, the one in progress. Follow returns the first error
+// of either, or a permanent refusal.
 func (c *Client) Follow(ctx context.Context, p Place, handle func(context.Context, Event) error, save func(Place) error) error {
 	for {
 		if p.Cursor == "" {
@@ -100,7 +100,7 @@ func (c *Client) Follow(ctx context.Context, p Place, handle func(context.Contex
 		}
 		page, err := c.feedPage(ctx, p)
 		if refused := new(Refusal); errors.As(err, &refused) && refused.Code == "CURSOR_MISMATCH" && p.Cursor != "" {
-			p.Cursor = "" // older than 24 hours, or of another version: go on by time
+			p.Cursor = "" // older than 24 hours, or of another version: continue by time
 			continue
 		}
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // Receiver is an address that gets events like the deliveries of an endpoint.
-// It may be anywhere, also behind plain HTTP.
+// It may be anywhere, and plain HTTP is allowed.
 type Receiver struct {
 	url    string
 	secret webhook.Secret
@@ -25,8 +25,8 @@ type Receiver struct {
 	client *http.Client
 }
 
-// ErrAway is returned, wrapped, if nobody answered and the event can be posted
-// again later.
+// ErrAway is returned, wrapped, if the receiver did not answer and the event
+// can be posted again later.
 var ErrAway = errors.New("the receiver is away")
 
 // ErrSlow is returned if the answer did not come within the 10 s that a
@@ -44,7 +44,7 @@ func NewReceiver(address string, secret webhook.Secret, c clock.Clock) (*Receive
 	}
 	return &Receiver{address, secret, c, &http.Client{
 		Timeout:       answerTime,
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 1}, // and no proxy of the environment
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 1}, // without the proxy of the environment
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
@@ -63,7 +63,7 @@ func (r *Receiver) Post(ctx context.Context, e Event) (status int, took time.Dur
 	if err == nil {
 		defer response.Body.Close()
 		if response.StatusCode >= 200 { // nothing ends a read after 101
-			_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection is used again
+			_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection is reused
 		}
 		return response.StatusCode, took, nil
 	}

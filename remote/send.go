@@ -27,7 +27,7 @@ type Request struct {
 	Path   string
 	Header http.Header
 	Body   []byte
-	// Repeatable says that a call may be sent again after a lost answer: it
+	// Repeatable is true if a call may be sent again after a lost answer: it
 	// only reads, or its Idempotency-Key is honoured.
 	Repeatable bool
 }
@@ -45,7 +45,7 @@ const (
 // NoAnswerError is the error of a call without an answer, or with half of one.
 type NoAnswerError struct {
 	Err error
-	// Sent says that the instance may have carried the call out.
+	// Sent is true if the instance may have processed the call.
 	Sent bool
 }
 
@@ -55,10 +55,10 @@ func (e *NoAnswerError) Error() string { return plain(e.Err.Error()) }
 // Unwrap returns the reason.
 func (e *NoAnswerError) Unwrap() error { return e.Err }
 
-// Send sends a call and returns its answer of 2xx, whose body the caller
-// closes. Another answer is a *Refusal, and no answer a *NoAnswerError. A call
-// that may be sent again is sent up to five times: it waits as long as the
-// answer says, else 1, 2, 4 and 8 s, each time with jitter.
+// Send sends a call and returns its 2xx answer, whose body the caller closes.
+// Another answer is a *Refusal, and no answer a *NoAnswerError. A repeatable
+// call is sent up to five times. The wait is the one in the answer, or else 1,
+// 2, 4 and 8 s, each time with jitter.
 func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		response, err := c.send(ctx, r)
@@ -78,8 +78,8 @@ func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
 	}
 }
 
-// Plain makes text fit for a terminal: characters that move the cursor or turn
-// the direction of writing become U+FFFD. Ends of lines stay.
+// Plain makes text safe for a terminal. Characters that move the cursor or
+// change the direction of writing become U+FFFD. Ends of lines stay.
 func Plain(s string) string {
 	lines := strings.SplitAfter(s, "\n")
 	for i, line := range lines {
@@ -107,8 +107,9 @@ func (r Request) again(err error, attempt int) (wait time.Duration, again bool) 
 	return wait + mathrand.N(backoff/2), again && attempt < attempts && wait <= longestWait
 }
 
-// untouched reports whether the instance refused the call before it did
-// anything, and may take it later. A quota comes back after hours.
+// untouched reports whether the instance refused the call before any work and
+// may accept it later. Quotas do not count, since they come back only after
+// hours.
 func (r *Refusal) untouched() bool {
 	switch r.Status {
 	case http.StatusTooManyRequests:
@@ -150,7 +151,7 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	maps.Copy(request.Header, r.Header)
 	request.Header.Set("Authorization", "Bearer "+c.Key)
 	watch := newWatchdog(cancel, c.Stall)
-	without := *c.HTTP // a download has no time limit while bytes come
+	without := *c.HTTP // a download has no time limit while bytes arrive
 	without.Timeout = 0
 	response, err := without.Do(request)
 	if err != nil {
@@ -170,7 +171,7 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	return nil, newRefusal(response, body, c.Clock.Now())
 }
 
-// noAnswer says why there is no answer, or no whole one.
+// noAnswer returns the error for a missing or incomplete answer.
 func noAnswer(ctx context.Context, err error, sent bool) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -178,7 +179,7 @@ func noAnswer(ctx context.Context, err error, sent bool) error {
 	return &NoAnswerError{Err: reason(err), Sent: sent}
 }
 
-// watchdog cancels a call whose answer stands still.
+// watchdog cancels a call whose answer stalls.
 type watchdog struct {
 	*time.Timer
 	after  time.Duration
@@ -249,13 +250,13 @@ var (
 // BrokenListError is a list that does not end, or an answer that is no list.
 type BrokenListError struct{ Err error }
 
-// Error says what is wrong with the list.
+// Error returns the defect of the list.
 func (e *BrokenListError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the reason.
 func (e *BrokenListError) Unwrap() error { return e.Err }
 
-// maxEmptyPages is how many pages without a record may follow one another.
+// maxEmptyPages is the maximum number of consecutive pages without a record.
 const maxEmptyPages = 10
 
 // Each reads a list and calls record for each record in order, page after page.

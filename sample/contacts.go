@@ -91,7 +91,7 @@ func (d *draw) person() contact.Fields {
 			break
 		}
 	}
-	if d.percent(3) { // nobody asked, or nobody should
+	if d.percent(3) { // no salutation, or mx
 		f.Salutation = nil
 		if d.percent(40) {
 			f.Salutation = text("mx")
@@ -110,7 +110,7 @@ func (d *draw) person() contact.Fields {
 	return f
 }
 
-// title gives a title that fits the occupation.
+// title returns a title that fits the occupation.
 func (d *draw) title(f *contact.Fields, p *part, woman bool) string {
 	job := ""
 	if f.JobTitle != nil {
@@ -178,7 +178,7 @@ func (d *draw) birthday(from, to int) string {
 	return day.Format(time.DateOnly)
 }
 
-// home gives an address, that of the contact before if they share it.
+// home sets an address, shared with the previous contact if shared is true.
 func (d *draw) home(f *contact.Fields, shared bool) *town {
 	if shared {
 		a := *d.before.Address
@@ -214,8 +214,8 @@ func (d *draw) home(f *contact.Fields, shared bool) *town {
 	return t
 }
 
-// reach gives telephone numbers and an email address, all of them set aside
-// for examples: nobody can be reached by accident.
+// reach sets telephone numbers and an email address. All of them are reserved
+// for examples, so they reach nobody by accident.
 func (d *draw) reach(f *contact.Fields, p *part, t *town) {
 	if t.phone != "" && d.percent(80) {
 		f.Phone = text(fmt.Sprintf("%s%03d", t.phone, d.IntN(1000)))
@@ -251,7 +251,7 @@ func (d *draw) email(f *contact.Fields, p *part) string {
 	return first + "." + last + "@" + domain
 }
 
-// describe gives occupation, tags, a note and a client number.
+// describe sets occupation, tags, a note and a client number.
 func (d *draw) describe(f *contact.Fields, p *part, woman bool) {
 	job := pick(d, p.jobs)
 	if f.Birthday != nil {
@@ -299,8 +299,8 @@ func (d *draw) note(p *part, tags []string) string {
 	}
 }
 
-// next returns the next client number, or nothing for a contact that is no
-// client.
+// next returns the next client number, or the empty text for a contact that is
+// not a client.
 func (d *draw) next(p *part) string {
 	if !p.number {
 		return ""

@@ -32,8 +32,8 @@ var staff = []access.NewPrincipal{
 	{Name: "Sabine Kolb", Email: "sabine.kolb@kanzlei-morgenstern.example", Role: access.Member},
 }
 
-// ErrOther is returned if the data belongs to others already: the sample office
-// is not put beside real ones.
+// ErrOther is returned if the data has other organizations. The sample office
+// never shares a database with real ones.
 var ErrOther = errors.New("sample: the data holds other organizations than " + Name)
 
 // Office is the office in the data.
@@ -47,8 +47,8 @@ type Office struct {
 // Loopback are the networks that the full key is bound to.
 var Loopback = []string{"127.0.0.0/8", "::1"}
 
-// Ensure finds the office, or creates its missing parts, so the next start
-// completes an interrupted one.
+// Ensure finds the office, or creates its missing parts. So it also completes
+// an interrupted start.
 func Ensure(ctx context.Context, dir *access.Directory) (Office, error) {
 	list, err := dir.ListOrganizations(ctx, access.Page{})
 	if err != nil {
@@ -122,9 +122,9 @@ func (o *Office) NewKeys(ctx context.Context, dir *access.Directory, lifetime ti
 // families are the families of the office's records.
 var families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
 
-// Fill puts companies, n contacts and their tasks into the sandbox if it has no
-// contact, all or none, by the same functions that the API runs. key is the
-// full key.
+// Fill creates companies, n contacts and their tasks in the sandbox if it has
+// no contact. It creates all of them or none, by the functions behind the API.
+// key is the full key.
 func (o *Office) Fill(ctx context.Context, d db.DB, dir *access.Directory, c clock.Clock, key string, n int) error {
 	actor, err := dir.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
 	if err != nil {

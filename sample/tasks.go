@@ -37,12 +37,12 @@ var taskNotes = []string{
 type errand struct {
 	task.Fields
 	contact int
-	// done says that it is completed after its creation.
+	// done is true if the task is completed after its creation.
 	done bool
 }
 
-// tasks makes up tasks for the clients among people: one client in three has an
-// open or done task. Due dates lie around now.
+// tasks invents tasks for the clients among people. One client in three has an
+// open or done task. Due dates are around now.
 func tasks(people []contact.Fields, owners []string, now clock.Micros) []errand {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed1, seed1))}
 	var list []errand

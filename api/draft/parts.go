@@ -19,7 +19,8 @@ import (
 // The parts of the document that the table does not contain: the publisher, the
 // credentials, and the common parts of requests and answers.
 
-// exampleHost stands in for an instance. .example never resolves (RFC 2606).
+// exampleHost is the host name in examples. A name below .example never
+// resolves (RFC 2606).
 const exampleHost = "kartei.example"
 
 func (d *drafter) info() object {

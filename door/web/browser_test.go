@@ -20,8 +20,8 @@ var kinds = []string{
 	"/docs/documents/content", "/docs/tasks/create?version=2027-02-01", "/docs/webhook-endpoints/create",
 }
 
-// views are the sizes of a desktop, a tablet, a phone and a small phone, which
-// also stands for a window at 400 % zoom.
+// views are the sizes of a desktop, a tablet, a phone and a small phone. The
+// last one also represents a window at 400 % zoom.
 func views() []webtest.View {
 	var all []webtest.View
 	for _, width := range []int{1440, 768, 390, 320} {

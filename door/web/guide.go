@@ -7,8 +7,8 @@ import (
 	"kartei/docs"
 )
 
-// The addresses that the guide has besides its page: the example program, and
-// the guide as Markdown.
+// The other addresses of the guide: the example program, and the guide as
+// Markdown.
 const (
 	pathMirror        = "/guide/mirror.go"
 	pathGuideMarkdown = "/guide.md"

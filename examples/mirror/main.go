@@ -1,12 +1,13 @@
 // Package main owns the example of the guide: a copy in SQLite of what a key sees, which follows the changes.
 //
-// Three sources work together, each for what it does best:
+// Three sources work together, each for its own purpose:
 //
-//   - updatedSince says what there is. It alone changes the copy: list by list, in the order of the changes, deletions too.
-//   - Webhooks say at once that it is time to ask. One that is lost, doubled or late does no harm.
-//   - The feed tells of the webhooks that did not come.
+//   - updatedSince has the records. It alone changes the copy: list by list, in the order of the changes, deletions included.
+//   - Webhooks wake the program at once. One that is lost, repeated or late does no harm.
+//   - The feed has the events of webhooks that did not arrive.
 //
-// What neither of the two tells (a document was renamed, a record became private) is found by asking every list now and then.
+// Some changes have no event, such as a new name of a document or a record that became private. For these, the program
+// reads every list from time to time.
 package main
 
 import (
@@ -336,9 +337,9 @@ func (m *mirror) copyList(ctx context.Context, list string) (changed int, err er
 	}
 }
 
-// apply puts a page into the copy and notes its position, both or neither, so
-// that a program that was stopped goes on from there. A record that is there in
-// this or a later revision stays, so a page may come twice.
+// apply puts a page into the copy and stores its position in one transaction,
+// so a stopped program continues from there. A record with the same or a later
+// revision stays, so a page may come twice.
 func (m *mirror) apply(ctx context.Context, list string, data []json.RawMessage) error {
 	if len(data) == 0 {
 		return nil
@@ -350,7 +351,7 @@ func (m *mirror) apply(ctx context.Context, list string, data []json.RawMessage)
 	defer tx.Rollback()
 	since := ""
 	for _, body := range data {
-		var r struct { // a record, or the marker that stands for a deleted one
+		var r struct { // a record, or the marker of a deleted one
 			ID, UpdatedAt, DeletedAt string
 			Revision                 int64
 			Deleted                  bool

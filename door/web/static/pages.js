@@ -1,14 +1,14 @@
-// What the pages can do besides, where scripts run: copy code, remember the
-// language of the samples, and mark the heading that is being read. Everything
-// is there to be read without it.
+// Extras for browsers that run scripts: copy buttons, a remembered language of
+// the samples, and a mark at the current heading. The pages are complete without
+// it.
 "use strict";
 
 (function () {
   const german = document.documentElement.lang === "de";
   const say = german ? { copy: "Kopieren", copied: "Kopiert", failed: "Nicht kopiert" } : { copy: "Copy", copied: "Copied", failed: "Not copied" };
 
-  // A browser gives the clipboard to pages that came over TLS or from this
-  // machine. For the others the text is selected, to be copied by hand.
+  // A browser offers the clipboard only to pages from TLS or from this machine.
+  // On other pages the text is selected and copied by the old command.
   async function copy(pre) {
     if (navigator.clipboard) {
       await navigator.clipboard.writeText(pre.textContent.replace(/\n$/, ""));
@@ -35,7 +35,7 @@
     block.append(button);
   }
 
-  // The language of the samples is the reader's, on every page.
+  // The language that the reader chose for samples applies to every page.
   const chosen = "sample-language";
   const tabs = document.querySelectorAll(".tablist input");
   try {
@@ -43,14 +43,14 @@
       tab.checked = tab.checked || tab.value === localStorage.getItem(chosen);
       tab.addEventListener("change", function () { localStorage.setItem(chosen, tab.value); });
     }
-  } catch { /* a browser that stores nothing shows the first */ }
+  } catch { /* without storage the first language is shown */ }
 
-  // A browser that cannot open the contents by style has them opened here.
+  // Some browsers cannot unfold the contents by CSS. The script does it for them.
   if (matchMedia("(min-width: 64rem)").matches && !CSS.supports("selector(::details-content)")) {
     for (const contents of document.querySelectorAll(".side > details")) { contents.open = true; }
   }
 
-  // In the guide the contents mark what is on the screen.
+  // In articles, the contents mark the section on the screen.
   const links = new Map();
   for (const link of document.querySelectorAll(".article .side a")) { links.set(decodeURIComponent(link.hash.slice(1)), link); }
   if (links.size === 0) { return; }
