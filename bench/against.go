@@ -111,7 +111,7 @@ func (b *bench) onAgainst(ctx context.Context) (err error) {
 	}
 	var places []*place
 	for i, program := range []string{b.other, b.program} {
-		p, remove, err := b.settleIn(ctx, program, filepath.Join(dir, fmt.Sprint(i)), r)
+		p, remove, err := b.startOffice(ctx, program, filepath.Join(dir, fmt.Sprint(i)), r)
 		defer func() {
 			b.end() // the server ends before its database
 			remove()
@@ -237,9 +237,9 @@ func (r *receiver) flags() []string {
 	return []string{"--webhook-development=true", "--webhook-allow-nets=127.0.0.1/32", "--webhook-ca=" + r.ca, "--webhook-dial=" + strings.Join(dial, ",")}
 }
 
-// settleIn starts a program on new data and creates an office there with
+// startOffice starts a program on new data and creates an office there with
 // contacts and endpoints. remove removes everything but the server.
-func (b *bench) settleIn(ctx context.Context, program, dir string, r *receiver) (p *place, remove func(), err error) {
+func (b *bench) startOffice(ctx context.Context, program, dir string, r *receiver) (p *place, remove func(), err error) {
 	remove = func() {}
 	p = &place{office: &office{dir: dir, url: database(dir), records: b.records}}
 	if err := os.Mkdir(dir, 0o700); err != nil {

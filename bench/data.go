@@ -204,9 +204,9 @@ func (o *office) open(ctx context.Context) error {
 			return err
 		}
 		// Contacts at evenly spaced times come from the whole table.
-		for i := range int64(picked) {
+		for i := range int64(maxPicked) {
 			var id string
-			at := first + (last-first)/picked*i
+			at := first + (last-first)/maxPicked*i
 			err := tx.QueryRow(ctx, `select id`+shared+` and updated_at >= $2 order by updated_at limit 1`, f.actor.Org(), at).Scan(&id)
 			if err != nil {
 				return err
@@ -219,8 +219,8 @@ func (o *office) open(ctx context.Context) error {
 	})
 }
 
-// picked is the maximum number of contacts that are read by id.
-const picked = 20_000
+// maxPicked is the maximum number of contacts that are read by id.
+const maxPicked = 20_000
 
 // warm reads the database once, so that no run pays for cold pages.
 func (o *office) warm() error {

@@ -272,10 +272,10 @@ func (b *bench) round(ctx context.Context, n int) error {
 	return nil
 }
 
-// exiting is the time for pgbench's connections to end before the processor
+// exitTime is the time for pgbench's connections to end before the processor
 // time of their server is read. A connection that ended later would count for
 // the next series.
-const exiting = 300 * time.Millisecond
+const exitTime = 300 * time.Millisecond
 
 func (b *bench) measure(s series, n int) (r result, err error) {
 	if b.profile != "" && s.of.place != nil {
@@ -287,7 +287,7 @@ func (b *bench) measure(s series, n int) (r result, err error) {
 	}
 	server, database := used(s.of.pid), time.Duration(0)
 	if s.of.database != 0 {
-		time.Sleep(exiting)
+		time.Sleep(exitTime)
 		database = usedWithChildren(s.of.database)
 	}
 	r, err = s.run()

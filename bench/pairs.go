@@ -66,7 +66,7 @@ func (c *compared) figure(what, base, unit, goal string, most float64) figure {
 	sorted := slices.Sorted(slices.Values(c.ratio))
 	low, high := sorted[len(sorted)/4], sorted[len(sorted)*3/4]
 	r := middle(c.ratio)
-	from, to := sureOf(sorted)
+	from, to := confidence(sorted)
 	return figure{
 		What: what, Goal: goal, Value: r, Reached: most == 0 || r <= most,
 		Measured: strings.TrimSpace(fmt.Sprintf("%.2f %s", middle(c.with), unit)) + fmt.Sprintf("; %d pairs, half of them %.1f to %.1f %%, median surely %.1f to %.1f %%", len(c.ratio), 100*low, 100*high, 100*from, 100*to),
@@ -74,10 +74,10 @@ func (c *compared) figure(what, base, unit, goal string, most float64) figure {
 	}
 }
 
-// sureOf returns the 95 % confidence interval of the median of all possible
+// confidence returns the 95 % confidence interval of the median of all possible
 // pairs. The number of pairs below that median is binomial for any
 // distribution, so the bounds are order statistics.
-func sureOf(sorted []float64) (from, to float64) {
+func confidence(sorted []float64) (from, to float64) {
 	n := float64(len(sorted))
 	rank := int(math.Floor((n - 1.96*math.Sqrt(n)) / 2))
 	rank = min(max(rank, 0), len(sorted)-1)

@@ -99,9 +99,9 @@ type server struct {
 	memory   *memory
 }
 
-// raised returns all limits at their maximum, so that calls are counted but
-// never refused.
-func raised() []string {
+// highestLimits returns all limits at their maximum, so that calls are counted
+// but never refused.
+func highestLimits() []string {
 	var list []string
 	for _, p := range limit.Policies() {
 		list = append(list, fmt.Sprintf("%s=%d", p.Name, int64(10_000_000_000)))
@@ -119,7 +119,7 @@ func serve(ctx context.Context, program, dir, database string, profile bool, fla
 // serveIn is serve with extra environment variables.
 func serveIn(ctx context.Context, environment []string, program, dir, database string, profile bool, flags ...string) (*server, error) {
 	arguments := []string{"serve", "--data-dir", dir, "--database-url", database, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
-		"--limits", strings.Join(raised(), ","), "--log-format", "json"}
+		"--limits", strings.Join(highestLimits(), ","), "--log-format", "json"}
 	arguments = append(arguments, flags...)
 	if profile {
 		self, err := os.Executable()
@@ -203,7 +203,7 @@ func serveProfiled(dir, database string, flags []string) error {
 		WriteTimeout: config.Duration(time.Minute), IdleTimeout: config.Duration(2 * time.Minute),
 		MaxConnections: 4096, MaxConnectionsPerAddress: 512, MaxHeaderBytes: 256 << 10,
 	}
-	for _, text := range raised() {
+	for _, text := range highestLimits() {
 		var o limit.Override
 		if err := o.UnmarshalText([]byte(text)); err != nil {
 			return err

@@ -188,9 +188,9 @@ func receive(url, key string) (time.Duration, error) {
 	return time.Since(start), err
 }
 
-// transferred is the number of concurrent transfers in the measurement of
-// memory.
-const transferred = 20
+// concurrentTransfers is the number of simultaneous transfers in the
+// measurement of memory.
+const concurrentTransfers = 20
 
 // onTransfers compares encrypted uploads and downloads with plain copies,
 // alternately. It also measures the memory of many concurrent transfers.
@@ -264,7 +264,7 @@ func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
 	return []figure{
 		row("upload of 100 MiB, encrypted", 0), row("download of 100 MiB, encrypted", 1),
 		{
-			What: fmt.Sprintf("memory (RssAnon) above idle with %d transfers of 100 MiB at once", transferred), Goal: "< 64 MB",
+			What: fmt.Sprintf("memory (RssAnon) above idle with %d transfers of 100 MiB at once", concurrentTransfers), Goal: "< 64 MB",
 			Measured: fmt.Sprintf("%.0f MB", grown), Limit: fmt.Sprintf("idle: %.0f MB", idle), Value: grown / 64, Reached: grown < 64,
 		},
 	}, b.leave(p)
@@ -272,9 +272,9 @@ func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
 
 // together runs transfers concurrently, half of them in each direction.
 func together(ways ...func() (time.Duration, error)) error {
-	errs := make([]error, transferred)
+	errs := make([]error, concurrentTransfers)
 	var wait sync.WaitGroup
-	for i := range transferred {
+	for i := range concurrentTransfers {
 		wait.Go(func() { _, errs[i] = ways[i%len(ways)]() })
 	}
 	wait.Wait()

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// firstTry is the first pause before a start tries an unreachable database
-	// again. The pause doubles each time up to lastTry.
-	firstTry = 100 * time.Millisecond
-	lastTry  = 2 * time.Second
-	// sayAgain is the interval between two log entries about the wait.
-	sayAgain = time.Minute
+	// firstPause is the first pause before a start tries an unreachable database
+	// again. The pause doubles each time up to longestPause.
+	firstPause   = 100 * time.Millisecond
+	longestPause = 2 * time.Second
+	// logEvery is the interval between two log entries about the wait.
+	logEvery = time.Minute
 )
 
 // patient returns a step that repeats step while the database is away, if the
@@ -32,14 +32,14 @@ func (i *Instance) patient(step func(context.Context) error) func(context.Contex
 		if err := i.listen(ctx); err != nil {
 			return err
 		}
-		if err := i.stand(); err != nil {
+		if err := i.answerPending(); err != nil {
 			return err
 		}
 		began := i.clock.Now()
-		said := began.Add(-sayAgain)
-		for wait := firstTry; db.Away(err); wait = min(2*wait, lastTry) {
+		said := began.Add(-logEvery)
+		for wait := firstPause; db.Away(err); wait = min(2*wait, longestPause) {
 			i.away.Store(&err)
-			if now := i.clock.Now(); now.Sub(said) >= sayAgain {
+			if now := i.clock.Now(); now.Sub(said) >= logEvery {
 				said = now
 				i.logger.Warn("the database cannot be used yet: calls are refused until it can",
 					"error", err, "waiting", now.Sub(began).Round(time.Second), "operator", i.OperatorURL)
@@ -59,9 +59,9 @@ func (i *Instance) patient(step func(context.Context) error) func(context.Contex
 	}
 }
 
-// stand answers calls before the database is there and the parts can be
+// answerPending answers calls before the database is there and the parts can be
 // assembled.
-func (i *Instance) stand() (err error) {
+func (i *Instance) answerPending() (err error) {
 	if i.public == nil || i.API != nil {
 		return nil
 	}

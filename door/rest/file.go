@@ -16,7 +16,7 @@ const maxParts = 32
 
 // parts returns a Range header in the form that net/http understands (RFC 9110,
 // section 14). It returns "" if the header has no byte ranges and must be
-// ignored. It returns nowhere if the header is malformed or no range is
+// ignored. It returns unsatisfiable if the header is malformed or no range is
 // satisfiable. Units ignore case, and numbers have no upper limit. net/http
 // would answer the last zero bytes of a file with a Content-Range that ends
 // before it begins, so such ranges are left out.
@@ -33,30 +33,30 @@ func parts(header string, size int64) string {
 		}
 		any = true
 		first, last, is := strings.Cut(part, "-")
-		from, ok := place(first, size)
-		to, ok2 := place(last, size)
+		from, ok := offset(first, size)
+		to, ok2 := offset(last, size)
 		switch {
-		case !is || !ok || !ok2 || first == "" && last == "" || first != "" && last != "" && longer(first, last):
-			return nowhere
+		case !is || !ok || !ok2 || first == "" && last == "" || first != "" && last != "" && greater(first, last):
+			return unsatisfiable
 		case first == "" && to > 0, first != "" && from < size:
-			kept = append(kept, written(first, from)+"-"+written(last, to))
+			kept = append(kept, formatted(first, from)+"-"+formatted(last, to))
 		}
 	}
 	switch {
 	case len(kept) > 0:
 		return "bytes=" + strings.Join(kept, ",")
 	case any:
-		return nowhere
+		return unsatisfiable
 	}
 	return ""
 }
 
-// nowhere is a range that no file satisfies.
-const nowhere = "bytes=x"
+// unsatisfiable is a range that no file satisfies.
+const unsatisfiable = "bytes=x"
 
-// place returns the number that digits spell, at most size. Without digits it
+// offset returns the number that digits spell, at most size. Without digits it
 // is zero.
-func place(digits string, size int64) (n int64, ok bool) {
+func offset(digits string, size int64) (n int64, ok bool) {
 	for _, c := range []byte(digits) {
 		if c < '0' || c > '9' {
 			return 0, false
@@ -66,13 +66,13 @@ func place(digits string, size int64) (n int64, ok bool) {
 	return n, true
 }
 
-// longer reports whether the digits of a spell a larger number than those of b.
-func longer(a, b string) bool {
+// greater reports whether the digits of a spell a larger number than those of b.
+func greater(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return len(a) > len(b) || len(a) == len(b) && a > b
 }
 
-func written(digits string, n int64) string {
+func formatted(digits string, n int64) string {
 	if digits == "" {
 		return ""
 	}
