@@ -52,8 +52,8 @@ const (
 )
 
 // backupAct copies a database and the files of its documents. Each document in
-// the copy has its file: no file is removed between the snapshot of the
-// database and the end of the copying.
+// the copy has its file: removal stops before the snapshot of the database and
+// resumes when all files are copied.
 func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput, error) {
 	if in.Files == "" {
 		return backup(ctx, i.DB, in)

@@ -44,8 +44,8 @@ func exposed(s *config.Server, dir string, public, operator net.Addr) (words []s
 
 // exposedFolder returns a warning about the mode of the data folder, or the
 // empty text. A user who may write there can replace the master key and the
-// database. If root owns the folder, its group may have access, since
-// Kubernetes gives volumes to other users this way.
+// database. If root owns the folder and the process runs as another user, the
+// group may have access. Kubernetes hands over volumes this way.
 func exposedFolder(dir string) string {
 	info, err := os.Stat(dir)
 	if err != nil || !unixModes {

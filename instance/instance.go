@@ -162,7 +162,7 @@ func (i *Instance) prepare(ctx context.Context) (err error) {
 	return i.takeTracer(ctx)
 }
 
-// open opens the database. SQLite is locked from now on.
+// open opens the database. An SQLite database is locked from now on.
 func (i *Instance) open(ctx context.Context) (err error) {
 	i.DB, err = db.Open(ctx, i.config.Store.Database(), db.Options{
 		Clock: i.clock, Logger: i.logger, Traced: i.tracer != nil,
