@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"kartei/limit"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/seed"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -270,7 +270,7 @@ func TestModelOverReplicas(t *testing.T) {
 	c := clock.NewFake(begin)
 	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{})
 	alone := limit.New(limit.Config{Metered: true}, c)
-	random := rand.New(rand.NewPCG(1, 2))
+	random := seed.Rand(t)
 	charges := []limit.Charge{get, remove, {Organization: 7, Principal: "usr_a", Key: "key_a", Points: 7, Reads: true}, {Organization: 7, Principal: "usr_a", Key: "key_b", Points: 5, Write: true}}
 	for n := range 600 {
 		charge := charges[random.IntN(len(charges))]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"kartei/limit"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/seed"
 )
 
 // silent starts a replica of which nothing runs behind the calls: it renews
@@ -306,7 +306,7 @@ func decide(t *testing.T, config limit.Config, hang, deletes int, numbers ...lim
 		got, want limit.Decision
 	}
 	var running []held
-	random := rand.New(rand.NewPCG(3, uint64(hang)))
+	random := seed.Rand(t)
 	const calls = 800
 	refused := 0
 	for n := range calls {
