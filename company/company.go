@@ -55,11 +55,11 @@ type CountInput struct {
 }
 
 // Companies is the family.
-var Companies = record.NewKind[Company, Fields](app.Family{
+var Companies = record.NewCollection[Company, Fields](app.Family{
 	Object: "company",
 	Prefix: id.Company,
 	Plural: "companies",
-}, record.By[Filters]())
+}, record.FilterBy[Filters]())
 
 // List returns a page of the visible companies, or of those that match a search.
 func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Company], error) {

@@ -64,11 +64,11 @@ type CountInput struct {
 }
 
 // Contacts is the family.
-var Contacts = record.NewKind[Contact, Fields](app.Family{
+var Contacts = record.NewCollection[Contact, Fields](app.Family{
 	Object: "contact",
 	Prefix: id.Contact,
 	Plural: "contacts",
-}, record.By[Filters]())
+}, record.FilterBy[Filters]())
 
 // List returns a page of the visible contacts, or of those that match a search.
 func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Contact], error) {

@@ -80,11 +80,11 @@ type CountInput struct {
 }
 
 // Documents is the family.
-var Documents = record.NewKind[Document, Fields](app.Family{
+var Documents = record.NewCollection[Document, Fields](app.Family{
 	Object: "document",
 	Prefix: id.Document,
 	Plural: "documents",
-}, record.By[Filters]()).Found(contentWords).Erasing(eraseRest).Silent()
+}, record.FilterBy[Filters]()).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
 
 // List returns a page of the visible documents, or of those that match a search.
 func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Document], error) {

@@ -50,7 +50,7 @@ func columnName(member string) string {
 	return b.String()
 }
 
-// By tells NewKind what the family's lists can be narrowed by. X is a struct of
+// FilterBy tells NewCollection what the family's lists can be narrowed by. X is a struct of
 // texts tagged as query parameters; each is compared with the member of that
 // name, and kept in the column of that name (companyId in company_id).
 // `fold:"true"` compares without regard to the case of ASCII letters,
@@ -65,7 +65,7 @@ func columnName(member string) string {
 // (organization, COLUMN, audience, updated_at) and, unless few share a value,
 // TABLE_COLUMN on (organization, COLUMN, updated_at), both for living records
 // where the column is not null.
-func By[X any]() reflect.Type { return reflect.TypeFor[X]() }
+func FilterBy[X any]() reflect.Type { return reflect.TypeFor[X]() }
 
 // filtersOf joins filters and members by their names. It panics where there is
 // no such member: a mistake of the family, found at start.
@@ -145,7 +145,7 @@ func columnsOf(filters []filter, references []reference) (list []column) {
 }
 
 // appendColumns appends what stands in the columns of the family.
-func (k *Kind[T, F, P]) appendColumns(args []any, f P) []any {
+func (k *Collection[T, F, P]) appendColumns(args []any, f P) []any {
 	v := reflect.ValueOf(f).Elem()
 	for i := range k.columns {
 		if text := textAt(v, k.columns[i].member); text != "" {
@@ -177,7 +177,7 @@ type narrowing struct {
 
 // narrowed reads the filters that a call gives; in is a pointer to the
 // family's struct of filters, if it has one.
-func (k *Kind[T, F, P]) narrowed(in []any) (n narrowing) {
+func (k *Collection[T, F, P]) narrowed(in []any) (n narrowing) {
 	if len(in) == 0 {
 		return n
 	}
@@ -216,7 +216,7 @@ var notWithFilters = fault.Text{
 // matchesNothing reports whether a filter names a record that was deleted or
 // that the actor does not see. References to it are answered as null, so
 // nothing must be found by it: else a filter would tell what an answer hides.
-func (k *Kind[T, F, P]) matchesNothing(ctx context.Context, c *app.Call, n narrowing) (bool, error) {
+func (k *Collection[T, F, P]) matchesNothing(ctx context.Context, c *app.Call, n narrowing) (bool, error) {
 	for i, x := range n.filters {
 		for _, r := range k.references {
 			if r.field != x.parameter || r.family == principals {

@@ -25,7 +25,7 @@ type position struct {
 
 // List returns a page: by change, or by relevance where q is given. filters is
 // a pointer to the family's struct of filters, if it has one.
-func (k *Kind[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput, filters ...any) (Page[T], error) {
+func (k *Collection[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput, filters ...any) (Page[T], error) {
 	n := k.narrowed(filters)
 	if err := n.check(in.Q, in.IncludeDeleted); err != nil {
 		return Page[T]{}, err
@@ -64,7 +64,7 @@ func (k *Kind[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput, fil
 // another page. In sync, from the oldest change on, there is always a position to
 // go on from: behind the last page, later changes follow. A client can keep it
 // instead of a time, whose microseconds its language may drop.
-func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput, from position, n narrowing) ([]row, *position, bool, error) {
+func (k *Collection[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput, from position, n narrowing) ([]row, *position, bool, error) {
 	l := listing{all: c.Actor.SeesAll(), ascending: in.Sort == "updatedAt", deleted: in.IncludeDeleted}
 	after, before := in.UpdatedSince, clock.Micros(math.MaxInt64)
 	if from.Tick != 0 {
@@ -101,7 +101,7 @@ func (k *Kind[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput,
 // only where it is visible. A page may hold fewer records than its limit
 // although there are more: a search looks at a bounded number of candidates a
 // call (see package search).
-func (k *Kind[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in ListInput, from position) ([]row, *position, error) {
+func (k *Collection[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in ListInput, from position) ([]row, *position, error) {
 	hits, err := search.Find(ctx, c.Tx, k.searchScope(c), search.Parse(in.Q), from.Hit, in.Limit)
 	if err != nil {
 		return nil, nil, err
@@ -133,12 +133,12 @@ func (k *Kind[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in ListInp
 }
 
 // byIDs returns the statement that reads listed records.
-func (k *Kind[T, F, P]) byIDs(c *app.Call) string {
+func (k *Collection[T, F, P]) byIDs(c *app.Call) string {
 	return `select ` + shown + `, ` + hidden(k.references, c.Actor.SeesAll(), "$2") + ` from ` + k.Plural + ` as r where r.organization = $1 and ` + app.Visible("r", c.Actor, "$2") +
 		` and r.deleted = false and r.id ` + c.Tx.Dialect().In("$3")
 }
 
-func (k *Kind[T, F, P]) query(ctx context.Context, c *app.Call, size int, query string, args ...any) ([]row, error) {
+func (k *Collection[T, F, P]) query(ctx context.Context, c *app.Call, size int, query string, args ...any) ([]row, error) {
 	rows, err := c.Tx.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (k *Kind[T, F, P]) query(ctx context.Context, c *app.Call, size int, query 
 }
 
 // page writes the answer of a list.
-func (k *Kind[T, F, P]) page(rows []row, more bool, cursor string) Page[T] {
+func (k *Collection[T, F, P]) page(rows []row, more bool, cursor string) Page[T] {
 	size := 128 + len(cursor)
 	for i := range rows {
 		size += 192 + len(rows[i].content)
@@ -191,7 +191,7 @@ func (p Page[T]) AppendJSON(b []byte) []byte {
 func (p Page[T]) Records() int { return p.records }
 
 // Count counts visible records up to the cap. filters is as with List.
-func (k *Kind[T, F, P]) Count(ctx context.Context, c *app.Call, in CountInput, filters ...any) (Count, error) {
+func (k *Collection[T, F, P]) Count(ctx context.Context, c *app.Call, in CountInput, filters ...any) (Count, error) {
 	narrow := k.narrowed(filters)
 	if err := narrow.check(in.Q, false); err != nil {
 		return Count{}, err
@@ -214,6 +214,6 @@ func (k *Kind[T, F, P]) Count(ctx context.Context, c *app.Call, in CountInput, f
 	return Count{Count: n, Capped: n >= CountCap}, err
 }
 
-func (k *Kind[T, F, P]) searchScope(c *app.Call) search.Scope {
+func (k *Collection[T, F, P]) searchScope(c *app.Call) search.Scope {
 	return search.ScopeFor(c.Actor.Org(), k.Object, c.Actor.PrincipalID(), c.Actor.SeesAll())
 }

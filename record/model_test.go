@@ -82,8 +82,8 @@ type sight struct {
 	*contact
 }
 
-// resight notes who no longer sees c, who saw it before, and who sees it again.
-func (m *model) resight(before, c *contact) {
+// trackVisibilityLoss notes who no longer sees c, who saw it before, and who sees it again.
+func (m *model) trackVisibilityLoss(before, c *contact) {
 	for _, p := range m.people {
 		lost := sight{p, c}
 		switch was, is := p.seesAsMember(before), p.seesAsMember(c); {
@@ -357,7 +357,7 @@ func (m *model) patch(rt *rapid.T, who *person, c *contact, next contact, header
 		next.revision, next.updated = c.revision+1, m.tick()
 		before := *c
 		*c = next
-		m.resight(&before, c)
+		m.trackVisibilityLoss(&before, c)
 		m.events = append(m.events, entry{"contact.updated", c, c.updated})
 	}
 	want(rt, a, 200, "")

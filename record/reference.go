@@ -68,7 +68,7 @@ func hidden(references []reference, all bool, me string) string {
 
 // withoutHidden returns the content with null for hidden references. In a
 // content a quote within a text is escaped, so the key is found nowhere else.
-func (k *Kind[T, F, P]) withoutHidden(r *row) []byte {
+func (k *Collection[T, F, P]) withoutHidden(r *row) []byte {
 	content := r.content
 	for i := range k.references {
 		if r.hidden&(1<<i) == 0 {
@@ -86,7 +86,7 @@ func (k *Kind[T, F, P]) withoutHidden(r *row) []byte {
 
 // keepHidden puts the references of r that the actor does not see back where it
 // named nothing else, and returns which these are.
-func (k *Kind[T, F, P]) keepHidden(r *row, after P) (still int64, err error) {
+func (k *Collection[T, F, P]) keepHidden(r *row, after P) (still int64, err error) {
 	stored, err := k.decode(r.content)
 	if err != nil {
 		return 0, err
@@ -104,7 +104,7 @@ func (k *Kind[T, F, P]) keepHidden(r *row, after P) (still int64, err error) {
 
 // checkReferences reports references that name nothing the actor sees. before
 // is nil for a new record; what did not change is not checked again.
-func (k *Kind[T, F, P]) checkReferences(ctx context.Context, c *app.Call, f, before P) (wrong []fault.Field, err error) {
+func (k *Collection[T, F, P]) checkReferences(ctx context.Context, c *app.Call, f, before P) (wrong []fault.Field, err error) {
 	for _, r := range k.references {
 		name := textAt(reflect.ValueOf(f).Elem(), r.member)
 		if name == "" || before != nil && name == textAt(reflect.ValueOf(before).Elem(), r.member) {

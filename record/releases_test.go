@@ -29,7 +29,7 @@ func (f *laterFields) Words() *search.Document {
 	return d
 }
 
-var laterContacts = records.NewKind[contacts.Contact, laterFields](contacts.Contacts.Family, records.By[contacts.Filters]())
+var laterContacts = records.NewCollection[contacts.Contact, laterFields](contacts.Contacts.Family, records.FilterBy[contacts.Filters]())
 
 type appender interface{ AppendJSON([]byte) []byte }
 

@@ -26,13 +26,13 @@ type row struct {
 	// audience is who sees the record: empty for the whole organization, else
 	// the owner's principal id.
 	audience string
-	// shape is that of the release which wrote the content (see shape.go).
-	shape int64
+	// shape is that of the release which wrote the content (see schemahash.go).
+	schemaHash int64
 	// content is the JSON object of the members besides the envelope.
 	content []byte
 	// foreign is the content as another release wrote it, where that has other
 	// members than this one's.
-	foreign []byte
+	newerContent []byte
 	// hidden has a bit for each reference that the actor does not see.
 	hidden int64
 }
@@ -48,10 +48,10 @@ func (s *Sharing) audience() string {
 // scan reads the columns that are shown, and those in more. A content of
 // another release is shown as this one would write it: with the members that
 // have come since, and without those that it does not know.
-func (k *Kind[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...any) error {
+func (k *Collection[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...any) error {
 	var room [10]any
-	err := s.Scan(append(append(room[:0], &r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.shape, &r.content, &r.hidden), more...)...)
-	if err != nil || r.shape>>wordsBits == k.members || r.deleted {
+	err := s.Scan(append(append(room[:0], &r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.schemaHash, &r.content, &r.hidden), more...)...)
+	if err != nil || r.schemaHash>>wordsBits == k.members || r.deleted {
 		return err
 	}
 	f, err := k.decode(r.content)
@@ -59,20 +59,20 @@ func (k *Kind[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...
 		return err
 	}
 	k.complete(f) // its rules held when it was written
-	r.foreign = r.content
+	r.newerContent = r.content
 	r.content, err = json.Marshal(f)
 	return err
 }
 
 // decode returns the members of a content.
-func (k *Kind[T, F, P]) decode(content []byte) (P, error) {
+func (k *Collection[T, F, P]) decode(content []byte) (P, error) {
 	f := P(new(F))
 	return f, json.Unmarshal(content, f)
 }
 
 // find reads the one row, or fails with NOT_FOUND, alike for unknown,
 // foreign, deleted and invisible records.
-func (k *Kind[T, F, P]) find(ctx context.Context, c *app.Call, name string) (*row, error) {
+func (k *Collection[T, F, P]) find(ctx context.Context, c *app.Call, name string) (*row, error) {
 	if !id.Valid(k.Prefix, name) {
 		return nil, fault.New(fault.NotFound)
 	}
@@ -85,12 +85,12 @@ func (k *Kind[T, F, P]) find(ctx context.Context, c *app.Call, name string) (*ro
 }
 
 // answer makes the API's answer of a row.
-func (k *Kind[T, F, P]) answer(r *row) Answer[T] {
+func (k *Collection[T, F, P]) response(r *row) Answer[T] {
 	return Answer[T]{json: k.appendJSON(make([]byte, 0, 192+len(r.content)), r), revision: r.revision}
 }
 
 // appendJSON appends a record or, for a deleted one, its marker.
-func (k *Kind[T, F, P]) appendJSON(b []byte, r *row) []byte {
+func (k *Collection[T, F, P]) appendJSON(b []byte, r *row) []byte {
 	b = append(b, `{"object":"`...)
 	b = append(b, k.Object...)
 	b = append(b, `","id":"`...)

@@ -13,7 +13,7 @@ import (
 // streams, each of which is one range of an index in the order of the list, so
 // that nothing is sorted and reading stops at the page's size. The streams are the records for everyone and the actor's own private
 // ones (an admin's stream holds all), each live and, for sync, deleted, and
-// those that the actor no longer sees (see resight). So a page costs the same however many invisible or deleted rows lie between.
+// those that the actor no longer sees (see trackVisibilityLoss). So a page costs the same however many invisible or deleted rows lie between.
 type statements struct {
 	table                                    string
 	references                               []reference

@@ -76,11 +76,11 @@ type CountInput struct {
 }
 
 // Tasks is the family.
-var Tasks = record.NewKind[Task, Fields](app.Family{
+var Tasks = record.NewCollection[Task, Fields](app.Family{
 	Object: "task",
 	Prefix: id.Task,
 	Plural: "tasks",
-}, record.By[Filters]())
+}, record.FilterBy[Filters]())
 
 // List returns a page of the visible tasks, or of those that match a search.
 func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Task], error) {

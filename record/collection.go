@@ -27,14 +27,14 @@ type fields[F any] interface {
 	Fields
 }
 
-// Kind is one family of records: T is a record as the API gives it, F its
-// members besides the envelope. A family is a Kind, a struct F with its rules,
+// Collection is one family of records: T is a record as the API gives it, F its
+// members besides the envelope. A family is a Collection, a struct F with its rules,
 // a table of the schema, and its rows in the table of operations.
 //
 // A record is kept as the JSON that its answer is made of (column content),
 // beside the columns that queries need. So a read copies bytes and decodes
 // nothing; see docs/decisions/0008-the-row-keeps-the-answers-json.md.
-type Kind[T, F any, P fields[F]] struct {
+type Collection[T, F any, P fields[F]] struct {
 	app.Family
 	texts texts
 	// members and words are the halves of the shape of what this release writes.
@@ -50,29 +50,29 @@ type Kind[T, F any, P fields[F]] struct {
 	// there are none.
 	further Further
 	// erasing removes what belongs to a record and lies elsewhere; may be nil.
-	erasing func(ctx context.Context, c *app.Call, id string) error
+	onDelete func(ctx context.Context, c *app.Call, id string) error
 	// silent says that updates have no event.
-	silent bool
+	withoutUpdateEvent bool
 }
 
 // Further returns the words by which a record is found beside those of its
 // members: of a document, those of its content.
 type Further func(ctx context.Context, tx db.Tx, organization int64, id string) (*search.Document, error)
 
-// Found says where the words of records are that are not in their members. It
+// WithWords says where the words of records are that are not in their members. It
 // returns the kind.
-func (k *Kind[T, F, P]) Found(by Further) *Kind[T, F, P] {
+func (k *Collection[T, F, P]) WithWords(by Further) *Collection[T, F, P] {
 	k.further = by
 	return k
 }
 
-// NewKind makes a family. F's members must be known to package record: text,
+// NewCollection makes a family. F's members must be known to package record: text,
 // *text, lists of text, times, and structs of these; `ref:"companies"` on a
 // member says that it names a record of that family. by, made by By, is what
 // lists can be narrowed by.
-func NewKind[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Kind[T, F, P] {
+func NewCollection[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Collection[T, F, P] {
 	members := reflect.TypeFor[F]()
-	k := &Kind[T, F, P]{Family: f, texts: textsIn(members), members: membersOf(members), references: referencesOf(members)}
+	k := &Collection[T, F, P]{Family: f, texts: textsIn(members), members: membersOf(members), references: referencesOf(members)}
 	k.words = sync.OnceValue(wordsOf[F, P])
 	for _, filters := range by {
 		k.filters = append(k.filters, filtersOf(filters, members)...)
@@ -82,19 +82,19 @@ func NewKind[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Kind[T, F
 	return k
 }
 
-// Erasing says what else is to be removed with a record, in the transaction of
+// OnDelete says what else is to be removed with a record, in the transaction of
 // its deletion and before its tick. It is called when nothing is in the way of
 // the deletion any more, so that a refused one takes as long for any record. It
 // returns the kind.
-func (k *Kind[T, F, P]) Erasing(f func(ctx context.Context, c *app.Call, id string) error) *Kind[T, F, P] {
-	k.erasing = f
+func (k *Collection[T, F, P]) OnDelete(f func(ctx context.Context, c *app.Call, id string) error) *Collection[T, F, P] {
+	k.onDelete = f
 	return k
 }
 
-// Silent says that updates have no event: the catalogue has none for each
+// WithoutUpdateEvent says that updates have no event: the catalogue has none for each
 // family. Sync tells of them all the same. It returns the kind.
-func (k *Kind[T, F, P]) Silent() *Kind[T, F, P] {
-	k.silent = true
+func (k *Collection[T, F, P]) WithoutUpdateEvent() *Collection[T, F, P] {
+	k.withoutUpdateEvent = true
 	return k
 }
 
@@ -102,7 +102,7 @@ func (k *Kind[T, F, P]) Silent() *Kind[T, F, P] {
 // with them as far as that can be told without the data base: text is trimmed
 // and in Unicode NFC, line ends are \n, and the family's own rules hold. before
 // are the members that a change begins with, nil for a new record.
-func (k *Kind[T, F, P]) Prepare(s *app.Services, f, before P) []fault.Field {
+func (k *Collection[T, F, P]) Prepare(s *app.Services, f, before P) []fault.Field {
 	k.texts.normalize(f)
 	k.complete(f)
 	wrong := f.Wrong(s, app.Sent{New: before == nil})
@@ -113,7 +113,7 @@ func (k *Kind[T, F, P]) Prepare(s *app.Services, f, before P) []fault.Field {
 }
 
 // complete gives members that name nothing what they have then.
-func (k *Kind[T, F, P]) complete(f P) {
+func (k *Collection[T, F, P]) complete(f P) {
 	s := f.Shared()
 	s.Tags = Unique(s.Tags)
 	if s.Visibility == "" {
@@ -123,17 +123,17 @@ func (k *Kind[T, F, P]) complete(f P) {
 }
 
 // Get returns the record, or NOT_FOUND where there is none that the actor sees.
-func (k *Kind[T, F, P]) Get(ctx context.Context, c *app.Call, in app.ByID) (Answer[T], error) {
+func (k *Collection[T, F, P]) Get(ctx context.Context, c *app.Call, in app.ByID) (Answer[T], error) {
 	r, err := k.find(ctx, c, in.ID)
 	if err != nil {
 		return Answer[T]{}, err
 	}
-	return k.answer(r), nil
+	return k.response(r), nil
 }
 
 // Members returns the members of a record, and when it was made, or NOT_FOUND
 // where there is none that the actor sees.
-func (k *Kind[T, F, P]) Members(ctx context.Context, c *app.Call, name string) (f P, created clock.Micros, err error) {
+func (k *Collection[T, F, P]) Members(ctx context.Context, c *app.Call, name string) (f P, created clock.Micros, err error) {
 	r, err := k.find(ctx, c, name)
 	if err != nil {
 		return nil, 0, err
@@ -143,8 +143,8 @@ func (k *Kind[T, F, P]) Members(ctx context.Context, c *app.Call, name string) (
 }
 
 // Create makes a record with its event and its search entry.
-func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T], error) {
-	if err := k.examine(ctx, c, f, true); err != nil {
+func (k *Collection[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T], error) {
+	if err := k.prepareAndCheck(ctx, c, f, true); err != nil {
 		return Created[T]{}, err
 	}
 	return k.Insert(ctx, c, id.New(k.Prefix), f, nil)
@@ -152,12 +152,12 @@ func (k *Kind[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T
 
 // Check completes the members of a record that is made later, and reports what
 // is wrong with them.
-func (k *Kind[T, F, P]) Check(ctx context.Context, c *app.Call, f P) error {
-	return k.examine(ctx, c, f, false)
+func (k *Collection[T, F, P]) Check(ctx context.Context, c *app.Call, f P) error {
+	return k.prepareAndCheck(ctx, c, f, false)
 }
 
-// examine is Check. stores is as check has it.
-func (k *Kind[T, F, P]) examine(ctx context.Context, c *app.Call, f P, stores bool) error {
+// prepareAndCheck is Check. stores is as check has it.
+func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *app.Call, f P, stores bool) error {
 	if s := f.Shared(); s.OwnerID == "" {
 		s.OwnerID = c.Actor.PrincipalID()
 	}
@@ -167,18 +167,18 @@ func (k *Kind[T, F, P]) examine(ctx context.Context, c *app.Call, f P, stores bo
 // Insert makes a record of checked members, which is found by further words
 // too, unless they are nil. An external id that is used already fails the
 // commit with db.ErrDuplicate.
-func (k *Kind[T, F, P]) Insert(ctx context.Context, c *app.Call, name string, f P, further *search.Document) (Created[T], error) {
+func (k *Collection[T, F, P]) Insert(ctx context.Context, c *app.Call, name string, f P, further *search.Document) (Created[T], error) {
 	s := f.Shared()
 	content, err := json.Marshal(f)
 	if err != nil {
 		return Created[T]{}, err
 	}
-	r := &row{id: name, revision: 1, ownerID: s.OwnerID, audience: s.audience(), shape: k.shape(), content: content}
+	r := &row{id: name, revision: 1, ownerID: s.OwnerID, audience: s.audience(), schemaHash: k.schemaHash(), content: content}
 	if r.created, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Created[T]{}, err
 	}
 	r.updated = r.created
-	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.shape, string(r.content)}, f)...)
+	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content)}, f)...)
 	event.Append(c, k.event(r, "created"))
 	words := f.Words()
 	if further != nil {
@@ -187,7 +187,7 @@ func (k *Kind[T, F, P]) Insert(ctx context.Context, c *app.Call, name string, f 
 	if err := search.Put(ctx, c.Tx, k.subject(c, r), words); err != nil {
 		return Created[T]{}, err
 	}
-	return Created[T]{k.answer(r), "/" + k.Plural + "/" + r.id}, nil
+	return Created[T]{k.response(r), "/" + k.Plural + "/" + r.id}, nil
 }
 
 // UpdateInput is the input of a family's update.
@@ -198,7 +198,7 @@ type UpdateInput[F any] struct {
 
 // Update merges a patch into the record. It requires If-Match. Where nothing
 // changes, the record stays as it is: no new revision, no event.
-func (k *Kind[T, F, P]) Update(ctx context.Context, c *app.Call, in UpdateInput[F]) (Answer[T], error) {
+func (k *Collection[T, F, P]) Update(ctx context.Context, c *app.Call, in UpdateInput[F]) (Answer[T], error) {
 	return k.change(ctx, c, in.ID, "updated", c.IfMatch.Require, func(before, after P) ([]fault.Field, error) {
 		if err := in.Patch.Apply((*F)(after)); err != nil {
 			return nil, fault.New(fault.InvalidRequest)
@@ -210,13 +210,13 @@ func (k *Kind[T, F, P]) Update(ctx context.Context, c *app.Call, in UpdateInput[
 // Act changes the record in a way of the family's own, with an event of its
 // own. It honours If-Match. Where nothing changes, the record stays as it is;
 // where act returns a fault, so does everything that the operation did.
-func (k *Kind[T, F, P]) Act(ctx context.Context, c *app.Call, name, verb string, act func(P) error) (Answer[T], error) {
+func (k *Collection[T, F, P]) Act(ctx context.Context, c *app.Call, name, verb string, act func(P) error) (Answer[T], error) {
 	return k.change(ctx, c, name, verb, c.IfMatch.Check, func(_, after P) ([]fault.Field, error) { return nil, act(after) })
 }
 
 // change makes the next revision of a record, if anything differs. alter makes
 // the change and reports what is wrong with its outcome.
-func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb string, precondition func(revision int64) error, alter func(before, after P) ([]fault.Field, error)) (Answer[T], error) {
+func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, verb string, precondition func(revision int64) error, alter func(before, after P) ([]fault.Field, error)) (Answer[T], error) {
 	r, err := k.find(ctx, c, name)
 	if err != nil {
 		return Answer[T]{}, err
@@ -233,7 +233,7 @@ func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb stri
 		return Answer[T]{}, err
 	}
 	if same && len(wrong) == 0 {
-		return k.answer(r), nil
+		return k.response(r), nil
 	}
 	if err := k.check(ctx, c, after, before, wrong, true); err != nil {
 		return Answer[T]{}, err
@@ -245,23 +245,23 @@ func (k *Kind[T, F, P]) change(ctx context.Context, c *app.Call, name, verb stri
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Answer[T]{}, err
 	}
-	values := k.appendColumns([]any{next.ownerID, next.audience, after.Shared().ExternalID, next.shape, string(stored)}, after)
+	values := k.appendColumns([]any{next.ownerID, next.audience, after.Shared().ExternalID, next.schemaHash, string(stored)}, after)
 	if err := k.replace(ctx, c, r, next.updated, k.sql.update, values...); err != nil {
 		return Answer[T]{}, err
 	}
-	if err := k.resight(ctx, c, r, next); err != nil {
+	if err := k.trackVisibilityLoss(ctx, c, r, next); err != nil {
 		return Answer[T]{}, err
 	}
-	if verb != "updated" || !k.silent {
+	if verb != "updated" || !k.withoutUpdateEvent {
 		event.Append(c, k.event(next, verb))
 	}
-	return k.answer(next), k.reindex(ctx, c, r, next, before, after)
+	return k.response(next), k.reindex(ctx, c, r, next, before, after)
 }
 
 // altered returns the members of r before and after a change, which begins with
 // what the actor sees: what it says of a hidden reference is judged as if the
 // reference were null.
-func (k *Kind[T, F, P]) altered(r *row, alter func(before, after P) error) (before, after P, same bool, err error) {
+func (k *Collection[T, F, P]) altered(r *row, alter func(before, after P) error) (before, after P, same bool, err error) {
 	shown := k.withoutHidden(r)
 	if before, err = k.decode(shown); err != nil {
 		return nil, nil, false, err
@@ -279,7 +279,7 @@ func (k *Kind[T, F, P]) altered(r *row, alter func(before, after P) error) (befo
 // next returns the revision that follows r, without its tick, and the content
 // that the data base gets: with the references that the actor does not see and
 // the members that this release does not know.
-func (k *Kind[T, F, P]) next(r *row, after P) (next *row, stored []byte, err error) {
+func (k *Collection[T, F, P]) next(r *row, after P) (next *row, stored []byte, err error) {
 	next = &row{id: r.id, revision: r.revision + 1, created: r.created, ownerID: after.Shared().OwnerID, audience: after.Shared().audience()}
 	if r.hidden != 0 {
 		if next.hidden, err = k.keepHidden(r, after); err != nil {
@@ -289,14 +289,14 @@ func (k *Kind[T, F, P]) next(r *row, after P) (next *row, stored []byte, err err
 	if next.content, err = json.Marshal(after); err != nil {
 		return nil, nil, err
 	}
-	stored, next.shape = next.content, k.shape()
-	if r.foreign != nil {
-		merged, more, err := over(r.foreign, r.content, next.content)
+	stored, next.schemaHash = next.content, k.schemaHash()
+	if r.newerContent != nil {
+		merged, more, err := mergeUnknown(r.newerContent, r.content, next.content)
 		if err != nil {
 			return nil, nil, err
 		}
 		if more {
-			stored, next.shape = merged, mixed
+			stored, next.schemaHash = merged, mixedSchema
 		}
 	}
 	return next, stored, nil
@@ -306,9 +306,9 @@ func (k *Kind[T, F, P]) next(r *row, after P) (next *row, stored []byte, err err
 // of it. A record that was indexed by another release is indexed anew; but one
 // with members that this release does not know keeps the words that a newer
 // release found in them, as long as none of the others change.
-func (k *Kind[T, F, P]) reindex(ctx context.Context, c *app.Call, r, next *row, before, after P) error {
+func (k *Collection[T, F, P]) reindex(ctx context.Context, c *app.Call, r, next *row, before, after P) error {
 	words, was, is := after.Words(), k.subject(c, r), k.subject(c, next)
-	current := r.shape == k.shape() || next.shape == mixed
+	current := r.schemaHash == k.schemaHash() || next.schemaHash == mixedSchema
 	if current && is == was && words.Same(before.Words()) {
 		return nil
 	}
@@ -324,7 +324,7 @@ func (k *Kind[T, F, P]) reindex(ctx context.Context, c *app.Call, r, next *row, 
 
 // Delete erases the record's content at once and leaves what sync needs for a
 // deletion marker. It requires If-Match.
-func (k *Kind[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
+func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
 	r, err := k.find(ctx, c, in.ID)
 	if err != nil {
 		return app.Nothing{}, err
@@ -332,8 +332,8 @@ func (k *Kind[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.ByID) (a
 	if err := c.IfMatch.Require(r.revision); err != nil {
 		return app.Nothing{}, err
 	}
-	if k.erasing != nil {
-		if err := k.erasing(ctx, c, r.id); err != nil {
+	if k.onDelete != nil {
+		if err := k.onDelete(ctx, c, r.id); err != nil {
 			return app.Nothing{}, err
 		}
 	}
@@ -354,7 +354,7 @@ func (k *Kind[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.ByID) (a
 // arguments behind the tick. If there is a newer one by now it fails with
 // db.ErrConflict, and the whole operation is run again. Only this change has the
 // tick, so a row of that tick shows that the statement changed it.
-func (k *Kind[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, tick clock.Micros, statement string, more ...any) error {
+func (k *Collection[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, tick clock.Micros, statement string, more ...any) error {
 	args := append([]any{c.Actor.Org(), r.id, r.revision, tick}, more...)
 	return c.Tx.ExecOne(ctx, db.Statement{Query: statement, Args: args},
 		db.Statement{Query: k.sql.changed, Args: []any{c.Actor.Org(), r.id, tick}})
@@ -367,7 +367,7 @@ func (k *Kind[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, tick c
 // references must name visible records. before is nil for a new record; what
 // did not change is not checked again. If the change stores the members, an
 // external id is assumed to be free, because its unique index tells otherwise.
-func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, wrong []fault.Field, stores bool) error {
+func (k *Collection[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, wrong []fault.Field, stores bool) error {
 	s := f.Shared()
 	var old Sharing
 	if before != nil {
@@ -376,11 +376,11 @@ func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, wro
 			return err
 		}
 	}
-	unseen, err := k.checkReferences(ctx, c, f, before)
+	hiddenReferences, err := k.checkReferences(ctx, c, f, before)
 	if err != nil {
 		return err
 	}
-	wrong = append(wrong, unseen...)
+	wrong = append(wrong, hiddenReferences...)
 	if s.ExternalID != nil && (old.ExternalID == nil || *old.ExternalID != *s.ExternalID) {
 		ask := c.Tx.QueryRow
 		if stores {
@@ -411,7 +411,7 @@ func (k *Kind[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, wro
 
 // taken refuses an external id that a record has already. Who sees that record
 // is told which it is, and can change it instead.
-func (k *Kind[T, F, P]) taken(c *app.Call, holder, audience string) fault.Field {
+func (k *Collection[T, F, P]) taken(c *app.Call, holder, audience string) fault.Field {
 	f := fault.Field{Name: "externalId", Code: fault.Duplicate}
 	if c.Actor.May(k.ReadScope()) && (audience == "" || audience == c.Actor.PrincipalID() || c.Actor.SeesAll()) {
 		f.Text = &fault.Text{
@@ -423,12 +423,12 @@ func (k *Kind[T, F, P]) taken(c *app.Call, holder, audience string) fault.Field 
 }
 
 // event returns the event of a change to r.
-func (k *Kind[T, F, P]) event(r *row, verb string) event.Event {
+func (k *Collection[T, F, P]) event(r *row, verb string) event.Event {
 	return event.Event{Type: k.Object + "." + verb, CreatedAt: r.updated, Data: event.Subject{Object: k.Object, ID: r.id}}
 }
 
 // subject names r for the search index.
-func (k *Kind[T, F, P]) subject(c *app.Call, r *row) search.Subject {
+func (k *Collection[T, F, P]) subject(c *app.Call, r *row) search.Subject {
 	return search.Subject{
 		Organization: c.Actor.Org(),
 		Family:       k.Object,

@@ -19,11 +19,11 @@ const (
 	wordsBits = 32
 	// mixed is the shape of a content with members of this release and others
 	// that it does not know. No release writes it for a content of its own.
-	mixed int64 = -1
+	mixedSchema int64 = -1
 )
 
 // shape returns the shape of what this release writes.
-func (k *Kind[T, F, P]) shape() int64 { return k.members<<wordsBits | k.words() }
+func (k *Collection[T, F, P]) schemaHash() int64 { return k.members<<wordsBits | k.words() }
 
 // membersOf returns a number of 31 bits for the members of t, their names and
 // their order.
@@ -113,9 +113,9 @@ func set(m reflect.Value, s string) {
 // there are any: those that another release knows. shown is what this release
 // makes of foreign. A struct that the change clears goes as a whole; one that
 // was shown as null, because this release knows no member that is set, stays.
-func over(foreign, shown, content []byte) (merged []byte, more bool, err error) {
+func mergeUnknown(newer, shown, content []byte) (merged []byte, more bool, err error) {
 	var had, saw, has map[string]jsontext.Value
-	if err := errors.Join(json.Unmarshal(foreign, &had), json.Unmarshal(shown, &saw), json.Unmarshal(content, &has)); err != nil {
+	if err := errors.Join(json.Unmarshal(newer, &had), json.Unmarshal(shown, &saw), json.Unmarshal(content, &has)); err != nil {
 		return nil, false, err
 	}
 	for name, old := range had {
@@ -129,7 +129,7 @@ func over(foreign, shown, content []byte) (merged []byte, more bool, err error) 
 			if inner.Kind() != '{' {
 				inner = jsontext.Value(`{}`)
 			}
-			value, within, err := over(old, inner, now)
+			value, within, err := mergeUnknown(old, inner, now)
 			if err != nil {
 				return nil, false, err
 			}

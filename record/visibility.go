@@ -34,14 +34,14 @@ const (
 	allRegainSight = `delete from lost_sight where organization = $1 and record_id = $2`
 )
 
-// resight notes who no longer sees a record after a change, and forgets it of
+// trackVisibilityLoss notes who no longer sees a record after a change, and forgets it of
 // those who see it again. A principal has a row exactly while there is a
 // record that it saw by its audience, as everyone does or as the owner, and
 // that it does not see now; so sync gives it one marker for the record, with
 // the tick at which it was lost, and nothing of what came after. Admins have
 // rows too, which count from when they are admins no more. See
 // docs/decisions/0011-who-loses-sight.md.
-func (k *Kind[T, F, P]) resight(ctx context.Context, c *app.Call, before, after *row) error {
+func (k *Collection[T, F, P]) trackVisibilityLoss(ctx context.Context, c *app.Call, before, after *row) error {
 	if before.audience == after.audience {
 		return nil
 	}
