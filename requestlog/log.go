@@ -36,7 +36,7 @@ type Log struct {
 	clock   clock.Clock
 	entries chan Entry
 	dropped atomic.Uint64
-	thinner *thinner
+	sampler *sampler
 	thinned atomic.Uint64
 
 	mu     sync.RWMutex // held for reading while an entry is handed over
@@ -50,7 +50,7 @@ func New(d db.DB, c clock.Clock) *Log {
 	l := &Log{
 		Reader: Reader{d}, clock: c,
 		entries: make(chan Entry, Waiting),
-		thinner: newThinner(),
+		sampler: newSampler(),
 		done:    make(chan struct{}),
 		flush:   make(chan chan struct{}),
 	}
@@ -62,9 +62,9 @@ func New(d db.DB, c clock.Clock) *Log {
 // that Waiting entries wait, or the log is closed, the entry is dropped and
 // counted. Calls of nobody in particular, which cost their sender nothing, get
 // half of that: so a flood of them hides no call of a key. Of unpaid calls that
-// come too fast some are left out and counted (see thinner).
+// come too fast some are left out and counted (see sampler).
 func (l *Log) Add(e Entry) {
-	if !l.thinner.keeps(&e) {
+	if !l.sampler.allow(&e) {
 		l.thinned.Add(1)
 		return
 	}

@@ -23,55 +23,55 @@ const (
 	senders = 10_000
 )
 
-// thinner decides which entries of unpaid calls are kept.
-type thinner struct {
+// sampler decides which entries of unpaid calls are kept.
+type sampler struct {
 	mu        sync.Mutex
 	strangers *rate.Limiter
 	bySender  map[string]*rate.Limiter
-	told      rate.Sometimes
+	logged    rate.Sometimes
 }
 
-func newThinner() *thinner {
-	return &thinner{
+func newSampler() *sampler {
+	return &sampler{
 		strangers: rate.NewLimiter(strangerRate, strangerBurst),
 		bySender:  make(map[string]*rate.Limiter),
-		told:      rate.Sometimes{Interval: time.Minute},
+		logged:    rate.Sometimes{Interval: time.Minute},
 	}
 }
 
-// keeps reports whether an entry is kept.
-func (t *thinner) keeps(e *Entry) bool {
+// allow reports whether an entry is kept.
+func (s *sampler) allow(e *Entry) bool {
 	if !e.Unpaid {
 		return true
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	at := e.At.Time()
-	if t.sender(e).AllowN(at, 1) && (e.KeyID != "" || t.strangers.AllowN(at, 1)) {
+	if s.sender(e).AllowN(at, 1) && (e.KeyID != "" || s.strangers.AllowN(at, 1)) {
 		return true
 	}
-	t.told.Do(func() {
+	s.logged.Do(func() {
 		slog.Warn("request log: refused calls come so fast that some are not kept; told at most once a minute",
 			"organization", e.Organization, "key", e.KidShort, "code", e.Code)
 	})
 	return false
 }
 
-func (t *thinner) sender(e *Entry) *rate.Limiter {
+func (s *sampler) sender(e *Entry) *rate.Limiter {
 	name := e.KeyID
 	if name == "" {
 		name = source(e.Address)
 	}
-	l, known := t.bySender[name]
+	l, known := s.bySender[name]
 	if !known {
-		if len(t.bySender) >= senders {
-			for other := range t.bySender {
-				delete(t.bySender, other)
+		if len(s.bySender) >= senders {
+			for other := range s.bySender {
+				delete(s.bySender, other)
 				break
 			}
 		}
 		l = rate.NewLimiter(senderRate, senderBurst)
-		t.bySender[name] = l
+		s.bySender[name] = l
 	}
 	return l
 }
