@@ -25,8 +25,9 @@ var floors = [][]string{
 	// Words that everyone uses. They know nothing of the product.
 	{"kit/clock", "kit/fault", "kit/id"},
 	{"kit/", "docs", ".", "examples", "api/openapi", "api/pattern", "api/words", "store/db/sqlite", "door/web/codesample"},
-	// What a reader of a file format is handed, and the readers of old formats.
-	{"extract/textio"},
+	// What a reader of a file format is handed, and the readers of old formats;
+	// the format of postings.
+	{"extract/textio", "search/packed"},
 	{"extract/legacy"},
 	// The database, the bytes of documents, what they say.
 	{"store/", "extract"},

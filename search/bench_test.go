@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"kartei/kit/clock"
 	"kartei/store/db"
-
-	"golang.org/x/sys/unix"
 )
 
 // The big benchmarks want the number of contacts in KARTEI_BENCH_CONTACTS, for

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kartei/kit/clock"
+	"kartei/search/packed"
 )
 
 // change inserts or removes one posting.
@@ -83,32 +84,32 @@ func (s segments) changeIn(number int64, list []change, last bool) (rest []chang
 // rewrite makes changes, all of one audience and rank, in one block; an empty
 // one is new. It returns the removals of what the block does not hold.
 func (s segments) rewrite(number int64, block string, list []change) (rest []change, err error) {
-	var before []entry
+	var before []packed.Entry
 	if block != "" {
-		if before, _, err = decode(nil, block, first(""), ""); err != nil {
+		if before, _, err = packed.Decode(nil, block, packed.First(""), ""); err != nil {
 			return nil, err
 		}
 	}
 	after := slices.Clone(before)
 	for _, c := range list {
-		i, found := slices.BinarySearchFunc(after, c.entry, entry.compare)
+		i, found := slices.BinarySearchFunc(after, c.Entry, packed.Entry.Compare)
 		switch {
 		case c.remove && found:
 			after = slices.Delete(after, i, i+1)
 		case c.remove:
 			rest = append(rest, c)
 		case !found:
-			after = slices.Insert(after, i, c.entry)
+			after = slices.Insert(after, i, c.Entry)
 		}
 	}
-	blocks := pack(after, s.block)
+	blocks := packed.Split(after, s.block)
 	key := list[0].place
 	if len(before) > 0 {
-		key.entry = before[len(before)-1]
+		key.Entry = before[len(before)-1]
 	}
 	switch {
 	case slices.Equal(before, after):
-	case len(before) > 0 && len(blocks) == 1 && after[len(after)-1] == key.entry:
+	case len(before) > 0 && len(blocks) == 1 && after[len(after)-1] == key.Entry:
 		s.updateBlock(number, key, after)
 	default:
 		if len(before) > 0 {
@@ -143,7 +144,7 @@ func (s segments) blocksFor(number int64, list []change) (blocks []string, err e
 		args := []any{s.organization, s.family, number}
 		for i := range blocksAtOnce {
 			c := chunk[min(i, len(chunk)-1)]
-			args = append(args, c.audience, int64(c.rank), c.word, c.position)
+			args = append(args, c.audience, int64(c.rank), c.Word, c.Position)
 		}
 		found := make([]string, blocksAtOnce)
 		into := make([]any, blocksAtOnce)

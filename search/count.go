@@ -49,7 +49,7 @@ func (f *finder) countOne(t term) (int, bool, error) {
 	}
 	longer := false
 	for e := range p.all {
-		if longer = e.word != t.text; longer {
+		if longer = e.Word != t.text; longer {
 			break
 		}
 	}
@@ -62,7 +62,7 @@ func (f *finder) countOne(t term) (int, bool, error) {
 	}
 	positions := make([]int64, 0, p.read)
 	for e := range p.all {
-		positions = append(positions, e.position)
+		positions = append(positions, e.Position)
 	}
 	slices.Sort(positions)
 	records := len(slices.Compact(positions))

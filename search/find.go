@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"kartei/search/packed"
 	"kartei/store/db"
 )
 
@@ -203,14 +204,14 @@ func (f *finder) sorted() (done bool, err error) {
 	if n, err := p.load(f.bounds.few + 1); err != nil || n > f.bounds.few {
 		return false, err
 	}
-	entries := slices.SortedFunc(p.all, func(a, b entry) int { return cmp.Compare(a.position, b.position) })
-	entries = slices.CompactFunc(entries, func(a, b entry) bool { return a.position == b.position })
+	entries := slices.SortedFunc(p.all, func(a, b packed.Entry) int { return cmp.Compare(a.Position, b.Position) })
+	entries = slices.CompactFunc(entries, func(a, b packed.Entry) bool { return a.Position == b.Position })
 	var list []hit
-	err = f.documents(entries, func(e entry, d document) bool {
+	err = f.documents(entries, func(e packed.Entry, d document) bool {
 		if f.seen += len(d.words); f.seen > f.bounds.bytes {
 			return false
 		}
-		if k, ok := f.query.rate(d.words, e.position); ok && !f.shown(k) {
+		if k, ok := f.query.rate(d.words, e.Position); ok && !f.shown(k) {
 			list = append(list, hit{d.id, k})
 		}
 		return true
@@ -290,16 +291,16 @@ func (f *finder) behind(walked *at) (*postings, error) {
 
 // look takes the hits among postings of one rank and moves here behind what it
 // has looked at. It reports whether the page ends.
-func (f *finder) look(list []entry, here *at) (full bool, err error) {
-	err = f.documents(list, func(e entry, d document) bool {
-		if f.takes(at{here.Rank, e.word, e.position}, d.words) {
+func (f *finder) look(list []packed.Entry, here *at) (full bool, err error) {
+	err = f.documents(list, func(e packed.Entry, d document) bool {
+		if f.takes(at{here.Rank, e.Word, e.Position}, d.words) {
 			if len(f.hits.IDs) == f.limit {
 				full = true
 				return false
 			}
 			f.hits.IDs = append(f.hits.IDs, d.id)
 		}
-		*here = at{here.Rank, e.word, e.position}
+		*here = at{here.Rank, e.Word, e.Position}
 		f.seen += len(d.words)
 		full = f.seen > f.bounds.bytes
 		return !full

@@ -76,7 +76,7 @@ func (l layout) put(ctx context.Context, tx db.Tx, s Subject, d *Document) error
 	if !is || tx.NotifyLocal(dueTopic, due{s.Organization, s.Family, merges}.String()) {
 		return nil
 	}
-	return segments{ctx, tx, s.Organization, s.Family, l}.settle(merges)
+	return segments{ctx, tx, s.Organization, s.Family, l}.mergeDue(merges)
 }
 
 // Ahead returns for how many postings of a document the merging is to be done

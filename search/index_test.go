@@ -4,18 +4,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"kartei/kit/clock"
+	"kartei/search/packed"
 	"kartei/store/db"
 	"kartei/test/dbtest"
-
-	"pgregory.net/rapid"
+	"kartei/test/seed"
 )
 
 // organizations gives every run of a property an organization of its own.
@@ -137,28 +138,28 @@ func (w *world) checkRows(t testing.TB) {
 		}
 	}
 	same(t, "documents", documents, w.rows(t, `select cast(created as text) || ' ' || audience || ' ' || id || ' ' || words from search_documents where organization = $1`))
-	var packed []string
-	before, ending := "", entry{}
+	var stored []string
+	before, ending := "", packed.Entry{}
 	for _, block := range w.rows(t, `select cast(segment as text) || '/' || audience || '/' || cast(rank as text) || '/' || word || '/' || cast(position as text) || '/' || postings
 		from search_blocks where organization = $1 order by organization, segment, audience, rank, word, position`) {
 		part := strings.SplitN(block, "/", 6)
-		list, _, err := decode(nil, part[5], first(""), "")
+		list, _, err := packed.Decode(nil, part[5], packed.First(""), "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if last := list[len(list)-1]; part[3] != last.word || part[4] != fmt.Sprint(last.position) || !slices.IsSortedFunc(list, entry.compare) {
+		if last := list[len(list)-1]; part[3] != last.Word || part[4] != fmt.Sprint(last.Position) || !slices.IsSortedFunc(list, packed.Entry.Compare) {
 			t.Fatalf("block %s holds %v", block, list)
 		}
-		if run := strings.Join(part[:3], "/"); run == before && list[0].compare(ending) <= 0 {
+		if run := strings.Join(part[:3], "/"); run == before && list[0].Compare(ending) <= 0 {
 			t.Fatalf("block %s begins before %v, the end of the one before", block, ending)
 		} else {
 			before, ending = run, list[len(list)-1]
 		}
 		for _, e := range list {
-			packed = append(packed, fmt.Sprintf("%s %s %s %d", part[1], part[2], e.word, e.position))
+			stored = append(stored, fmt.Sprintf("%s %s %s %d", part[1], part[2], e.Word, e.Position))
 		}
 	}
-	same(t, "postings", postings, packed)
+	same(t, "postings", postings, stored)
 }
 
 func same(t testing.TB, what string, want, got []string) {
@@ -450,7 +451,7 @@ func TestOrder(t *testing.T) {
 func TestOrderOfOneWord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
-		r := rand.New(rand.NewPCG(1, 2))
+		r := seed.Rand(t)
 		for range 60 {
 			var parts [3]string
 			for i := range parts {

@@ -65,7 +65,7 @@ func (m *Merger) Run(ctx context.Context) {
 	defer ground.Wait()
 	defer m.db.SubscribeLocal(dueTopic, func(word string) {
 		ground.Go(func() {
-			if err := m.settle(ctx, word); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+			if err := m.mergeDue(ctx, word); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
 				slog.Error("search: packing failed", "error", err)
 			}
 		})
@@ -84,7 +84,7 @@ func (m *Merger) Run(ctx context.Context) {
 
 // settle does what is due. Where the line of the writers is full it waits for a
 // place: else a data base that is always busy would never be packed.
-func (m *Merger) settle(ctx context.Context, word string) error {
+func (m *Merger) mergeDue(ctx context.Context, word string) error {
 	d, err := parseDue(word)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (m *Merger) settle(ctx context.Context, word string) error {
 			if _, err := db.Tick(ctx, tx, d.organization, clock.Now(m.clock)); err != nil {
 				return err
 			}
-			return segments{ctx, tx, d.organization, d.family, m.layout}.settle(d.merges)
+			return segments{ctx, tx, d.organization, d.family, m.layout}.mergeDue(d.merges)
 		})
 		if !errors.Is(err, db.ErrBusy) {
 			return err

@@ -83,7 +83,7 @@ func (m *Mover) Once(ctx context.Context) error {
 	for {
 		left, err := m.left(ctx)
 		if err != nil {
-			return m.told(ctx, err)
+			return m.logged(ctx, err)
 		}
 		now := clock.Now(m.clock)
 		left = slices.DeleteFunc(left, func(f family) bool { return rests[f] > now })
@@ -93,7 +93,7 @@ func (m *Mover) Once(ctx context.Context) error {
 		for _, f := range left {
 			delete(failed, f)
 			if served[f], err = m.piece(ctx, f, served[f]); err != nil {
-				failed[f] = m.told(ctx, fmt.Errorf("search: %s: %w", f.name, err))
+				failed[f] = m.logged(ctx, fmt.Errorf("search: %s: %w", f.name, err))
 				rests[f] = clock.Now(m.clock).Add(afterFailure)
 			}
 		}
@@ -107,7 +107,7 @@ func (m *Mover) Once(ctx context.Context) error {
 
 // told logs an error when it happens, as Once may not end for long, and returns
 // it. Of a data base that is away db.Writes tells, and a full line is none.
-func (m *Mover) told(ctx context.Context, err error) error {
+func (m *Mover) logged(ctx context.Context, err error) error {
 	if ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) && !errors.Is(err, db.ErrBusy) {
 		slog.Error("search: moving failed", "error", err)
 	}

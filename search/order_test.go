@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"kartei/search/packed"
 )
 
 // places are those of so many records, as words are: many begin alike, some
@@ -24,7 +26,7 @@ func places(records int) (list []place) {
 				continue
 			}
 			seen[word] = true
-			p := place{everyone, Rank(r.IntN(ranks)), entry{word, -int64(i)}}
+			p := place{everyone, Rank(r.IntN(ranks)), packed.Entry{Word: word, Position: -int64(i)}}
 			if r.IntN(10) == 0 {
 				p.audience = []string{admins, "usr_a", "usr_b"}[r.IntN(3)]
 			}

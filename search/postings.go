@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/search/packed"
 	"kartei/store/db"
 )
 
@@ -115,10 +116,10 @@ type cursor struct {
 	segment  int64
 	audience string
 	rank     Rank
-	list     []entry
-	next     int   // how many of list were taken by pop
-	last     entry // the last entry of the last block read
-	blocks   int   // how many were read at once the last time
+	list     []packed.Entry
+	next     int          // how many of list were taken by pop
+	last     packed.Entry // the last entry of the last block read
+	blocks   int          // how many were read at once the last time
 	ended    bool
 }
 
@@ -143,17 +144,17 @@ var selectFirst = func() string {
 func (x *index) postings(word term, from at) (*postings, error) {
 	p := &postings{index: x, word: word}
 	args := []any{x.scope.Organization, x.scope.Family, x.scope.Audiences[0], x.scope.Audiences[1]}
-	var starts [ranks]entry
+	var starts [ranks]packed.Entry
 	for rank := range starts {
 		switch {
 		case Rank(rank) < from.Rank:
-			starts[rank] = first(word.end()) // none
+			starts[rank] = packed.First(word.end()) // none
 		case Rank(rank) == from.Rank:
-			starts[rank] = entry{from.Word, from.Position}
+			starts[rank] = packed.Entry{Word: from.Word, Position: from.Position}
 		default:
-			starts[rank] = first(word.text)
+			starts[rank] = packed.First(word.text)
 		}
-		args = append(args, starts[rank].word, starts[rank].position)
+		args = append(args, starts[rank].Word, starts[rank].Position)
 	}
 	rows, err := x.tx.Query(x.ctx, selectFirst, args...)
 	if err != nil {
@@ -188,9 +189,9 @@ func (x *index) postings(word term, from at) (*postings, error) {
 }
 
 // take adds the entries of a block from one on.
-func (p *postings) take(c *cursor, block string, from entry) (err error) {
+func (p *postings) take(c *cursor, block string, from packed.Entry) (err error) {
 	before := len(c.list)
-	c.list, c.ended, err = decode(c.list, block, from, p.word.end())
+	c.list, c.ended, err = packed.Decode(c.list, block, from, p.word.end())
 	if len(c.list) > before {
 		c.last = c.list[len(c.list)-1]
 	} else {
@@ -205,22 +206,22 @@ func (p *postings) take(c *cursor, block string, from entry) (err error) {
 
 // hidden reports whether a posting is of a record that the reader does not see
 // any more.
-func (p *postings) hidden(e entry) bool {
-	seen, moving := p.moving[e.position]
+func (p *postings) hidden(e packed.Entry) bool {
+	seen, moving := p.moving[e.Position]
 	return moving && !seen
 }
 
 // addNewest adds a run for each rank of the postings of records in no segment.
-func (p *postings) addNewest(starts [ranks]entry) {
-	var lists [ranks][]entry
+func (p *postings) addNewest(starts [ranks]packed.Entry) {
+	var lists [ranks][]packed.Entry
 	for position, d := range p.newest {
 		for rank, start := range starts {
-			for rest := from(d.words, posting{Rank(rank), start.word}); rest != ""; {
+			for rest := from(d.words, posting{Rank(rank), start.Word}); rest != ""; {
 				var w posting
 				if w, rest = next(rest); w.rank != Rank(rank) || !p.word.matches(w.word) {
 					break
 				}
-				if e := (entry{w.word, position}); e.compare(start) >= 0 {
+				if e := (packed.Entry{Word: w.word, Position: position}); e.Compare(start) >= 0 {
 					lists[rank] = append(lists[rank], e)
 				}
 			}
@@ -230,7 +231,7 @@ func (p *postings) addNewest(starts [ranks]entry) {
 		if len(list) == 0 {
 			continue
 		}
-		slices.SortFunc(list, entry.compare)
+		slices.SortFunc(list, packed.Entry.Compare)
 		p.runs = append(p.runs, &cursor{rank: Rank(rank), list: list, ended: true})
 		p.read += len(list)
 	}
@@ -242,7 +243,7 @@ func (p *postings) more(c *cursor) error {
 	rows, err := p.tx.Query(p.ctx, `select postings from search_blocks
 		where organization = $1 and family = $2 and segment = $3 and audience = $4 and rank = $5
 		and (word, position) > ($6, $7) order by word, position limit $8`,
-		p.scope.Organization, p.scope.Family, c.segment, c.audience, int64(c.rank), c.last.word, c.last.position, c.blocks)
+		p.scope.Organization, p.scope.Family, c.segment, c.audience, int64(c.rank), c.last.Word, c.last.Position, c.blocks)
 	if err != nil {
 		return err
 	}
@@ -253,7 +254,7 @@ func (p *postings) more(c *cursor) error {
 		if err := rows.Scan(&block); err != nil {
 			return err
 		}
-		if err := p.take(c, block, first(p.word.text)); err != nil {
+		if err := p.take(c, block, packed.First(p.word.text)); err != nil {
 			return err
 		}
 	}
@@ -274,7 +275,7 @@ func (p *postings) load(limit int) (int, error) {
 }
 
 // all yields what was loaded, in no order.
-func (p *postings) all(yield func(entry) bool) {
+func (p *postings) all(yield func(packed.Entry) bool) {
 	for _, c := range p.runs {
 		for _, e := range c.list {
 			if !yield(e) {
@@ -288,7 +289,7 @@ func (p *postings) all(yield func(entry) bool) {
 type walk struct {
 	*postings
 	front front
-	last  entry
+	last  packed.Entry
 }
 
 func (p *postings) walk(rank Rank) (*walk, error) {
@@ -319,7 +320,7 @@ func (p *postings) fill(c *cursor) (bool, error) {
 }
 
 // next takes at most n postings.
-func (w *walk) next(n int) (list []entry, err error) {
+func (w *walk) next(n int) (list []packed.Entry, err error) {
 	for len(list) < n && len(w.front) > 0 {
 		c := w.front[0]
 		if e := c.list[c.next]; e != w.last { // a word may stand under both audiences until it is moved
@@ -344,7 +345,7 @@ func (w *walk) next(n int) (list []entry, err error) {
 type front []*cursor
 
 func (f front) Len() int           { return len(f) }
-func (f front) Less(i, j int) bool { return f[i].list[f[i].next].compare(f[j].list[f[j].next]) < 0 }
+func (f front) Less(i, j int) bool { return f[i].list[f[i].next].Compare(f[j].list[f[j].next]) < 0 }
 func (f front) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
 func (f *front) Push(x any)        { *f = append(*f, x.(*cursor)) }
 func (f *front) Pop() any {
@@ -369,10 +370,10 @@ const (
 
 // documents calls visit for the record of each posting, in their order, until
 // it returns false.
-func (x *index) documents(list []entry, visit func(entry, document) bool) error {
+func (x *index) documents(list []packed.Entry, visit func(packed.Entry, document) bool) error {
 	for n := documentsAtOnce; len(list) > 0; {
 		chunk, bytes, goes := list[:min(n, len(list))], 0, true
-		err := x.documentsOf(chunk, func(e entry, d document) bool {
+		err := x.documentsOf(chunk, func(e packed.Entry, d document) bool {
 			bytes += len(d.words)
 			goes = visit(e, d)
 			return goes
@@ -387,11 +388,11 @@ func (x *index) documents(list []entry, visit func(entry, document) bool) error 
 }
 
 // documentsOf is documents in one statement.
-func (x *index) documentsOf(list []entry, visit func(entry, document) bool) error {
+func (x *index) documentsOf(list []packed.Entry, visit func(packed.Entry, document) bool) error {
 	var old strings.Builder
 	for _, e := range list {
-		if _, newest := x.newest[e.position]; !newest {
-			fmt.Fprintf(&old, `,"%d"`, -e.position)
+		if _, newest := x.newest[e.Position]; !newest {
+			fmt.Fprintf(&old, `,"%d"`, -e.Position)
 		}
 	}
 	read := func() (document, bool, error) { return document{}, false, nil }
@@ -404,7 +405,7 @@ func (x *index) documentsOf(list []entry, visit func(entry, document) bool) erro
 		defer rows.Close()
 		read = func() (document, bool, error) {
 			if !rows.Next() {
-				return document{}, false, cmp.Or(rows.Err(), errBlock)
+				return document{}, false, cmp.Or(rows.Err(), packed.ErrDamaged)
 			}
 			var text *string
 			if err := rows.Scan(&text); err != nil || text == nil {
@@ -416,7 +417,7 @@ func (x *index) documentsOf(list []entry, visit func(entry, document) bool) erro
 		}
 	}
 	for _, e := range list {
-		d, found := x.newest[e.position]
+		d, found := x.newest[e.Position]
 		if !found {
 			var err error
 			if d, found, err = read(); err != nil {

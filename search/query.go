@@ -21,7 +21,7 @@ type term struct {
 // word, and such a query finds nothing.
 func Parse(q string) Query {
 	var words []term
-	ask(fold(q), func(word string, prefix bool) {
+	queryWords(fold(q), func(word string, prefix bool) {
 		words = append(words, term{word, prefix})
 	})
 	if len(words) > 0 {

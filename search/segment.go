@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"kartei/kit/clock"
+	"kartei/search/packed"
 	"kartei/store/db"
 )
 
@@ -87,7 +88,7 @@ type segment struct {
 type place struct {
 	audience string
 	rank     Rank
-	entry
+	packed.Entry
 }
 
 // compare is what packing spends its time on: so it stops at the first
@@ -99,7 +100,7 @@ func (p place) compare(o place) int {
 	if p.rank != o.rank {
 		return cmp.Compare(p.rank, o.rank)
 	}
-	return p.entry.compare(o.entry)
+	return p.Entry.Compare(o.Entry)
 }
 
 // list reads all segments, the oldest first, one that is building before
@@ -124,7 +125,7 @@ func (s segments) list() ([]segment, error) {
 
 // settle packs the newest records into a segment once there are enough of
 // them, and merges for so many postings that have come in.
-func (s segments) settle(postings int) error {
+func (s segments) mergeDue(postings int) error {
 	list, err := s.list()
 	if err != nil {
 		return err
@@ -143,10 +144,10 @@ func (s segments) settle(postings int) error {
 		if err != nil {
 			return err
 		}
-		packed := segment{number: last + 1, after: end, until: until}
-		s.insertSegment(packed)
-		s.insertBlocks(packed.number, newest)
-		list = append(list, packed)
+		added := segment{number: last + 1, after: end, until: until}
+		s.insertSegment(added)
+		s.insertBlocks(added.number, newest)
+		list = append(list, added)
 		work = min(max(work, s.work(list, len(newest))), max(0, piece-len(newest)))
 		if len(list) > 2*s.fanout*int(highest(list)+1) { // postings came in a way that work does not foresee, by changes for example
 			work = piece
@@ -205,7 +206,7 @@ func (s segments) newest(after, until int64) (list []place, err error) {
 		}
 		for _, p := range parse(words) {
 			for _, a := range audiences(audience) {
-				list = append(list, place{a, p.rank, entry{p.word, -created}})
+				list = append(list, place{a, p.rank, packed.Entry{Word: p.word, Position: -created}})
 			}
 		}
 	}
@@ -255,8 +256,8 @@ func (p *place) beginning(at int) beginning {
 		return beginning{math.MaxUint64, longWord, int32(at)}
 	}
 	var b [16]byte
-	b[0], b[15] = byte(p.rank), byte(min(len(p.word), longWord))
-	copy(b[1:15], p.word)
+	b[0], b[15] = byte(p.rank), byte(min(len(p.Word), longWord))
+	copy(b[1:15], p.Word)
 	return beginning{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), int32(at)}
 }
 
@@ -386,17 +387,17 @@ func (s segments) read(number int64, blocks int) (*run, error) {
 	}
 	defer rows.Close()
 	r := &run{segment: number}
-	var list []entry
+	var list []packed.Entry
 	for rows.Next() {
 		var p place
 		var text string
 		if err := rows.Scan(&p.audience, &p.rank, &text); err != nil {
 			return nil, err
 		}
-		if list, _, err = decode(list[:0], text, first(""), ""); err != nil {
+		if list, _, err = packed.Decode(list[:0], text, packed.First(""), ""); err != nil {
 			return nil, err
 		}
-		for _, p.entry = range list {
+		for _, p.Entry = range list {
 			r.list = append(r.list, p)
 		}
 		r.ends = append(r.ends, len(r.list))
@@ -442,7 +443,7 @@ func (s segments) cut(r *run) {
 	merged := r.list[r.next-1]
 	s.tx.Queue(`delete from search_blocks where organization = $1 and family = $2 and segment = $3
 		and (audience, rank, word, position) <= ($4, $5, $6, $7)`,
-		s.organization, s.family, r.segment, merged.audience, int64(merged.rank), merged.word, merged.position)
+		s.organization, s.family, r.segment, merged.audience, int64(merged.rank), merged.Word, merged.Position)
 	i, whole := slices.BinarySearch(r.ends, r.next)
 	if whole {
 		return
@@ -465,7 +466,7 @@ func (s segments) insertBlocks(number int64, list []place) {
 		for n < len(list) && list[n].rank == list[0].rank && list[n].audience == list[0].audience {
 			n++
 		}
-		for _, block := range pack(entriesOf(list[:n]), s.block) {
+		for _, block := range packed.Split(entriesOf(list[:n]), s.block) {
 			rows = appendBlock(rows, list[0].audience, list[0].rank, block)
 		}
 		list = list[n:]
@@ -479,13 +480,13 @@ func (s segments) insertBlocks(number int64, list []place) {
 	}
 }
 
-func (s segments) insertBlock(number int64, audience string, rank Rank, block []entry) {
+func (s segments) insertBlock(number int64, audience string, rank Rank, block []packed.Entry) {
 	s.tx.Queue(insertBlock[1], appendBlock([]any{s.organization, s.family, number}, audience, rank, block)...)
 }
 
-func appendBlock(row []any, audience string, rank Rank, block []entry) []any {
+func appendBlock(row []any, audience string, rank Rank, block []packed.Entry) []any {
 	last := block[len(block)-1]
-	return append(row, audience, int64(rank), last.word, last.position, encode(block))
+	return append(row, audience, int64(rank), last.Word, last.Position, packed.Encode(block))
 }
 
 const (
@@ -508,22 +509,22 @@ func insertsBlocks(rows int) string {
 }
 
 // updateBlock replaces the entries of a block of which the last one stays.
-func (s segments) updateBlock(number int64, last place, block []entry) {
+func (s segments) updateBlock(number int64, last place, block []packed.Entry) {
 	s.tx.Queue(`update search_blocks set postings = $8 where organization = $1 and family = $2 and segment = $3
 		and audience = $4 and rank = $5 and word = $6 and position = $7`,
-		s.organization, s.family, number, last.audience, int64(last.rank), last.word, last.position, encode(block))
+		s.organization, s.family, number, last.audience, int64(last.rank), last.Word, last.Position, packed.Encode(block))
 }
 
 func (s segments) deleteBlock(number int64, last place) {
 	s.tx.Queue(`delete from search_blocks where organization = $1 and family = $2 and segment = $3
 		and audience = $4 and rank = $5 and word = $6 and position = $7`,
-		s.organization, s.family, number, last.audience, int64(last.rank), last.word, last.position)
+		s.organization, s.family, number, last.audience, int64(last.rank), last.Word, last.Position)
 }
 
-func entriesOf(list []place) []entry {
-	entries := make([]entry, len(list))
+func entriesOf(list []place) []packed.Entry {
+	entries := make([]packed.Entry, len(list))
 	for i, p := range list {
-		entries[i] = p.entry
+		entries[i] = p.Entry
 	}
 	return entries
 }

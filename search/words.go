@@ -1,155 +1,199 @@
 package search
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
-// Longer words are cut, in the index and in a query alike.
+// Rank is how much a word weighs: the lower, the further up its record stands.
+type Rank int
+
+// The ranks of open-points.md: names weigh more than email and company, those
+// more than notes.
 const (
-	maxWord    = 64  // runes
-	maxAddress = 254 // runes, the longest email address (RFC 5321)
+	Name Rank = iota
+	Detail
+	Note
+	ranks = 3
 )
 
-// sink takes a word. With prefix set, a query takes every word that begins so.
-type sink func(word string, prefix bool)
+// maxWords is how many different words a record is found by. Ten thousand
+// characters hold fewer than three thousand, so it binds only the content of
+// documents, of which the first words are kept: a German contract of a hundred
+// pages has six to nine thousand.
+const maxWords = 10_000
 
-// indexText hands the words by which a folded text is found to add.
-//
-// A word is a run of letters, digits and marks. What holds an '@' is also a
-// word as a whole, and digits that look like a telephone number are also a
-// word in their national form. A whole address has an '@' before it, so that
-// it is not walked by those who ask for the name that it begins with.
-// With inNumbers set, the groups of such digits are words too.
-func indexText(folded string, inNumbers bool, add sink) {
-	split(folded, func(written, national string) {
-		add(national, true)
-		if inNumbers {
-			parts(written, false, add)
-		}
-	}, func(chunk string) {
-		if whole := address(chunk); whole != "" {
-			add(whole, false)
-		}
-		parts(chunk, false, add)
-	})
+// Document is the words by which a record is found. The zero value is empty
+// and ready. Add what weighs most first.
+type Document struct {
+	words map[string]Rank
 }
 
-// ask hands the words that a folded query asks for to add. A whole stands
-// instead of its parts: whoever asks for an address wants that address and no
-// other.
-func ask(folded string, add sink) {
-	split(folded, func(_, national string) {
-		if national != "" {
-			add(national, true)
-		}
-	}, func(chunk string) {
-		if whole := address(chunk); whole != "" {
-			add(whole, false)
-			return
-		}
-		parts(chunk, true, add)
-	})
+// Add takes the words of text. An email address and a telephone number in it
+// are also found as a whole.
+func (d *Document) Add(rank Rank, text string) {
+	indexText(fold(text), true, d.sink(rank))
 }
 
-// split cuts a folded text into telephone numbers, each as written and in its
-// national form, and what else stands between gaps. Index and query cut alike,
-// or a text would not find itself.
-func split(folded string, phone func(written, national string), other func(chunk string)) {
-	for i := 0; i < len(folded); {
-		if isGap(folded[i]) {
-			i++
-			continue
+// AddDocument takes all words of another document, at the ranks that they have
+// there. What d has does not count towards the bound of either, so that no new
+// name of a record costs it a word of its content.
+func (d *Document) AddDocument(o *Document) {
+	if d.words == nil {
+		d.words = make(map[string]Rank, len(o.words))
+	}
+	for word, rank := range o.words {
+		if before, known := d.words[word]; !known || rank < before {
+			d.words[word] = rank
 		}
-		if national, n := number(folded[i:]); n > 0 {
-			phone(folded[i:i+n], national)
-			i += n
-			continue
-		}
-		end := i + 1
-		for end < len(folded) && !isGap(folded[end]) {
-			end++
-		}
-		other(folded[i:end])
-		i = end
 	}
 }
 
-// address returns the word of chunk as a whole, empty where it has no '@'.
-func address(chunk string) string {
-	if whole := trim(chunk); strings.Contains(whole, "@") {
-		return "@" + cut(whole, maxAddress)
+// ParseDocument reads what String wrote.
+func ParseDocument(text string) *Document {
+	d := new(Document)
+	for _, p := range parse(text) {
+		d.add(p.rank, p.word)
 	}
-	return ""
+	return d
 }
 
-// isGap reports whether c stands between the things that are also words as a
-// whole: a space or one of the specials of RFC 5322, without '@' and '.'.
-func isGap(c byte) bool {
-	switch c {
-	case ' ', '(', ')', '<', '>', '[', ']', ':', ';', '\\', ',', '"':
-		return true
-	}
-	return false
-}
+// Same reports whether two documents have the same words.
+func (d *Document) Same(o *Document) bool { return maps.Equal(d.words, o.words) }
 
-// parts hands the plain words of folded to add.
-func parts(folded string, query bool, add sink) {
-	start, unspaced := -1, false
-	flush := func(end int) {
-		switch {
-		case start < 0:
-		case unspaced:
-			pairs(folded[start:end], query, add)
-		default:
-			add(plainNumber(cut(folded[start:end], maxWord)), false)
-		}
-		start = -1
-	}
-	for i, r := range folded {
-		switch {
-		case !isWordRune(r):
-			flush(i)
-		case start < 0:
-			start, unspaced = i, isUnspaced(r)
-		case isUnspaced(r) != unspaced && !unicode.IsMark(r):
-			flush(i)
-			start, unspaced = i, isUnspaced(r)
+// String returns the words, each behind its rank.
+func (d *Document) String() string { return join(d.postings()) }
+
+// AddAll takes the words of those texts that are set.
+func (d *Document) AddAll(rank Rank, texts ...*string) {
+	for _, text := range texts {
+		if text != nil {
+			d.Add(rank, *text)
 		}
 	}
-	flush(len(folded))
 }
 
-// pairs hands a run of a script without spaces to add: every character with
-// the one after it and, in the index, the last one alone. So any part of the
-// run is found: two characters and more by their pairs, and one because some
-// word begins with it.
-func pairs(run string, query bool, add sink) {
-	first, second := 0, unit(run)
-	if query && second == len(run) {
-		add(cut(run, maxWord), true)
+// AddEmail takes an email address: found as a whole and by its parts.
+func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
+
+// AddPhone takes a telephone number: found in any way of writing it, with and
+// without the country's code and the leading zero, once its beginning is
+// typed. Anything else in text is found by its words.
+func (d *Document) AddPhone(rank Rank, text string) {
+	folded := fold(text)
+	indexText(folded, false, d.sink(rank))
+	start := strings.IndexAny(folded, "+0123456789")
+	if start < 0 {
 		return
 	}
-	for second < len(run) {
-		end := second + unit(run[second:])
-		add(cut(run[first:end], maxWord), false)
-		first, second = second, end
+	// The first digits are a number behind a letter too, and without a leading zero.
+	national, n := number(folded[start:])
+	if n == 0 {
+		national, _, _ = digitGroups(folded[start:], true)
 	}
-	if !query {
-		add(cut(run[first:], maxWord), false)
-	}
+	d.add(rank, national)
 }
 
-// unit returns the length of the first character of run with its marks.
-func unit(run string) int {
-	_, n := utf8.DecodeRuneInString(run)
-	for n < len(run) {
-		r, size := utf8.DecodeRuneInString(run[n:])
-		if !unicode.IsMark(r) {
-			break
-		}
-		n += size
+func (d *Document) sink(rank Rank) sink {
+	return func(word string, _ bool) { d.add(rank, word) }
+}
+
+func (d *Document) add(rank Rank, word string) {
+	if word == "" {
+		return
 	}
-	return n
+	before, known := d.words[word]
+	switch {
+	case known && before <= rank, !known && len(d.words) >= maxWords:
+		return
+	case d.words == nil:
+		d.words = make(map[string]Rank, 24)
+	}
+	d.words[word] = rank
+}
+
+// posting is one word of a record at its rank.
+type posting struct {
+	rank Rank
+	word string
+}
+
+func (p posting) compare(o posting) int {
+	if p.rank != o.rank {
+		return cmp.Compare(p.rank, o.rank)
+	}
+	return strings.Compare(p.word, o.word)
+}
+
+// postings returns the words, those that weigh most first, then by bytes.
+func (d *Document) postings() []posting {
+	list := make([]posting, 0, len(d.words))
+	for word, rank := range d.words {
+		list = append(list, posting{rank, word})
+	}
+	slices.SortFunc(list, posting.compare)
+	return list
+}
+
+// join writes postings as one text: '0anna 0berg 1kanzlei'.
+func join(list []posting) string {
+	var b strings.Builder
+	for i, p := range list {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteByte('0' + byte(p.rank))
+		b.WriteString(p.word)
+	}
+	return b.String()
+}
+
+// next cuts the first posting off a text that join wrote.
+func next(text string) (p posting, rest string) {
+	word, rest, _ := strings.Cut(text, " ")
+	return posting{Rank(word[0] - '0'), word[1:]}, rest
+}
+
+// from returns what is left of a text that join wrote from the first posting on
+// that does not stand before p. It halves the text, as a document has pages of
+// words.
+func from(text string, p posting) string {
+	low, high := 0, len(text)
+	for low < high {
+		middle := low + (high-low)/2
+		start := low + strings.LastIndexByte(text[low:middle], ' ') + 1
+		end := high
+		if n := strings.IndexByte(text[middle:high], ' '); n >= 0 {
+			end = middle + n
+		}
+		if (posting{Rank(text[start] - '0'), text[start+1 : end]}).compare(p) < 0 {
+			low = min(end+1, high)
+		} else {
+			high = start
+		}
+	}
+	return text[low:]
+}
+
+// holds reports whether a text that join wrote has p.
+func holds(text string, p posting) bool {
+	rest := from(text, p)
+	if rest == "" {
+		return false
+	}
+	first, _ := next(rest)
+	return first == p
+}
+
+// parse reads what join wrote.
+func parse(text string) []posting {
+	list := make([]posting, 0, strings.Count(text, " ")+1)
+	for text != "" {
+		var p posting
+		p, text = next(text)
+		list = append(list, p)
+	}
+	return list
 }

@@ -1,4 +1,4 @@
-package search
+package packed
 
 import (
 	"slices"
@@ -7,14 +7,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-func drawEntries(t *rapid.T) []entry {
-	list := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) entry {
-		return entry{
+func drawEntries(t *rapid.T) []Entry {
+	list := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Entry {
+		return Entry{
 			rapid.SampledFrom([]string{"a", "anna", "annabell", "berg", "田中", "@a@b.de", "z"}).Draw(t, "word"),
 			rapid.OneOf(rapid.Int64Range(-40, 40), rapid.Int64Range(-1<<61, 1<<61)).Draw(t, "position"),
 		}
 	}), 1, 60).Draw(t, "entries")
-	slices.SortFunc(list, entry.compare)
+	slices.SortFunc(list, Entry.Compare)
 	return slices.Compact(list)
 }
 
@@ -24,29 +24,29 @@ func TestBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawEntries(t)
 		size := rapid.IntRange(1, 200).Draw(t, "size")
-		from := rapid.SampledFrom(append(list, first(""), first("b"), first("zz"))).Draw(t, "from")
+		from := rapid.SampledFrom(append(list, First(""), First("b"), First("zz"))).Draw(t, "from")
 		before := rapid.SampledFrom([]string{"", "anna\x01", "b", "zz"}).Draw(t, "before")
-		var want, got []entry
+		var want, got []Entry
 		for _, e := range list {
-			if e.compare(from) >= 0 && (before == "" || e.word < before) {
+			if e.Compare(from) >= 0 && (before == "" || e.Word < before) {
 				want = append(want, e)
 			}
 		}
-		for _, block := range pack(list, size) {
-			text := encode(block)
+		for _, block := range Split(list, size) {
+			text := Encode(block)
 			if most := size + 40; len(block) > 1 && len(text) > 2*most {
 				t.Fatalf("a block of %d bytes where %d were wanted", len(text), size)
 			}
 			last := block[len(block)-1]
-			all, _, err := decode(nil, text, first(""), "")
+			all, _, err := Decode(nil, text, First(""), "")
 			if err != nil || !slices.Equal(all, block) {
 				t.Fatalf("%q is %v, %v", text, all, err)
 			}
 			var ended bool
-			if got, ended, err = decode(got, text, from, before); err != nil {
+			if got, ended, err = Decode(got, text, from, before); err != nil {
 				t.Fatal(err)
 			}
-			if behind := before != "" && last.word >= before; last.compare(from) >= 0 && ended != behind {
+			if behind := before != "" && last.Word >= before; last.Compare(from) >= 0 && ended != behind {
 				t.Fatalf("%q: ended before %q is %v", text, before, ended)
 			}
 		}
@@ -61,8 +61,8 @@ func FuzzDamagedBlock(f *testing.F) {
 		f.Add(block)
 	}
 	f.Fuzz(func(t *testing.T, block string) {
-		list, _, err := decode(nil, block, first(""), "")
-		if err != nil && err != errBlock {
+		list, _, err := Decode(nil, block, First(""), "")
+		if err != nil && err != ErrDamaged {
 			t.Error(err)
 		}
 		if err == nil && len(list) > len(block) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kartei/kit/clock"
+	"kartei/search/packed"
 	"kartei/store/db"
 )
 
@@ -87,7 +88,7 @@ func (s segments) carryOut(m move, row document) error {
 		has := holds(row.words, p)
 		for _, audience := range m.audiences {
 			stays := has && slices.Contains(under, audience)
-			list = append(list, change{place{audience, p.rank, entry{p.word, -int64(m.created)}}, !stays})
+			list = append(list, change{place{audience, p.rank, packed.Entry{Word: p.word, Position: -int64(m.created)}}, !stays})
 		}
 	}
 	return s.change(m.created, list)
