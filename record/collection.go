@@ -27,49 +27,50 @@ type fields[F any] interface {
 	Fields
 }
 
-// Collection is one family of records: T is a record as the API gives it, F its
-// members besides the envelope. A family is a Collection, a struct F with its rules,
-// a table of the schema, and its rows in the table of operations.
+// Collection has the operations of one family of records. T is a record as the
+// API returns it, F its members besides the envelope. A family consists of a
+// Collection, a struct F with its rules, a table of the schema, and its rows in
+// the table of operations.
 //
-// A record is kept as the JSON that its answer is made of (column content),
-// beside the columns that queries need. So a read copies bytes and decodes
-// nothing; see docs/decisions/0008-the-row-keeps-the-answers-json.md.
+// A record is stored as the JSON of its response (column content), besides the
+// columns that queries need. So a read copies bytes and decodes nothing; see
+// docs/decisions/0008-the-row-keeps-the-answers-json.md.
 type Collection[T, F any, P fields[F]] struct {
 	app.Family
 	texts texts
-	// members and words are the halves of the shape of what this release writes.
+	// members and words are the halves of the schema hash of this release.
 	members int64
 	words   func() int64
-	// filters are what lists can be narrowed by; references are the members that
-	// name other records; columns are those that both take.
+	// filters narrow lists. references are the members that name other records.
+	// columns are the columns of both.
 	filters    []filter
 	references []reference
 	columns    []column
 	sql        statements
-	// further are the words of a record that are not in its members; nil where
-	// there are none.
+	// further returns the words of a record that are not in its members; may be
+	// nil.
 	further Further
-	// erasing removes what belongs to a record and lies elsewhere; may be nil.
+	// onDelete deletes what belongs to a record and lies elsewhere; may be nil.
 	onDelete func(ctx context.Context, c *app.Call, id string) error
-	// silent says that updates have no event.
+	// withoutUpdateEvent says that updates have no event.
 	withoutUpdateEvent bool
 }
 
-// Further returns the words by which a record is found beside those of its
-// members: of a document, those of its content.
+// Further returns the words by which a record is found besides those of its
+// members. For a document they are those of its content.
 type Further func(ctx context.Context, tx db.Tx, organization int64, id string) (*search.Document, error)
 
-// WithWords says where the words of records are that are not in their members. It
-// returns the kind.
+// WithWords sets the source of the words that are not in the members of a record.
+// It returns the collection.
 func (k *Collection[T, F, P]) WithWords(by Further) *Collection[T, F, P] {
 	k.further = by
 	return k
 }
 
-// NewCollection makes a family. F's members must be known to package record: text,
-// *text, lists of text, times, and structs of these; `ref:"companies"` on a
-// member says that it names a record of that family. by, made by By, is what
-// lists can be narrowed by.
+// NewCollection returns the collection of a family. F's members must be texts,
+// pointers to text, lists of text, times, or structs of these. The tag
+// `ref:"companies"` says that a member names a record of that family. by holds the
+// filters of its lists, made by FilterBy.
 func NewCollection[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Collection[T, F, P] {
 	members := reflect.TypeFor[F]()
 	k := &Collection[T, F, P]{Family: f, texts: textsIn(members), members: membersOf(members), references: referencesOf(members)}
@@ -82,26 +83,27 @@ func NewCollection[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Col
 	return k
 }
 
-// OnDelete says what else is to be removed with a record, in the transaction of
-// its deletion and before its tick. It is called when nothing is in the way of
-// the deletion any more, so that a refused one takes as long for any record. It
-// returns the kind.
+// OnDelete sets a function that deletes what belongs to a record, in the
+// transaction of the record's deletion and before its tick. It is called after all
+// checks, so a refused deletion takes as long for any record. OnDelete returns the
+// collection.
 func (k *Collection[T, F, P]) OnDelete(f func(ctx context.Context, c *app.Call, id string) error) *Collection[T, F, P] {
 	k.onDelete = f
 	return k
 }
 
-// WithoutUpdateEvent says that updates have no event: the catalogue has none for each
-// family. Sync tells of them all the same. It returns the kind.
+// WithoutUpdateEvent turns off the event of updates, which the catalogue of events
+// does not have for every family. Sync shows updates all the same. It returns the
+// collection.
 func (k *Collection[T, F, P]) WithoutUpdateEvent() *Collection[T, F, P] {
 	k.withoutUpdateEvent = true
 	return k
 }
 
-// Prepare brings the members into their stored form and reports what is wrong
-// with them as far as that can be told without the data base: text is trimmed
-// and in Unicode NFC, line ends are \n, and the family's own rules hold. before
-// are the members that a change begins with, nil for a new record.
+// Prepare brings the members into their stored form and returns the violations
+// that can be found without the database. Text is trimmed and in Unicode NFC, line
+// ends are \n, and the rules of the family hold. before has the members before the
+// change, and is nil for a new record.
 func (k *Collection[T, F, P]) Prepare(s *app.Services, f, before P) []fault.Field {
 	k.texts.normalize(f)
 	k.complete(f)
@@ -112,7 +114,7 @@ func (k *Collection[T, F, P]) Prepare(s *app.Services, f, before P) []fault.Fiel
 	return wrong
 }
 
-// complete gives members that name nothing what they have then.
+// complete sets the defaults of members that are not set.
 func (k *Collection[T, F, P]) complete(f P) {
 	s := f.Shared()
 	s.Tags = Unique(s.Tags)
@@ -122,7 +124,7 @@ func (k *Collection[T, F, P]) complete(f P) {
 	f.Normalize()
 }
 
-// Get returns the record, or NOT_FOUND where there is none that the actor sees.
+// Get returns the record, or NOT_FOUND if the actor sees none of that id.
 func (k *Collection[T, F, P]) Get(ctx context.Context, c *app.Call, in app.ByID) (Answer[T], error) {
 	r, err := k.find(ctx, c, in.ID)
 	if err != nil {
@@ -131,8 +133,8 @@ func (k *Collection[T, F, P]) Get(ctx context.Context, c *app.Call, in app.ByID)
 	return k.response(r), nil
 }
 
-// Members returns the members of a record, and when it was made, or NOT_FOUND
-// where there is none that the actor sees.
+// Members returns the members of a record and the time of its creation, or
+// NOT_FOUND if the actor sees none of that id.
 func (k *Collection[T, F, P]) Members(ctx context.Context, c *app.Call, name string) (f P, created clock.Micros, err error) {
 	r, err := k.find(ctx, c, name)
 	if err != nil {
@@ -142,7 +144,7 @@ func (k *Collection[T, F, P]) Members(ctx context.Context, c *app.Call, name str
 	return f, r.created, err
 }
 
-// Create makes a record with its event and its search entry.
+// Create inserts a record with its event and its entry in the search index.
 func (k *Collection[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T], error) {
 	if err := k.prepareAndCheck(ctx, c, f, true); err != nil {
 		return Created[T]{}, err
@@ -150,13 +152,13 @@ func (k *Collection[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Cre
 	return k.Insert(ctx, c, id.New(k.Prefix), f, nil)
 }
 
-// Check completes the members of a record that is made later, and reports what
-// is wrong with them.
+// Check completes the members of a record that is created later, and reports
+// violations.
 func (k *Collection[T, F, P]) Check(ctx context.Context, c *app.Call, f P) error {
 	return k.prepareAndCheck(ctx, c, f, false)
 }
 
-// prepareAndCheck is Check. stores is as check has it.
+// prepareAndCheck is Check. For stores see check.
 func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *app.Call, f P, stores bool) error {
 	if s := f.Shared(); s.OwnerID == "" {
 		s.OwnerID = c.Actor.PrincipalID()
@@ -164,9 +166,9 @@ func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *app.Call, 
 	return k.check(ctx, c, f, nil, k.Prepare(c.Services, f, nil), stores)
 }
 
-// Insert makes a record of checked members, which is found by further words
-// too, unless they are nil. An external id that is used already fails the
-// commit with db.ErrDuplicate.
+// Insert inserts a record of checked members. If further is not nil, the record is
+// found by its words too. A used external id fails the commit with
+// db.ErrDuplicate.
 func (k *Collection[T, F, P]) Insert(ctx context.Context, c *app.Call, name string, f P, further *search.Document) (Created[T], error) {
 	s := f.Shared()
 	content, err := json.Marshal(f)
@@ -196,8 +198,8 @@ type UpdateInput[F any] struct {
 	Patch app.Patch[F] `body:"patch"`
 }
 
-// Update merges a patch into the record. It requires If-Match. Where nothing
-// changes, the record stays as it is: no new revision, no event.
+// Update merges a patch into the record. It requires If-Match. If nothing
+// changes, there is no new revision and no event.
 func (k *Collection[T, F, P]) Update(ctx context.Context, c *app.Call, in UpdateInput[F]) (Answer[T], error) {
 	return k.change(ctx, c, in.ID, "updated", c.IfMatch.Require, func(before, after P) ([]fault.Field, error) {
 		if err := in.Patch.Apply((*F)(after)); err != nil {
@@ -207,15 +209,15 @@ func (k *Collection[T, F, P]) Update(ctx context.Context, c *app.Call, in Update
 	})
 }
 
-// Act changes the record in a way of the family's own, with an event of its
-// own. It honours If-Match. Where nothing changes, the record stays as it is;
-// where act returns a fault, so does everything that the operation did.
+// Act changes the record in a way of the family's own, with an event of its own.
+// It honours If-Match. If nothing changes, there is no new revision and no event.
+// If act returns a fault, the whole operation is rolled back.
 func (k *Collection[T, F, P]) Act(ctx context.Context, c *app.Call, name, verb string, act func(P) error) (Answer[T], error) {
 	return k.change(ctx, c, name, verb, c.IfMatch.Check, func(_, after P) ([]fault.Field, error) { return nil, act(after) })
 }
 
-// change makes the next revision of a record, if anything differs. alter makes
-// the change and reports what is wrong with its outcome.
+// change writes the next revision of a record if anything differs. alter makes
+// the change and returns the violations of its result.
 func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, verb string, precondition func(revision int64) error, alter func(before, after P) ([]fault.Field, error)) (Answer[T], error) {
 	r, err := k.find(ctx, c, name)
 	if err != nil {
@@ -258,9 +260,8 @@ func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, ver
 	return k.response(next), k.reindex(ctx, c, r, next, before, after)
 }
 
-// altered returns the members of r before and after a change, which begins with
-// what the actor sees: what it says of a hidden reference is judged as if the
-// reference were null.
+// altered returns the members of r before and after a change. The change begins
+// with what the actor sees, so a hidden reference counts as null.
 func (k *Collection[T, F, P]) altered(r *row, alter func(before, after P) error) (before, after P, same bool, err error) {
 	shown := k.withoutHidden(r)
 	if before, err = k.decode(shown); err != nil {
@@ -276,9 +277,9 @@ func (k *Collection[T, F, P]) altered(r *row, alter func(before, after P) error)
 	return before, after, bytes.Equal(content, shown), err
 }
 
-// next returns the revision that follows r, without its tick, and the content
-// that the data base gets: with the references that the actor does not see and
-// the members that this release does not know.
+// next returns the revision that follows r, without its tick, and the content for
+// the database. That content also has the references that the actor does not see
+// and the members that this release does not know.
 func (k *Collection[T, F, P]) next(r *row, after P) (next *row, stored []byte, err error) {
 	next = &row{id: r.id, revision: r.revision + 1, created: r.created, ownerID: after.Shared().OwnerID, audience: after.Shared().audience()}
 	if r.hidden != 0 {
@@ -302,10 +303,10 @@ func (k *Collection[T, F, P]) next(r *row, after P) (next *row, stored []byte, e
 	return next, stored, nil
 }
 
-// reindex brings the index up to the change of r to next, where it has anything
-// of it. A record that was indexed by another release is indexed anew; but one
-// with members that this release does not know keeps the words that a newer
-// release found in them, as long as none of the others change.
+// reindex updates the search index if the change of r to next concerns it. A record
+// that another release indexed is indexed anew. But a record with members that this
+// release does not know keeps the words of a newer release, as long as no other
+// words change.
 func (k *Collection[T, F, P]) reindex(ctx context.Context, c *app.Call, r, next *row, before, after P) error {
 	words, was, is := after.Words(), k.subject(c, r), k.subject(c, next)
 	current := r.schemaHash == k.schemaHash() || next.schemaHash == mixedSchema
@@ -322,8 +323,8 @@ func (k *Collection[T, F, P]) reindex(ctx context.Context, c *app.Call, r, next 
 	return search.Replace(ctx, c.Tx, was, is, words)
 }
 
-// Delete erases the record's content at once and leaves what sync needs for a
-// deletion marker. It requires If-Match.
+// Delete erases the content of a record and leaves a tombstone for sync. It
+// requires If-Match.
 func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
 	r, err := k.find(ctx, c, in.ID)
 	if err != nil {
@@ -350,9 +351,9 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.By
 	return app.Nothing{}, search.Remove(ctx, c.Tx, subject)
 }
 
-// replace carries out a statement on the revision that was read, with further
-// arguments behind the tick. If there is a newer one by now it fails with
-// db.ErrConflict, and the whole operation is run again. Only this change has the
+// replace executes a statement on the revision that was read, with further
+// arguments after the tick. If there is a newer revision, it fails with
+// db.ErrConflict and the whole operation runs again. Only this change has the
 // tick, so a row of that tick shows that the statement changed it.
 func (k *Collection[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, tick clock.Micros, statement string, more ...any) error {
 	args := append([]any{c.Actor.Org(), r.id, r.revision, tick}, more...)
@@ -360,13 +361,13 @@ func (k *Collection[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, 
 		db.Statement{Query: k.sql.changed, Args: []any{c.Actor.Org(), r.id, tick}})
 }
 
-// check fails where something is wrong with the members: wrong, which is known
-// already, and what only the record before and the data base can tell. The
-// actor must be allowed to change who owns and sees the record, the owner must
-// be one of the organization's principals, the external id must be free, and
-// references must name visible records. before is nil for a new record; what
-// did not change is not checked again. If the change stores the members, an
-// external id is assumed to be free, because its unique index tells otherwise.
+// check returns a fault of all violations: those in wrong, and those that take
+// the record before or the database. The actor must be allowed to change the
+// owner and the visibility. The owner must be a principal of the organization.
+// The external id must be free, and references must name visible records.
+// before is nil for a new record; unchanged members are not checked again. If
+// the change stores the members, an external id is assumed to be free, because
+// its unique index tells otherwise.
 func (k *Collection[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, wrong []fault.Field, stores bool) error {
 	s := f.Shared()
 	var old Sharing
@@ -409,8 +410,8 @@ func (k *Collection[T, F, P]) check(ctx context.Context, c *app.Call, f, before 
 	return nil
 }
 
-// taken refuses an external id that a record has already. Who sees that record
-// is told which it is, and can change it instead.
+// taken returns the violation of an external id that another record has. It names
+// that record only to an actor that sees it.
 func (k *Collection[T, F, P]) taken(c *app.Call, holder, audience string) fault.Field {
 	f := fault.Field{Name: "externalId", Code: fault.Duplicate}
 	if c.Actor.May(k.ReadScope()) && (audience == "" || audience == c.Actor.PrincipalID() || c.Actor.SeesAll()) {

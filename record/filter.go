@@ -12,24 +12,24 @@ import (
 	"kartei/store/db"
 )
 
-// A filter narrows lists and counts to records whose member equals a value.
-// The value stands in a column of its own, with indexes in the order of the
-// list (see statements), so a narrowed page costs what any page costs.
+// A filter narrows lists and counts to records whose member equals a value. The
+// value has a column of its own, with indexes in the order of the list (see
+// statements). So a narrowed page costs the same as any page.
 type filter struct {
 	parameter string
 	column
 	// input is the index of the field in the family's struct of filters.
 	input []int
-	// few says that few records share a value, so that an admin's are sorted;
-	// else there is a second index, in the order of an admin's list.
+	// few says that few records share a value, so those of an admin are sorted.
+	// Otherwise there is a second index, in the order of an admin's list.
 	few bool
-	// with names the parameter of a filter that is often given together with
-	// this one, for which there are indexes of both.
+	// with names the parameter of another filter that has common indexes with this
+	// one.
 	with string
 }
 
-// column is a column of the family's table that repeats a member, a text, so
-// that queries can use it; null where the member is not set.
+// column is a column of the family's table that repeats a text member for
+// queries. It is null if the member is not set.
 type column struct {
 	name string
 	// member is the index of the member in the family's fields.
@@ -50,16 +50,16 @@ func columnName(member string) string {
 	return b.String()
 }
 
-// FilterBy tells NewCollection what the family's lists can be narrowed by. X is a struct of
-// texts tagged as query parameters; each is compared with the member of that
-// name, and kept in the column of that name (companyId in company_id).
-// `fold:"true"` compares without regard to the case of ASCII letters,
-// `few:"true"` says that few records share a value. The first filters should
-// be those that fewest share. `with:"status"` says that the indexes
-// TABLE_COLUMN_status and TABLE_COLUMN_status_audience exist, with status
-// behind COLUMN: where many share both values but few the pair, the open tasks
-// of one person among all that were ever done, one index alone would be read
-// to its end.
+// FilterBy returns the filters of a family for NewCollection. X is a struct of
+// texts tagged as query parameters. Each is compared with the member of that name,
+// which has the column of that name (companyId in company_id). The filter whose
+// value fewest records share comes first.
+//
+// `fold:"true"` ignores the case of ASCII letters. `few:"true"` says that few
+// records share a value. `with:"status"` says that the indexes TABLE_COLUMN_status
+// and TABLE_COLUMN_status_audience exist, with status after COLUMN. They serve
+// values that many records have, as a pair that few have: the open tasks of one
+// person among all tasks ever done. One index alone would be read to its end.
 //
 // The schema has the column and its indexes: TABLE_COLUMN_audience on
 // (organization, COLUMN, audience, updated_at) and, unless few share a value,
@@ -67,8 +67,8 @@ func columnName(member string) string {
 // where the column is not null.
 func FilterBy[X any]() reflect.Type { return reflect.TypeFor[X]() }
 
-// filtersOf joins filters and members by their names. It panics where there is
-// no such member: a mistake of the family, found at start.
+// filtersOf joins filters and members by their names. It panics if there is no such
+// member: that is a mistake in the family, found at start.
 func filtersOf(filters, members reflect.Type) []filter {
 	var list []filter
 	for _, f := range reflect.VisibleFields(filters) {
@@ -87,7 +87,7 @@ func filtersOf(filters, members reflect.Type) []filter {
 	return list
 }
 
-// value returns what stands in the column for a text.
+// value returns the value of the column for a text.
 func (c *column) value(text string) string {
 	text = Clean(text)
 	if !c.fold {
@@ -101,12 +101,11 @@ func (c *column) value(text string) string {
 	}, text)
 }
 
-// externalID is the column that every family has, with an index of its own
-// name, because it is unique.
+// externalID is a column of every family. Its unique index has its name.
 const externalID = "external_id"
 
-// index returns the name of the index by which a stream of a listing is read:
-// that of the first filter, which fewest records share.
+// index returns the name of the index for a stream of a listing: that of the first
+// filter, whose value fewest records share.
 func (n narrowing) index(table string, l listing) string {
 	first := n.filters[0]
 	name := table + "_" + first.name
@@ -128,7 +127,7 @@ func (n narrowing) leads(i int) bool {
 }
 
 // columnsOf returns the columns of filters and references, each once, without
-// the one that every family has.
+// external_id.
 func columnsOf(filters []filter, references []reference) (list []column) {
 	add := func(c column) {
 		if c.name != externalID && !slices.ContainsFunc(list, func(o column) bool { return o.name == c.name }) {
@@ -144,7 +143,7 @@ func columnsOf(filters []filter, references []reference) (list []column) {
 	return list
 }
 
-// appendColumns appends what stands in the columns of the family.
+// appendColumns appends the values of the family's columns.
 func (k *Collection[T, F, P]) appendColumns(args []any, f P) []any {
 	v := reflect.ValueOf(f).Elem()
 	for i := range k.columns {
@@ -157,7 +156,7 @@ func (k *Collection[T, F, P]) appendColumns(args []any, f P) []any {
 	return args
 }
 
-// textAt returns a text member; empty where it is not set.
+// textAt returns a text member; "" if it is not set.
 func textAt(v reflect.Value, member []int) string {
 	m := v.FieldByIndex(member)
 	if m.Kind() == reflect.Pointer {
@@ -169,7 +168,7 @@ func textAt(v reflect.Value, member []int) string {
 	return m.String()
 }
 
-// narrowing is what one call narrows by.
+// narrowing is the filters of one call, with their values.
 type narrowing struct {
 	filters []*filter
 	values  []any
@@ -192,8 +191,8 @@ func (k *Collection[T, F, P]) narrowed(in []any) (n narrowing) {
 	return n
 }
 
-// check refuses what filters do not go together with. A search ranks and does
-// not compare; a deletion marker has no content that could be compared.
+// check refuses filters together with q or includeDeleted. A search ranks and does
+// not compare; a deletion marker has no content to compare.
 func (n narrowing) check(q string, includeDeleted bool) error {
 	if n.filters == nil || q == "" && !includeDeleted {
 		return nil
@@ -213,9 +212,9 @@ var notWithFilters = fault.Text{
 	EN: "Not allowed together with filters: a deletion marker has no fields any more.",
 }
 
-// matchesNothing reports whether a filter names a record that was deleted or
-// that the actor does not see. References to it are answered as null, so
-// nothing must be found by it: else a filter would tell what an answer hides.
+// matchesNothing reports whether a filter names a record that is deleted or hidden
+// from the actor. References to it are returned as null, so no record may be found
+// by it: a filter must not show what a response hides.
 func (k *Collection[T, F, P]) matchesNothing(ctx context.Context, c *app.Call, n narrowing) (bool, error) {
 	for i, x := range n.filters {
 		for _, r := range k.references {
@@ -230,7 +229,7 @@ func (k *Collection[T, F, P]) matchesNothing(ctx context.Context, c *app.Call, n
 	return false, nil
 }
 
-// String tells narrowings apart, for cursors; without filters it is empty.
+// String returns a text that differs for any two narrowings. Cursors are bound to it.
 func (n narrowing) String() string {
 	var b strings.Builder
 	for i, x := range n.filters {
@@ -239,8 +238,8 @@ func (n narrowing) String() string {
 	return b.String()
 }
 
-// along names the index of a stream, for the from clause. What it does not
-// hold is compared on the rows that it leads to.
+// along returns the hint for the from clause that names the index of a stream.
+// Filters outside of the index are compared on the rows.
 func (n narrowing) along(d *db.Dialect, table string, l listing) string {
 	if n.filters == nil {
 		return ""
@@ -248,10 +247,10 @@ func (n narrowing) along(d *db.Dialect, table string, l listing) string {
 	return d.Along(n.index(table, l))
 }
 
-// where returns the conditions on rows, behind an 'and'; $6 is the first value.
-// What the index has not is compared in a form that no index serves: PostgreSQL
-// plans once for all values, and would else take the index of a company with
-// a million contacts to find those with one address.
+// where returns the conditions on rows, after an 'and'; $6 is the first value.
+// Filters outside of the index are written in a form that no index serves.
+// PostgreSQL plans once for all values: it might use the index of a company with a
+// million contacts to find those with one address.
 func (n narrowing) where() string {
 	var b strings.Builder
 	for i, x := range n.filters {

@@ -16,15 +16,15 @@ import (
 // CountCap is where counting stops (open points, 'Lists, counts, search').
 const CountCap = 10_000
 
-// position is where a list stands: behind the change with this tick, or
-// behind this hit of a search.
+// position is what a cursor seals: the tick of the last change, or the position of
+// a search.
 type position struct {
 	Tick clock.Micros     `json:"t,omitempty"`
 	Hit  *search.Position `json:"h,omitempty"`
 }
 
-// List returns a page: by change, or by relevance where q is given. filters is
-// a pointer to the family's struct of filters, if it has one.
+// List returns a page: by relevance if q is given, otherwise by change. filters is a
+// pointer to the family's struct of filters, if it has one.
 func (k *Collection[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput, filters ...any) (Page[T], error) {
 	n := k.narrowed(filters)
 	if err := n.check(in.Q, in.IncludeDeleted); err != nil {
@@ -60,10 +60,10 @@ func (k *Collection[T, F, P]) List(ctx context.Context, c *app.Call, in ListInpu
 	return k.page(rows, more, cursor), nil
 }
 
-// byChange reads one row more than the page holds, to know whether there is
-// another page. In sync, from the oldest change on, there is always a position to
-// go on from: behind the last page, later changes follow. A client can keep it
-// instead of a time, whose microseconds its language may drop.
+// byChange reads one row more than the page has, to know whether another page
+// follows. Sync, from the oldest change on, always returns a position, since later
+// changes will follow. A client can keep it instead of a time, whose microseconds
+// its language may drop.
 func (k *Collection[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput, from position, n narrowing) ([]row, *position, bool, error) {
 	l := listing{all: c.Actor.SeesAll(), ascending: in.Sort == "updatedAt", deleted: in.IncludeDeleted}
 	after, before := in.UpdatedSince, clock.Micros(math.MaxInt64)
@@ -97,10 +97,9 @@ func (k *Collection[T, F, P]) byChange(ctx context.Context, c *app.Call, in List
 	return rows, end, more, nil
 }
 
-// byRelevance asks the index for the hits and reads their records, each still
-// only where it is visible. A page may hold fewer records than its limit
-// although there are more: a search looks at a bounded number of candidates a
-// call (see package search).
+// byRelevance reads hits from the index, and their records if they are still
+// visible. A page may have fewer records than its limit although there are more: a
+// search reads a bounded number of candidates for each call (see package search).
 func (k *Collection[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in ListInput, from position) ([]row, *position, error) {
 	hits, err := search.Find(ctx, c.Tx, k.searchScope(c), search.Parse(in.Q), from.Hit, in.Limit)
 	if err != nil {
@@ -154,7 +153,7 @@ func (k *Collection[T, F, P]) query(ctx context.Context, c *app.Call, size int, 
 	return list, rows.Err()
 }
 
-// page writes the answer of a list.
+// page writes the response of a list.
 func (k *Collection[T, F, P]) page(rows []row, more bool, cursor string) Page[T] {
 	size := 128 + len(cursor)
 	for i := range rows {
@@ -179,7 +178,7 @@ func (k *Collection[T, F, P]) page(rows []row, more bool, cursor string) Page[T]
 	return Page[T]{json: b, records: len(rows)}
 }
 
-// AppendJSON appends the page; alone it is not copied.
+// AppendJSON appends the page. If b is nil it returns the page without a copy.
 func (p Page[T]) AppendJSON(b []byte) []byte {
 	if b == nil {
 		return p.json
@@ -190,7 +189,7 @@ func (p Page[T]) AppendJSON(b []byte) []byte {
 // Records returns how many records the page holds.
 func (p Page[T]) Records() int { return p.records }
 
-// Count counts visible records up to the cap. filters is as with List.
+// Count counts visible records up to CountCap. For filters see List.
 func (k *Collection[T, F, P]) Count(ctx context.Context, c *app.Call, in CountInput, filters ...any) (Count, error) {
 	narrow := k.narrowed(filters)
 	if err := narrow.check(in.Q, false); err != nil {

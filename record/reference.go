@@ -30,7 +30,7 @@ type reference struct {
 	key []byte
 }
 
-// principals are no family: whoever may call may name them, and they stay.
+// principals are no family: every caller may name them, and they are not deleted.
 const principals = "principals"
 
 func referencesOf(members reflect.Type) (list []reference) {
@@ -47,9 +47,9 @@ func referencesOf(members reflect.Type) (list []reference) {
 	return list
 }
 
-// hidden returns an expression on rows under alias r: a number with a bit for
-// each reference that the actor does not see, because the record was deleted
-// or is somebody's own. A reference that is hidden is answered as null.
+// hidden returns an SQL expression on rows with alias r: a number with a bit for each
+// reference to a record that is deleted, or private and not the actor's. Such a
+// reference is returned as null.
 func hidden(references []reference, all bool, me string) string {
 	audience := ` and x.audience in ('', ` + me + `)`
 	if all {
@@ -66,8 +66,8 @@ func hidden(references []reference, all bool, me string) string {
 	return strings.Join(sum, " + ")
 }
 
-// withoutHidden returns the content with null for hidden references. In a
-// content a quote within a text is escaped, so the key is found nowhere else.
+// withoutHidden returns the content with null for hidden references. Quotes within
+// a text are escaped, so the key occurs nowhere else.
 func (k *Collection[T, F, P]) withoutHidden(r *row) []byte {
 	content := r.content
 	for i := range k.references {
@@ -84,8 +84,8 @@ func (k *Collection[T, F, P]) withoutHidden(r *row) []byte {
 	return content
 }
 
-// keepHidden puts the references of r that the actor does not see back where it
-// named nothing else, and returns which these are.
+// keepHidden restores the hidden references of r that the change did not set, and
+// returns which these are.
 func (k *Collection[T, F, P]) keepHidden(r *row, after P) (still int64, err error) {
 	stored, err := k.decode(r.content)
 	if err != nil {
@@ -102,8 +102,9 @@ func (k *Collection[T, F, P]) keepHidden(r *row, after P) (still int64, err erro
 	return still, nil
 }
 
-// checkReferences reports references that name nothing the actor sees. before
-// is nil for a new record; what did not change is not checked again.
+// checkReferences returns a violation for each reference to a record that the actor
+// does not see. before is nil for a new record; unchanged references are not checked
+// again.
 func (k *Collection[T, F, P]) checkReferences(ctx context.Context, c *app.Call, f, before P) (wrong []fault.Field, err error) {
 	for _, r := range k.references {
 		name := textAt(reflect.ValueOf(f).Elem(), r.member)
@@ -121,9 +122,8 @@ func (k *Collection[T, F, P]) checkReferences(ctx context.Context, c *app.Call, 
 	return wrong, nil
 }
 
-// visible reports whether a reference names a record of its family that the
-// actor sees. Where no record of the family can be named, whichever it is, why
-// says so; it tells nothing of a record.
+// visible reports whether a reference names a record of its family that the actor
+// sees. If the actor may name no record of the family at all, why says so.
 func visible(ctx context.Context, c *app.Call, r reference, name string) (found bool, why *fault.Text, err error) {
 	if r.family == principals {
 		found, err = access.PrincipalExists(ctx, c.Tx, c.Actor.Org(), name)
@@ -154,8 +154,8 @@ var (
 	}
 )
 
-// Seen reports whether a family has a living record of that name which the
-// actor sees, whatever its rights are.
+// Seen reports whether a family has a record of that id that is not deleted and
+// visible to the actor. Scopes are not checked.
 func Seen(ctx context.Context, c *app.Call, family, name string) (bool, error) {
 	var one int64
 	err := c.Tx.QueryRow(ctx, `select 1 from `+family+` as r where r.organization = $1 and r.id = $2 and r.deleted = false and `+
@@ -166,16 +166,15 @@ func Seen(ctx context.Context, c *app.Call, family, name string) (bool, error) {
 	return err == nil, err
 }
 
-// Hold fails the commit with a conflict if a record was deleted meanwhile, and
-// has who deletes it wait for the commit. SQLite, whose writers do not overlap,
-// needs none of it.
+// Hold fails the commit with a conflict if a record was deleted meanwhile, and makes
+// a deletion wait for the commit. SQLite has one writer, so it needs no lock.
 func Hold(tx db.Tx, organization int64, family, name string) {
 	if share := tx.Dialect().Share; share != "" {
 		tx.Queue(`select 1 / count(*) from (select 1 from `+family+` where organization = $1 and id = $2 and deleted = false`+share+`) as living`, organization, name)
 	}
 }
 
-// Unique drops repetitions and keeps the order. It never returns nil.
+// Unique drops duplicates and keeps the order. It never returns nil.
 func Unique(texts []string) []string {
 	kept := make([]string, 0, len(texts))
 	for _, t := range texts {

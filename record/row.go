@@ -14,30 +14,30 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// row is a record as the data base has it.
+// row is a record as the database has it.
 type row struct {
 	id       string
 	revision int64
-	// created is the tick of the record's creation, updated that of its last
-	// change, which for a deleted one is the deletion.
+	// created and updated are the ticks of the record's creation and of its last
+	// change, which may be its deletion.
 	created, updated clock.Micros
 	deleted          bool
 	ownerID          string
-	// audience is who sees the record: empty for the whole organization, else
-	// the owner's principal id.
+	// audience is "" if the whole organization sees the record. Otherwise it is the
+	// owner's principal id.
 	audience string
-	// shape is that of the release which wrote the content (see schemahash.go).
+	// schemaHash is that of the release which wrote the content (see schemahash.go).
 	schemaHash int64
 	// content is the JSON object of the members besides the envelope.
 	content []byte
-	// foreign is the content as another release wrote it, where that has other
-	// members than this one's.
+	// newerContent is the content as another release wrote it, if that release has
+	// other members than this one.
 	newerContent []byte
 	// hidden has a bit for each reference that the actor does not see.
 	hidden int64
 }
 
-// audience returns the audience that the members ask for.
+// audience returns the audience that follows from the members.
 func (s *Sharing) audience() string {
 	if s.Visibility == Private {
 		return s.OwnerID
@@ -45,9 +45,9 @@ func (s *Sharing) audience() string {
 	return ""
 }
 
-// scan reads the columns that are shown, and those in more. A content of
-// another release is shown as this one would write it: with the members that
-// have come since, and without those that it does not know.
+// scan reads the columns in shown, and those in more. A content of another release
+// is converted to what this one would write: with new members added, and without
+// members that it does not know.
 func (k *Collection[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...any) error {
 	var room [10]any
 	err := s.Scan(append(append(room[:0], &r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.schemaHash, &r.content, &r.hidden), more...)...)
@@ -58,7 +58,7 @@ func (k *Collection[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, mo
 	if err != nil {
 		return err
 	}
-	k.complete(f) // its rules held when it was written
+	k.complete(f) // the rules held when it was written
 	r.newerContent = r.content
 	r.content, err = json.Marshal(f)
 	return err
@@ -70,8 +70,8 @@ func (k *Collection[T, F, P]) decode(content []byte) (P, error) {
 	return f, json.Unmarshal(content, f)
 }
 
-// find reads the one row, or fails with NOT_FOUND, alike for unknown,
-// foreign, deleted and invisible records.
+// find reads one row, or returns NOT_FOUND. The fault is the same for an unknown id, a
+// deleted record, one of another organization and an invisible one.
 func (k *Collection[T, F, P]) find(ctx context.Context, c *app.Call, name string) (*row, error) {
 	if !id.Valid(k.Prefix, name) {
 		return nil, fault.New(fault.NotFound)
@@ -84,12 +84,12 @@ func (k *Collection[T, F, P]) find(ctx context.Context, c *app.Call, name string
 	return r, err
 }
 
-// answer makes the API's answer of a row.
+// response makes the response for a row.
 func (k *Collection[T, F, P]) response(r *row) Answer[T] {
 	return Answer[T]{json: k.appendJSON(make([]byte, 0, 192+len(r.content)), r), revision: r.revision}
 }
 
-// appendJSON appends a record or, for a deleted one, its marker.
+// appendJSON appends a record, or the marker of a deleted one.
 func (k *Collection[T, F, P]) appendJSON(b []byte, r *row) []byte {
 	b = append(b, `{"object":"`...)
 	b = append(b, k.Object...)
@@ -114,7 +114,7 @@ func (k *Collection[T, F, P]) appendJSON(b []byte, r *row) []byte {
 	return append(b, content[1:]...) // without its opening brace
 }
 
-// AppendJSON appends the record; alone it is not copied.
+// AppendJSON appends the record. If b is nil it returns the record without a copy.
 func (a Answer[T]) AppendJSON(b []byte) []byte {
 	if b == nil {
 		return a.json

@@ -10,23 +10,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A row's shape tells whether this release would have written its content and
-// its search entry just so. The upper half stands for the members: a content
-// of other members is decoded at every read. The lower half stands for what
-// the family is found by: only a change looks at it. So neither a new member
-// nor a new searchable one needs a migration, and the latter slows no read.
+// The schema hash of a row (column shape) says whether this release would write the
+// same content and the same search entry. The upper half is a hash of the members:
+// a content with other members is decoded by every read. The lower half is a hash
+// of the words that a family is found by; only a change compares it. So a new
+// member needs no migration, and a new searchable one slows no read.
 const (
 	wordsBits = 32
-	// mixed is the shape of a content with members of this release and others
-	// that it does not know. No release writes it for a content of its own.
+	// mixedSchema is the hash of a content with members of this release and others
+	// that it does not know. No release has this hash itself.
 	mixedSchema int64 = -1
 )
 
-// shape returns the shape of what this release writes.
+// schemaHash returns the hash of this release.
 func (k *Collection[T, F, P]) schemaHash() int64 { return k.members<<wordsBits | k.words() }
 
-// membersOf returns a number of 31 bits for the members of t, their names and
-// their order.
+// membersOf returns a hash of 31 bits for the names and the order of the members of
+// t.
 func membersOf(t reflect.Type) int64 {
 	h := fnv.New64a()
 	var walk func(reflect.Type)
@@ -45,13 +45,12 @@ func membersOf(t reflect.Type) int64 {
 	return int64(h.Sum64() >> (wordsBits + 1))
 }
 
-// probes are texts of each form in which package search and the families know
-// to find words.
+// probes are texts of every form in which package search finds words.
 var probes = []string{"Grüße", "+49 221 4710815", "0221.4710815/probe@firma.example", "https://probe.example/pfad", "probe@firma.example"}
 
-// wordsOf returns a number of 32 bits for what a family is found by: the words
-// of a record in which one member is set, for each member and each probe, and
-// those of a record that has them all.
+// wordsOf returns a hash of 32 bits for the words that a family is found by. It
+// covers records with one member set, for each member and each probe, and a record
+// with all members set.
 func wordsOf[F any, P fields[F]]() int64 {
 	h := fnv.New32a()
 	found := func(text func(member int) string) (members int) {
@@ -74,8 +73,8 @@ func wordsOf[F any, P fields[F]]() int64 {
 	return int64(h.Sum32())
 }
 
-// fill sets the members of v, and those of the structs in it, to what text
-// returns for their number. It counts them in n.
+// fill sets the members of v and of its structs to what text returns for their
+// number. It counts them in n.
 func fill(v reflect.Value, n *int, text func(member int) string) {
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		m := v.FieldByIndex(f.Index)
@@ -93,7 +92,7 @@ func fill(v reflect.Value, n *int, text func(member int) string) {
 	}
 }
 
-// set gives a member of any type that textsIn knows the value s, or its like.
+// set sets a member of any type that textsIn knows to s, or to a time.
 func set(m reflect.Value, s string) {
 	switch m.Kind() {
 	case reflect.Pointer:
@@ -109,10 +108,10 @@ func set(m reflect.Value, s string) {
 	}
 }
 
-// over returns content with the members that foreign has besides, and whether
-// there are any: those that another release knows. shown is what this release
-// makes of foreign. A struct that the change clears goes as a whole; one that
-// was shown as null, because this release knows no member that is set, stays.
+// mergeUnknown adds the members to content that only newer has, and reports whether
+// there are any. newer is the stored content of another release, shown what this
+// release makes of it. A struct that the change cleared is dropped whole. One that
+// was shown as null, because this release knows none of its members, stays.
 func mergeUnknown(newer, shown, content []byte) (merged []byte, more bool, err error) {
 	var had, saw, has map[string]jsontext.Value
 	if err := errors.Join(json.Unmarshal(newer, &had), json.Unmarshal(shown, &saw), json.Unmarshal(content, &has)); err != nil {

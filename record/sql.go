@@ -9,11 +9,12 @@ import (
 
 // statements are a family's queries, made once from the name of its table.
 //
-// Lists never filter rows that they have read: they merge at most five
-// streams, each of which is one range of an index in the order of the list, so
-// that nothing is sorted and reading stops at the page's size. The streams are the records for everyone and the actor's own private
-// ones (an admin's stream holds all), each live and, for sync, deleted, and
-// those that the actor no longer sees (see trackVisibilityLoss). So a page costs the same however many invisible or deleted rows lie between.
+// A list never filters rows after reading them. It merges at most five streams.
+// Each is one range of an index in the order of the list, so nothing is sorted and
+// reading stops at the page's size. The streams are the shared records and the
+// actor's private ones (one stream for an admin), each live and, for sync, deleted;
+// and the visibility losses of the actor (see trackVisibilityLoss). So a page costs
+// the same, however many invisible or deleted rows lie between.
 type statements struct {
 	table                                    string
 	references                               []reference
@@ -23,7 +24,7 @@ type statements struct {
 	count                                    map[listing]string
 }
 
-// listing tells the list statements apart.
+// listing says which list statement to use.
 type listing struct{ all, ascending, deleted bool }
 
 var listings = func() (l []listing) {
@@ -34,7 +35,7 @@ var listings = func() (l []listing) {
 }()
 
 const (
-	// shown are the columns that answers are made of.
+	// shown are the columns of a response.
 	shown = `id, revision, created_at, updated_at, deleted, shape, content`
 )
 
@@ -108,9 +109,8 @@ func (s *statements) page(d *db.Dialect, l listing, n narrowing) string {
 	return `select ` + shown + `, ` + hidden(s.references, l.all, "$2") + ` from (` + strings.Join(arms, ` union all `) + `) as r order by ` + order + ` limit $5`
 }
 
-// streams returns a select for each stream of a listing. $1 is the
-// organization, $2 the principal, $3 and $4 the ticks between which the rows
-// lie, exclusive.
+// streams returns a select for each stream of a listing. $1 is the organization, $2
+// the principal. The rows lie between the ticks $3 and $4, both exclusive.
 func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowing) []string {
 	var list []string
 	for _, deleted := range []string{"false", "true"} {
@@ -133,9 +133,8 @@ func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowi
 	return list
 }
 
-// markers returns what stands for the columns of a list where a row is but
-// that of a record which was lost from sight. They have the types of the
-// columns: neither engine merges arms of different types.
+// markers returns the columns of a list for a row of lost_sight. They have the types
+// of the original columns: neither engine merges arms of different types.
 func markers(columns string) string {
 	list := strings.Split(columns, ", ")
 	for i, name := range list {

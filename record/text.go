@@ -11,13 +11,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// texts knows where a struct holds text. It is made once a family, so that a
-// call does not look at types.
+// texts says where a struct has texts. It is made once for each family, so a call
+// inspects no types.
 type texts []text
 
 type text struct {
 	index []int
-	// pointer text is nullable: blank becomes null.
+	// A nullable text that is blank becomes null.
 	kind textKind
 	// inner are the texts of a nested struct.
 	inner texts
@@ -32,8 +32,8 @@ const (
 	nested
 )
 
-// textsIn reads the members of a struct. It panics on one that it does not
-// know: a mistake of the family, found at start.
+// textsIn returns the texts of a struct. It panics on a member of an unknown type:
+// that is a mistake in the family, found at start.
 func textsIn(t reflect.Type) texts {
 	var found texts
 	for _, f := range reflect.VisibleFields(t) {
@@ -98,8 +98,8 @@ func Clean(s string) string {
 	return norm.NFC.String(strings.TrimSpace(s))
 }
 
-// CanonicalLanguage writes a BCP 47 tag in its usual case (de-DE); one that is
-// well formed but not registered stays as it is.
+// CanonicalLanguage returns a BCP 47 tag in its usual case (de-DE). A tag that is not
+// registered stays as it is.
 func CanonicalLanguage(tag *string) *string {
 	if tag == nil {
 		return nil

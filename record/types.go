@@ -21,8 +21,8 @@ type Envelope struct {
 // Visibility says who may see a record.
 type Visibility string
 
-// The visibilities. A private record is seen by its owner and by the
-// organization's admins.
+// The visibilities. Only the owner and the admins of the organization see a private
+// record.
 const (
 	Organization Visibility = "organization"
 	Private      Visibility = "private"
@@ -53,19 +53,19 @@ func (a *Address) OrNil() *Address {
 	return a
 }
 
-// Fields is what a family's struct of writable members can do.
+// Fields is implemented by a family's struct of writable members.
 type Fields interface {
 	app.Ruled
 	// Normalize completes the fields, whose texts are trimmed already.
 	Normalize()
 	// Shared returns the members that all families have in common.
 	Shared() *Sharing
-	// Words returns what the record is found by.
+	// Words returns the words that the record is found by.
 	Words() *search.Document
 }
 
-// Marker stands in sync for a record that was deleted, or that the actor sees
-// no more.
+// Marker is a tombstone in sync: of a record that was deleted, or that the actor no
+// longer sees.
 type Marker struct {
 	Object    string       `json:"object"`
 	ID        string       `json:"id"`
@@ -124,20 +124,20 @@ var (
 	}
 )
 
-// Count is the answer of every record count.
+// Count is the response of every record count.
 type Count struct {
 	Count  int64 `json:"count" min:"0" max:"10000" example:"128"`
 	Capped bool  `json:"capped" example:"false"`
 }
 
-// Answer is one record as the client gets it. T is its type for the reader of
-// the API; the bytes come from the data base as they are.
+// Answer is the response of one record. T is its type in the OpenAPI document; the
+// bytes come from the database unchanged.
 type Answer[T any] struct {
 	json     []byte
 	revision int64
 }
 
-// Created is the answer to a call that made a record.
+// Created is the response of a call that created a record.
 type Created[T any] struct {
 	Answer[T]
 	location string
@@ -149,7 +149,7 @@ type Page[T any] struct {
 	records int
 }
 
-// The methods by which the OpenAPI draft learns what an answer holds.
+// The methods that tell the OpenAPI draft the type of a response.
 
 // Type returns T.
 func (Answer[T]) Type() reflect.Type { return reflect.TypeFor[T]() }

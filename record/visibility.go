@@ -11,8 +11,8 @@ import (
 	"kartei/store/db"
 )
 
-// mayShare refuses a change of who owns or sees a record to all but its owner
-// and admins. Others see it only while it is shared, and change what is in it.
+// mayShare refuses a change of owner or visibility, unless the actor is the owner or
+// an admin. Others may change the content of a shared record only.
 func mayShare(c *app.Call, before, after *Sharing) error {
 	if c.Actor.SeesAll() || before.OwnerID == c.Actor.PrincipalID() ||
 		before.OwnerID == after.OwnerID && before.Visibility == after.Visibility {
@@ -26,7 +26,7 @@ var ownersOnly = fault.Text{
 	EN: "Only the record's owner and admins may change ownerId and visibility.",
 }
 
-// The statements on who lost sight of a record.
+// The statements on visibility losses: who saw a record and sees it no more.
 const (
 	loseSight = `insert into lost_sight (organization, record_id, principal, family, tick)
 		select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint) from %s`
@@ -34,13 +34,12 @@ const (
 	allRegainSight = `delete from lost_sight where organization = $1 and record_id = $2`
 )
 
-// trackVisibilityLoss notes who no longer sees a record after a change, and forgets it of
-// those who see it again. A principal has a row exactly while there is a
-// record that it saw by its audience, as everyone does or as the owner, and
-// that it does not see now; so sync gives it one marker for the record, with
-// the tick at which it was lost, and nothing of what came after. Admins have
-// rows too, which count from when they are admins no more. See
-// docs/decisions/0011-who-loses-sight.md.
+// trackVisibilityLoss stores which principals lose sight of a record by a change, and
+// deletes the rows of those who regain it. A principal has a row exactly if it once
+// saw the record by its audience, as a member or as the owner, and does not see it
+// now. So sync returns one marker for the record, with the tick of the loss, and
+// nothing of later changes. Admins have rows too, for the time after they were
+// admins. See docs/decisions/0011-who-loses-sight.md.
 func (k *Collection[T, F, P]) trackVisibilityLoss(ctx context.Context, c *app.Call, before, after *row) error {
 	if before.audience == after.audience {
 		return nil

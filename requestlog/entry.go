@@ -13,42 +13,41 @@ import (
 // Age is how long an entry is kept (see package retention).
 const Age = 30 * 24 * time.Hour
 
-// Nobody is the organization under which calls are kept whose credential
-// belongs to no organization: none was sent, or it is unknown.
+// Nobody is the organization of calls whose credential belongs to no organization:
+// none was sent, or it is unknown.
 const Nobody int64 = 0
 
-// Entry is one call. It holds no path, no query and no body: the operation
-// says what was called, and which record is the caller's business. The address
-// is personal data; the request log is the only place that keeps it, because
-// the owner of a key must be able to see who used it.
+// Entry is one call. It has no path, no query and no body, so it does not say which
+// record was called. The address is personal data. Only the request log keeps it,
+// because the owner of a key must be able to see its use.
 type Entry struct {
-	// At is when the call was taken.
+	// At is when the call arrived.
 	At           clock.Micros
 	RequestID    string
 	Organization int64
-	// KeyID is empty where the key is unknown.
+	// KeyID is empty if the key is unknown.
 	KeyID string
 	// KidShort is the first 8 characters of the kid, also of an unknown key.
 	KidShort    string
 	PrincipalID string
-	// Operation is the operationId, empty where the path is none of the table's.
+	// Operation is the operationId; empty if the table has no such path.
 	Operation string
 	Method    string
 	Status    int
-	// Code is the problem's code, empty where the call succeeded.
+	// Code is the problem code; empty if the call succeeded.
 	Code     string
 	Duration time.Duration
 	Address  netip.Addr
 	// Reason says why the credential was refused; it is never sent.
 	Reason string
-	// Version is that of the API in which the call was answered, empty where
-	// the call did not get so far.
+	// Version is the API version of the response; empty if the call did not get so
+	// far.
 	Version string
-	// Batch is the Request-Id of the batch that the call was a part of, empty
-	// for others.
+	// Batch is the Request-Id of the batch that contained the call; empty for
+	// others.
 	Batch string
-	// Unpaid says that the call was refused before it was charged. Of such
-	// calls only so many are kept; the mark itself is not.
+	// Unpaid says that the call was refused before it was charged. Such calls are
+	// sampled. The flag is not stored.
 	Unpaid bool
 }
 

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// Waiting is how many entries may wait to be written. At 20,000 calls a
-	// second they are those of two seconds; the memory is about 8 MB.
+	// Waiting is the length of the queue, in entries. At 20,000 calls a second it
+	// holds those of two seconds, in about 8 MB.
 	Waiting = 40_000
-	// batch is the most rows of one transaction: on SQLite they share the one
-	// writer with everybody's changes and hold it for some 30 milliseconds.
-	// Smaller ones, and a shorter Delay, would cost readers more: after each
-	// commit SQLite maps the file anew for every connection. A read takes 51 µs
-	// of processor time with 1,000 rows and 200 ms, 45 with 5,000 and a second.
+	// batch is how many rows one transaction has at most. On SQLite it holds the one
+	// writer for about 30 milliseconds. Smaller batches and a shorter Delay would cost
+	// readers more, since SQLite maps the file anew after each commit: a read takes
+	// 51 µs of processor time with 1,000 rows and 200 ms, and 45 with 5,000 and a
+	// second.
 	batch = 4000
-	// Delay is how long an entry waits at most for others to be written with.
+	// Delay is how long an entry waits at most for its batch to fill.
 	Delay = 500 * time.Millisecond
-	// attempts and pause bound how long a batch is tried again while the data
-	// base is busy; then it is dropped and counted.
+	// attempts and pause bound the retries of a batch while the database is busy. Then
+	// the batch is dropped and counted.
 	attempts = 5
 	pause    = 100 * time.Millisecond
 )
@@ -39,7 +39,7 @@ type Log struct {
 	sampler *sampler
 	thinned atomic.Uint64
 
-	mu     sync.RWMutex // held for reading while an entry is handed over
+	mu     sync.RWMutex // held for reading while Add sends to entries
 	closed bool
 	done   chan struct{}
 	flush  chan chan struct{}
@@ -58,11 +58,10 @@ func New(d db.DB, c clock.Clock) *Log {
 	return l
 }
 
-// Add hands over an entry and never waits: when the writer is so far behind
-// that Waiting entries wait, or the log is closed, the entry is dropped and
-// counted. Calls of nobody in particular, which cost their sender nothing, get
-// half of that: so a flood of them hides no call of a key. Of unpaid calls that
-// come too fast some are left out and counted (see sampler).
+// Add queues an entry and never blocks. If the queue is full or the log is closed,
+// the entry is dropped and counted. Calls without an organization get half of the
+// queue, so a flood of them hides no call of a key. Unpaid calls are sampled, and
+// those left out are counted (see sampler).
 func (l *Log) Add(e Entry) {
 	if !l.sampler.allow(&e) {
 		l.thinned.Add(1)
@@ -84,13 +83,14 @@ func (l *Log) Add(e Entry) {
 // Dropped returns how many entries were not written since the start.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 
-// Thinned returns how many entries of unpaid calls were left out since the start.
+// Thinned returns how many entries of unpaid calls the sampler left out since the
+// start.
 func (l *Log) Thinned() uint64 { return l.thinned.Load() }
 
-// Waits returns how many entries wait to be written.
+// Waits returns how many entries are queued.
 func (l *Log) Waits() int { return len(l.entries) }
 
-// Flush returns when everything that was added before is written or dropped.
+// Flush waits until every entry added before is written or dropped.
 func (l *Log) Flush(ctx context.Context) error {
 	reply := make(chan struct{})
 	select {
@@ -108,9 +108,9 @@ func (l *Log) Flush(ctx context.Context) error {
 	}
 }
 
-// Close takes no more entries, writes those that wait and ends the writer. It
-// returns early, with the context's error, when ctx ends first. A second
-// Close waits as well.
+// Close writes the queued entries and ends the writer; later entries are dropped. It
+// returns early, with the context's error, if ctx ends first. A second Close waits
+// as well.
 func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
 	if !l.closed {
@@ -126,8 +126,8 @@ func (l *Log) Close(ctx context.Context) error {
 	}
 }
 
-// write is the writer: it waits for an entry, gathers others for Delay or
-// until a batch is full, and stores them.
+// write is the writer: it waits for an entry, collects a batch for Delay or until it
+// is full, and stores it.
 func (l *Log) write() {
 	defer close(l.done)
 	rows := make([]Entry, 0, batch)
@@ -153,7 +153,7 @@ func (l *Log) write() {
 	}
 }
 
-// take moves n entries that are known to wait.
+// take receives n entries that are known to be queued.
 func (l *Log) take(rows []Entry, n int) []Entry {
 	for range n {
 		rows = append(rows, <-l.entries)
@@ -161,8 +161,8 @@ func (l *Log) take(rows []Entry, n int) []Entry {
 	return rows
 }
 
-// gather fills a batch that holds its first entry. The end of the log and a
-// flush, which it returns, cut the waiting short.
+// gather fills a batch that has its first entry. The end of the log and a flush,
+// which it returns, end the wait early.
 func (l *Log) gather(rows []Entry) ([]Entry, chan struct{}) {
 	rows = l.take(rows, min(len(l.entries), batch-len(rows)))
 	if len(rows) == batch {
@@ -185,8 +185,8 @@ func (l *Log) gather(rows []Entry) ([]Entry, chan struct{}) {
 	return rows, nil
 }
 
-// store writes one batch. Storing the same entries twice is harmless, so a
-// batch whose commit was in doubt is simply tried again.
+// store writes one batch. Inserts are idempotent, so a batch whose commit is in doubt
+// is tried again.
 func (l *Log) store(rows []Entry, args []any) []any {
 	if len(rows) == 0 {
 		return args
@@ -204,7 +204,7 @@ func (l *Log) store(rows []Entry, args []any) []any {
 	}
 	if err != nil {
 		l.dropped.Add(uint64(len(rows)))
-		if errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+		if errors.Is(err, db.ErrUnavailable) { // which db.Writes logs
 			return args
 		}
 		slog.Error("request log: entries dropped", "count", len(rows), "error", err)

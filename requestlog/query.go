@@ -10,27 +10,27 @@ import (
 	"kartei/store/db"
 )
 
-// MaxLimit is the most entries that one query returns; DefaultLimit is what
-// it returns when the filter does not say.
+// MaxLimit is how many entries one query returns at most, DefaultLimit how many
+// without a limit in the filter.
 const (
 	MaxLimit     = 1000
 	DefaultLimit = 100
 )
 
-// skew is how far the time in a request's id may be from that of its entry:
-// the clock is read twice, and may be set in between.
+// skew is how far the time in a request id may differ from that of its entry. The
+// clock is read twice, and may be set in between.
 const skew = time.Minute
 
-// Filter chooses entries of one organization. Zero members do not restrict.
+// Filter selects entries of one organization. Zero members do not restrict.
 type Filter struct {
 	Organization int64
-	// Request is the Request-Id of one call; that of a batch leads to its parts
-	// too. It holds the time of the call, which bounds the search.
+	// Request is the Request-Id of one call; that of a batch selects its parts too.
+	// It contains the time of the call, which bounds the search.
 	Request string
 	// Key is a key's id (key_...) or the first 8 characters of its kid.
 	Key      string
 	Statuses Statuses
-	// Since is included, Until is not.
+	// Since is inclusive, Until exclusive.
 	Since, Until clock.Micros
 	// Before is the last entry of the previous page.
 	Before *Entry
@@ -63,8 +63,8 @@ func (r *Reader) Query(ctx context.Context, f Filter) ([]Entry, error) {
 	return out, err
 }
 
-// queryEach is Query over several organizations, for the operator. more tells
-// that the limit cut something off.
+// queryEach is Query over several organizations, for the operator. more reports
+// whether there are more entries than the limit.
 func queryEach(ctx context.Context, tx db.Tx, f Filter, organizations []int64) (out []Entry, more bool, err error) {
 	limit := f.limit()
 	for _, f.Organization = range organizations {
@@ -83,8 +83,8 @@ func queryEach(ctx context.Context, tx db.Tx, f Filter, organizations []int64) (
 	return out, more, nil
 }
 
-// organizations returns the ids of all organizations by their numbers; Nobody
-// has the empty one.
+// organizations returns the ids of all organizations by their numbers. The id of
+// Nobody is empty.
 func organizations(ctx context.Context, tx db.Tx) (map[int64]string, error) {
 	rows, err := tx.Query(ctx, `select number, id from organizations`)
 	if err != nil {

@@ -9,21 +9,22 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Calls that are refused before they are charged cost their sender nothing, so
-// what they leave behind is bounded: with these numbers at most some 4 GB in the
-// 30 days of the log from strangers, and 1 GB from one key.
+// Calls that are refused before they are charged cost their sender nothing, so only
+// a sample is kept. With these numbers the 30 days of the log take at most 4 GB for
+// calls without a valid key, and 1 GB for one key.
 const (
 	// senderRate is how many entries a second are kept of one key, or of one
-	// address without any, and senderBurst how many at once.
+	// address without a key; senderBurst is how many at once.
 	senderRate, senderBurst = 1, 600
-	// strangerRate and strangerBurst bound those of all addresses together.
+	// strangerRate and strangerBurst are the same for all addresses together.
 	strangerRate, strangerBurst = 5, 10_000
-	// senders is how many keys and addresses are remembered. Beyond that some
-	// other one is forgotten, and begins anew.
+	// senders is how many keys and addresses have a bucket. One more evicts any
+	// other, which then begins with a full bucket.
 	senders = 10_000
 )
 
-// sampler decides which entries of unpaid calls are kept.
+// sampler decides which entries of unpaid calls are kept: one token bucket for each
+// sender, and one for all addresses.
 type sampler struct {
 	mu        sync.Mutex
 	strangers *rate.Limiter
@@ -76,8 +77,8 @@ func (s *sampler) sender(e *Entry) *rate.Limiter {
 	return l
 }
 
-// source is what counts as one address: of IPv6 the /64, all of which one
-// customer can use at will.
+// source returns what counts as one address. For IPv6 that is the /64, which is
+// usually assigned to one customer.
 func source(a netip.Addr) string {
 	a = a.Unmap()
 	if a.Is6() {
