@@ -15,10 +15,9 @@ type change struct {
 	remove bool
 }
 
-// change changes postings of the record that was created at a tick. Where it
-// is not in a segment yet, there is nothing to do. Its segment may be passing
-// over to one that is building: then a posting belongs to the new one up to
-// the end of what that holds, and else to the old one.
+// change changes postings of the record that was created at a tick. If the record is
+// unpacked, there is nothing to do. If its segment is being merged, a posting belongs
+// to the target up to the target's last entry, and otherwise to the source.
 func (s segments) change(created clock.Micros, list []change) error {
 	if len(list) == 0 {
 		return nil
@@ -36,7 +35,8 @@ func (s segments) change(created clock.Micros, list []change) error {
 	return nil
 }
 
-// holding returns the segments of a record: one that is building first.
+// holding returns the segments that may have postings of a record. One that is
+// building comes first.
 func (s segments) holding(created clock.Micros) (numbers []int64, err error) {
 	rows, err := s.tx.Query(s.ctx, `select segment from search_segments
 		where organization = $1 and family = $2 and after < $3 and until >= $3 order by level desc`,
@@ -55,8 +55,8 @@ func (s segments) holding(created clock.Micros) (numbers []int64, err error) {
 	return numbers, rows.Err()
 }
 
-// changeIn makes those changes that belong to a segment, and returns the rest.
-// The last segment takes every insertion.
+// changeIn makes the changes that belong to a segment, and returns the rest. The last
+// segment takes every insertion.
 func (s segments) changeIn(number int64, list []change, last bool) (rest []change, err error) {
 	blocks, err := s.blocksFor(number, list)
 	if err != nil {
@@ -81,8 +81,8 @@ func (s segments) changeIn(number int64, list []change, last bool) (rest []chang
 	return rest, nil
 }
 
-// rewrite makes changes, all of one audience and rank, in one block; an empty
-// one is new. It returns the removals of what the block does not hold.
+// rewrite makes changes of one audience and rank in one block; an empty one is new.
+// It returns the removals of postings that the block does not have.
 func (s segments) rewrite(number int64, block string, list []change) (rest []change, err error) {
 	var before []packed.Entry
 	if block != "" {
@@ -125,8 +125,8 @@ func (s segments) rewrite(number int64, block string, list []change) (rest []cha
 // blocksAtOnce is how many blocks one statement reads.
 const blocksAtOnce = 8
 
-// selectBlocks reads for each of several places the block that holds it or
-// would: the first that ends there or behind.
+// selectBlocks reads, for each of several postings, the block where it belongs: the
+// first that ends at or after it.
 var selectBlocks = func() string {
 	var columns []string
 	for i := range blocksAtOnce {
@@ -138,7 +138,7 @@ var selectBlocks = func() string {
 	return `select ` + strings.Join(columns, ",\n\t")
 }()
 
-// blocksFor returns the block for each change; empty where there is none.
+// blocksFor returns the block for each change; "" if there is none.
 func (s segments) blocksFor(number int64, list []change) (blocks []string, err error) {
 	for chunk := range slices.Chunk(list, blocksAtOnce) {
 		args := []any{s.organization, s.family, number}

@@ -7,9 +7,9 @@ import (
 	"kartei/store/db"
 )
 
-// Count returns how many records match every word of q, up to limit. Capped
-// says that there are more, or that there may be: what it looks at is bounded,
-// and of frequent words that seldom stand together it may see few.
+// Count returns how many records match every word of q, up to limit. capped says that
+// there are more, or that there may be: the work is bounded, so the count is low for
+// frequent words that rarely occur together.
 func Count(ctx context.Context, tx db.Tx, s Scope, q Query, limit int) (n int, capped bool, err error) {
 	return usual.counted(ctx, tx, s, q, limit)
 }
@@ -23,7 +23,7 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 		return 0, false, err
 	}
 	f := finder{index: x, query: q, bounds: b, limit: limit}
-	if len(q.words) == 1 && len(x.moving) == 0 { // else a posting may be of a word that its record had
+	if len(q.words) == 1 && len(x.moving) == 0 { // otherwise a posting may be of a word that its record no longer has
 		return f.countOne(q.words[0])
 	}
 	driver, err := f.rarest()
@@ -35,9 +35,9 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 	return len(f.hits.IDs), f.hits.More, err
 }
 
-// countOne counts from the postings alone. A record has one posting of a word.
-// It may have several of words that begin alike: then a quarter more are read
-// than wanted, and each record is counted once.
+// countOne counts postings without their records. A record has one posting of a word.
+// It may have several of words with a common prefix: then a quarter more are read, and
+// each record is counted once.
 func (f *finder) countOne(t term) (int, bool, error) {
 	p, err := f.open(t)
 	if err != nil {

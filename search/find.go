@@ -11,15 +11,15 @@ import (
 	"kartei/store/db"
 )
 
-// Scope is what a reader may see of one family.
+// Scope says which records of one family a reader may see.
 type Scope struct {
 	Organization int64
 	Family       string
 	Audiences    [2]string
 }
 
-// ScopeFor returns the scope of a principal; all is true for an admin, who
-// sees the private records of others too.
+// ScopeFor returns the scope of a principal. all is true for an admin, who also sees
+// private records of others.
 func ScopeFor(organization int64, family, principal string, all bool) Scope {
 	if all {
 		principal = admins
@@ -35,22 +35,22 @@ func (s Scope) sees(audience string) bool {
 
 // Hits is one page.
 type Hits struct {
-	// IDs are of records that match, the best first.
+	// IDs are the records that match, the best first.
 	IDs []string
-	// More says that Find goes on at Next. A page may be short, even empty, and
-	// still have more: Find stops looking after a bounded effort.
+	// More says that Find continues at Next. A page may be short, even empty, and
+	// still have more: the work of one call is bounded.
 	More bool
 	Next Position
 }
 
-// Position is where a page ended. It belongs to its query and scope, and holds
-// words of records: seal it before a client sees it.
+// Position is the end of a page. It is valid for its query and scope only, and
+// contains words of records: seal it before a client sees it.
 type Position struct {
-	// Driver is the number of the query's word whose postings are walked.
+	// Driver is the index of the query's word whose postings are walked.
 	Driver int `json:"d"`
-	// At is the last posting that was walked, nil where nothing is walked yet.
+	// At is the last posting that was walked; nil if none was.
 	At *at `json:"a,omitempty"`
-	// After is the last hit of the pages that were sorted as a whole.
+	// After is the last hit of the sorted pages.
 	After *key `json:"k,omitempty"`
 }
 
@@ -63,8 +63,8 @@ type at struct {
 // ErrPosition is returned for a position that does not belong to the query.
 var ErrPosition = errors.New("search: position does not belong to the query")
 
-// bounds is how much one call looks at. A posting alone costs some hundredths
-// of a microsecond, one with its record's words four.
+// bounds limits the work of one call. A posting costs some hundredths of a
+// microsecond; with the words of its record it costs four microseconds.
 type bounds struct {
 	few   int // postings of the rarest word up to which all hits are sorted
 	rare  int // postings counted of each word where none has few
@@ -76,16 +76,16 @@ type bounds struct {
 
 var usual = bounds{few: 500, rare: 2000, walk: 1000, count: 10_000, step: 250, bytes: 4 << 20}
 
-// Find returns the records that match every word of q, at most limit, from
-// where the page before ended (nil for the first).
+// Find returns at most limit records that match every word of q, from the end of the
+// page before on (nil for the first).
 //
-// The rarest word drives. Where it has few postings, all hits are sorted: by
-// the sum of their words' ranks, then those that hold the words as typed, then
-// the newest. Otherwise, and for a query of one word, the word's postings are
-// walked in the order of the index: by rank, the word as typed before longer
-// ones in the order of the alphabet, the newest first. Either way a call costs
-// the same however many records there are, and all pages together hold every
-// record that matches exactly once.
+// The rarest word is the driver. If it has few postings, all hits are sorted: by the
+// sum of the ranks of their words, then records with the words as typed, then the
+// newest. Otherwise, and for a query of one word, the driver's postings are walked in
+// the order of the index: by rank, the word as typed before longer ones in
+// alphabetical order, the newest first. Either way the cost of a call does not depend
+// on the number of records. All pages together have every matching record exactly
+// once.
 func Find(ctx context.Context, tx db.Tx, s Scope, q Query, from *Position, limit int) (Hits, error) {
 	return usual.find(ctx, tx, s, q, from, limit)
 }
@@ -130,7 +130,7 @@ type finder struct {
 	opened map[term]*postings
 }
 
-// open returns all postings of a word. They are opened once.
+// open returns the posting list of a word. It is opened once.
 func (f *finder) open(word term) (*postings, error) {
 	if p := f.opened[word]; p != nil {
 		return p, nil
@@ -146,12 +146,12 @@ func (f *finder) open(word term) (*postings, error) {
 	return p, nil
 }
 
-// candidates is how many words of a query are counted: the longest.
+// candidates is how many words of a query are counted, the longest ones.
 const candidates = 8
 
-// rarest returns the number of the word with the fewest postings, of several
-// the longest, of these the first. It counts a few of each, and more only
-// where every word has as many.
+// rarest returns the index of the word with the fewest postings; of several, the
+// longest, then the first. It counts a few postings of each word, and more only if
+// every word has as many.
 func (f *finder) rarest() (int, error) {
 	words := f.query.words
 	if len(words) == 1 {
@@ -193,9 +193,9 @@ type hit struct {
 	key
 }
 
-// sorted makes a page of all hits in their order. It reports false where the
-// driver has too many postings, or their records too many words: then they are
-// walked, and what earlier pages have shown is left out.
+// sorted makes a page of all hits in order. It reports false if the driver has too
+// many postings, or their records too many words. Then the postings are walked, and
+// hits of earlier pages are skipped.
 func (f *finder) sorted() (done bool, err error) {
 	p, err := f.open(f.driver)
 	if err != nil {
@@ -239,7 +239,7 @@ func (f *finder) shown(k key) bool {
 	return f.from.After != nil && k.compare(*f.from.After) <= 0
 }
 
-// walk makes a page by walking at most left of the driver's postings.
+// walk makes a page from the next postings of the driver, at most left.
 func (f *finder) walk(left int) error {
 	here := at{0, f.driver.text, math.MinInt64}
 	if f.from.At != nil {
@@ -281,7 +281,7 @@ func (f *finder) walk(left int) error {
 	return nil
 }
 
-// behind opens the driver's postings behind the last that was walked.
+// behind opens the driver's postings after the last that was walked.
 func (f *finder) behind(walked *at) (*postings, error) {
 	if walked == nil {
 		return f.open(f.driver)
@@ -289,8 +289,8 @@ func (f *finder) behind(walked *at) (*postings, error) {
 	return f.postings(f.driver, at{walked.Rank, walked.Word, walked.Position + 1})
 }
 
-// look takes the hits among postings of one rank and moves here behind what it
-// has looked at. It reports whether the page ends.
+// look adds the hits among postings of one rank to the page, and advances here to the
+// last posting that it has read. It reports whether the page ends.
 func (f *finder) look(list []packed.Entry, here *at) (full bool, err error) {
 	err = f.documents(list, func(e packed.Entry, d document) bool {
 		if f.takes(at{here.Rank, e.Word, e.Position}, d.words) {
@@ -311,8 +311,8 @@ func (f *finder) look(list []packed.Entry, here *at) (full bool, err error) {
 	return full, err
 }
 
-// takes reports whether the record is a hit and this posting is the one that
-// shows it: the best that the driver has in it.
+// takes reports whether the record is a hit and this posting is its best one for the
+// driver. So each record is a hit once.
 func (f *finder) takes(here at, words string) bool {
 	k, ok := f.query.rate(words, here.Position)
 	if !ok || f.shown(k) {

@@ -1,4 +1,20 @@
 // Package search owns finding records by words: folding of text, the index of postings, the order of hits.
+//
+// It is an inverted index in tables of the database. fold and tokens cut a text
+// into words; words.go is the set of words of a record, each with a rank. A
+// posting is a word, its rank, the audience that may see the record, and the
+// record's position. Postings are packed into blocks of about 780 bytes, with
+// delta encoding (package packed). The key of a block is its last posting, so a
+// reader can skip to any posting by the primary key of the table.
+//
+// Blocks are grouped into segments by the age of their records: a log-structured
+// merge tree. Put writes only a row of words. The Merger packs such rows into a
+// segment, and merges segments into larger ones (segment.go). A search merges the
+// sorted runs of all segments with a heap (postings.go), intersects the words of a
+// query by walking the rarest one and checking the words of each record (find.go),
+// and ranks the hits. Its work is bounded, and cursors continue it. Changes of
+// words or visibility are applied at once for a few words, and by a Mover for the
+// rest (moves.go). docs/decisions/0007 has the reasons and the figures.
 package search
 
 import (
@@ -9,16 +25,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold returns s as it is indexed and asked for: compatibility forms
-// decomposed (NFKD), lower case, diacritics gone, German spellings made one.
-// What remains are the runes of words, ASCII punctuation and spaces, so
-// fold(fold(s)) == fold(s).
+// fold returns the form of s that is indexed and searched: decomposed (NFKD), in lower
+// case, without diacritics, with German spellings unified. Only runes of words, ASCII
+// punctuation and spaces remain, so fold(fold(s)) == fold(s).
 //
-// 'ae', 'oe' and 'ue' become 'a', 'o' and 'u', as 'ä', 'ö' and 'ü' do, in
-// every word and not only in German ones: index and query fold alike, so
-// 'Bauer' still finds 'Bauer', and a few more words coincide. The rule looks
-// only at what stands before, so the fold of a text's beginning is the
-// beginning of the text's fold: 'm', 'mu', 'mue', 'muel' all begin 'muller'.
+// 'ae', 'oe' and 'ue' become 'a', 'o' and 'u', as 'ä', 'ö' and 'ü' do, in every word
+// and not only in German ones. Index and query fold alike, so 'Bauer' still finds
+// 'Bauer', and a few more words coincide. The rule depends only on preceding runes, so
+// the fold of a prefix is a prefix of the fold: 'm', 'mu', 'mue' and 'muel' are all
+// prefixes of 'muller'.
 func fold(s string) string {
 	if isFolded(s) {
 		return s
@@ -74,8 +89,8 @@ func (f *folder) ascii(c byte) {
 
 func isUmlautBase(c byte) bool { return c == 'a' || c == 'o' || c == 'u' }
 
-// letters spells out the lower-case letters that are variants of others but
-// that Unicode does not decompose. An 'æ' or 'œ' is 'ae' or 'oe'.
+// letters has the lower-case letters that are variants of others but that Unicode does
+// not decompose. 'æ' is 'ae', and 'œ' is 'oe'.
 var letters = map[rune]string{
 	'ß': "ss", 'æ': "a", 'œ': "o", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l",
 	'ħ': "h", 'ı': "i", 'þ': "th", 'ŧ': "t", 'ς': "σ",

@@ -16,10 +16,10 @@ type Subject struct {
 	Family string
 	// ID holds no space.
 	ID string
-	// Created is the tick of the record's creation: unique in the
-	// organization, and the order of hits that are otherwise alike.
+	// Created is the tick of the record's creation. It is unique in the organization
+	// and orders hits that are otherwise equal.
 	Created clock.Micros
-	// Private limits the record to Owner and to admins.
+	// Private restricts the record to Owner and admins.
 	Private bool
 	Owner   string
 }
@@ -30,10 +30,11 @@ const (
 	admins   = "*"
 )
 
-// position returns the record's place in the index: the newest first.
+// position returns the record's position in postings, which are ordered from the
+// newest record on.
 func (s Subject) position() int64 { return -int64(s.Created) }
 
-// audience returns the principal whose record this is, or everyone.
+// audience returns the owner of a private record, or everyone.
 func (s Subject) audience() string {
 	if s.Private {
 		return s.Owner
@@ -41,8 +42,8 @@ func (s Subject) audience() string {
 	return everyone
 }
 
-// audiences returns under whom the postings of an audience's record stand.
-// Every reader reads two audiences of which a record is in at most one.
+// audiences returns the audiences under which a record of an audience has postings.
+// A reader reads two audiences, and a record is in at most one of them.
 func audiences(audience string) []string {
 	if audience == everyone {
 		return []string{everyone}
@@ -58,13 +59,13 @@ const (
 )
 
 // Put indexes a record for the first time. The transaction must hold the
-// organization's change clock, and Created be its tick: so records come to the
-// index in the order of their positions, and nobody else changes it meanwhile.
+// organization's change clock, and Created must be its tick. So records enter the
+// index in the order of their positions, and no other transaction changes it.
 //
-// It writes no more than the record's words. Once some hundred records have
-// come together, or fewer with many words, one Put has their postings packed
-// into a segment: by the process's Merger once it is committed, and does it itself
-// where there is none.
+// Put writes only the words of the record. Once about a hundred records are
+// unpacked, or fewer with many words, one Put causes their postings to be packed
+// into a segment. The Merger of the process does that after the commit. Without a
+// Merger the Put does it.
 func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
 	return usualLayout.put(ctx, tx, s, d)
 }
@@ -79,10 +80,10 @@ func (l layout) put(ctx context.Context, tx db.Tx, s Subject, d *Document) error
 	return segments{ctx, tx, s.Organization, s.Family, l}.mergeDue(merges)
 }
 
-// Ahead returns for how many postings of a document the merging is to be done
-// before Put, by AheadOf: of most there are none. One transaction that did it
-// for ten thousand words would hold SQLite's one writer for a tenth of a second.
-// Of a private record there are two for each word.
+// Ahead returns how many postings of a document must be merged by AheadOf before
+// Put; for most documents none. One transaction with ten thousand words would hold
+// SQLite's one writer for a tenth of a second. A private record has two postings for
+// each word.
 func Ahead(d *Document, private bool) int {
 	postings := len(d.words)
 	if private {
@@ -91,9 +92,9 @@ func Ahead(d *Document, private bool) int {
 	return max(0, postings-usualLayout.most)
 }
 
-// AheadOf merges for a part of the postings that are to come, in a short
-// transaction of its own, and returns for how many it is still to be done. The
-// transaction must hold the organization's change clock.
+// AheadOf merges for some of the postings that Put will write, in a short
+// transaction, and returns how many remain. The transaction must hold the
+// organization's change clock.
 func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, postings int) (left int, err error) {
 	now := min(postings, usualLayout.most)
 	s := segments{ctx, tx, organization, family, usualLayout}
@@ -104,14 +105,15 @@ func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, p
 	return postings - now, s.merge(list, s.work(list, now))
 }
 
-// Replace makes d the words of a record that was Put as before and is now as
-// after: they differ in Private and Owner at most. Only what differs is
-// written. A record that was never Put is Put. The transaction must hold the
-// organization's change clock.
+// Replace sets the words of a record to d. before is the subject with which it was
+// Put, after may differ in Private and Owner. Only differences are written. A record
+// that was never Put is Put. The transaction must hold the organization's change
+// clock.
 //
-// From then on nobody finds the record who may not. Where its audience changes
-// and it has more words than some hundred, a Mover brings most to their new places:
-// until then they find the record for those only who could see it before.
+// From the commit on only principals that may see the record find it. If its
+// audience changes and it has more than a few hundred words, a Mover moves most of
+// them later. Until then only principals that also saw it before find it by these
+// words.
 func Replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) error {
 	return usualLayout.replace(ctx, tx, before, after, d)
 }
@@ -135,7 +137,7 @@ func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d 
 	}
 	m := move{after.Created, audiences(after.audience()), is}
 	switch {
-	case known && row.audience == after.audience(): // all at once, so that whoever made the change finds it
+	case known && row.audience == after.audience(): // all at once, so the author of the change finds the record
 		m.words = union(without(was, is), without(is, was), posting.compare)
 		return g.carryOut(m, document{after.audience(), after.ID, now})
 	case known:
@@ -145,8 +147,8 @@ func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d 
 	return g.move(m, document{after.audience(), after.ID, now})
 }
 
-// Remove erases everything that the index holds of a record, which nobody finds
-// from then on; of more words than some hundred a Mover erases most. The
+// Remove deletes a record from the index. From the commit on it is not found. If it
+// has more than a few hundred words, a Mover deletes most postings later. The
 // transaction must hold the organization's change clock.
 func Remove(ctx context.Context, tx db.Tx, s Subject) error {
 	return usualLayout.remove(ctx, tx, s)
@@ -162,7 +164,7 @@ func (l layout) remove(ctx context.Context, tx db.Tx, s Subject) error {
 	return g.move(move{s.Created, audiences(row.audience), parse(row.words)}, document{})
 }
 
-// without returns the postings of a that are not in b; both are in order.
+// without returns the postings of a that are not in b. Both must be sorted.
 func without(a, b []posting) []posting {
 	var list []posting
 	for _, p := range a {

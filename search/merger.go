@@ -12,29 +12,26 @@ import (
 	"kartei/store/db"
 )
 
-// Merger packs and merges what Puts find to be due, as soon as they are
-// committed: in transactions that take their places in line among the writers', so
-// that it never falls behind them and nobody waits for it while the writer is
-// idle.
+// Merger packs and merges when Put has found that to be due, after Put's commit. Its
+// transactions queue like those of other writers, so it never falls behind them.
 //
-// And it ends the merging that was begun, where no Put has come for some time
-// to go on with it. So after a large import a search opens as few segments as it
-// can, and not those of a merge that was left half done.
+// It also finishes merges after some time without a Put. So after a large import a
+// search opens as few segments as possible.
 type Merger struct {
 	db     db.DB
 	clock  clock.Clock
 	layout layout
 }
 
-// due is what a Put leaves to a Merger: to pack what is new, and to merge for so
-// many postings.
+// due is the message of a Put to the Merger: pack unpacked records, and merge for a
+// number of postings.
 type due struct {
 	organization int64
 	family       string
 	merges       int
 }
 
-// dueTopic is what a Merger hears, with a due in words.
+// dueTopic is the topic of these messages.
 const dueTopic = "search_due"
 
 func (d due) String() string { return fmt.Sprint(d.organization, " ", d.merges, " ", d.family) }
@@ -45,27 +42,27 @@ func parseDue(word string) (d due, err error) {
 }
 
 const (
-	// Rest is how long nobody has written before Run merges, and how often it
-	// looks.
+	// Rest is the time without writes after which Run finishes merges, and how often
+	// it checks.
 	Rest = 10 * time.Minute
-	// piece is how many postings are merged in one transaction: on SQLite, some
-	// ten milliseconds of the one writer.
+	// piece is how many postings one transaction merges: on SQLite, about ten
+	// milliseconds of the one writer.
 	piece = 20_000
-	// pause is the time between two pieces, which leaves the writer to others.
+	// pause is the time between two pieces, for other writers.
 	pause = 50 * time.Millisecond
 )
 
 // NewMerger returns a merger of all organizations.
 func NewMerger(d db.DB, c clock.Clock) *Merger { return &Merger{d, c, usualLayout} }
 
-// Run packs and merges what is due and, after every Rest, where nobody wrote
-// meanwhile, until ctx ends. What fails is logged; what comes next makes up for it.
+// Run packs and merges until ctx ends: what is due at once, and the rest after every
+// Rest without writes. Errors are logged; the next run makes up for them.
 func (m *Merger) Run(ctx context.Context) {
 	var ground sync.WaitGroup
 	defer ground.Wait()
 	defer m.db.SubscribeLocal(dueTopic, func(word string) {
 		ground.Go(func() {
-			if err := m.mergeDue(ctx, word); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+			if err := m.mergeDue(ctx, word); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // which db.Writes logs
 				slog.Error("search: packing failed", "error", err)
 			}
 		})
@@ -76,14 +73,14 @@ func (m *Merger) Run(ctx context.Context) {
 			return
 		case <-m.clock.After(Rest):
 		}
-		if err := m.Once(ctx, clock.Now(m.clock).Add(-Rest)); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+		if err := m.Once(ctx, clock.Now(m.clock).Add(-Rest)); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // which db.Writes logs
 			slog.Error("search: merging failed", "error", err)
 		}
 	}
 }
 
-// settle does what is due. Where the line of the writers is full it waits for a
-// place: else a data base that is always busy would never be packed.
+// mergeDue does the work of one message. If the writers' queue is full, it tries
+// again: otherwise a database that is always busy would never be packed.
 func (m *Merger) mergeDue(ctx context.Context, word string) error {
 	d, err := parseDue(word)
 	if err != nil {
@@ -107,8 +104,8 @@ func (m *Merger) mergeDue(ctx context.Context, word string) error {
 	}
 }
 
-// Once ends all merging in every organization and family whose newest segment
-// ends before a point in time. What fails does not keep the others from it.
+// Once finishes all merges in every organization and family whose newest segment ends
+// before a time. An error in one family does not stop the others.
 func (m *Merger) Once(ctx context.Context, before clock.Micros) error {
 	var numbers []int64
 	err := m.db.Read(ctx, func(tx db.Tx) (err error) {
@@ -141,7 +138,7 @@ func (m *Merger) Once(ctx context.Context, before clock.Micros) error {
 	return errors.Join(errs...)
 }
 
-// merge ends the merging of one family, piece by piece.
+// merge finishes the merges of one family, piece by piece.
 func (m *Merger) merge(ctx context.Context, organization int64, family string) error {
 	var list []segment
 	err := m.db.Read(ctx, func(tx db.Tx) (err error) {
@@ -172,7 +169,7 @@ func (m *Merger) merge(ctx context.Context, organization int64, family string) e
 	return err
 }
 
-// mergeable reports whether segments of some level are to become one.
+// mergeable reports whether segments of some level can be merged.
 func mergeable(list []segment, fanout int) bool {
 	for level := range highest(list) + 1 {
 		if _, sources := merging(list, level, fanout); sources != nil {

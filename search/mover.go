@@ -13,8 +13,8 @@ import (
 	"kartei/store/db"
 )
 
-// Mover brings postings to where the rows of their records say, in pieces,
-// after a change of more words than one transaction should move.
+// Mover carries out moves in the background, in pieces, after a change of more words
+// than one transaction should move.
 type Mover struct {
 	db     db.DB
 	clock  clock.Clock
@@ -22,18 +22,17 @@ type Mover struct {
 }
 
 const (
-	// movesPoll is how long a Mover that hears of nothing waits before it looks
-	// for what a replica left that died.
+	// movesPoll is how long a Mover waits without a message before it polls, for moves
+	// that a dead replica has left.
 	movesPoll = 30 * time.Second
-	// afterFailure is how long a family rests of which a piece failed, and a Mover
-	// that cannot look.
+	// afterFailure is the backoff of a family after a failed piece, and of a Mover after
+	// a failed poll.
 	afterFailure = time.Second
-	// breath is the time between two pieces, which leaves the writer to others.
+	// breath is the time between two pieces, for other writers.
 	breath = 10 * time.Millisecond
 )
 
-// Moving counts the records of which words wait to be moved, in the whole data
-// base.
+// Moving counts the records with unfinished moves in the whole database.
 func Moving(ctx context.Context, d db.DB) (n int64, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		return tx.QueryRow(ctx, `select count(*) from (select distinct organization, family, created from search_moves) as m`).Scan(&n)
@@ -44,14 +43,13 @@ func Moving(ctx context.Context, d db.DB) (n int64, err error) {
 // NewMover returns a mover of all organizations.
 func NewMover(d db.DB, c clock.Clock) *Mover { return &Mover{d, c, usualLayout} }
 
-// Run moves whenever something is left to move, until ctx ends. What fails is
-// logged and tried again.
+// Run carries out moves until ctx ends. Errors are logged and tried again.
 func (m *Mover) Run(ctx context.Context) {
 	wake := make(chan struct{}, 1)
 	defer m.db.SubscribeLocal(movesTopic, func(string) {
 		select {
 		case wake <- struct{}{}:
-		default: // it is going to look anyway
+		default: // it is going to poll anyway
 		}
 	})()
 	for {
@@ -68,16 +66,16 @@ func (m *Mover) Run(ctx context.Context) {
 	}
 }
 
-// family is one of an organization's.
+// family is one family of an organization.
 type family struct {
 	organization int64
 	name         string
 }
 
-// Once moves what is left: of each family one piece of one record after the
-// other. What is left is asked for in each round, so that nobody waits for a
-// family or a record that never ends, and a family that failed rests a while. It
-// returns once nothing is left but what rests, and why that failed.
+// Once carries out all moves: in each round one piece of one record for each family.
+// The list of families is read anew in each round, so none waits for a family or a
+// record with many moves. A family that failed is skipped for a while. Once returns
+// when only such families have moves left, with their errors.
 func (m *Mover) Once(ctx context.Context) error {
 	served, rests, failed := map[family]clock.Micros{}, map[family]clock.Micros{}, map[family]error{}
 	for {
@@ -105,8 +103,8 @@ func (m *Mover) Once(ctx context.Context) error {
 	}
 }
 
-// told logs an error when it happens, as Once may not end for long, and returns
-// it. Of a data base that is away db.Writes tells, and a full line is none.
+// logged logs an error and returns it. Once may run for long, so errors are logged at
+// once. db.Writes logs an unavailable database, and a full queue is no error.
 func (m *Mover) logged(ctx context.Context, err error) error {
 	if ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) && !errors.Is(err, db.ErrBusy) {
 		slog.Error("search: moving failed", "error", err)
@@ -114,7 +112,7 @@ func (m *Mover) logged(ctx context.Context, err error) error {
 	return err
 }
 
-// left returns the families in which something is to be moved.
+// left returns the families with unfinished moves.
 func (m *Mover) left(ctx context.Context) (list []family, err error) {
 	err = m.db.Read(ctx, func(tx db.Tx) error {
 		list = nil
@@ -135,8 +133,8 @@ func (m *Mover) left(ctx context.Context) (list []family, err error) {
 	return list, err
 }
 
-// piece moves a piece of the first record of a family behind another, and returns
-// which one that was.
+// piece carries out one move of a family, of the first record after another one, and
+// returns which record that was.
 func (m *Mover) piece(ctx context.Context, f family, after clock.Micros) (served clock.Micros, err error) {
 	err = m.db.WriteIn(ctx, f.organization, func(tx db.Tx) (err error) {
 		if _, err = db.Tick(ctx, tx, f.organization, clock.Now(m.clock)); err != nil {

@@ -10,15 +10,14 @@ import (
 	"kartei/store/db"
 )
 
-// move is what a change leaves to be done: words of a record are to stand in
-// the segments as its row says by now. Until then some of them stand where they
-// stood before, and nobody is shown a record by them that its row does not
-// grant. So it does not matter in which order moves are carried out, nor how
-// often.
+// move is the work that a change leaves to a Mover: to bring the postings of some
+// words to where the record's row says. Until then readers check the row, so old
+// postings show the record to no reader who may not see it. Moves are idempotent, and
+// their order does not matter.
 type move struct {
 	created clock.Micros
-	// audiences are those under which the words may stand, and those under which
-	// they are to.
+	// audiences are those under which postings may exist, before and after the
+	// move.
 	audiences []string
 	words     []posting
 }
@@ -29,12 +28,11 @@ const (
 	insertMove  = `insert into search_moves (organization, family, created, number, audiences, words) values ($1, $2, $3, $4, $5, $6)`
 )
 
-// movesTopic is what a Mover hears.
+// movesTopic is the topic on which a Mover is woken.
 const movesTopic = "search_moves"
 
-// move carries out as much of m as one transaction should, the words that weigh
-// most, and leaves the rest to a Mover. row is what the record's row says after
-// the change.
+// move carries out a part of m, the words of the lowest ranks, and leaves the rest to
+// a Mover. row is the record's row after the change.
 func (s segments) move(m move, row document) error {
 	if len(m.words) <= s.atOnce {
 		return s.carryOut(m, row)
@@ -58,8 +56,8 @@ func (s segments) move(m move, row document) error {
 	return s.carryOut(m, row)
 }
 
-// withLeft returns m with what earlier changes of the record have left: so
-// that is never more than of one change.
+// withLeft returns m with the unfinished moves of the record added, so there is never
+// more than one list of moves for a record.
 func (s segments) withLeft(m move) (move, error) {
 	rows, err := s.tx.Query(s.ctx, selectMoves, s.organization, s.family, int64(m.created))
 	if err != nil {
@@ -77,7 +75,7 @@ func (s segments) withLeft(m move) (move, error) {
 	return m, rows.Err()
 }
 
-// carryOut brings the words of m to where row says.
+// carryOut brings the postings of m to where row says.
 func (s segments) carryOut(m move, row document) error {
 	var under []string
 	if row.id != "" {
@@ -94,9 +92,9 @@ func (s segments) carryOut(m move, row document) error {
 	return s.change(m.created, list)
 }
 
-// next carries out a move of the first record behind another that has one, of
-// the first of all where none has. It returns which record that was, 0 where
-// nothing is left. The transaction must hold the organization's change clock.
+// next carries out a move of the first record after another one, and wraps around at
+// the end. It returns which record that was; 0 if nothing is left. The transaction
+// must hold the organization's change clock.
 func (s segments) next(after clock.Micros) (served clock.Micros, err error) {
 	var m move
 	var number int64
@@ -125,7 +123,7 @@ func (s segments) next(after clock.Micros) (served clock.Micros, err error) {
 	return m.created, s.carryOut(m, row)
 }
 
-// row reads the row of a record; the zero value is one that is no more.
+// row reads the row of a record; the zero value if it was deleted.
 func (s segments) row(created clock.Micros) (d document, err error) {
 	err = s.tx.QueryRow(s.ctx, selectDocument, s.organization, s.family, int64(created)).Scan(&d.audience, &d.id, &d.words)
 	if errors.Is(err, db.ErrNoRows) {
@@ -134,7 +132,7 @@ func (s segments) row(created clock.Micros) (d document, err error) {
 	return d, err
 }
 
-// union returns what is in a or in b, in order and once.
+// union returns the sorted union of a and b.
 func union[T comparable](a, b []T, compare func(x, y T) int) []T {
 	all := slices.Concat(a, b)
 	slices.SortFunc(all, compare)

@@ -2,21 +2,21 @@ package search
 
 import "strings"
 
-// A telephone number is looked for in its national form without the leading
-// zero: '+49 (0)30 1234567', '0049 30 1234567' and '030/1234567' are all
-// '301234567'. The country is left out, because hardly anyone types it.
+// A telephone number is indexed in its national form without the leading zero:
+// '+49 (0)30 1234567', '0049 30 1234567' and '030/1234567' are all '301234567'. The
+// country code is left out, because hardly anyone types it.
 
 const (
 	maxDigits = 20 // E.164 has 15, and some write prefixes before them
-	// minDigits is how many digits a number has that is written without
-	// spaces. Fewer are a postal code or the like.
+	// minDigits is how many digits a number without spaces has at least. Fewer are a
+	// postal code or the like.
 	minDigits = 7
 )
 
-// number returns the national form of the telephone number at the beginning of
-// s (empty as long as it has nothing but the country) and its length in bytes,
-// 0 where none begins. It takes what begins with '+', and what begins with '0'
-// and either has two groups of digits or is long.
+// number returns the national form of the telephone number at the beginning of s, and
+// its length in bytes; 0 if there is none. The form is empty while there is only a
+// country code. A number begins with '+', or with '0' and either has two groups of
+// digits or is long.
 func number(s string) (national string, n int) {
 	if s == "" || s[0] != '+' && s[0] != '0' {
 		return "", 0
@@ -35,9 +35,9 @@ func number(s string) (national string, n int) {
 	return nationalForm(digits, plus), n
 }
 
-// isDotted reports whether the dots in digits that begin with '0' are those of a
-// number: '01.02.2024' is a date, '0.5' a fraction, and '01.23.45.67.89' a
-// number in France.
+// isDotted reports whether dots in digits that begin with '0' separate the groups of
+// a telephone number: '01.02.2024' is a date, '0.5' a fraction, and '01.23.45.67.89'
+// a number in France.
 func isDotted(s string) bool {
 	rest := strings.TrimLeft(s, "0123456789")
 	switch first := s[:len(s)-len(rest)]; {
@@ -50,10 +50,9 @@ func isDotted(s string) bool {
 	return true
 }
 
-// digitGroups reads groups of digits with at most three separators between
-// them, up to maxDigits, and returns all digits, how many groups there are
-// and the length read. With dots set, a dot is a separator. A group that runs
-// into a letter does not count.
+// digitGroups reads groups of digits with at most three separators between them, up to
+// maxDigits. It returns all digits, the number of groups and the length read. With
+// dots set, a dot is a separator. A group directly before a letter does not count.
 func digitGroups(s string, dots bool) (digits string, groups, n int) {
 	var all strings.Builder
 	for i := 0; i < len(s); {
@@ -95,8 +94,8 @@ func nationalForm(digits string, plus bool) string {
 	return strings.TrimLeft(digits, "0")
 }
 
-// countryCode returns how many digits the country code at the beginning has
-// (ITU-T E.164): 1 and 7 stand alone, those listed have two, all others three.
+// countryCode returns the number of digits of the country code at the beginning
+// (ITU-T E.164): one for 1 and 7, two for those listed, three for all others.
 func countryCode(digits string) int {
 	const two = "20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 " +
 		"60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98"
@@ -111,8 +110,8 @@ func countryCode(digits string) int {
 	return 3
 }
 
-// plainNumber returns a word of digits without leading zeros, and any other as
-// it is, so that the area code alone begins the number.
+// plainNumber returns a word of digits without leading zeros, and any other word
+// unchanged. So an area code alone is a prefix of the number.
 func plainNumber(word string) string {
 	if word[0] != '0' || !isDigits(word) {
 		return word

@@ -12,27 +12,26 @@ import (
 	"kartei/store/db"
 )
 
-// index is what one call reads: the family's segments, and the records that
-// are in none yet. All its statements see one moment (db.Tx.Snapshot), as
-// postings pass from segment to segment.
+// index is what one call reads: the segments of a family, and the unpacked records.
+// Postings move between segments, so all statements read one snapshot
+// (db.Tx.Snapshot).
 type index struct {
 	ctx   context.Context
 	tx    db.Tx
 	scope Scope
-	// newest are the visible records in no segment, by position.
+	// newest are the visible unpacked records, by position.
 	newest map[int64]document
-	// moving are the positions of records that a Mover is about to move, with
-	// whether the reader sees them. Postings of those that he does not are none.
+	// moving has the positions of records that a Mover has yet to move, and whether the
+	// reader sees the record. Postings of invisible records are skipped.
 	moving map[int64]bool
 }
 
-// document is what the row of a record says.
+// document is a row of search_documents.
 type document struct{ audience, id, words string }
 
-// newestAtOnce bounds how many records are read by one statement of openIndex.
-// The bound is there for PostgreSQL: it cannot know that behind the last segment
-// there are a hundred records and not a third of all, and without it reads the
-// whole table. There are more only after a migration.
+// newestAtOnce is how many records one statement of openIndex reads. PostgreSQL needs
+// the limit: it estimates that a third of all records follow the last segment, not a
+// hundred, and would read the whole table. Only after a migration there are more.
 const newestAtOnce = 4096
 
 const selectNewest = `select created, audience, id, words from search_documents
@@ -57,7 +56,7 @@ func openIndex(ctx context.Context, tx db.Tx, scope Scope) (*index, error) {
 	return x, nil
 }
 
-// readMoving reads which records are about to be moved.
+// readMoving reads which records wait for a Mover.
 func (x *index) readMoving() error {
 	rows, err := x.tx.Query(x.ctx, `select m.created, (select d.audience from search_documents d
 		where d.organization = $1 and d.family = $2 and d.created = m.created)
@@ -69,7 +68,7 @@ func (x *index) readMoving() error {
 	defer rows.Close()
 	for rows.Next() {
 		var created int64
-		var audience *string // of a record that is no more there is none
+		var audience *string // null if the record was deleted
 		if err := rows.Scan(&created, &audience); err != nil {
 			return err
 		}
@@ -81,8 +80,8 @@ func (x *index) readMoving() error {
 	return rows.Err()
 }
 
-// readNewest reads records in no segment behind a tick, and returns the last
-// one's and how many there were.
+// readNewest reads unpacked records after a tick. It returns the tick of the last one
+// and how many there were.
 func (x *index) readNewest(after int64) (last int64, n int, err error) {
 	rows, err := x.tx.Query(x.ctx, selectNewest, x.scope.Organization, x.scope.Family, after, newestAtOnce)
 	if err != nil {
@@ -101,9 +100,8 @@ func (x *index) readNewest(after int64) (last int64, n int, err error) {
 	return last, n, rows.Err()
 }
 
-// postings are those that a word takes, of one rank or all. They lie in many
-// runs, one for each segment, audience and rank, which are read as far as
-// needed.
+// postings is the posting list of a word. It consists of sorted runs, one for each
+// segment, audience and rank, which are read on demand.
 type postings struct {
 	*index
 	word term
@@ -111,21 +109,21 @@ type postings struct {
 	read int
 }
 
-// cursor stands in one run.
+// cursor is the position in one run.
 type cursor struct {
 	segment  int64
 	audience string
 	rank     Rank
 	list     []packed.Entry
-	next     int          // how many of list were taken by pop
+	next     int          // how many of list are consumed
 	last     packed.Entry // the last entry of the last block read
 	blocks   int          // how many were read at once the last time
 	ended    bool
 }
 
-// selectFirst reads, for every segment, both audiences and every rank, the
-// first block that holds something behind a place in that rank. A subquery
-// with a limit leaves no engine a choice: it is one look-up in the index.
+// selectFirst reads the first block at or after an entry, for each segment, both
+// audiences and each rank. A subquery with a limit leaves the planner no choice: it
+// is one lookup in the index.
 var selectFirst = func() string {
 	var columns []string
 	for audience := range 2 {
@@ -140,7 +138,7 @@ var selectFirst = func() string {
 	from search_segments s where s.organization = $1 and s.family = $2 order by s.until desc, s.level desc`
 }()
 
-// postings opens those of a word from a place on.
+// postings opens the posting list of a word from an entry on.
 func (x *index) postings(word term, from at) (*postings, error) {
 	p := &postings{index: x, word: word}
 	args := []any{x.scope.Organization, x.scope.Family, x.scope.Audiences[0], x.scope.Audiences[1]}
@@ -188,14 +186,14 @@ func (x *index) postings(word term, from at) (*postings, error) {
 	return p, rows.Err()
 }
 
-// take adds the entries of a block from one on.
+// take adds the entries of a block, from an entry on, to a run.
 func (p *postings) take(c *cursor, block string, from packed.Entry) (err error) {
 	before := len(c.list)
 	c.list, c.ended, err = packed.Decode(c.list, block, from, p.word.end())
 	if len(c.list) > before {
 		c.last = c.list[len(c.list)-1]
 	} else {
-		c.ended = true // the block lies behind the word
+		c.ended = true // the block begins after the word
 	}
 	if len(p.moving) > 0 {
 		c.list = c.list[:before+len(slices.DeleteFunc(c.list[before:], p.hidden))]
@@ -204,14 +202,13 @@ func (p *postings) take(c *cursor, block string, from packed.Entry) (err error) 
 	return err
 }
 
-// hidden reports whether a posting is of a record that the reader does not see
-// any more.
+// hidden reports whether a posting is of a record that the reader no longer sees.
 func (p *postings) hidden(e packed.Entry) bool {
 	seen, moving := p.moving[e.Position]
 	return moving && !seen
 }
 
-// addNewest adds a run for each rank of the postings of records in no segment.
+// addNewest adds a run of the unpacked records for each rank.
 func (p *postings) addNewest(starts [ranks]packed.Entry) {
 	var lists [ranks][]packed.Entry
 	for position, d := range p.newest {
@@ -237,7 +234,7 @@ func (p *postings) addNewest(starts [ranks]packed.Entry) {
 	}
 }
 
-// more reads further blocks of a run: 4, then 16, then 64 at once.
+// more reads further blocks of a run: 4, then 16, then 64 with one statement.
 func (p *postings) more(c *cursor) error {
 	c.blocks = min(4*c.blocks, 64)
 	rows, err := p.tx.Query(p.ctx, `select postings from search_blocks
@@ -262,7 +259,7 @@ func (p *postings) more(c *cursor) error {
 	return rows.Err()
 }
 
-// load reads until there are so many postings, and returns how many there are.
+// load reads until there are limit postings, and returns how many there are.
 func (p *postings) load(limit int) (int, error) {
 	for _, c := range p.runs {
 		for !c.ended && p.read < limit {
@@ -274,7 +271,7 @@ func (p *postings) load(limit int) (int, error) {
 	return min(p.read, limit), nil
 }
 
-// all yields what was loaded, in no order.
+// all yields the loaded postings in no order.
 func (p *postings) all(yield func(packed.Entry) bool) {
 	for _, c := range p.runs {
 		for _, e := range c.list {
@@ -285,7 +282,7 @@ func (p *postings) all(yield func(packed.Entry) bool) {
 	}
 }
 
-// walk is a way through the postings of one rank in order.
+// walk merges the runs of one rank in order.
 type walk struct {
 	*postings
 	front front
@@ -308,8 +305,8 @@ func (p *postings) walk(rank Rank) (*walk, error) {
 	return w, nil
 }
 
-// fill reads until a run has a posting that was not taken, and reports whether it
-// has one. Blocks may hold none that the reader sees.
+// fill reads until a run has a posting that is not consumed, and reports whether it
+// has one. A block may have none that the reader sees.
 func (p *postings) fill(c *cursor) (bool, error) {
 	for c.next == len(c.list) && !c.ended {
 		if err := p.more(c); err != nil {
@@ -319,11 +316,11 @@ func (p *postings) fill(c *cursor) (bool, error) {
 	return c.next < len(c.list), nil
 }
 
-// next takes at most n postings.
+// next returns the next n postings, or fewer at the end.
 func (w *walk) next(n int) (list []packed.Entry, err error) {
 	for len(list) < n && len(w.front) > 0 {
 		c := w.front[0]
-		if e := c.list[c.next]; e != w.last { // a word may stand under both audiences until it is moved
+		if e := c.list[c.next]; e != w.last { // a posting may be under both audiences until it is moved
 			list = append(list, e)
 			w.last = e
 		}
@@ -356,20 +353,19 @@ func (f *front) Pop() any {
 }
 
 const (
-	// documentsAtOnce is how many records are read by the first statement: those of
-	// the longest page and a quarter more.
+	// documentsAtOnce is how many records the first statement reads: the longest page
+	// and a quarter.
 	documentsAtOnce = 128
-	// documentBytes is about how many bytes of words the further ones read. What a
-	// statement of PostgreSQL's has begun to answer must be read to its end, also
-	// when the page is full or has looked at enough: of 500 long documents that
-	// would be 100 MB.
+	// documentBytes is about how many bytes of words the further ones read. The result
+	// of a PostgreSQL statement must be read to its end, also if the page is full. For
+	// 500 long documents that would be 100 MB.
 	documentBytes = 1 << 20
-	// leastDocuments are read at once however long they are.
+	// leastDocuments is how many records a statement reads at least.
 	leastDocuments = 8
 )
 
-// documents calls visit for the record of each posting, in their order, until
-// it returns false.
+// documents calls visit for the record of each posting, in order, until visit
+// returns false.
 func (x *index) documents(list []packed.Entry, visit func(packed.Entry, document) bool) error {
 	for n := documentsAtOnce; len(list) > 0; {
 		chunk, bytes, goes := list[:min(n, len(list))], 0, true
@@ -387,7 +383,7 @@ func (x *index) documents(list []packed.Entry, visit func(packed.Entry, document
 	return nil
 }
 
-// documentsOf is documents in one statement.
+// documentsOf is documents with one statement.
 func (x *index) documentsOf(list []packed.Entry, visit func(packed.Entry, document) bool) error {
 	var old strings.Builder
 	for _, e := range list {

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Query is what a person typed, as words. Every one must match.
+// Query has the words of a search. Every word must match.
 type Query struct{ words []term }
 
 // term is one word of a query.
 type term struct {
 	text string
-	// prefix also takes the words that begin with text.
+	// prefix also matches words that begin with text.
 	prefix bool
 }
 
-// Parse reads what a person typed. The last word is always a prefix, so hits
-// appear while it is being typed. A text without a letter or digit holds no
-// word, and such a query finds nothing.
+// Parse returns the query of a typed text. The last word is always a prefix, so hits
+// appear while it is being typed. A text without a letter or digit has no word, and
+// finds nothing.
 func Parse(q string) Query {
 	var words []term
 	queryWords(fold(q), func(word string, prefix bool) {
@@ -30,8 +30,8 @@ func Parse(q string) Query {
 	return Query{distinct(words)}
 }
 
-// distinct keeps each word once, as a whole word where it is asked for as one:
-// that matches no more than the prefix does.
+// distinct keeps each word once. A whole word replaces the same word as a prefix,
+// since it matches less.
 func distinct(words []term) []term {
 	var list []term
 	for _, w := range words {
@@ -48,12 +48,12 @@ func distinct(words []term) []term {
 // Empty reports whether the query holds no word and so finds nothing.
 func (q Query) Empty() bool { return len(q.words) == 0 }
 
-// matches reports whether t takes word.
+// matches reports whether t matches a word.
 func (t term) matches(word string) bool {
 	return word == t.text || t.prefix && strings.HasPrefix(word, t.text)
 }
 
-// end returns the first text after all words that t takes. No word holds a
+// end returns the first text after all words that t matches. No word contains a
 // control character or the last code point.
 func (t term) end() string {
 	if t.prefix {
@@ -62,9 +62,9 @@ func (t term) end() string {
 	return t.text + "\x01"
 }
 
-// best returns the first posting in a record's words that t takes. As words
-// stand by rank and then by bytes, it is the first at its rank that does not
-// stand before t: the whole word where the rank has it.
+// best returns the first posting in a record's words that t matches. Words are sorted
+// by rank and then by bytes, so within a rank the whole word comes before longer
+// ones.
 func (t term) best(words string) (posting, bool) {
 	for rank := range Rank(ranks) {
 		if words = from(words, posting{rank, t.text}); words == "" {
@@ -77,13 +77,13 @@ func (t term) best(words string) (posting, bool) {
 	return posting{}, false
 }
 
-// key is a hit's place among others: the lower, the further up.
+// key orders hits: the lowest comes first.
 type key struct {
 	// Score is the sum of the ranks of the words found.
 	Score int `json:"s"`
-	// Longer is how many words were found only as the beginning of a longer one.
+	// Longer is how many words were found only as a prefix of a longer one.
 	Longer int `json:"l"`
-	// Position is that of the record: the newest first.
+	// Position is that of the record; newer records have lower ones.
 	Position int64 `json:"p"`
 }
 

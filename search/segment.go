@@ -14,16 +14,16 @@ import (
 	"kartei/store/db"
 )
 
-// segments are those of one family in an organization. Each holds the postings
-// of the records created within a span of ticks; together they leave no gap up
-// to the last one's end, behind which records are read by their documents.
+// segments are those of one family in an organization: a log-structured merge tree.
+// Each segment has the postings of the records created within a range of ticks. The
+// ranges leave no gap. Records after the last range are unpacked: they are read from
+// search_documents.
 //
-// A new segment is packed from the newest records. As in every log-structured
-// merge tree, several of one level become one of the next, so that a posting
-// is written some times in long runs and not once into a place of its own,
-// which would cost a page. The merging is done in small steps, one for every
-// so many records that come, so it never falls behind: by a Merger, or by those who
-// write where there is none.
+// A new segment is packed from the newest records, and several segments of one level
+// become one of the next. So a posting is written a few times in long runs, instead
+// of once into a page of its own. Merging is done in small steps in proportion to the
+// postings that are written, so it never falls behind. The Merger does it, or the
+// writers if there is none.
 type segments struct {
 	ctx          context.Context
 	tx           db.Tx
@@ -32,45 +32,44 @@ type segments struct {
 	layout
 }
 
-// layout is what the shape of the index hangs on.
+// layout has the parameters of the index.
 type layout struct {
-	// pending is how many records are read by their documents before they are
-	// packed, and volume how many bytes of words, whichever is reached first. No
-	// more than the volume is packed at once, or one record.
+	// pending is how many records stay unpacked, and volume how many bytes of words,
+	// whichever is reached first. One segment packs at most the volume, or one
+	// record.
 	pending, volume int
-	// share is of how many postings one writer looks how many records there are,
-	// and merges for as many: a large record makes its writer look always. A
-	// small one counts as if it had least. A writer merges for most at most;
-	// AheadOf is for what is beyond.
+	// share is the number of postings for which one writer merges: a record with n
+	// postings is chosen with probability n/share. Smaller records count as least. A
+	// writer merges for at most most postings; AheadOf serves larger records.
 	share, least, most int
-	// atOnce is how many words of a record one transaction moves: some
-	// milliseconds of SQLite's one writer.
+	// atOnce is how many words of a record one transaction moves: a few milliseconds
+	// of SQLite's one writer.
 	atOnce int
 	// fanout is how many segments of one level are merged.
 	fanout int
-	// haste is how many postings are merged for 100 that come in and for each
-	// level there is, which over time takes 100. The more, the shorter several
-	// segments stand where one could, and the longer the writers wait who merge.
+	// haste is how many postings are merged for each level and each 100 that are
+	// written. 100 would suffice over time. More means fewer segments for searches,
+	// and longer merges for writers.
 	haste int
-	// block is about how many bytes a block has.
+	// block is the size of a block in bytes, approximately.
 	block int
 }
 
-// A hundred contacts have 30 KiB of words and are read in a fifth of a
-// millisecond, which every search pays; packing fewer at once would make one more
-// level. Of documents some twenty have the volume, and the longest one nearly.
-// A contact in 32 has its writer look. With seven levels one turn merges 21,000
-// postings at most. A block is with its key just what SQLite keeps
-// within a quarter of a page of 4 KiB: what is longer lies on a page of its own.
+// A hundred contacts have 30 KiB of words. Every search reads them in a fifth of a
+// millisecond; a smaller number would cost one more level. About twenty documents
+// have the volume, the longest one nearly by itself. One contact in 32 triggers a
+// merge. With seven levels a merge step moves at most 21,000 postings. A block with
+// its key fits into a quarter of a page of 4 KiB: SQLite stores longer rows on
+// overflow pages.
 var usualLayout = layout{pending: 128, volume: 128 << 10, share: 800, least: 25, most: 2000, atOnce: 250, fanout: 4, haste: 150, block: 780}
 
-// maxPacked bounds how many records are packed at once: more can only wait
-// after a migration.
+// maxPacked is how many records are packed at once. Only after a migration more are
+// unpacked.
 const maxPacked = 2048
 
-// due reports for how many postings the writer of so many merges, and false
-// where it does not even look. It picks records by their ticks, mixed as
-// splitmix64 does, so that none come in a rhythm.
+// due returns for how many postings the writer of a record merges. is is false if it
+// does nothing. Records are chosen by a hash of their ticks (splitmix64), so no rhythm
+// of writes can avoid it.
 func (l layout) due(created clock.Micros, postings int) (merges int, is bool) {
 	h := uint64(created) * 0x9E3779B97F4A7C15
 	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
@@ -84,15 +83,15 @@ type segment struct {
 	building                    bool
 }
 
-// place is an entry with its audience and rank: its key in a segment.
+// place is the key of a posting in a segment: audience, rank, word and position.
 type place struct {
 	audience string
 	rank     Rank
 	packed.Entry
 }
 
-// compare is what packing spends its time on: so it stops at the first
-// difference, where cmp.Or would have all of them worked out.
+// compare is the hot path of packing. It returns at the first difference, while
+// cmp.Or would evaluate all comparisons.
 func (p place) compare(o place) int {
 	if p.audience != o.audience {
 		return strings.Compare(p.audience, o.audience)
@@ -103,8 +102,8 @@ func (p place) compare(o place) int {
 	return p.Entry.Compare(o.Entry)
 }
 
-// list reads all segments, the oldest first, one that is building before
-// those that it takes over from.
+// list reads all segments, the oldest first. A segment that is building comes before
+// its sources.
 func (s segments) list() ([]segment, error) {
 	rows, err := s.tx.Query(s.ctx, `select segment, level, after, until, building from search_segments
 		where organization = $1 and family = $2 order by after, level desc`, s.organization, s.family)
@@ -123,8 +122,8 @@ func (s segments) list() ([]segment, error) {
 	return list, rows.Err()
 }
 
-// settle packs the newest records into a segment once there are enough of
-// them, and merges for so many postings that have come in.
+// mergeDue packs the newest records into a segment if there are enough, and merges
+// for a number of postings that were written.
 func (s segments) mergeDue(postings int) error {
 	list, err := s.list()
 	if err != nil {
@@ -149,23 +148,22 @@ func (s segments) mergeDue(postings int) error {
 		s.insertBlocks(added.number, newest)
 		list = append(list, added)
 		work = min(max(work, s.work(list, len(newest))), max(0, piece-len(newest)))
-		if len(list) > 2*s.fanout*int(highest(list)+1) { // postings came in a way that work does not foresee, by changes for example
+		if len(list) > 2*s.fanout*int(highest(list)+1) { // postings were added in another way, for example by changes
 			work = piece
 		}
 	}
 	return s.merge(list, work)
 }
 
-// work returns how many postings are merged where so many have come in. Who
-// packs merges for all that it packs, and so the lowest levels at once, as far
-// as a piece goes for both; the others go on with what is left.
+// work returns how many postings to merge for a number that were written. A writer
+// that packs merges for everything that it packs, up to a piece in total. The others
+// continue with the rest.
 func (s segments) work(list []segment, postings int) int {
 	return s.haste * int(highest(list)+1) * postings / 100
 }
 
-// waiting reports whether enough records are in no segment, and which of them
-// is the last that is to be packed. It reads how long their words are and not
-// the words.
+// waiting reports whether enough records are unpacked, and the tick of the last one
+// to pack. It reads the lengths of their words, not the words.
 func (s segments) waiting(after int64) (until int64, enough bool, err error) {
 	rows, err := s.tx.Query(s.ctx, `select created, octet_length(words) from search_documents
 		where organization = $1 and family = $2 and created > $3 order by created limit $4`,
@@ -261,12 +259,11 @@ func (p *place) beginning(at int) beginning {
 	return beginning{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), int32(at)}
 }
 
-// merge moves at most about so many postings. Lower levels come first: their
-// merges are short, and each that ends leaves one segment in place of several,
-// which every search would open. So 10,000,000 records are in 17 segments on
-// average and 24 at most. Were each level to merge three for each posting that
-// comes in, for itself, it would be 24 and 38, and the longest turn of a writer
-// half as long again.
+// merge moves about work postings. Lower levels come first: their merges are short,
+// and each one that ends leaves one segment instead of several for every search to
+// open. So 10,000,000 records are in 17 segments on average and 24 at most. If each
+// level merged three postings for each one written, it would be 24 and 38, and the
+// longest merge step would be half as long again.
 func (s segments) merge(list []segment, work int) error {
 	for level, top := int64(0), highest(list); level <= top; level++ {
 		target, sources := merging(list, level, s.fanout)
@@ -281,7 +278,7 @@ func (s segments) merge(list []segment, work int) error {
 			target = &list[len(list)-1]
 			s.insertSegment(*target)
 		}
-		for done := false; !done; { // a step ends early where one source runs out
+		for done := false; !done; { // a step ends early if one source runs out
 			var moved int
 			var err error
 			if moved, done, err = s.step(*target, sources, work); err != nil {
@@ -320,8 +317,8 @@ func newNumber(list []segment) (number int64) {
 	return number + 1
 }
 
-// merging returns the segments of a level that are to become one, the oldest
-// first, and that one where it is building already.
+// merging returns the segments of a level to merge, the oldest first, and the target
+// if it is building already.
 func merging(list []segment, level int64, fanout int) (target *segment, sources []segment) {
 	i := slices.IndexFunc(list, func(g segment) bool { return g.building && g.level == level+1 })
 	if i >= 0 {
@@ -342,7 +339,7 @@ func merging(list []segment, level int64, fanout int) (target *segment, sources 
 	return target, sources
 }
 
-// run is the beginning of a source: its next postings in order.
+// run has the first postings of a source in order.
 type run struct {
 	segment int64
 	list    []place
@@ -351,9 +348,9 @@ type run struct {
 	more    bool  // the source has further blocks
 }
 
-// step moves about so many postings, the least ones, from the sources to the
-// end of the target. It returns how many, and reports whether none is left.
-// Afterwards every posting is still in exactly one place.
+// step moves the least postings, about work of them, from the sources to the end of
+// the target. It returns how many, and whether none is left. Afterwards every posting
+// is still in exactly one segment.
 func (s segments) step(target segment, sources []segment, work int) (moved int, done bool, err error) {
 	blocks := work/len(sources)/(s.block/bytesPerPosting) + 2
 	var runs []*run
@@ -374,7 +371,7 @@ func (s segments) step(target segment, sources []segment, work int) (moved int, 
 	return len(merged), done, nil
 }
 
-// bytesPerPosting is what a posting takes in a block by experience.
+// bytesPerPosting is the measured average in a block.
 const bytesPerPosting = 17
 
 // read reads the first blocks of a segment.
@@ -406,8 +403,8 @@ func (s segments) read(number int64, blocks int) (*run, error) {
 	return r, rows.Err()
 }
 
-// mergeRuns takes the least postings of all runs in order, as far as all are
-// known, and at most so many.
+// mergeRuns returns the least postings of all runs in order, at most most. It stops
+// at the end of a run whose source has more blocks.
 func mergeRuns(runs []*run, most int) []place {
 	known := 0
 	for _, r := range runs {
@@ -434,8 +431,7 @@ func mergeRuns(runs []*run, most int) []place {
 	return all
 }
 
-// cut removes from a source what was merged: whole blocks, and the beginning
-// of one.
+// cut deletes merged postings from a source: whole blocks, and the beginning of one.
 func (s segments) cut(r *run) {
 	if r.next == 0 {
 		return
@@ -452,13 +448,13 @@ func (s segments) cut(r *run) {
 	s.updateBlock(r.segment, rest[len(rest)-1], entriesOf(rest))
 }
 
-// insertSegment writes a new segment, as yet without blocks.
+// insertSegment inserts a segment without blocks.
 func (s segments) insertSegment(g segment) {
 	s.tx.Queue(`insert into search_segments (organization, family, segment, level, after, until, building)
 		values ($1, $2, $3, $4, $5, $6, $7)`, s.organization, s.family, g.number, g.level, g.after, g.until, g.building)
 }
 
-// insertBlocks packs postings, which are in order, into blocks of a segment.
+// insertBlocks packs sorted postings into blocks of a segment.
 func (s segments) insertBlocks(number int64, list []place) {
 	var rows []any
 	for len(list) > 0 {
@@ -490,13 +486,13 @@ func appendBlock(row []any, audience string, rank Rank, block []packed.Entry) []
 }
 
 const (
-	// blockWidth is how many values a block has of its own.
+	// blockWidth is the number of values of a block.
 	blockWidth = 5
-	// blockRows is how many blocks one statement inserts while there are so many.
+	// blockRows is how many blocks one statement inserts at most.
 	blockRows = 8
 )
 
-// insertBlock are the statements that insert so many blocks.
+// insertBlock has the insert statements by their number of blocks.
 var insertBlock = map[int]string{1: insertsBlocks(1), blockRows: insertsBlocks(blockRows)}
 
 func insertsBlocks(rows int) string {
@@ -508,7 +504,8 @@ func insertsBlocks(rows int) string {
 	return `insert into search_blocks (organization, family, segment, audience, rank, word, position, postings) values ` + strings.Join(values, ", ")
 }
 
-// updateBlock replaces the entries of a block of which the last one stays.
+// updateBlock replaces the entries of a block whose last entry stays, since that is
+// its key.
 func (s segments) updateBlock(number int64, last place, block []packed.Entry) {
 	s.tx.Queue(`update search_blocks set postings = $8 where organization = $1 and family = $2 and segment = $3
 		and audience = $4 and rank = $5 and word = $6 and position = $7`,

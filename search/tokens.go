@@ -12,16 +12,16 @@ const (
 	maxAddress = 254 // runes, the longest email address (RFC 5321)
 )
 
-// sink takes a word. With prefix set, a query takes every word that begins so.
+// sink receives a word. With prefix set, a query matches every word with that prefix.
 type sink func(word string, prefix bool)
 
-// indexText hands the words by which a folded text is found to add.
+// indexText passes the words of a folded text to add.
 //
-// A word is a run of letters, digits and marks. What holds an '@' is also a
-// word as a whole, and digits that look like a telephone number are also a
-// word in their national form. A whole address has an '@' before it, so that
-// it is not walked by those who ask for the name that it begins with.
-// With inNumbers set, the groups of such digits are words too.
+// A word is a run of letters, digits and marks. An email address is also a word as a
+// whole, and digits that look like a telephone number are also a word in their
+// national form. A whole address has an '@' before it, so a search for the name at its
+// beginning does not walk it. With inNumbers set, the groups of such digits are words
+// too.
 func indexText(folded string, inNumbers bool, add sink) {
 	split(folded, func(written, national string) {
 		add(national, true)
@@ -36,9 +36,8 @@ func indexText(folded string, inNumbers bool, add sink) {
 	})
 }
 
-// ask hands the words that a folded query asks for to add. A whole stands
-// instead of its parts: whoever asks for an address wants that address and no
-// other.
+// queryWords passes the words of a folded query to add. An address or a number is
+// searched as a whole and not by its parts.
 func queryWords(folded string, add sink) {
 	split(folded, func(_, national string) {
 		if national != "" {
@@ -53,9 +52,9 @@ func queryWords(folded string, add sink) {
 	})
 }
 
-// split cuts a folded text into telephone numbers, each as written and in its
-// national form, and what else stands between gaps. Index and query cut alike,
-// or a text would not find itself.
+// split cuts a folded text into telephone numbers, each as written and in its national
+// form, and the other runs between gaps. Index and query must cut alike, or a text
+// would not find itself.
 func split(folded string, phone func(written, national string), other func(chunk string)) {
 	for i := 0; i < len(folded); {
 		if isGap(folded[i]) {
@@ -76,7 +75,7 @@ func split(folded string, phone func(written, national string), other func(chunk
 	}
 }
 
-// address returns the word of chunk as a whole, empty where it has no '@'.
+// address returns the word for chunk as a whole; "" if it has no '@'.
 func address(chunk string) string {
 	if whole := trim(chunk); strings.Contains(whole, "@") {
 		return "@" + cut(whole, maxAddress)
@@ -84,8 +83,8 @@ func address(chunk string) string {
 	return ""
 }
 
-// isGap reports whether c stands between the things that are also words as a
-// whole: a space or one of the specials of RFC 5322, without '@' and '.'.
+// isGap reports whether c separates addresses and numbers: a space, or one of the
+// specials of RFC 5322 except '@' and '.'.
 func isGap(c byte) bool {
 	switch c {
 	case ' ', '(', ')', '<', '>', '[', ']', ':', ';', '\\', ',', '"':
@@ -94,7 +93,7 @@ func isGap(c byte) bool {
 	return false
 }
 
-// parts hands the plain words of folded to add.
+// parts passes the plain words of a folded text to add.
 func parts(folded string, query bool, add sink) {
 	start, unspaced := -1, false
 	flush := func(end int) {
@@ -121,10 +120,10 @@ func parts(folded string, query bool, add sink) {
 	flush(len(folded))
 }
 
-// pairs hands a run of a script without spaces to add: every character with
-// the one after it and, in the index, the last one alone. So any part of the
-// run is found: two characters and more by their pairs, and one because some
-// word begins with it.
+// pairs passes a run of a script without spaces to add as bigrams: every character
+// with the next one and, in the index, the last one alone. So any part of the run is
+// found: two characters and more by their bigrams, and one as the prefix of a
+// bigram.
 func pairs(run string, query bool, add sink) {
 	first, second := 0, unit(run)
 	if query && second == len(run) {

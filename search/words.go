@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Rank is how much a word weighs: the lower, the further up its record stands.
+// Rank is the weight of a word. Records with words of a lower rank come first.
 type Rank int
 
 // The ranks of open-points.md: names weigh more than email and company, those
@@ -19,27 +19,27 @@ const (
 	ranks = 3
 )
 
-// maxWords is how many different words a record is found by. Ten thousand
-// characters hold fewer than three thousand, so it binds only the content of
-// documents, of which the first words are kept: a German contract of a hundred
-// pages has six to nine thousand.
+// maxWords is how many different words a record has in the index. Ten thousand
+// characters have fewer than three thousand words, so only the content of documents
+// reaches it. Then the first words are kept. A German contract of a hundred pages has
+// six to nine thousand.
 const maxWords = 10_000
 
-// Document is the words by which a record is found. The zero value is empty
-// and ready. Add what weighs most first.
+// Document is the set of words by which a record is found. The zero value is empty
+// and ready to use. Add the words of the lowest rank first.
 type Document struct {
 	words map[string]Rank
 }
 
-// Add takes the words of text. An email address and a telephone number in it
-// are also found as a whole.
+// Add adds the words of a text. Email addresses and telephone numbers in it are also
+// found as a whole.
 func (d *Document) Add(rank Rank, text string) {
 	indexText(fold(text), true, d.sink(rank))
 }
 
-// AddDocument takes all words of another document, at the ranks that they have
-// there. What d has does not count towards the bound of either, so that no new
-// name of a record costs it a word of its content.
+// AddDocument adds all words of another document at their ranks. The bound on words
+// does not apply to the sum, so a new name of a record never costs it a word of its
+// content.
 func (d *Document) AddDocument(o *Document) {
 	if d.words == nil {
 		d.words = make(map[string]Rank, len(o.words))
@@ -63,10 +63,10 @@ func ParseDocument(text string) *Document {
 // Same reports whether two documents have the same words.
 func (d *Document) Same(o *Document) bool { return maps.Equal(d.words, o.words) }
 
-// String returns the words, each behind its rank.
+// String returns the words, each after its rank.
 func (d *Document) String() string { return join(d.postings()) }
 
-// AddAll takes the words of those texts that are set.
+// AddAll adds the words of the texts that are not nil.
 func (d *Document) AddAll(rank Rank, texts ...*string) {
 	for _, text := range texts {
 		if text != nil {
@@ -75,12 +75,12 @@ func (d *Document) AddAll(rank Rank, texts ...*string) {
 	}
 }
 
-// AddEmail takes an email address: found as a whole and by its parts.
+// AddEmail adds an email address, which is found as a whole and by its parts.
 func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
 
-// AddPhone takes a telephone number: found in any way of writing it, with and
-// without the country's code and the leading zero, once its beginning is
-// typed. Anything else in text is found by its words.
+// AddPhone adds a telephone number. It is found by its beginning in any notation, with
+// and without country code and leading zero. Anything else in text is found by its
+// words.
 func (d *Document) AddPhone(rank Rank, text string) {
 	folded := fold(text)
 	indexText(folded, false, d.sink(rank))
@@ -88,7 +88,7 @@ func (d *Document) AddPhone(rank Rank, text string) {
 	if start < 0 {
 		return
 	}
-	// The first digits are a number behind a letter too, and without a leading zero.
+	// The first digits are a number even after a letter or without a leading zero.
 	national, n := number(folded[start:])
 	if n == 0 {
 		national, _, _ = digitGroups(folded[start:], true)
@@ -127,7 +127,7 @@ func (p posting) compare(o posting) int {
 	return strings.Compare(p.word, o.word)
 }
 
-// postings returns the words, those that weigh most first, then by bytes.
+// postings returns the words, sorted by rank and then by bytes.
 func (d *Document) postings() []posting {
 	list := make([]posting, 0, len(d.words))
 	for word, rank := range d.words {
@@ -156,9 +156,8 @@ func next(text string) (p posting, rest string) {
 	return posting{Rank(word[0] - '0'), word[1:]}, rest
 }
 
-// from returns what is left of a text that join wrote from the first posting on
-// that does not stand before p. It halves the text, as a document has pages of
-// words.
+// from returns the rest of a text of join from the first posting on that is not less
+// than p. It is a binary search, since a document has pages of words.
 func from(text string, p posting) string {
 	low, high := 0, len(text)
 	for low < high {
@@ -177,7 +176,7 @@ func from(text string, p posting) string {
 	return text[low:]
 }
 
-// holds reports whether a text that join wrote has p.
+// holds reports whether a text of join has p.
 func holds(text string, p posting) bool {
 	rest := from(text, p)
 	if rest == "" {
