@@ -15,22 +15,22 @@ import (
 	"kartei/extract/textio"
 )
 
-// command is the argument by which a program is told to be a child.
+// command is the first argument of a child.
 const command = "extract"
 
-// What is named in place of a type.
+// Arguments instead of a type.
 const (
-	warming = "warm"    // to have the cache filled
-	probing = "confine" // to be told what the system lacks of a child's confinement
+	warming = "warm"    // fill the cache
+	probing = "confine" // report what the system lacks to confine a child
 )
 
-// What a child does if the system does not confine it.
+// What a child does if the system cannot confine it.
 const (
-	required  = "require" // it reads nothing
-	preferred = "prefer"  // it reads all the same
+	required  = "require" // read nothing
+	preferred = "prefer"  // read all the same
 )
 
-// How a child ends. 1 and 2 are how Go ends a program.
+// Exit codes of a child. Go itself ends programs with 1 and 2.
 const (
 	exitDone      = 0
 	exitCut       = 20
@@ -49,9 +49,10 @@ var reasons = map[int]Reason{
 	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed, exitOpen: Unconfined,
 }
 
-// Child carries out a command line that an Extractor made, and does not return
-// then. Every program that has an Extractor calls it before all else. It reads
-// the file from standard input and writes the text to standard output.
+// Child runs a command line of an Extractor, and exits. It returns if the
+// command line is another one. Every program with an Extractor must call it
+// first. The child reads the file from standard input and writes the text to
+// standard output.
 func Child(args []string) {
 	if len(args) < 2 || args[1] != command {
 		return
@@ -59,13 +60,13 @@ func Child(args []string) {
 	os.Exit(child(args[2:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// order is what a child is told to do.
+// order is the command line of a child.
 type order struct {
 	name   string
 	read   textio.ReadFunc
 	limits Limits
 	cache  string
-	// require has it end if it is not confined.
+	// require makes it end if it is not confined.
 	require bool
 }
 
@@ -114,12 +115,12 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 		fmt.Fprintln(errs, strings.Join(words, "; "))
 		return exitOpen
 	}
-	// The collector works harder long before the kernel says no.
+	// The garbage collector works harder long before the limit of the kernel.
 	debug.SetMemoryLimit(o.limits.Memory / 2)
 	runtime.GOMAXPROCS(1)
 	s := textio.NewSink(out, o.limits.Text)
 	err = o.read(&textio.Input{Reader: in, Memory: o.limits.Memory, Cache: o.cache}, s)
-	if err != nil && o.name == warming { // of a file nothing is said
+	if err != nil && o.name == warming { // nothing of a file gets into a log
 		fmt.Fprintln(errs, "kartei extract:", err)
 	}
 	if s.Close() != nil {
@@ -144,8 +145,8 @@ func exit(s *textio.Sink, err error) int {
 	return exitCrash
 }
 
-// ended returns how a child ended that was not stopped. Go says on standard
-// error that there was no memory; where the kernel ran short, it just kills.
+// ended returns how a child ended that was not stopped. Go reports on standard
+// error that memory ran out; the kernel just kills.
 func ended(state *os.ProcessState, errs []byte, most time.Duration) int {
 	switch {
 	case state.Exited() && reasons[state.ExitCode()] != "" || state.ExitCode() == exitDone || state.ExitCode() == exitCut:

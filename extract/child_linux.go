@@ -16,28 +16,28 @@ import (
 const (
 	// root is a child's working directory.
 	root = "/"
-	// wallTimes is how many times Limits.Time a child may take by the clock on the
-	// wall: it gives way to the server, and waits for who sends the file.
+	// wallTimes is how many times Limits.Time a child may take in real time. It
+	// has low priority, and it waits for the sender of the file.
 	wallTimes = 5
 )
 
-// attributes have a child die with this process, and give it a process group of
-// its own, whose signals are not ours.
+// attributes make a child die with this process, and give it a process group of
+// its own, so it does not get our signals.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// giveWay has a child be the last to run where processors are short; not worth
-// failing for. It is not the child's own affair, as its start takes some 20 ms of
-// a processor, which is more than most texts do.
+// giveWay gives a child the lowest priority. An error is ignored. The server
+// sets it, since the start of a child takes about 20 ms of processor time, more
+// than most texts.
 func giveWay(child *os.Process) { _ = unix.Setpriority(unix.PRIO_PGRP, child.Pid, 10) }
 
-// confine takes from this process what reading text does not need, before it
+// confine drops everything that reading text does not need, before this process
 // reads a byte. Memory is bounded by RLIMIT_DATA, which counts what can be
-// written: RLIMIT_AS would count what Go only reserves. Processor time is counted
-// in whole seconds. missing is what the system has no means for.
+// written; RLIMIT_AS would count what Go only reserves. Processor time is
+// counted in whole seconds. missing names what the system does not support.
 func confine(o order) (missing []error, err error) {
-	// First to go where memory is short; not worth failing for.
+	// The kernel kills children first if memory runs out. An error is ignored.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	seconds := uint64(o.limits.Time.Seconds()) + 1
 	limits := map[int]uint64{
@@ -71,7 +71,8 @@ func confine(o order) (missing []error, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("no new privileges: %w", err)
 	}
-	// The filter comes last: it refuses what making it and Landlock takes.
+	// The filter comes last: it refuses the calls that Landlock and the filter
+	// itself need.
 	for _, part := range []func() error{func() error { return closeFiles(allowed) }, refuseCalls} {
 		if err := part(); err != nil {
 			missing = append(missing, err)
@@ -80,9 +81,9 @@ func confine(o order) (missing []error, err error) {
 	return missing, nil
 }
 
-// closeFiles leaves this process no file but the allowed ones and those that
-// are open. Landlock refuses more with each version; the first one, of Linux
-// 5.13, has what matters here, since refuseCalls has the rest.
+// closeFiles leaves this process only the allowed files and those that are
+// open. Each version of Landlock refuses more. The first one, of Linux 5.13,
+// has what matters here, since refuseCalls has the rest.
 func closeFiles(allowed []landlock.Rule) error {
 	if version, err := lsys.LandlockGetABIVersion(); err != nil || version < 1 {
 		return errors.New("no Landlock in this kernel, or it is not allowed here")
@@ -90,9 +91,9 @@ func closeFiles(allowed []landlock.Rule) error {
 	return landlock.V11.BestEffort().Restrict(allowed...)
 }
 
-// signalled returns how a child ended that a signal ended. Nobody but the kernel
-// kills one: for its memory, or since it used more than most of a processor, for
-// which Go does not end at the SIGXCPU before.
+// signalled returns how a child ended that was ended by a signal. Only the
+// kernel kills one: for its memory, or because it used more processor time than
+// allowed, since Go ignores the SIGXCPU before.
 func signalled(state *os.ProcessState, most time.Duration) int {
 	status, is := state.Sys().(syscall.WaitStatus)
 	switch {

@@ -41,11 +41,12 @@ func (u ClamdURL) address() (network, address string, err error) {
 // StreamMaxLength). Trying again does not help.
 var ErrScanSize = errors.New("extract: clamd does not take files of this size")
 
-// ErrScannerAway says that no clamd answered: nobody listens, or who does says
-// nothing in time, or hangs up without a word. It says nothing of the file.
+// ErrScannerAway says that clamd did not answer: nothing listens, or there was
+// no answer in time, or the connection was closed without one. It says nothing
+// about the file.
 var ErrScannerAway = errors.New("extract: clamd is away")
 
-// Scanner asks a clamd whether files are malware. It may be used by several
+// Scanner asks a clamd whether files are malware. It is safe for use by several
 // goroutines; each file has a connection of its own.
 type Scanner struct {
 	network, address string
@@ -62,7 +63,7 @@ func NewScanner(u ClamdURL) (*Scanner, error) {
 	return &Scanner{network: network, address: address, patience: 2 * time.Minute}, nil
 }
 
-// Ping asks whether clamd is there.
+// Ping checks that clamd answers.
 func (s *Scanner) Ping(ctx context.Context) error {
 	c, err := s.dial(ctx)
 	if err != nil {
@@ -76,18 +77,19 @@ func (s *Scanner) Ping(ctx context.Context) error {
 	return err
 }
 
-// Scan streams a file to clamd and returns the name of what was found in it,
-// "" for nothing. Who gets an error does not know whether the file is clean. It
-// is ErrScanSize, ErrScannerAway, what reading the file gave, or else clamd had
-// trouble with this file, or what listens is no clamd.
+// Scan streams a file to clamd and returns the name of the malware; "" if there
+// is none. After an error it is unknown whether the file is clean. The error is
+// ErrScanSize, ErrScannerAway or one of reading the file. Any other says that
+// clamd had trouble with this file, or that the listener is no clamd.
 func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err error) {
 	c, err := s.dial(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer c.close()
-	// clamd may answer in the middle and hang up, and what is sent into that
-	// takes the answer away. So it is read at the same time.
+	// clamd may answer and close the connection while the file is being sent.
+	// Sending into a closed connection discards the answer, so it is read at
+	// the same time.
 	type said struct {
 		answer string
 		err    error
@@ -129,8 +131,8 @@ func verdict(answer string) (found string, err error) {
 	return "", fmt.Errorf("extract: clamd answered %.80q", answer)
 }
 
-// session is one connection. That a deadline could not be set is told by what
-// is read or written next.
+// session is one connection. If a deadline cannot be set, the next read or
+// write returns the error.
 type session struct {
 	net.Conn
 	patience time.Duration
@@ -154,7 +156,7 @@ func (c *session) close() {
 	c.Conn.Close()
 }
 
-// write hands over bytes within the time for one step.
+// write sends bytes within the timeout of one step.
 func (c *session) write(b []byte) error {
 	_ = c.SetWriteDeadline(time.Now().Add(c.patience))
 	if _, err := c.Write(b); err != nil {
@@ -183,7 +185,7 @@ func (c *session) answer() (string, error) {
 	return strings.TrimSpace(strings.TrimSuffix(answer, "\x00")), nil
 }
 
-// errHungUp says that clamd stopped taking a file; its answer says why.
+// errHungUp says that clamd stopped reading a file; its answer has the reason.
 var errHungUp = errors.New("extract: clamd hung up")
 
 // stream sends a file in chunks, each after its length.
@@ -208,8 +210,9 @@ func (c *session) stream(r io.Reader) error {
 	}
 }
 
-// fill reads as much as fits, and less at the end of the file. A file that
-// breaks off, which readers may call io.ErrUnexpectedEOF, is not at its end.
+// fill reads as much as fits, and less at the end of the file.
+// io.ErrUnexpectedEOF of a reader means that the file was cut, and is returned
+// as an error.
 func fill(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var more int

@@ -20,8 +20,8 @@ const (
 	typesSize     = 1 << 20    // of the list of an office document's parts
 )
 
-// directory finds the record with which an archive ends. It reports false
-// where the file does not end in one.
+// directory finds the end record of an archive. It reports false if the file
+// does not end with one.
 func (c *content) directory() (end int64, found bool) {
 	tail := c.part(max(0, c.size-tailSize), tailSize)
 	for i := len(tail) - 22; i >= 0; i-- {
@@ -32,9 +32,9 @@ func (c *content) directory() (end int64, found bool) {
 	return 0, false
 }
 
-// whole reports whether the directory lies right before the record at the end
-// and counts from the file's first byte, as it does when nothing was put
-// before or after the archive.
+// whole reports whether the directory is directly before the end record and
+// counts from the first byte of the file. It is if nothing was added before or
+// after the archive.
 func (c *content) whole(end int64) bool {
 	record := c.part(end, 22)
 	if len(record) < 22 {
@@ -54,8 +54,8 @@ func (c *content) whole(end int64) bool {
 
 var errDirectory = errors.New("extract: the directory of the archive is too large")
 
-// budget lets an archive's directory be read, but not for ever: the number of
-// entries that a directory names is not the number that it has.
+// budget bounds how much of an archive's directory is read: the number of
+// entries in the end record cannot be trusted.
 type budget struct {
 	io.ReaderAt
 	left int64
@@ -68,7 +68,7 @@ func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	return b.ReaderAt.ReadAt(p, off)
 }
 
-// archive returns what a file is that begins as a ZIP archive.
+// archive returns what a file that begins as a ZIP archive is.
 func (c *content) archive(head []byte) string {
 	end, found := c.directory()
 	if !found || !c.whole(end) {
@@ -84,14 +84,14 @@ func (c *content) archive(head []byte) string {
 	case len(z.File) == 0:
 		return "application/zip"
 	case !begins(z, head):
-		return Polyglot // the head is of another archive than the directory
+		return Polyglot // the head belongs to another archive than the directory
 	}
 	bounded.left = 2 * directorySize
 	return pack(z)
 }
 
-// namesakes is how many entries of the first one's name are looked for in the file.
-// An archive has one of each name, and each costs a read.
+// namesakes is how many entries with the first entry's name are read. An
+// archive has one entry of each name, and each costs a read.
 const namesakes = 16
 
 // begins reports whether the first bytes are the header of an entry.
@@ -118,7 +118,7 @@ func begins(z *zip.Reader, head []byte) bool {
 	return false
 }
 
-// mains are the types of the part with which an office document begins.
+// mains are the types of the main part of an office document.
 var mains = map[string]string{
 	ooxml + "wordprocessingml.document.main+xml":                       ooxml + "wordprocessingml.document",
 	ooxml + "wordprocessingml.template.main+xml":                       ooxml + "wordprocessingml.template",
@@ -167,7 +167,7 @@ func pack(z *zip.Reader) string {
 	case list != nil:
 		found := office(inflate(list, typesSize))
 		if macros && strings.HasPrefix(found, ooxml) {
-			return Unknown // macros in what says that it has none
+			return Unknown // a type without macros has macros
 		}
 		return found
 	case program:
@@ -187,8 +187,8 @@ func inflate(f *zip.File, most int64) []byte {
 	return b
 }
 
-// office returns the type of a document by the list of its parts. One that
-// has two beginnings is nothing.
+// office returns the type of a document by its list of parts. A list with two
+// main parts is unknown.
 func office(list []byte) string {
 	found := ""
 	d := xml.NewDecoder(bytes.NewReader(list))
@@ -217,8 +217,8 @@ func office(list []byte) string {
 	}
 }
 
-// streams are the entries of a compound file (MS-CFB) by which its kind is
-// told, and encrypted office documents.
+// streams are the entries of compound files (MS-CFB) that identify a kind, and
+// encrypted office documents.
 var streams = map[string]string{
 	"worddocument":            "application/msword",
 	"workbook":                "application/vnd.ms-excel",

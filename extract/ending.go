@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// endings are those that the name of a file of a kind may have, in lower case;
-// the first is given to a name that has none of them. A system opens a file by
-// its ending and not by its content, so a text that is called 'Rechnung.hta'
-// would be run as a program.
+// endings are the extensions of file names of a kind, in lower case. The first
+// one is added to a name that has none of them. A system opens a file by its
+// extension and not by its content, so a text named 'Rechnung.hta' would run as
+// a program.
 var endings = map[string][]string{
 	"application/pdf": {"pdf"},
 
@@ -60,7 +60,8 @@ var endings = map[string][]string{
 }
 
 // FileName returns the name under which a file of a content type may be saved:
-// name itself if its ending fits the type, else name with an ending that does.
+// name if its extension fits the type, otherwise name with an extension that
+// does.
 func FileName(name, contentType string) string {
 	fit := endings[contentType]
 	if len(fit) == 0 || slices.Contains(fit, strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))) {

@@ -24,8 +24,8 @@ import (
 // Text is what was read of a file.
 type Text struct {
 	Body   string // valid UTF-8 without control characters but tab and line feed; what was read until Reason
-	Cut    bool   // there is more than the limit
-	Reason Reason // why there is less than the file has; "" where it was read to its end or to the limit
+	Cut    bool   // the file has more text than the limit
+	Reason Reason // why text is missing; "" if the file was read to its end or to the limit
 }
 
 // Reason says why a file's text was not read, or not to its end. The file
@@ -36,9 +36,9 @@ type Reason string
 const (
 	Complete    Reason = ""
 	Unsupported Reason = "unsupported" // no text is read of files of this type
-	Encrypted   Reason = "encrypted"   // it asks for a password
-	Broken      Reason = "broken"      // it is not whole, or not as its format says
-	Inflated    Reason = "inflated"    // it unfolds into more than is read
+	Encrypted   Reason = "encrypted"   // the file has a password
+	Broken      Reason = "broken"      // the file is incomplete or violates its format
+	Inflated    Reason = "inflated"    // the file unpacks to more than is read
 	OutOfTime   Reason = "time"
 	OutOfMemory Reason = "memory"
 	Unconfined  Reason = "unconfined" // the system cannot confine the child, and Options.Require asks for it
@@ -47,9 +47,9 @@ const (
 
 // Limits bound the reading of one file.
 type Limits struct {
-	Text   int           // bytes of Text.Body; 1 MiB where it is 0
-	Memory int64         // bytes of the child's data; 768 MiB where it is 0, 256 MiB at least
-	Time   time.Duration // of a processor at most, see Allowance, and wallTimes that by the clock on the wall; 60 s where it is 0
+	Text   int           // bytes of Text.Body; 0 is 1 MiB
+	Memory int64         // bytes of the child's data; 0 is 768 MiB, and 256 MiB is the least
+	Time   time.Duration // processor time at most, see Allowance; wallTimes that in real time; 0 is 60 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -69,52 +69,54 @@ func (l Limits) withDefaults() Limits {
 // Options say how texts are read.
 type Options struct {
 	Limits
-	// Program is what calls Child when its first argument is "extract"; this
-	// program where it is "".
+	// Program is a program that calls Child; "" is this program.
 	Program string
-	// Cache is a folder in which the reader of PDF is kept as machine code; it
-	// is made when it is needed. Without one, each PDF costs some seconds of a
-	// processor in addition.
+	// Cache is a folder for the machine code of the PDF reader. It is created
+	// when it is needed. Without one each PDF costs some more seconds of
+	// processor time.
 	Cache string
-	// Require has no text read if the system cannot confine the child: Text.Reason
-	// is Unconfined.
+	// Require makes Extract read no text if the system cannot confine the
+	// child. Text.Reason is Unconfined then.
 	Require bool
-	// Cold is told why the cache could not be filled; nil for nobody.
+	// Cold is called with the reason if the cache could not be filled; may be
+	// nil.
 	Cold func(why error)
-	// Parallel is how many children of one organization there are at once; as many
-	// as processors where it is 0. Of all together there is one more, and one that
-	// fills the cache.
+	// Parallel is how many children of one organization run at the same time; 0
+	// is the number of processors. All organizations together have one more,
+	// and one child fills the cache.
 	Parallel int
 }
 
-// Extractor reads the text of files, each in a process of its own. It may be
-// used by several goroutines.
+// Extractor reads the text of files, each in a process of its own. It is safe
+// for use by several goroutines.
 type Extractor struct {
 	options Options
 	slots   *slots
 
 	mu sync.Mutex
-	// filling says that a call fills the cache, warm that one did, and cold how many
-	// PDFs are read without it before another tries.
+	// filling is set while a call fills the cache, and warm once one has. cold
+	// is how many PDFs are read without the cache before another call tries to
+	// fill it.
 	filling bool
 	warm    bool
 	cold    int
 }
 
-// ErrFilling is returned for a PDF while another call fills the cache. That takes
-// some seconds of a processor, and more on a busy machine: try again after a
-// while, and give up until then what others wait for.
+// ErrFilling is returned for a PDF while another call fills the cache. That
+// takes some seconds of processor time, and more on a busy machine. Callers
+// should release what others wait for, and try again later.
 var ErrFilling = errors.New("extract: the reader of PDF is being made")
 
-// coldTime is what a PDF may take in addition that is read without the cache: to
-// translate its reader takes 2 to 4 s, of a slow processor three times as much.
+// coldTime is the additional processor time of a PDF without the cache.
+// Compiling its reader takes 2 to 4 s, and three times as much on a slow
+// processor.
 const coldTime = 15 * time.Second
 
-// patience is how many PDFs are read without the cache before it is tried again
-// to fill it: the disk was full, say, or the minute not enough.
+// patience is how many PDFs are read without the cache before another attempt
+// to fill it: the disk may have been full, or the time too short.
 const patience = 20
 
-// New returns an extractor. It starts nothing yet.
+// New returns an extractor. It starts no process.
 func New(o Options) (*Extractor, error) {
 	o.Limits = o.withDefaults()
 	if o.Parallel <= 0 {
@@ -137,12 +139,12 @@ func New(o Options) (*Extractor, error) {
 	return &Extractor{options: o, slots: newSlots(o.Parallel)}, nil
 }
 
-// cached reports whether files of a type are read by a reader out of the cache.
+// cached reports whether files of a type need the cache.
 func (x *Extractor) cached(contentType string) bool {
 	return contentType == "application/pdf" && x.options.Cache != ""
 }
 
-// Ready fails with ErrFilling if Extract of a file of the type would.
+// Ready returns ErrFilling if Extract would return it for a file of the type.
 func (x *Extractor) Ready(contentType string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -152,15 +154,15 @@ func (x *Extractor) Ready(contentType string) error {
 	return nil
 }
 
-// What a small file may take of a processor, and what each MiB adds. Most PDFs
-// take 0.15 to 0.3 s; one of 900 bytes that was made for it took 12 s.
+// The processor time of a small file, and what each MiB adds. Most PDFs take
+// 0.15 to 0.3 s. One of 900 bytes that was made for the purpose took 12 s.
 const (
 	baseTime   = 5 * time.Second
 	timePerMiB = 5 * time.Second
 )
 
-// Allowance returns how long a processor may read a file of this type and size,
-// in whole seconds; zero if no text is read of it.
+// Allowance returns how much processor time a file of a type and size may take,
+// in whole seconds; zero if no text is read of the type.
 func (x *Extractor) Allowance(contentType string, size int64) time.Duration {
 	k := find(contentType)
 	if k == nil || k.text == nil {
@@ -171,26 +173,25 @@ func (x *Extractor) Allowance(contentType string, size int64) time.Duration {
 	return min(x.options.Time, most.Round(time.Second))
 }
 
-// Extract reads the text of a file like Within, in Limits.Time.
+// Extract is Within with Limits.Time.
 func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader, contentType string) (Text, error) {
 	text, _, err := x.Within(ctx, x.options.Time, organization, r, contentType)
 	return text, err
 }
 
 // Within reads the text of an organization's file of one of the types of
-// Verdict.Type, in so much time of a processor, and returns how much it took. It
-// fails with ErrFilling before it reads r. If as many children run as may, it
-// waits. Whatever the file does to its reader
-// ends in Text.Reason; an error is one of ctx, of reading r, or of starting a
-// process, and tells nothing of the file. Nobody can end a Read of r that does not
-// return.
+// Verdict.Type, with a limit on processor time, and returns how much it took.
+// It returns ErrFilling before it reads r. It waits while too many children
+// run. Whatever the file does to its reader ends in Text.Reason. An error comes
+// from ctx, from reading r or from starting a process, and says nothing about
+// the file. A Read of r that does not return cannot be interrupted.
 func (x *Extractor) Within(ctx context.Context, most time.Duration, organization int64, r io.Reader, contentType string) (Text, time.Duration, error) {
 	k := find(contentType)
 	if k == nil || k.text == nil {
 		return Text{Reason: Unsupported}, 0, nil
 	}
 	cache := ""
-	if x.cached(k.name) { // before it has a slot: files of other types need not wait for it
+	if x.cached(k.name) { // before it takes a slot, so files of other types do not wait
 		warm, err := x.fill(ctx)
 		if err != nil {
 			return Text{}, 0, err
@@ -218,9 +219,10 @@ func (x *Extractor) Within(ctx context.Context, most time.Duration, organization
 	return tidied(e.wrote, x.options.Text, e.code), e.took, nil
 }
 
-// fill has a child write the reader of PDF into the cache, once for each run of
-// the program and where somebody has emptied it. Whoever needs it meanwhile gets
-// ErrFilling. If it fails, PDFs are read without for a while.
+// fill starts a child that writes the reader of PDF into the cache, once for
+// each run of the program, and again if the cache was emptied. Other callers
+// get ErrFilling meanwhile. If it fails, PDFs are read without the cache for a
+// while.
 func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	if warm, ours, err := x.beginFilling(); !ours {
 		return warm, err
@@ -241,7 +243,8 @@ func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	return warm, ctx.Err()
 }
 
-// beginFilling reports whether the cache is warm, and whether this call fills it.
+// beginFilling reports whether the cache is warm, and whether this call has to
+// fill it.
 func (x *Extractor) beginFilling() (warm, ours bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -266,8 +269,9 @@ func (x *Extractor) beginFilling() (warm, ours bool, err error) {
 // ErrUnconfined is returned, wrapped, if the system cannot confine a child.
 var ErrUnconfined = errors.New("the process that reads texts is not confined")
 
-// Confined has a child confine itself, and returns an ErrUnconfined that says
-// what the system lacks for it. Other errors are of ctx and of starting a process.
+// Confined starts a child that confines itself. It returns an ErrUnconfined
+// that names what the system lacks. Other errors come from ctx or from starting
+// a process.
 func (x *Extractor) Confined(ctx context.Context) error {
 	e, err := x.run(ctx, strings.NewReader(""), probing, "", x.options.Time)
 	switch {
@@ -283,7 +287,7 @@ func (x *Extractor) Confined(ctx context.Context) error {
 	return nil
 }
 
-// source remembers that the file itself could not be read.
+// source remembers an error of reading the file itself.
 type source struct {
 	io.Reader
 	err error
@@ -297,11 +301,12 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// errOutput ends a child that writes more than it was told to.
+// errOutput ends a child that writes more than it may.
 var errOutput = errors.New("extract: too much output")
 
-// capped keeps the first bytes of what is written to it. It holds its buffer
-// and is none: a buffer reads all that there is.
+// capped keeps the first bytes of what is written to it. It contains its buffer
+// and does not embed it, because bytes.Buffer has ReadFrom, which reads
+// everything.
 type capped struct {
 	kept   []byte
 	most   int
@@ -317,16 +322,16 @@ func (c *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end is what became of a child.
+// end is how a child ended.
 type end struct {
 	wrote, said []byte
 	code        int
-	took        time.Duration // of a processor
+	took        time.Duration // processor time
 }
 
-// why is the first line of what the child said of why it failed, or the reason
-// at least. It is for a child that has read no file: of one that has, nothing is
-// repeated.
+// why returns the first line of a child's standard error, or at least the
+// reason. It is only for a child that has read no file, since nothing of a file
+// may get into a log.
 func (e end) why() error {
 	if line, _, _ := bytes.Cut(e.said, []byte("\n")); len(line) > 0 {
 		return errors.New(string(line))
@@ -334,7 +339,8 @@ func (e end) why() error {
 	return errors.New(string(cmp.Or(reasons[e.code], Crashed)))
 }
 
-// run has a child read a file, in so much time of a processor.
+// run starts a child for a file with a limit on processor time, and waits for
+// its end.
 func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string, most time.Duration) (end, error) {
 	l := x.options.Limits
 	limited, cancel := context.WithTimeout(ctx, wallTimes*l.Time)
@@ -352,8 +358,8 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string, m
 	cmd.Stdout, cmd.Stderr = out, errs
 	cmd.WaitDelay = 10 * time.Second
 	cmd.SysProcAttr = attributes()
-	// The signal at this process's death comes when the thread ends that
-	// started the child.
+	// The kernel sends the child its signal when the thread that started it
+	// ends, so that thread must live as long as the child.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
@@ -368,13 +374,13 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string, m
 	return end{out.kept, errs.kept, ended(cmd.ProcessState, errs.kept, most), took}, nil
 }
 
-// tidied returns what a child wrote as a text. The child tidies too, but it is
-// not believed.
+// tidied returns the output of a child as a text. The child tidies it too, but
+// its output is not trusted.
 func tidied(body []byte, most, code int) Text {
 	var tidy bytes.Buffer
 	s := textio.NewSink(&tidy, most)
 	s.Text(string(body))
-	_ = s.Close() // a buffer takes all
+	_ = s.Close() // a buffer takes everything
 	t := Text{Body: tidy.String(), Cut: code == exitCut || s.Full()}
 	if reason, known := reasons[code]; known {
 		t.Reason = reason

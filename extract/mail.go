@@ -20,8 +20,8 @@ const (
 
 func init() { message.CharsetReader = textio.Named }
 
-// readMail reads a message (RFC 5322, MIME): its subject, who wrote to whom,
-// its texts, and the names of what is attached.
+// readMail reads a message (RFC 5322, MIME): subject, sender, recipients, date,
+// texts, and the names of attachments.
 func readMail(in *textio.Input, out *textio.Sink) error {
 	m := mailReader{out: out, parts: maxParts}
 	e, err := message.Read(in)
@@ -33,18 +33,18 @@ func readMail(in *textio.Input, out *textio.Sink) error {
 	return m.entity(e, 0)
 }
 
-// tolerable reports whether a part can be read all the same: its text is in
-// an encoding that nobody knows.
+// tolerable reports whether a part can be read in spite of an error: its
+// encoding is unknown.
 func tolerable(err error) bool {
 	return message.IsUnknownCharset(err) || message.IsUnknownEncoding(err)
 }
 
 type mailReader struct {
 	out   *textio.Sink
-	parts int // that may still come
+	parts int // that may still follow
 }
 
-// head writes the fields that people know.
+// head writes the header fields that a mail program shows.
 func (m *mailReader) head(h *mail.Header) {
 	subject, err := h.Subject()
 	if err != nil {
@@ -94,8 +94,8 @@ func (m *mailReader) entity(e *message.Entity, depth int) error {
 	return nil
 }
 
-// utf8Of returns a part's text. One without a charset, which the standard
-// takes for ASCII, is taken for what it looks like.
+// utf8Of returns a part's text in UTF-8. The standard says ASCII for a part
+// without a charset; here its encoding is guessed.
 func utf8Of(e *message.Entity, params map[string]string) io.Reader {
 	if params["charset"] == "" {
 		return textio.Decoded(e.Body)
@@ -103,7 +103,8 @@ func utf8Of(e *message.Entity, params map[string]string) io.Reader {
 	return e.Body
 }
 
-// attachedName returns the name of an attached file, "" for what is shown.
+// attachedName returns the name of an attached file; "" for a part that is
+// shown.
 func attachedName(e *message.Entity, params map[string]string) string {
 	disposition, more, _ := e.Header.ContentDisposition()
 	name := more["filename"]
@@ -128,8 +129,8 @@ func (m *mailReader) forwarded(e *message.Entity, depth int) error {
 	return m.entity(inner, depth+1)
 }
 
-// multipart writes the parts. Of alternatives it takes the first that has
-// text: they say the same.
+// multipart writes the parts. Alternatives have the same content, so only the
+// first with text is written.
 func (m *mailReader) multipart(e *message.Entity, parts message.MultipartReader, depth int) error {
 	kind, _, _ := e.Header.ContentType()
 	written := m.out.Left()

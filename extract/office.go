@@ -22,10 +22,10 @@ const (
 	maxEntries = 20_000
 	maxRatio   = 250 // of one entry once freeRatio bytes are out; deflate's own limit is 1032
 	freeRatio  = 1 << 20
-	maxShared  = 32 << 20 // of the texts that the cells of a workbook share
+	maxShared  = 32 << 20 // of shared strings
 )
 
-// archive is an archive that is read under bounds.
+// archive is a ZIP archive that is read within bounds.
 type archive struct {
 	*zip.Reader
 	left int64 // bytes that may still be inflated
@@ -38,7 +38,7 @@ func openArchive(in *textio.Input) (*archive, error) {
 	}
 	signature := make([]byte, len(legacy.Signature))
 	if _, _ = whole.ReadAt(signature, 0); string(signature) == legacy.Signature {
-		return nil, textio.ErrEncrypted // what an office document under a password is packed in
+		return nil, textio.ErrEncrypted // the container of an office document with a password
 	}
 	z, err := zip.NewReader(whole, whole.Size)
 	switch {
@@ -60,8 +60,8 @@ func (a *archive) part(name string) *zip.File {
 	return nil
 }
 
-// parts returns the entries that match a pattern, in the order of the number
-// that their names hold.
+// parts returns the entries that match a pattern, in the order of the numbers
+// in their names.
 func (a *archive) parts(pattern string) []*zip.File {
 	var found []*zip.File
 	for _, f := range a.File {
@@ -80,7 +80,7 @@ func number(name string) int {
 	return n
 }
 
-// inflating is an entry that is read within the archive's bounds.
+// inflating is an entry that is read within the bounds of the archive.
 type inflating struct {
 	io.ReadCloser
 	a    *archive
@@ -97,7 +97,7 @@ func (i *inflating) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// each hands the XML tokens of an entry to f until it returns an error.
+// each passes the XML tokens of an entry to f until f returns an error.
 func (a *archive) each(file *zip.File, f func(xml.Token) error) error {
 	if file == nil {
 		return nil
@@ -135,13 +135,13 @@ func attribute(e xml.StartElement, local string) string {
 	return ""
 }
 
-// skipper leaves out elements with all that is within them.
+// skipper skips elements with everything inside them.
 type skipper struct {
 	names []string // local names
 	depth int
 }
 
-// skip reports whether the token is left out.
+// skip reports whether the token is skipped.
 func (s *skipper) skip(token xml.Token) bool {
 	switch t := token.(type) {
 	case xml.StartElement:
@@ -158,8 +158,8 @@ func (s *skipper) skip(token xml.Token) bool {
 	return s.depth > 0
 }
 
-// readAll reads parts one after the other, as a document's title is read
-// first: it is what the document is looked for by.
+// readAll reads parts one after the other. The title comes first, since
+// documents are found by it.
 func (a *archive) readAll(out *textio.Sink, read func(*zip.File) error, files ...*zip.File) error {
 	for _, f := range files {
 		out.Paragraph()
@@ -192,9 +192,9 @@ func (a *archive) properties(name string, out *textio.Sink) error {
 	})
 }
 
-// runs reads text of Office Open XML (ECMA-376): the elements t hold the
-// characters, p is a paragraph. What another program would show in place of a
-// drawing comes a second time as Fallback, and is left out.
+// runs reads text of Office Open XML (ECMA-376): the elements t have the
+// characters, p is a paragraph. Fallback repeats a drawing for other programs,
+// and is skipped.
 func (a *archive) runs(out *textio.Sink) func(*zip.File) error {
 	return func(f *zip.File) error {
 		s, within := skipper{names: []string{"Fallback"}}, false
@@ -291,12 +291,12 @@ func readSheets(in *textio.Input, out *textio.Sink) error {
 	return a.readAll(out, func(f *zip.File) error { return a.sheet(f, shared, out) }, a.parts("xl/worksheets/sheet*.xml")...)
 }
 
-// shared returns the texts that cells name by number.
+// shared returns the shared strings, which cells name by number.
 func (a *archive) shared() ([]string, error) {
 	var texts []string
 	var item strings.Builder
 	within, size := false, 0
-	s := skipper{names: []string{"rPh"}} // how to read the characters of Japanese
+	s := skipper{names: []string{"rPh"}} // the reading of Japanese characters
 	err := a.each(a.part("xl/sharedStrings.xml"), func(token xml.Token) error {
 		if s.skip(token) {
 			return nil
@@ -355,7 +355,7 @@ func (a *archive) sheet(f *zip.File, shared []string, out *textio.Sink) error {
 }
 
 // readODF reads an OpenDocument file (ISO/IEC 26300): its paragraphs and
-// headings, without what was deleted while changes were recorded.
+// headings, without text that was deleted under change tracking.
 func readODF(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
@@ -381,7 +381,7 @@ func readODF(in *textio.Input, out *textio.Sink) error {
 	if content == nil {
 		return textio.ErrBroken
 	}
-	s, depth := skipper{names: []string{"tracked-changes", "forms"}}, 0 // of paragraphs: a note stands within one
+	s, depth := skipper{names: []string{"tracked-changes", "forms"}}, 0 // of paragraphs: a note is inside one
 	return a.each(content, func(token xml.Token) error {
 		if s.skip(token) {
 			return out.Err()
@@ -435,7 +435,7 @@ func readNames(in *textio.Input, out *textio.Sink) error {
 	for _, f := range a.File {
 		name := f.Name
 		if !utf8.ValidString(name) {
-			name, _ = charmap.CodePage437.NewDecoder().String(name) // what the format says; Windows agrees in German
+			name, _ = charmap.CodePage437.NewDecoder().String(name) // what the format says; Windows does the same in German
 		}
 		out.Line()
 		if err := out.Text(name); err != nil {

@@ -18,9 +18,9 @@ import (
 	"kartei/extract/textio"
 )
 
-// openPDFium starts PDFium, which is compiled to WebAssembly: it sees memory of
-// its own, no file and no network. Translating it takes seconds of a processor,
-// taking the translation from the cache a tenth of one.
+// openPDFium starts PDFium, compiled to WebAssembly: it has memory of its own,
+// no file and no network. Compiling it takes seconds of processor time, loading
+// it from the cache a tenth of one.
 func openPDFium(in *textio.Input) (pdfium.Pdfium, error) {
 	if in.Cache != "" {
 		if p, err := startPDFium(in, in.Cache); err == nil {
@@ -41,7 +41,7 @@ func startPDFium(in *textio.Input, folder string) (pdfium.Pdfium, error) {
 	}
 	pool, err := webassembly.Init(webassembly.Config{
 		MinIdle: 1, MaxIdle: 1, MaxTotal: 1,
-		FSConfig:      wazero.NewFSConfig(), // without it, the whole disk
+		FSConfig:      wazero.NewFSConfig(), // the default would be the whole disk
 		RuntimeConfig: config,
 		Stdout:        io.Discard,
 		Stderr:        io.Discard,
@@ -52,7 +52,7 @@ func startPDFium(in *textio.Input, folder string) (pdfium.Pdfium, error) {
 	return pool.GetInstance(time.Minute)
 }
 
-// warm fills the cache. What is damaged there is made anew.
+// warm fills the cache. A damaged cache is emptied and filled again.
 func warm(in *textio.Input, _ *textio.Sink) error {
 	_, err := startPDFium(in, in.Cache)
 	if err == nil {
@@ -105,8 +105,8 @@ func readPDF(in *textio.Input, out *textio.Sink) error {
 	return nil
 }
 
-// readPage reads a page, with what was filled in and noted on it: for that,
-// forms and notes become part of the page, as if for printing.
+// readPage reads a page with its form fields and notes. For that they become
+// part of the page, as for printing.
 func readPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, i int, out *textio.Sink) error {
 	page, err := p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: i})
 	if err != nil {
@@ -131,12 +131,14 @@ func readPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, i int, out *te
 	return errors.Join(err, closing)
 }
 
-// closePage gives its memory back. Where that fails, the process ends soon.
+// closePage frees the memory of a page. An error is ignored, since the process
+// ends soon.
 func closePage(p pdfium.Pdfium, page references.FPDF_PAGE) {
 	_, _ = p.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page})
 }
 
-// charsAtOnce bounds what is copied out of WebAssembly at a time.
+// charsAtOnce bounds how many characters are copied out of WebAssembly at a
+// time.
 const charsAtOnce = 1 << 16
 
 func readChars(p pdfium.Pdfium, page references.FPDF_TEXTPAGE, out *textio.Sink) error {

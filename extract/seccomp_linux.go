@@ -14,31 +14,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refusal is a system call that a child does not need and does not get.
+// refusal is a system call that a child must not make.
 type refusal struct {
 	call   uint32
 	errno  unix.Errno
 	unless *argument // nil refuses it always
 }
 
-// argument lets a call through whose argument of this number, masked, has this
-// value. The lower 32 bits are compared: the kernel takes no more of a process
-// id or an option, and all flags that matter stand there.
+// argument allows a call if the argument of this number, masked, has this
+// value. The lower 32 bits are compared: the kernel uses no more of a process
+// id or an option, and all flags that matter are there.
 type argument struct {
 	number      int
 	mask, value uint32
 }
 
-// always are calls that are refused whatever their arguments are. A filter
-// cannot look behind a pointer, so a call that sends to an address is refused
-// whole: a child has pipes and no sockets.
+// always are calls that are refused with any arguments. A filter cannot follow
+// a pointer, so a call that sends to an address is refused whole: a child has
+// pipes and no sockets.
 var always = []uint32{
 	// The network, the administration socket, sockets of any other kind.
 	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
 	unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_RECVMMSG,
-	// The ring carries out calls that no filter sees.
+	// io_uring carries out calls that no filter sees.
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
-	// Other processes of the same user, the server first of all.
+	// Other processes of the same user, above all the server.
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
 	unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_KCMP, unix.SYS_TKILL,
 	unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET, unix.SYS_SCHED_SETPARAM,
@@ -57,28 +57,28 @@ var always = []uint32{
 	// Namespaces and mounts.
 	unix.SYS_SETNS, unix.SYS_UNSHARE, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_MOVE_MOUNT,
 	unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
-	// Parts of the kernel in which ways to its rights were found, and its own affairs.
+	// Parts of the kernel that were used for privilege escalation.
 	unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 	unix.SYS_SECCOMP, unix.SYS_PERSONALITY, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
 	unix.SYS_DELETE_MODULE, unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_SYSLOG, unix.SYS_VHANGUP,
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
 }
 
-// refusals returns the calls that the process of this id does not get.
+// refusals returns the calls that are refused to the process of this id.
 func refusals(pid int) []refusal {
 	itself := &argument{0, ^uint32(0), uint32(pid)}
 	list := []refusal{
-		// A thread of its own is what the Go runtime needs; a process is not.
+		// The Go runtime starts threads; new processes are refused.
 		{unix.SYS_CLONE, unix.EPERM, &argument{0, unix.CLONE_THREAD, unix.CLONE_THREAD}},
-		// Its flags stand behind a pointer. ENOSYS is what a C library understands: it
-		// then calls clone.
+		// The flags are behind a pointer. ENOSYS is what a C library
+		// understands: it then calls clone.
 		{unix.SYS_CLONE3, unix.ENOSYS, nil},
 		// The Go runtime sends signals to its own threads.
 		{unix.SYS_KILL, unix.EPERM, itself},
 		{unix.SYS_TGKILL, unix.EPERM, itself},
 		{unix.SYS_PRLIMIT64, unix.EPERM, &argument{0, ^uint32(0), 0}},
-		// The Go runtime names its memory. All else is refused: a child that took back
-		// the signal at the server's death would outlive it.
+		// The Go runtime names its memory. All else is refused: a child that
+		// cancelled the signal at the death of the server would outlive it.
 		{unix.SYS_PRCTL, unix.EPERM, &argument{0, ^uint32(0), unix.PR_SET_VMA}},
 	}
 	for _, call := range slices.Concat(always, ancient) {
@@ -87,16 +87,16 @@ func refusals(pid int) []refusal {
 	return list
 }
 
-// Where the fields of struct seccomp_data stand (linux/seccomp.h).
+// Offsets of the fields of struct seccomp_data (linux/seccomp.h).
 const (
 	callOffset      = 0
 	archOffset      = 4
 	argumentsOffset = 16
 )
 
-// filter returns the program that decides on each call of a process. Calls by
+// filter returns the program that decides on each system call. Calls with
 // another table of numbers, such as those of 32-bit programs, end the process:
-// in these the numbers mean something else.
+// there the numbers mean something else.
 func filter(list []refusal) []bpf.Instruction {
 	kill := bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS}
 	program := []bpf.Instruction{
@@ -124,10 +124,10 @@ func filter(list []refusal) []bpf.Instruction {
 	return append(program, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 }
 
-// refuseCalls takes from this process the calls that it does not need, for good.
+// refuseCalls installs the filter for this process. It cannot be removed.
 func refuseCalls() error { return install(refusals(os.Getpid())) }
 
-// install has the kernel ask a filter on each call of all threads.
+// install makes the kernel run a filter on each call of all threads.
 func install(list []refusal) error {
 	raw, err := bpf.Assemble(filter(list))
 	if err != nil {
@@ -138,7 +138,7 @@ func install(list []refusal) error {
 		code[i] = unix.SockFilter{Code: in.Op, Jt: in.Jt, Jf: in.Jf, K: in.K}
 	}
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	runtime.LockOSThread() // the thread without new privileges is the one that asks
+	runtime.LockOSThread() // no_new_privs must be set on the same thread
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no new privileges: %w", err)

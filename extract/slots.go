@@ -6,26 +6,27 @@ import (
 	"sync"
 )
 
-// slots are the places for children that run at the same time. The last one is
-// only for an organization that has none running: a file may take a minute, so
-// that a few of one organization would keep all others waiting for them.
+// slots bound how many children run at the same time. The last slot is only for
+// an organization that has none running. A file may take a minute, so a few
+// files of one organization would block all others.
 type slots struct {
 	mu      sync.Mutex
 	free    int
 	running map[int64]int // children by organization; none is 0
-	line    []*applicant  // who waits, the first come first
+	line    []*applicant  // the queue, first come first served
 }
 
-// applicant waits for a place.
+// applicant waits for a slot.
 type applicant struct {
 	organization int64
 	granted      chan struct{}
 }
 
-// newSlots returns places for so many children of one organization, and one more.
+// newSlots returns slots for a number of children of one organization, and one
+// more.
 func newSlots(n int) *slots { return &slots{free: n + 1, running: map[int64]int{}} }
 
-// enter waits for a place; leave gives it back.
+// enter waits for a slot; leave returns it.
 func (s *slots) enter(ctx context.Context, organization int64) error {
 	a := &applicant{organization, make(chan struct{})}
 	s.mu.Lock()
@@ -61,8 +62,8 @@ func (s *slots) giveBack(organization int64) {
 	s.grant()
 }
 
-// grant gives places to those who wait, as far as they go: first to the
-// organization that has the fewest.
+// grant gives free slots to waiting applicants, first to the organization with
+// the fewest.
 func (s *slots) grant() {
 	for s.free > 0 && len(s.line) > 0 {
 		next := 0

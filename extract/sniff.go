@@ -33,14 +33,13 @@ type Verdict struct {
 	Refusal Refusal
 }
 
-// headSize is how much of a file's beginning is looked at. Readers of PDF
+// headSize is how much of the beginning of a file is read. Readers of PDF
 // accept its header within the first 1024 bytes.
 const headSize = 4096
 
-// Sniff says whether a file's bytes are of the type that was declared, and
-// whether that type is allowed. What it reads and keeps is bounded, whatever
-// the bytes are: the head, the tail and 4 MiB of an archive's directory at
-// most. An error is one of reading.
+// Sniff says whether a file's bytes have the declared type, and whether that
+// type is allowed. It reads a bounded amount, whatever the bytes are: the head,
+// the tail and 4 MiB of an archive's directory. An error is one of reading.
 func (t Types) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, error) {
 	k := find(declared)
 	if k == nil {
@@ -62,20 +61,20 @@ func (t Types) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, err
 	return v, nil
 }
 
-// isPackage reports whether the word is of a format that is a ZIP archive and
-// a document.
+// isPackage reports whether the word names a format that is a ZIP archive and a
+// document.
 func isPackage(found string) bool {
 	return strings.HasPrefix(found, ooxml) || strings.HasPrefix(found, odf) || strings.Contains(found, ".macroenabled.")
 }
 
-// content is a file that is looked at.
+// content is a file to be recognised.
 type content struct {
 	r    io.ReadSeeker
 	size int64
 	err  error // the first of reading
 }
 
-// ReadAt reads through Seek where the file has no ReadAt of its own.
+// ReadAt uses Seek if the file has no ReadAt of its own.
 func (c *content) ReadAt(p []byte, off int64) (n int, err error) {
 	if at, is := c.r.(io.ReaderAt); is {
 		n, err = at.ReadAt(p, off)
@@ -148,12 +147,12 @@ func recognise(head []byte) string {
 	return name
 }
 
-// isBinary reports whether a character does not come in text.
+// isBinary reports whether a character does not occur in text.
 func isBinary(r rune) bool { return r < '\t' || r == '\v' || r > '\r' && r < ' ' && r != 0x1b }
 
-// asText looks again at what may be text: the library tells pages, drawings
-// and JSON by their first bytes only, XML by its declaration, and e-mail by
-// the usual spelling of its fields.
+// asText checks again what may be text. The library recognises HTML, SVG and
+// JSON by their first bytes only, XML by its declaration, and e-mail by the
+// usual spelling of its fields.
 func asText(found string, head []byte, declared *kind) string {
 	if !strings.HasPrefix(found, "text/") && found != "image/svg+xml" && found != "application/xhtml+xml" && found != "application/json" {
 		return found
@@ -172,7 +171,7 @@ func asText(found string, head []byte, declared *kind) string {
 	return found
 }
 
-// markup tells XML from pages and drawings by its root.
+// markup distinguishes XML from HTML and SVG by the root element.
 func markup(found string, text []byte) string {
 	switch root := rootOf(text); {
 	case strings.EqualFold(root, "svg"):
@@ -187,7 +186,7 @@ func markup(found string, text []byte) string {
 	return found
 }
 
-// rootOf returns the local name of the first element, "" if there is none or
+// rootOf returns the local name of the first element; "" if there is none or
 // the text is not XML.
 func rootOf(text []byte) string {
 	d := xml.NewDecoder(bytes.NewReader(text))
@@ -209,7 +208,7 @@ func rootOf(text []byte) string {
 	}
 }
 
-// startsJSON reports whether the text is JSON as far as it goes.
+// startsJSON reports whether the text is the beginning of JSON.
 func startsJSON(text []byte) bool {
 	d := jsontext.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))), jsontext.AllowDuplicateNames(true))
 	for n := 0; ; n++ {
@@ -219,8 +218,8 @@ func startsJSON(text []byte) bool {
 	}
 }
 
-// startsMail reports whether the text begins with the head of a message:
-// fields by RFC 5322, one of which every message has.
+// startsMail reports whether the text begins with the header of a message:
+// fields by RFC 5322, with at least one that every message has.
 func startsMail(text []byte) bool {
 	known := false
 	for n := 0; ; n++ {

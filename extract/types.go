@@ -12,11 +12,11 @@ import (
 
 // kind is one kind of file.
 type kind struct {
-	name     string          // its media type, as it is answered
-	also     []string        // other names under which clients declare it
+	name     string          // its media type in responses
+	also     []string        // other media types that clients declare
 	standard bool            // allowed unless configured otherwise
-	looks    []string        // what its content may be recognised as, in the words of look
-	text     textio.ReadFunc // nil: it has no text that is read
+	looks    []string        // the words of look that fit its content
+	text     textio.ReadFunc // nil: no text is read of it
 }
 
 // Prefixes of media types that are long and come often.
@@ -25,24 +25,25 @@ const (
 	odf   = "application/vnd.oasis.opendocument."
 )
 
-// What content is recognised as where the word is not the name of a format.
+// The words for content that is no format.
 const (
 	Unknown   = "application/octet-stream"
-	Polyglot  = "polyglot"  // another format as well
+	Polyglot  = "polyglot"  // two formats at once
 	empty     = "empty"     // no bytes
-	encrypted = "encrypted" // an office document under a password: OLE around a sealed package
+	encrypted = "encrypted" // an office document with a password: a compound file around an encrypted package
 )
 
-// texts are what plain text may look like: notes that happen to be JSON are
-// plain text too. Pages, drawings and programs are not: they act when opened.
+// texts are the formats of content that may be declared as plain text: notes
+// that happen to be JSON are plain text too. HTML, SVG and programs are not:
+// they act when opened.
 var texts = []string{
 	empty, "text/plain", "text/csv", "text/tab-separated-values", "text/xml", "application/json", "application/x-ndjson",
 	"application/geo+json", "application/json; har", "text/vcard", "text/calendar", "application/x-subrip", "text/vtt",
 	"text/vnd.familysearch.gedcom", "message/rfc822",
 }
 
-// kinds are all kinds of files that can be allowed. That an office document
-// holds macros makes it a kind of its own, which an operator has to allow.
+// kinds are all kinds of files that can be allowed. An office document with
+// macros is a kind of its own, which an operator has to allow.
 var kinds = []kind{
 	{"application/pdf", []string{"application/x-pdf"}, true, []string{"application/pdf"}, readPDF},
 
@@ -92,8 +93,8 @@ var kinds = []kind{
 	{"application/zip", []string{"application/x-zip-compressed", "application/x-zip"}, true, []string{"application/zip", "package"}, readNames},
 }
 
-// find returns the kind that a declared media type names, in whatever case
-// and with whatever parameters; nil if there is none.
+// find returns the kind of a declared media type, in any case and with any
+// parameters; nil if there is none.
 func find(declared string) *kind {
 	name, _, err := mime.ParseMediaType(declared)
 	if err != nil {
@@ -106,10 +107,10 @@ func find(declared string) *kind {
 	return &kinds[i]
 }
 
-// Name is the media type of a kind of file that Kartei knows.
+// Name is the media type of a known kind of files.
 type Name string
 
-// UnmarshalText refuses types that Kartei cannot tell from others.
+// UnmarshalText refuses unknown types.
 func (n *Name) UnmarshalText(b []byte) error {
 	k := find(string(b))
 	if k == nil {
@@ -126,9 +127,9 @@ func (n *Name) UnmarshalText(b []byte) error {
 // Types are the kinds of files that are allowed.
 type Types map[string]bool
 
-// Allow returns the types of the given names; without any, the standard ones:
-// PDF, office formats without macros and the legacy ones, plain text, CSV, RTF,
-// images, e-mail, XML, JSON and ZIP.
+// Allow returns the types of the given names. Without names it returns the
+// standard ones: PDF, office formats without macros and the legacy ones, plain
+// text, CSV, RTF, images, e-mail, XML, JSON and ZIP.
 func Allow(names ...Name) Types {
 	t := Types{}
 	for _, n := range names {
@@ -156,8 +157,8 @@ func (t Types) Names() (names []string) {
 	return names
 }
 
-// Declared returns the media type under which a file that is declared as such
-// is kept, and whether it is allowed.
+// Declared returns the media type under which a file of a declared type is
+// stored, and whether it is allowed.
 func (t Types) Declared(declared string) (name string, allowed bool) {
 	k := find(declared)
 	if k == nil {

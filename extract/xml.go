@@ -11,9 +11,9 @@ import (
 	"kartei/extract/textio"
 )
 
-// newXML returns a decoder of hostile XML. It knows no entities but the five
-// of XML, whatever a document declares, and opens nothing. Who reads raw tokens
-// of it has no stack either, so depth costs nothing.
+// newXML returns a decoder for hostile XML. It knows only the five entities of
+// XML, whatever a document declares, and opens nothing. Raw tokens need no
+// stack, so depth costs nothing.
 func newXML(r io.Reader) *xml.Decoder {
 	buffered := bufio.NewReader(r)
 	head, _ := buffered.Peek(2)
@@ -24,10 +24,10 @@ func newXML(r io.Reader) *xml.Decoder {
 		r = buffered
 	}
 	d := xml.NewDecoder(r)
-	d.Strict = false // an unknown entity is text, and nothing stands for it
+	d.Strict = false // an unknown entity is text
 	d.CharsetReader = textio.Named
 	if wide {
-		d.CharsetReader = asIs // it is UTF-8 by now, whatever it says
+		d.CharsetReader = asIs // it was converted to UTF-8, whatever its declaration says
 	}
 	return d
 }

@@ -33,10 +33,10 @@ type compound struct {
 	file    *textio.Chunks
 	sector  int64
 	table   []uint32 // the sector that follows each
-	small   []uint32 // the same of the mini stream
+	small   []uint32 // the same for the mini stream
 	mini    *stream
 	entries []compoundEntry
-	left    int64 // bytes of streams that may still be opened: they may overlap
+	left    int64 // bytes of streams that may still be opened, since streams may overlap
 }
 
 // compoundEntry is a storage or a stream.
@@ -76,10 +76,10 @@ func openCompound(in *textio.Input) (*compound, error) {
 	return c, nil
 }
 
-// allocation reads the table of sectors. Its own sectors are named in the
-// header, and from the 110th on in a chain of sectors of their own.
+// allocation reads the file allocation table. The header names its first 109
+// sectors; a chain of further sectors names the rest.
 func (c *compound) allocation(head []byte) {
-	count := c.file.Size / c.sector // of all sectors, so there are not more entries either
+	count := c.file.Size / c.sector // of sectors, which is the most entries
 	per := c.sector / 4
 	names := head[76:]
 	next := binary.LittleEndian.Uint32(head[68:])
@@ -98,7 +98,7 @@ func (c *compound) allocation(head []byte) {
 		got := c.numbers(&stream{c: c, sectors: []uint32{n}, unit: c.sector, size: c.sector}, wanted)
 		c.table = append(c.table, got...)
 		if int64(len(got)) < wanted {
-			return // the file is cut: what follows would stand at the wrong place
+			return // the file is cut: later entries would be misplaced
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (c *compound) readSector(p []byte, n uint32) error {
 	return err
 }
 
-// numbers reads up to so many numbers of a stream, as many as it has.
+// numbers reads at most most numbers of a stream.
 func (c *compound) numbers(s *stream, most int64) []uint32 {
 	var numbers []uint32
 	part := make([]byte, c.sector)
@@ -124,8 +124,8 @@ func (c *compound) numbers(s *stream, most int64) []uint32 {
 	return numbers
 }
 
-// chained returns a stream that begins at that sector. It is as long as it
-// says; who reads it finds out where its chain is shorter, or runs in circles.
+// chained returns a stream that begins at a sector. Its chain may be shorter
+// than its size, or run in circles: reading finds out.
 func (c *compound) chained(start uint32, size int64, mini bool) *stream {
 	s := &stream{c: c, size: size, unit: c.sector}
 	table := c.table
@@ -142,8 +142,8 @@ func (c *compound) chained(start uint32, size int64, mini bool) *stream {
 	return s
 }
 
-// directory reads the entries and who lies in whom. What nobody reaches from
-// the root, or a second time, is left out.
+// directory reads the entries and their tree. Entries that cannot be reached
+// from the root, or are reached a second time, are left out.
 func (c *compound) directory(start uint32, old bool) error {
 	s := c.chained(start, c.file.Size, false)
 	if int64(len(s.sectors))*c.sector > maxDirectory {
@@ -152,14 +152,14 @@ func (c *compound) directory(start uint32, old bool) error {
 	part := make([]byte, c.sector)
 	for _, n := range s.sectors {
 		if c.readSector(part, n) != nil {
-			break // it is cut; what is there may do
+			break // it is cut; the rest may suffice
 		}
 		for b := part; len(b) > 0; b = b[128:] {
 			e := compoundEntry{name: strings.ToLower(entryName(b)), storage: b[66] == 1 || b[66] == 5, start: binary.LittleEndian.Uint32(b[116:]),
 				sibling: [2]uint32{binary.LittleEndian.Uint32(b[68:]), binary.LittleEndian.Uint32(b[72:])}, child: binary.LittleEndian.Uint32(b[76:])}
 			e.size = int64(binary.LittleEndian.Uint64(b[120:]) & (1<<63 - 1))
 			if old {
-				e.size &= 0xffffffff // the rest may be anything
+				e.size &= 0xffffffff // version 3 leaves the upper half undefined
 			}
 			c.entries = append(c.entries, e)
 		}
@@ -190,8 +190,8 @@ func (c *compound) directory(start uint32, old bool) error {
 	return nil
 }
 
-// find returns the entry of that name, which is in lower case, within a
-// storage; noEntry where there is none.
+// find returns the entry of a name in lower case within a storage; noEntry if
+// there is none.
 func (c *compound) find(storage int, name string) int {
 	children := c.entries[storage].children
 	i, found := slices.BinarySearchFunc(children, name, func(child int, name string) int { return strings.Compare(c.entries[child].name, name) })
@@ -201,7 +201,7 @@ func (c *compound) find(storage int, name string) int {
 	return children[i]
 }
 
-// within returns the storages within one whose names begin so.
+// within returns the storages within a storage whose names have a prefix.
 func (c *compound) within(storage int, prefix string) []int {
 	var found []int
 	for _, i := range c.entries[storage].children {
@@ -212,8 +212,7 @@ func (c *compound) within(storage int, prefix string) []int {
 	return found
 }
 
-// open returns the stream of that name within a storage; nil where there is
-// none.
+// open returns the stream of a name within a storage; nil if there is none.
 func (c *compound) open(storage int, name string) (*stream, error) {
 	i := c.find(storage, name)
 	if i == noEntry || c.entries[i].storage {
@@ -226,7 +225,7 @@ func (c *compound) open(storage int, name string) (*stream, error) {
 	return c.chained(e.start, e.size, e.size < miniCutoff), nil
 }
 
-// main returns a stream of the root that the format cannot do without.
+// main returns a stream of the root that the format requires.
 func (c *compound) main(name string) (*stream, error) {
 	s, err := c.open(0, name)
 	if err == nil && s == nil {
@@ -244,8 +243,8 @@ type stream struct {
 	size    int64
 }
 
-// ReadAt is part of io.ReaderAt. The stream is broken where its chain or the
-// file ends before it.
+// ReadAt is part of io.ReaderAt. It returns ErrBroken if the chain or the file
+// ends before the stream.
 func (s *stream) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, textio.ErrBroken
@@ -275,8 +274,8 @@ func (s *stream) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// part returns a piece of the stream, which is errBroken where it does not lie
-// within it, or is longer than the file.
+// part returns a piece of the stream. It returns ErrBroken if the piece is not
+// within the stream, or is longer than the file.
 func (s *stream) part(off, length int64) ([]byte, error) {
 	if off < 0 || length < 0 || off+length > min(s.size, s.c.file.Size) {
 		return nil, textio.ErrBroken
@@ -288,5 +287,5 @@ func (s *stream) part(off, length int64) ([]byte, error) {
 	return p, nil
 }
 
-// reader returns the stream from its begin on.
+// reader returns the stream from its beginning on.
 func (s *stream) reader() io.Reader { return io.NewSectionReader(s, 0, s.size) }

@@ -9,8 +9,7 @@ import (
 	"kartei/extract/textio"
 )
 
-// The head of compressed RTF, and what its dictionary holds before the first
-// byte (MS-OXRTFCP).
+// The header of compressed RTF, and the initial dictionary (MS-OXRTFCP).
 const (
 	rtfCompressed = 0x75465a4c
 	rtfStored     = 0x414c454d
@@ -20,8 +19,8 @@ const (
 		"\\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
 )
 
-// decompressRTF returns the RTF that Outlook keeps compressed. Of its head only the
-// method is believed.
+// decompressRTF returns the RTF of a message. Of the header only the method is
+// used.
 func decompressRTF(r io.Reader) (io.Reader, error) {
 	head := make([]byte, 16)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -38,14 +37,14 @@ func decompressRTF(r io.Reader) (io.Reader, error) {
 	return nil, textio.ErrBroken
 }
 
-// rtfDecompressor is LZ77 with a window of 4 KiB. A byte of eight bits says of each
-// of the eight things that follow, from the lowest, whether it is a byte or a
-// reference: 12 bits of where in the window, 4 of how many bytes more than two.
-// The reference to where the next byte goes is the end.
+// rtfDecompressor is LZ77 with a window of 4 KiB. A control byte says for each
+// of the next eight tokens, from its lowest bit on, whether it is a literal
+// byte or a reference. A reference has 12 bits of offset in the window, and 4
+// bits of length minus two. A reference to the write position is the end.
 type rtfDecompressor struct {
 	r      *bufio.Reader
 	window [rtfWindow]byte
-	at     int // in the window, where the next byte goes
+	at     int // the write position in the window
 	ready  bytes.Buffer
 	left   int // bytes that may still be unpacked
 	err    error
@@ -61,7 +60,7 @@ func (u *rtfDecompressor) Read(p []byte) (int, error) {
 	return u.ready.Read(p)
 }
 
-// run unpacks what a byte of bits announces: 136 bytes at most.
+// run decompresses the tokens of one control byte: 136 bytes at most.
 func (u *rtfDecompressor) run() error {
 	if u.left < 0 {
 		return textio.ErrInflated
@@ -73,7 +72,7 @@ func (u *rtfDecompressor) run() error {
 	for range 8 {
 		first, err := u.r.ReadByte()
 		if err != nil {
-			return err // here some programs end
+			return err // some programs end here
 		}
 		if bits&1 == 0 {
 			u.put(first)

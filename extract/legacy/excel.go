@@ -37,12 +37,12 @@ const (
 	xlsWorksheet = 0x0010
 	xlsMacros    = 0x0040
 	maxShared    = 32 << 20 // bytes of the texts that the cells of a workbook share
-	sharedCost   = 16       // what a shared text costs beside its bytes, so that empty ones are bounded too
+	sharedCost   = 16       // the cost of a shared string besides its bytes, so empty ones are bounded too
 )
 
-// Excel reads a workbook of Excel 97 and later, as readSheets does: the
-// names of its sheets, then each row as a line. Dates are the numbers that the
-// cells hold. A workbook of Excel 95 or before is taken for broken.
+// Excel reads a workbook of Excel 97 and later: the names of its sheets, then
+// each row as a line. Dates are the numbers of their cells. A workbook of Excel
+// 95 or before is reported as broken.
 func Excel(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
@@ -59,7 +59,7 @@ func Excel(in *textio.Input, out *textio.Sink) error {
 	return x.workbook()
 }
 
-// xlsReader reads records, of which those that are too long go on in others.
+// xlsReader reads records. Long records continue in others.
 type xlsReader struct {
 	r      *bufio.Reader
 	kind   uint16
@@ -67,7 +67,7 @@ type xlsReader struct {
 	number [8]byte
 }
 
-// next goes to the next record. After the last it is io.EOF.
+// next advances to the next record. It returns io.EOF after the last one.
 func (x *xlsReader) next() error {
 	if _, err := x.r.Discard(x.left); err != nil {
 		return textio.ErrBroken
@@ -75,7 +75,7 @@ func (x *xlsReader) next() error {
 	x.left = 0
 	head, err := x.r.Peek(4)
 	if err == io.EOF {
-		return err // what is shorter than a record pads the last sector
+		return err // less than a record is padding of the last sector
 	}
 	if err != nil {
 		return textio.ErrBroken
@@ -85,7 +85,7 @@ func (x *xlsReader) next() error {
 	return err
 }
 
-// goesOn goes to the record that continues this one.
+// goesOn advances to the record that continues this one.
 func (x *xlsReader) goesOn() error {
 	head, err := x.r.Peek(2)
 	if err != nil || x.left > 0 || binary.LittleEndian.Uint16(head) != xlsContinue {
@@ -94,7 +94,7 @@ func (x *xlsReader) goesOn() error {
 	return x.next()
 }
 
-// fill reads so many bytes of the record, and of those that continue it.
+// fill reads len(p) bytes of the record and of those that continue it.
 func (x *xlsReader) fill(p []byte) error {
 	for len(p) > 0 {
 		if x.left == 0 {
@@ -112,7 +112,7 @@ func (x *xlsReader) fill(p []byte) error {
 	return nil
 }
 
-// skip leaves out so many bytes.
+// skip skips n bytes.
 func (x *xlsReader) skip(n int) error {
 	for n > 0 {
 		if x.left == 0 {
@@ -130,16 +130,16 @@ func (x *xlsReader) skip(n int) error {
 	return nil
 }
 
-// uint reads a number of so many bytes.
+// uint reads a number of size bytes.
 func (x *xlsReader) uint(size int) (int, error) {
 	x.number = [8]byte{}
 	err := x.fill(x.number[:size])
 	return int(binary.LittleEndian.Uint64(x.number[:])), err
 }
 
-// text reads a text whose length has so many bytes. Each character has one byte
-// or two, as flags say, which come again where the text goes on in another
-// record. Behind it may stand how it looks and how it is pronounced.
+// text reads a string whose length has size bytes. Its flags say whether a
+// character has one byte or two; they are repeated if the string continues in
+// another record. Formats and phonetic text may follow.
 func (x *xlsReader) text(size int) (string, error) {
 	length, err := x.uint(size)
 	if err != nil {
@@ -183,8 +183,8 @@ func (x *xlsReader) text(size int) (string, error) {
 	return string(utf16.Decode(units)), x.skip(behind)
 }
 
-// excel97 writes a workbook: its records of substreams, the first of which is
-// of the workbook itself, and others, as charts are, lie within sheets.
+// excel97 writes a workbook: a sequence of substreams. The first is of the
+// workbook itself. Some, such as charts, are inside of sheets.
 type excel97 struct {
 	r      *xlsReader
 	out    *textio.Sink
@@ -262,7 +262,7 @@ func (x *excel97) sheetName() error {
 	return x.out.Text(name)
 }
 
-// sharedTexts reads the texts that cells name by number.
+// sharedTexts reads the shared strings, which cells name by number.
 func (x *excel97) sharedTexts() error {
 	if err := x.r.skip(4); err != nil {
 		return err
@@ -271,7 +271,7 @@ func (x *excel97) sharedTexts() error {
 	if err != nil {
 		return err
 	}
-	x.shared = make([]string, 0, min(count, maxShared/sharedCost)) // 32 MiB at most, and none left behind by growing
+	x.shared = make([]string, 0, min(count, maxShared/sharedCost)) // at most 32 MiB, allocated once
 	size := 0
 	for range count {
 		t, err := x.r.text(2)
@@ -286,7 +286,7 @@ func (x *excel97) sharedTexts() error {
 	return nil
 }
 
-// cell writes what a record holds of cells.
+// cell writes the cells of a record.
 func (x *excel97) cell() error {
 	switch x.r.kind {
 	case xlsString:
@@ -311,7 +311,7 @@ func (x *excel97) cell() error {
 		return err
 	}
 	if x.r.kind == xlsManyRK {
-		for x.r.left >= 8 { // the last column stands behind
+		for x.r.left >= 8 { // the last column follows
 			if err := x.rk(); err != nil {
 				return err
 			}
@@ -322,7 +322,7 @@ func (x *excel97) cell() error {
 	if kind == xlsRK {
 		return x.rk()
 	}
-	if err := x.r.skip(2); err != nil { // how it looks
+	if err := x.r.skip(2); err != nil { // the format
 		return err
 	}
 	switch kind {
@@ -336,7 +336,7 @@ func (x *excel97) cell() error {
 		return x.put(x.shared[n])
 	case xlsTruth:
 		value, err := x.r.uint(2)
-		if err != nil || value > 1 { // an error in place of a value
+		if err != nil || value > 1 { // an error value
 			return err
 		}
 		return x.put(strconv.Itoa(value))
@@ -348,8 +348,9 @@ func (x *excel97) cell() error {
 	return x.value(uint64(value), kind == xlsFormula)
 }
 
-// rk reads a number that is packed into four bytes: half of one, or 30 bits,
-// and a hundredth of either. How the cell looks stands before it.
+// rk reads a number that is packed into four bytes: the upper half of a
+// float64, or 30 bits, and either divided by a hundred. The format of the cell
+// comes before it.
 func (x *excel97) rk() error {
 	if err := x.r.skip(2); err != nil {
 		return err
@@ -368,20 +369,20 @@ func (x *excel97) rk() error {
 	return x.put(plainNumber(v))
 }
 
-// value writes a number, or of a formula also what is none.
+// value writes a number, or the other result of a formula.
 func (x *excel97) value(bits uint64, formula bool) error {
 	switch {
 	case !formula || bits>>48 != 0xffff:
 		return x.put(plainNumber(math.Float64frombits(bits)))
 	case bits&0xff == 0:
-		x.asked = true // the text comes in a record of its own
+		x.asked = true // the text follows in a record of its own
 	case bits&0xff == 1:
 		return x.put(strconv.Itoa(int(bits >> 16 & 1)))
 	}
 	return nil
 }
 
-// plainNumber writes a number as .xlsx has it, with all the digits that it has.
+// plainNumber writes a number as .xlsx has it, with all its digits.
 func plainNumber(v float64) string {
 	if a := math.Abs(v); a != 0 && (a < 1e-5 || a >= 1e15) {
 		return strconv.FormatFloat(v, 'G', -1, 64)

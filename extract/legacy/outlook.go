@@ -14,7 +14,7 @@ import (
 const (
 	propSubject          = 0x0037
 	propSubmitted        = 0x0039
-	propSenderFor        = 0x0042 // in whose name it was sent
+	propSenderFor        = 0x0042 // the person on whose behalf it was sent
 	propSenderForAddress = 0x0065
 	propRecipientKind    = 0x0c15
 	propSender           = 0x0c1a
@@ -54,9 +54,9 @@ const (
 	maxParts = 1_000    // messages and attachments of one file
 )
 
-// Outlook reads an item of Outlook (MS-OXMSG) in the order in which
-// readMail reads a message: its subject, who wrote to whom, when, its text, the
-// names of what is attached, and the messages within it.
+// Outlook reads an item of Outlook (MS-OXMSG): subject, sender, recipients,
+// date, text, the names of attachments, and the messages within it. The order
+// is that of e-mails.
 func Outlook(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
@@ -74,7 +74,7 @@ const propertyStream = "__properties_version1.0"
 type outlookReader struct {
 	c     *compound
 	out   *textio.Sink
-	parts int // that may still come
+	parts int // that may still follow
 }
 
 // item is a message, a recipient or an attachment.
@@ -85,12 +85,12 @@ type item struct {
 	codepages codepages
 }
 
-// codepages are in what the text of an item is written.
+// codepages are the code pages of the text and of the HTML of an item.
 type codepages struct {
-	text, page uint64 // 0: nobody says
+	text, page uint64 // 0: not set
 }
 
-// item reads the properties of a storage, whose stream has a head of so many
+// item reads the properties of a storage. Their stream has a header of head
 // bytes.
 func (m *outlookReader) item(storage, head int, inherited codepages) (*item, error) {
 	i := &item{c: m.c, storage: storage, fixed: map[uint32]uint64{}, codepages: inherited}
@@ -98,7 +98,7 @@ func (m *outlookReader) item(storage, head int, inherited codepages) (*item, err
 	if s == nil || err != nil {
 		return i, err
 	}
-	b, err := s.part(0, min(s.size, 1<<20)) // 65,536 properties: there are no more numbers
+	b, err := s.part(0, min(s.size, 1<<20)) // 65,536 properties, all that there can be
 	if err != nil || len(b) < head {
 		return nil, textio.ErrBroken
 	}
@@ -123,7 +123,7 @@ func (i *item) stream(property, kind uint32) (*stream, error) {
 	return i.c.open(i.storage, fmt.Sprintf("__substg1.0_%04x%04x", property, kind))
 }
 
-// text returns a property as UTF-8; nil where it has none, or one of nothing.
+// text returns a property as UTF-8; nil if it is missing or empty.
 func (i *item) text(property uint32) (io.Reader, error) {
 	s, err := i.stream(property, typeUTF16)
 	switch {
@@ -143,7 +143,7 @@ func (i *item) text(property uint32) (io.Reader, error) {
 	return inCodepage(page, s.reader())
 }
 
-// field returns the first of the properties that says anything, as one line.
+// field returns the first property with text, as one line.
 func (i *item) field(properties ...uint32) (string, error) {
 	for _, p := range properties {
 		r, err := i.text(p)
@@ -164,7 +164,7 @@ func (i *item) field(properties ...uint32) (string, error) {
 	return "", nil
 }
 
-// message writes a message and what is within it.
+// message writes a message and everything within it.
 func (m *outlookReader) message(storage, head int, inherited codepages, depth int) error {
 	if m.parts--; m.parts < 0 || depth > maxDepth {
 		return textio.ErrInflated
@@ -188,7 +188,7 @@ func (m *outlookReader) message(storage, head int, inherited codepages, depth in
 	return m.out.Err()
 }
 
-// head writes the fields that people know.
+// head writes the header fields that Outlook shows.
 func (m *outlookReader) head(i *item) error {
 	subject, err := i.field(propSubject)
 	if err != nil {
@@ -213,15 +213,15 @@ func (m *outlookReader) head(i *item) error {
 	m.out.Line()
 	for _, p := range []uint32{propSubmitted, propDelivered} {
 		if t, is := i.fixed[p<<16|typeTime]; is {
-			m.out.Text(time.Unix(int64(t/10_000_000)-11_644_473_600, 0).UTC().Format(time.RFC1123Z)) // tenths of microseconds since 1601
+			m.out.Text(time.Unix(int64(t/10_000_000)-11_644_473_600, 0).UTC().Format(time.RFC1123Z)) // FILETIME: units of 100 ns since 1601
 			break
 		}
 	}
 	return nil
 }
 
-// recipients writes those of a kind; by the line that Outlook shows where the
-// item names none.
+// recipients writes the recipients of a kind. If the item has none, it writes
+// the line that Outlook shows.
 func (m *outlookReader) recipients(i *item, storages []int, kind uint64, all uint32) error {
 	if len(storages) == 0 {
 		line, err := i.field(all)
@@ -246,8 +246,8 @@ func (m *outlookReader) recipients(i *item, storages []int, kind uint64, all uin
 	return nil
 }
 
-// person writes a name and an address, which are often the same. The address
-// within an Exchange server means nothing to anybody.
+// person writes a name and an address, once if they are equal. Addresses within
+// an Exchange server are skipped.
 func (m *outlookReader) person(i *item, names, addresses []uint32) error {
 	name, err := i.field(names...)
 	if err != nil {
@@ -270,8 +270,8 @@ func (m *outlookReader) person(i *item, names, addresses []uint32) error {
 	return nil
 }
 
-// body writes the text of a message. Outlook keeps it in up to three ways,
-// which say the same; the first that there is will do.
+// body writes the text of a message. Outlook stores it in up to three forms
+// with the same content; the first one is written.
 func (m *outlookReader) body(i *item) error {
 	plain, err := i.text(propBody)
 	if err != nil {
@@ -311,7 +311,7 @@ func (m *outlookReader) body(i *item) error {
 	return RTF(&textio.Input{Reader: r}, m.out)
 }
 
-// attachment writes the name of what is attached, or the message that is.
+// attachment writes the name of an attached file, or an attached message.
 func (m *outlookReader) attachment(storage int, inherited codepages, depth int) error {
 	if inner := m.c.find(storage, fmt.Sprintf("__substg1.0_%04x%04x", propContent, typeStorage)); inner != noEntry && m.c.find(inner, propertyStream) != noEntry {
 		m.out.Paragraph()

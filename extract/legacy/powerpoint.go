@@ -12,27 +12,26 @@ import (
 // Records of a presentation (MS-PPT).
 const (
 	pptDocument = 1000 // a container
-	pptSlide    = 1011 // names what a slide is kept as; the text of its outline follows
+	pptSlide    = 1011 // names the persist id of a slide; the text of its outline follows
 	pptUnicode  = 4000 // text in UTF-16
-	pptBytes    = 4008 // text of which each character is the lower byte of UTF-16
+	pptBytes    = 4008 // text in the lower bytes of UTF-16
 	pptSlides   = 4080 // a container
-	pptEdit     = 4085 // what was saved at one time
-	pptPersists = 6002 // where that stands
+	pptEdit     = 4085 // a user edit: what was saved at one time
+	pptPersists = 6002 // a persist directory: the offsets of objects
 )
 
 // Bounds of reading a presentation.
 const (
-	pptPlain      = 0xe391c05f // the mark of one that has no password
+	pptPlain      = 0xe391c05f // of a file without password
 	pptSealed     = 0xf3d1c4df
 	maxPersists   = 1 << 20
-	maxPPTRecords = 8 << 20 // slides may lie within each other
+	maxPPTRecords = 8 << 20 // in total, since slides may be nested
 	maxPPTText    = 4 << 20 // bytes of one text
 )
 
-// PowerPoint reads a presentation of PowerPoint 97 and later: its slides
-// in their order, then the notes. What slides take from their master is not
-// theirs. A file is saved by appending what has changed, so only that is read
-// to which its last table points.
+// PowerPoint reads a presentation of PowerPoint 97 and later: its slides in
+// order, then the notes. Text of the master slides is skipped. Saving appends
+// changes to the file, so only objects of the last persist directory are read.
 func PowerPoint(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
@@ -71,8 +70,8 @@ func PowerPoint(in *textio.Input, out *textio.Sink) error {
 type powerpoint97 struct {
 	s      *stream
 	out    *textio.Sink
-	places map[uint32]int64 // where each thing stands
-	read   map[int64]bool   // places of slides that were read
+	places map[uint32]int64 // the offset of each object by its persist id
+	read   map[int64]bool   // offsets of slides that were read
 	left   int              // records that may still be read
 	bytes  int64            // of texts that may still be read
 }
@@ -84,7 +83,7 @@ type pptRecord struct {
 	from, to       int64 // of its content
 }
 
-// record reads the head of a record that ends before the given place.
+// record reads the header of a record that ends before end.
 func (p *powerpoint97) record(at, end int64) (r pptRecord, err error) {
 	if p.left--; p.left < 0 {
 		return r, textio.ErrInflated
@@ -102,13 +101,13 @@ func (p *powerpoint97) record(at, end int64) (r pptRecord, err error) {
 	return r, nil
 }
 
-// table reads what was saved, from the last time to the first, and returns
-// where the document stands.
+// table reads the user edits, from the last to the first, and returns the
+// offset of the document.
 func (p *powerpoint97) table(at int64) (int64, error) {
 	document := uint32(0)
 	for before := p.s.size; ; {
 		if at >= before {
-			return 0, textio.ErrBroken // it would go in circles
+			return 0, textio.ErrBroken // else it could run in circles
 		}
 		before = at
 		r, err := p.record(at, p.s.size)
@@ -141,7 +140,7 @@ func (p *powerpoint97) table(at int64) (int64, error) {
 	return place, nil
 }
 
-// persists reads where things stand. What was saved later counts.
+// persists reads a persist directory. Later edits win.
 func (p *powerpoint97) persists(at int64) error {
 	r, err := p.record(at, p.s.size)
 	switch {
@@ -203,7 +202,7 @@ func (p *powerpoint97) document(at int64) error {
 	return p.out.Err()
 }
 
-// list reads slides: first the outline of each, then what else is on it.
+// list reads slides: the outline of each, then its other texts.
 func (p *powerpoint97) list(l pptRecord) error {
 	slide := uint32(0)
 	for at := l.from; at < l.to; {
@@ -230,7 +229,7 @@ func (p *powerpoint97) list(l pptRecord) error {
 	return p.slide(slide)
 }
 
-// slide reads the texts within a slide, however deep they lie.
+// slide reads the texts of a slide at any depth.
 func (p *powerpoint97) slide(id uint32) error {
 	place, is := p.places[id]
 	if !is || p.read[place] {
@@ -256,8 +255,8 @@ func (p *powerpoint97) slide(id uint32) error {
 	return nil
 }
 
-// text writes a record that is text. One of an asterisk stands for the number
-// of the slide or the date.
+// text writes a text record. A single asterisk stands for the slide number or
+// the date.
 func (p *powerpoint97) text(r pptRecord) error {
 	if r.kind != pptUnicode && r.kind != pptBytes {
 		return nil
@@ -286,5 +285,5 @@ func (p *powerpoint97) text(r pptRecord) error {
 	return p.out.Err()
 }
 
-// pptLines are what ends a paragraph and a line.
+// pptLines replaces the ends of paragraphs and lines.
 var pptLines = strings.NewReplacer("\r", "\n", "\v", "\n")

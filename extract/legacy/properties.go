@@ -7,14 +7,14 @@ import (
 	"kartei/extract/textio"
 )
 
-// properties reads title, subject, keywords and remarks of a document
-// (MS-OLEPS). What is not as it should be is left out: the text counts more.
+// properties reads title, subject, keywords and comments of a document
+// (MS-OLEPS). Broken ones are skipped: the text matters more.
 func (c *compound) properties(out *textio.Sink) error {
 	s, err := c.open(0, "\x05summaryinformation")
 	if s == nil || err != nil {
 		return err
 	}
-	b, _ := s.part(0, min(s.size, 64<<10)) // a picture of the first page may stand behind
+	b, _ := s.part(0, min(s.size, 64<<10)) // a thumbnail may follow
 	if len(b) < 48 {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (c *compound) properties(out *textio.Sink) error {
 		return nil
 	}
 	set := b[at:]
-	values := map[uint32][]byte{} // from their types on
+	values := map[uint32][]byte{} // each beginning with its type
 	for i := range int(min(binary.LittleEndian.Uint32(set[4:]), 100)) {
 		if 16+8*i > len(set) {
 			break

@@ -13,16 +13,16 @@ import (
 	"kartei/extract/textio"
 )
 
-// rtfHidden are the destinations whose text is not the document's.
+// rtfHidden are the destinations whose text is not part of the document.
 var rtfHidden = map[string]bool{"fonttbl": true, "colortbl": true, "stylesheet": true, "info": true, "pict": true, "object": true, "objdata": true,
 	"themedata": true, "colorschememapping": true, "latentstyles": true, "datastore": true, "listtable": true, "listoverridetable": true,
 	"revtbl": true, "rsidtbl": true, "generator": true, "xmlnstbl": true, "fldinst": true, "filetbl": true, "mmathPr": true}
 
-// rtfGroup is what holds between two braces.
+// rtfGroup is the state of a group, which is enclosed in braces.
 type rtfGroup struct {
 	hidden bool
-	other  bool // it shows the page that the document holds to who does not read pages
-	skip   int  // characters that stand for a Unicode one in old readers
+	other  bool // it repeats embedded HTML for readers of RTF
+	skip   int  // number of replacement characters after a Unicode one
 }
 
 // rtfReader reads Rich Text Format 1.9.
@@ -31,16 +31,16 @@ type rtfReader struct {
 	text  func(string)
 	stack []rtfGroup
 	rtfGroup
-	passing int      // characters still to be left out
+	passing int      // replacement characters still to skip
 	pending []uint16 // the first half of a character beyond the basic plane
-	page    bool     // it holds a page (MS-OXRTFEX)
+	page    bool     // it has embedded HTML (MS-OXRTFEX)
 }
 
-// maxGroups is how deep groups may lie within each other.
+// maxGroups is how deep groups may be nested.
 const maxGroups = 10_000
 
-// RTF reads the text of RTF. Its characters beyond ASCII are Windows-1252
-// or Unicode. Where Outlook has put a page into it, that page is read.
+// RTF reads the text of RTF. Characters beyond ASCII are Windows-1252 or
+// Unicode. If Outlook has embedded HTML, that is read instead.
 func RTF(in *textio.Input, out *textio.Sink) error {
 	p := rtfReader{r: bufio.NewReader(in), text: func(t string) { out.Text(t) }, rtfGroup: rtfGroup{skip: 1}}
 	for !out.Full() {
@@ -56,7 +56,7 @@ func RTF(in *textio.Input, out *textio.Sink) error {
 	return textio.ErrFull
 }
 
-// rtfPage is the page within RTF.
+// rtfPage is the HTML within RTF.
 type rtfPage struct {
 	reader *rtfReader
 	ready  bytes.Buffer
@@ -74,7 +74,7 @@ func (p *rtfPage) Read(b []byte) (int, error) {
 	return p.ready.Read(b)
 }
 
-// step reads a character, a control word, or where a group begins or ends.
+// step reads a character, a control word, or the begin or end of a group.
 func (p *rtfReader) step() error {
 	b, err := p.r.ReadByte()
 	if err == io.EOF || errors.Is(err, textio.ErrInflated) {
@@ -106,8 +106,8 @@ func (p *rtfReader) step() error {
 	return nil
 }
 
-// char writes a character unless it is hidden or stands for one that was
-// written.
+// char writes a character, unless it is hidden or the replacement of one that
+// was written.
 func (p *rtfReader) char(r rune) {
 	if p.passing > 0 {
 		p.passing--
@@ -200,7 +200,7 @@ func (p *rtfReader) act(word string, number int, given bool) error {
 	return nil
 }
 
-// unicode writes a character that is given as a signed 16-bit number.
+// unicode writes a character of a signed 16-bit number.
 func (p *rtfReader) unicode(unit uint16) {
 	p.passing = 0
 	switch {

@@ -9,30 +9,32 @@ import (
 	"kartei/extract/textio"
 )
 
-// Places in the head of a Word document (MS-DOC, the FIB), and its flags.
+// Offsets in the header of a Word document (MS-DOC, the FIB), and its flags.
 const (
 	wordHead      = 0x01aa // bytes of it that are read
 	wordFlags     = 0x0a
-	wordLengths   = 0x4c   // of the parts of the text, in the order of wordParts
-	wordPieces    = 0x01a2 // where the table of pieces stands
+	wordLengths   = 0x4c   // of the parts of the text
+	wordPieces    = 0x01a2 // offset of the piece table
 	wordMark      = 0xa5ec
 	wordOldest    = 0x00c1 // Word 97
 	wordEncrypted = 0x0100
 	wordTable1    = 0x0200
 )
 
-// maxPieceTable is how many bytes of pieces are read, which are 1.4 million.
+// maxPieceTable is how many bytes of the piece table are read: 1.4 million
+// pieces.
 const maxPieceTable = 16 << 20
 
-// wordOrder are the parts of the text in the order in which readWord has them:
-// what is written, text boxes in it, footnotes, endnotes, comments, headers and
-// footers, text boxes in these. A part's number is its place in the file.
+// wordOrder has the parts of the text in the order of the output: main text,
+// its text boxes, footnotes, endnotes, comments, headers and footers, their
+// text boxes. The number of a part is its index in the file.
 var wordOrder = []int{0, 6, 1, 5, 4, 2, 7}
 
-// Word reads a text document of Word 97 and later. One of Word 95 or
-// before, which has the same name inside and another build, is taken for
-// broken. What was deleted while changes were recorded is read like the rest:
-// that it was stands far from the text.
+// Word reads a text document of Word 97 and later. Files of Word 95 and before
+// have the same stream in another format, and are reported as broken.
+//
+// Text deleted under change tracking is included; the deletion marks live
+// elsewhere in the file.
 func Word(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
@@ -87,14 +89,14 @@ func Word(in *textio.Input, out *textio.Sink) error {
 	return out.Err()
 }
 
-// wordPiece is a run of characters that stand one after the other in the file.
+// wordPiece is a run of characters that are contiguous in the file.
 type wordPiece struct {
 	start, end int64 // in characters of the text
 	at         int64 // in the stream
 	width      int64 // bytes of a character: 1 of Windows-1252, or 2 of UTF-16
 }
 
-// wordPieceTable reads the table of pieces. Before it stand properties.
+// wordPieceTable reads the piece table. Property modifiers come before it.
 func wordPieceTable(table *stream, head []byte) ([]wordPiece, error) {
 	size := int64(binary.LittleEndian.Uint32(head[wordPieces+4:]))
 	if size > maxPieceTable {
@@ -137,10 +139,10 @@ type word97 struct {
 	out    *textio.Sink
 	text   *stream
 	pieces []wordPiece
-	fields []bool // those that are open, and whether their instruction is
-	hidden int    // how many instructions are
-	half   rune   // of a character beyond the basic plane
-	left   int64  // bytes that may still be read: pieces may overlap
+	fields []bool // the open fields; true while the instruction is read
+	hidden int    // how many open fields are in their instruction
+	half   rune   // a high surrogate
+	left   int64  // bytes that may still be read, since pieces may overlap
 	cell   bool   // the last character ended a cell
 }
 
@@ -190,8 +192,9 @@ func (w *word97) unit(r rune) error {
 	return w.char(r)
 }
 
-// char writes a character. Some are marks: of fields, of which the result is
-// what is seen, and of the ends of cells; two of these end a row.
+// char writes a character. Some are marks: of fields, whose result is shown and
+// whose instruction is hidden, and of the ends of cells. Two of the latter end
+// a row.
 func (w *word97) char(r rune) error {
 	switch r {
 	case 0x13:
