@@ -26,7 +26,7 @@ type Fields struct {
 	record.Sharing
 }
 
-// Company is a company as the API gives it.
+// Company is a company as the API returns it.
 type Company struct {
 	record.Envelope
 	Fields
@@ -37,7 +37,7 @@ type CreateInput struct {
 	Fields Fields `body:"create"`
 }
 
-// Filters are what lists and counts can be narrowed by.
+// Filters narrow lists and counts.
 type Filters struct {
 	ExternalID string `query:"externalId" min:"1" max:"200" example:"crm-4711"`
 }
@@ -71,7 +71,7 @@ func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error
 	return Companies.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
-// Create makes a company.
+// Create creates a company.
 func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Company], error) {
 	return Companies.Create(ctx, c, &in.Fields)
 }
@@ -79,14 +79,14 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Co
 // Shared returns the members that all families have in common.
 func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
 
-// Normalize leaves out an address in which nothing is set.
+// Normalize drops an empty address.
 func (f *Fields) Normalize() { f.Address = f.Address.OrNil() }
 
-// Wrong returns nil: the schema says all that companies must be.
+// Wrong returns nil: the schema has all rules of companies.
 func (f *Fields) Wrong(*app.Services, app.Sent) []fault.Field { return nil }
 
-// Words returns what a company is found by: its name weighs most, then how and
-// where it is reached and its numbers, then notes.
+// Words returns the words of a company. Its name has the lowest rank; then come
+// email, telephone, address and numbers; then notes.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.Add(search.Name, f.Name)
