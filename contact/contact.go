@@ -32,7 +32,7 @@ type Fields struct {
 	record.Sharing
 }
 
-// Contact is a contact as the API gives it.
+// Contact is a contact as the API returns it.
 type Contact struct {
 	record.Envelope
 	Fields
@@ -43,8 +43,8 @@ type CreateInput struct {
 	Fields Fields `body:"create" rule:"true"`
 }
 
-// Filters are what lists and counts can be narrowed by; the one that fewest
-// records share comes first.
+// Filters narrow lists and counts. The filter whose value fewest records share
+// comes first.
 type Filters struct {
 	ExternalID string `query:"externalId" min:"1" max:"200" example:"crm-4711"`
 	Email      string `query:"email" min:"1" max:"254" few:"true" fold:"true" example:"anna.berg@example.com"`
@@ -80,7 +80,7 @@ func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error
 	return Contacts.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
-// Create makes a contact.
+// Create creates a contact.
 func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Contact], error) {
 	return Contacts.Create(ctx, c, &in.Fields)
 }
@@ -88,19 +88,19 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Co
 // Shared returns the members that all families have in common.
 func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
 
-// Normalize completes the name.
+// Normalize sets the display name.
 func (f *Fields) Normalize() {
 	f.Address = f.Address.OrNil()
 	f.Language = record.CanonicalLanguage(f.Language)
 	f.DisplayName = displayName(f)
 }
 
-// Wrong refuses a contact without a name.
+// Wrong reports a contact without a name.
 func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
 	switch {
 	case !sent.Fit("firstName", "lastName", "email") || displayName(f) != nil:
 		return nil
-	case sent.New: // any of them would do
+	case sent.New: // any of them would suffice
 		return []fault.Field{
 			{Name: "firstName", Code: fault.Required, Text: &nameMissing},
 			{Name: "lastName", Code: fault.Required, Text: &nameMissing},
@@ -115,7 +115,7 @@ var nameMissing = fault.Text{
 	EN: "At least one of firstName, lastName and email is required.",
 }
 
-// displayName is first and last name, else the email address.
+// displayName returns first and last name, or else the email address.
 func displayName(f *Fields) *string {
 	var names []string
 	for _, n := range []*string{f.FirstName, f.LastName} {
@@ -130,10 +130,10 @@ func displayName(f *Fields) *string {
 	return &name
 }
 
-// Words returns what a contact is found by: names weigh most, then how and
-// where it is reached, then notes. Street and region are left out: each word
-// that few others share costs a page of the log with every contact, and
-// nobody looks for a client by either.
+// Words returns the words of a contact. Names have the lowest rank; then come
+// email, telephone and address; then notes. Street and region are left out:
+// hardly anyone searches a client by them, and a word that few records share
+// costs a page of the write-ahead log for each contact.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.AddAll(search.Name, f.FirstName, f.LastName)
