@@ -24,7 +24,7 @@ const (
 // Priority says how urgent a task is.
 type Priority string
 
-// Normal is the priority of a task that names none.
+// Normal is the default priority.
 const Normal Priority = "normal"
 
 // Fields are the members of a task besides the envelope.
@@ -43,7 +43,7 @@ type Fields struct {
 	record.Sharing
 }
 
-// Task is a task as the API gives it.
+// Task is a task as the API returns it.
 type Task struct {
 	record.Envelope
 	Fields
@@ -54,8 +54,8 @@ type CreateInput struct {
 	Fields Fields `body:"create"`
 }
 
-// Filters are what lists and counts can be narrowed by; the one that fewest
-// records share comes first.
+// Filters narrow lists and counts. The filter whose value fewest records share
+// comes first.
 type Filters struct {
 	ContactID  string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	CompanyID  string `query:"companyId" prefix:"cmp_" with:"status" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -92,13 +92,13 @@ func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error
 	return Tasks.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
-// Create makes a task.
+// Create creates a task.
 func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Task], error) {
 	return Tasks.Create(ctx, c, &in.Fields)
 }
 
-// Complete marks a task as done, by the caller and now. One that is done
-// already stays as it is. It honours If-Match.
+// Complete marks a task as done by the caller at this time. A completed task
+// does not change. Complete honours If-Match.
 func Complete(ctx context.Context, c *app.Call, in app.ByID) (record.Answer[Task], error) {
 	return Tasks.Act(ctx, c, in.ID, "completed", func(f *Fields) error {
 		if f.Status != Completed {
@@ -112,7 +112,7 @@ func Complete(ctx context.Context, c *app.Call, in app.ByID) (record.Answer[Task
 // Shared returns the members that all families have in common.
 func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
 
-// Normalize fills in what a task that names none has.
+// Normalize sets the defaults of status and priority.
 func (f *Fields) Normalize() {
 	if f.Status == "" {
 		f.Status = Open
@@ -122,7 +122,7 @@ func (f *Fields) Normalize() {
 	}
 }
 
-// Wrong refuses a task that begins completed.
+// Wrong reports a new task that is completed already.
 func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
 	if sent.New && sent.Fit("status") && f.Status == Completed {
 		return []fault.Field{completed}
@@ -130,8 +130,8 @@ func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
 	return nil
 }
 
-// Follow refuses to complete a task by writing its status, which would leave
-// out who did it and the event; and clears both where a task is opened again.
+// Follow reports a task that is completed by a change of its status, since that
+// has no event and no principal. If a task is opened again, Follow clears both.
 func (f *Fields) Follow(before *Fields) []fault.Field {
 	switch {
 	case f.Status == Open:
@@ -149,8 +149,8 @@ var useComplete = fault.Text{
 	EN: "A task is completed with POST /tasks/{id}/complete.",
 }
 
-// Words returns what a task is found by: its title weighs most, then tags,
-// then its description.
+// Words returns the words of a task. Its title has the lowest rank; then come
+// tags; then the description.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.Add(search.Name, f.Title)
