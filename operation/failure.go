@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// failure is a fault as it is kept: with its words in both languages, since
-// who reads it says which one only then.
+// failure is a fault as stored: with its texts in both languages, since the
+// language is known only when it is read.
 type failure struct {
 	Code   fault.Code     `json:"code"`
 	Detail *fault.Text    `json:"detail,omitzero"`

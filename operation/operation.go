@@ -18,11 +18,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Status says how far an operation is.
+// Status is the progress of an operation.
 type Status string
 
-// The statuses, in the order in which an operation goes through them; it ends
-// in one of the last two.
+// The statuses, in their order. An operation ends in one of the last two.
 const (
 	Queued    Status = "queued"
 	Running   Status = "running"
@@ -30,7 +29,7 @@ const (
 	Failed    Status = "failed"
 )
 
-// Operation is an operation as the API gives it.
+// Operation is an operation as the API returns it.
 type Operation struct {
 	Object     string         `json:"object" enum:"operation" example:"operation"`
 	ID         string         `json:"id" example:"opr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -44,17 +43,17 @@ type Operation struct {
 	FinishedAt *clock.Micros  `json:"finishedAt" example:"2026-11-01T09:30:01.500000Z"`
 }
 
-// Result names what an operation has made.
+// Result names what an operation has created.
 type Result struct {
 	Object string `json:"object" example:"document"`
 	ID     string `json:"id" example:"doc_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
-// poll is after how long it is worth asking again for an operation that goes
-// on.
+// poll is how long a client should wait before it asks again.
 const poll = time.Second
 
-// RetryAfter returns when to ask again; zero where the operation has ended.
+// RetryAfter returns how long to wait before asking again; zero if the
+// operation has ended.
 func (o Operation) RetryAfter() time.Duration {
 	if o.Status == Succeeded || o.Status == Failed {
 		return 0
@@ -62,20 +61,20 @@ func (o Operation) RetryAfter() time.Duration {
 	return poll
 }
 
-// Accepted is the answer to a call that began an operation: 202.
+// Accepted is the response of a call that began an operation: 202.
 type Accepted struct{ Operation }
 
 // Location returns the operation's path below /v1.
 func (a Accepted) Location() string { return "/operations/" + a.ID }
 
-// Type returns what the answer shows.
+// Type returns the type of the response.
 func (Accepted) Type() reflect.Type { return reflect.TypeFor[Operation]() }
 
-// Accepted says that the call goes on after this answer.
+// Accepted marks the response as one whose call goes on.
 func (Accepted) Accepted() {}
 
-// Begin makes an operation of the caller's in the transaction of the call that
-// is going on. input, encoded as JSON, is what Read gives back.
+// Begin inserts an operation of the caller, in the transaction of the current
+// call. input is stored as JSON for Read.
 func Begin(c *app.Call, kind string, input any) (Accepted, error) {
 	encoded, err := json.Marshal(input)
 	if err != nil {
@@ -90,7 +89,7 @@ func Begin(c *app.Call, kind string, input any) (Accepted, error) {
 
 var null = jsontext.Value("null")
 
-// Get returns an operation to the principal that began it.
+// Get returns an operation. Only the principal that began it finds it.
 func Get(ctx context.Context, c *app.Call, in app.ByID) (Operation, error) {
 	if !id.Valid(id.Operation, in.ID) {
 		return Operation{}, fault.New(fault.NotFound)
@@ -128,16 +127,16 @@ func Get(ctx context.Context, c *app.Call, in app.ByID) (Operation, error) {
 	return o, nil
 }
 
-// Work is an operation as who carries it out sees it.
+// Work is an operation as its job sees it.
 type Work struct {
 	ID string
-	// Principal is who began it.
+	// Principal began the operation.
 	Principal string
 	Status    Status
 	input     string
 }
 
-// Read reads an operation that is to be carried out, and its input.
+// Read reads an operation for its job, with its input.
 func Read(ctx context.Context, tx db.Tx, organization int64, name string, input any) (w Work, err error) {
 	w.ID = name
 	err = tx.QueryRow(ctx, `select principal, status, input from operations where organization = $1 and id = $2`, organization, name).
@@ -148,24 +147,23 @@ func Read(ctx context.Context, tx db.Tx, organization int64, name string, input 
 	return w, json.Unmarshal([]byte(w.input), input)
 }
 
-// Ended reports whether there is nothing left to do.
+// Ended reports whether the operation has ended.
 func (w *Work) Ended() bool { return w.Status == Succeeded || w.Status == Failed }
 
-// Progress says that an operation has come so far, in percent below 100. It
-// never goes back: an attempt that begins anew is not a step back for those
-// who wait.
+// Progress stores the progress of an operation, in percent below 100. It never
+// goes back, also if an attempt begins anew.
 func Progress(tx db.Tx, organization int64, name string, now clock.Micros, percent int64) {
 	tx.Queue(`update operations set status = 'running', progress = case when progress > $3 then progress else $3 end,
 		started_at = case when started_at > 0 then started_at else $4 end
 		where organization = $1 and id = $2 and finished_at = 0`, organization, name, percent, now)
 }
 
-// Succeed ends an operation with what it has made, and with its event.
+// Succeed ends an operation with its result and its event.
 func Succeed(ctx context.Context, c *app.Call, name string, made Result) error {
 	return end(ctx, c, name, Succeeded, made, "")
 }
 
-// Fail ends an operation with what went wrong, and with its event.
+// Fail ends an operation with a fault and its event.
 func Fail(ctx context.Context, c *app.Call, name string, why *fault.Fault) error {
 	failure, err := encode(why)
 	if err != nil {
@@ -174,7 +172,7 @@ func Fail(ctx context.Context, c *app.Call, name string, why *fault.Fault) error
 	return end(ctx, c, name, Failed, Result{}, failure)
 }
 
-// end needs a tick of its own, since no two events share one.
+// end takes a tick of its own, since no two events share one.
 func end(ctx context.Context, c *app.Call, name string, status Status, made Result, failure string) error {
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
 	if err != nil {
