@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Most is how many calls a batch may hold (contract, 'Other constants').
+// Most is how many calls a batch may have (contract, 'Other constants').
 const Most = 20
 
 // Input is the input of batch.run.
@@ -27,7 +27,7 @@ type Calls struct {
 	Calls []Call `json:"calls" verbatim:"true" required:"true" minItems:"1" maxItems:"20" example:"[{\"id\":\"neu\",\"method\":\"POST\",\"path\":\"/contacts\",\"headers\":{\"Idempotency-Key\":\"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\"},\"body\":{\"lastName\":\"Berg\"}},{\"method\":\"GET\",\"path\":\"/tasks?limit=5\"}]"`
 }
 
-// Call is one part of a batch, as the client sends it.
+// Call is one call of a batch, as the client sends it.
 type Call struct {
 	ID      *string        `json:"id" max:"100" example:"neu"`
 	Method  string         `json:"method" required:"true" max:"32" pattern:"^[A-Za-z-]+$" example:"POST"`
@@ -36,19 +36,19 @@ type Call struct {
 	Body    jsontext.Value `json:"body" example:"{\"lastName\":\"Berg\"}"`
 }
 
-// Headers are those that a part may have of its own.
+// Headers are the headers that a call may have of its own.
 type Headers struct {
 	IfMatch        *string `json:"If-Match" max:"8192" example:"null"`
 	IfNoneMatch    *string `json:"If-None-Match" max:"8192" example:"null"`
 	IdempotencyKey *string `json:"Idempotency-Key" max:"8192" example:"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11"`
 }
 
-// Results is the answer, in the order of the calls.
+// Results is the response, in the order of the calls.
 type Results struct {
 	Results []Result `json:"results" maxItems:"20" example:"[{\"id\":\"neu\",\"status\":201,\"headers\":{\"Content-Type\":\"application/json\",\"ETag\":\"\\\"r1\\\"\",\"Location\":\"/v1/contacts/con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y3\"},\"body\":{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}},{\"id\":\"1\",\"status\":403,\"headers\":{\"Content-Type\":\"application/problem+json\",\"Content-Language\":\"de\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y4\"},\"body\":{\"code\":\"FORBIDDEN\",\"status\":403}}]"`
 }
 
-// Result is the answer to one part: what the call alone would have got.
+// Result is the response of one call: what it would have got alone.
 type Result struct {
 	ID      string            `json:"id" max:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" example:"neu"`
 	Status  int               `json:"status" min:"200" max:"599" example:"201"`
@@ -56,13 +56,14 @@ type Result struct {
 	Body    jsontext.Value    `json:"body" example:"{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}"`
 }
 
-// shown are the headers of an answer that are a part's own.
+// shown are the response headers of each call.
 var shown = [...]string{
 	"Content-Type", "Content-Language", "Location", "ETag", "Idempotent-Replayed", "Retry-After", "Allow",
 	"WWW-Authenticate", "RateLimit", "RateLimit-Policy", "Request-Id",
 }
 
-// Bound refuses a body of more calls than Most, whatever else is wrong with it.
+// Bound refuses a body of more calls than Most, before anything else is
+// checked.
 func (*Calls) Bound(body map[string]any) error {
 	if calls, _ := body["calls"].([]any); len(calls) > Most {
 		return fault.New(fault.BatchTooLarge)
@@ -84,12 +85,12 @@ func (c *Calls) Check(s *app.Services) error {
 	return nil
 }
 
-// Wrong returns what is wrong with the calls besides what the schema says.
+// Wrong returns the violations that no schema states.
 func (c *Calls) Wrong(s *app.Services, sent app.Sent) []fault.Field {
 	return append(c.malformed(sent), c.outside(s, sent)...)
 }
 
-// malformed names two calls of one id, and paths that no URL has.
+// malformed returns calls with the same id, and paths that no URL has.
 func (c *Calls) malformed(sent app.Sent) (wrong []fault.Field) {
 	first := map[string]int{}
 	for i, name := range c.Names() {
@@ -120,7 +121,7 @@ var behindVersion = fault.Text{DE: "der Pfad hinter /v1, zum Beispiel /contacts"
 
 var escaped = fault.Text{DE: "ein Pfad, in dem hinter % zwei Hexadezimalziffern stehen", EN: "a path with two hexadecimal digits behind each %"}
 
-// outside names the calls that are not open to a batch.
+// outside returns the calls that a batch may not contain.
 func (c *Calls) outside(s *app.Services, sent app.Sent) (wrong []fault.Field) {
 	for i := range c.Calls {
 		name := member(i, "path")
@@ -138,7 +139,7 @@ var outOfBatch = fault.Text{DE: "Diese Operation ist im Batch nicht erlaubt.", E
 
 func member(i int, name string) string { return fmt.Sprintf("calls[%d].%s", i, name) }
 
-// Names returns the ids of the calls: the place of one that has none.
+// Names returns the ids of the calls. A call without one has its index.
 func (c *Calls) Names() []string {
 	names := make([]string, len(c.Calls))
 	for i := range c.Calls {
@@ -149,8 +150,8 @@ func (c *Calls) Names() []string {
 	return names
 }
 
-// Target returns the escaped path below /v1 and the raw query, cut as a server
-// cuts those of a request.
+// Target returns the escaped path below /v1 and the raw query, cut like those
+// of an HTTP request.
 func (c *Call) Target() (path, query string, err error) {
 	const prefix = "/v1"
 	u, err := url.ParseRequestURI(prefix + c.Path)
@@ -177,7 +178,7 @@ func (c *Call) Header(h map[string][]string) {
 	}
 }
 
-// ResultOf makes the result of a part from its answer.
+// ResultOf makes the result of a call from its response.
 func ResultOf(id string, status int, header map[string][]string, body []byte) Result {
 	r := Result{ID: id, Status: status, Headers: make(map[string]string, len(shown)), Body: body}
 	for _, name := range shown {
@@ -188,7 +189,7 @@ func ResultOf(id string, status int, header map[string][]string, body []byte) Re
 	return r
 }
 
-// AppendJSON appends the answer. The bodies are JSON already.
+// AppendJSON appends the response. The bodies are JSON already.
 func (r Results) AppendJSON(b []byte) []byte {
 	size := len(b) + 16
 	for i := range r.Results {
@@ -232,7 +233,7 @@ func (r *Result) appendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-// appendText quotes s; what is no UTF-8, which nothing here is, is replaced.
+// appendText quotes s. Invalid UTF-8, which does not occur here, is replaced.
 func appendText(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s)
 	return b
