@@ -13,38 +13,40 @@ import (
 )
 
 const (
-	// The hour of a budget is counted in slices, each a row of reading_time. What
-	// was spent in a slice counts until the hour after its end is over, so that
-	// no hour has more than the budget.
+	// The hour of a budget is counted in slices, each a row of reading_time. A
+	// slice counts until an hour after its end, so no hour has more than the
+	// budget.
 	slice  = 5 * time.Minute
 	window = time.Hour + slice
-	// longestWait is after how long a document is made without its text: an office
-	// that sends more than is read all day has its documents the same day.
+	// longestWait is how long a document waits for the budget at most. Then it
+	// is made without its text: an office that sends more than can be read has
+	// its documents the same day.
 	longestWait = 6 * time.Hour
 )
 
-// overdrawn is why no text was read.
+// overdrawn is the reason in the log if no text was read.
 const overdrawn extract.Reason = "budget"
 
-// reading is what an attempt has taken of the organization's budget.
+// reading is what an attempt has reserved of the organization's budget.
 type reading struct {
 	at       clock.Micros  // the slice; 0 for none
-	reserved time.Duration // the most that it may take
+	reserved time.Duration // the most that reading may take
 	took     time.Duration
 	skipped  bool // it waited too long
 }
 
-// Spent returns how much of a processor's time texts have taken.
+// Spent returns how much processor time texts have taken.
 func (m *Maker) Spent() time.Duration { return time.Duration(m.spent.Load()) }
 
-// Waits returns how often documents had to wait for their organization's budget.
+// Waits returns how often documents had to wait for the budget of their
+// organization.
 func (m *Maker) Waits() int64 { return m.waits.Load() }
 
-// room returns what the file may take, zero for nothing. While the budget of its
-// hour has no room for that it fails with job.Later, before anything is done
-// that would be done again. The count is in the database: it is that of all
-// replicas and outlives them. The job's transactions are one after the other for
-// an organization (see job.Update), so that no two take the same room.
+// room returns the processor time that the file may take; zero for none. If the
+// budget of its hour has no room, it returns job.Later before any other work.
+// The count is in the database, so it covers all replicas and survives them.
+// The transactions of an organization's jobs do not overlap (see job.Update),
+// so no two take the same room.
 func (w *work) room(ctx context.Context, tx db.Tx) (need time.Duration, err error) {
 	need = w.Extractor.Allowance(w.Fields.ContentType, w.Fields.Size)
 	if w.Budget == 0 || need == 0 {
@@ -65,7 +67,7 @@ func (w *work) room(ctx context.Context, tx db.Tx) (need time.Duration, err erro
 	return 0, job.Later(min(wait, left))
 }
 
-// wait returns how long it is until the budget has room, zero if it has.
+// wait returns the time until the budget has room; zero if it has.
 func (w *work) wait(ctx context.Context, tx db.Tx, now clock.Micros, need time.Duration) (time.Duration, error) {
 	rows, err := tx.Query(ctx, `select at, spent from reading_time where organization = $1 and at > $2 order by at`, w.job.Organization, now.Add(-window))
 	if err != nil {
@@ -102,8 +104,8 @@ func (w *work) wait(ctx context.Context, tx db.Tx, now clock.Micros, need time.D
 	return wait, nil
 }
 
-// tell says in the log that an organization's documents wait, once until they
-// need not.
+// tell logs that the documents of an organization wait, once for each such
+// period.
 func (w *work) tell(now, until clock.Micros) {
 	if last, known := w.told.Load(w.job.Organization); known && last.(clock.Micros) > now {
 		return
@@ -112,8 +114,8 @@ func (w *work) tell(now, until clock.Micros) {
 	w.Logger.Warn("documents wait: the reading time of their organization's hour is used up", "organization", w.job.Organization, "budget", w.Budget.String())
 }
 
-// reserve takes room for the most that the file may take, and tells those who
-// wait how far the work is. A process that dies has spent all of it.
+// reserve reserves the most that the file may take, and stores the progress of
+// the operation. A process that dies has spent all of it.
 func (w *work) reserve(ctx context.Context, percent int64) error {
 	return w.job.Update(ctx, func(tx db.Tx) error {
 		w.reading = reading{}
@@ -135,7 +137,7 @@ func (w *work) reserve(ctx context.Context, percent int64) error {
 	})
 }
 
-// settle gives back what was reserved and not taken, once.
+// settle returns the unused part of a reservation, once.
 func (w *work) settle(tx db.Tx) {
 	if r := w.reading; r.at > 0 {
 		tx.Queue(`update reading_time set spent = spent + $3 where organization = $1 and at = $2`, w.job.Organization, r.at, (r.took - r.reserved).Microseconds())
@@ -154,7 +156,7 @@ func (w *work) text(ctx context.Context, file blob.Reader) (extract.Text, error)
 	if err == nil || ctx.Err() != nil || w.reading.at == 0 {
 		return text, err
 	}
-	// It was not the file's fault, and is tried again.
+	// The file is not the cause, so the job tries again.
 	if again := w.job.Update(ctx, func(tx db.Tx) error { w.settle(tx); return nil }); again == nil {
 		w.reading.at = 0
 	}

@@ -31,7 +31,7 @@ type Fields struct {
 	record.Sharing
 }
 
-// Document is a document as the API gives it.
+// Document is a document as the API returns it.
 type Document struct {
 	record.Envelope
 	Fields
@@ -47,7 +47,8 @@ type New struct {
 	record.Sharing
 }
 
-// Wrong checks the name, if there is one: that of the upload is checked with it.
+// Wrong checks the name, if there is one. The upload's name is checked with the
+// upload.
 func (n *New) Wrong(s *app.Services, sent app.Sent) []fault.Field {
 	if n.Name == nil {
 		return nil
@@ -60,7 +61,7 @@ type CreateInput struct {
 	Fields New `body:"create" named:"DocumentCreate"`
 }
 
-// Filters are what lists and counts can be narrowed by.
+// Filters narrow lists and counts.
 type Filters struct {
 	ContactID string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	TaskID    string `query:"taskId" prefix:"tsk_" few:"true" example:"tsk_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -117,8 +118,8 @@ func Look(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Info, e
 	return staged, nil
 }
 
-// Create begins to make a document of an upload. What can be told at once is:
-// that the members are right, and that the file is there as it was announced.
+// Create begins an operation that makes a document of an upload. It checks at
+// once that the members are valid, and that the file is there as announced.
 func Create(ctx context.Context, c *app.Call, in CreateInput, staged blob.Info) (operation.Accepted, error) {
 	f, err := accept(ctx, c, &in.Fields, staged)
 	if err != nil {
@@ -134,7 +135,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput, staged blob.Info) 
 	return o, job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: MakeKind, Key: o.ID, Payload: begun{o.ID}})
 }
 
-// accept returns the members of the document that is to be.
+// accept returns the members of the future document.
 func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields, error) {
 	s, found, err := upload.Find(ctx, c, n.UploadID)
 	if err != nil {
@@ -148,7 +149,7 @@ func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields
 	case n.Name != nil:
 		f.Name = *n.Name
 	case !found, s.Operation != "":
-		f.Name = "x" // there is none to complain about
+		f.Name = "x" // the name is checked elsewhere
 	}
 	var wrong []fault.Field
 	switch {
@@ -166,7 +167,7 @@ func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields
 		return nil, fault.Invalid(wrong...)
 	}
 	switch {
-	case staged.Size == s.Size && (s.SHA256 == "" || staged.SHA256 == "" || staged.SHA256 == s.SHA256): // what the store does not know is measured later
+	case staged.Size == s.Size && (s.SHA256 == "" || staged.SHA256 == "" || staged.SHA256 == s.SHA256): // a hash that the store does not know is computed later
 		return f, nil
 	case s.Refused != "" && staged.Size == 0:
 		return nil, fault.New(s.Refused)
@@ -181,7 +182,8 @@ var noUpload = fault.Text{
 	EN: "You have begun no such upload, or its time is over. Begin a new one with POST /v1/uploads.",
 }
 
-// consumed names the operation, for who lost the answer that began it.
+// consumed names the operation, for a client that lost the response that began
+// it.
 func consumed(operation string) *fault.Text {
 	return &fault.Text{
 		DE: "Dieser Upload ist schon verwendet; was aus ihm wird oder wurde, sagt GET /v1/operations/" + operation + ". Für ein weiteres Dokument beginnen Sie einen neuen mit POST /v1/uploads.",
@@ -189,7 +191,7 @@ func consumed(operation string) *fault.Text {
 	}
 }
 
-// eraseRest removes a document's file, and the words of its content.
+// eraseRest deletes a document's file, and the words of its content.
 func eraseRest(ctx context.Context, c *app.Call, name string) error {
 	c.Tx.Queue(`delete from document_words where organization = $1 and id = $2`, c.Actor.Org(), name)
 	return erase(ctx, c.Tx, c.Actor.Org(), c.Now, name)
@@ -198,7 +200,7 @@ func eraseRest(ctx context.Context, c *app.Call, name string) error {
 // Shared returns the members that all families have in common.
 func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
 
-// Normalize does nothing: a document has no more than it was given.
+// Normalize does nothing: a document has no defaults.
 func (f *Fields) Normalize() {}
 
 // Wrong checks the name.
@@ -215,8 +217,8 @@ func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
 	return nil
 }
 
-// Words returns what a document is found by besides its content: its name
-// weighs most, in one piece and without what separates words in file names.
+// Words returns the words of a document besides those of its content. Its name
+// has the lowest rank, both as a whole and cut at the separators of file names.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.Add(search.Name, f.Name)

@@ -14,8 +14,8 @@ import (
 	"kartei/work/job"
 )
 
-// identify refuses files of a type that is not taken, and those that are not
-// what they say they are.
+// identify refuses files of a type that is not allowed, and files whose content
+// has another type.
 func (w *work) identify(file blob.Reader) error {
 	v, err := w.Types.Sniff(file, file.Size(), w.Fields.ContentType)
 	if err != nil {
@@ -52,10 +52,10 @@ func notAsSaid(types extract.Types, declared, found string) *fault.Text {
 	return &fault.Text{DE: t.DE + ". " + next.DE, EN: t.EN + ". " + next.EN}
 }
 
-// measure takes down the hash of the bytes, and holds it to the one that was
-// announced: clients send them to a bucket past Kartei. Where the store knows no
-// hash that reads all of them, and so it comes after the scanner, which may be
-// away and have this tried again and again.
+// measure compares the hash of the bytes with the announced one, and stores it:
+// clients send to a bucket without passing Kartei. If the store knows no hash,
+// measure reads all bytes. So it comes after the scanner, which may be away and
+// make the job start again.
 func (w *work) measure(ctx context.Context) error {
 	info, err := w.Store.Stat(ctx, w.name())
 	if err == nil && info.SHA256 == "" {
@@ -71,9 +71,9 @@ func (w *work) measure(ctx context.Context) error {
 	return nil
 }
 
-// scan has the bytes looked at for malware where that is configured. Nothing
-// comes through unseen. Only a scanner that is away is waited for: what is wrong
-// with this file, or with what listens there, does not go by.
+// scan checks the bytes for malware, if a scanner is configured. No file passes
+// unscanned. Only a scanner that is away is waited for: trouble with this file,
+// or with what listens there, does not go away.
 func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	if w.Scanner == nil {
 		return nil
@@ -99,8 +99,8 @@ func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	return nil
 }
 
-// words returns the words of the content. Of a file whose text cannot be read
-// there are none; it becomes a document all the same.
+// words returns the words of the content. A file whose text cannot be read has
+// none; it becomes a document all the same.
 func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, error) {
 	if err := again(file); err != nil {
 		return nil, err
@@ -117,11 +117,11 @@ func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, e
 	return d, nil
 }
 
-// fillPause is after how long a job asks again whether its reader is there.
+// fillPause is how long a job waits before it asks again for the PDF reader.
 const fillPause = 500 * time.Millisecond
 
-// orLater has a job that met extract.ErrFilling give its worker back: an
-// organization has three, and its other operations would stay queued.
+// orLater releases the worker of a job that got extract.ErrFilling. An
+// organization has three workers, and its other operations would stay queued.
 func orLater(err error) error {
 	if errors.Is(err, extract.ErrFilling) {
 		return errors.Join(err, job.Later(fillPause))
@@ -129,7 +129,7 @@ func orLater(err error) error {
 	return err
 }
 
-// again puts a file back to its beginning.
+// again rewinds a file.
 func again(file io.Seeker) error {
 	_, err := file.Seek(0, io.SeekStart)
 	return err

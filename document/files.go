@@ -13,15 +13,15 @@ import (
 const filesPage = 500
 
 const (
-	// countErasing names what jobs_unique leaves out, so that it serves.
+	// countErasing repeats the condition of jobs_unique, so that index serves.
 	countErasing = `select count(*) from jobs
 		where organization = $1 and kind = $2 and key = $3 and key <> '' and state <> 'failed'`
 	selectOpen = `select input from operations where organization = $1 and finished_at = 0`
 )
 
-// Files returns what bytes there must be of an organization's documents, of those
-// whose identifier comes after the given one, and the last identifier; a page
-// that is empty is the last.
+// Files returns the bytes that an organization's documents must have, for
+// identifiers after the given one, and the last identifier. An empty page is
+// the last.
 func Files(ctx context.Context, tx db.Tx, organization int64, after string) (list []blob.Wanted, last string, err error) {
 	rows, err := tx.Query(ctx, `select id, content from documents
 		where organization = $1 and deleted = false and id > $2 order by id limit $3`, organization, after, filesPage)
@@ -48,8 +48,8 @@ func HasFile(ctx context.Context, tx db.Tx, organization int64, document string)
 	return exists(ctx, tx, `select count(*) from documents where organization = $1 and id = $2 and deleted = false`, organization, document)
 }
 
-// FilePending reports whether an operation is making a document of the bytes, or
-// a job is to remove them. One that failed does not: then nobody needs them.
+// FilePending reports whether an operation is making a document of the bytes,
+// or a job has yet to delete them. A failed operation does not need them.
 func FilePending(ctx context.Context, tx db.Tx, organization int64, document string) (pending bool, err error) {
 	pending, err = exists(ctx, tx, countErasing, organization, EraseKind, document)
 	if pending || err != nil {
@@ -68,7 +68,7 @@ func FilePending(ctx context.Context, tx db.Tx, organization int64, document str
 	return false, err
 }
 
-// exists reports whether a query that counts finds anything.
+// exists reports whether a counting query finds a row.
 func exists(ctx context.Context, tx db.Tx, query string, args ...any) (bool, error) {
 	var n int64
 	err := tx.QueryRow(ctx, query, args...).Scan(&n)

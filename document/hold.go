@@ -11,20 +11,20 @@ import (
 	"kartei/work/job"
 )
 
-// holdSetting is the instance's setting that says until when no bytes of
-// documents are removed.
+// holdSetting is the setting of the instance that says until when no bytes of
+// documents are deleted.
 const holdSetting = "files-held-until"
 
-// Hold keeps the bytes of deleted documents where they are until a point in
-// time. Who takes a picture of the data base after it can copy the bytes of
-// every document that is in the picture: a job that removes bytes and did not
-// see the hold belongs to a document that was deleted before it.
+// Hold keeps the bytes of deleted documents until a time. A backup takes a
+// snapshot of the database after it, and can then copy the bytes of every
+// document in the snapshot. A job that deletes bytes without having seen the
+// hold belongs to a document that was deleted before the snapshot.
 func Hold(ctx context.Context, tx db.Tx, until clock.Micros) error {
 	return access.PutSetting(ctx, tx, holdSetting, strconv.FormatInt(int64(until), 10))
 }
 
-// HeldUntil returns until when no bytes are removed; it may be in the past, and
-// is zero if they were never held.
+// HeldUntil returns until when no bytes are deleted. It may be in the past, and
+// is zero if there was never a hold.
 func HeldUntil(ctx context.Context, tx db.Tx) (clock.Micros, error) {
 	value, err := access.Setting(ctx, tx, holdSetting)
 	if err != nil || value == "" {
@@ -34,7 +34,7 @@ func HeldUntil(ctx context.Context, tx db.Tx) (clock.Micros, error) {
 	return clock.Micros(until), err
 }
 
-// held fails with job.Later while there is a hold.
+// held returns job.Later during a hold.
 func held(ctx context.Context, tx db.Tx, now clock.Micros) error {
 	until, err := HeldUntil(ctx, tx)
 	if err == nil && until > now {
@@ -43,5 +43,5 @@ func held(ctx context.Context, tx db.Tx, now clock.Micros) error {
 	return err
 }
 
-// holdPause is after how long a job asks again that is to remove bytes.
+// holdPause is how long such a job waits before it asks again.
 const holdPause = time.Minute

@@ -30,25 +30,26 @@ import (
 const (
 	// MakeKind makes a document of an upload.
 	MakeKind = "documents.create"
-	// EraseKind removes the bytes of a document that is no more, or never was.
+	// EraseKind deletes the bytes of a document that was deleted, or never
+	// made.
 	EraseKind = "documents.erase"
 )
 
-// begun is what the job of an operation is told; the rest stands in the
-// operation, which ends with it.
+// begun is the input of the job of an operation. The rest is in the operation,
+// and ends with it.
 type begun struct {
 	Operation string `json:"operation"`
 }
 
-// making is the input of the operation, which FilePending reads of each that
-// has not ended.
+// making is the input of the operation. FilePending reads it for each operation
+// that has not ended.
 type making struct {
 	// Document is the id that the document will have, which names its bytes.
 	Document string `json:"document"`
 	Fields   Fields `json:"fields"`
 }
 
-// erasing is what the job is told that removes bytes.
+// erasing is the input of a job that deletes bytes.
 type erasing struct {
 	Document string `json:"document"`
 }
@@ -58,58 +59,58 @@ func Kept(organization int64, document string) string {
 	return blob.Kept + strconv.FormatInt(organization, 10) + "/" + document
 }
 
-// erase has the bytes of a document removed once the transaction is committed.
+// erase enqueues the deletion of a document's bytes with the transaction.
 func erase(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, document string) error {
 	return job.Enqueue(ctx, tx, organization, now, job.Spec{Kind: EraseKind, Key: document, Payload: erasing{document}})
 }
 
 // Scanner looks for malware.
 type Scanner interface {
-	// Scan returns the name of what it found, empty for nothing. It fails with
-	// extract.ErrScannerAway where the scanner is to be waited for.
+	// Scan returns the name of the malware; "" for none. It returns
+	// extract.ErrScannerAway if the job should wait for the scanner.
 	Scan(ctx context.Context, file io.Reader) (found string, err error)
 }
 
-// Maker makes documents of uploads, and removes the bytes of those that are
-// no more.
+// Maker makes documents of uploads, and deletes the bytes of documents that are
+// gone.
 type Maker struct {
 	Clock clock.Clock
 	Store blob.Store
-	// Types are those that are taken.
+	// Types are the allowed types.
 	Types extract.Types
 	// Extractor reads texts.
 	Extractor *extract.Extractor
-	// Scanner is nil where none is configured. Else no file becomes a document
-	// without it; while it is away they wait, or are refused.
+	// Scanner is nil if none is configured. Otherwise no file becomes a
+	// document without a scan; while the scanner is away, files wait or are
+	// refused.
 	Scanner         Scanner
 	RefuseUnscanned bool
-	// Budget is how much of a processor's time reading texts may take for one
-	// organization in an hour; without end where it is 0.
+	// Budget is how much processor time reading texts may take for one
+	// organization in an hour; 0 is unlimited.
 	Budget   time.Duration
 	Families []app.Family
 	Logger   *slog.Logger
-	// Ended, if set, is told of each operation that ended: succeeded, or the code
-	// of its problem, and how long after the call.
+	// Ended, if set, is called for each operation that ended, with the status
+	// succeeded or its problem code, and the time since the call.
 	Ended func(kind, outcome string, age time.Duration)
 
 	spent, waits atomic.Int64
-	told         sync.Map // until when a wait was told, by organization
+	told         sync.Map // until when a wait is logged already, by organization
 }
 
-// ended tells of the end of an operation, which its job was enqueued with.
+// ended reports the end of an operation to Ended. Its job was enqueued with it.
 func (m *Maker) ended(j *job.Job, outcome string) {
 	if m.Ended != nil {
 		m.Ended(j.Kind, outcome, clock.Now(m.Clock).Sub(j.CreatedAt))
 	}
 }
 
-// Make carries out one operation. Each step can be done again: after a crash
-// the next attempt begins anew and finds what the one before has left.
+// Make carries out one operation. Each step is idempotent: after a crash the
+// next attempt begins anew and finds what the one before has left.
 //
-// The bytes come first to where they stay. Whatever is then found to be wrong
-// with them, the operation ends with it, and in the same transaction the job
-// is made that removes them. So there are no bytes without a row that names
-// them.
+// The bytes first move to their final place. If they are then refused, the
+// operation ends with the fault, and the same transaction enqueues the job that
+// deletes them. So there are no bytes without a row that names them.
 func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 	var b begun
 	if err := j.Decode(&b); err != nil {
@@ -143,8 +144,8 @@ func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 	return err
 }
 
-// GaveUp ends an operation that failed again and again for reasons of the
-// instance, or whose bytes cannot be read any more.
+// GaveUp ends an operation that failed too often for reasons of the instance,
+// or whose bytes cannot be read any more.
 func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, cause error) error {
 	var b begun
 	if err := j.Decode(&b); err != nil {
@@ -152,7 +153,7 @@ func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, cause error) e
 	}
 	w := work{Maker: m, job: j}
 	err := w.read(ctx, tx, b.Operation)
-	if errors.Is(err, db.ErrNoRows) { // nobody waits for it
+	if errors.Is(err, db.ErrNoRows) { // the operation is gone
 		return nil
 	}
 	if err != nil || w.operation.Ended() {
@@ -168,7 +169,7 @@ func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, cause error) e
 	return w.failIn(ctx, tx, why)
 }
 
-// Erase removes the bytes of a document.
+// Erase deletes the bytes of a document.
 func (m *Maker) Erase(ctx context.Context, j *job.Job) error {
 	var e erasing
 	if err := j.Decode(&e); err != nil {
@@ -194,7 +195,7 @@ func (w *work) read(ctx context.Context, tx db.Tx, name string) (err error) {
 	return err
 }
 
-// begin reads the operation and brings the bytes to where they stay.
+// begin reads the operation and moves the bytes to their final place.
 func (w *work) begin(ctx context.Context, name string) error {
 	err := w.job.Update(ctx, func(tx db.Tx) error {
 		if err := w.read(ctx, tx, name); err != nil || w.operation.Ended() {
@@ -213,7 +214,7 @@ func (w *work) begin(ctx context.Context, name string) error {
 		return err
 	}
 	err = w.Store.Keep(ctx, upload.Staged(w.job.Organization, w.Fields.UploadID), w.name())
-	if errors.Is(err, blob.ErrNotExist) { // the session ended before its time, or somebody removed them
+	if errors.Is(err, blob.ErrNotExist) { // the session ended early, or the bytes were deleted by hand
 		return &fault.Fault{Code: fault.UploadIncomplete, Cause: err}
 	}
 	return err
@@ -221,7 +222,7 @@ func (w *work) begin(ctx context.Context, name string) error {
 
 func (w *work) name() string { return Kept(w.job.Organization, w.Document) }
 
-// progress tells those who wait how far the work is.
+// progress stores the progress of the operation.
 func (w *work) progress(ctx context.Context, percent int64) error {
 	return w.job.Update(ctx, func(tx db.Tx) error {
 		operation.Progress(tx, w.job.Organization, w.operation.ID, clock.Now(w.Clock), percent)
@@ -229,8 +230,8 @@ func (w *work) progress(ctx context.Context, percent int64) error {
 	})
 }
 
-// examine looks at the bytes and returns the words of their content. It fails
-// with a fault where no document is to be made of them.
+// examine checks the bytes and returns the words of their content. It returns a
+// fault if no document may be made of them.
 func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	file, err := w.Store.Open(ctx, w.name())
 	if err != nil {
@@ -240,7 +241,7 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	if err := w.identify(file); err != nil {
 		return nil, err
 	}
-	if err := w.Extractor.Ready(w.Fields.ContentType); err != nil { // before the scanner reads it for nothing
+	if err := w.Extractor.Ready(w.Fields.ContentType); err != nil { // before the scanner reads it in vain
 		return nil, orLater(err)
 	}
 	if err := w.progress(ctx, 30); err != nil {
@@ -258,8 +259,8 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	return w.words(ctx, file)
 }
 
-// succeed makes the document and ends the operation. What the index has to be
-// merged for many words is done before, in short transactions.
+// succeed creates the document and ends the operation. Merges of the index for
+// many words are done before, in short transactions.
 func (w *work) succeed(ctx context.Context, words *search.Document) error {
 	for left := search.Ahead(words, w.Fields.Visibility == record.Private); left > 0; {
 		err := w.job.Update(ctx, func(tx db.Tx) error {
@@ -313,7 +314,7 @@ func (w *work) failIn(ctx context.Context, tx db.Tx, why *fault.Fault) error {
 	return operation.Fail(ctx, c, w.operation.ID, why)
 }
 
-// call is what the records are told of who the document is made for.
+// call returns the Call for the principal that began the operation.
 func (w *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
 	actor, err := access.ActorFor(ctx, tx, w.job.Organization, w.operation.Principal)
 	if err != nil {
@@ -322,10 +323,10 @@ func (w *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
 	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(w.Clock), Span: trace.Of(ctx), Services: &app.Services{Families: w.Families}}, nil
 }
 
-// patience is after how long a scanner that is away is asked again.
+// patience is how long a job waits before it asks a scanner again that is away.
 const patience = 30 * time.Second
 
-// Handlers returns what carries out the jobs of documents.
+// Handlers returns the handlers of the jobs of documents.
 func (m *Maker) Handlers() []job.Handler {
 	return []job.Handler{
 		{Kind: MakeKind, Attempts: attempts, Lease: lease, Run: m.Make, GaveUp: m.GaveUp,
@@ -334,11 +335,11 @@ func (m *Maker) Handlers() []job.Handler {
 	}
 }
 
-// lease is how long the client of an operation waits at most until another
-// goes on with it whose process died.
+// lease is how long the client of an operation waits at most after its process
+// has died, until another one continues.
 const lease = 20 * time.Second
 
-// attempts is how often an operation is tried before it ends with an error of
-// the instance: over an hour on average (see package job), which is longer than
-// a store is usually away.
+// attempts is how often an operation is tried before it ends with an internal
+// error: over an hour on average (see package job), which is longer than a
+// store is usually away.
 const attempts = 16
