@@ -11,25 +11,25 @@ import (
 	"kartei/work/job"
 )
 
-// ExpireKind is the kind of job that ends the sessions of an organization whose
-// time is over within the same hour. One for each would be a million rows of
-// jobs where there are a million uploads a day.
+// ExpireKind is the kind of job that ends the sessions of an organization that
+// expire within the same hour. One job for each session would be a million rows
+// at a million uploads a day.
 const ExpireKind = "uploads.expire"
 
 const (
-	// clearAfter is how long after a session's end its bytes are looked for once
-	// more: as long as 168 MiB take at the slowest rate that is waited for, see
-	// package rest.
+	// clearAfter is how long after the end of a session its bytes are looked
+	// for once more: the time that 168 MiB take at the slowest accepted rate,
+	// see package rest.
 	clearAfter = 3 * clock.Hour
-	// expireEvery is after how long a job looks for the next ends at the earliest.
+	// expireEvery is the shortest time between two runs of the job.
 	expireEvery = time.Minute
-	// expirePage is how many sessions are ended in one transaction.
+	// expirePage is how many sessions one transaction ends.
 	expirePage = 100
 )
 
 const (
-	// selectOver finds sessions whose time is over, and which no operation has yet
-	// to take the bytes of.
+	// selectOver finds expired sessions whose bytes no operation has yet to
+	// take.
 	selectOver = `select id from uploads where organization = $1 and expires_at >= $2 and expires_at < $3 and expires_at <= $4 and ended = false
 		and not exists (select 1 from operations where operations.organization = $1 and operations.id = uploads.operation and operations.finished_at = 0)
 		order by expires_at limit $5`
@@ -41,23 +41,23 @@ const (
 	deleteEnded = `delete from uploads where organization = $1 and id = $2`
 )
 
-// hour is that in which sessions end. No session is opened into one that has
-// begun: they live for a day.
+// hour is the hour in which sessions end. No session is added to one that has
+// begun: sessions live for a day.
 type hour struct {
 	From clock.Micros `json:"from"`
 }
 
-// expiry is the job that ends a session, among others, at its time.
+// expiry is the input of the job that ends sessions of an hour.
 func expiry(at clock.Micros) job.Spec {
 	h := hour{at - at%clock.Hour}
 	return job.Spec{Kind: ExpireKind, Key: strconv.FormatInt(int64(h.From), 10), Payload: h, Due: at}
 }
 
-// Expire ends sessions whose time is over, and removes bytes of which no document
-// was made. Who began to send before the end may still do so: to a bucket, where
-// only the beginning is looked at, or to a process that dies before it removes
-// what came too late. So they are removed once more three hours later, with what
-// is known of the session.
+// Expire ends expired sessions, and deletes bytes of which no document was
+// made. A client that began to send before the end may still do so: to a
+// bucket, which checks only the beginning, or to a process that dies before it
+// deletes a late file. So bytes are deleted once more three hours later,
+// together with the sessions.
 func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
 	var h hour
 	if err := j.Decode(&h); err != nil {
@@ -84,12 +84,12 @@ type expiring struct {
 	from clock.Micros
 }
 
-// page reads some sessions of the hour that ended up to a point in time.
+// page reads some sessions of the hour that ended before a time.
 func (e *expiring) page(ctx context.Context, tx db.Tx, statement string, until clock.Micros) ([]string, error) {
 	return db.Values[string](ctx, tx, statement, e.job.Organization, e.from, e.from+clock.Hour, until, expirePage)
 }
 
-// remove removes the bytes of sessions.
+// remove deletes the bytes of sessions.
 func (e *expiring) remove(ctx context.Context, names []string) error {
 	for _, name := range names {
 		if err := e.Store.Delete(ctx, Staged(e.job.Organization, name)); err != nil {
@@ -99,9 +99,9 @@ func (e *expiring) remove(ctx context.Context, names []string) error {
 	return nil
 }
 
-// end ends sessions, so that nobody makes a document of them any more, and then
-// removes their bytes. Where that fails they are as before; a process that dies
-// leaves bytes to the second removal.
+// end ends sessions, so no document can be made of them, and then deletes their
+// bytes. If that fails, the sessions stay. A process that dies leaves bytes to
+// the second deletion.
 func (e *expiring) end(ctx context.Context) error {
 	for {
 		var names []string
@@ -125,7 +125,7 @@ func (e *expiring) end(ctx context.Context) error {
 	}
 }
 
-// clear removes what came after the end of sessions, and what is known of them.
+// clear deletes late bytes of ended sessions, and the sessions.
 func (e *expiring) clear(ctx context.Context) error {
 	for {
 		var names []string

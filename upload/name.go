@@ -7,12 +7,12 @@ import (
 	"kartei/record"
 )
 
-// NameFault returns what is wrong with the name of a file; nil where it is
-// fine. Names come back to people in headers and dialogs that save files: so
-// a name is one step of a path. Control characters, and characters that make
-// it look like another name, are refused as in every text of one line.
+// NameFault returns the violation in the name of a file; nil if there is none.
+// Names return to people in headers and in dialogs that save files, so a name
+// is a single path element. Control characters, and characters that make it
+// look like another name, are refused as in every text of one line.
 func NameFault(name string) *fault.Text {
-	name = record.Clean(name) // as it will be stored
+	name = record.Clean(name) // the stored form
 	switch {
 	case strings.ContainsAny(name, `/\`):
 		return &noPath

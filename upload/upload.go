@@ -20,15 +20,15 @@ import (
 	"kartei/work/job"
 )
 
-// Lifetime is how long a session takes its file (open points, 'Documents and
+// Lifetime is how long a session accepts its file (open points, 'Documents and
 // uploads').
 const Lifetime = 24 * clock.Hour
 
-// Status says what came of a session.
+// Status is the status of a session.
 type Status string
 
-// Pending is the status in the answer that opens a session. Later ones are
-// named for the day when sessions can be read.
+// Pending is the status in the response that opens a session. Later ones have
+// names for the day when sessions can be read.
 const (
 	Pending  Status = "pending"
 	Received Status = "received"
@@ -49,7 +49,7 @@ type CreateInput struct {
 	Fields New `body:"create"`
 }
 
-// Upload is a session as the API gives it.
+// Upload is a session as the API returns it.
 type Upload struct {
 	Object    string            `json:"object" enum:"upload" example:"upload"`
 	ID        string            `json:"id" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -61,22 +61,23 @@ type Upload struct {
 	CreatedAt clock.Micros      `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
 }
 
-// Created is the answer of uploads.create.
+// Created is the response of uploads.create.
 type Created struct{ Upload }
 
-// Location returns where the session stands. It cannot be read, but names it.
+// Location returns the path of the session. It names the session, but cannot be
+// read.
 func (c Created) Location() string { return "/uploads/" + c.ID }
 
-// Type returns what the answer shows.
+// Type returns the type of the response.
 func (Created) Type() reflect.Type { return reflect.TypeFor[Upload]() }
 
-// EntityTag returns that of the only revision.
+// EntityTag returns the tag of the only revision.
 func (Created) EntityTag() string { return app.Tag(1) }
 
-// Secret says that the answer holds one: the address is signed.
+// Secret marks the response as secret: the address is signed.
 func (Created) Secret() {}
 
-// Opened is a session before the data base has it.
+// Opened is a session before it is in the database.
 type Opened struct {
 	Upload
 	fileName, contentType, sha256 string
@@ -121,15 +122,15 @@ func Create(ctx context.Context, c *app.Call, in CreateInput, o Opened) (Created
 	return Created{o.Upload}, err
 }
 
-// maxOpen is how many uploads of an organization may wait for their file or their
-// document. It bounds what room reads: 10,000 entries of an index are summed up in
-// about a millisecond.
+// maxOpen is how many uploads of an organization may wait for their file or
+// their document. It bounds the cost of room: summing 10,000 entries of an
+// index takes about a millisecond.
 const maxOpen = 10_000
 
-// room fails where an organization has announced more bytes than it may without
-// making documents of them. What was announced counts, and not what came: to a
-// bucket it comes unseen. Calls at the same time may go beyond by what they
-// announce themselves.
+// room refuses more announced bytes of an organization than its limit, without
+// documents made of them. Announced bytes count, since Kartei does not see what
+// a bucket receives. Concurrent calls may exceed the limit by what they
+// announce.
 func room(ctx context.Context, c *app.Call, size int64) error {
 	var open, announced int64
 	var first clock.Micros
@@ -148,14 +149,14 @@ var noRoom = fault.Text{
 	EN: "Your organization has announced so many files of which no document was made yet that there is no room for this one. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.",
 }
 
-// Wrong checks what the schema does not say of a file.
+// Wrong returns the violations in a file's members that the schema does not
+// state.
 func (f *New) Wrong(s *app.Services, sent app.Sent) []fault.Field {
 	_, wrong := check(f, &s.Files, sent)
 	return wrong
 }
 
-// check returns the media type without parameters, and what is wrong with the
-// members.
+// check returns the media type without parameters, and the violations.
 func check(f *New, files *app.Files, sent app.Sent) (kind string, wrong []fault.Field) {
 	if why := NameFault(f.FileName); why != nil && sent.Fit("fileName") {
 		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.InvalidFormat, Text: why})
@@ -190,20 +191,20 @@ func Staged(organization int64, upload string) string {
 	return blob.Staged + strconv.FormatInt(organization, 10) + "/" + upload
 }
 
-// Session is a session as who goes on with it sees it.
+// Session is a session as the operations see it.
 type Session struct {
 	// FileName and SHA256 are empty once there is an Operation.
 	FileName, ContentType string
 	Size                  int64
 	SHA256                string
 	ExpiresAt             clock.Micros
-	// Refused is why the last file was not taken.
+	// Refused is why the last file was refused.
 	Refused fault.Code
-	// Operation is the one that makes a document of it.
+	// Operation is the one that makes a document of the session.
 	Operation string
 }
 
-// Find reads a session of the caller's. There is none for whom did not open it.
+// Find reads a session. Only the principal that opened the session finds it.
 func Find(ctx context.Context, c *app.Call, name string) (s Session, found bool, err error) {
 	if !id.Valid(id.Upload, name) {
 		return s, false, nil
@@ -217,10 +218,9 @@ func Find(ctx context.Context, c *app.Call, name string) (s Session, found bool,
 	return s, err == nil, err
 }
 
-// Consume has an operation make a document of a session's file. What tells of the
-// file then stands with the document alone, and is gone where that is deleted. Of
-// two that try at the same time one gets db.ErrConflict, upon which it is run
-// again.
+// Consume gives a session's file to an operation that makes a document of it.
+// The file's name and hash then belong to the document, and are gone with it.
+// Of two concurrent calls one gets db.ErrConflict, and runs again.
 func Consume(ctx context.Context, c *app.Call, name, operation string) error {
 	rows, err := c.Tx.Exec(ctx, `update uploads set operation = $3, file_name = '', sha256 = ''
 		where organization = $1 and id = $2 and operation = '' and ended = false`, c.Actor.Org(), name, operation)
