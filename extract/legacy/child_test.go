@@ -39,6 +39,7 @@ func TestHostileFilesInAChild(t *testing.T) {
 	for contentType, files := range legacy.HostileFiles {
 		for _, f := range files() {
 			t.Run(contentType+"/"+f.Name, func(t *testing.T) {
+				t.Parallel()
 				text := inChild(t, f.Content, contentType)
 				if text.Reason != reasons[f.Err] {
 					t.Errorf("%q, %.100q; want %v", text.Reason, text.Body, f.Err)
