@@ -204,9 +204,9 @@ func TestConcurrencyOverReplicas(t *testing.T) {
 	}
 }
 
-// TestPartsOverReplicas: wherever the call runs that they are part of, parts
+// TestNestedOverReplicas: wherever the call runs that they are part of, parts
 // take no place from others, and those of others none from them.
-func TestPartsOverReplicas(t *testing.T) {
+func TestNestedOverReplicas(t *testing.T) {
 	replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
 	around := get
 	around.Points, around.Reads = 0, false
@@ -232,7 +232,7 @@ func TestPartsOverReplicas(t *testing.T) {
 		replicas[i%3].Done(part, &d, 1)
 	}
 	if d := take(1, around); len(d.Violated) == 0 {
-		t.Error("parts made room for a seventh call")
+		t.Error("nested calls made room for a seventh call")
 	}
 	replicas[0].Done(around, &running[0], 0)
 	if d := take(2, around); len(d.Violated) > 0 {

@@ -40,9 +40,9 @@ func (p *process) passes(c limit.Charge) (n int) {
 
 var write = limit.Charge{Organization: 7, Principal: "usr_a", Key: "key_a", Points: 1, Write: true}
 
-// TestFarFromTheLimitNobodyIsAsked counts the round trips of calls: two for the
+// TestNoRoundTripsFarFromTheLimit counts the round trips of calls: two for the
 // first one of a key, none for those that follow.
-func TestFarFromTheLimitNobodyIsAsked(t *testing.T) {
+func TestNoRoundTripsFarFromTheLimit(t *testing.T) {
 	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
 	p := silent(t, dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1}), "a")
 	for _, c := range []limit.Charge{get, write} {
@@ -58,9 +58,9 @@ func TestFarFromTheLimitNobodyIsAsked(t *testing.T) {
 	}
 }
 
-// TestPartsComeBack: what one replica holds and does not use is there for the
+// TestLeasesComeBack: what one replica holds and does not use is there for the
 // calls of another, to the last unit, before one is refused.
-func TestPartsComeBack(t *testing.T) {
+func TestLeasesComeBack(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		charge limit.Charge
@@ -81,9 +81,9 @@ func TestPartsComeBack(t *testing.T) {
 	}
 }
 
-// TestPartsComeBackUnheard: behind a pooler nobody hears that somebody asks;
+// TestLeasesComeBackWithoutNotifications: behind a pooler nobody hears that somebody asks;
 // who holds parts finds out, or gives back what it does not use.
-func TestPartsComeBackUnheard(t *testing.T) {
+func TestLeasesComeBackWithoutNotifications(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	mark := "?"
 	if strings.Contains(url, mark) {
@@ -103,10 +103,10 @@ func TestPartsComeBackUnheard(t *testing.T) {
 	}
 }
 
-// TestKilledWithParts: what a killed replica held counts as taken, for it may
+// TestKilledWithLeases: what a killed replica held counts as taken, for it may
 // have been; its calls run no more. One that was only silent finds out, and
 // all together never pass more than the quota.
-func TestKilledWithParts(t *testing.T) {
+func TestKilledWithLeases(t *testing.T) {
 	d := dbtest.Postgres(t)
 	killed := silent(t, dbtest.Again(t, d), "a")
 	passed := 0
@@ -168,9 +168,9 @@ func (f *forgetful) Write(ctx context.Context, do func(db.Tx) error) error {
 	return fmt.Errorf("%w: test", db.ErrUnavailable)
 }
 
-// TestToldOnce: where nobody knows whether a transaction was committed, what it
+// TestReportedOnce: where nobody knows whether a transaction was committed, what it
 // told counts once.
-func TestToldOnce(t *testing.T) {
+func TestReportedOnce(t *testing.T) {
 	d := dbtest.Postgres(t)
 	f, b := &forgetful{DB: dbtest.Again(t, d)}, &broken{}
 	b.DB = f
@@ -236,9 +236,9 @@ func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	}
 }
 
-// TestToldLate: what a replica took a second before it told anybody comes back
+// TestReportedLate: what a replica took a second before it told anybody comes back
 // as if all had known at once.
-func TestToldLate(t *testing.T) {
+func TestReportedLate(t *testing.T) {
 	d := dbtest.Postgres(t)
 	early := launchReplicas(t, d, 1, clock.NewFake(begin), limit.Config{})[0]
 	later := launch(t, dbtest.Again(t, d), clock.NewFake(begin.Add(time.Second)), settings{replica: "later", config: limit.Config{LockAfter: 1 << 40}})
@@ -250,9 +250,9 @@ func TestToldLate(t *testing.T) {
 	}
 }
 
-// TestRecordsOfOthersParts: a call that may return more than its replica holds
+// TestRecordsOfOthersLeases: a call that may return more than its replica holds
 // does not pass at the cost of another's part.
-func TestRecordsOfOthersParts(t *testing.T) {
+func TestRecordsOfOthersLeases(t *testing.T) {
 	policies, err := limit.With(limit.Override{Name: "outflow", Quota: 2100, Capacity: 2100})
 	if err != nil {
 		t.Fatal(err)
