@@ -22,10 +22,10 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 var begin = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 
-// lease is longer than any machine lets a replica of the tests wait.
+// lease is longer than a replica of the tests ever waits on a busy machine.
 const lease = time.Minute
 
-// process is one process with limits on a data base.
+// process is one process with limits on a database.
 type process struct {
 	testing.TB
 	*limit.Ledger
@@ -90,7 +90,7 @@ var (
 	remove = limit.Charge{Organization: 7, Principal: "usr_a", Key: "key_a", Points: 10, Write: true, Delete: true}
 )
 
-// replicas opens the data base n times more.
+// launchReplicas opens the database n times more.
 func launchReplicas(t *testing.T, d db.DB, n int, c clock.Clock, config limit.Config) (all []*process) {
 	t.Helper()
 	for i := range n {
@@ -100,7 +100,7 @@ func launchReplicas(t *testing.T, d db.DB, n int, c clock.Clock, config limit.Co
 }
 
 // TestBurstOverReplicas: of a burst from 100 clients over three replicas
-// exactly as many calls pass as the quota allows, of every policy.
+// exactly as many calls pass as the quota allows, for every policy.
 func TestBurstOverReplicas(t *testing.T) {
 	d := dbtest.Postgres(t)
 	for _, test := range []struct {
@@ -164,8 +164,8 @@ func TestBurstOverReplicas(t *testing.T) {
 	}
 }
 
-// TestConcurrencyOverReplicas: of calls that hang as many run at the same time
-// as the quota allows, wherever they came in.
+// TestConcurrencyOverReplicas: as many calls run at the same time as the quota
+// allows, in any of the replicas.
 func TestConcurrencyOverReplicas(t *testing.T) {
 	replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
 	type held struct {
@@ -204,8 +204,8 @@ func TestConcurrencyOverReplicas(t *testing.T) {
 	}
 }
 
-// TestNestedOverReplicas: wherever the call runs that they are part of, parts
-// take no place from others, and those of others none from them.
+// TestNestedOverReplicas: nested calls take no slots, in whichever replica the
+// outer call runs.
 func TestNestedOverReplicas(t *testing.T) {
 	replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
 	around := get
@@ -240,8 +240,8 @@ func TestNestedOverReplicas(t *testing.T) {
 	}
 }
 
-// TestLockOverReplicas: refusals count wherever they are given, the 51st locks
-// the key everywhere.
+// TestLockOverReplicas: refusals of all replicas count, and the 51st locks the
+// key everywhere.
 func TestLockOverReplicas(t *testing.T) {
 	c := clock.NewFake(begin)
 	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{})
@@ -264,8 +264,8 @@ func TestLockOverReplicas(t *testing.T) {
 	}
 }
 
-// TestModelOverReplicas: what two replicas answer in turn is what one process
-// that counts in memory answers.
+// TestModelOverReplicas: two replicas in turn decide like one process that
+// counts in memory.
 func TestModelOverReplicas(t *testing.T) {
 	c := clock.NewFake(begin)
 	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{})
@@ -286,7 +286,7 @@ func TestModelOverReplicas(t *testing.T) {
 		records := random.IntN(100)
 		alone.Done(charge, &want, records)
 		r.Done(charge, &got, records)
-		r.left(charge, "key") // waits behind the end of the call in the replica's line
+		r.left(charge, "key") // waits until the replica has reported the call
 		if !slices.Equal(got.Violated, want.Violated) || !slices.Equal(got.Statuses, want.Statuses) || got.RetryAfter != want.RetryAfter || got.Quota != want.Quota {
 			t.Fatalf("call %d, %+v:\n%+v, want\n%+v", n, charge, got, want)
 		}
@@ -294,8 +294,8 @@ func TestModelOverReplicas(t *testing.T) {
 	}
 }
 
-// TestJoinAndLeave: a replica that joins waits for nobody and knows what the
-// other has taken; what both have taken is known to the one that stays.
+// TestJoinAndLeave: a replica that joins does not wait, and knows the usage of
+// the other one. The usage of both is known to the one that stays.
 func TestJoinAndLeave(t *testing.T) {
 	d, c := dbtest.Postgres(t), clock.NewFake(begin)
 	first := launch(t, dbtest.Again(t, d), c, settings{replica: "a"})
@@ -328,8 +328,8 @@ func TestJoinAndLeave(t *testing.T) {
 	}
 }
 
-// TestRestart: everything is known after an orderly end, and day and hour
-// quotas are known after a kill, but for what was taken a moment before.
+// TestRestart: everything is known after an orderly stop. After a kill, day and
+// hour quotas are known except for the last moment.
 func TestRestart(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := clock.NewFake(begin)
@@ -350,15 +350,15 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// TestKill ends a process without a word: what was unsaved for longer than a
-// look at the accounts takes is not lost.
+// TestKill ends a process without a stop: usage that was unsaved for longer
+// than a round of saving is not lost.
 func TestKill(t *testing.T) {
 	d := dbtest.SQLite(t)
 	c := clock.NewFake(begin)
 	l := limit.Open(limit.Config{Metered: true}, c, limit.Options{DB: d, Replica: "one", Logger: slog.New(slog.DiscardHandler)})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	go l.Run(ctx) // never ends as far as the test goes: its last save does not come
+	go l.Run(ctx) // never ends during the test, so its last save does not come
 	p := &process{TB: t, Ledger: l}
 	c.Await(1)
 	for range 5 {
@@ -383,8 +383,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestClockPutBack: after a start with a clock that was put back by an hour
-// what was taken counts for its window, and no longer.
+// TestClockPutBack: after a start with a clock that was set back by an hour,
+// usage counts for its window and no longer.
 func TestClockPutBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		p := launch(t, d, clock.NewFake(begin), settings{})
@@ -448,7 +448,7 @@ func TestAlertOnceAWindow(t *testing.T) {
 	})
 }
 
-// broken refuses everything while it is told to.
+// broken refuses every transaction while it is switched on.
 type broken struct {
 	db.DB
 	now atomic.Bool
@@ -468,8 +468,8 @@ func (b *broken) Write(ctx context.Context, f func(db.Tx) error) error {
 	return b.DB.Write(ctx, f)
 }
 
-// TestBroken: while the data base cannot be asked a replica charges what it
-// holds, then counts for itself, and deletes are refused (docs/decisions/0006).
+// TestBroken: while the database is away a replica charges its leases, then
+// counts for itself, and refuses deletes (docs/decisions/0006).
 func TestBroken(t *testing.T) {
 	d, c := dbtest.Postgres(t), clock.NewFake(begin)
 	b := &broken{DB: dbtest.Again(t, d)}
@@ -499,8 +499,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// BenchmarkCall is what one call costs that is charged and ended: counted in
-// memory above each data base, and shared by two replicas.
+// BenchmarkCall measures one call, charged and ended: counted in memory above
+// each database, and shared by two replicas.
 func BenchmarkCall(b *testing.B) {
 	raised := make([]limit.Override, 0, 8)
 	for _, p := range limit.Policies() {

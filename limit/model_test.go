@@ -189,7 +189,8 @@ func (o *office) left(p Policy, c Charge, over, refused bool) (int64, time.Durat
 	return left, reset
 }
 
-// take says which policies refuse a call, and takes it where none does.
+// take returns the policies that refuse a call, and charges it if there are
+// none.
 func (o *office) take(c Charge) (violated []string) {
 	if o.locked[c.Key].After(o.now()) {
 		return []string{"key"}

@@ -18,8 +18,8 @@ import (
 	"kartei/test/seed"
 )
 
-// silent starts a replica of which nothing runs behind the calls: it renews
-// nothing and hears nothing, as if it had been killed after its last call.
+// silent starts a replica without background work: it sends no heartbeats and
+// gets no notifications, as if it had been killed after its last call.
 func silent(t *testing.T, d db.DB, replica string) *process {
 	t.Helper()
 	l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, clock.NewFake(begin), limit.Options{DB: d, Replica: replica, Lease: lease, Logger: slog.New(slog.DiscardHandler)})
@@ -29,7 +29,7 @@ func silent(t *testing.T, d db.DB, replica string) *process {
 	return &process{TB: t, Ledger: l}
 }
 
-// passes calls until it is refused.
+// passes counts the calls that pass until one is refused.
 func (p *process) passes(c limit.Charge) (n int) {
 	p.Helper()
 	for p.call(c) == nil {
@@ -40,8 +40,8 @@ func (p *process) passes(c limit.Charge) (n int) {
 
 var write = limit.Charge{Organization: 7, Principal: "usr_a", Key: "key_a", Points: 1, Write: true}
 
-// TestNoRoundTripsFarFromTheLimit counts the round trips of calls: two for the
-// first one of a key, none for those that follow.
+// TestNoRoundTripsFarFromTheLimit counts round trips: two for the first call of
+// a key, none for the following ones.
 func TestNoRoundTripsFarFromTheLimit(t *testing.T) {
 	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
 	p := silent(t, dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1}), "a")
@@ -58,8 +58,8 @@ func TestNoRoundTripsFarFromTheLimit(t *testing.T) {
 	}
 }
 
-// TestLeasesComeBack: what one replica holds and does not use is there for the
-// calls of another, to the last unit, before one is refused.
+// TestLeasesComeBack: another replica gets unused leases, to the last unit,
+// before one of its calls is refused.
 func TestLeasesComeBack(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -69,7 +69,7 @@ func TestLeasesComeBack(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
 			passed := 0
-			for _, r := range replicas[1:] { // they hold parts from now on
+			for _, r := range replicas[1:] { // they hold leases from now on
 				if r.call(test.charge) == nil {
 					passed++
 				}
@@ -81,8 +81,8 @@ func TestLeasesComeBack(t *testing.T) {
 	}
 }
 
-// TestLeasesComeBackWithoutNotifications: behind a pooler nobody hears that somebody asks;
-// who holds parts finds out, or gives back what it does not use.
+// TestLeasesComeBackWithoutNotifications: behind a pooler that loses
+// notifications, replicas find a recall by themselves, or return unused leases.
 func TestLeasesComeBackWithoutNotifications(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	mark := "?"
@@ -103,9 +103,9 @@ func TestLeasesComeBackWithoutNotifications(t *testing.T) {
 	}
 }
 
-// TestKilledWithLeases: what a killed replica held counts as taken, for it may
-// have been; its calls run no more. One that was only silent finds out, and
-// all together never pass more than the quota.
+// TestKilledWithLeases: the leases of a killed replica count as taken, since
+// they may have been used; its calls no longer run. A replica that was only
+// slow finds out. All together never pass more than the quota.
 func TestKilledWithLeases(t *testing.T) {
 	d := dbtest.Postgres(t)
 	killed := silent(t, dbtest.Again(t, d), "a")
@@ -134,7 +134,7 @@ func TestKilledWithLeases(t *testing.T) {
 	if left := other.left(get, "concurrency"); left != 6 {
 		t.Errorf("%d calls left", left)
 	}
-	// It charges what it holds until it knows better.
+	// It charges its leases until it finds out.
 	if passed += n + killed.passes(write); passed > 60 {
 		t.Errorf("%d passed, want 60 at most", passed)
 	}
@@ -144,8 +144,8 @@ func TestKilledWithLeases(t *testing.T) {
 	}
 }
 
-// TestRestartAfterAKill: the next process of the same name is known to hold
-// nothing of the one before, at once.
+// TestRestartAfterAKill: the next process of the same name ends the holdings of
+// the one before at once.
 func TestRestartAfterAKill(t *testing.T) {
 	d := dbtest.Postgres(t)
 	silent(t, dbtest.Again(t, d), "a").call(write)
@@ -155,7 +155,7 @@ func TestRestartAfterAKill(t *testing.T) {
 	}
 }
 
-// forgetful commits and then says that it could not be asked.
+// forgetful commits, and then returns an error as if the database were away.
 type forgetful struct {
 	db.DB
 	now atomic.Bool
@@ -168,8 +168,8 @@ func (f *forgetful) Write(ctx context.Context, do func(db.Tx) error) error {
 	return fmt.Errorf("%w: test", db.ErrUnavailable)
 }
 
-// TestReportedOnce: where nobody knows whether a transaction was committed, what it
-// told counts once.
+// TestReportedOnce: if it is unknown whether a transaction was committed, its
+// usage counts once.
 func TestReportedOnce(t *testing.T) {
 	d := dbtest.Postgres(t)
 	f, b := &forgetful{DB: dbtest.Again(t, d)}, &broken{}
@@ -179,7 +179,7 @@ func TestReportedOnce(t *testing.T) {
 	for n, lost := range []*atomic.Bool{&f.now, &b.now, &f.now} {
 		p.call(get, 10)
 		lost.Store(true)
-		p.left(get, "key") // tells, or not
+		p.left(get, "key") // reports, or not
 		lost.Store(false)
 		p.call(get, 10)
 		want := int64(600 - 1 - 2*(n+1))
@@ -189,13 +189,14 @@ func TestReportedOnce(t *testing.T) {
 	}
 }
 
-// shifted is a clock that is wrong by some time.
+// shifted is a clock with a constant error.
 type shifted time.Duration
 
 func (s shifted) Now() time.Time                         { return time.Now().Add(time.Duration(s)) }
 func (s shifted) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// TestReplicasWhoseClocksDiffer: replicas that are minutes apart count alike.
+// TestReplicasWhoseClocksDiffer: replicas whose clocks differ by minutes count
+// alike.
 func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	d := dbtest.Postgres(t)
 	var replicas []*process
@@ -236,13 +237,13 @@ func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	}
 }
 
-// TestReportedLate: what a replica took a second before it told anybody comes back
-// as if all had known at once.
+// TestReportedLate: usage that is reported a second late comes back as if it
+// had been reported at once.
 func TestReportedLate(t *testing.T) {
 	d := dbtest.Postgres(t)
 	early := launchReplicas(t, d, 1, clock.NewFake(begin), limit.Config{})[0]
 	later := launch(t, dbtest.Again(t, d), clock.NewFake(begin.Add(time.Second)), settings{replica: "later", config: limit.Config{LockAfter: 1 << 40}})
-	for range 6 { // the last five from its part
+	for range 6 { // the last five from its lease
 		early.call(get)
 	}
 	if n := later.passes(get); n != 599 {
@@ -250,8 +251,8 @@ func TestReportedLate(t *testing.T) {
 	}
 }
 
-// TestRecordsOfOthersLeases: a call that may return more than its replica holds
-// does not pass at the cost of another's part.
+// TestRecordsOfOthersLeases: a call that may return more records than the lease
+// of its replica does not pass at the cost of another lease.
 func TestRecordsOfOthersLeases(t *testing.T) {
 	policies, err := limit.With(limit.Override{Name: "outflow", Quota: 2100, Capacity: 2100})
 	if err != nil {
@@ -272,10 +273,11 @@ func TestRecordsOfOthersLeases(t *testing.T) {
 	}
 }
 
-// TestDecisionsOverReplicas: which calls three replicas let pass in turn, each
-// knowing what it knows, is what one process decides that counts in memory.
+// TestDecisionsOverReplicas: three replicas in turn make the same decisions as
+// one process that counts in memory.
 func TestDecisionsOverReplicas(t *testing.T) {
-	// Small numbers meet often; all are kept whole, so both forget alike.
+	// Small numbers collide often, and all entries are kept whole, so both
+	// sides forget alike.
 	all := []limit.Override{{Name: "key", Quota: 40, Capacity: 60}, {Name: "writes", Quota: 8, Capacity: 8}, {Name: "principal", Quota: 90, Capacity: 90},
 		{Name: "organization", Quota: 120, Capacity: 120}, {Name: "deletes", Quota: 3, Capacity: 3}, {Name: "outflow", Quota: 290, Capacity: 290}}
 	wide := func(name string) limit.Override { return limit.Override{Name: name, Quota: 300, Capacity: 300} }
@@ -288,8 +290,8 @@ func TestDecisionsOverReplicas(t *testing.T) {
 	})
 }
 
-// decide sends random calls, of which some go on running, and compares. One of
-// so many writes deletes.
+// decide sends random calls, some of which stay running, and compares the
+// decisions. One write in deletes is a delete.
 func decide(t *testing.T, config limit.Config, hang, deletes int, numbers ...limit.Override) {
 	t.Helper()
 	var err error
