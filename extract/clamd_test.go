@@ -61,7 +61,7 @@ func TestScan(t *testing.T) {
 	all.Wait()
 }
 
-// overTCP starts a clamd that listens there, too.
+// overTCP starts a clamd that also listens on TCP.
 func overTCP(t *testing.T, settings ...string) extract.ClamdURL {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -81,7 +81,7 @@ func TestScanOverTCP(t *testing.T) {
 	}
 }
 
-// A file that clamd does not take is never clean.
+// A file that clamd refuses to scan is never clean.
 func TestScanSize(t *testing.T) {
 	t.Run("unix", func(t *testing.T) { testScanSize(t, scanner(t, clamdtest.Start(t, "StreamMaxLength 1M").URL)) })
 	t.Run("tcp", func(t *testing.T) { testScanSize(t, scanner(t, overTCP(t, "StreamMaxLength 1M"))) })
@@ -121,14 +121,14 @@ func TestScanWhileAway(t *testing.T) {
 	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); found != "" || err != nil {
 		t.Errorf("with clamd again: %q, %v", found, err)
 	}
-	// It dies while it is being told.
+	// It dies while the file is sent.
 	dying := io.MultiReader(strings.NewReader("Guten Tag"), stops{d}, io.LimitReader(zeros{}, 8<<20))
 	if found, err := s.Scan(t.Context(), dying); !errors.Is(err, extract.ErrScannerAway) {
 		t.Errorf("clamd died in between: %q, %v", found, err)
 	}
 }
 
-// stops is a place in a file at which clamd dies.
+// stops is an offset in a file at which clamd dies.
 type stops struct{ d *clamdtest.Daemon }
 
 func (s stops) Read([]byte) (int, error) {
@@ -146,8 +146,7 @@ func TestScanTellsOfReading(t *testing.T) {
 	}
 }
 
-// What listens there may be anything: only the words of clamd make a file
-// clean.
+// Any program may listen there: only the words of clamd make a file clean.
 func TestScanBelievesClamdOnly(t *testing.T) {
 	for _, answer := range []string{"", "\x00", "OK\x00", "stream: \x00", "stream: OK", "stream: OK and more\x00", "stream:  FOUND\x00", "stream: FOUND\x00",
 		"stream: Can't allocate memory ERROR\x00", "HTTP/1.1 200 OK\r\n\r\n\x00", strings.Repeat("x", 10_000) + "\x00"} {
@@ -163,8 +162,8 @@ func TestScanBelievesClamdOnly(t *testing.T) {
 	}
 }
 
-// Of a file that clamd did not take to its end nobody says that it is clean;
-// what was found in its beginning counts.
+// A file that clamd did not read to its end is not clean; malware in its
+// beginning counts.
 func TestScanOfAPart(t *testing.T) {
 	for answer, want := range map[string]struct {
 		found string
@@ -182,7 +181,7 @@ func TestScanOfAPart(t *testing.T) {
 	}
 }
 
-// answering listens and says the same to everyone.
+// answering listens and gives every client the same answer.
 func answering(t *testing.T, answer string) extract.ClamdURL {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -208,7 +207,7 @@ func answering(t *testing.T, answer string) extract.ClamdURL {
 	return extract.ClamdURL("unix:" + path)
 }
 
-// Who gives up waits no longer, although clamd says nothing.
+// A cancelled scan returns, although clamd is silent.
 func TestScanIsGivenUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// cache is the reader of PDF, translated once for all tests and runs.
+// cache has the compiled PDF reader of all tests and runs.
 const cache = "../.cache/extract"
 
 func extractor(t testing.TB, l Limits) *Extractor {
@@ -158,7 +158,7 @@ func TestExtractCuts(t *testing.T) {
 			}
 		})
 	}
-	// Who has enough does not read on: this file has no end.
+	// A reader stops when the text is full: this file has no end.
 	file := io.MultiReader(strings.NewReader("a "), repeat("b "))
 	text, err := extractor(t, Limits{Text: 1000}).Extract(t.Context(), 1, file, "text/plain")
 	if err != nil || !text.Cut || text.Reason != Complete || !strings.HasPrefix(text.Body, "a b b b") || len(text.Body) > 1000 {
@@ -183,8 +183,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What is wrong with the reading is told; what is wrong with the file is not an
-// error.
+// An error of reading the file is returned. A broken file is no error.
 func TestExtractErrors(t *testing.T) {
 	x := extractor(t, Limits{})
 	if _, err := x.Extract(t.Context(), 1, io.MultiReader(strings.NewReader("a"), iotest.ErrReader(iotest.ErrTimeout)), "text/plain"); err != iotest.ErrTimeout {
@@ -204,7 +203,7 @@ func TestExtractErrors(t *testing.T) {
 	}
 }
 
-// As many children run at once as may; who waits longer than he wants does not.
+// The number of children is bounded; a caller whose context ends stops waiting.
 func TestExtractWaitsItsTurn(t *testing.T) {
 	x, err := New(Options{Parallel: 1, Limits: Limits{Time: time.Hour}})
 	if err != nil {
@@ -231,9 +230,8 @@ func TestExtractWaitsItsTurn(t *testing.T) {
 	}
 }
 
-// The reader of PDF is translated once, into the folder that was named; where
-// that cannot be, PDFs are read all the same. A translation that is damaged is
-// made anew.
+// The PDF reader is compiled once, into the given folder. If that fails, PDFs
+// are read all the same. A damaged file there is compiled again.
 func TestCache(t *testing.T) {
 	t.Chdir(t.TempDir())
 	read := func(folder string) {
@@ -269,8 +267,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// What keeps the reader of PDF from being kept is told, and may end: it is tried
-// again after a while, and where somebody has deleted it.
+// A failure to fill the cache is reported, and may pass: the cache is tried
+// again after a while, and after it was deleted.
 func TestCacheComesBack(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("file", nil, 0o600); err != nil {
@@ -309,7 +307,7 @@ func TestCacheComesBack(t *testing.T) {
 	read(1, true)
 }
 
-// Wherever a text is cut, it does not end with what stands between two words.
+// Wherever a text is cut, it does not end with white space.
 func TestCutText(t *testing.T) {
 	const text = "a ü\t€\n\n𝄞 é\nb"
 	for most := range len(text) + 1 {
@@ -323,7 +321,7 @@ func TestCutText(t *testing.T) {
 	}
 }
 
-// What a file may take follows from its size, up to the limit.
+// The allowance of a file follows from its size, up to the limit.
 func TestAllowance(t *testing.T) {
 	x := extractor(t, Limits{})
 	for _, c := range []struct {
@@ -344,8 +342,7 @@ func TestAllowance(t *testing.T) {
 	}
 }
 
-// A small file has little time, whatever others may have, and what it took is
-// told.
+// A small file has a small allowance, and its usage is returned.
 func TestWithin(t *testing.T) {
 	text, took, err := extractor(t, Limits{}).Within(t.Context(), time.Second, 1, strings.NewReader("x"), "test/loop")
 	if err != nil || text != (Text{Reason: OutOfTime}) || took < time.Second || took > 5*time.Second {

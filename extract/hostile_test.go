@@ -17,7 +17,7 @@ import (
 
 const outlook = "application/vnd.ms-outlook"
 
-// What other programs write is read, and what they seal is not.
+// Files of other programs are read; files with a password are not.
 func TestFilesOfTheWorld(t *testing.T) {
 	const weiss, kaltmiete = "Jürgen Weiß", "Kaltmiete"
 	for _, c := range []struct {
@@ -75,7 +75,7 @@ func TestFilesOfTheWorld(t *testing.T) {
 	}
 }
 
-// What a reader does to its process is a reason, and nothing else.
+// Whatever a reader does to its process is a reason, and nothing else.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		kind string
@@ -102,7 +102,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// bombs are files that are small, or have no end, and want much.
+// bombs are files that are small or endless, and take much time or memory.
 func TestBombs(t *testing.T) {
 	small := Limits{Memory: 256 << 20, Time: 20 * time.Second}
 	for _, c := range []struct {
@@ -143,7 +143,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// zippedOf returns an archive whose entry is a text again and again.
+// zippedOf returns an archive with an entry of one text repeated.
 func zippedOf(t *testing.T, name, text string, size int) io.Reader {
 	t.Helper()
 	var b bytes.Buffer
@@ -161,7 +161,7 @@ func zippedOf(t *testing.T, name, text string, size int) io.Reader {
 	return &b
 }
 
-// overlapping returns an archive of n sheets that all lie at the same place.
+// overlapping returns an archive of n sheets at the same offset.
 func overlapping(t *testing.T, n int) []byte {
 	t.Helper()
 	var sheet strings.Builder
@@ -198,7 +198,7 @@ func manyEntries(t *testing.T) []byte {
 	return zipped(t, many...)
 }
 
-// pdfBomb returns a PDF whose page is 200 MB of blanks, packed twice.
+// pdfBomb returns a PDF whose page is 200 MB of blanks, compressed twice.
 func pdfBomb(t *testing.T) []byte {
 	t.Helper()
 	stream := deflated(t, repeat(" "), 192<<20)
@@ -219,7 +219,7 @@ func deflated(t *testing.T, r io.Reader, n int64) []byte {
 	return b.Bytes()
 }
 
-// An archive of archives of archives is a list of names.
+// The text of nested archives is the list of names in the outer one.
 func TestNestedArchives(t *testing.T) {
 	inner := zipped(t, entry{"nichts", strings.Repeat("\x00", 10<<20)})
 	for range 4 {
@@ -237,7 +237,7 @@ func TestNestedArchives(t *testing.T) {
 	}
 }
 
-// No entity stands for anything, and nothing is fetched.
+// Entities are not expanded, and external ones not fetched.
 func TestEntities(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("geheim"), 0o600); err != nil {
@@ -309,7 +309,7 @@ func TestPDFsThatAreWrong(t *testing.T) {
 	}
 }
 
-// A checksum that is wrong is found when the entry ends; what was read stays.
+// A wrong checksum is found at the end of the entry; text before it stays.
 func TestArchiveThatIsDamaged(t *testing.T) {
 	content := word(t, "<w:p><w:r><w:t>Hallo</w:t></w:r></w:p>")
 	sum := make([]byte, 4)

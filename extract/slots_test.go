@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// One organization has as many places as it is said, another never waits for all of
-// them, and who has fewest goes first.
+// One organization has a bounded number of slots. Another one never waits for
+// all of them, and the one with the fewest comes first.
 func TestSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
@@ -45,7 +45,7 @@ func TestSlots(t *testing.T) {
 		has(1, 1, 2, 4) // it has none
 		s.leave(4)
 		synctest.Wait()
-		has(1, 1, 2, 4) // the last place is for who has none, and 1 and 2 have one
+		has(1, 1, 2, 4) // the last slot is for an organization without one, and 1 and 2 have one
 		s.leave(2)
 		synctest.Wait()
 		has(1, 1, 2, 4, 2)
