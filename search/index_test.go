@@ -22,7 +22,7 @@ import (
 // organizations gives every run of a property an organization of its own.
 var organizations atomic.Int64
 
-// world is what the index should hold, and the index.
+// world has the expected content of the index, and the index.
 type world struct {
 	ctx          context.Context
 	d            db.DB
@@ -36,7 +36,7 @@ type world struct {
 type record struct {
 	subject Subject
 	doc     *Document
-	// before are its versions until now of which something may be left to move.
+	// before are its former versions of which something may wait for a Mover.
 	before []record
 }
 
@@ -120,8 +120,8 @@ func (w *world) rows(t testing.TB, query string) (list []string) {
 	return list
 }
 
-// checkRows compares what the data base holds with a fresh index: the words of
-// every record, and in blocks each posting of those in segments exactly once.
+// checkRows compares the database with a fresh index: the words of every
+// record, and each packed posting exactly once.
 func (w *world) checkRows(t testing.TB) {
 	t.Helper()
 	end, _ := strconv.ParseInt(w.rows(t, `select cast(coalesce(max(until), 0) as text) from search_segments where organization = $1`)[0], 10, 64)
@@ -172,8 +172,8 @@ func same(t testing.TB, what string, want, got []string) {
 }
 
 // matching returns the ids that a scan over all records finds. Those of sure
-// are found also while something is left to move: who searches could see all
-// versions of them that matter, and found them by the same words.
+// are also found during moves: the reader could see all their versions, and
+// they had the same words.
 func (w *world) matching(principal string, admin bool, q Query) (ids, sure []string) {
 	for _, r := range w.records {
 		by := func(v record) (list []posting) {
@@ -259,7 +259,7 @@ func drawDocument(t *rapid.T) *Document {
 	return d
 }
 
-// page is a text of so many different words, of which some are in the
+// page returns a text with a number of different words, some of them from the
 // vocabulary.
 func page(words int) string {
 	text := strings.Join(vocabulary, " ")
@@ -286,8 +286,8 @@ func drawBounds(t *rapid.T) bounds {
 
 var principals = []string{"usr_1", "usr_2"}
 
-// Whatever was put, replaced, moved and removed: the pages of every query hold what a
-// scan finds, each once, also while others write.
+// After any puts, replacements, moves and removals, the pages of every query
+// have the records that a scan finds, each once, also during other writes.
 func TestPagesEqualScan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		owner := rapid.SampledFrom(principals)
@@ -446,8 +446,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// A word that many records hold is walked in the order of the index, whatever
-// the bounds.
+// A word of many records is walked in the order of the index, with any bounds.
 func TestOrderOfOneWord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -483,7 +482,7 @@ func TestOrderOfOneWord(t *testing.T) {
 	})
 }
 
-// Organizations, families and private records do not meet.
+// Organizations, families and private records are isolated.
 func TestScope(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		a, b := newWorld(d), newWorld(d)
@@ -516,8 +515,8 @@ func TestScope(t *testing.T) {
 	})
 }
 
-// However few large records wait, what a search reads of them and what one
-// transaction packs are bounded.
+// With a few large records, the work of a search and of one packing transaction
+// stays bounded.
 func TestLargeRecordsArePackedByVolume(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -545,7 +544,7 @@ func TestLargeRecordsArePackedByVolume(t *testing.T) {
 	})
 }
 
-// What a large record brings is merged for beforehand, in several transactions.
+// Merges for a large record are done before, in several transactions.
 func TestMergingAheadOfALargeRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -629,8 +628,8 @@ func TestPositionOfAnotherQuery(t *testing.T) {
 	}
 }
 
-// A search sees one moment: while others put records and segments are merged,
-// it finds all that were there before, each once.
+// A search reads one snapshot: during puts and merges it finds all earlier
+// records, each once.
 func TestSearchWhileSegmentsAreMerged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -671,8 +670,8 @@ func TestSearchWhileSegmentsAreMerged(t *testing.T) {
 	})
 }
 
-// TestManyLongRecords looks at more records than one statement reads: short ones
-// first, then some whose words are many.
+// TestManyLongRecords finds more records than one statement reads: short ones
+// first, then long ones.
 func TestManyLongRecords(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -689,8 +688,8 @@ func TestManyLongRecords(t *testing.T) {
 	})
 }
 
-// Long private records, each with words of its own, do not leave segments behind:
-// their postings are two for each word, and no merge finds equal words.
+// Long private records with distinct words do not leave segments unmerged: they
+// have two postings for each word, and merges find no equal words.
 func TestLongPrivateRecordsAreMerged(t *testing.T) {
 	w := newWorld(dbtest.SQLite(t))
 	w.layout = usualLayout

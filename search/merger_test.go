@@ -21,7 +21,7 @@ func (h hasty) After(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// full is a data base whose line of writers is full the first time.
+// full is a database whose writers' queue is full the first time.
 type full struct {
 	watched
 	tried atomic.Bool
@@ -40,7 +40,7 @@ func (o *full) WriteIn(ctx context.Context, organization int64, f func(db.Tx) er
 	return o.watched.WriteIn(ctx, organization, f)
 }
 
-// impatient waits for a pause no time at all, and for ever for all else.
+// impatient is a clock on which pauses end at once, and other waits never.
 type impatient struct{ clock.Clock }
 
 func (impatient) After(d time.Duration) <-chan time.Time {
@@ -50,8 +50,8 @@ func (impatient) After(d time.Duration) <-chan time.Time {
 	return clock.System.After(0)
 }
 
-// What a Put finds to be due a Merger does after the commit, also where the line
-// was full at first; where there is no Merger the Put does it.
+// The Merger packs after the commit of a Put, also if the queue was full at
+// first. Without a Merger the Put packs.
 func TestMergerDoesWhatIsDue(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -107,8 +107,8 @@ func TestMergerDoesWhatIsDue(t *testing.T) {
 	})
 }
 
-// What writers left half merged is merged once they have rested, and every
-// posting is still where it belongs.
+// Merges that writers left unfinished are finished after a rest, and every
+// posting is still in its place.
 func TestMergerEndsWhatWritersBegan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)

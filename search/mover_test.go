@@ -12,8 +12,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// found makes the row of the organization, whose clock is asked of by those who
-// work on their own.
+// found inserts the organization, whose clock background work needs.
 func (w *world) found(t testing.TB) {
 	t.Helper()
 	w.write(t, func(tx db.Tx) error {
@@ -35,9 +34,9 @@ func (w *world) mover() *Mover {
 	return m
 }
 
-// A change of a record with many words writes no more blocks in its own
-// transaction than one with few, whoever may see the record then; a Mover does
-// the rest, and another goes on where one was cut off.
+// A change of a record with many words writes no more blocks in its transaction
+// than one with few, whatever its visibility becomes. A Mover does the rest,
+// and another Mover continues after an interruption.
 func TestMoverEndsWhatAChangeBegan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -111,7 +110,7 @@ func TestMoverEndsWhatAChangeBegan(t *testing.T) {
 	})
 }
 
-// cutOff ends the work after so many writes.
+// cutOff interrupts the work after a number of writes.
 type cutOff struct {
 	db.DB
 	after int
@@ -126,7 +125,7 @@ func (c *cutOff) WriteIn(ctx context.Context, organization int64, f func(db.Tx) 
 	return err
 }
 
-// Run hears of what is left, and looks for what was left before it began.
+// Run is woken by messages, and finds moves from before its start.
 func TestMoverRuns(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -158,7 +157,7 @@ func TestMoverRuns(t *testing.T) {
 	})
 }
 
-// watched tells of each write of a Mover.
+// watched reports each write of a Mover.
 type watched struct {
 	db.DB
 	wrote chan struct{}
@@ -173,8 +172,8 @@ func (o *watched) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 	return err
 }
 
-// A word that comes back while it is left to be moved stands under two audiences
-// for some time; its record is found once.
+// A word that is added again before its move has postings under two audiences
+// for a while; its record is found once.
 func TestWordUnderTwoAudiences(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -203,8 +202,8 @@ func TestWordUnderTwoAudiences(t *testing.T) {
 	})
 }
 
-// Behind any number of postings that a reader does not see any more he finds what
-// he sees.
+// A reader finds visible records after any number of postings that became
+// invisible.
 func TestFoundBehindHiddenPostings(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -226,7 +225,7 @@ func TestFoundBehindHiddenPostings(t *testing.T) {
 	})
 }
 
-// again leaves a record to be moved once more after each move, so many times.
+// again adds a move for a record after each of its moves, a number of times.
 type again struct {
 	db.DB
 	times int
@@ -250,8 +249,8 @@ func (o *again) WriteIn(ctx context.Context, organization int64, f func(db.Tx) e
 	return err
 }
 
-// Nobody waits for a record whose moves never end, neither a newer one of the
-// same organization nor another organization, also not after a failure.
+// A record with endless moves delays neither a newer one of the same
+// organization nor another organization, also not after a failure.
 func TestMoverServesAll(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w, other := newWorld(d), newWorld(d)
@@ -286,8 +285,8 @@ func TestMoverServesAll(t *testing.T) {
 	})
 }
 
-// While a record that somebody may not see any more is moved, no page tells him
-// that there is something, however many postings of it are in the way.
+// During the move of a record that became invisible to a reader, no page shows
+// its existence, however many of its postings are in the way.
 func TestPagesTellNothingOfWhatMoves(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
