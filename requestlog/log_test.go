@@ -27,7 +27,7 @@ var (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// open returns a log that is closed at the end of the test.
+// open returns a log that the end of the test closes.
 func open(t *testing.T, d db.DB, c clock.Clock) *requestlog.Log {
 	l := requestlog.New(d, c)
 	t.Cleanup(func() {
@@ -119,7 +119,7 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-// filter is what Query promises, over a slice.
+// filter is Query over a slice.
 func filter(all []requestlog.Entry, f requestlog.Filter) (out []requestlog.Entry) {
 	for _, e := range all {
 		if e.Organization == f.Organization && (f.Key == "" || e.KidShort == f.Key) &&
@@ -160,8 +160,8 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestWrittenTwice: entries that are there already, of a batch whose commit
-// was in doubt, are in the way of no other.
+// TestWrittenTwice: entries that exist already, from a batch whose commit was
+// in doubt, do not keep others from being written.
 func TestWrittenTwice(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		l := open(t, d, clock.NewFake(start))
@@ -201,7 +201,7 @@ func TestKeyByID(t *testing.T) {
 	})
 }
 
-// seed makes two organizations and the key key_mine of the first.
+// seed inserts two organizations and the key key_mine of the first.
 func seed(t *testing.T, d db.DB) {
 	t.Helper()
 	err := d.Write(ctx, func(tx db.Tx) error {
@@ -296,8 +296,8 @@ func TestQueryAct(t *testing.T) {
 	})
 }
 
-// TestWrittenAfterDelay shows that nobody has to flush: entries are there once
-// the clock has moved by Delay.
+// TestWrittenAfterDelay shows that entries are written without Flush once the
+// clock has moved by Delay.
 func TestWrittenAfterDelay(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := clock.NewFake(start)
@@ -340,9 +340,8 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 	})
 }
 
-// TestFullLogDropsAndCounts holds the data base's writer, so that the log
-// cannot write, and adds more than may wait: Add returns at once, and what is
-// written and what is counted as dropped are together what was added.
+// TestFullLogDropsAndCounts blocks the database's writer and adds more than the
+// queue holds. Add returns at once, and written and dropped entries add up.
 func TestFullLogDropsAndCounts(t *testing.T) {
 	d := dbtest.SQLite(t)
 	l := requestlog.New(d, clock.NewFake(start))
@@ -391,8 +390,8 @@ func count(t *testing.T, d db.DB) (n int) {
 	return n
 }
 
-// TestPlans holds that every question is answered along an index and in its
-// order: what is logged of one key or organization costs nothing elsewhere.
+// TestPlans checks that every query follows an index in its order, so entries
+// of other keys and organizations cost nothing.
 func TestPlans(t *testing.T) {
 	d := dbtest.SQLite(t)
 	for _, test := range []struct {
@@ -414,7 +413,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// BenchmarkAdd times Add while there is room; the writing between is not timed.
+// BenchmarkAdd measures Add while the queue has room, without the writing.
 func BenchmarkAdd(b *testing.B) {
 	l := requestlog.New(dbtest.SQLite(b), clock.NewFake(start))
 	e := call(1, 0, 200)
@@ -438,7 +437,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite is how long one full batch keeps the writer.
+// BenchmarkWrite measures how long one full batch occupies the writer.
 func BenchmarkWrite(b *testing.B) {
 	d := dbtest.SQLite(b)
 	l := requestlog.New(d, clock.System)
@@ -457,8 +456,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// Refused calls that cost nothing fill no disk: so many are kept of a sender,
-// and of all strangers; those of who paid are all kept.
+// Refused calls that cost nothing do not fill the disk: they are sampled by
+// sender and in total. Paid calls are all kept.
 func TestUnpaidCallsAreThinned(t *testing.T) {
 	unpaid := func(key string, from string, at clock.Micros) requestlog.Entry {
 		e := call(requestlog.Nobody, 0, 404)
