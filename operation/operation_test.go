@@ -57,15 +57,15 @@ func begin(t *testing.T, c *apitest.Client) (name string) {
 	return name
 }
 
-// shown is an operation as who began it reads it.
+// shown is an operation as its principal reads it.
 func shown(c *apitest.Client, name string) string {
 	a := c.Do("GET", "/operations/"+name, nil).Want(200)
 	o := a.JSON()
 	return fmt.Sprint(o["status"], " ", o["progress"], " started ", o["startedAt"] != nil, " finished ", o["finishedAt"] != nil, " wait ", a.Header.Get("Retry-After"))
 }
 
-// TestProgress: it never goes back, also where another attempt begins anew, and
-// nothing moves an operation that has ended.
+// TestProgress: progress never goes back, also if another attempt begins anew,
+// and an ended operation does not change.
 func TestProgress(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -105,8 +105,9 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestFailure: who began an operation reads in their language why it failed, and
-// nobody else reads anything; its input is gone with its end.
+// TestFailure: the principal of an operation reads in their language why it
+// failed, and no other principal reads anything. The input is deleted with the
+// end.
 func TestFailure(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague := o.As(access.Member), o.As(access.Admin)
