@@ -70,8 +70,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// Completing is an operation of its own, with its own event and once; writing
-// the status opens a task again and does nothing else.
+// Completing is an operation of its own, with its own event, once. Writing the
+// status can only open a task again.
 func TestComplete(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other := o.As(access.Member), o.As(access.Member)
@@ -113,9 +113,9 @@ func TestComplete(t *testing.T) {
 	})
 }
 
-// A reference names a record of its family that the caller sees. It is
-// answered as null, to each reader on his own, once that is not so any more,
-// and comes back by itself.
+// A reference names a record of its family that the caller sees. It is returned
+// as null to each reader who does not see that record, and comes back with its
+// visibility.
 func TestReferences(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -136,7 +136,7 @@ func TestReferences(t *testing.T) {
 			}
 		}
 		id := c.Do("POST", "/tasks", map[string]any{"title": "Vertrag prüfen", "contactId": contact, "companyId": company}).Want(201).Text("id")
-		// Every way to the task shows the same to the same reader.
+		// Every operation shows the same task to the same reader.
 		see := func(c *apitest.Client, contact, company any) {
 			t.Helper()
 			members := map[string]any{"contactId": contact, "companyId": company}
@@ -153,7 +153,8 @@ func TestReferences(t *testing.T) {
 		see(c, contact, company)
 		see(admin, contact, company)
 		see(other, nil, company)
-		// A change by who does not see the contact leaves it where it is.
+		// A change by a caller who does not see the contact leaves the
+		// reference in place.
 		changed := other.Do("PATCH", "/tasks/"+id, `{"priority":"high"}`, "If-Match", `"r1"`).Want(200)
 		want(t, changed, map[string]any{"contactId": nil, "companyId": company, "revision": 2.0})
 		see(c, contact, company)
@@ -166,14 +167,14 @@ func TestReferences(t *testing.T) {
 		}
 		want(t, c.Do("GET", "/contacts/"+contact, nil).Want(200), map[string]any{"companyId": nil})
 		want(t, c.Do("GET", "/tasks/"+id, nil).Want(200), map[string]any{"revision": 2.0})
-		// The dead reference hinders nobody, and cannot be made anew.
+		// The dead reference hinders no change, and cannot be set anew.
 		c.Do("PATCH", "/tasks/"+id, `{"title":"Vertrag prüfen, eilig"}`, "If-Match", "*").Want(200)
 		c.Do("POST", "/tasks", map[string]any{"title": "x", "companyId": company}).Want(422, "VALIDATION_FAILED")
 	})
 }
 
-// What a patch says of a hidden reference is judged as if it were null: it does
-// not tell what is there, and does not destroy it.
+// A patch of a hidden reference is checked as if it were null: it does not
+// reveal the reference, and does not destroy it.
 func TestHiddenReferencesTellNothing(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other := o.As(access.Member), o.As(access.Member)
@@ -189,19 +190,21 @@ func TestHiddenReferencesTellNothing(t *testing.T) {
 			}
 			want(t, other.Do("PATCH", at, `{"companyId":null}`, "If-Match", "*").Want(200), map[string]any{"companyId": nil, "revision": 1.0})
 		}
-		// Who sends back what was read, changed, leaves the hidden name alone.
+		// A client that sends back a changed record leaves the hidden reference
+		// alone.
 		form := map[string]any{"title": "Neu", "companyId": nil, "contactId": contact}
 		want(t, other.Do("PATCH", path, form, "If-Match", "*").Want(200), map[string]any{"title": "Neu", "companyId": nil, "contactId": contact})
 		want(t, owner.Do("GET", path, nil).Want(200), map[string]any{"title": "Neu", "companyId": company, "revision": 2.0})
-		// Naming another company, or clearing by who sees it, does what it says.
+		// Setting another company works, and so does clearing by a caller who
+		// sees it.
 		second := owner.Do("POST", "/companies", `{"name":"Zweite GmbH"}`).Want(201).Text("id")
 		want(t, other.Do("PATCH", path, map[string]any{"companyId": second}, "If-Match", "*").Want(200), map[string]any{"companyId": second})
 		want(t, owner.Do("PATCH", path, `{"companyId":null}`, "If-Match", "*").Want(200), map[string]any{"companyId": nil, "revision": 4.0})
 	})
 }
 
-// A stored answer with a record that others make is not repeated to who sees
-// the record no longer.
+// A stored response with a record is not repeated to a caller who no longer
+// sees the record.
 func TestReplayToWhoLostSight(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other := o.As(access.Member), o.As(access.Member)
