@@ -13,7 +13,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestActRefuses: where an act returns a fault, nothing of the operation stays.
+// TestActRefuses: if act returns a fault, the whole operation is rolled back.
 func TestActRefuses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := apitest.New(t, d).As(access.Member)

@@ -136,9 +136,9 @@ var register = porcupine.Model{
 }
 
 // TestIdempotencyIsLinearizable lets clients create with the same few keys at
-// the same time, some with another body. Each key makes one contact; whoever
-// comes later gets the same bytes again, and only who comes while another is
-// at it may be told to wait.
+// the same time, some with another body. Each key creates one contact. Later
+// calls get the same bytes again; only a call during another one may be told to
+// wait.
 func TestIdempotencyIsLinearizable(t *testing.T) {
 	eachAndReplicas(t, func(t *testing.T, o *apitest.Office) {
 		who := o.As(access.Member)

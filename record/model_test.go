@@ -37,7 +37,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// person is who calls.
+// person is a caller.
 type person struct {
 	name string
 	*apitest.Client
@@ -54,7 +54,8 @@ type contact struct {
 	deleted            bool
 }
 
-// sees says who sees a contact: everyone, or its owner and the admins.
+// sees returns the audience of a contact: everyone, or its owner and the
+// admins.
 func (p *person) sees(c *contact) bool {
 	return p.admin || p.seesAsMember(c)
 }
@@ -82,7 +83,7 @@ type sight struct {
 	*contact
 }
 
-// trackVisibilityLoss notes who no longer sees c, who saw it before, and who sees it again.
+// trackVisibilityLoss stores which people lose sight of c, and which regain it.
 func (m *model) trackVisibilityLoss(before, c *contact) {
 	for _, p := range m.people {
 		lost := sight{p, c}
@@ -126,7 +127,7 @@ func (m *model) tick() clock.Micros {
 
 func (m *model) who(rt *rapid.T) *person { return rapid.SampledFrom(m.people).Draw(rt, "who") }
 
-// any returns a contact, or skips the command where there is none.
+// any returns a contact, or skips the command if there is none.
 func (m *model) any(rt *rapid.T) *contact {
 	if len(m.contacts) == 0 {
 		rt.Skip("no contact yet")
