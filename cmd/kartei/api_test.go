@@ -324,7 +324,7 @@ func TestAPIInterrupted(t *testing.T) {
 	}
 }
 
-// What cannot be meant is refused before anything is sent.
+// Contradictory command lines are refused before anything is sent.
 func TestAPIWrongCommandLines(t *testing.T) {
 	c := newCaller(t, "http://127.0.0.1:1", "kart_test_secret")
 	for _, step := range []struct {

@@ -13,7 +13,7 @@ import (
 	"kartei/store/blob"
 )
 
-// TestBlobs checks and rotates files where no server runs, as a script does.
+// TestBlobs checks and rotates files without a server, as a script does.
 func TestBlobs(t *testing.T) {
 	dir := t.TempDir()
 	data := []string{"--data-dir", dir}

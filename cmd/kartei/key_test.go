@@ -164,7 +164,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Who mistypes a folder is told so, and finds no new database there.
+// A mistyped folder is an error, and no new database is made there.
 func TestNoData(t *testing.T) {
 	s := shell{t, filepath.Join(t.TempDir(), "wrong")}
 	for _, line := range [][]string{{"org", "create", "Kanzlei"}, {"org", "list"}, {"log"}, {"pause"}, {"backup", filepath.Join(t.TempDir(), "copy")}, {"migrate", "--status"}} {
@@ -191,8 +191,8 @@ func TestNoData(t *testing.T) {
 	}
 }
 
-// TestOrgErase erases an organization where no server runs. Whoever neither
-// types its id nor says --yes erases nothing.
+// TestOrgErase erases an organization without a server. Without its id or --yes
+// nothing is erased.
 func TestOrgErase(t *testing.T) {
 	s := newShell(t)
 	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.dir, "master.key")); err != nil {

@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// What kartei migrate --distribute says where it cannot do anything yet.
+// kartei migrate --distribute says why it cannot do anything yet.
 func TestDistributeCommand(t *testing.T) {
 	s := newShell(t)
 	url := dbtest.EmptyPostgresURL(t)

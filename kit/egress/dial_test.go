@@ -253,7 +253,8 @@ func TestPorts(t *testing.T) {
 	if _, err := g.DialContext(t.Context(), "udp", "1.1.1.1:443"); !errors.Is(err, ErrBlocked) {
 		t.Errorf("UDP: %v", err)
 	}
-	// A mapping says where a name is, not that it may be dialled.
+	// A mapping gives the address of a name; the address must still be
+	// permitted.
 	g = New(Options{Dial: []Mapping{{"hook.test", to}}})
 	if _, err := g.DialContext(t.Context(), "tcp", "hook.test:443"); !errors.Is(err, ErrBlocked) {
 		t.Errorf("mapped to loopback: %v", err)

@@ -7,9 +7,10 @@ import (
 )
 
 // special is what the IANA IPv4 and IPv6 Special-Purpose Address Registries
-// name (RFC 6890 and its successors), and multicast (RFC 5771, RFC 4291). What
-// they call globally reachable are services of networks, not of machines that
-// receive webhooks; but for NAT64, where the address within is judged.
+// name (RFC 6890 and its successors), and multicast (RFC 5771, RFC 4291). The
+// addresses that they call globally reachable are services of networks, not
+// machines that receive webhooks. The exception is NAT64, where the address
+// within decides.
 var special = []struct {
 	prefix, name string
 	reachable    bool
@@ -147,7 +148,7 @@ func TestRegistries(t *testing.T) {
 				blocked(in, row.name+" as "+form)
 			}
 		}
-		// What lies beside it is public, unless another row says otherwise.
+		// The neighbours are public, unless another row says otherwise.
 		for _, a := range []netip.Addr{p.Addr().Prev(), last(p).Next()} {
 			if _, is := specialPrefix(a); !a.IsValid() || is || a.Is6() && !netip.MustParsePrefix("2000::/3").Contains(a) {
 				continue

@@ -22,8 +22,7 @@ func run(terminal bool, total int64, steps ...mark) string {
 
 func after(d time.Duration, done int64) mark { return mark{time.Time{}.Add(d), done} }
 
-// What was done before the command began, or went on, does not make it look
-// faster than it is.
+// Progress from before the command does not make it look faster than it is.
 func TestTheEstimateLeavesOutWhatWasDoneBefore(t *testing.T) {
 	got := run(false, 1000, after(0, 500), after(10*time.Second, 600))
 	if want := "[########################................]  60 %, 10/s, about 40s left\n"; got != want {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestAnswersAreNoRefusals: what a handler writes goes out as it is, also where
+// TestAnswersAreNoRefusals: the bytes of a handler are sent unchanged, even if
 // a write begins like a refusal of net/http.
 func TestAnswersAreNoRefusals(t *testing.T) {
 	like := "HTTP/1.1 417" + refusalHead
