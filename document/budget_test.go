@@ -14,15 +14,15 @@ import (
 	"kartei/test/dbtest"
 )
 
-// budget is what a small file may take: it fits while nothing was spent yet.
+// budget is the allowance of a small file: it fits while nothing is spent.
 const budget = 5 * time.Second
 
-// budgeted is an office whose texts may take so much time in an hour.
+// budgeted returns an office whose texts may take a time in an hour.
 func budgeted(t *testing.T, d db.DB) *apitest.Office {
 	return apitest.New(t, d, apitest.Working(func(w *apitest.Workshop) { w.Maker.Budget = budget }))
 }
 
-// spent returns what counts of an office's budget.
+// spent returns how much of an office's budget is spent.
 func spent(o *apitest.Office) (total time.Duration) {
 	o.Helper()
 	err := o.DB.Read(context.Background(), func(tx db.Tx) error {
@@ -37,8 +37,8 @@ func spent(o *apitest.Office) (total time.Duration) {
 	return total
 }
 
-// A file is read while its organization's hour has room for it, else when it has
-// again, by whichever process; and nothing is lost.
+// A file is read once the budget of its organization has room for it, by any
+// process, and no file is lost.
 func TestReadingHasABudget(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
@@ -80,13 +80,14 @@ func TestReadingHasABudget(t *testing.T) {
 	})
 }
 
-// One that would wait for hours is made without its text, and the log says so.
+// A document that would wait for hours is made without its text, and the log
+// says so.
 func TestReadingWaitsForHoursAtMost(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
 		c := o.As(access.Member)
 		c.Document("eins.txt", "text/plain", []byte("Kündigung"))
-		// Others of the office are read all day.
+		// Other files of the office use the budget all day.
 		err := d.Write(context.Background(), func(tx db.Tx) error {
 			_, err := tx.Exec(context.Background(), `insert into reading_time (organization, at, spent) select organization, at + $1, $2 from reading_time`,
 				int64(10*time.Hour/time.Microsecond), budget.Microseconds())
@@ -117,7 +118,7 @@ func TestReadingWaitsForHoursAtMost(t *testing.T) {
 	})
 }
 
-// What an organization spends is not another's.
+// Each organization has a budget of its own.
 func TestReadingBudgetIsOfOneOrganization(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
@@ -134,7 +135,7 @@ func TestReadingBudgetIsOfOneOrganization(t *testing.T) {
 	})
 }
 
-// Of many files at once no more are read than the budget has room for.
+// Of many files at the same time no more are read than the budget has room for.
 func TestReadingTogetherKeepsTheBudget(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)

@@ -20,7 +20,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// unhashed is a store that knows no hashes, as buckets may be.
+// unhashed is a store without hashes, as buckets may be.
 type unhashed struct{ blob.Store }
 
 func (s unhashed) Stat(ctx context.Context, name string) (blob.Info, error) {
@@ -29,9 +29,8 @@ func (s unhashed) Stat(ctx context.Context, name string) (blob.Info, error) {
 	return info, err
 }
 
-// Bytes that somebody else has put in place of those that were announced become
-// no document: the call says so where the store knows their hash, else the
-// operation that reads them.
+// Bytes other than the announced ones become no document. The call refuses them
+// if the store knows their hash, otherwise the operation that reads them does.
 func TestChangedInStore(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -67,8 +66,8 @@ func TestChangedInStore(t *testing.T) {
 	}
 }
 
-// Staged bytes that nobody can read are none: the client sends them again. The
-// operator is told.
+// Unreadable staged bytes count as missing: the client sends them again, and
+// the log tells the operator.
 func TestDamagedBeforeItsDocument(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, file := o.As(access.Member), []byte("Guten Tag\n")
@@ -114,7 +113,7 @@ func (s opened) Open(ctx context.Context, name string) (blob.Reader, error) {
 	return s.Store.Open(ctx, name)
 }
 
-// While the scanner is away nobody reads whole files to wait for it.
+// While the scanner is away no file is read in vain.
 func TestAwayScannerIsAskedFirst(t *testing.T) {
 	scanner, err := extract.NewScanner(extract.ClamdURL("unix:" + filepath.Join(t.TempDir(), "nobody")))
 	if err != nil {

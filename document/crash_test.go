@@ -21,8 +21,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// faults makes one step of an attempt end it: a call of the store or of the
-// data base, before or after it has done what it does.
+// faults ends an attempt at one of its steps: a call of the store or of the
+// database, before or after its effect.
 type faults struct {
 	mu   sync.Mutex
 	step int // until the one that ends the attempt; 0 is none
@@ -36,21 +36,21 @@ var ways = []string{"before", "after", "panic"}
 
 var errStep = errors.New("test: the attempt ends here")
 
-// arm has the step that comes so many steps from now end its attempt; 0 none.
+// arm ends the attempt at a step that is so many steps away; 0 disarms.
 func (f *faults) arm(step int, how string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.step, f.how, f.hit = step, how, false
 }
 
-// was reports whether the step came.
+// was reports whether the step has come.
 func (f *faults) was() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hit
 }
 
-// through does a step.
+// through runs a step.
 func (f *faults) through(do func() error) error {
 	f.mu.Lock()
 	how := ""
@@ -72,8 +72,8 @@ func (f *faults) through(do func() error) error {
 	return errStep
 }
 
-// calmly is through for what fails and does not panic, or not on the worker's
-// own stack.
+// calmly is through for failures without panics, or outside the stack of the
+// worker.
 func (f *faults) calmly(do func() error) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -83,7 +83,7 @@ func (f *faults) calmly(do func() error) (err error) {
 	return f.through(do)
 }
 
-// faultyStore is what the workers see of the store.
+// faultyStore is the store of the workers.
 type faultyStore struct {
 	blob.Store
 	*faults
@@ -127,8 +127,8 @@ func (r faultyReader) ReadAt(p []byte, off int64) (n int, err error) {
 
 var _ io.ReaderAt = faultyReader{}
 
-// faultyDB is what the workers see of the data base: a transaction fails, or
-// nobody hears that it was committed.
+// faultyDB is the database of the workers: a transaction fails, or its commit
+// is not reported.
 type faultyDB struct {
 	db.DB
 	*faults
@@ -151,9 +151,9 @@ func faulty(t testing.TB, d db.DB) (*apitest.Office, *faults) {
 	})), f
 }
 
-// rested waits until no job is left but what waits for the end of a session.
-// Time goes on to when the next is due, and to the end of the lease of one whose
-// end nobody could store.
+// rested waits until only jobs for the ends of sessions are left. The clock
+// advances to the next due job, and to the end of the lease of a job whose end
+// could not be stored.
 func (f *faults) rested(o *apitest.Office) {
 	o.Helper()
 	for overdue := time.After(time.Minute); ; {
@@ -182,9 +182,9 @@ func (f *faults) rested(o *apitest.Office) {
 	}
 }
 
-// TestEveryStep ends an attempt at each step of an operation and of what
-// follows it, in each way. Whatever it is, the next attempt brings it to the
-// same end, which is told once.
+// TestEveryStep ends an attempt at each step of an operation and of its
+// aftermath, in each way. The next attempt always brings it to the same end,
+// which is reported once.
 func TestEveryStep(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
@@ -252,10 +252,9 @@ func TestEveryStep(t *testing.T) {
 	})
 }
 
-// TestEveryStepOfTheEnd ends an attempt at each step of the end of a session
-// whose file nobody made a document of, and of the look three hours later, in
-// each way. Nothing of it stays, and until then there are no bytes without their
-// session.
+// TestEveryStepOfTheEnd ends an attempt at each step of the end of an unused
+// session, and of the check three hours later, in each way. Nothing of the
+// session stays, and until then no bytes are without their session.
 func TestEveryStepOfTheEnd(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
@@ -294,7 +293,7 @@ func TestEveryStepOfTheEnd(t *testing.T) {
 	})
 }
 
-// sessionsOf is how many upload sessions are known.
+// sessionsOf counts the upload sessions.
 func sessionsOf(o *apitest.Office) (n int64) {
 	o.Helper()
 	err := o.DB.Read(context.Background(), func(tx db.Tx) error {
@@ -306,8 +305,9 @@ func sessionsOf(o *apitest.Office) (n int64) {
 	return n
 }
 
-// TestModel does anything in any order, with faults anywhere. In the end there
-// are as many files as documents, each with its bytes, and nothing goes on.
+// TestModel does random things in any order, with faults anywhere. In the end
+// there are as many files as documents, each with its bytes, and no work is
+// left.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)

@@ -110,7 +110,7 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// Parts of a file, and the whole where the client has none of it yet.
+// Parts of a file, and the whole file for a client without any part of it.
 func TestRanges(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -24,8 +24,8 @@ func session(name string, file []byte, members ...map[string]any) map[string]any
 	return body
 }
 
-// A name comes back exactly as it was given, in the record and, with an ending
-// that fits, in what browsers and other programs save files by, or is refused.
+// A name comes back exactly as given in the record. With a fitting extension it
+// is also in the header for saving files. Other names are refused.
 func TestNames(t *testing.T) {
 	taken := []string{
 		"Klage.pdf", "Über Öl & Äpfel.pdf", "契約書.pdf", "عقد.pdf", "Договір.docx", "สัญญา.pdf", "חוזה.pdf", "אב 12 cd.pdf", "📎 Anlage 👩‍⚖️.pdf", "e\u0301.txt",
@@ -87,12 +87,12 @@ func TestNames(t *testing.T) {
 				t.Errorf("%q as name of a new one: %q", name, got)
 			}
 		}
-		// The whole way, once: from the session into the header.
+		// The whole way once, from the session to the header.
 		name := "Klage_契約書 “100%” (2).txt"
 		id = c.Document(name, "text/plain", file)
 		shown(name, name)
 		want(t, c.Do("GET", "/documents/"+id, nil).Want(200), map[string]any{"name": name})
-		// No text is saved as what a system runs.
+		// No text is saved under an extension that a system runs.
 		for _, ending := range []string{"bat", "hta", "vbs", "js", "exe", "EXE"} {
 			c.Do("PATCH", "/documents/"+id, map[string]any{"name": "lauf." + ending}, "If-Match", "*").Want(200)
 			shown("lauf."+ending, "lauf."+ending+".txt")
@@ -100,8 +100,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// Files that are not what they say end the operation, in words for who reads
-// it; nothing of them stays, and who has no part in it learns nothing.
+// A file of another type than declared ends its operation, with the reason for
+// its principal. Nothing of it stays, and no other principal learns of it.
 func TestRejected(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -175,7 +175,7 @@ func TestRejected(t *testing.T) {
 				t.Errorf("%s: %s", declared, got.Body)
 			}
 		}
-		// Of one that is used already the next call says so at once, on both engines.
+		// For a used one the next call says so at once, on both engines.
 		c.Document("a.txt", "text/plain", []byte("a\n"), map[string]any{"externalId": "d-1"})
 		again := c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("b.txt", "text/plain", []byte("b\n")), "externalId": "d-1"})
 		if got := again.Want(422, "VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{"externalId DUPLICATE"}) {
@@ -184,9 +184,8 @@ func TestRejected(t *testing.T) {
 	})
 }
 
-// What is opened for whom, and given to whom: only the owner and admins read
-// the file of a private document, and others are told what they are told of
-// one that is not.
+// Only the owner and admins read the file of a private document. Others get the
+// same response as for an unknown one.
 func TestPrivateContent(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)

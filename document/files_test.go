@@ -8,8 +8,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// What is asked of each stored file that has no row reads the few rows it is
-// about, whatever else an organization has.
+// The query for a stored file without a row reads few rows, whatever else an
+// organization has.
 func TestFilesAreAskedForAlongIndexes(t *testing.T) {
 	d := dbtest.SQLite(t)
 	err := d.Read(t.Context(), func(tx db.Tx) error {

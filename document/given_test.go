@@ -14,8 +14,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// members returns the JSON names of a struct's fields, also of embedded ones,
-// without those that only answers have.
+// members returns the JSON names of a struct, with embedded ones, without those
+// of responses only.
 func members(t reflect.Type) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(t) {
@@ -26,8 +26,8 @@ func members(t reflect.Type) []string {
 	return names
 }
 
-// Whatever of a document can be changed can be given when it is made, and the
-// document has it then.
+// Every member that can be changed can also be given at the creation of a
+// document.
 func TestGiven(t *testing.T) {
 	want := slices.Sorted(slices.Values(members(reflect.TypeFor[document.Fields]())))
 	got := slices.DeleteFunc(members(reflect.TypeFor[document.New]()), func(name string) bool { return name == "uploadId" })

@@ -14,7 +14,8 @@ import (
 	"kartei/test/apitest"
 )
 
-// While a backup holds them, files of deleted documents stay; then they go.
+// During the hold of a backup, files of deleted documents stay; then they are
+// deleted.
 func TestHold(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ctx := context.Background()

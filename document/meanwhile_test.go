@@ -37,8 +37,8 @@ func (s held) Keep(ctx context.Context, from, to string) error {
 	return s.Store.Keep(ctx, from, to)
 }
 
-// What was accepted is done, whatever happens between the call and its end;
-// what cannot be done any more ends with words.
+// Accepted work is done, whatever happens between the call and its end. Work
+// that became impossible ends with a reason.
 func TestMeanwhile(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		came, free := make(chan struct{}), make(chan struct{})
@@ -65,7 +65,7 @@ func TestMeanwhile(t *testing.T) {
 		free <- struct{}{}
 		want(t, c.Do("GET", "/documents/"+made(c.Await(accepted)), nil).Want(200), map[string]any{"contactId": nil})
 
-		// Of two with one external id the first that is done has it.
+		// Of two with the same external id, the first one that is done has it.
 		first, second := begin(c, map[string]any{"externalId": "d-1"}), begin(c, map[string]any{"externalId": "d-1"})
 		free <- struct{}{}
 		free <- struct{}{}
@@ -78,7 +78,7 @@ func TestMeanwhile(t *testing.T) {
 			t.Errorf("%s", ends[1].Body)
 		}
 
-		// Who began it may do nothing any more.
+		// The principal of the operation has lost all rights.
 		accepted = begin(c, map[string]any{"visibility": "private"})
 		disable := func(is bool) {
 			t.Helper()
@@ -93,8 +93,8 @@ func TestMeanwhile(t *testing.T) {
 		disable(false)
 		want(t, c.Do("GET", "/documents/"+made(c.Await(accepted)), nil).Want(200), map[string]any{"ownerId": c.Principal, "visibility": "private"})
 
-		// The module is off, the organization closed: it is done, and nothing is told of
-		// what happens while the module is off.
+		// The module is off and the organization closed: the work is done,
+		// without events for the time in which the module is off.
 		c = o.As(access.Member)
 		before := len(types(admin))
 		set := func(organization string, change access.OrganizationChange) {
@@ -128,7 +128,7 @@ func TestMeanwhile(t *testing.T) {
 	})
 }
 
-// Malware ends the operation, and what cannot be looked at waits, or is
+// Malware ends the operation. A file that cannot be scanned waits, or is
 // refused; it never becomes a document.
 func TestMalware(t *testing.T) {
 	daemon := clamdtest.Start(t)

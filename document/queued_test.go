@@ -17,9 +17,10 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestNoQueueBehindTheReader begins as many PDFs as an organization has workers,
-// on an instance that has no reader of PDF yet. While that is being made, which is
-// many seconds on a busy machine, the operations behind them are carried out.
+// TestNoQueueBehindTheReader begins as many PDFs as an organization has
+// workers, on an instance without a compiled PDF reader. While that is
+// compiled, which takes many seconds on a busy machine, the operations behind
+// them are carried out.
 func TestNoQueueBehindTheReader(t *testing.T) {
 	pdf := []byte("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n")
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -30,7 +31,8 @@ func TestNoQueueBehindTheReader(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// A program that is told to fill the cache waits for the test. It reads no words.
+		// The program that fills the cache waits for the test. It reads no
+		// words.
 		program := filepath.Join(dir, "reader")
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n[ \"$2\" = warm ] && { echo > "+begun+"; read x < "+free+"; mkdir "+cache+"; echo > "+cache+"/pdf; }\ncat > /dev/null\nexit 0\n"), 0o700); err != nil {
 			t.Fatal(err)

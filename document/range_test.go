@@ -23,7 +23,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// numbered returns so many bytes of which each place can be told.
+// numbered returns bytes in which every position can be recognised.
 func numbered(size int) []byte {
 	b := make([]byte, 0, size+8)
 	for i := 0; len(b) < size; i += 8 {
@@ -32,7 +32,7 @@ func numbered(size int) []byte {
 	return b[:size]
 }
 
-// judge holds an answer to a request for parts against the file.
+// judge compares a response to a range request with the file.
 func judge(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -87,8 +87,8 @@ func judge(t interface {
 	}
 }
 
-// Whatever part is asked for, it is that part of the file; and HEAD tells of
-// the whole file, whatever part is asked for.
+// A range request returns exactly that part of the file. HEAD always describes
+// the whole file.
 func TestAnyRange(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -134,7 +134,7 @@ func TestAnyRange(t *testing.T) {
 	})
 }
 
-// Many small parts cost no more than the file: they are answered with all of it.
+// Many small ranges cost no more than the file: the response is the whole file.
 func TestManyRanges(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -158,7 +158,7 @@ func TestManyRanges(t *testing.T) {
 	})
 }
 
-// What RFC 9110 says of headers that are written in another way.
+// Other forms of the headers of RFC 9110.
 func TestRangeForms(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -201,7 +201,7 @@ func TestRangeForms(t *testing.T) {
 	})
 }
 
-// FuzzRange: no header makes an answer that is wrong.
+// FuzzRange: no header leads to a wrong response.
 func FuzzRange(f *testing.F) {
 	for _, seed := range []string{"bytes=0-0", "bytes=-1", "bytes=5-1", "bytes=0-,0-", "bytes=,", "bytes= 1 - 2 ", "bytes=18446744073709551616-", "bytes=-9223372036854775808", "bytes=--1", "x=0-1", "bytes", "bytes=0-0,,1-1", "bytes=0x0-1", "bytes=+1-2", "Bytes=0-1"} {
 		f.Add(seed, "")
@@ -230,8 +230,8 @@ func FuzzRange(f *testing.F) {
 	})
 }
 
-// A file that was changed on the disk is never sent: the answer breaks off
-// before the first wrong byte, and the operator is told.
+// A file that was changed on the disk is never sent: the response breaks off
+// before the first wrong byte, and the log tells the operator.
 func TestDamagedContent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1)) // each has a log of its own
@@ -305,7 +305,7 @@ func TestDamagedContent(t *testing.T) {
 	})
 }
 
-// The request log has the status that was sent in the end.
+// The request log has the status that was finally sent.
 func TestContentInRequestLog(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -21,15 +21,15 @@ import (
 	"kartei/test/dbtest"
 )
 
-// broken is a store whose files fail: when they are opened, or once so many
-// bytes are read.
+// broken is a store whose files fail: when they are opened, or after so many
+// bytes.
 type broken struct {
 	blob.Store
 	opening error
 	reading *brokenReading
 }
 
-// brokenReading fails from the reading on that comes after the type is told.
+// brokenReading fails when the file is read after its type is known.
 type brokenReading struct {
 	err   error
 	whole int64 // how many bytes are read well
@@ -70,8 +70,8 @@ func (r *brokenReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed waits for the end of an operation and holds its error to a code, and to
-// words of the operator's language.
+// failed waits for the end of an operation, and compares its error with a code
+// and words in the log.
 func failed(t *testing.T, c *apitest.Client, accepted *apitest.Answer, code, words string) {
 	t.Helper()
 	ended := c.Await(accepted)
@@ -81,12 +81,12 @@ func failed(t *testing.T, c *apitest.Client, accepted *apitest.Answer, code, wor
 	}
 }
 
-// onceEach is the Rand of jobs that are tried again at once.
+// onceEach is the Rand of jobs that are retried at once.
 func onceEach(int64) int64 { return 0 }
 
-// Bytes that cannot be read any more end the operation at once, with what is
-// wrong, wherever that shows; what goes by is tried again, and in the end the
-// operation ends with that, too. None of it is taken for a scanner that is away.
+// Bytes that are unreadable for good end the operation at once with the reason,
+// at whichever step. Other failures are retried, and in the end the operation
+// ends with them. None of them counts as a scanner that is away.
 func TestUnreadable(t *testing.T) {
 	clean := []byte("Guten Tag\n")
 	daemon := clamdtest.Start(t)
@@ -132,7 +132,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// counted counts the tries of an operation.
+// counted counts the attempts of an operation.
 type counted struct {
 	blob.Store
 	tries *atomic.Int64
@@ -172,9 +172,9 @@ func listener(t *testing.T, answer string) *extract.Scanner {
 	return scanner
 }
 
-// A clamd that has an error with a file, and something else that listens in its
-// place, are tried as often as anything else; only one that is away is waited
-// for, or refused.
+// A clamd with an error on a file, and another program in its place, are
+// retried like any failure. Only a scanner that is away is waited for, or the
+// file refused.
 func TestScannerAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer string
@@ -224,7 +224,7 @@ func TestScannerAnswers(t *testing.T) {
 	}
 }
 
-// stopping is a scanner whose first file is under way when the process stops.
+// stopping is a scanner that is scanning its first file when the process stops.
 type stopping struct {
 	came chan struct{}
 	once sync.Once
@@ -241,8 +241,8 @@ func (s *stopping) Scan(ctx context.Context, _ io.Reader) (string, error) {
 	return "", fmt.Errorf("%w: the connection was closed", extract.ErrScannerAway)
 }
 
-// A process that stops in the middle of a scan gives the operation back: the
-// next goes on with it at once.
+// A process that stops during a scan releases the operation: the next one
+// continues it at once.
 func TestStopInScan(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
