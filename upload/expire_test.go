@@ -15,8 +15,8 @@ import (
 	"kartei/upload"
 )
 
-// waiting is a store whose bytes are kept once free is closed, and which removes
-// none while it is stuck.
+// waiting is a store that stores bytes once free is closed, and deletes none
+// while it is stuck.
 type waiting struct {
 	blob.Store
 	came, free chan struct{}
@@ -44,8 +44,9 @@ func (w waiting) Delete(ctx context.Context, name string) error {
 }
 
 // Sessions that end in the same hour have one job, and each ends at its time:
-// its bytes go, and three hours later its row. One of which a document is being
-// made waits for that; a store that removes nothing is asked again.
+// its bytes are deleted, and three hours later its row. A session whose
+// document is being made waits for that. A store that deletes nothing is asked
+// again.
 func TestSessionsEndTogether(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := waiting{came: make(chan struct{}, 1), free: make(chan struct{}), stuck: new(atomic.Bool)}

@@ -9,7 +9,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// What ends sessions reads those of its hour, whatever else an organization has.
+// The end of sessions reads those of its hour, whatever else an organization
+// has.
 func TestSessionsEndAlongAnIndex(t *testing.T) {
 	d := dbtest.SQLite(t)
 	err := d.Read(t.Context(), func(tx db.Tx) error {

@@ -15,7 +15,8 @@ import (
 	"kartei/upload"
 )
 
-// asking is a store that asks others before it says where to send a file.
+// asking is a store that asks another server before it says where to send a
+// file.
 type asking struct {
 	blob.Store
 	ask func()
@@ -26,7 +27,7 @@ func (s asking) Target(ctx context.Context, u blob.Upload) (blob.Target, error) 
 	return s.Store.Target(ctx, u)
 }
 
-// Nobody waits for the store but who opens the session.
+// Only the call that opens the session waits for the store.
 func TestOthersWriteWhileTheStoreIsAsked(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		var other *apitest.Client
@@ -52,7 +53,7 @@ func TestOthersWriteWhileTheStoreIsAsked(t *testing.T) {
 	})
 }
 
-// panicking is a receiver that is out of order.
+// panicking is a receiver that panics.
 type panicking struct {
 	*upload.Receiver
 	before func()
@@ -63,7 +64,7 @@ func (p panicking) Receive(context.Context, blob.Upload, io.Reader, int64) error
 	panic("out of order")
 }
 
-// A transfer ends, however it does.
+// A transfer always ends.
 func TestTransferOfAPanic(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	c := o.As(access.Member)

@@ -39,7 +39,7 @@ func sum(b []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// open opens a session for a text of so many bytes.
+// open opens a session for a text of a size.
 func open(c *apitest.Client, size int, members ...map[string]any) *apitest.Answer {
 	c.Helper()
 	body := map[string]any{"fileName": "a.txt", "contentType": "text/plain", "size": size}
@@ -51,7 +51,8 @@ func open(c *apitest.Client, size int, members ...map[string]any) *apitest.Answe
 	return c.Do("POST", "/uploads", body).Want(201)
 }
 
-// document says what becomes of a session: 202, or the code of the problem.
+// document returns the result of making a document of a session: 202, or the
+// code of the problem.
 func document(c *apitest.Client, session *apitest.Answer) string {
 	c.Helper()
 	a := c.Do("POST", "/documents", map[string]any{"uploadId": session.Text("id")})
@@ -61,7 +62,7 @@ func document(c *apitest.Client, session *apitest.Answer) string {
 	return fmt.Sprint(a.Status, " ", a.Text("code"))
 }
 
-// target is the path of a session's address.
+// target is the path of the address of a session.
 func target(session *apitest.Answer) string {
 	session.Helper()
 	u, err := url.Parse(session.Text("url"))
@@ -71,8 +72,8 @@ func target(session *apitest.Answer) string {
 	return u.Path
 }
 
-// put sends a body to a session as a door hears it. A negative length is one
-// that nobody announces.
+// put sends a body to a session as a door does. A negative length is not
+// announced.
 func put(c *apitest.Client, path string, body io.Reader, length int64, headers ...string) *apitest.Answer {
 	r := httptest.NewRequest("PUT", path, body)
 	r.ContentLength = length
@@ -85,7 +86,8 @@ func put(c *apitest.Client, path string, body io.Reader, length int64, headers .
 	return &apitest.Answer{TB: c.TB, Status: w.Code, Header: w.Result().Header, Body: w.Body.Bytes()}
 }
 
-// What may be declared: at least one byte, at most what the instance takes.
+// The size that may be declared: at least one byte, at most the limit of the
+// instance.
 func TestSizes(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -126,8 +128,8 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-// What a PUT does that is not what was announced, and what POST /documents
-// says after it.
+// A PUT that differs from the announcement, and the response of POST /documents
+// after it.
 func TestRefusedPuts(t *testing.T) {
 	file := []byte("Guten Tag, meine Damen und Herren\n")
 	other := bytes.ToUpper(file)
@@ -179,8 +181,9 @@ func TestRefusedPuts(t *testing.T) {
 			if left := o.Stored(); len(left) > 0 {
 				t.Fatalf("%s: %q is left", test.name, left)
 			}
-			// It may be sent again, also in pieces of unknown length and with a parameter
-			// of its type, and a refused one takes nothing from a good one.
+			// It may be sent again, also in chunks of unknown length and with a
+			// parameter of its type. A refused file does not replace a good
+			// one.
 			taken := put(c, target(s), bytes.NewReader(file), -1, "Content-Type", "Text/Plain; charset=utf-8", "Content-Encoding", "identity").Want(204)
 			if !id.Valid(id.Request, taken.Header.Get("Request-Id")) || taken.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s: %v", test.name, taken.Header)
@@ -197,7 +200,7 @@ func TestRefusedPuts(t *testing.T) {
 	})
 }
 
-// failing is a client that went away.
+// failing is a client that disconnects.
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
@@ -207,7 +210,7 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// An address is good for one session, until its end, as it was given out.
+// An address is valid for one session, until its end, exactly as it was given.
 func TestAddresses(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -245,7 +248,7 @@ func TestAddresses(t *testing.T) {
 		if left := o.Stored(); len(left) > 0 {
 			t.Fatalf("%q", left)
 		}
-		// Used up: nothing changes any more.
+		// Consumed: nothing changes any more.
 		send(path).Want(204)
 		accepted := c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id")}).Want(202)
 		if a := send(path).Want(404, "NOT_FOUND"); !strings.Contains(a.Text("detail"), "schon verwendet") {
@@ -254,7 +257,7 @@ func TestAddresses(t *testing.T) {
 		c.Await(accepted)
 		send(path).Want(404, "NOT_FOUND")
 
-		// Over: neither its file nor a document.
+		// Expired: it takes neither a file nor a document.
 		late, unused := open(c, len(file)), open(c, len(file))
 		c.Put(unused, file).Want(204)
 		o.Clock.Advance(24*time.Hour - time.Second)
@@ -277,7 +280,8 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// Two send at once, other bytes of the same size: one of them it is, whole.
+// Two clients send other bytes of the same size at the same time: one of the
+// files is stored whole.
 func TestSentTwiceAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -305,8 +309,8 @@ func TestSentTwiceAtOnce(t *testing.T) {
 	})
 }
 
-// Over a real connection: what is cut leaves nothing, and a file that is sent
-// whole is answered, whatever its sender says about how long it is.
+// Over a real connection a cut file leaves nothing, and a whole file gets a
+// response, whatever length was announced.
 func TestCutOnTheWire(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, server := o.As(access.Member), o.Listen()
@@ -355,8 +359,8 @@ func TestCutOnTheWire(t *testing.T) {
 	})
 }
 
-// A replay of POST /uploads is the same answer to the byte, is kept by nobody
-// on its way, and the address lies nowhere in the data base.
+// A replay of POST /uploads is the same response to the byte. No cache stores
+// it, and the address is not in the database in plain text.
 func TestReplay(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -406,7 +410,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// Of two documents of one upload there is one, whoever asks for them and when.
+// Two documents of one upload are never made, at any time and by any caller.
 func TestUsedOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(2))
@@ -459,8 +463,8 @@ func TestUsedOnce(t *testing.T) {
 	})
 }
 
-// While the store has no room, or is away, nothing is taken and everybody is
-// told when to come again.
+// While the store is full or away, no file is taken, and the response says when
+// to try again.
 func TestStoreInTrouble(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		store := &troubled{}
@@ -495,8 +499,8 @@ func TestStoreInTrouble(t *testing.T) {
 		if ended := c.Await(accepted); ended.Text("status") != "succeeded" {
 			t.Errorf("%s", ended.Body)
 		}
-		// Who lost that answer gets it again, whatever the store does, and the wrong
-		// content with its key is told of that.
+		// A client that lost that response gets it again, whatever the store
+		// does. Other content with the same key is refused.
 		store.set(fmt.Errorf("test: %w", blob.ErrUnavailable))
 		if again := begin().Want(202); again.Text("id") != accepted.Text("id") || again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("%v %s", again.Header, again.Body)
@@ -508,9 +512,8 @@ func TestStoreInTrouble(t *testing.T) {
 	})
 }
 
-// A file that was acknowledged stays where it is sent once more and the data
-// base, once the bytes are there, does not say what became of the session, and
-// where the client does not wait for the answer.
+// An acknowledged file stays if it is sent once more and the database fails
+// after the bytes are stored, and if the client does not wait for the response.
 func TestAcknowledgedStays(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -544,8 +547,8 @@ func TestAcknowledgedStays(t *testing.T) {
 	})
 }
 
-// A document is made of an upload whose file is being sent once more: what comes
-// then is not taken, and who sends it is told so.
+// A document is made of an upload while its file is being sent once more: the
+// late file is refused with a reason.
 func TestSentWhileUsed(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -574,8 +577,8 @@ func TestSentWhileUsed(t *testing.T) {
 	})
 }
 
-// Of an upload nothing tells that its document, which is deleted, does not: who
-// uses it again still hears that it is used up, and nothing else.
+// A deleted document leaves nothing in its upload: using the upload again says
+// only that it is consumed.
 func TestForgetsWithItsDocument(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -602,8 +605,8 @@ func TestForgetsWithItsDocument(t *testing.T) {
 	})
 }
 
-// What comes after the end of its session, as to a bucket that looks at the time
-// only when it begins, is known as a session's until it is removed.
+// A file that comes after the end of its session, as to a bucket that checks
+// only the beginning, belongs to the session until it is deleted.
 func TestComesTooLate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ended := make(chan string, 10)
@@ -662,7 +665,7 @@ func TestComesTooLate(t *testing.T) {
 
 var errMute = errors.New("test: no answer")
 
-// mute is a data base that is not read any more once it is told so.
+// mute is a database that can no longer be read once it is switched.
 type mute struct {
 	db.DB
 	silent atomic.Bool
@@ -675,7 +678,7 @@ func (m *mute) Read(ctx context.Context, f func(db.Tx) error) error {
 	return m.DB.Read(ctx, f)
 }
 
-// following is a store that tells when bytes were put.
+// following is a store that reports each Put.
 type following struct {
 	blob.Store
 	then func()
@@ -687,7 +690,7 @@ func (s *following) Put(ctx context.Context, name string, r io.Reader, want blob
 	return info, err
 }
 
-// troubled is a store that fails while it is told to.
+// troubled is a store that fails while it is switched on.
 type troubled struct {
 	blob.Store
 	mu  sync.Mutex
@@ -720,7 +723,7 @@ func (s *troubled) Stat(ctx context.Context, name string) (blob.Info, error) {
 	return s.Store.Stat(ctx, name)
 }
 
-// written counts the changes of organizations that are written.
+// written counts the changes of organizations.
 type written struct {
 	db.DB
 	n atomic.Int64
@@ -733,8 +736,8 @@ func (w *written) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 	return w.DB.WriteIn(ctx, organization, f)
 }
 
-// Whoever has an address may send what is refused again and again: only what
-// POST /documents is to say anew is written.
+// A client with the address may send refused files again and again: only a new
+// reason for POST /documents is written.
 func TestRepeatedRefusalWritesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := &written{DB: d}

@@ -10,9 +10,9 @@ import (
 	"kartei/test/apitest"
 )
 
-// An organization may have so many bytes announced and no document made of
-// them. Each document makes room, and so does the end of a session; others have
-// their own.
+// An organization may announce a number of bytes without documents made of
+// them. Each document frees room, and so does the end of a session. Other
+// organizations have their own room.
 func TestRoom(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague := o.As(access.Member), o.As(access.Member)

@@ -10,9 +10,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestWithdrawn: the address of a session takes a file only as long as the key
-// that opened the session may upload; otherwise nothing is written. A change of
-// rights is in effect with the next PUT.
+// TestWithdrawn: the address of a session takes a file only while the key that
+// opened it may upload; otherwise nothing is written. A change of rights takes
+// effect with the next PUT.
 func TestWithdrawn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -23,7 +23,7 @@ func TestWithdrawn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// Each takes something away from a client with a key, or gives it back.
+		// Each row takes a right from a client with a key, or gives it back.
 		for name, change := range map[string]func(c *apitest.Client, key access.ByID, away bool){
 			"principal disabled": func(c *apitest.Client, _ access.ByID, away bool) {
 				ok(o.Directory.SetUser(t.Context(), access.PrincipalChange{ID: c.Principal, Disabled: &away}))
