@@ -214,7 +214,7 @@ func TestVisibility(t *testing.T) {
 				t.Errorf("%s counts %v hits, want %d", test.name, got, test.sees-1)
 			}
 		}
-		// Invisible, unknown and foreign are told apart by nothing.
+		// Responses do not distinguish invisible, unknown and foreign records.
 		unknown := other.Do("GET", "/contacts/con_01jb2z5k3xf0q8r9s7t6v5w4y3", nil).Want(404)
 		invisible := other.Do("GET", "/contacts/"+id, nil).Want(404)
 		if a, b := same(unknown), same(invisible); a != b {
@@ -223,7 +223,8 @@ func TestVisibility(t *testing.T) {
 		other.Do("PATCH", "/contacts/"+id, `{}`, "If-Match", "*").Want(404)
 		other.Do("DELETE", "/contacts/"+id, nil, "If-Match", "*").Want(404)
 
-		// Who sees it now sees its events too, and markers reach exactly those who saw it.
+		// A reader who sees it now sees its events too, and markers reach
+		// exactly those who saw it.
 		owner.Do("PATCH", "/contacts/"+id, `{"visibility":"organization"}`, "If-Match", "*").Want(200)
 		if got := len(other.Do("GET", "/events", nil).Data()); got != 3 {
 			t.Errorf("after opening: %d events, want 3", got)
@@ -239,7 +240,7 @@ func TestVisibility(t *testing.T) {
 	})
 }
 
-// same blanks what may differ between two 404s.
+// same blanks the parts that may differ between two 404 responses.
 func same(a *apitest.Answer) string {
 	v := a.JSON()
 	delete(v, "instance")
@@ -307,8 +308,8 @@ func TestSearch(t *testing.T) {
 
 func escape(q string) string { return strings.ReplaceAll(q, " ", "%20") }
 
-// TestExternalIDRace lets several calls take the same external id at the same
-// moment: one gets it, the others are told.
+// TestExternalIDRace lets several calls use the same external id at the same
+// time: one succeeds, the others are refused.
 func TestExternalIDRace(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
