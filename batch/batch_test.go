@@ -12,7 +12,8 @@ import (
 // partPath is the pattern that the document has for paths.
 var partPath = regexp.MustCompile(`^/[^\x00-\x20\x7f#]*$`)
 
-// FuzzTarget: a path leads where the same path leads in a request of its own.
+// FuzzTarget: a path of a batch leads to the same operation as in a request of
+// its own.
 func FuzzTarget(f *testing.F) {
 	for _, seed := range []string{"/me", "/contacts?q=a%20b", "/contacts/%2e%2e/batch", "//x", "/%", "/%zz", "/ä?ö=ü", "/a?b?c", "/?%zz", "/;a", "/x%2F", `/\`, "/:80", "/[::1]", "/http://a@b/", "/\u0085", "/\xff"} {
 		f.Add(seed)
@@ -32,7 +33,7 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// TestAnswer: whatever a part answered, the whole is JSON that holds it.
+// TestAnswer: whatever a call returned, the whole is JSON that contains it.
 func TestAnswer(t *testing.T) {
 	header := map[string][]string{
 		"ETag": {`"r1"`}, "RateLimit": {`"key";r=1;t=2`}, "WWW-Authenticate": {"Bearer"}, "Svc-Version": {"2026-11-01"}, "Location": {"/v1/contacts/con_x"},
