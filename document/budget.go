@@ -63,7 +63,7 @@ func (w *work) room(ctx context.Context, tx db.Tx) (need time.Duration, err erro
 		return 0, nil
 	}
 	w.waits.Add(1)
-	w.tell(now, now.Add(wait))
+	w.logWait(now, now.Add(wait))
 	return 0, job.Later(min(wait, left))
 }
 
@@ -104,13 +104,13 @@ func (w *work) wait(ctx context.Context, tx db.Tx, now clock.Micros, need time.D
 	return wait, nil
 }
 
-// tell logs that the documents of an organization wait, once for each such
+// logWait logs that the documents of an organization wait, once for each such
 // period.
-func (w *work) tell(now, until clock.Micros) {
-	if last, known := w.told.Load(w.job.Organization); known && last.(clock.Micros) > now {
+func (w *work) logWait(now, until clock.Micros) {
+	if last, known := w.loggedUntil.Load(w.job.Organization); known && last.(clock.Micros) > now {
 		return
 	}
-	w.told.Store(w.job.Organization, until)
+	w.loggedUntil.Store(w.job.Organization, until)
 	w.Logger.Warn("documents wait: the reading time of their organization's hour is used up", "organization", w.job.Organization, "budget", w.Budget.String())
 }
 
@@ -137,8 +137,8 @@ func (w *work) reserve(ctx context.Context, percent int64) error {
 	})
 }
 
-// settle returns the unused part of a reservation, once.
-func (w *work) settle(tx db.Tx) {
+// releaseBudget returns the unused part of a reservation, once.
+func (w *work) releaseBudget(tx db.Tx) {
 	if r := w.reading; r.at > 0 {
 		tx.Queue(`update reading_time set spent = spent + $3 where organization = $1 and at = $2`, w.job.Organization, r.at, (r.took - r.reserved).Microseconds())
 	}
@@ -157,7 +157,7 @@ func (w *work) text(ctx context.Context, file blob.Reader) (extract.Text, error)
 		return text, err
 	}
 	// The file is not the cause, so the job tries again.
-	if again := w.job.Update(ctx, func(tx db.Tx) error { w.settle(tx); return nil }); again == nil {
+	if again := w.job.Update(ctx, func(tx db.Tx) error { w.releaseBudget(tx); return nil }); again == nil {
 		w.reading.at = 0
 	}
 	return text, err

@@ -90,7 +90,7 @@ func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	case errors.Is(err, extract.ErrScannerAway) && w.RefuseUnscanned:
 		return &fault.Fault{Code: fault.Upstream, Detail: &scannerAway, Cause: err}
 	case errors.Is(err, extract.ErrScannerAway):
-		return errors.Join(err, job.Later(patience))
+		return errors.Join(err, job.Later(scannerBackoff))
 	case err != nil:
 		return err
 	case found != "":

@@ -95,7 +95,7 @@ type Maker struct {
 	Ended func(kind, outcome string, age time.Duration)
 
 	spent, waits atomic.Int64
-	told         sync.Map // until when a wait is logged already, by organization
+	loggedUntil  sync.Map // until when a wait is logged already, by organization
 }
 
 // ended reports the end of an operation to Ended. Its job was enqueued with it.
@@ -286,7 +286,7 @@ func (w *work) succeed(ctx context.Context, words *search.Document) error {
 		if _, err := Documents.Insert(ctx, c, w.Document, &f, words); err != nil {
 			return err
 		}
-		w.settle(tx)
+		w.releaseBudget(tx)
 		tx.Queue(`insert into document_words (organization, id, words) values ($1, $2, $3)`, w.job.Organization, w.Document, words.String())
 		replay.Name(tx, w.job.Organization, w.operation.ID, w.Document)
 		return operation.Succeed(ctx, c, w.operation.ID, operation.Result{Object: Documents.Object, ID: w.Document})
@@ -307,7 +307,7 @@ func (w *work) failIn(ctx context.Context, tx db.Tx, why *fault.Fault) error {
 	if err != nil {
 		return err
 	}
-	w.settle(tx)
+	w.releaseBudget(tx)
 	if err := erase(ctx, tx, w.job.Organization, c.Now, w.Document); err != nil {
 		return err
 	}
@@ -323,8 +323,8 @@ func (w *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
 	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(w.Clock), Span: trace.Of(ctx), Services: &app.Services{Families: w.Families}}, nil
 }
 
-// patience is how long a job waits before it asks a scanner again that is away.
-const patience = 30 * time.Second
+// scannerBackoff is how long a job waits before it asks a scanner again that is away.
+const scannerBackoff = 30 * time.Second
 
 // Handlers returns the handlers of the jobs of documents.
 func (m *Maker) Handlers() []job.Handler {

@@ -51,7 +51,7 @@ var ErrScannerAway = errors.New("extract: clamd is away")
 type Scanner struct {
 	network, address string
 	dialer           net.Dialer
-	patience         time.Duration // for each step
+	stepTimeout      time.Duration // for each step
 }
 
 // NewScanner returns a scanner. It does not connect yet.
@@ -60,7 +60,7 @@ func NewScanner(u ClamdURL) (*Scanner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("extract: %w", err)
 	}
-	return &Scanner{network: network, address: address, patience: 2 * time.Minute}, nil
+	return &Scanner{network: network, address: address, stepTimeout: 2 * time.Minute}, nil
 }
 
 // Ping checks that clamd answers.
@@ -96,14 +96,14 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 	}
 	heard := make(chan said, 1)
 	go func() {
-		answer, err := c.answer()
+		answer, err := c.readReply()
 		heard <- said{answer, err}
 	}()
 	sent := c.stream(r)
 	if sent != nil && !errors.Is(sent, errHungUp) {
 		return "", sent
 	}
-	_ = c.SetReadDeadline(time.Now().Add(c.patience))
+	_ = c.SetReadDeadline(time.Now().Add(c.stepTimeout))
 	got := <-heard
 	if got.err != nil {
 		return "", got.err
@@ -135,8 +135,8 @@ func verdict(answer string) (found string, err error) {
 // write returns the error.
 type session struct {
 	net.Conn
-	patience time.Duration
-	stop     func() bool
+	stepTimeout time.Duration
+	stop        func() bool
 }
 
 func (s *Scanner) dial(ctx context.Context) (*session, error) {
@@ -146,7 +146,7 @@ func (s *Scanner) dial(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrScannerAway, err)
 	}
-	c := &session{Conn: conn, patience: s.patience}
+	c := &session{Conn: conn, stepTimeout: s.stepTimeout}
 	c.stop = context.AfterFunc(ctx, func() { conn.Close() })
 	return c, nil
 }
@@ -158,7 +158,7 @@ func (c *session) close() {
 
 // write sends bytes within the timeout of one step.
 func (c *session) write(b []byte) error {
-	_ = c.SetWriteDeadline(time.Now().Add(c.patience))
+	_ = c.SetWriteDeadline(time.Now().Add(c.stepTimeout))
 	if _, err := c.Write(b); err != nil {
 		return fmt.Errorf("%w: %w", ErrScannerAway, err)
 	}
@@ -169,12 +169,12 @@ func (c *session) ask(command string) (string, error) {
 	if err := c.write([]byte("z" + command + "\x00")); err != nil {
 		return "", err
 	}
-	_ = c.SetReadDeadline(time.Now().Add(c.patience))
-	return c.answer()
+	_ = c.SetReadDeadline(time.Now().Add(c.stepTimeout))
+	return c.readReply()
 }
 
-// answer reads up to the zero byte.
-func (c *session) answer() (string, error) {
+// readReply reads up to the zero byte.
+func (c *session) readReply() (string, error) {
 	answer, err := bufio.NewReader(io.LimitReader(c, 4096)).ReadString(0)
 	if err != nil {
 		if answer == "" || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {

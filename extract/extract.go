@@ -112,9 +112,9 @@ var ErrFilling = errors.New("extract: the reader of PDF is being made")
 // processor.
 const coldTime = 15 * time.Second
 
-// patience is how many PDFs are read without the cache before another attempt
+// retryCacheAfter is how many PDFs are read without the cache before another attempt
 // to fill it: the disk may have been full, or the time too short.
-const patience = 20
+const retryCacheAfter = 20
 
 // New returns an extractor. It starts no process.
 func New(o Options) (*Extractor, error) {
@@ -234,7 +234,7 @@ func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	warm = x.warm
 	failed := !warm && ctx.Err() == nil
 	if failed {
-		x.cold = patience
+		x.cold = retryCacheAfter
 	}
 	x.mu.Unlock()
 	if failed && x.options.Cold != nil {

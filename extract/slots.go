@@ -13,7 +13,7 @@ type slots struct {
 	mu      sync.Mutex
 	free    int
 	running map[int64]int // children by organization; none is 0
-	line    []*applicant  // the queue, first come first served
+	queue   []*applicant  // the queue, first come first served
 }
 
 // applicant waits for a slot.
@@ -30,7 +30,7 @@ func newSlots(n int) *slots { return &slots{free: n + 1, running: map[int64]int{
 func (s *slots) enter(ctx context.Context, organization int64) error {
 	a := &applicant{organization, make(chan struct{})}
 	s.mu.Lock()
-	s.line = append(s.line, a)
+	s.queue = append(s.queue, a)
 	s.grant()
 	s.mu.Unlock()
 	select {
@@ -40,8 +40,8 @@ func (s *slots) enter(ctx context.Context, organization int64) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.Index(s.line, a); i >= 0 {
-		s.line = slices.Delete(s.line, i, i+1)
+	if i := slices.Index(s.queue, a); i >= 0 {
+		s.queue = slices.Delete(s.queue, i, i+1)
 	} else {
 		s.giveBack(organization) // it was granted in the same moment
 	}
@@ -65,18 +65,18 @@ func (s *slots) giveBack(organization int64) {
 // grant gives free slots to waiting applicants, first to the organization with
 // the fewest.
 func (s *slots) grant() {
-	for s.free > 0 && len(s.line) > 0 {
+	for s.free > 0 && len(s.queue) > 0 {
 		next := 0
-		for i, a := range s.line {
-			if s.running[a.organization] < s.running[s.line[next].organization] {
+		for i, a := range s.queue {
+			if s.running[a.organization] < s.running[s.queue[next].organization] {
 				next = i
 			}
 		}
-		a := s.line[next]
+		a := s.queue[next]
 		if s.free == 1 && s.running[a.organization] > 0 {
 			return
 		}
-		s.line = slices.Delete(s.line, next, next+1)
+		s.queue = slices.Delete(s.queue, next, next+1)
 		s.free--
 		s.running[a.organization]++
 		close(a.granted)

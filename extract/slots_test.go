@@ -54,7 +54,7 @@ func TestSlots(t *testing.T) {
 		has(1, 1, 2, 4, 2, 1)
 		s.leave(1)
 		s.leave(1)
-		if s.free != 3 || len(s.running) != 0 || len(s.line) != 0 {
+		if s.free != 3 || len(s.running) != 0 || len(s.queue) != 0 {
 			t.Errorf("in the end there are %+v", s)
 		}
 	})

@@ -51,11 +51,11 @@ func (t Types) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, err
 		return v, nil
 	}
 	in := &content{r: r, size: size}
-	v.Found = in.look(k)
+	v.Found = in.detect(k)
 	if in.err != nil {
 		return Verdict{}, in.err
 	}
-	if !slices.Contains(k.looks, v.Found) && !(slices.Contains(k.looks, "package") && isPackage(v.Found)) {
+	if !slices.Contains(k.detectedAs, v.Found) && !(slices.Contains(k.detectedAs, "package") && isPackage(v.Found)) {
 		v.Refusal = NotAsSaid
 	}
 	return v, nil
@@ -99,8 +99,8 @@ func (c *content) part(off, n int64) []byte {
 	return b[:n2]
 }
 
-// look returns what the bytes are, in the words of the kinds.
-func (c *content) look(declared *kind) string {
+// detect returns what the bytes are, in the words of the kinds.
+func (c *content) detect(declared *kind) string {
 	if c.size == 0 {
 		return empty
 	}

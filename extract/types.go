@@ -12,11 +12,11 @@ import (
 
 // kind is one kind of file.
 type kind struct {
-	name     string          // its media type in responses
-	also     []string        // other media types that clients declare
-	standard bool            // allowed unless configured otherwise
-	looks    []string        // the words of look that fit its content
-	text     textio.ReadFunc // nil: no text is read of it
+	name       string          // its media type in responses
+	also       []string        // other media types that clients declare
+	standard   bool            // allowed unless configured otherwise
+	detectedAs []string        // the results of detect that fit its content
+	text       textio.ReadFunc // nil: no text is read of it
 }
 
 // Prefixes of media types that are long and come often.

@@ -11,7 +11,7 @@ import (
 
 // change inserts or removes one posting.
 type change struct {
-	place
+	postingKey
 	remove bool
 }
 
@@ -26,7 +26,7 @@ func (s segments) change(created clock.Micros, list []change) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(list, func(a, b change) int { return a.compare(b.place) })
+	slices.SortFunc(list, func(a, b change) int { return a.compare(b.postingKey) })
 	for i, number := range numbers {
 		if list, err = s.changeIn(number, list, i == len(numbers)-1); err != nil {
 			return err
@@ -103,7 +103,7 @@ func (s segments) rewrite(number int64, block string, list []change) (rest []cha
 		}
 	}
 	blocks := packed.Split(after, s.block)
-	key := list[0].place
+	key := list[0].postingKey
 	if len(before) > 0 {
 		key.Entry = before[len(before)-1]
 	}

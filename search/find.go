@@ -265,7 +265,7 @@ func (f *finder) walk(left int) error {
 			if err != nil {
 				return err
 			}
-			if full, err := f.look(list, &here); full || err != nil {
+			if full, err := f.collect(list, &here); full || err != nil {
 				return err
 			}
 			if err := f.ctx.Err(); err != nil {
@@ -289,11 +289,11 @@ func (f *finder) behind(walked *at) (*postings, error) {
 	return f.postings(f.driver, at{walked.Rank, walked.Word, walked.Position + 1})
 }
 
-// look adds the hits among postings of one rank to the page, and advances here to the
+// collect adds the hits among postings of one rank to the page, and advances here to the
 // last posting that it has read. It reports whether the page ends.
-func (f *finder) look(list []packed.Entry, here *at) (full bool, err error) {
+func (f *finder) collect(list []packed.Entry, here *at) (full bool, err error) {
 	err = f.documents(list, func(e packed.Entry, d document) bool {
-		if f.takes(at{here.Rank, e.Word, e.Position}, d.words) {
+		if f.isHit(at{here.Rank, e.Word, e.Position}, d.words) {
 			if len(f.hits.IDs) == f.limit {
 				full = true
 				return false
@@ -311,9 +311,9 @@ func (f *finder) look(list []packed.Entry, here *at) (full bool, err error) {
 	return full, err
 }
 
-// takes reports whether the record is a hit and this posting is its best one for the
+// isHit reports whether the record is a hit and this posting is its best one for the
 // driver. So each record is a hit once.
-func (f *finder) takes(here at, words string) bool {
+func (f *finder) isHit(here at, words string) bool {
 	k, ok := f.query.rate(words, here.Position)
 	if !ok || f.shown(k) {
 		return false

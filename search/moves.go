@@ -86,7 +86,7 @@ func (s segments) carryOut(m move, row document) error {
 		has := holds(row.words, p)
 		for _, audience := range m.audiences {
 			stays := has && slices.Contains(under, audience)
-			list = append(list, change{place{audience, p.rank, packed.Entry{Word: p.word, Position: -int64(m.created)}}, !stays})
+			list = append(list, change{postingKey{audience, p.rank, packed.Entry{Word: p.word, Position: -int64(m.created)}}, !stays})
 		}
 	}
 	return s.change(m.created, list)

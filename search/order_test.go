@@ -12,7 +12,7 @@ import (
 
 // places are those of so many records, as words are: many begin alike, some
 // are one the beginning of another, one holds a zero byte.
-func places(records int) (list []place) {
+func places(records int) (list []postingKey) {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := []string{"a", "a\x00", "ab", "anna", "anna-lena", "annabell", "annabella", "berg", "bergmann", "bergmanns", "@anna@kanzlei.example", "ü", "übersee", "abschlusspruefer", "abschlusspruefe", "abschlusspruef", "abschlusspruef\x00", "abschlussprue", "\xff\xff\xff\xff\xff\xff\xff\xff"}
 	for i := range records {
@@ -26,7 +26,7 @@ func places(records int) (list []place) {
 				continue
 			}
 			seen[word] = true
-			p := place{everyone, Rank(r.IntN(ranks)), packed.Entry{Word: word, Position: -int64(i)}}
+			p := postingKey{everyone, Rank(r.IntN(ranks)), packed.Entry{Word: word, Position: -int64(i)}}
 			if r.IntN(10) == 0 {
 				p.audience = []string{admins, "usr_a", "usr_b"}[r.IntN(3)]
 			}
@@ -39,7 +39,7 @@ func places(records int) (list []place) {
 func TestInOrder(t *testing.T) {
 	list := places(500)
 	want := slices.Clone(list)
-	slices.SortFunc(want, place.compare)
+	slices.SortFunc(want, postingKey.compare)
 	if got := inOrder(list); !slices.Equal(got, want) {
 		t.Error("not in order")
 	}
@@ -54,7 +54,7 @@ func BenchmarkInOrder(b *testing.B) {
 	})
 	b.Run("places", func(b *testing.B) {
 		for b.Loop() {
-			slices.SortFunc(slices.Clone(list), place.compare)
+			slices.SortFunc(slices.Clone(list), postingKey.compare)
 		}
 	})
 }

@@ -83,8 +83,8 @@ type segment struct {
 	building                    bool
 }
 
-// place is the key of a posting in a segment: audience, rank, word and position.
-type place struct {
+// postingKey is the key of a posting in a segment: audience, rank, word and position.
+type postingKey struct {
 	audience string
 	rank     Rank
 	packed.Entry
@@ -92,7 +92,7 @@ type place struct {
 
 // compare is the hot path of packing. It returns at the first difference, while
 // cmp.Or would evaluate all comparisons.
-func (p place) compare(o place) int {
+func (p postingKey) compare(o postingKey) int {
 	if p.audience != o.audience {
 		return strings.Compare(p.audience, o.audience)
 	}
@@ -188,7 +188,7 @@ func (s segments) waiting(after int64) (until int64, enough bool, err error) {
 
 // newest reads the postings of the records created after one tick and until
 // another.
-func (s segments) newest(after, until int64) (list []place, err error) {
+func (s segments) newest(after, until int64) (list []postingKey, err error) {
 	rows, err := s.tx.Query(s.ctx, `select created, audience, words from search_documents
 		where organization = $1 and family = $2 and created > $3 and created <= $4 order by created limit $5`,
 		s.organization, s.family, after, until, maxPacked)
@@ -204,7 +204,7 @@ func (s segments) newest(after, until int64) (list []place, err error) {
 		}
 		for _, p := range parse(words) {
 			for _, a := range audiences(audience) {
-				list = append(list, place{a, p.rank, packed.Entry{Word: p.word, Position: -created}})
+				list = append(list, postingKey{a, p.rank, packed.Entry{Word: p.word, Position: -created}})
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func (s segments) newest(after, until int64) (list []place, err error) {
 // inOrder returns places in their order; of those with the same word and the
 // same audience a later one must stand before an earlier one. It compares numbers
 // made of their beginnings, and whole places only where these do not tell.
-func inOrder(list []place) []place {
+func inOrder(list []postingKey) []postingKey {
 	order := make([]beginning, len(list))
 	for i := range list {
 		order[i] = list[i].beginning(i)
@@ -230,7 +230,7 @@ func inOrder(list []place) []place {
 		}
 		return list[a.at].compare(list[b.at])
 	})
-	sorted := make([]place, len(list))
+	sorted := make([]postingKey, len(list))
 	for i := range order {
 		sorted[i] = list[order[i].at]
 	}
@@ -249,7 +249,7 @@ type beginning struct {
 // longWord is the length of words that a beginning does not hold whole.
 const longWord = 15
 
-func (p *place) beginning(at int) beginning {
+func (p *postingKey) beginning(at int) beginning {
 	if p.audience != everyone {
 		return beginning{math.MaxUint64, longWord, int32(at)}
 	}
@@ -342,7 +342,7 @@ func merging(list []segment, level int64, fanout int) (target *segment, sources 
 // run has the first postings of a source in order.
 type run struct {
 	segment int64
-	list    []place
+	list    []postingKey
 	ends    []int // for each block that was read, where in list the next begins
 	next    int   // how many of list are merged
 	more    bool  // the source has further blocks
@@ -386,7 +386,7 @@ func (s segments) read(number int64, blocks int) (*run, error) {
 	r := &run{segment: number}
 	var list []packed.Entry
 	for rows.Next() {
-		var p place
+		var p postingKey
 		var text string
 		if err := rows.Scan(&p.audience, &p.rank, &text); err != nil {
 			return nil, err
@@ -405,12 +405,12 @@ func (s segments) read(number int64, blocks int) (*run, error) {
 
 // mergeRuns returns the least postings of all runs in order, at most most. It stops
 // at the end of a run whose source has more blocks.
-func mergeRuns(runs []*run, most int) []place {
+func mergeRuns(runs []*run, most int) []postingKey {
 	known := 0
 	for _, r := range runs {
 		known += len(r.list)
 	}
-	all := make([]place, 0, min(known, most))
+	all := make([]postingKey, 0, min(known, most))
 	for len(all) < most {
 		var least *run
 		for _, r := range runs {
@@ -455,7 +455,7 @@ func (s segments) insertSegment(g segment) {
 }
 
 // insertBlocks packs sorted postings into blocks of a segment.
-func (s segments) insertBlocks(number int64, list []place) {
+func (s segments) insertBlocks(number int64, list []postingKey) {
 	var rows []any
 	for len(list) > 0 {
 		n := 1
@@ -506,19 +506,19 @@ func insertsBlocks(rows int) string {
 
 // updateBlock replaces the entries of a block whose last entry stays, since that is
 // its key.
-func (s segments) updateBlock(number int64, last place, block []packed.Entry) {
+func (s segments) updateBlock(number int64, last postingKey, block []packed.Entry) {
 	s.tx.Queue(`update search_blocks set postings = $8 where organization = $1 and family = $2 and segment = $3
 		and audience = $4 and rank = $5 and word = $6 and position = $7`,
 		s.organization, s.family, number, last.audience, int64(last.rank), last.Word, last.Position, packed.Encode(block))
 }
 
-func (s segments) deleteBlock(number int64, last place) {
+func (s segments) deleteBlock(number int64, last postingKey) {
 	s.tx.Queue(`delete from search_blocks where organization = $1 and family = $2 and segment = $3
 		and audience = $4 and rank = $5 and word = $6 and position = $7`,
 		s.organization, s.family, number, last.audience, int64(last.rank), last.Word, last.Position)
 }
 
-func entriesOf(list []place) []packed.Entry {
+func entriesOf(list []postingKey) []packed.Entry {
 	entries := make([]packed.Entry, len(list))
 	for i, p := range list {
 		entries[i] = p.Entry

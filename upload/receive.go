@@ -96,7 +96,7 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 		return unstored(err)
 	}
 	// What has come counts, also where the client does not wait for the answer.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if err := r.note(ctx, number, name, refused); err != nil {
 		return err
@@ -119,9 +119,9 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 	return s.fault()
 }
 
-// settling is how long the data base may take to say what becomes of a file that
-// has come.
-const settling = 30 * time.Second
+// storeTimeout is how long the database may take to decide about a received
+// file.
+const storeTimeout = 30 * time.Second
 
 // withdrawn is the state of a session whose key may not upload at the moment.
 const withdrawn Status = "withdrawn"
