@@ -93,3 +93,32 @@ func title(t *testing.T, page string) string {
 	}
 	return name
 }
+
+// TestOperatingPages holds each page for operators to its form: README.md leads
+// to it, and it opens with a sentence on what it is for.
+func TestOperatingPages(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join(operating, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(filepath.Join(operating, "*.md"))
+	if err != nil || len(pages) < 20 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	for _, file := range pages {
+		name := filepath.Base(file)
+		if name == "README.md" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(index), "("+name+")") {
+			t.Errorf("README.md does not lead to %s", name)
+		}
+		if _, body, _ := strings.Cut(string(text), "\n\n"); !strings.HasPrefix(body, "This page ") {
+			t.Errorf("%s does not say in its first sentence what it is for: begin with 'This page '", name)
+		}
+	}
+}
