@@ -24,7 +24,7 @@ import (
 var floors = [][]string{
 	// Words that everyone uses. They know nothing of the product.
 	{"kit/clock", "kit/fault", "kit/id"},
-	{"kit/", "docs", ".", "examples", "api/openapi", "api/pattern", "api/words", "store/db/sqlite", "door/web/codesample"},
+	{"kit/", "docs", ".", "examples", "api/openapi", "api/schema/pattern", "api/words", "store/db/sqlite", "door/web/codesample"},
 	// What a reader of a file format is handed, and the readers of old formats;
 	// the format of postings.
 	{"extract/textio", "search/packed"},
@@ -43,6 +43,8 @@ var floors = [][]string{
 	{"event", "work/"},
 	// What all records have in common.
 	{"record"},
+	// What a frozen document says, enforced.
+	{"api/schema"},
 	// How files arrive, and work that outlives its answer.
 	{"upload", "operation"},
 	// The records. They refer to each other by name and do not know each other.

@@ -12,6 +12,7 @@ import (
 
 	"kartei/access"
 	"kartei/api/openapi"
+	"kartei/api/schema"
 	"kartei/app"
 	"kartei/company"
 	"kartei/contact"
@@ -149,7 +150,7 @@ func New(o Options) (*API, error) {
 func (a *API) serve(versions []Version) error {
 	for i, v := range versions {
 		document, _ := openapi.Document(v.Name)
-		rules, err := compileRules(document)
+		rules, err := schema.Compile(document, later)
 		if err != nil {
 			return fmt.Errorf("api: version %s: %w", v.Name, err)
 		}

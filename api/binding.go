@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"kartei/api/schema"
 	"kartei/kit/clock"
 )
 
@@ -40,24 +41,16 @@ func bindingFor(t reflect.Type) *binding {
 	return b
 }
 
-// parameter is the parsed value of one query parameter.
-type parameter struct {
-	name  string
-	value any // string, int64, bool or clock.Micros
-	// given tells what the client sent from what a default filled in.
-	given bool
-}
-
 // fill makes an input from its parts and returns a pointer to it.
-func (b *binding) fill(id string, parameters []parameter) reflect.Value {
+func (b *binding) fill(id string, parameters []schema.Parameter) reflect.Value {
 	in := reflect.New(b.input)
 	v := in.Elem()
 	if b.path >= 0 {
 		v.Field(b.path).SetString(id)
 	}
 	for _, p := range parameters {
-		f := v.FieldByIndex(b.query[p.name])
-		switch value := p.value.(type) {
+		f := v.FieldByIndex(b.query[p.Name])
+		switch value := p.Value.(type) {
 		case string:
 			f.SetString(value)
 		case int64:

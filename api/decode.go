@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"kartei/api/schema"
 	"kartei/app"
 	"kartei/kit/fault"
 
@@ -25,7 +26,7 @@ type checked interface {
 // document.
 func decode(a *API, _ context.Context, c *call) error {
 	var err error
-	if c.parameters, err = c.rules.parameters(c.op.ID, c.Query); err != nil {
+	if c.parameters, err = c.rules.Query(c.op.ID, c.Query); err != nil {
 		return err
 	}
 	c.input = c.newInput()
@@ -41,7 +42,7 @@ func decode(a *API, _ context.Context, c *call) error {
 }
 
 func (c *call) given(name string) bool {
-	return slices.ContainsFunc(c.parameters, func(p parameter) bool { return p.name == name && p.given })
+	return slices.ContainsFunc(c.parameters, func(p schema.Parameter) bool { return p.Name == name && p.Given })
 }
 
 // newInput makes the operation's input from path and query.
@@ -157,7 +158,7 @@ var encoded = fault.Text{
 
 // fillBody decodes the body into an input.
 func (c *call) fillBody(a *API, in reflect.Value) error {
-	return c.rules.body(c.op.ID, c.body, in.Elem().Field(c.op.Run.bind.body).Addr().Interface(), a.services)
+	return c.rules.Body(c.op.ID, c.body, in.Elem().Field(c.op.Run.bind.body).Addr().Interface(), a.services)
 }
 
 // contentType takes application/json and, for a patch, its own type, as it is:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/schema"
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -108,7 +109,7 @@ type call struct {
 	// out to be stale.
 	assumed, again bool
 	version        string
-	rules          *rules
+	rules          *schema.Document
 	charged        limit.Charge // limits
 	decision       limit.Decision
 	paid           bool
@@ -116,7 +117,7 @@ type call struct {
 	statuses       [8]limit.Status
 
 	sent        func() ([]byte, error) // the body, read at most once
-	parameters  []parameter            // decode
+	parameters  []schema.Parameter     // decode
 	input       reflect.Value
 	body        []byte
 	ifMatch     app.Precondition

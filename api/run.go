@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"kartei/api/schema"
 	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/store/db"
@@ -32,7 +33,7 @@ type result struct {
 // record. An operation that lost a race is run again from its input.
 func run(a *API, ctx context.Context, c *call) (err error) {
 	if c.op.Run.apart != nil {
-		return c.inOrder(c.op.Run.apart(a, ctx, c))
+		return c.sortFields(c.op.Run.apart(a, ctx, c))
 	}
 	if !c.op.Writes() {
 		err = a.db.Read(ctx, func(tx db.Tx) (err error) {
@@ -59,17 +60,13 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 		err = a.change(ctx, c)
 	}
 	a.confirmedBy(c, err)
-	return c.inOrder(err)
+	return c.sortFields(err)
 }
 
-// inOrder has what an operation found wrong stand in the order of the body.
-func (c *call) inOrder(err error) error {
-	if f, is := errors.AsType[*fault.Fault](err); is && len(f.Fields) > 1 && len(c.body) > 0 {
-		var body place
-		for _, field := range f.Fields {
-			body.at(pathOf(field.Name)).name(field.Name)
-		}
-		f.Fields = inOrder(c.body, f.Fields, &body)
+// sortFields has what an operation found wrong stand in the order of the body.
+func (c *call) sortFields(err error) error {
+	if f, is := errors.AsType[*fault.Fault](err); is && len(f.Fields) > 1 {
+		f.Fields = schema.SortByPosition(c.body, f.Fields)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"kartei/api/schema"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 )
@@ -13,7 +14,7 @@ import (
 // served is one version as the path serves it.
 type served struct {
 	Version
-	rules *rules
+	rules *schema.Document
 	// The headers that tell of the version in every answer; deprecation and
 	// sunset are nil until they are announced.
 	svcVersion, link, deprecation, sunset []string
@@ -22,7 +23,7 @@ type served struct {
 // newServed prepares a version for serving; successor is the name of the next
 // one that is served, or empty. The document that the headers name is the one
 // below base, the instance's address, which can be read without credentials.
-func newServed(v Version, successor string, rules *rules, base string) *served {
+func newServed(v Version, successor string, rules *schema.Document, base string) *served {
 	s := &served{Version: v, rules: rules, svcVersion: []string{v.Name}}
 	document := func(version string) string { return base + "/docs/openapi.json?version=" + version }
 	link := linkTo(document(v.Name), "service-desc", "application/json")

@@ -101,3 +101,15 @@ func (o *Operation) TakesIn(version, parameter string) bool {
 	}
 	return !named
 }
+
+// later returns the first version that has a query parameter of a list or of
+// its count, or "".
+func later(operation, parameter string) string {
+	family, verb, _ := strings.Cut(operation, ".")
+	for _, v := range Versions {
+		if (verb == "list" || verb == "count") && slices.Contains(v.Parameters[family], parameter) {
+			return v.Name
+		}
+	}
+	return ""
+}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"kartei/api"
-	"kartei/api/pattern"
+	"kartei/api/schema/pattern"
 	"kartei/api/words"
 	"kartei/app"
 	"kartei/kit/fault"

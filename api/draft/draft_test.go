@@ -13,7 +13,7 @@ import (
 
 	"kartei/api"
 	"kartei/api/openapi"
-	"kartei/api/pattern"
+	"kartei/api/schema/pattern"
 	"kartei/api/words"
 )
 

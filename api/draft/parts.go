@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"kartei/api"
-	"kartei/api/pattern"
+	"kartei/api/schema"
+	"kartei/api/schema/pattern"
 	"kartei/app"
 	"kartei/kit/fault"
 
@@ -533,7 +534,7 @@ func (d *drafter) problemSchema() object {
 			{"instance", text("schema.Problem.instance", "/v1/contacts/con_"+exampleSuffix, field{"format", "uri-reference"})},
 			{"code", text("schema.Problem.code", "NOT_FOUND", field{"pattern", codePattern})},
 			{"requestId", text("schema.Problem.requestId", "req_"+exampleSuffix, field{"pattern", "^req" + pattern.IDShape})},
-			{"errors", object{{"description", d.say("schema.Problem.errors")}, {"type", "array"}, {"maxItems", api.MaxErrors}, {"items", entry}, {"examples", []any{[]any{object{{"field", "email"}, {"code", "INVALID_FORMAT"}, {"message", "Das Format dieser Angabe stimmt nicht."}}}}}}},
+			{"errors", object{{"description", d.say("schema.Problem.errors")}, {"type", "array"}, {"maxItems", schema.MaxErrors}, {"items", entry}, {"examples", []any{[]any{object{{"field", "email"}, {"code", "INVALID_FORMAT"}, {"message", "Das Format dieser Angabe stimmt nicht."}}}}}}},
 			{"retryAfterMs", object{{"description", d.say("schema.Problem.retryAfterMs")}, {"type", "integer"}, {"format", "int64"}, {"minimum", 0}, {"maximum", maxInteger}, {"examples", []int{1000}}}},
 			{"currentRevision", object{{"description", d.say("schema.Problem.currentRevision")}, {"type", "integer"}, {"format", "int64"}, {"minimum", 1}, {"maximum", maxInteger}, {"examples", []int{5}}}},
 			{"violated-policies", object{

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"kartei/api"
-	"kartei/api/pattern"
+	"kartei/api/schema/pattern"
 	"kartei/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"

@@ -1,7 +1,7 @@
 package draft
 
 import (
-	"kartei/api/pattern"
+	"kartei/api/schema/pattern"
 	"kartei/event"
 )
 

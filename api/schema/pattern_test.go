@@ -1,10 +1,10 @@
-package api
+package schema
 
 import (
 	"regexp"
 	"testing"
 
-	"kartei/api/pattern"
+	"kartei/api/schema/pattern"
 )
 
 // TestPlainPattern: what is said of visible ASCII without looking is true.

@@ -1,4 +1,4 @@
-package api
+package schema_test
 
 import (
 	"bytes"
@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"kartei/api"
 	"kartei/api/openapi"
+	"kartei/api/schema"
 	"kartei/api/words"
 	"kartei/kit/fault"
 	"kartei/kit/telemetry"
@@ -55,22 +58,22 @@ func TestOpenAPI(t *testing.T) {
 }
 
 // frozen reads a document as a tree.
-func frozen(t *testing.T, version string) (*rules, *jsonschema.Compiler) {
+func frozen(t *testing.T, version string) (*schema.Document, *jsonschema.Compiler) {
 	t.Helper()
 	document, _ := openapi.Document(version)
-	r, err := compileRules(document)
+	r, err := schema.Compile(document, func(string, string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	compiler := newCompiler()
-	if err := compiler.AddResource(documentURL, r.document); err != nil {
+	compiler := schema.NewCompiler()
+	if err := compiler.AddResource(schema.DocumentURL, r.Root()); err != nil {
 		t.Fatal(err)
 	}
 	return r, compiler
 }
 
 // eachDocument runs f on the document of each version.
-func eachDocument(t *testing.T, f func(t *testing.T, r *rules, compiler *jsonschema.Compiler)) {
+func eachDocument(t *testing.T, f func(t *testing.T, r *schema.Document, compiler *jsonschema.Compiler)) {
 	for _, version := range openapi.Versions() {
 		t.Run(version, func(t *testing.T) {
 			r, compiler := frozen(t, version)
@@ -81,18 +84,18 @@ func eachDocument(t *testing.T, f func(t *testing.T, r *rules, compiler *jsonsch
 
 // TestRowsInDocument finds every row in the document, in its place.
 func TestRowsInDocument(t *testing.T) {
-	eachDocument(t, func(t *testing.T, r *rules, _ *jsonschema.Compiler) {
-		for i := range Operations {
-			op := &Operations[i]
-			item := r.object(r.object(r.document["paths"])[op.Path])
-			o := r.object(item[strings.ToLower(op.Method)])
+	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
+		for i := range api.Operations {
+			op := &api.Operations[i]
+			item := r.Object(r.Object(r.Root()["paths"])[op.Path])
+			o := r.Object(item[strings.ToLower(op.Method)])
 			summary, _ := words.German(op.ID + ".summary")
 			description, _ := words.German(op.ID + ".description")
 			if o["operationId"] != op.ID || o["summary"] != summary || !strings.HasPrefix(fmt.Sprint(o["description"]), description+"\n\n") ||
 				fmt.Sprint(o["x-kartei-cost"]) != fmt.Sprint(op.Cost) || fmt.Sprint(o["tags"]) != "["+op.Family+"]" {
 				t.Errorf("%s is described as %v", op.ID, o["operationId"])
 			}
-			responses := r.object(o["responses"])
+			responses := r.Object(o["responses"])
 			for _, status := range []string{"400", "401", "403", "410", "429", "500", "503", fmt.Sprint(op.Run.Status())} {
 				if responses[status] == nil {
 					t.Errorf("%s does not have %s", op.ID, status)
@@ -107,18 +110,18 @@ func TestRowsInDocument(t *testing.T) {
 				t.Errorf("%s declares HEAD", op.Path)
 			}
 		}
-		if len(Operations) != len(r.operations) {
-			t.Errorf("the document has %d operations, the table %d", len(r.operations), len(Operations))
+		if len(api.Operations) != r.Operations() {
+			t.Errorf("the document has %d operations, the table %d", r.Operations(), len(api.Operations))
 		}
 	})
 }
 
 // TestExamples validates every example of the document against its schema.
 func TestExamples(t *testing.T) {
-	eachDocument(t, func(t *testing.T, r *rules, compiler *jsonschema.Compiler) {
+	eachDocument(t, func(t *testing.T, r *schema.Document, compiler *jsonschema.Compiler) {
 		checked := 0
 		check := func(place string, example any) {
-			schema, err := compiler.Compile(documentURL + "#" + strings.NewReplacer("{", "%7B", "}", "%7D", "+", "%2B").Replace(place))
+			schema, err := compiler.Compile(schema.DocumentURL + "#" + strings.NewReplacer("{", "%7B", "}", "%7D", "+", "%2B").Replace(place))
 			if err != nil {
 				t.Fatalf("%s: %v", place, err)
 			}
@@ -127,13 +130,13 @@ func TestExamples(t *testing.T) {
 			}
 			checked++
 		}
-		walk(r.document, "", func(place string, o map[string]any) {
+		walk(r.Root(), "", func(place string, o map[string]any) {
 			if schema := o["schema"]; schema != nil { // media type, parameter or header
 				if example, has := o["example"]; has {
 					check(place+"/schema", example)
 				}
-				for _, e := range r.object(o["examples"]) {
-					check(place+"/schema", r.object(e)["value"])
+				for _, e := range r.Object(o["examples"]) {
+					check(place+"/schema", r.Object(e)["value"])
 				}
 			}
 			if examples, is := o["examples"].([]any); is && (o["type"] != nil || o["$ref"] != nil) {
@@ -150,24 +153,24 @@ func TestExamples(t *testing.T) {
 
 // TestBodyExamples sends every example of a body through the rules.
 func TestBodyExamples(t *testing.T) {
-	eachDocument(t, func(t *testing.T, r *rules, _ *jsonschema.Compiler) {
-		for i := range Operations {
-			op := &Operations[i]
+	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
+		for i := range api.Operations {
+			op := &api.Operations[i]
 			if !op.HasBody() {
 				continue
 			}
-			o := r.object(r.object(r.object(r.document["paths"])[op.Path])[strings.ToLower(op.Method)])
-			content := r.object(r.object(o["requestBody"])["content"])
+			o := r.Object(r.Object(r.Object(r.Root()["paths"])[op.Path])[strings.ToLower(op.Method)])
+			content := r.Object(r.Object(o["requestBody"])["content"])
 			if len(content) != 1 { // clients are generated with a function for each, or none
 				t.Errorf("%s takes %v", op.ID, slices.Sorted(maps.Keys(content)))
 			}
-			for _, e := range r.object(r.object(content[jsonMediaType])["examples"]) {
-				raw, err := json.Marshal(r.object(e)["value"])
+			for _, e := range r.Object(r.Object(content["application/json"])["examples"]) {
+				raw, err := json.Marshal(r.Object(e)["value"])
 				if err != nil {
 					t.Fatal(err)
 				}
-				target := op.Run.bind.fill("", nil).Elem().Field(op.Run.bind.body).Addr().Interface()
-				if err := r.body(op.ID, raw, target, nil); err != nil {
+				target := reflect.New(op.Run.Body()).Interface()
+				if err := r.Body(op.ID, raw, target, nil); err != nil {
 					t.Errorf("%s: %v: %s", op.ID, fault.From(err).Fields, raw)
 				}
 			}
@@ -182,7 +185,7 @@ func walk(v any, place string, visit func(place string, o map[string]any)) {
 		visit(place, v)
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if name != "examples" || place != "/components" {
-				walk(v[name], place+pointer(name), visit)
+				walk(v[name], place+schema.Pointer(name), visit)
 			}
 		}
 	case []any:
@@ -195,11 +198,11 @@ func walk(v any, place string, visit func(place string, o map[string]any)) {
 // TestClosedAndOpen: what a client sends is closed, so that typing errors are
 // found; what it gets is open, so that a version can grow.
 func TestClosedAndOpen(t *testing.T) {
-	eachDocument(t, func(t *testing.T, r *rules, _ *jsonschema.Compiler) {
+	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		inputs := map[string]bool{}
-		for path, item := range r.object(r.document["paths"]) {
-			for method, o := range r.object(item) {
-				body := r.object(o)["requestBody"]
+		for path, item := range r.Object(r.Root()["paths"]) {
+			for method, o := range r.Object(item) {
+				body := r.Object(o)["requestBody"]
 				walk(body, path+" "+method, func(_ string, v map[string]any) {
 					if ref, is := v["$ref"].(string); is {
 						inputs[ref[strings.LastIndexByte(ref, '/')+1:]] = true
@@ -207,7 +210,7 @@ func TestClosedAndOpen(t *testing.T) {
 				})
 			}
 		}
-		schemas := r.object(r.object(r.document["components"])["schemas"])
+		schemas := r.Object(r.Object(r.Root()["components"])["schemas"])
 		for range 3 { // inputs of inputs
 			for name := range maps.Clone(inputs) {
 				walk(schemas[name], "", func(_ string, v map[string]any) {
@@ -221,10 +224,10 @@ func TestClosedAndOpen(t *testing.T) {
 			t.Errorf("inputs are %v", inputs)
 		}
 		for name, schema := range schemas {
-			if r.object(schema)["type"] != "object" { // a list of values
+			if r.Object(schema)["type"] != "object" { // a list of values
 				continue
 			}
-			closed := r.object(schema)["additionalProperties"] == false
+			closed := r.Object(schema)["additionalProperties"] == false
 			if closed != inputs[name] {
 				t.Errorf("%s: closed is %v", name, closed)
 			}
@@ -236,10 +239,10 @@ func TestClosedAndOpen(t *testing.T) {
 // Python, so it may hold nothing that one of them reads differently: classes
 // such as \s and \d, Unicode escapes, look-around, possessive or lazy ones.
 func TestPatterns(t *testing.T) {
-	eachDocument(t, func(t *testing.T, r *rules, _ *jsonschema.Compiler) {
+	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		foreign := regexp.MustCompile(`\\[sSdDwWbBAzZpPuUkQE]|\(\?|[*+?}][+?]|\[:|&&|--|~~`)
 		n := 0
-		walk(r.document, "", func(place string, o map[string]any) {
+		walk(r.Root(), "", func(place string, o map[string]any) {
 			pattern, is := o["pattern"].(string)
 			if !is {
 				return
@@ -261,7 +264,7 @@ func TestPatterns(t *testing.T) {
 // TestLogsHideMembers: what a person, a company, a task or a document says of itself is
 // removed from the log should anybody write it there under its name.
 func TestLogsHideMembers(t *testing.T) {
-	eachDocument(t, func(t *testing.T, r *rules, _ *jsonschema.Compiler) {
+	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		harmless := strings.Fields("address object id revision createdAt updatedAt companyId contactId documentId assigneeId ownerId visibility language externalId " +
 			"status priority dueAt completedAt completedBy contentType size taskId uploadId")
 		var b bytes.Buffer
@@ -269,7 +272,7 @@ func TestLogsHideMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		schemas := r.document["components"].(map[string]any)["schemas"].(map[string]any)
+		schemas := r.Root()["components"].(map[string]any)["schemas"].(map[string]any)
 		for _, family := range []string{"Contact", "Company", "Task", "Document"} {
 			for name := range schemas[family].(map[string]any)["properties"].(map[string]any) {
 				b.Reset()
@@ -288,27 +291,27 @@ func TestPatchesHaveNoDefaults(t *testing.T) {
 	for _, version := range openapi.Versions() {
 		r, _ := frozen(t, version)
 		patches := 0
-		for i := range Operations {
-			op := &Operations[i]
+		for i := range api.Operations {
+			op := &api.Operations[i]
 			if op.Method != "PATCH" {
 				continue
 			}
 			patches++
-			o := r.object(r.object(r.object(r.document["paths"])[op.Path])["patch"])
+			o := r.Object(r.Object(r.Object(r.Root()["paths"])[op.Path])["patch"])
 			var look func(place string, node any)
 			look = func(place string, node any) {
-				schema := r.object(node) // follows $ref
+				schema := r.Object(node) // follows $ref
 				for _, word := range []string{"default", "required", "minProperties"} {
 					if schema[word] != nil {
 						t.Errorf("%s, %s%s: %s is %v", version, op.ID, place, word, schema[word])
 					}
 				}
-				for name, member := range r.object(schema["properties"]) {
+				for name, member := range r.Object(schema["properties"]) {
 					look(place+"."+name, member)
 				}
 			}
-			for media, content := range r.object(r.object(o["requestBody"])["content"]) {
-				look(" as "+media, r.object(content)["schema"])
+			for media, content := range r.Object(r.Object(o["requestBody"])["content"]) {
+				look(" as "+media, r.Object(content)["schema"])
 			}
 		}
 		if patches == 0 {

@@ -1,7 +1,8 @@
-package api
+package schema
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,7 +14,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"kartei/api/pattern"
+	"kartei/api/schema/pattern"
 	"kartei/app"
 	"kartei/kit/fault"
 
@@ -42,17 +43,17 @@ type bounded interface {
 	Bound(body map[string]any) error
 }
 
-// body checks a JSON body for the operation op and decodes it into target, a
+// Body checks a JSON body for the operation op and decodes it into target, a
 // pointer to the body's struct or to an app.Patch; the latter keeps raw. The
 // fault is INVALID_REQUEST where raw is not one JSON object, else
 // VALIDATION_FAILED with everything that is wrong, in the order in which it
 // stands in raw: where the schema refuses a value, what the target's own rules
 // say of the others is told with it. Where it refuses none, the operation
 // applies them, together with those that need the data base.
-func (r *rules) body(op string, raw []byte, target any, services *app.Services) error {
+func (r *Document) Body(op string, raw []byte, target any, services *app.Services) error {
 	o := r.operations[op]
 	if o == nil || o.body == nil {
-		return fault.Wrap(fmt.Errorf("api: the document has no body for %s", op))
+		return fault.Wrap(fmt.Errorf("schema: the document has no body for %s", op))
 	}
 	value, err := parseBody(raw)
 	if err != nil {
@@ -63,7 +64,7 @@ func (r *rules) body(op string, raw []byte, target any, services *app.Services) 
 			return err
 		}
 	}
-	c := collector{rules: r, operation: o, named: map[string]bool{}}
+	c := collector{document: r, operation: o, named: map[string]bool{}}
 	if err := o.body.Validate(value); err != nil {
 		var invalid *jsonschema.ValidationError
 		if !errors.As(err, &invalid) {
@@ -81,7 +82,7 @@ func (r *rules) body(op string, raw []byte, target any, services *app.Services) 
 		}
 		c.judge(value, target, services)
 	}
-	return fault.Invalid(inOrder(raw, c.fields, &c.body)...)
+	return fault.Invalid(sortByPosition(raw, c.fields, &c.body)...)
 }
 
 var (
@@ -90,7 +91,7 @@ var (
 	notObject   = fault.Text{DE: "Der Body der Anfrage muss auf oberster Ebene ein JSON-Objekt sein.", EN: "The body of the request must be a JSON object at its top level."}
 	tooDeep     = fault.Text{DE: "Der Body der Anfrage ist zu tief verschachtelt.", EN: "The body of the request is nested too deeply."}
 	trailing    = fault.Text{DE: "Nach dem JSON-Objekt darf im Body der Anfrage nichts mehr folgen.", EN: "Nothing may follow the JSON object in the body of the request."}
-	errTooDeep  = errors.New("api: nested too deeply")
+	errTooDeep  = errors.New("schema: nested too deeply")
 	decoderPool = sync.Pool{New: func() any { return jsontext.NewDecoder(new(bytes.Buffer)) }}
 )
 
@@ -243,14 +244,27 @@ func parseNumber(s string) any {
 	return f
 }
 
-// inOrder returns fields as the places that they name, which body holds, stand
-// in a body.
-func inOrder(raw []byte, fields []fault.Field, body *place) []fault.Field {
+// SortByPosition has the members of a body that a fault names stand in the order
+// of the body.
+func SortByPosition(raw []byte, fields []fault.Field) []fault.Field {
+	if len(fields) < 2 || len(raw) == 0 {
+		return fields
+	}
+	var body place
+	for _, f := range fields {
+		body.at(pathOf(f.Name)).name(f.Name)
+	}
+	return sortByPosition(raw, fields, &body)
+}
+
+// sortByPosition sorts fields as the places of body that they name stand in raw,
+// and cuts the list.
+func sortByPosition(raw []byte, fields []fault.Field, body *place) []fault.Field {
 	if len(fields) < 2 {
 		return fields
 	}
 	at := positions(raw, body)
-	return sortFields(fields, func(name string) int {
+	position := func(name string) int {
 		for {
 			if n, found := at[name]; found {
 				return n
@@ -262,7 +276,9 @@ func inOrder(raw []byte, fields []fault.Field, body *place) []fault.Field {
 			}
 			name = name[:dot]
 		}
-	})
+	}
+	slices.SortStableFunc(fields, func(a, b fault.Field) int { return cmp.Compare(position(a.Name), position(b.Name)) })
+	return fields[:min(len(fields), MaxErrors)]
 }
 
 // collector turns a tree of schema errors into what the client reads: at most
@@ -270,8 +286,8 @@ func inOrder(raw []byte, fields []fault.Field, body *place) []fault.Field {
 type collector struct {
 	// listed says that the names that an object may have were told.
 	listed    bool
-	rules     *rules
-	operation *operationRules
+	document  *Document
+	operation *operation
 	fields    []fault.Field
 	named     map[string]bool
 	body      place // with the same names
@@ -344,7 +360,7 @@ var emptyIsNull = fault.Text{
 
 // knownMembers names what an object may hold.
 func (c *collector) knownMembers(e *jsonschema.ValidationError) *fault.Text {
-	names := slices.Sorted(maps.Keys(c.rules.object(c.schema(e)["properties"])))
+	names := slices.Sorted(maps.Keys(c.document.object(c.schema(e)["properties"])))
 	if len(names) == 0 {
 		return nil
 	}
@@ -422,7 +438,7 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 // schema returns the part of the document that the error is about.
 func (c *collector) schema(e *jsonschema.ValidationError) map[string]any {
 	_, fragment, _ := strings.Cut(e.SchemaURL, "#")
-	return c.rules.object(c.rules.at(fragment))
+	return c.document.object(c.document.at(fragment))
 }
 
 func (c *collector) bounds(e *jsonschema.ValidationError) any {
@@ -534,126 +550,4 @@ func index(token string) bool {
 		}
 	}
 	return token != "" && len(token) < 10
-}
-
-// place is a value of a body that a problem names, or that holds one.
-type place struct {
-	named  bool   // and not only on the way to one that is
-	as     string // the name, as the problem writes it
-	within map[string]*place
-}
-
-// at returns the place of a path below p.
-func (p *place) at(path []string) *place {
-	for _, token := range path {
-		next := p.within[token]
-		if next == nil {
-			next = new(place)
-			if p.within == nil {
-				p.within = map[string]*place{}
-			}
-			p.within[token] = next
-		}
-		p = next
-	}
-	return p
-}
-
-func (p *place) name(as string) { p.named, p.as = true, as }
-
-// touches reports whether a named place is at a path below p, on the way to it,
-// or below it.
-func (p *place) touches(path []string) bool {
-	for _, token := range path {
-		if p = p.within[token]; p == nil {
-			return false
-		}
-		if p.named {
-			return true
-		}
-	}
-	return true
-}
-
-// without returns a body that is valid JSON without the values that are named;
-// in an array, where others would move up, null stands for them.
-func without(raw []byte, body *place) []byte {
-	var out bytes.Buffer
-	d, e := jsontext.NewDecoder(bytes.NewBuffer(raw)), jsontext.NewEncoder(&out)
-	var walk func(*place)
-	walk = func(p *place) {
-		kind := d.PeekKind()
-		if p == nil || p.within == nil || kind != '{' && kind != '[' {
-			value, _ := d.ReadValue()
-			_ = e.WriteValue(value)
-			return
-		}
-		token, _ := d.ReadToken()
-		_ = e.WriteToken(token)
-		for i := 0; ; i++ {
-			name := strconv.Itoa(i)
-			switch next := d.PeekKind(); {
-			case next == 0:
-				return
-			case next == '}' || next == ']':
-				token, _ := d.ReadToken()
-				_ = e.WriteToken(token)
-				return
-			case kind == '{':
-				token, _ := d.ReadToken()
-				name = token.String()
-			}
-			p := p.within[name]
-			switch {
-			case p == nil || !p.named:
-				if kind == '{' {
-					_ = e.WriteToken(jsontext.String(name))
-				}
-				walk(p)
-			case kind == '[':
-				_ = e.WriteToken(jsontext.Null)
-				fallthrough
-			default:
-				_ = d.SkipValue()
-			}
-		}
-	}
-	walk(body)
-	return out.Bytes()
-}
-
-// positions returns where the named places stand in a body that is valid JSON,
-// as numbers that grow along it. It looks at each byte once, and into values
-// only that hold a named one.
-func positions(raw []byte, body *place) map[string]int {
-	at := map[string]int{}
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
-	var walk func(*place)
-	walk = func(p *place) {
-		if p != nil && p.named {
-			at[p.as] = len(at)
-		}
-		kind := d.PeekKind()
-		if p == nil || p.within == nil || kind != '{' && kind != '[' {
-			_ = d.SkipValue()
-			return
-		}
-		_, _ = d.ReadToken()
-		for i := 0; ; i++ {
-			switch next := d.PeekKind(); {
-			case next == 0:
-				return
-			case next == '}' || next == ']':
-				_, _ = d.ReadToken()
-				return
-			case kind == '{':
-				name, _ := d.ReadToken()
-				walk(p.within[name.String()])
-			default:
-				walk(p.within[strconv.Itoa(i)])
-			}
-		}
-	}
-	walk(body)
-	return at
 }

@@ -1,4 +1,4 @@
-package api
+package schema
 
 import (
 	"fmt"
@@ -18,16 +18,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// current is the current version (apitest.Current, which needs this package).
-var current = Names(VersionsIn("production"))[0]
+// current is the current version.
+const current = "2026-11-01"
 
-func currentRules(t testing.TB) *rules {
+// never is of a document without later versions.
+func never(operation, parameter string) string { return "" }
+
+func currentRules(t testing.TB) *Document {
 	t.Helper()
 	document, found := openapi.Document(current)
 	if !found {
 		t.Fatal("there is no document of " + current)
 	}
-	r, err := compileRules(document)
+	r, err := Compile(document, never)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +64,15 @@ func TestParameters(t *testing.T) {
 		"updatedSince=1970-01-01T00:00:00Z": "updatedSince=1969-12-31T23:59:59.999999Z limit=25? sort=-updatedAt?",
 		"updatedSince=2026-11-01T01:00:00.1234567%2B01:00": "updatedSince=2026-11-01T00:00:00.123456Z limit=25? sort=-updatedAt?",
 	} {
-		parameters, err := r.parameters("contacts.list", query)
+		parameters, err := r.Query("contacts.list", query)
 		if err != nil {
 			t.Errorf("%s: %s", query, said(err))
 			continue
 		}
 		var got []string
 		for _, p := range parameters {
-			text := fmt.Sprintf("%s=%v", p.name, p.value)
-			if !p.given {
+			text := fmt.Sprintf("%s=%v", p.Name, p.Value)
+			if !p.Given {
 				text += "?"
 			}
 			got = append(got, text)
@@ -127,14 +130,14 @@ func TestWrongParameters(t *testing.T) {
 		"updatedSince=2026-11-01T00:00:00.Z":       "INVALID_REQUEST updatedSince INVALID_FORMAT",
 		"sort=x&limit=0&q=&updatedSince=x":         "INVALID_REQUEST sort NOT_IN_ENUM, limit OUT_OF_RANGE, q TOO_SHORT, updatedSince INVALID_FORMAT",
 	} {
-		if _, err := r.parameters("contacts.list", query); said(err) != want {
+		if _, err := r.Query("contacts.list", query); said(err) != want {
 			t.Errorf("%.60s:\nhave %s\nwant %s", query, said(err), want)
 		}
 	}
-	if _, err := r.parameters("openapi.get", "version=2026-1-1"); said(err) != "INVALID_REQUEST version INVALID_FORMAT" {
+	if _, err := r.Query("openapi.get", "version=2026-1-1"); said(err) != "INVALID_REQUEST version INVALID_FORMAT" {
 		t.Error(said(err))
 	}
-	if _, err := r.parameters("me.get", "limit=5"); said(err) != "UNKNOWN_PARAMETER limit UNKNOWN_FIELD" {
+	if _, err := r.Query("me.get", "limit=5"); said(err) != "UNKNOWN_PARAMETER limit UNKNOWN_FIELD" {
 		t.Error(said(err))
 	}
 }
@@ -142,7 +145,7 @@ func TestWrongParameters(t *testing.T) {
 // TestPlus: an offset whose plus sign was not encoded arrives as a space, and
 // the answer says so.
 func TestPlus(t *testing.T) {
-	_, err := currentRules(t).parameters("contacts.list", "updatedSince=2026-11-01T00:00:00+01:00")
+	_, err := currentRules(t).Query("contacts.list", "updatedSince=2026-11-01T00:00:00+01:00")
 	f := fault.From(err).Fields[0]
 	if !strings.Contains(f.Message(fault.German), "%2B") || !strings.Contains(f.Message(fault.English), "%2B") {
 		t.Error(f.Message(fault.German), f.Message(fault.English))
@@ -227,7 +230,7 @@ func TestBody(t *testing.T) {
 		// All at once, in the order of the body.
 		`{"zip":1,"tags":["",2],"email":"x","address":{"country":5,"zip":1},"id":1,"firstName":""}`: "VALIDATION_FAILED zip UNKNOWN_FIELD, tags[0] TOO_SHORT, tags[1] INVALID_TYPE, email INVALID_FORMAT, address.country INVALID_TYPE, address.zip UNKNOWN_FIELD, id READ_ONLY, firstName TOO_SHORT",
 	} {
-		if got := said(r.body("contacts.create", []byte(body), new(contact.Fields), nil)); got != want {
+		if got := said(r.Body("contacts.create", []byte(body), new(contact.Fields), nil)); got != want {
 			t.Errorf("%.80s:\nhave %s\nwant %s", body, got, want)
 		}
 	}
@@ -248,7 +251,7 @@ func TestPatchBody(t *testing.T) {
 		`[{"op":"remove"}]`:         "INVALID_REQUEST",
 	} {
 		var patch app.Patch[contact.Fields]
-		if got := said(r.body("contacts.update", []byte(body), &patch, nil)); got != want {
+		if got := said(r.Body("contacts.update", []byte(body), &patch, nil)); got != want {
 			t.Errorf("%s:\nhave %s\nwant %s", body, got, want)
 		}
 	}
@@ -257,7 +260,7 @@ func TestPatchBody(t *testing.T) {
 // TestBodyDecodes: what passes is in the struct.
 func TestBodyDecodes(t *testing.T) {
 	var f contact.Fields
-	if err := currentRules(t).body("contacts.create", []byte(`{"firstName":"Anna","address":{"city":"Köln"},"tags":["a"]}`), &f, nil); err != nil {
+	if err := currentRules(t).Body("contacts.create", []byte(`{"firstName":"Anna","address":{"city":"Köln"},"tags":["a"]}`), &f, nil); err != nil {
 		t.Fatal(err)
 	}
 	if *f.FirstName != "Anna" || *f.Address.City != "Köln" || f.LastName != nil || !slices.Equal(f.Tags, []string{"a"}) {
@@ -268,7 +271,7 @@ func TestBodyDecodes(t *testing.T) {
 // TestMessages: every entry says in both languages what was expected, and
 // repeats nothing of what was sent.
 func TestMessages(t *testing.T) {
-	err := currentRules(t).body("contacts.create", []byte(`{"email":"geheim","address":{"country":"geheim"},"salutation":"geheim","birthday":"geheim","tags":"geheim","firstName":" \u0000geheim"}`), new(contact.Fields), nil)
+	err := currentRules(t).Body("contacts.create", []byte(`{"email":"geheim","address":{"country":"geheim"},"salutation":"geheim","birthday":"geheim","tags":"geheim","firstName":" \u0000geheim"}`), new(contact.Fields), nil)
 	f := fault.From(err)
 	if len(f.Fields) != 6 {
 		t.Fatal(said(err))
@@ -311,7 +314,7 @@ func TestCostlyBodies(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		err := r.body("contacts.create", []byte(body), new(contact.Fields), nil)
+		err := r.Body("contacts.create", []byte(body), new(contact.Fields), nil)
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20+200*uint64(len(body)) {
 			t.Errorf("%s: %d bytes were allocated for %d", name, took, len(body))
@@ -324,7 +327,7 @@ func TestCostlyBodies(t *testing.T) {
 			t.Errorf("%s: the answer has %d fields and %d bytes", name, len(f.Fields), n)
 		}
 	}
-	err := r.body("contacts.create", []byte(`{`+members.String()+`"firstName":"a"}`), new(contact.Fields), nil)
+	err := r.Body("contacts.create", []byte(`{`+members.String()+`"firstName":"a"}`), new(contact.Fields), nil)
 	if f := fault.From(err); len(f.Fields) != MaxErrors || f.Fields[0].Name != "x0" || f.Fields[99].Name != "x99" {
 		t.Errorf("the first hundred are not listed: %s", said(err))
 	}
@@ -337,7 +340,7 @@ const numberRules = `{"openapi":"3.1.1","paths":{"/x":{"post":{"operationId":"x.
 		"url":{"type":"string","format":"uri"},"at":{"type":"string","format":"date-time"}}}}}},"responses":{}}}}}`
 
 func TestNumbers(t *testing.T) {
-	r, err := compileRules([]byte(numberRules))
+	r, err := Compile([]byte(numberRules), never)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +376,7 @@ func TestNumbers(t *testing.T) {
 			At    clock.Micros `json:"at"`
 		}
 		var target any = &in
-		if got := said(r.body("x.make", []byte(body), target, nil)); got != want {
+		if got := said(r.Body("x.make", []byte(body), target, nil)); got != want {
 			t.Errorf("%s:\nhave %s\nwant %s", body, got, want)
 		}
 	}
@@ -399,66 +402,17 @@ func TestBrokenDocuments(t *testing.T) {
 		"an array in query": `{"paths":{"/x":{"get":{"operationId":"x","parameters":[{"name":"a","in":"query","schema":{"type":"array"}}]}}}}`,
 		"a broken pattern":  `{"paths":{"/x":{"get":{"operationId":"x","parameters":[{"name":"a","in":"query","schema":{"type":"string","pattern":"("}}]}}}}`,
 	} {
-		if _, err := compileRules([]byte(document)); err == nil {
+		if _, err := Compile([]byte(document), never); err == nil {
 			t.Errorf("%s is compiled", name)
 		}
 	}
 	r := currentRules(t)
-	if _, err := r.parameters("x.y", ""); !fault.Is(err, fault.Internal) {
+	if _, err := r.Query("x.y", ""); !fault.Is(err, fault.Internal) {
 		t.Error(err)
 	}
-	if err := r.body("contacts.list", []byte("{}"), new(contact.Fields), nil); !fault.Is(err, fault.Internal) {
+	if err := r.Body("contacts.list", []byte("{}"), new(contact.Fields), nil); !fault.Is(err, fault.Internal) {
 		t.Error(err)
 	}
-}
-
-func FuzzBodyRules(f *testing.F) {
-	r := currentRules(f)
-	for _, seed := range []string{
-		"", "{}", "[]", "null", `{"firstName":"Anna"}`, `{"firstName":"a","firstName":"b"}`, `{"email":"a@b.example","tags":["a",""]}`,
-		`{"address":{"country":"DE"}}`, `{"firstName":1e999}`, `{"firstName":-0}`, "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `{"a":[[[[[[]]]]]]}`,
-		`{"":{"":[{"":0}]}}`, `{"tags[0]":1,"tags":[1]}`, "\ufeff{}", `{} {}`,
-		`{"fileName":"a/b","contentType":1,"size":1.0}`, `{"uploadId":5,"name":"a/b"}`, `{"url":"http://x","name":null}`, `{"status":"completed","x":1}`,
-		`{"calls":[{"id":"1","method":"GET","path":"/%zz"},5,{"id":"1","method":5,"path":"/batch"},null]}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	services := &app.Services{
-		Files:   app.Files{MaxSize: 100, Declared: func(kind string) (string, bool) { return kind, kind == "text/plain" }},
-		InBatch: routesOf(Operations).inBatch,
-	}
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		for i := range Operations {
-			op := &Operations[i]
-			if !op.HasBody() {
-				continue
-			}
-			target := op.Run.bind.fill("", nil).Elem().Field(op.Run.bind.body).Addr().Interface()
-			err := r.body(op.ID, raw, target, services)
-			if err == nil {
-				if !jsontext.Value(raw).IsValid() || !utf8.Valid(raw) {
-					t.Fatalf("%q is taken", raw)
-				}
-				if patch, is := target.(*app.Patch[contact.Fields]); is && patch.Apply(new(contact.Fields)) != nil {
-					t.Fatalf("%q passes the rules and cannot be applied", raw)
-				}
-				continue
-			}
-			answer := fault.From(err)
-			if answer.Code == fault.BatchTooLarge {
-				continue
-			}
-			if answer.Code != fault.InvalidRequest && answer.Code != fault.ValidationFailed {
-				t.Fatalf("%q: %v", raw, err)
-			}
-			if answer.Code == fault.ValidationFailed && len(answer.Fields) == 0 {
-				t.Fatalf("%q: nothing is named", raw)
-			}
-			if body := answer.AppendProblem(nil, fault.Problem{Instance: "/v1/contacts"}); !jsontext.Value(body).IsValid() {
-				t.Fatalf("%q is answered with %q", raw, body)
-			}
-		}
-	})
 }
 
 func FuzzQueryRules(f *testing.F) {
@@ -471,7 +425,7 @@ func FuzzQueryRules(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, op := range []string{"contacts.list", "contacts.count", "events.list", "openapi.get"} {
-			parameters, err := r.parameters(op, query)
+			parameters, err := r.Query(op, query)
 			if err != nil {
 				answer := fault.From(err)
 				if answer.Code != fault.InvalidRequest && answer.Code != fault.UnknownParameter || len(answer.Fields) > MaxErrors {
@@ -484,12 +438,12 @@ func FuzzQueryRules(f *testing.F) {
 			}
 			seen := map[string]bool{}
 			for _, p := range parameters {
-				if seen[p.name] {
-					t.Fatalf("%q gives %s twice", query, p.name)
+				if seen[p.Name] {
+					t.Fatalf("%q gives %s twice", query, p.Name)
 				}
-				seen[p.name] = true
-				if s, is := p.value.(string); is && (!utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' })) {
-					t.Fatalf("%q gives %s as %q", query, p.name, s)
+				seen[p.Name] = true
+				if s, is := p.Value.(string); is && (!utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' })) {
+					t.Fatalf("%q gives %s as %q", query, p.Name, s)
 				}
 			}
 		}
@@ -500,7 +454,7 @@ func BenchmarkQuery(b *testing.B) {
 	r := currentRules(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := r.parameters("contacts.list", "limit=50&updatedSince=2026-11-01T00:00:00Z"); err != nil {
+		if _, err := r.Query("contacts.list", "limit=50&updatedSince=2026-11-01T00:00:00Z"); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -511,7 +465,7 @@ func BenchmarkBody(b *testing.B) {
 	raw := []byte(`{"firstName":"Anna","lastName":"Berg","email":"anna.berg@example.com","address":{"city":"Köln","country":"DE"},"tags":["Mandant"]}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := r.body("contacts.create", raw, new(contact.Fields), nil); err != nil {
+		if err := r.Body("contacts.create", raw, new(contact.Fields), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

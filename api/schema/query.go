@@ -1,4 +1,4 @@
-package api
+package schema
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ type parameterRule struct {
 }
 
 // parameter compiles one query parameter of the document.
-func (r *rules) parameter(p map[string]any) (parameterRule, error) {
+func (r *Document) parameter(p map[string]any) (parameterRule, error) {
 	schema := r.object(p["schema"])
 	rule := parameterRule{enum: texts(list(schema["enum"]))}
 	rule.name, _ = p["name"].(string)
@@ -60,18 +60,26 @@ func (r *rules) parameter(p map[string]any) (parameterRule, error) {
 	return rule, nil
 }
 
-// parameters checks and parses a raw query for the operation op. The fault is
+// Parameter is the parsed value of one query parameter.
+type Parameter struct {
+	Name  string
+	Value any // string, int64, bool or clock.Micros
+	// Given tells what the client sent from what a default filled in.
+	Given bool
+}
+
+// Query checks and parses a raw query for the operation op. The fault is
 // UNKNOWN_PARAMETER where there is a parameter that the operation does not
 // have, naming all of these, else INVALID_REQUEST, naming everything that is
 // wrong with the others. Parameters that are absent come last, with their
 // defaults, where they have one.
-func (r *rules) parameters(op, rawQuery string) ([]parameter, error) {
+func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 	o := r.operations[op]
 	if o == nil {
-		return nil, fault.Wrap(fmt.Errorf("api: the document has no operation %s", op))
+		return nil, fault.Wrap(fmt.Errorf("schema: the document has no operation %s", op))
 	}
 	var (
-		parsed         = make([]parameter, 0, len(o.query))
+		parsed         = make([]Parameter, 0, len(o.query))
 		unknown, wrong []fault.Field
 		seen           uint64 // one bit a rule: no operation has 64 parameters
 		pair           string
@@ -88,7 +96,7 @@ func (r *rules) parameters(op, rawQuery string) ([]parameter, error) {
 		}
 		i := slices.IndexFunc(o.query, func(p parameterRule) bool { return p.name == name })
 		if i < 0 {
-			unknown = note(unknown, fault.Field{Name: shown(name), Code: fault.UnknownField, Text: later(op, name, o.knownParameters())})
+			unknown = note(unknown, fault.Field{Name: shown(name), Code: fault.UnknownField, Text: r.unknown(op, name, o.knownParameters())})
 			continue
 		}
 		if seen&(1<<i) != 0 {
@@ -107,7 +115,7 @@ func (r *rules) parameters(op, rawQuery string) ([]parameter, error) {
 			wrong = note(wrong, *field)
 			continue
 		}
-		parsed = append(parsed, parameter{name, value, true})
+		parsed = append(parsed, Parameter{name, value, true})
 	}
 	for i := range o.query {
 		rule := &o.query[i]
@@ -116,7 +124,7 @@ func (r *rules) parameters(op, rawQuery string) ([]parameter, error) {
 		case rule.required:
 			wrong = note(wrong, fault.Field{Name: rule.name, Code: fault.Required})
 		case rule.missing != nil:
-			parsed = append(parsed, parameter{rule.name, rule.missing, false})
+			parsed = append(parsed, Parameter{rule.name, rule.missing, false})
 		}
 	}
 	switch {
@@ -129,7 +137,7 @@ func (r *rules) parameters(op, rawQuery string) ([]parameter, error) {
 }
 
 // knownParameters says which parameters the operation takes.
-func (o *operationRules) knownParameters() *fault.Text {
+func (o *operation) knownParameters() *fault.Text {
 	if len(o.query) == 0 {
 		return &fault.Text{DE: "Diese Operation hat keine Parameter.", EN: "This operation takes no parameters."}
 	}
@@ -144,18 +152,16 @@ func (o *operationRules) knownParameters() *fault.Text {
 	}
 }
 
-// later adds to the words for an unknown parameter that a later version has it.
-func later(op, name string, words *fault.Text) *fault.Text {
-	family, verb, _ := strings.Cut(op, ".")
-	for _, v := range Versions {
-		if (verb == "list" || verb == "count") && slices.Contains(v.Parameters[family], name) {
-			return &fault.Text{
-				DE: words.DE + " Den Parameter " + name + " gibt es ab Version " + v.Name + ".",
-				EN: words.EN + " The parameter " + name + " comes with version " + v.Name + ".",
-			}
-		}
+// unknown adds to the words for an unknown parameter that a later version has it.
+func (r *Document) unknown(op, name string, words *fault.Text) *fault.Text {
+	version := r.later(op, name)
+	if version == "" {
+		return words
 	}
-	return words
+	return &fault.Text{
+		DE: words.DE + " Den Parameter " + name + " gibt es ab Version " + version + ".",
+		EN: words.EN + " The parameter " + name + " comes with version " + version + ".",
+	}
 }
 
 // note adds a field unless it is listed already or the list is full.

@@ -1,34 +1,38 @@
-package api
+// Package schema owns the enforcement of a frozen OpenAPI document: what it says of queries and bodies is checked.
+package schema
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"kartei/api/pattern"
+	"kartei/api/schema/pattern"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// rules are what one version's frozen document says of each operation. They
-// are compiled once, at start, from the bytes that are also served, so that
+// Document is what one version's frozen document says of each operation. It
+// is compiled once, at start, from the bytes that are also served, so that
 // contract and behaviour cannot drift apart.
-type rules struct {
+type Document struct {
 	document   map[string]any
-	operations map[string]*operationRules
+	operations map[string]*operation
+	later      Later
 }
 
-type operationRules struct {
+// Later returns the first version that has a query parameter of an operation,
+// or "".
+type Later func(operation, parameter string) (version string)
+
+type operation struct {
 	query []parameterRule
 	// body checks the JSON body; nil takes none.
 	body *jsonschema.Schema
@@ -41,18 +45,18 @@ type operationRules struct {
 // only be more of the same.
 const MaxErrors = 100
 
-// compileRules reads an OpenAPI document. Its errors are mistakes in the
+// Compile reads an OpenAPI document. Its errors are mistakes in the
 // document, found at start.
-func compileRules(document []byte) (*rules, error) {
+func Compile(document []byte, later Later) (*Document, error) {
 	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
 	if err != nil {
-		return nil, fmt.Errorf("api: reading the OpenAPI document: %w", err)
+		return nil, fmt.Errorf("schema: reading the OpenAPI document: %w", err)
 	}
 	root, _ := parsed.(map[string]any)
-	r := &rules{document: root, operations: map[string]*operationRules{}}
+	r := &Document{document: root, operations: map[string]*operation{}, later: later}
 	compiler := newCompiler()
 	if err := compiler.AddResource(documentURL, parsed); err != nil {
-		return nil, fmt.Errorf("api: reading the OpenAPI document: %w", err)
+		return nil, fmt.Errorf("schema: reading the OpenAPI document: %w", err)
 	}
 	for path, item := range r.object(root["paths"]) {
 		for method, o := range r.object(item) {
@@ -61,7 +65,7 @@ func compileRules(document []byte) (*rules, error) {
 				continue
 			}
 			if r.operations[id], err = r.compile(compiler, path, method, r.object(o)); err != nil {
-				return nil, fmt.Errorf("api: %s: %w", id, err)
+				return nil, fmt.Errorf("schema: %s: %w", id, err)
 			}
 		}
 	}
@@ -129,8 +133,8 @@ func (noLoader) Load(url string) (any, error) {
 
 var errFormat = errors.New("wrong format")
 
-func (r *rules) compile(compiler *jsonschema.Compiler, path, method string, o map[string]any) (*operationRules, error) {
-	var out operationRules
+func (r *Document) compile(compiler *jsonschema.Compiler, path, method string, o map[string]any) (*operation, error) {
+	var out operation
 	for _, p := range list(o["parameters"]) {
 		p := r.object(p)
 		if p["in"] != "query" {
@@ -157,7 +161,7 @@ func (r *rules) compile(compiler *jsonschema.Compiler, path, method string, o ma
 const jsonMediaType = "application/json"
 
 // answerMembers returns the names of the members of the answer of success.
-func (r *rules) answerMembers(o map[string]any) map[string]bool {
+func (r *Document) answerMembers(o map[string]any) map[string]bool {
 	members := map[string]bool{}
 	for status, response := range r.object(o["responses"]) {
 		if !strings.HasPrefix(status, "2") {
@@ -173,7 +177,7 @@ func (r *rules) answerMembers(o map[string]any) map[string]bool {
 
 // object returns v as an object, following a reference; anything else is an
 // empty one.
-func (r *rules) object(v any) map[string]any {
+func (r *Document) object(v any) map[string]any {
 	o, _ := v.(map[string]any)
 	for range 8 { // references of references of ...: no document needs more
 		ref, is := o["$ref"].(string)
@@ -187,7 +191,7 @@ func (r *rules) object(v any) map[string]any {
 }
 
 // at resolves a JSON Pointer into the document.
-func (r *rules) at(fragment string) any {
+func (r *Document) at(fragment string) any {
 	var v any = r.document
 	for _, token := range strings.Split(strings.TrimPrefix(fragment, "/"), "/") {
 		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
@@ -324,14 +328,6 @@ func isWebAddress(s string) bool {
 }
 
 var webAddress = regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#@\\]+([/?#][^\s\\]*)?$`)
-
-// sortFields orders fields as they stand in the input and cuts the list.
-func sortFields(fields []fault.Field, position func(name string) int) []fault.Field {
-	slices.SortStableFunc(fields, func(a, b fault.Field) int {
-		return cmp.Compare(position(a.Name), position(b.Name))
-	})
-	return fields[:min(len(fields), MaxErrors)]
-}
 
 // shown cuts a name that a client made up to what a reader can use; control
 // characters become U+FFFD.

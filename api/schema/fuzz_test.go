@@ -1,0 +1,69 @@
+package schema_test
+
+import (
+	"reflect"
+	"testing"
+	"unicode/utf8"
+
+	"kartei/api"
+	"kartei/api/openapi"
+	"kartei/api/schema"
+	"kartei/app"
+	"kartei/contact"
+	"kartei/kit/fault"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func FuzzBodyRules(f *testing.F) {
+	document, _ := openapi.Document(api.Names(api.VersionsIn("production"))[0])
+	r, err := schema.Compile(document, func(string, string) string { return "" })
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{
+		"", "{}", "[]", "null", `{"firstName":"Anna"}`, `{"firstName":"a","firstName":"b"}`, `{"email":"a@b.example","tags":["a",""]}`,
+		`{"address":{"country":"DE"}}`, `{"firstName":1e999}`, `{"firstName":-0}`, "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `{"a":[[[[[[]]]]]]}`,
+		`{"":{"":[{"":0}]}}`, `{"tags[0]":1,"tags":[1]}`, "\ufeff{}", `{} {}`,
+		`{"fileName":"a/b","contentType":1,"size":1.0}`, `{"uploadId":5,"name":"a/b"}`, `{"url":"http://x","name":null}`, `{"status":"completed","x":1}`,
+		`{"calls":[{"id":"1","method":"GET","path":"/%zz"},5,{"id":"1","method":5,"path":"/batch"},null]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	services := &app.Services{
+		Files:   app.Files{MaxSize: 100, Declared: func(kind string) (string, bool) { return kind, kind == "text/plain" }},
+		InBatch: func(_, path string) bool { return path != "/batch" },
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		for i := range api.Operations {
+			op := &api.Operations[i]
+			if !op.HasBody() {
+				continue
+			}
+			target := reflect.New(op.Run.Body()).Interface()
+			err := r.Body(op.ID, raw, target, services)
+			if err == nil {
+				if !jsontext.Value(raw).IsValid() || !utf8.Valid(raw) {
+					t.Fatalf("%q is taken", raw)
+				}
+				if patch, is := target.(*app.Patch[contact.Fields]); is && patch.Apply(new(contact.Fields)) != nil {
+					t.Fatalf("%q passes the rules and cannot be applied", raw)
+				}
+				continue
+			}
+			answer := fault.From(err)
+			if answer.Code == fault.BatchTooLarge {
+				continue
+			}
+			if answer.Code != fault.InvalidRequest && answer.Code != fault.ValidationFailed {
+				t.Fatalf("%q: %v", raw, err)
+			}
+			if answer.Code == fault.ValidationFailed && len(answer.Fields) == 0 {
+				t.Fatalf("%q: nothing is named", raw)
+			}
+			if body := answer.AppendProblem(nil, fault.Problem{Instance: "/v1/contacts"}); !jsontext.Value(body).IsValid() {
+				t.Fatalf("%q is answered with %q", raw, body)
+			}
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package schema
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// place is a value of a body that a problem names, or that holds one.
+type place struct {
+	named  bool   // and not only on the way to one that is
+	as     string // the name, as the problem writes it
+	within map[string]*place
+}
+
+// at returns the place of a path below p.
+func (p *place) at(path []string) *place {
+	for _, token := range path {
+		next := p.within[token]
+		if next == nil {
+			next = new(place)
+			if p.within == nil {
+				p.within = map[string]*place{}
+			}
+			p.within[token] = next
+		}
+		p = next
+	}
+	return p
+}
+
+func (p *place) name(as string) { p.named, p.as = true, as }
+
+// touches reports whether a named place is at a path below p, on the way to it,
+// or below it.
+func (p *place) touches(path []string) bool {
+	for _, token := range path {
+		if p = p.within[token]; p == nil {
+			return false
+		}
+		if p.named {
+			return true
+		}
+	}
+	return true
+}
+
+// without returns a body that is valid JSON without the values that are named;
+// in an array, where others would move up, null stands for them.
+func without(raw []byte, body *place) []byte {
+	var out bytes.Buffer
+	d, e := jsontext.NewDecoder(bytes.NewBuffer(raw)), jsontext.NewEncoder(&out)
+	var walk func(*place)
+	walk = func(p *place) {
+		kind := d.PeekKind()
+		if p == nil || p.within == nil || kind != '{' && kind != '[' {
+			value, _ := d.ReadValue()
+			_ = e.WriteValue(value)
+			return
+		}
+		token, _ := d.ReadToken()
+		_ = e.WriteToken(token)
+		for i := 0; ; i++ {
+			name := strconv.Itoa(i)
+			switch next := d.PeekKind(); {
+			case next == 0:
+				return
+			case next == '}' || next == ']':
+				token, _ := d.ReadToken()
+				_ = e.WriteToken(token)
+				return
+			case kind == '{':
+				token, _ := d.ReadToken()
+				name = token.String()
+			}
+			p := p.within[name]
+			switch {
+			case p == nil || !p.named:
+				if kind == '{' {
+					_ = e.WriteToken(jsontext.String(name))
+				}
+				walk(p)
+			case kind == '[':
+				_ = e.WriteToken(jsontext.Null)
+				fallthrough
+			default:
+				_ = d.SkipValue()
+			}
+		}
+	}
+	walk(body)
+	return out.Bytes()
+}
+
+// positions returns where the named places stand in a body that is valid JSON,
+// as numbers that grow along it. It looks at each byte once, and into values
+// only that hold a named one.
+func positions(raw []byte, body *place) map[string]int {
+	at := map[string]int{}
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	var walk func(*place)
+	walk = func(p *place) {
+		if p != nil && p.named {
+			at[p.as] = len(at)
+		}
+		kind := d.PeekKind()
+		if p == nil || p.within == nil || kind != '{' && kind != '[' {
+			_ = d.SkipValue()
+			return
+		}
+		_, _ = d.ReadToken()
+		for i := 0; ; i++ {
+			switch next := d.PeekKind(); {
+			case next == 0:
+				return
+			case next == '}' || next == ']':
+				_, _ = d.ReadToken()
+				return
+			case kind == '{':
+				name, _ := d.ReadToken()
+				walk(p.within[name.String()])
+			default:
+				walk(p.within[strconv.Itoa(i)])
+			}
+		}
+	}
+	walk(body)
+	return at
+}
