@@ -31,8 +31,10 @@ var (
 // as long, which is within the document's 2,000 characters.
 const maxInstance = 600
 
-// answer makes the response of a call and gives it to the request log.
-func (a *API) answer(c *call, err error) *Response {
+// finish makes the response of a call, gives it to the request log and settles
+// what was charged. With a file that is done when the file is sent: until then its
+// key has a call running.
+func (a *API) finish(c *call, err error) *Response {
 	if err == nil {
 		err = c.notModified()
 	}
@@ -48,7 +50,7 @@ func (a *API) answer(c *call, err error) *Response {
 	} else if err == errNotModified {
 		r.Status = 304
 	} else {
-		f = c.inWords(fault.From(err))
+		f = c.withDetail(fault.From(err))
 		code = string(f.Code)
 		r.Status, r.Fault = f.Code.Status(), f
 		r.Body = a.problem(c, f)
@@ -68,6 +70,7 @@ func (a *API) answer(c *call, err error) *Response {
 		_ = c.file.Close() // it was only read
 	}
 	a.record(c, r.Status, code, f)
+	a.settle(c)
 	return r
 }
 

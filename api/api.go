@@ -18,6 +18,7 @@ import (
 	"kartei/contact"
 	"kartei/document"
 	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/kit/masterkey"
 	"kartei/kit/trace"
 	"kartei/limit"
@@ -184,3 +185,31 @@ func (a *API) Pending(pending bool) { a.pending.Store(pending) }
 
 // Pause makes every call answer 503 API_PAUSED, or ends that.
 func (a *API) Pause(paused bool) { a.paused.Store(paused) }
+
+// pauseRetry is what a paused API asks clients to wait. A pause is ended by
+// hand, so there is no better number; a minute keeps them from hammering.
+const pauseRetry = time.Minute
+
+// pendingRetry is what an instance that is starting asks clients to wait: a
+// migration rarely takes longer.
+const pendingRetry = time.Second
+
+// callsApart is how far apart calls of somebody may be who makes one after the other.
+const callsApart = 100 * time.Millisecond
+
+// Busy reports whether calls are being answered, or were a moment ago.
+func (a *API) Busy() bool {
+	return a.inFlight.Load() > 0 || a.clock.Now().Sub(time.UnixMicro(a.lastCall.Load())) < callsApart
+}
+
+// Ready refuses a request that is none of the table's as calls are refused
+// while the instance is not ready, or is paused.
+func (a *API) Ready() error {
+	if a.pending.Load() {
+		return &fault.Fault{Code: fault.InstancePending, RetryAfter: pendingRetry}
+	}
+	if a.paused.Load() {
+		return &fault.Fault{Code: fault.APIPaused, RetryAfter: pauseRetry}
+	}
+	return nil
+}

@@ -61,15 +61,15 @@ func (c *call) decodeHeaders() error {
 	if c.op.Writes() {
 		var ok bool
 		if c.ifMatch, ok = precondition(c.Header["If-Match"]); !ok {
-			fail("If-Match", fault.InvalidFormat, &wantsTag)
+			fail("If-Match", fault.InvalidFormat, &tagExpected)
 		}
 		c.ifMatch.Waived = !c.duties.Precondition
 		if c.op.Idempotent() {
 			switch key, ok := idempotencyKey(c.Header["Idempotency-Key"]); {
 			case !ok:
-				fail("Idempotency-Key", fault.InvalidFormat, &wantsKey)
+				fail("Idempotency-Key", fault.InvalidFormat, &keyExpected)
 			case key == "" && c.op.Creates() && c.duties.IdempotencyKey:
-				fail("Idempotency-Key", fault.Required, &lacksKey)
+				fail("Idempotency-Key", fault.Required, &keyMissing)
 			default:
 				c.idempotency = key
 			}
@@ -79,7 +79,7 @@ func (c *call) decodeHeaders() error {
 	} else if len(values) > 0 {
 		tags, ok := entityTags(values)
 		if !ok {
-			fail("If-None-Match", fault.InvalidFormat, &wantsTag)
+			fail("If-None-Match", fault.InvalidFormat, &tagExpected)
 		}
 		for _, t := range tags {
 			c.ifNoneMatch = append(c.ifNoneMatch, strings.TrimPrefix(t, "W/"))
@@ -92,15 +92,15 @@ func (c *call) decodeHeaders() error {
 }
 
 var (
-	wantsTag = fault.Text{
+	tagExpected = fault.Text{
 		DE: `Erwartet wird in diesem Header ein ETag in Anführungszeichen, zum Beispiel "r1".`,
 		EN: `This header takes an ETag in double quotes, for example "r1".`,
 	}
-	wantsKey = fault.Text{
+	keyExpected = fault.Text{
 		DE: "Erwartet werden in diesem Header 1 bis 255 druckbare ASCII-Zeichen, einmal gesendet.",
 		EN: "This header takes 1 to 255 printable ASCII characters, sent once.",
 	}
-	lacksKey = fault.Text{
+	keyMissing = fault.Text{
 		DE: "Der Header Idempotency-Key fehlt. Mit ihm lässt sich der Aufruf gefahrlos wiederholen: Senden Sie einen selbst gewählten Text, zum Beispiel eine UUID, für jeden neuen Vorgang einen anderen.",
 		EN: "The header Idempotency-Key is missing. It makes the call safe to repeat: send a text of your own, for example a UUID, another one for each new thing.",
 	}

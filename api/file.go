@@ -117,7 +117,7 @@ func (f *File) Refuse() *Response {
 	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "ETag", "Repr-Digest", "Last-Modified"} {
 		delete(c.header, name)
 	}
-	refused := c.inWords(fault.New(fault.RangeNotSatisfiable))
+	refused := c.withDetail(fault.New(fault.RangeNotSatisfiable))
 	c.header["Cache-Control"] = noCache // net/http takes it from what it refuses
 	setFaultHeaders(c, refused, func(name, value string) { c.header[name] = []string{value} })
 	f.code = string(refused.Code)

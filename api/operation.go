@@ -122,16 +122,33 @@ func (o *Operation) Preconditional() bool { return o.Conditional() || o.Revises(
 // HasBody reports whether the operation takes a body.
 func (o *Operation) HasBody() bool { return o.Run.Body() != nil }
 
+// ShowsRecord reports whether the operation changes a record that was there
+// before and answers with it. One that makes a secret is left out: its answer
+// is the only one that tells it.
+func (o *Operation) ShowsRecord() bool {
+	return o.Revises() && !o.Run.Output.Implements(reflect.TypeFor[app.Secret]())
+}
+
+// Revises reports whether the operation makes the next revision of a record
+// that was there before, and not another record.
+func (o *Operation) Revises() bool {
+	out := o.Run.Output
+	return o.Writes() && o.Named() && out.Implements(reflect.TypeFor[app.Revised]()) && !out.Implements(reflect.TypeFor[app.Located]())
+}
+
+// ReadScope returns the scope for reading records of the operation's family.
+func (o *Operation) ReadScope() string { return o.Family + ":read" }
+
 // handler is a typed function in the form that the path can call: the types
 // for the OpenAPI document and the tools, the call for the path.
 type handler struct {
 	// Input and Output are the function's types.
 	Input, Output reflect.Type
 	call          func(ctx context.Context, c *app.Call, in any) (any, error)
-	// apart is set in the place of call by doApart.
-	apart stage
-	// look, if set, is called before the transaction; see looking.
-	look func(ctx context.Context, c *app.Call, in any) (any, error)
+	// outsideTx is set in the place of call by doOutsideTx.
+	outsideTx stage
+	// prefetch, if set, is called before the transaction; see prefetching.
+	prefetch func(ctx context.Context, c *app.Call, in any) (any, error)
 	// faults are the codes that the function raises of its own.
 	faults []fault.Code
 	// status is the HTTP status of success.
@@ -168,11 +185,11 @@ func do[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fa
 	}
 }
 
-// doApart is do for a function of the path itself, which runs outside of any
+// doOutsideTx is do for a function of the path itself, which runs outside of any
 // transaction.
-func doApart[I, O any](f func(*API, context.Context, *call, I) (O, error), faults ...fault.Code) handler {
+func doOutsideTx[I, O any](f func(*API, context.Context, *call, I) (O, error), faults ...fault.Code) handler {
 	h := do[I, O](nil, faults...)
-	h.call, h.apart = nil, func(a *API, ctx context.Context, c *call) error {
+	h.call, h.outsideTx = nil, func(a *API, ctx context.Context, c *call) error {
 		answer, err := f(a, ctx, c, *c.input.Interface().(*I))
 		if err == nil {
 			c.result, err = encode(c.op, answer)
@@ -182,12 +199,12 @@ func doApart[I, O any](f func(*API, context.Context, *call, I) (O, error), fault
 	return h
 }
 
-// looking is do for a function that takes what look saw outside the data base,
+// prefetching is do for a function that takes what look saw outside the data base,
 // which is asked before the transaction begins: while it is open others wait.
 // look is called with a Call without a transaction.
-func looking[I, L, O any](look func(context.Context, *app.Call, I) (L, error), f func(context.Context, *app.Call, I, L) (O, error), faults ...fault.Code) handler {
-	h := do(func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, c.Looked.(L)) }, faults...)
-	h.look = func(ctx context.Context, c *app.Call, in any) (any, error) { return look(ctx, c, *in.(*I)) }
+func prefetching[I, P, O any](prefetch func(context.Context, *app.Call, I) (P, error), f func(context.Context, *app.Call, I, P) (O, error), faults ...fault.Code) handler {
+	h := do(func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, c.Prefetched.(P)) }, faults...)
+	h.prefetch = func(ctx context.Context, c *app.Call, in any) (any, error) { return prefetch(ctx, c, *in.(*I)) }
 	return h
 }
 

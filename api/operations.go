@@ -44,15 +44,15 @@ var Operations = []Operation{
 	{"POST", "/tasks/{id}/complete", "tasks.complete", "tasks", act, stableFrom2027, "tasks:write", 5, inBatch, "task.completed", do(task.Complete)},
 
 	{"GET", "/documents", "documents.list", "documents", read, stable, "documents:read", 2, inBatch, "", do(document.List)},
-	{"POST", "/documents", "documents.create", "documents", create, preview, "documents:write", 10, inBatch, "document.created operation.completed", looking(document.Look, document.Create, fault.UploadIncomplete, fault.UploadChecksumMismatch, fault.Upstream)},
+	{"POST", "/documents", "documents.create", "documents", create, preview, "documents:write", 10, inBatch, "document.created operation.completed", prefetching(document.Prefetch, document.Create, fault.UploadIncomplete, fault.UploadChecksumMismatch, fault.Upstream)},
 	{"GET", "/documents/count", "documents.count", "documents", read, stable, "documents:read", 2, inBatch, "", do(document.Count)},
 	{"GET", "/documents/{id}", "documents.get", "documents", get, stable, "documents:read", 1, inBatch, "", do(document.Documents.Get)},
 	{"PATCH", "/documents/{id}", "documents.update", "documents", update, preview, "documents:write", 5, inBatch, "", do(document.Documents.Update)},
 	{"DELETE", "/documents/{id}", "documents.delete", "documents", remove, preview, "documents:write", 10, inBatch, "document.deleted", do(document.Documents.Delete)},
 	{"GET", "/documents/{id}/content", "documents.content", "documents", get, stable, "documents:read", 1, notBatch, "", do(document.Download, fault.RangeNotSatisfiable, fault.Upstream)},
-	{"POST", "/uploads", "uploads.create", "uploads", create, preview, "documents:write", 5, notBatch, "", looking(upload.Look, upload.Create, fault.Upstream, fault.QuotaExhausted)},
+	{"POST", "/uploads", "uploads.create", "uploads", create, preview, "documents:write", 5, notBatch, "", prefetching(upload.Prefetch, upload.Create, fault.Upstream, fault.QuotaExhausted)},
 
-	{"POST", "/batch", "batch.run", "batch", bundle, preview, "", 0, notBatch, "", doApart(runBatch, fault.BatchTooLarge, fault.BatchFamilyNotAllowed)},
+	{"POST", "/batch", "batch.run", "batch", bundle, preview, "", 0, notBatch, "", doOutsideTx(runBatch, fault.BatchTooLarge, fault.BatchFamilyNotAllowed)},
 	{"GET", "/operations/{id}", "operations.get", "operations", get, stable, "", 1, inBatch, "", do(operation.Get)},
 
 	{"GET", "/webhook_endpoints", "webhookEndpoints.list", "webhook_endpoints", read, stable, "webhook_endpoints:read", 2, notBatch, "", do(webhook.List)},

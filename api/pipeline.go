@@ -20,10 +20,10 @@ import (
 	"kartei/store/db"
 )
 
-// path is the way of every call, whichever door it came through. Each stage
-// is a function of that name in the file of that name; the first that returns
-// an error ends the call. The order is part of the contract: it decides which
-// of several faults a client is told of.
+// path is the way of every call, whichever door it came through. Stages with
+// work of their own stand in the file of their name, those that only check in
+// checks.go. The first that returns an error ends the call. The order is part of
+// the contract: it decides which of several faults a client is told of.
 var path = [...]stage{
 	available,    // the instance is ready, not paused (503) and not full (429)
 	route,        // path and method name a row of the table, else 404 or 405
@@ -127,11 +127,11 @@ type call struct {
 	idempotency    string
 	fingerprint    string // run: of the content, where there is an idempotency key
 
-	looked   any    // run
-	unseen   error  // run: why looking failed
-	result   result // run
-	file     *File  // run
-	replayed bool
+	prefetched  any    // run
+	prefetchErr error  // run: why the prefetch failed
+	result      result // run
+	file        *File  // run
+	replayed    bool
 
 	header map[string][]string
 	begun  time.Time
@@ -148,19 +148,21 @@ func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *R
 
 // do is Do, and returns the call as well.
 func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*Response, *call) {
-	c := a.begin(r, header)
-	ctx = a.trace(ctx, c)
-	a.lastCall.Store(c.begun.UnixMicro())
-	a.inFlight.Add(1)
+	ctx, c := a.begin(ctx, r, header)
 	defer a.inFlight.Add(-1)
-	response := a.answer(c, a.walk(ctx, c))
-	if response.File == nil { // else with the file: its key has a call running as long as that flows
-		a.settle(c)
-	}
-	return response, c
+	err := a.walk(ctx, c)
+	return a.finish(c, err), c
 }
 
-func (a *API) begin(r *Request, header map[string][]string) *call {
+// begin makes the call of a request, which is in flight from then on.
+func (a *API) begin(ctx context.Context, r *Request, header map[string][]string) (context.Context, *call) {
+	c := a.newCall(r, header)
+	a.lastCall.Store(c.begun.UnixMicro())
+	a.inFlight.Add(1)
+	return a.trace(ctx, c), c
+}
+
+func (a *API) newCall(r *Request, header map[string][]string) *call {
 	if header == nil {
 		header = make(map[string][]string, 16)
 	}
@@ -171,6 +173,8 @@ func (a *API) begin(r *Request, header map[string][]string) *call {
 	}
 }
 
+// walk takes a call along the path, and once more if what was assumed of its
+// caller turned out to be stale. A panic is an error.
 func (a *API) walk(ctx context.Context, c *call) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -208,7 +212,7 @@ func (a *API) pass(ctx context.Context, c *call) error {
 // memory. What was charged is charged once more.
 func (a *API) restart(c *call) {
 	a.settle(c)
-	next := a.begin(c.Request, c.header)
+	next := a.newCall(c.Request, c.header)
 	next.id, next.now, next.begun, next.sent, next.span, next.again = c.id, c.now, c.begun, c.sent, c.span, true
 	*c = *next
 }

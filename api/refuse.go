@@ -17,7 +17,7 @@ func (a *API) done(header map[string][]string) {
 // Refuse returns the problem document of an error for a call that is none of
 // the table's, and sets the headers that belong to it.
 func (a *API) Refuse(err error, instance string, acceptLanguage []string, header map[string][]string) *Response {
-	c := a.begin(&Request{Header: map[string][]string{"Accept-Language": acceptLanguage}}, header)
+	c := a.newCall(&Request{Header: map[string][]string{"Accept-Language": acceptLanguage}}, header)
 	f := fault.From(explain(err))
 	if f.Code == fault.Internal {
 		a.logger.Error("internal error", slog.String("request", c.id), slog.String("operation", instance), slog.Any("error", f.Cause))

@@ -32,8 +32,8 @@ type result struct {
 // transaction together with its event, its search entry and its idempotency
 // record. An operation that lost a race is run again from its input.
 func run(a *API, ctx context.Context, c *call) (err error) {
-	if c.op.Run.apart != nil {
-		return c.sortFields(c.op.Run.apart(a, ctx, c))
+	if c.op.Run.outsideTx != nil {
+		return c.sortFields(c.op.Run.outsideTx(a, ctx, c))
 	}
 	if !c.op.Writes() {
 		err = a.db.Read(ctx, func(tx db.Tx) (err error) {
@@ -54,8 +54,8 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 			defer a.busy.leave(c)
 			c.fingerprint = fingerprintOf(c) // not in the transaction, where others wait
 		}
-		if c.op.Run.look != nil {
-			c.looked, c.unseen = c.op.Run.look(ctx, a.callOf(c, nil), c.input.Interface())
+		if c.op.Run.prefetch != nil {
+			c.prefetched, c.prefetchErr = c.op.Run.prefetch(ctx, a.callOf(c, nil), c.input.Interface())
 		}
 		err = a.change(ctx, c)
 	}
@@ -100,8 +100,8 @@ func (a *API) change(ctx context.Context, c *call) error {
 
 // operate calls the operation and encodes its answer.
 func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
-	if c.unseen != nil { // a stored answer needs no look
-		return result{}, c.unseen
+	if c.prefetchErr != nil { // a stored answer needs no prefetch
+		return result{}, c.prefetchErr
 	}
 	answer, err := c.op.Run.call(ctx, a.callOf(c, tx), c.input.Interface())
 	if err != nil {
@@ -114,7 +114,7 @@ func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
 func (a *API) callOf(c *call, tx db.Tx) *app.Call {
 	return &app.Call{
 		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id,
-		IfMatch: c.ifMatch, Looked: c.looked, Span: c.span, Services: a.services,
+		IfMatch: c.ifMatch, Prefetched: c.prefetched, Span: c.span, Services: a.services,
 	}
 }
 

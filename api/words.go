@@ -15,9 +15,9 @@ import (
 // The words of faults that depend on the operation, on the organization or on
 // the limit, rather than on the code alone.
 
-// inWords completes a fault with what the operation knows: ids of another kind
+// withDetail completes a fault with what the operation knows: ids of another kind
 // are a common reason for a 404. It says the same whatever the reason is.
-func (c *call) inWords(f *fault.Fault) *fault.Fault {
+func (c *call) withDetail(f *fault.Fault) *fault.Fault {
 	if f.Code != fault.NotFound || f.Detail != nil || c.op == nil || !c.op.Named() {
 		return f
 	}

@@ -31,9 +31,9 @@ type Call struct {
 	RequestID string
 	// Span is the span of the call, nil for most calls.
 	Span *trace.Span
-	// Looked is what the operation read outside the database before its
-	// transaction began (see api.looking).
-	Looked any
+	// Prefetched is what the operation read outside the database before its
+	// transaction began (see api.prefetching).
+	Prefetched any
 	// IfMatch is the precondition that the client sent.
 	IfMatch Precondition
 	// Services holds what operations need beyond a single call.

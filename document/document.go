@@ -97,11 +97,11 @@ func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error
 	return Documents.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
-// Look asks the store for the bytes of the upload, which may be on another
+// Prefetch asks the store for the bytes of the upload, which may be on another
 // machine: before the transaction, so that nobody waits for it but the caller.
 // Zero bytes are none, and those that nobody can read are none either: the
 // client sends them again, while to wait would not help.
-func Look(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Info, err error) {
+func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Info, err error) {
 	if !id.Valid(id.Upload, in.Fields.UploadID) {
 		return blob.Info{}, nil
 	}

@@ -53,7 +53,7 @@ func (o *Office) File(ctx context.Context, d db.DB, dir *access.Directory, c clo
 		}
 		for i := range all {
 			in := upload.CreateInput{Fields: all[i].upload}
-			opened, err := upload.Look(ctx, call, in)
+			opened, err := upload.Prefetch(ctx, call, in)
 			if err != nil {
 				return err
 			}

@@ -83,10 +83,10 @@ type Opened struct {
 	fileName, contentType, sha256 string
 }
 
-// Look checks what a session is to take, and has the store say where it is sent,
+// Prefetch checks what a session is to take, and has the store say where it is sent,
 // for which that may have to ask others who it is: before the transaction, so
 // that nobody waits for it but the caller.
-func Look(ctx context.Context, c *app.Call, in CreateInput) (Opened, error) {
+func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (Opened, error) {
 	f := in.Fields
 	f.FileName = record.Clean(f.FileName)
 	kind, wrong := check(&f, &c.Services.Files, app.Sent{})

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"kartei/access"
+	"kartei/kit/fault"
+)
+
+// The stages of the path that only check, in the order of the path.
+
+// fullRetry is what a full instance asks clients to wait.
+const fullRetry = time.Second
+
+// available refuses every call while the instance is not ready, or the
+// operator has paused the API, and those for which it has no room: a call that
+// is refused at once costs less than one that waits in a line without end.
+// Neither says anything of the caller, so it comes before all other checks and
+// does not count for the lock.
+func available(a *API, _ context.Context, _ *call) error {
+	if err := a.Ready(); err != nil {
+		return err
+	}
+	if a.inFlight.Load() > a.maxCalls {
+		return &fault.Fault{Code: fault.Overloaded, RetryAfter: fullRetry}
+	}
+	return nil
+}
+
+// gate asks the credential's organization whether its API may be used: the
+// module, the declaration of secrecy, the level, and whether it is open.
+func gate(_ *API, _ context.Context, c *call) error {
+	err := c.actor.Gate()
+	if err != nil {
+		c.refusal = access.RefusalOf(err)
+	}
+	return err
+}
+
+// organization compares the header Svc-Organization, where it is sent, with
+// the organization that the credential is bound to.
+func organization(_ *API, _ context.Context, c *call) error {
+	for _, want := range c.Header["Svc-Organization"] {
+		if want != c.actor.Organization().ID {
+			return fault.New(fault.OrganizationMismatch)
+		}
+	}
+	return nil
+}
+
+// channel hides rows of the preview channel from those who did not ask for it.
+func channel(_ *API, _ context.Context, c *call) error {
+	if c.op == nil {
+		return nil // a blocked family, refused by the next stage
+	}
+	asked, err := wantsPreview(c.Header["Svc-Preview"])
+	if err != nil {
+		return err
+	}
+	if c.op.Channel.Preview(c.version) && !asked && c.duties.Preview {
+		return &fault.Fault{Code: fault.OperationNotInVersion, Detail: &isPreview}
+	}
+	return nil
+}
+
+var isPreview = fault.Text{
+	DE: "Diese Operation ist in dieser Version eine Vorschau. Senden Sie den Header Svc-Preview: true.",
+	EN: "This operation is a preview in this version. Send the header Svc-Preview: true.",
+}
+
+// wantsPreview reads Svc-Preview, which is true or false.
+func wantsPreview(values []string) (bool, error) {
+	if len(values) == 0 {
+		return false, nil
+	}
+	if len(values) == 1 {
+		switch values[0] {
+		case "true":
+			return true, nil
+		case "false":
+			return false, nil
+		}
+	}
+	return false, fault.BadRequest(fault.Field{Name: "Svc-Preview", Code: fault.NotInEnum, Limit: []string{"true", "false"}})
+}
+
+// blocked refuses the families that no credential may call.
+func blocked(_ *API, _ context.Context, c *call) error {
+	if c.family != "" {
+		f := fault.New(fault.RiskFamilyBlocked)
+		if c.family == "users" {
+			f.Detail = &noUsers
+		}
+		return f
+	}
+	return nil
+}
+
+var noUsers = fault.Text{
+	DE: "Benutzerkonten sind über die API grundsätzlich nicht zugänglich. Kennungen von Personen nennt der Betreiber (kartei user list); die eigene steht in GET /v1/me.",
+	EN: "User accounts are never available through the API. Whoever runs the instance knows the ids of people (kartei user list); one's own is in GET /v1/me.",
+}
+
+// authorize asks for the row's scope. Which records the actor sees is decided
+// in the queries.
+func authorize(_ *API, _ context.Context, c *call) error {
+	if !c.actor.May(c.op.Scope) {
+		return forbidden(c.op, c.actor)
+	}
+	return nil
+}
+
+// show leaves the record out of the answer to a change where the credential
+// may write the family but not read it: 204 with the new ETag. Else a change
+// of nothing would read any record whose id is known. A creation shows only
+// what the caller sent.
+func show(_ *API, _ context.Context, c *call) error {
+	if c.op.ShowsRecord() && !c.actor.May(c.op.ReadScope()) {
+		c.result.status, c.result.body = http.StatusNoContent, nil
+	}
+	return nil
+}
