@@ -127,9 +127,9 @@ func (a *API) setHeaders(c *call, f *fault.Fault) {
 	}
 }
 
-// setLimitHeaders reports the tightest limit. Who was refused before limits
-// were looked at is told what is declared, as if nothing had been used: that
-// says nothing of any key.
+// setLimitHeaders reports the tightest limit. A call that was refused before the
+// limits stage gets the declared limits, as if nothing had been used: they reveal
+// nothing about any key.
 func (a *API) setLimitHeaders(c *call, set func(name, value string)) {
 	d := &c.decision
 	if d.Statuses == nil {
@@ -230,7 +230,7 @@ func (c *call) isCurrent() bool {
 	return c.ifNoneMatchAny || slices.Contains(c.ifNoneMatch, c.result.etag)
 }
 
-// languageOf picks the language of problem documents: English where the
+// languageOf picks the language of problem documents: English if the
 // client prefers it to German, else German (contract, 'Errors').
 func languageOf(values []string) fault.Language {
 	best, weight := fault.German, 0.0
@@ -247,8 +247,8 @@ func languageOf(values []string) fault.Language {
 	return best
 }
 
-// quality reads the weight of one range of an Accept-Language header: 1 where
-// there is none, 0 where it is no number.
+// quality reads the weight of one range of an Accept-Language header: 1 if
+// there is none, 0 if it is not a number.
 func quality(parameters string) float64 {
 	name, value, ok := strings.Cut(strings.TrimSpace(parameters), "=")
 	if !ok || !strings.EqualFold(strings.TrimSpace(name), "q") {

@@ -61,7 +61,7 @@ type Options struct {
 	// Answers encrypts stored answers that hold a secret; with the same keys on
 	// all replicas.
 	Answers masterkey.Vault
-	// Files is where files lie, and which are taken.
+	// Files is the store of files, with the rules for those that it accepts.
 	Files app.Files
 	// Webhooks is what operations on webhook endpoints need.
 	Webhooks app.Webhooks
@@ -75,9 +75,9 @@ type Options struct {
 	// is 429 OVERLOADED. Zero is 256. MaxTransfersEach is how many of them may be of
 	// one organization; one more is 429 RATE_LIMITED. Zero is 32.
 	MaxTransfers, MaxTransfersEach int
-	// Transfers, if set, is told of files on their way.
+	// Transfers, if set, observes files in transit.
 	Transfers TransferObserver
-	// Observe, if set, is told of every answer.
+	// Observe, if set, is called for every answer.
 	Observe func(Observation)
 	// Tracer, if set, has calls be spans.
 	Tracer *trace.Tracer
@@ -85,7 +85,7 @@ type Options struct {
 
 // Observation is what metrics are made of.
 type Observation struct {
-	// Operation is the operationId, empty where the path is none of the table's.
+	// Operation is the operationId, empty if the path is not in the table.
 	Operation string
 	Status    int
 	Code      string
@@ -103,13 +103,13 @@ type API struct {
 	logger   *slog.Logger
 	docsBase string
 	observe  func(Observation)
-	tracer   *trace.Tracer // nil where nothing is traced
+	tracer   *trace.Tracer // nil if nothing is traced
 	services *app.Services
 	answers  replay.Vault
 	routes   routes
 	versions map[string]*served
 	// names are those of the versions, the oldest first; current is the newest
-	// that is no candidate, in which is answered who named none.
+	// that is no candidate, the default of calls that name none.
 	names    []string
 	current  string
 	busy     inFlight
@@ -194,7 +194,8 @@ const pauseRetry = time.Minute
 // migration rarely takes longer.
 const pendingRetry = time.Second
 
-// callsApart is how far apart calls of somebody may be who makes one after the other.
+// callsApart is the longest pause between two calls of a client that makes one
+// after the other.
 const callsApart = 100 * time.Millisecond
 
 // Busy reports whether calls are being answered, or were a moment ago.

@@ -14,11 +14,10 @@ import (
 // fullRetry is what a full instance asks clients to wait.
 const fullRetry = time.Second
 
-// available refuses every call while the instance is not ready, or the
-// operator has paused the API, and those for which it has no room: a call that
-// is refused at once costs less than one that waits in a line without end.
-// Neither says anything of the caller, so it comes before all other checks and
-// does not count for the lock.
+// available refuses every call while the instance is not ready or the operator
+// has paused the API. It also refuses calls beyond the limit of concurrent ones:
+// a refusal at once costs less than an endless queue. Neither says anything about
+// the caller, so it comes before all other checks and does not count for the lock.
 func available(a *API, _ context.Context, _ *call) error {
 	if err := a.Ready(); err != nil {
 		return err
@@ -39,8 +38,8 @@ func gate(_ *API, _ context.Context, c *call) error {
 	return err
 }
 
-// organization compares the header Svc-Organization, where it is sent, with
-// the organization that the credential is bound to.
+// organization compares the header Svc-Organization, if it is sent, with the
+// organization that the credential is bound to.
 func organization(_ *API, _ context.Context, c *call) error {
 	for _, want := range c.Header["Svc-Organization"] {
 		if want != c.actor.Organization().ID {
@@ -50,7 +49,7 @@ func organization(_ *API, _ context.Context, c *call) error {
 	return nil
 }
 
-// channel hides rows of the preview channel from those who did not ask for it.
+// channel hides rows of the preview channel from calls that did not ask for it.
 func channel(_ *API, _ context.Context, c *call) error {
 	if c.op == nil {
 		return nil // a blocked family, refused by the next stage
@@ -112,9 +111,9 @@ func authorize(_ *API, _ context.Context, c *call) error {
 	return nil
 }
 
-// show leaves the record out of the answer to a change where the credential
-// may write the family but not read it: 204 with the new ETag. Else a change
-// of nothing would read any record whose id is known. A creation shows only
+// show leaves the record out of the answer to a change if the credential may
+// write the family but not read it: the answer is 204 with the new ETag. Otherwise
+// an empty change would read any record whose id is known. A creation shows only
 // what the caller sent.
 func show(_ *API, _ context.Context, c *call) error {
 	if c.op.ShowsRecord() && !c.actor.May(c.op.ReadScope()) {

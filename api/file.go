@@ -28,7 +28,7 @@ type File struct {
 	api      *API
 	transfer *Transfer
 	err      error
-	code     string // of the problem, where there is one
+	code     string // of the problem, if there is one
 }
 
 // AnswersFile reports whether the operation answers with a file.
@@ -62,7 +62,7 @@ func (a *API) openFile(ctx context.Context, c *call) error {
 	}
 	switch {
 	case errors.Is(err, blob.ErrNotExist), upload.Unreadable(err):
-		return fault.Wrap(err) // the operator is told; asking again does not help
+		return fault.Wrap(err) // logged for the operator; a retry does not help
 	case err != nil:
 		return upload.Away(err)
 	}
@@ -102,7 +102,7 @@ func (f *File) Sent(status int, taken bool) {
 	f.api.record(c, status, f.code, nil)
 }
 
-// Close ends the transfer of a file of which nothing is sent.
+// Close ends the transfer of a file without sending any of it.
 func (f *File) Close() error { return f.end(Refused) }
 
 func (f *File) end(how string) error {

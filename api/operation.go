@@ -199,9 +199,9 @@ func doOutsideTx[I, O any](f func(*API, context.Context, *call, I) (O, error), f
 	return h
 }
 
-// prefetching is do for a function that takes what look saw outside the data base,
-// which is asked before the transaction begins: while it is open others wait.
-// look is called with a Call without a transaction.
+// prefetching is do for a function that needs something from outside the database.
+// prefetch fetches it before the transaction begins, because others wait while one
+// is open. Its Call has no transaction.
 func prefetching[I, P, O any](prefetch func(context.Context, *app.Call, I) (P, error), f func(context.Context, *app.Call, I, P) (O, error), faults ...fault.Code) handler {
 	h := do(func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, c.Prefetched.(P)) }, faults...)
 	h.prefetch = func(ctx context.Context, c *app.Call, in any) (any, error) { return prefetch(ctx, c, *in.(*I)) }

@@ -37,7 +37,7 @@ var path = [...]stage{
 	limits,       // the cost is charged before anything is done, else 429
 	decode,       // query, headers and body are well formed, else 400, 413, 415, 422
 	run,          // one transaction: idempotency (409, 422), then the operation
-	show,         // the record is left out where the credential may not read it
+	show,         // the record is left out if the credential may not read it
 }
 
 // stage is one step of the path.
@@ -104,7 +104,7 @@ type call struct {
 	family  string     // route: the blocked family, if the path is of one
 	actor   *access.Actor
 	duties  access.Duties   // authenticate: what the kind of credential must do
-	refusal *access.Refusal // authenticate: what the request log is told
+	refusal *access.Refusal // authenticate: for the request log
 	// assumed is set while the actor comes from memory; again once that turned
 	// out to be stale.
 	assumed, again bool
@@ -138,8 +138,8 @@ type call struct {
 	span   *trace.Span // nil for most
 }
 
-// Do walks a request along the path and returns its answer, a problem
-// document where a stage refused it. It never panics. header is filled with
+// Do walks a request along the path and returns its answer: a problem document
+// if a stage refused it. It never panics. header is filled with
 // the answer's headers; nil makes a new map.
 func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *Response {
 	response, _ := a.do(ctx, r, header)

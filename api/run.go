@@ -110,7 +110,7 @@ func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
 	return encode(c.op, answer)
 }
 
-// callOf is what an operation is told of the call that it runs for.
+// callOf returns what an operation gets to know about its call.
 func (a *API) callOf(c *call, tx db.Tx) *app.Call {
 	return &app.Call{
 		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id,
@@ -145,13 +145,13 @@ func encode(op *Operation, answer any) (r result, err error) {
 	return r, err
 }
 
-// notStored is told where the data base can be read and takes no change.
+// notStored is the detail if the database can be read but not written.
 var notStored = fault.Text{
 	DE: "Zurzeit lässt sich nichts speichern. Geändert wurde nichts; Lesen ist weiterhin möglich. Versuchen Sie es etwas später noch einmal.",
 	EN: "Nothing can be stored at the moment. Nothing was changed; reading is still possible. Please try again a little later.",
 }
 
-// explain turns the data base's own errors into faults: one that has no time
+// explain turns the database's own errors into faults: one that has no time
 // is 429 OVERLOADED, one that is away or has no room is 503 INSTANCE_PENDING.
 // Where a commit's outcome is unknown, the client sends the call again: its
 // Idempotency-Key or its If-Match keep it from happening twice.

@@ -34,15 +34,15 @@ const (
 	Failed  = "failed"  // the store could not take or give it
 )
 
-// TransferObserver is told of files on their way.
+// TransferObserver observes files in transit.
 type TransferObserver interface {
-	// Moved is told of bytes as they flow.
+	// Moved counts bytes as they flow.
 	Moved(direction string, bytes int)
-	// Ended is told of the end of each transfer: how, and after how long.
+	// Ended reports the end of each transfer: how it ended, and after how long.
 	Ended(direction, how string, took time.Duration)
 }
 
-// unobserved is the observer where nobody asks.
+// unobserved is the observer if none is set.
 type unobserved struct{}
 
 func (unobserved) Moved(string, int)                   {}
@@ -104,7 +104,7 @@ func (t *Transfer) End(how string) {
 	})
 }
 
-// transferRetry is what who has too many files on their way is asked to wait.
+// transferRetry is the Retry-After for a client with too many files in transit.
 const transferRetry = 2 * time.Second
 
 var (

@@ -25,7 +25,7 @@ type Version struct {
 }
 
 // Standing says in words what is announced of the version, for its page: the
-// header Link leads there. It is empty where there is nothing to say.
+// header Link leads there. It is empty if there is nothing to say.
 func (v Version) Standing() fault.Text {
 	var s fault.Text
 	say := func(de, en string) {

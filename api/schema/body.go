@@ -37,19 +37,19 @@ const (
 // rawTaker is a body that is kept as it came: a merge patch.
 type rawTaker interface{ SetRaw(raw []byte) }
 
-// bounded is a body that has a fault of its own for being too large, of which
-// is told before anything else.
+// bounded is a body with a fault of its own for being too large. That fault comes
+// before any other.
 type bounded interface {
 	Bound(body map[string]any) error
 }
 
 // Body checks a JSON body for the operation op and decodes it into target, a
 // pointer to the body's struct or to an app.Patch; the latter keeps raw. The
-// fault is INVALID_REQUEST where raw is not one JSON object, else
-// VALIDATION_FAILED with everything that is wrong, in the order in which it
-// stands in raw: where the schema refuses a value, what the target's own rules
-// say of the others is told with it. Where it refuses none, the operation
-// applies them, together with those that need the data base.
+// fault is INVALID_REQUEST if raw is not one JSON object. Otherwise it is
+// VALIDATION_FAILED with everything that is wrong, in the order of raw. If the
+// schema refuses a value, the target's own rules are applied to the others at
+// once. If it refuses none, the operation applies them, together with those that
+// need the database.
 func (r *Document) Body(op string, raw []byte, target any, services *app.Services) error {
 	o := r.operations[op]
 	if o == nil || o.body == nil {
@@ -284,7 +284,7 @@ func sortByPosition(raw []byte, fields []fault.Field, body *place) []fault.Field
 // collector turns a tree of schema errors into what the client reads: at most
 // one entry a member.
 type collector struct {
-	// listed says that the names that an object may have were told.
+	// listed says that the names that an object may have were listed once.
 	listed    bool
 	document  *Document
 	operation *operation
@@ -308,7 +308,7 @@ func (c *collector) add(path []string, code fault.FieldCode, limit any) bool {
 
 // decode decodes the values of a body in which nothing was found to be wrong,
 // and notes those that the schema lets through and Go does not: numbers such as
-// 1.0 or 1e2 where an integer belongs.
+// 1.0 or 1e2 for an integer.
 func (c *collector) decode(raw []byte, target any) error {
 	for {
 		rest := raw

@@ -37,7 +37,7 @@ type operation struct {
 	// body checks the JSON body; nil takes none.
 	body *jsonschema.Schema
 	// answer holds the members of the answer: one of these in a body is
-	// READ_ONLY where the body does not have it, not unknown.
+	// READ_ONLY if the body does not have it, not unknown.
 	answer map[string]bool
 }
 

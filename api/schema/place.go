@@ -47,7 +47,7 @@ func (p *place) touches(path []string) bool {
 }
 
 // without returns a body that is valid JSON without the values that are named;
-// in an array, where others would move up, null stands for them.
+// in an array null stands for them, so that the others keep their places.
 func without(raw []byte, body *place) []byte {
 	var out bytes.Buffer
 	d, e := jsontext.NewDecoder(bytes.NewBuffer(raw)), jsontext.NewEncoder(&out)

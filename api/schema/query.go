@@ -21,7 +21,7 @@ type parameterRule struct {
 	min, max int64
 	enum     []string
 	pattern  *regexp.Regexp
-	// missing is the value where the client gives none, or nil.
+	// missing is the value if the client gives none, or nil.
 	missing any
 }
 
@@ -69,10 +69,9 @@ type Parameter struct {
 }
 
 // Query checks and parses a raw query for the operation op. The fault is
-// UNKNOWN_PARAMETER where there is a parameter that the operation does not
-// have, naming all of these, else INVALID_REQUEST, naming everything that is
-// wrong with the others. Parameters that are absent come last, with their
-// defaults, where they have one.
+// UNKNOWN_PARAMETER if there are parameters that the operation does not have, and
+// names all of these. Otherwise it is INVALID_REQUEST and names everything that is
+// wrong. Absent parameters with a default come last.
 func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 	o := r.operations[op]
 	if o == nil {
