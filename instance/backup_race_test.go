@@ -59,7 +59,7 @@ func TestBackupOfWhatGoesMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(func(tx db.Tx) error {
-				tx.Queue(`insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, shape, content)
+				tx.Queue(`insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, schema_hash, content)
 					values (1, 'doc_a', 1, 1, 1, false, '', '', 1, $1)`, `{"size":29,"sha256":"`+stored.SHA256+`"}`)
 				return nil
 			})

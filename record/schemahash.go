@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The schema hash of a row (column shape) says whether this release would write the
+// The schema hash of a row (column schema_hash) says whether this release would write the
 // same content and the same search entry. The upper half is a hash of the members:
 // a content with other members is decoded by every read. The lower half is a hash
 // of the words that a family is found by; only a change compares it. So a new

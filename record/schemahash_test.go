@@ -52,7 +52,7 @@ func (k *kept) row() (content map[string]any, shape int64) {
 	k.Helper()
 	err := k.DB.Write(context.Background(), func(tx db.Tx) error {
 		var text []byte
-		if err := tx.QueryRow(context.Background(), "select content, shape from "+k.family+" where id = $1", k.id).Scan(&text, &shape); err != nil {
+		if err := tx.QueryRow(context.Background(), "select content, schema_hash from "+k.family+" where id = $1", k.id).Scan(&text, &shape); err != nil {
 			return err
 		}
 		return json.Unmarshal(text, &content)
@@ -71,7 +71,7 @@ func (k *kept) written(content map[string]any, shape int64) {
 		err = k.set("content", string(text))
 	}
 	if err == nil {
-		err = k.set("shape", shape)
+		err = k.set("schema_hash", shape)
 	}
 	if err != nil {
 		k.Fatal(err)
@@ -323,7 +323,7 @@ func TestOtherWords(t *testing.T) {
 		if k.found("Salzfass") != 0 {
 			t.Error("a change of nothing that the index has indexes the record anew")
 		}
-		if err := k.set("shape", shape^1); err != nil {
+		if err := k.set("schema_hash", shape^1); err != nil {
 			t.Fatal(err)
 		}
 		k.patch(`{}`, 2)

@@ -36,7 +36,7 @@ var listings = func() (l []listing) {
 
 const (
 	// shown are the columns of a response.
-	shown = `id, revision, created_at, updated_at, deleted, shape, content`
+	shown = `id, revision, created_at, updated_at, deleted, schema_hash, content`
 )
 
 // statementsFor makes the statements of a family's table with its columns.
@@ -51,9 +51,9 @@ func statementsFor(table string, columns []column, references []reference) state
 	s := statements{
 		table:      table,
 		references: references,
-		insert: `insert into {table} (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content{names})
+		insert: `insert into {table} (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content{names})
 			values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10{places})`,
-		update: `update {table} set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9{sets}
+		update: `update {table} set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9{sets}
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
 		erase: `update {table} set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}'{clears}
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
@@ -127,20 +127,20 @@ func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowi
 		}
 	}
 	if l.deleted && !l.all {
-		list = append(list, `select `+markers(columns)+` from lost_sight
+		list = append(list, `select `+markers(columns)+` from visibility_losses
 			where organization = $1 and family = '`+s.table+`' and principal = $2 and tick > $3 and tick < $4`)
 	}
 	return list
 }
 
-// markers returns the columns of a list for a row of lost_sight. They have the types
+// markers returns the columns of a list for a row of visibility_losses. They have the types
 // of the original columns: neither engine merges arms of different types.
 func markers(columns string) string {
 	list := strings.Split(columns, ", ")
 	for i, name := range list {
 		value, known := map[string]string{
 			"id": "record_id", "revision": "cast(0 as bigint)", "created_at": "tick", "updated_at": "tick",
-			"deleted": "cast(true as boolean)", "shape": "cast(0 as bigint)", "content": "cast('{}' as text)",
+			"deleted": "cast(true as boolean)", "schema_hash": "cast(0 as bigint)", "content": "cast('{}' as text)",
 		}[name]
 		if !known {
 			value = "cast(null as text)"

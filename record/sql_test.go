@@ -72,7 +72,7 @@ func TestOwnAmongNonePrivate(t *testing.T) {
 		ctx := context.Background()
 		err := d.Write(ctx, func(tx db.Tx) error {
 			for i := range 5000 {
-				tx.Queue(`insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, shape, content, company_id)
+				tx.Queue(`insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, schema_hash, content, company_id)
 					values (1, $1, 1, $2, $2, false, 'usr_1', '', 1, '{}', 'cmp_1')`, fmt.Sprint("con_", i), i+1)
 			}
 			return nil
@@ -128,7 +128,7 @@ func TestPairOfFilters(t *testing.T) {
 				if i%1000 == 0 {
 					status = "open"
 				}
-				tx.Queue(`insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, shape, content, assignee_id, company_id, status)
+				tx.Queue(`insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, schema_hash, content, assignee_id, company_id, status)
 					values (1, $1, 1, $2, $2, false, 'usr_1', '', 1, '{}', 'usr_2', 'cmp_2', $3)`, fmt.Sprint("tsk_", i), i+1, status)
 			}
 			return nil
@@ -172,7 +172,7 @@ func insertSome(t *testing.T, d db.DB) {
 	ctx := context.Background()
 	err := d.Write(ctx, func(tx db.Tx) error {
 		for i := range 8_000 {
-			tx.Queue(`insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, shape, content)
+			tx.Queue(`insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, schema_hash, content)
 				values ($1, $2, 1, $3, $3, false, 'usr_1', '', 1, '{}')`, 3+i/2, fmt.Sprint("con_", i), i+1)
 		}
 		for i := range 20_000 {
@@ -180,11 +180,11 @@ func insertSome(t *testing.T, d db.DB) {
 			if i%20 == 0 {
 				audience = fmt.Sprint("usr_", i%7)
 			}
-			tx.Queue(`insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content, company_id, email)
+			tx.Queue(`insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, company_id, email)
 				values ($1, $2, 1, $3, $3, $4, 'usr_1', $5, $6, 1, '{}', $7, $8)`, 1+i%2, fmt.Sprint("con_", i), i+1, i%10 == 1, audience,
 				fmt.Sprint("x", i), fmt.Sprint("cmp_", i%50), fmt.Sprint("a", i/3))
 			if i%5 == 0 {
-				tx.Queue(`insert into lost_sight (organization, record_id, principal, family, tick) values ($1, $2, $3, 'contacts', $4)`,
+				tx.Queue(`insert into visibility_losses (organization, record_id, principal, family, tick) values ($1, $2, $3, 'contacts', $4)`,
 					1+i%2, fmt.Sprint("con_", i), fmt.Sprint("usr_", i%3), i+1)
 			}
 		}
@@ -192,7 +192,7 @@ func insertSome(t *testing.T, d db.DB) {
 	})
 	if err == nil && d.Dialect().Name == "postgres" {
 		err = d.Write(ctx, func(tx db.Tx) error {
-			_, err := tx.Exec(ctx, "analyze contacts, lost_sight")
+			_, err := tx.Exec(ctx, "analyze contacts, visibility_losses")
 			return err
 		})
 	}

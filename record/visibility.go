@@ -28,10 +28,10 @@ var ownersOnly = fault.Text{
 
 // The statements on visibility losses: who saw a record and sees it no more.
 const (
-	loseSight = `insert into lost_sight (organization, record_id, principal, family, tick)
+	loseSight = `insert into visibility_losses (organization, record_id, principal, family, tick)
 		select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint) from %s`
-	regainSight    = `delete from lost_sight where organization = $1 and record_id = $2 and principal = $3`
-	allRegainSight = `delete from lost_sight where organization = $1 and record_id = $2`
+	regainSight    = `delete from visibility_losses where organization = $1 and record_id = $2 and principal = $3`
+	allRegainSight = `delete from visibility_losses where organization = $1 and record_id = $2`
 )
 
 // trackVisibilityLoss stores which principals lose sight of a record by a change, and

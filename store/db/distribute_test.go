@@ -271,7 +271,7 @@ func TestMigrateDistributed(t *testing.T) {
 		update contacts set alias = id where deleted = false;
 		create index contacts_alias on contacts (organization, alias) where alias is not null;
 		alter table principals add column alias text;
-		drop table lost_sight;`)}
+		drop table visibility_losses;`)}
 	again := apart(t, url)
 	failed := make(chan error)
 	for _, d := range []db.DB{d, again} {

@@ -10,7 +10,7 @@ select 1 / count(*)
 from clocks
 where organization = $1;
 
-insert into companies (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content)
+insert into companies (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
@@ -21,7 +21,7 @@ values ($1, $2, $3, $4, $5, $6);
 
 -------- GET /companies/{id}, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audience
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, audience
 from companies as r
 where organization = $1
 	and id = $2
@@ -30,7 +30,7 @@ where organization = $1
 
 -------- GET /companies/{id}, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audience
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, audience
 from companies as r
 where organization = $1
 	and id = $2
@@ -39,9 +39,9 @@ where organization = $1
 
 -------- GET /companies, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = ''
@@ -51,7 +51,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = $2
@@ -66,9 +66,9 @@ limit $5;
 
 -------- GET /companies, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and $2 = $2
@@ -83,9 +83,9 @@ limit $5;
 
 -------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = ''
@@ -95,7 +95,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = $2
@@ -110,9 +110,9 @@ limit $5;
 
 -------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and $2 = $2
@@ -127,9 +127,9 @@ limit $5;
 
 -------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = ''
@@ -139,7 +139,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = $2
@@ -149,7 +149,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = ''
@@ -159,7 +159,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = $2
@@ -169,8 +169,8 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as shape, cast('{}' as text) as content
-	from lost_sight
+	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as schema_hash, cast('{}' as text) as content
+	from visibility_losses
 	where organization = $1
 		and family = 'companies'
 		and principal = $2
@@ -184,9 +184,9 @@ limit $5;
 
 -------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and $2 = $2
@@ -196,7 +196,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and $2 = $2
@@ -311,7 +311,7 @@ where s.organization = $1
 	and s.family = $2
 order by s.until desc, s.level desc;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from companies as r
 where r.organization = $1
 	and coalesce(nullif(r.audience, ''), $2) = $2
@@ -329,7 +329,7 @@ where r.organization = $1
 
 -- as above: select s.segment, coalesce(( select b.postings from search_blocks b where b.organization = ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from companies as r
 where r.organization = $1
 	and $2 = $2
@@ -341,9 +341,9 @@ where r.organization = $1
 
 -------- GET /companies?externalId, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = ''
@@ -354,7 +354,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = $2
@@ -370,9 +370,9 @@ limit $5;
 
 -------- GET /companies?externalId, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and $2 = $2
@@ -463,14 +463,14 @@ from (
 
 -------- PATCH /companies/{id} {"name":"Feld"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, a ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update companies
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -506,7 +506,7 @@ order by level desc;
 
 -------- PATCH /companies/{id} {"visibility":"private"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, a ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
@@ -520,7 +520,7 @@ select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 where o.number = $1;
 
-insert into lost_sight (organization, record_id, principal, family, tick)
+insert into visibility_losses (organization, record_id, principal, family, tick)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)
 from json_array_elements_text(cast($5 as text)::json);
 
@@ -534,7 +534,7 @@ from json_array_elements_text(cast($5 as text)::json);
 
 -------- PATCH /companies/{id} {"visibility":"organization"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, a ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
@@ -544,7 +544,7 @@ from json_array_elements_text(cast($5 as text)::json);
 
 -- as above: select 1 / count(*) from companies where organization = $1 and id = $2 and updated_at = $3 ...
 
-delete from lost_sight
+delete from visibility_losses
 where organization = $1
 	and record_id = $2;
 
@@ -558,7 +558,7 @@ where organization = $1
 
 -------- DELETE /companies/{id}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, a ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 

@@ -13,7 +13,7 @@ set tick = case when $2 > tick then $2 else tick + 1 end
 where organization = $1
 returning tick;
 
-insert into companies (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content)
+insert into companies (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
@@ -24,7 +24,7 @@ values ($1, $2, $3, $4, $5, $6);
 
 -------- GET /companies/{id}, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audience
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, audience
 from companies as r
 where organization = $1
 	and id = $2
@@ -33,7 +33,7 @@ where organization = $1
 
 -------- GET /companies/{id}, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audience
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, audience
 from companies as r
 where organization = $1
 	and id = $2
@@ -42,9 +42,9 @@ where organization = $1
 
 -------- GET /companies, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = ''
@@ -52,7 +52,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = $2
@@ -65,9 +65,9 @@ limit $5;
 
 -------- GET /companies, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and $2 = $2
@@ -80,9 +80,9 @@ limit $5;
 
 -------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = ''
@@ -90,7 +90,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = $2
@@ -103,9 +103,9 @@ limit $5;
 
 -------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and $2 = $2
@@ -118,9 +118,9 @@ limit $5;
 
 -------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = ''
@@ -128,7 +128,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = $2
@@ -136,7 +136,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = ''
@@ -144,7 +144,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and audience = $2
@@ -152,8 +152,8 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as shape, cast('{}' as text) as content
-	from lost_sight
+	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as schema_hash, cast('{}' as text) as content
+	from visibility_losses
 	where organization = $1
 		and family = 'companies'
 		and principal = $2
@@ -165,9 +165,9 @@ limit $5;
 
 -------- GET /companies?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and $2 = $2
@@ -175,7 +175,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
 		and $2 = $2
@@ -290,7 +290,7 @@ where s.organization = $1
 	and s.family = $2
 order by s.until desc, s.level desc;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from companies as r
 where r.organization = $1
 	and coalesce(nullif(r.audience, ''), $2) = $2
@@ -310,7 +310,7 @@ where r.organization = $1
 
 -- as above: select s.segment, coalesce(( select b.postings from search_blocks b where b.organization = ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from companies as r
 where r.organization = $1
 	and $2 = $2
@@ -322,9 +322,9 @@ where r.organization = $1
 
 -------- GET /companies?externalId, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies indexed by companies_external_id
 	where organization = $1
 		and audience = ''
@@ -333,7 +333,7 @@ from (
 		and updated_at < $4
 		and external_id = $6
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies indexed by companies_external_id
 	where organization = $1
 		and audience = $2
@@ -347,9 +347,9 @@ limit $5;
 
 -------- GET /companies?externalId, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies indexed by companies_external_id
 	where organization = $1
 		and $2 = $2
@@ -438,12 +438,12 @@ from (
 
 -------- PATCH /companies/{id} {"name":"Feld"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, a ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update companies
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -473,7 +473,7 @@ order by level desc;
 
 -------- PATCH /companies/{id} {"visibility":"private"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, a ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
@@ -483,7 +483,7 @@ select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 where o.number = $1;
 
-insert into lost_sight (organization, record_id, principal, family, tick)
+insert into visibility_losses (organization, record_id, principal, family, tick)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)
 from json_each($5);
 
@@ -497,13 +497,13 @@ from json_each($5);
 
 -------- PATCH /companies/{id} {"visibility":"organization"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, a ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 -- as above: update companies set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $ ...
 
-delete from lost_sight
+delete from visibility_losses
 where organization = $1
 	and record_id = $2;
 
@@ -517,7 +517,7 @@ where organization = $1
 
 -------- DELETE /companies/{id}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0, owner_id, audienc ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0, owner_id, a ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 

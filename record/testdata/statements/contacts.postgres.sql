@@ -17,7 +17,7 @@ select 1 / count(*)
 from clocks
 where organization = $1;
 
-insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content, email, company_id)
+insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, email, company_id)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
@@ -28,7 +28,7 @@ values ($1, $2, $3, $4, $5, $6);
 
 -------- GET /contacts/{id}, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -44,7 +44,7 @@ where organization = $1
 
 -------- GET /contacts/{id}, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -59,7 +59,7 @@ where organization = $1
 
 -------- GET /contacts, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -68,7 +68,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -78,7 +78,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -93,7 +93,7 @@ limit $5;
 
 -------- GET /contacts, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -101,7 +101,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -116,7 +116,7 @@ limit $5;
 
 -------- GET /contacts?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -125,7 +125,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -135,7 +135,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -150,7 +150,7 @@ limit $5;
 
 -------- GET /contacts?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -158,7 +158,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -173,7 +173,7 @@ limit $5;
 
 -------- GET /contacts?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -182,7 +182,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -192,7 +192,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -202,7 +202,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -212,7 +212,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -222,8 +222,8 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as shape, cast('{}' as text) as content, cast(null as text) as company_id
-	from lost_sight
+	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as schema_hash, cast('{}' as text) as content, cast(null as text) as company_id
+	from visibility_losses
 	where organization = $1
 		and family = 'contacts'
 		and principal = $2
@@ -237,7 +237,7 @@ limit $5;
 
 -------- GET /contacts?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -245,7 +245,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -255,7 +255,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -370,7 +370,7 @@ where s.organization = $1
 	and s.family = $2
 order by s.until desc, s.level desc;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -395,7 +395,7 @@ where r.organization = $1
 
 -- as above: select s.segment, coalesce(( select b.postings from search_blocks b where b.organization = ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -413,7 +413,7 @@ where r.organization = $1
 
 -------- GET /contacts?externalId, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -422,7 +422,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -433,7 +433,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -449,7 +449,7 @@ limit $5;
 
 -------- GET /contacts?externalId, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -457,7 +457,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -473,7 +473,7 @@ limit $5;
 
 -------- GET /contacts?email, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -482,7 +482,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -493,7 +493,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -509,7 +509,7 @@ limit $5;
 
 -------- GET /contacts?email, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -517,7 +517,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -535,7 +535,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -544,7 +544,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -555,7 +555,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -578,7 +578,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -586,7 +586,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -604,7 +604,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -613,7 +613,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -625,7 +625,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -644,7 +644,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -652,7 +652,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -872,14 +872,14 @@ from (
 
 -------- PATCH /contacts/{id} {"lastName":"Tal"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.comp ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update contacts
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9, email = $10, company_id = $11
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, email = $10, company_id = $11
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -915,7 +915,7 @@ order by level desc;
 
 -------- PATCH /contacts/{id} {"visibility":"private"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.comp ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
@@ -929,7 +929,7 @@ select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 where o.number = $1;
 
-insert into lost_sight (organization, record_id, principal, family, tick)
+insert into visibility_losses (organization, record_id, principal, family, tick)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)
 from json_array_elements_text(cast($5 as text)::json);
 
@@ -943,7 +943,7 @@ from json_array_elements_text(cast($5 as text)::json);
 
 -------- PATCH /contacts/{id} {"visibility":"organization"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.comp ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
@@ -953,7 +953,7 @@ from json_array_elements_text(cast($5 as text)::json);
 
 -- as above: select 1 / count(*) from contacts where organization = $1 and id = $2 and updated_at = $3 ...
 
-delete from lost_sight
+delete from visibility_losses
 where organization = $1
 	and record_id = $2;
 
@@ -967,7 +967,7 @@ where organization = $1
 
 -------- DELETE /contacts/{id}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.comp ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 

@@ -20,7 +20,7 @@ set tick = case when $2 > tick then $2 else tick + 1 end
 where organization = $1
 returning tick;
 
-insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content, email, company_id)
+insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, email, company_id)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
@@ -31,7 +31,7 @@ values ($1, $2, $3, $4, $5, $6);
 
 -------- GET /contacts/{id}, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -47,7 +47,7 @@ where organization = $1
 
 -------- GET /contacts/{id}, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -62,7 +62,7 @@ where organization = $1
 
 -------- GET /contacts, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -71,7 +71,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -79,7 +79,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -92,7 +92,7 @@ limit $5;
 
 -------- GET /contacts, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -100,7 +100,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -113,7 +113,7 @@ limit $5;
 
 -------- GET /contacts?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -122,7 +122,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -130,7 +130,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -143,7 +143,7 @@ limit $5;
 
 -------- GET /contacts?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -151,7 +151,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -164,7 +164,7 @@ limit $5;
 
 -------- GET /contacts?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -173,7 +173,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -181,7 +181,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -189,7 +189,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = ''
@@ -197,7 +197,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and audience = $2
@@ -205,8 +205,8 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as shape, cast('{}' as text) as content, cast(null as text) as company_id
-	from lost_sight
+	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as schema_hash, cast('{}' as text) as content, cast(null as text) as company_id
+	from visibility_losses
 	where organization = $1
 		and family = 'contacts'
 		and principal = $2
@@ -218,7 +218,7 @@ limit $5;
 
 -------- GET /contacts?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -226,7 +226,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -234,7 +234,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
 		and $2 = $2
@@ -349,7 +349,7 @@ where s.organization = $1
 	and s.family = $2
 order by s.until desc, s.level desc;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -376,7 +376,7 @@ where r.organization = $1
 
 -- as above: select s.segment, coalesce(( select b.postings from search_blocks b where b.organization = ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -394,7 +394,7 @@ where r.organization = $1
 
 -------- GET /contacts?externalId, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -403,7 +403,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_external_id
 	where organization = $1
 		and audience = ''
@@ -412,7 +412,7 @@ from (
 		and updated_at < $4
 		and external_id = $6
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_external_id
 	where organization = $1
 		and audience = $2
@@ -426,7 +426,7 @@ limit $5;
 
 -------- GET /contacts?externalId, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -434,7 +434,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_external_id
 	where organization = $1
 		and $2 = $2
@@ -448,7 +448,7 @@ limit $5;
 
 -------- GET /contacts?email, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -457,7 +457,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_email_audience
 	where organization = $1
 		and audience = ''
@@ -466,7 +466,7 @@ from (
 		and updated_at < $4
 		and email = $6
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_email_audience
 	where organization = $1
 		and audience = $2
@@ -480,7 +480,7 @@ limit $5;
 
 -------- GET /contacts?email, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -488,7 +488,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_email_audience
 	where organization = $1
 		and $2 = $2
@@ -504,7 +504,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -513,7 +513,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_company_id_audience
 	where organization = $1
 		and audience = ''
@@ -522,7 +522,7 @@ from (
 		and updated_at < $4
 		and company_id = $6
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_company_id_audience
 	where organization = $1
 		and audience = $2
@@ -543,7 +543,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -551,7 +551,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_company_id
 	where organization = $1
 		and $2 = $2
@@ -567,7 +567,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -576,7 +576,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_email_audience
 	where organization = $1
 		and audience = ''
@@ -586,7 +586,7 @@ from (
 		and email = $6
 		and company_id || '' = $7
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_email_audience
 	where organization = $1
 		and audience = $2
@@ -603,7 +603,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.company_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
 	select 1
 	from companies as x
 	where x.organization = $1
@@ -611,7 +611,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 1 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, company_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_email_audience
 	where organization = $1
 		and $2 = $2
@@ -829,12 +829,12 @@ from (
 
 -------- PATCH /contacts/{id} {"lastName":"Tal"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.comp ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update contacts
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9, email = $10, company_id = $11
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, email = $10, company_id = $11
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -864,7 +864,7 @@ order by level desc;
 
 -------- PATCH /contacts/{id} {"visibility":"private"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.comp ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
@@ -874,7 +874,7 @@ select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 where o.number = $1;
 
-insert into lost_sight (organization, record_id, principal, family, tick)
+insert into visibility_losses (organization, record_id, principal, family, tick)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)
 from json_each($5);
 
@@ -888,13 +888,13 @@ from json_each($5);
 
 -------- PATCH /contacts/{id} {"visibility":"organization"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.comp ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 -- as above: update contacts set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6 ...
 
-delete from lost_sight
+delete from visibility_losses
 where organization = $1
 	and record_id = $2;
 
@@ -908,7 +908,7 @@ where organization = $1
 
 -------- DELETE /contacts/{id}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.comp ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 

@@ -31,7 +31,7 @@ select 1 / count(*)
 from clocks
 where organization = $1;
 
-insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content, contact_id, task_id, company_id)
+insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, contact_id, task_id, company_id)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
@@ -42,7 +42,7 @@ values ($1, $2, $3, $4, $5, $6);
 
 -------- GET /documents/{id}, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -72,7 +72,7 @@ where organization = $1
 
 -------- GET /documents/{id}, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -99,7 +99,7 @@ where organization = $1
 
 -------- GET /documents, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -122,7 +122,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = ''
@@ -132,7 +132,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = $2
@@ -147,7 +147,7 @@ limit $5;
 
 -------- GET /documents, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -167,7 +167,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and $2 = $2
@@ -182,7 +182,7 @@ limit $5;
 
 -------- GET /documents?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -205,7 +205,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = ''
@@ -215,7 +215,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = $2
@@ -230,7 +230,7 @@ limit $5;
 
 -------- GET /documents?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -250,7 +250,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and $2 = $2
@@ -265,7 +265,7 @@ limit $5;
 
 -------- GET /documents?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -288,7 +288,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = ''
@@ -298,7 +298,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = $2
@@ -308,7 +308,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = ''
@@ -318,7 +318,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = $2
@@ -328,8 +328,8 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as shape, cast('{}' as text) as content, cast(null as text) as contact_id, cast(null as text) as company_id, cast(null as text) as task_id
-	from lost_sight
+	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as schema_hash, cast('{}' as text) as content, cast(null as text) as contact_id, cast(null as text) as company_id, cast(null as text) as task_id
+	from visibility_losses
 	where organization = $1
 		and family = 'documents'
 		and principal = $2
@@ -343,7 +343,7 @@ limit $5;
 
 -------- GET /documents?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -363,7 +363,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and $2 = $2
@@ -373,7 +373,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and $2 = $2
@@ -488,7 +488,7 @@ where s.organization = $1
 	and s.family = $2
 order by s.until desc, s.level desc;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -527,7 +527,7 @@ where r.organization = $1
 
 -- as above: select s.segment, coalesce(( select b.postings from search_blocks b where b.organization = ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -559,7 +559,7 @@ where r.organization = $1
 
 -- as above: select 1 from contacts as r where r.organization = $1 and r.id = $2 and r.deleted = false  ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -582,7 +582,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = ''
@@ -593,7 +593,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = $2
@@ -616,7 +616,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -636,7 +636,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and $2 = $2
@@ -654,7 +654,7 @@ limit $5;
 
 -- as above: select 1 from tasks as r where r.organization = $1 and r.id = $2 and r.deleted = false and ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -677,7 +677,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = ''
@@ -688,7 +688,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = $2
@@ -711,7 +711,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -731,7 +731,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and $2 = $2
@@ -749,7 +749,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -772,7 +772,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = ''
@@ -783,7 +783,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = $2
@@ -806,7 +806,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -826,7 +826,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and $2 = $2
@@ -1007,14 +1007,14 @@ from (
 
 -------- PATCH /documents/{id} {"name":"akte.txt"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update documents
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9, contact_id = $10, task_id = $11, company_id = $12
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, task_id = $11, company_id = $12
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -1053,7 +1053,7 @@ order by level desc;
 
 -------- PATCH /documents/{id} {"visibility":"private"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
@@ -1067,7 +1067,7 @@ select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 where o.number = $1;
 
-insert into lost_sight (organization, record_id, principal, family, tick)
+insert into visibility_losses (organization, record_id, principal, family, tick)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)
 from json_array_elements_text(cast($5 as text)::json);
 
@@ -1081,7 +1081,7 @@ from json_array_elements_text(cast($5 as text)::json);
 
 -------- PATCH /documents/{id} {"visibility":"organization"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
@@ -1091,7 +1091,7 @@ from json_array_elements_text(cast($5 as text)::json);
 
 -- as above: select 1 / count(*) from documents where organization = $1 and id = $2 and updated_at = $3 ...
 
-delete from lost_sight
+delete from visibility_losses
 where organization = $1
 	and record_id = $2;
 
@@ -1105,7 +1105,7 @@ where organization = $1
 
 -------- DELETE /documents/{id}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 delete from document_words
 where organization = $1

@@ -28,7 +28,7 @@ set tick = case when $2 > tick then $2 else tick + 1 end
 where organization = $1
 returning tick;
 
-insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content, contact_id, task_id, company_id)
+insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, contact_id, task_id, company_id)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
@@ -39,7 +39,7 @@ values ($1, $2, $3, $4, $5, $6);
 
 -------- GET /documents/{id}, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -69,7 +69,7 @@ where organization = $1
 
 -------- GET /documents/{id}, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -96,7 +96,7 @@ where organization = $1
 
 -------- GET /documents, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -119,7 +119,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = ''
@@ -127,7 +127,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = $2
@@ -140,7 +140,7 @@ limit $5;
 
 -------- GET /documents, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -160,7 +160,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and $2 = $2
@@ -173,7 +173,7 @@ limit $5;
 
 -------- GET /documents?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -196,7 +196,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = ''
@@ -204,7 +204,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = $2
@@ -217,7 +217,7 @@ limit $5;
 
 -------- GET /documents?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -237,7 +237,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and $2 = $2
@@ -250,7 +250,7 @@ limit $5;
 
 -------- GET /documents?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -273,7 +273,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = ''
@@ -281,7 +281,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = $2
@@ -289,7 +289,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = ''
@@ -297,7 +297,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and audience = $2
@@ -305,8 +305,8 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as shape, cast('{}' as text) as content, cast(null as text) as contact_id, cast(null as text) as company_id, cast(null as text) as task_id
-	from lost_sight
+	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as schema_hash, cast('{}' as text) as content, cast(null as text) as contact_id, cast(null as text) as company_id, cast(null as text) as task_id
+	from visibility_losses
 	where organization = $1
 		and family = 'documents'
 		and principal = $2
@@ -318,7 +318,7 @@ limit $5;
 
 -------- GET /documents?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -338,7 +338,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and $2 = $2
@@ -346,7 +346,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
 		and $2 = $2
@@ -461,7 +461,7 @@ where s.organization = $1
 	and s.family = $2
 order by s.until desc, s.level desc;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -502,7 +502,7 @@ where r.organization = $1
 
 -- as above: select s.segment, coalesce(( select b.postings from search_blocks b where b.organization = ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -534,7 +534,7 @@ where r.organization = $1
 
 -- as above: select 1 from contacts as r where r.organization = $1 and r.id = $2 and r.deleted = false  ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -557,7 +557,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents indexed by documents_contact_id_audience
 	where organization = $1
 		and audience = ''
@@ -566,7 +566,7 @@ from (
 		and updated_at < $4
 		and contact_id = $6
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents indexed by documents_contact_id_audience
 	where organization = $1
 		and audience = $2
@@ -587,7 +587,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -607,7 +607,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents indexed by documents_contact_id_audience
 	where organization = $1
 		and $2 = $2
@@ -623,7 +623,7 @@ limit $5;
 
 -- as above: select 1 from tasks as r where r.organization = $1 and r.id = $2 and r.deleted = false and ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -646,7 +646,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents indexed by documents_task_id_audience
 	where organization = $1
 		and audience = ''
@@ -655,7 +655,7 @@ from (
 		and updated_at < $4
 		and task_id = $6
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents indexed by documents_task_id_audience
 	where organization = $1
 		and audience = $2
@@ -676,7 +676,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -696,7 +696,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents indexed by documents_task_id_audience
 	where organization = $1
 		and $2 = $2
@@ -712,7 +712,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -735,7 +735,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents indexed by documents_company_id_audience
 	where organization = $1
 		and audience = ''
@@ -744,7 +744,7 @@ from (
 		and updated_at < $4
 		and company_id = $6
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents indexed by documents_company_id_audience
 	where organization = $1
 		and audience = $2
@@ -765,7 +765,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -785,7 +785,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 4 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, contact_id, company_id, task_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents indexed by documents_company_id
 	where organization = $1
 		and $2 = $2
@@ -964,12 +964,12 @@ from (
 
 -------- PATCH /documents/{id} {"name":"akte.txt"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update documents
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9, contact_id = $10, task_id = $11, company_id = $12
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, task_id = $11, company_id = $12
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -1002,7 +1002,7 @@ order by level desc;
 
 -------- PATCH /documents/{id} {"visibility":"private"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
@@ -1012,7 +1012,7 @@ select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 where o.number = $1;
 
-insert into lost_sight (organization, record_id, principal, family, tick)
+insert into visibility_losses (organization, record_id, principal, family, tick)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)
 from json_each($5);
 
@@ -1026,13 +1026,13 @@ from json_each($5);
 
 -------- PATCH /documents/{id} {"visibility":"organization"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 -- as above: update documents set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $ ...
 
-delete from lost_sight
+delete from visibility_losses
 where organization = $1
 	and record_id = $2;
 
@@ -1046,7 +1046,7 @@ where organization = $1
 
 -------- DELETE /documents/{id}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 delete from document_words
 where organization = $1

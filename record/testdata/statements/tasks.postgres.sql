@@ -29,7 +29,7 @@ select 1 / count(*)
 from clocks
 where organization = $1;
 
-insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content, contact_id, company_id, assignee_id, status, document_id)
+insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, contact_id, company_id, assignee_id, status, document_id)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
@@ -40,7 +40,7 @@ values ($1, $2, $3, $4, $5, $6);
 
 -------- POST /tasks/{id}/complete
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -73,7 +73,7 @@ where organization = $1
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update tasks
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9, contact_id = $10, company_id = $11, assignee_id = $12, status = $13, document_id = $14
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, company_id = $11, assignee_id = $12, status = $13, document_id = $14
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -98,11 +98,11 @@ from (
 
 -------- GET /tasks/{id}, by a member
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -------- GET /tasks/{id}, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -129,7 +129,7 @@ where organization = $1
 
 -------- GET /tasks, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -152,7 +152,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -162,7 +162,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -177,7 +177,7 @@ limit $5;
 
 -------- GET /tasks, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -197,7 +197,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -212,7 +212,7 @@ limit $5;
 
 -------- GET /tasks?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -235,7 +235,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -245,7 +245,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -260,7 +260,7 @@ limit $5;
 
 -------- GET /tasks?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -280,7 +280,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -295,7 +295,7 @@ limit $5;
 
 -------- GET /tasks?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -318,7 +318,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -328,7 +328,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -338,7 +338,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -348,7 +348,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -358,8 +358,8 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as shape, cast('{}' as text) as content, cast(null as text) as assignee_id, cast(null as text) as contact_id, cast(null as text) as company_id, cast(null as text) as document_id
-	from lost_sight
+	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as schema_hash, cast('{}' as text) as content, cast(null as text) as assignee_id, cast(null as text) as contact_id, cast(null as text) as company_id, cast(null as text) as document_id
+	from visibility_losses
 	where organization = $1
 		and family = 'tasks'
 		and principal = $2
@@ -373,7 +373,7 @@ limit $5;
 
 -------- GET /tasks?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -393,7 +393,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -403,7 +403,7 @@ from ((
 	order by updated_at
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -518,7 +518,7 @@ where s.organization = $1
 	and s.family = $2
 order by s.until desc, s.level desc;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -557,7 +557,7 @@ where r.organization = $1
 
 -- as above: select s.segment, coalesce(( select b.postings from search_blocks b where b.organization = ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -589,7 +589,7 @@ where r.organization = $1
 
 -- as above: select 1 from contacts as r where r.organization = $1 and r.id = $2 and r.deleted = false  ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -612,7 +612,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -623,7 +623,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -646,7 +646,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -666,7 +666,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -684,7 +684,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -707,7 +707,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -718,7 +718,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -741,7 +741,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -761,7 +761,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -777,7 +777,7 @@ limit $5;
 
 -------- GET /tasks?assigneeId, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -800,7 +800,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -811,7 +811,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -827,7 +827,7 @@ limit $5;
 
 -------- GET /tasks?assigneeId, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -847,7 +847,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -863,7 +863,7 @@ limit $5;
 
 -------- GET /tasks?status, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -886,7 +886,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -897,7 +897,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -913,7 +913,7 @@ limit $5;
 
 -------- GET /tasks?status, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -933,7 +933,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -951,7 +951,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -974,7 +974,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -986,7 +986,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -1005,7 +1005,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -1025,7 +1025,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -1042,7 +1042,7 @@ limit $5;
 
 -------- GET /tasks?assigneeId&status, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -1065,7 +1065,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -1077,7 +1077,7 @@ from ((
 	order by updated_at desc
 	limit $5
 ) union all (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -1094,7 +1094,7 @@ limit $5;
 
 -------- GET /tasks?assigneeId&status, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -1114,7 +1114,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from ((
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -1419,7 +1419,7 @@ from (
 
 -------- PATCH /tasks/{id} {"title":"Brief"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
@@ -1453,7 +1453,7 @@ order by level desc;
 
 -------- PATCH /tasks/{id} {"visibility":"private"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
@@ -1467,7 +1467,7 @@ select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 where o.number = $1;
 
-insert into lost_sight (organization, record_id, principal, family, tick)
+insert into visibility_losses (organization, record_id, principal, family, tick)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)
 from json_array_elements_text(cast($5 as text)::json);
 
@@ -1481,7 +1481,7 @@ from json_array_elements_text(cast($5 as text)::json);
 
 -------- PATCH /tasks/{id} {"visibility":"organization"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
@@ -1491,7 +1491,7 @@ from json_array_elements_text(cast($5 as text)::json);
 
 -- as above: select 1 / count(*) from tasks where organization = $1 and id = $2 and updated_at = $3 ...
 
-delete from lost_sight
+delete from visibility_losses
 where organization = $1
 	and record_id = $2;
 
@@ -1505,7 +1505,7 @@ where organization = $1
 
 -------- DELETE /tasks/{id}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 

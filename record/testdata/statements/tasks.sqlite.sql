@@ -26,7 +26,7 @@ set tick = case when $2 > tick then $2 else tick + 1 end
 where organization = $1
 returning tick;
 
-insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, shape, content, contact_id, company_id, assignee_id, status, document_id)
+insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, contact_id, company_id, assignee_id, status, document_id)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
@@ -37,7 +37,7 @@ values ($1, $2, $3, $4, $5, $6);
 
 -------- POST /tasks/{id}/complete
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -68,7 +68,7 @@ where organization = $1
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update tasks
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, shape = $8, content = $9, contact_id = $10, company_id = $11, assignee_id = $12, status = $13, document_id = $14
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, company_id = $11, assignee_id = $12, status = $13, document_id = $14
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -78,11 +78,11 @@ where organization = $1
 
 -------- GET /tasks/{id}, by a member
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -------- GET /tasks/{id}, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -109,7 +109,7 @@ where organization = $1
 
 -------- GET /tasks, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -132,7 +132,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -140,7 +140,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -153,7 +153,7 @@ limit $5;
 
 -------- GET /tasks, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -173,7 +173,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -186,7 +186,7 @@ limit $5;
 
 -------- GET /tasks?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -209,7 +209,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -217,7 +217,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -230,7 +230,7 @@ limit $5;
 
 -------- GET /tasks?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -250,7 +250,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -263,7 +263,7 @@ limit $5;
 
 -------- GET /tasks?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -286,7 +286,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -294,7 +294,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -302,7 +302,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = ''
@@ -310,7 +310,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and audience = $2
@@ -318,8 +318,8 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as shape, cast('{}' as text) as content, cast(null as text) as assignee_id, cast(null as text) as contact_id, cast(null as text) as company_id, cast(null as text) as document_id
-	from lost_sight
+	select record_id as id, cast(0 as bigint) as revision, tick as created_at, tick as updated_at, cast(true as boolean) as deleted, cast(0 as bigint) as schema_hash, cast('{}' as text) as content, cast(null as text) as assignee_id, cast(null as text) as contact_id, cast(null as text) as company_id, cast(null as text) as document_id
+	from visibility_losses
 	where organization = $1
 		and family = 'tasks'
 		and principal = $2
@@ -331,7 +331,7 @@ limit $5;
 
 -------- GET /tasks?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -351,7 +351,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -359,7 +359,7 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
 		and $2 = $2
@@ -474,7 +474,7 @@ where s.organization = $1
 	and s.family = $2
 order by s.until desc, s.level desc;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -515,7 +515,7 @@ where r.organization = $1
 
 -- as above: select s.segment, coalesce(( select b.postings from search_blocks b where b.organization = ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -547,7 +547,7 @@ where r.organization = $1
 
 -- as above: select 1 from contacts as r where r.organization = $1 and r.id = $2 and r.deleted = false  ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -570,7 +570,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_contact_id_audience
 	where organization = $1
 		and audience = ''
@@ -579,7 +579,7 @@ from (
 		and updated_at < $4
 		and contact_id = $6
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_contact_id_audience
 	where organization = $1
 		and audience = $2
@@ -600,7 +600,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -620,7 +620,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_contact_id_audience
 	where organization = $1
 		and $2 = $2
@@ -636,7 +636,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -659,7 +659,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_company_id_audience
 	where organization = $1
 		and audience = ''
@@ -668,7 +668,7 @@ from (
 		and updated_at < $4
 		and company_id = $6
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_company_id_audience
 	where organization = $1
 		and audience = $2
@@ -689,7 +689,7 @@ where r.organization = $1
 	and r.deleted = false
 	and $3 = $3;
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -709,7 +709,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_company_id
 	where organization = $1
 		and $2 = $2
@@ -723,7 +723,7 @@ limit $5;
 
 -------- GET /tasks?assigneeId, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -746,7 +746,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_assignee_id_audience
 	where organization = $1
 		and audience = ''
@@ -755,7 +755,7 @@ from (
 		and updated_at < $4
 		and assignee_id = $6
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_assignee_id_audience
 	where organization = $1
 		and audience = $2
@@ -769,7 +769,7 @@ limit $5;
 
 -------- GET /tasks?assigneeId, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -789,7 +789,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_assignee_id
 	where organization = $1
 		and $2 = $2
@@ -803,7 +803,7 @@ limit $5;
 
 -------- GET /tasks?status, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -826,7 +826,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_status_audience
 	where organization = $1
 		and audience = ''
@@ -835,7 +835,7 @@ from (
 		and updated_at < $4
 		and status = $6
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_status_audience
 	where organization = $1
 		and audience = $2
@@ -849,7 +849,7 @@ limit $5;
 
 -------- GET /tasks?status, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -869,7 +869,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_status
 	where organization = $1
 		and $2 = $2
@@ -885,7 +885,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -908,7 +908,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_company_id_status_audience
 	where organization = $1
 		and audience = ''
@@ -918,7 +918,7 @@ from (
 		and company_id = $6
 		and status = $7
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_company_id_status_audience
 	where organization = $1
 		and audience = $2
@@ -935,7 +935,7 @@ limit $5;
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -955,7 +955,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_company_id_status
 	where organization = $1
 		and $2 = $2
@@ -970,7 +970,7 @@ limit $5;
 
 -------- GET /tasks?assigneeId&status, by a member
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -993,7 +993,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.audience in ('', $2)
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_assignee_id_status_audience
 	where organization = $1
 		and audience = ''
@@ -1003,7 +1003,7 @@ from (
 		and assignee_id = $6
 		and status = $7
 	union all
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_assignee_id_status_audience
 	where organization = $1
 		and audience = $2
@@ -1018,7 +1018,7 @@ limit $5;
 
 -------- GET /tasks?assigneeId&status, by an admin
 
-select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.contact_id is null or exists (
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
 	select 1
 	from contacts as x
 	where x.organization = $1
@@ -1038,7 +1038,7 @@ select id, revision, created_at, updated_at, deleted, shape, content, 0 + case w
 		and x.deleted = false
 ) then 0 else 8 end
 from (
-	select id, revision, created_at, updated_at, deleted, shape, content, assignee_id, contact_id, company_id, document_id
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_assignee_id_status
 	where organization = $1
 		and $2 = $2
@@ -1341,7 +1341,7 @@ from (
 
 -------- PATCH /tasks/{id} {"title":"Brief"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
@@ -1371,7 +1371,7 @@ order by level desc;
 
 -------- PATCH /tasks/{id} {"visibility":"private"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
@@ -1381,7 +1381,7 @@ select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 where o.number = $1;
 
-insert into lost_sight (organization, record_id, principal, family, tick)
+insert into visibility_losses (organization, record_id, principal, family, tick)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)
 from json_each($5);
 
@@ -1395,13 +1395,13 @@ from json_each($5);
 
 -------- PATCH /tasks/{id} {"visibility":"organization"}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 -- as above: update tasks set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, e ...
 
-delete from lost_sight
+delete from visibility_losses
 where organization = $1
 	and record_id = $2;
 
@@ -1415,7 +1415,7 @@ where organization = $1
 
 -------- DELETE /tasks/{id}
 
--- as above: select id, revision, created_at, updated_at, deleted, shape, content, 0 + case when r.cont ...
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 

@@ -143,7 +143,7 @@ alter table events alter column organization set (n_distinct = 16);
 -- Principals that no longer see a record, with the tick of the loss. Sync answers
 -- each of them with a deletion marker. A row ends when its principal sees the
 -- record again.
-create table lost_sight (
+create table visibility_losses (
 	organization bigint not null,
 	record_id    text   not null,
 	principal    text   not null,
@@ -152,9 +152,9 @@ create table lost_sight (
 	primary key (organization, record_id, principal)
 );
 -- A stream of sync: the losses of one principal in the order of their ticks.
-create index lost_sight_of_principal on lost_sight (organization, family, principal, tick, record_id);
+create index visibility_losses_of_principal on visibility_losses (organization, family, principal, tick, record_id);
 /*postgres:
-alter table lost_sight alter column organization set (n_distinct = 16);
+alter table visibility_losses alter column organization set (n_distinct = 16);
 */
 
 
@@ -168,10 +168,10 @@ alter table lost_sight alter column organization set (n_distinct = 16);
 --               in the order of updated_at.
 --   deleted     a deleted record keeps its row without content, as its deletion marker.
 --   audience    who sees the record: empty for the whole organization, else its owner.
---   shape       identifies the members that the content has: docs/decisions/0008.
+--   schema_hash identifies the members that the content has: docs/decisions/0008.
 --   content     the members of the record in the JSON of the answer.
 --
--- A column between shape and content repeats a member that lists can be narrowed
+-- A column between schema_hash and content repeats a member that lists can be narrowed
 -- by, or that refers to another record. It is null if the member is not set. The
 -- content comes last: SQLite reads what is behind a long text page by page.
 --
@@ -197,7 +197,7 @@ create table contacts (
 	owner_id     text    not null,
 	audience     text    not null,
 	external_id  text,
-	shape        bigint  not null,
+	schema_hash  bigint  not null,
 	company_id   text,
 	-- With ASCII letters in lower case.
 	email        text /*postgres: collate "C" */,
@@ -227,7 +227,7 @@ create table companies (
 	owner_id     text    not null,
 	audience     text    not null,
 	external_id  text,
-	shape        bigint  not null,
+	schema_hash  bigint  not null,
 	content      text    not null,
 	primary key (organization, id)
 );
@@ -250,7 +250,7 @@ create table tasks (
 	owner_id     text    not null,
 	audience     text    not null,
 	external_id  text,
-	shape        bigint  not null,
+	schema_hash  bigint  not null,
 	contact_id   text,
 	company_id   text,
 	document_id  text,
@@ -292,7 +292,7 @@ create table documents (
 	owner_id     text    not null,
 	audience     text    not null,
 	external_id  text,
-	shape        bigint  not null,
+	schema_hash  bigint  not null,
 	contact_id   text,
 	company_id   text,
 	task_id      text,
@@ -723,5 +723,5 @@ create table mail_turns (
 
 /*postgres:
 -- Of a table that was never analyzed the planner believes that it is larger.
-analyze contacts, companies, tasks, lost_sight, events, idempotency, search_documents, search_segments, search_blocks, request_log, notices;
+analyze contacts, companies, tasks, visibility_losses, events, idempotency, search_documents, search_segments, search_blocks, request_log, notices;
 */
