@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Rows is what the data base says of files.
+// Rows is what the database says of files.
 type Rows interface {
 	// Wanted gives the bytes that must be there.
 	Wanted(ctx context.Context) iter.Seq2[Wanted, error]
@@ -19,7 +19,7 @@ type Rows interface {
 	Pending(ctx context.Context, name string) (bool, error)
 }
 
-// Wanted is what the data base says of bytes.
+// Wanted is what the database says of bytes.
 type Wanted struct {
 	Name   string
 	Size   int64

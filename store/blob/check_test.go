@@ -17,7 +17,7 @@ import (
 	"kartei/test/s3test"
 )
 
-// rows is a data base in memory.
+// rows is a database in memory.
 type rows struct {
 	wanted  []Wanted
 	pending []string

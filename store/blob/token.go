@@ -21,8 +21,8 @@ var (
 )
 
 // granted is what a token says: HMAC-SHA256 over it, then it itself, in
-// base64url. It is all that there is of a session on this side of the data
-// base: whoever has it may send these bytes until then.
+// base64url. It is all that there is of a session on this side of the database:
+// whoever has it may send these bytes until then.
 type granted struct {
 	Name        string `json:"n"`
 	Size        int64  `json:"s"`

@@ -13,7 +13,7 @@ import (
 	"kartei/store/db/sqlite"
 )
 
-// Backup writes a consistent copy of the data base to the file at path, which
+// Backup writes a consistent copy of the database to the file at path, which
 // must not exist, while reads and writes go on. The copy is checked page by
 // page and on the disk when Backup returns; until then there is no file of that
 // name. For PostgreSQL it is an archive made by pg_dump, which must be on PATH.
@@ -85,7 +85,7 @@ func discard(draft string) {
 }
 
 // removeOldDrafts removes what killed runs have left in dir, which can be as
-// large as the data base. Whatever cannot be removed stays: it is in nobody's way
+// large as the database. Whatever cannot be removed stays: it is in nobody's way
 // but the disk's.
 func removeOldDrafts(dir string) {
 	entries, err := os.ReadDir(dir)
@@ -102,15 +102,15 @@ func removeOldDrafts(dir string) {
 	}
 }
 
-// ErrExists is returned, wrapped, by a Restore without force where a data base
+// ErrExists is returned, wrapped, by a Restore without force where a database
 // is already.
 var ErrExists = errors.New("there is a database already")
 
-// Restore makes the data base named by url from a file that Backup wrote. The
-// file is checked first. An existing data base is refused unless force is set;
+// Restore makes the database named by url from a file that Backup wrote. The
+// file is checked first. An existing database is refused unless force is set;
 // then Restore puts a SQLite one aside, under the returned name, and replaces
-// the tables of a PostgreSQL one. A data base in use is always refused on
-// SQLite. For PostgreSQL it needs pg_restore on PATH and an existing data base.
+// the tables of a PostgreSQL one. A database in use is always refused on
+// SQLite. For PostgreSQL it needs pg_restore on PATH and an existing database.
 func Restore(ctx context.Context, from, url string, force bool) (aside string, err error) {
 	return RestoreWith(ctx, from, url, force, nil)
 }
@@ -138,7 +138,7 @@ func RestoreWith(ctx context.Context, from, url string, force bool, identities I
 }
 
 // checkEngine refuses a backup of the other engine, by how the file begins.
-// It must not be called for a SQLite data base that this process has open.
+// It must not be called for a SQLite database that this process has open.
 func checkEngine(c *copied, postgres bool) error {
 	begin, err := c.head() // a shorter file is of neither
 	if err != nil {
@@ -156,7 +156,7 @@ func checkEngine(c *copied, postgres bool) error {
 	return nil
 }
 
-// backup copies the data base as it is at this moment. The copy is compact: it
+// backup copies the database as it is at this moment. The copy is compact: it
 // is written row by row, not page by page.
 func (d *liteDB) backup(path string) error {
 	if !d.gate.enter() {
@@ -178,7 +178,7 @@ func (d *liteDB) backup(path string) error {
 }
 
 // checkFile reads a SQLite file whole and fails unless it is an intact Kartei
-// data base that this binary can open.
+// database that this binary can open.
 func checkFile(path string) error {
 	if ok, err := isSQLite(path); err != nil || !ok {
 		return errors.Join(err, fmt.Errorf("%s is not an SQLite database", path))
@@ -207,7 +207,7 @@ func checkFile(path string) error {
 	return checkVersion(conn)
 }
 
-// checkVersion refuses a data base of a newer binary.
+// checkVersion refuses a database of a newer binary.
 func checkVersion(conn *sqlite.Conn) error {
 	text, err := conn.Value("select cast(max(version_id) as text) from goose_db_version")
 	if err != nil {
@@ -261,7 +261,7 @@ func restoreSQLite(c *copied, path string, force bool) (aside string, err error)
 	return aside, publish(draft, path)
 }
 
-// putAside renames a data base and what belongs to it, and returns the new
+// putAside renames a database and what belongs to it, and returns the new
 // name. Left beside another file, an old write-ahead log would spoil it.
 func putAside(path string) (string, error) {
 	aside := path + ".replaced-" + time.Now().UTC().Format("20060102T150405.000")

@@ -145,7 +145,7 @@ func TestRestoreReplacesOnlyWhenTold(t *testing.T) {
 }
 
 // A copy for which there is no room is none: nothing is left of it, and the error
-// says where the room is missing. The data base is larger than the cache of its copy.
+// says where the room is missing. The database is larger than the cache of its copy.
 func TestBackupToAFullDisk(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)

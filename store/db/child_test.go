@@ -65,7 +65,7 @@ func child(act, url string) {
 func stay() { time.Sleep(time.Hour) }
 
 // startChild runs this test binary as a second process and returns its lines
-// after the first, which says that the data base is open.
+// after the first, which says that the database is open.
 func startChild(t *testing.T, act, url string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -95,7 +95,7 @@ func TestKill(t *testing.T) {
 		d := dbtest.Open(t, url, db.Options{})
 		table(t, d)
 		if strings.HasPrefix(url, "sqlite:") {
-			// The data base is the child's now.
+			// The database is the child's now.
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	if !strings.Contains(err.Error(), fmt.Sprintf("process %d (", cmd.Process.Pid)) || !strings.Contains(err.Error(), "since 20") {
 		t.Errorf("error does not say who: %v", err)
 	}
-	// A link to the file is the same data base.
+	// A link to the file is the same database.
 	path := strings.TrimPrefix(url, "sqlite:")
 	link := t.TempDir() + "/link.db"
 	if err := os.Symlink(path, link); err != nil {
@@ -172,7 +172,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	d := dbtest.Open(t, url, db.Options{})
-	// Nor does this process open its own data base twice.
+	// Nor does this process open its own database twice.
 	if _, err := db.Open(ctx, url, db.Options{}); !errors.As(err, &inUse) {
 		t.Errorf("in the same process: %v", err)
 	}

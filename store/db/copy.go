@@ -52,7 +52,7 @@ type copying struct {
 	After []any `json:"after"`
 }
 
-// Copy copies all rows of one data base into another, empty one, both of this
+// Copy copies all rows of one database into another, empty one, both of this
 // release's version, and proves at the end that they hold the same. It may be
 // repeated after it was broken off, and goes on where it was. Nobody may write
 // into either meanwhile. It holds some thousand rows in memory. tell, if not
@@ -123,7 +123,7 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 	return all, err
 }
 
-// CheckCopied returns ErrUnfinishedCopy where a Copy into the data base was
+// CheckCopied returns ErrUnfinishedCopy where a Copy into the database was
 // broken off.
 func CheckCopied(ctx context.Context, d DB) error {
 	return d.Read(ctx, func(tx Tx) error {
@@ -448,12 +448,12 @@ func sumTable(ctx context.Context, d DB, t *Table, tell func(int64)) (Copied, er
 	return sum, err
 }
 
-// InUseBy fails where other connections of Kartei are open to a PostgreSQL data
-// base: a server may be running on it. Those that name themselves AloneName
+// InUseBy fails where other connections of Kartei are open to a PostgreSQL database:
+// a server may be running on it. Those that name themselves AloneName
 // are left out.
 func InUseBy(ctx context.Context, d DB) error {
 	if d.Dialect() != postgresDialect {
-		return nil // a SQLite data base is locked by who opened it
+		return nil // a SQLite database is locked by who opened it
 	}
 	return d.Read(ctx, func(tx Tx) error {
 		var n int
@@ -465,6 +465,6 @@ func InUseBy(ctx context.Context, d DB) error {
 	})
 }
 
-// AloneName is the application_name of connections that need the data base for
+// AloneName is the application_name of connections that need the database for
 // themselves, to copy it or to spread it.
 const AloneName = "kartei-alone"

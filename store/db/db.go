@@ -22,11 +22,11 @@ var ErrDuplicate = errors.New("db: duplicate")
 // the waiting line is full, a lock or a statement timed out. Nothing was changed.
 var ErrBusy = errors.New("db: busy")
 
-// ErrUnavailable is returned, wrapped, when the data base cannot be reached,
+// ErrUnavailable is returned, wrapped, when the database cannot be reached,
 // or has no room to store anything more. Nothing was changed.
 var ErrUnavailable = errors.New("db: unavailable")
 
-// ErrRefused is returned, wrapped, by a Write that the data base does not take
+// ErrRefused is returned, wrapped, by a Write that the database does not take
 // although it may be read: its disk is full or broken, or it is read-only. It
 // is an ErrUnavailable. DB.Writes tells the operator of it, so who meets it
 // needs no line of its own in the log.
@@ -35,7 +35,7 @@ var ErrRefused = fmt.Errorf("%w for writes", ErrUnavailable)
 // ErrStale is returned where Tx.Expect was disappointed.
 var ErrStale = errors.New("db: what was expected has changed")
 
-// DB is one open data base. It is safe for use by several goroutines.
+// DB is one open database. It is safe for use by several goroutines.
 type DB interface {
 	// Read runs f on a connection that cannot write. Each statement sees what
 	// is committed when it starts, unless f asks for a Snapshot.
@@ -63,9 +63,9 @@ type DB interface {
 	SubscribeLocal(topic string, f func(word string)) (end func())
 	// Dialect returns the words in which the two engines differ.
 	Dialect() *Dialect
-	// Ping fails when the data base cannot be reached.
+	// Ping fails when the database cannot be reached.
 	Ping(ctx context.Context) error
-	// Writes knows whether the data base takes writes.
+	// Writes knows whether the database takes writes.
 	Writes() *Writes
 	// Close waits for running calls and closes.
 	Close() error

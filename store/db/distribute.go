@@ -10,11 +10,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrNotDistributable is returned, wrapped, by Distribute where the data base
+// ErrNotDistributable is returned, wrapped, by Distribute where the database
 // cannot be spread as it is. The message says what to do.
 var ErrNotDistributable = errors.New("the database cannot be distributed")
 
-// Distribution says how a data base is spread over a Citus cluster.
+// Distribution says how a database is spread over a Citus cluster.
 type Distribution struct {
 	// Nodes is how many servers hold rows.
 	Nodes int `json:"nodes"`
@@ -28,12 +28,12 @@ type Distribution struct {
 	Before string `json:"before,omitempty"`
 }
 
-// Distribute spreads the tables of a migrated PostgreSQL data base by
+// Distribute spreads the tables of a migrated PostgreSQL database by
 // organization over the servers of a Citus cluster; those of Whole stay where
 // they are. Tables that are spread already are left as they are, so a run that
 // was broken off is completed by the next one. No server may be running. With
 // dry nothing is sent, only looked at what would be; servers may be running,
-// and the data base need not be part of a cluster yet. tell, if not nil, is
+// and the database need not be part of a cluster yet. tell, if not nil, is
 // called before each statement.
 func Distribute(ctx context.Context, d DB, dry bool, tell func(statement string)) (Distribution, error) {
 	pg, ok := d.(*pgDB)
@@ -81,7 +81,7 @@ func Distribute(ctx context.Context, d DB, dry bool, tell func(statement string)
 	return state, err
 }
 
-// distributeNew spreads the tables that migrations have added to a data base
+// distributeNew spreads the tables that migrations have added to a database
 // that is spread already. It does nothing elsewhere.
 func (d *pgDB) distributeNew(ctx context.Context) error {
 	c, err := d.cluster(ctx)
@@ -113,7 +113,7 @@ func (d *pgDB) distributeNew(ctx context.Context) error {
 }
 
 // karteisTables returns the tables that are spread or stay whole; others that
-// are in the data base are another program's.
+// are in the database are another program's.
 func karteisTables(ctx context.Context, d DB) ([]Table, error) {
 	tables, err := Tables(ctx, d)
 	return slices.DeleteFunc(tables, func(t Table) bool { return Whole[t.Name] == "" && !t.Spread() }), err
@@ -122,7 +122,7 @@ func karteisTables(ctx context.Context, d DB) ([]Table, error) {
 // cluster is what Citus says of itself to one connection.
 type cluster struct {
 	conn *pgx.Conn
-	// installed is whether the data base has the extension.
+	// installed is whether the database has the extension.
 	installed bool
 	tables    map[string]placement
 }

@@ -18,7 +18,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// apart opens a data base under a name that no server has.
+// apart opens a database under a name that no server has.
 func apart(t *testing.T, url string) db.DB {
 	t.Helper()
 	joint := "?"
@@ -28,7 +28,7 @@ func apart(t *testing.T, url string) db.DB {
 	return dbtest.Open(t, url+joint+"application_name="+db.AloneName, db.Options{Readers: 2, Writers: 2})
 }
 
-// local returns the URL of a migrated data base that is no part of a cluster,
+// local returns the URL of a migrated database that is no part of a cluster,
 // also where those of other tests are.
 func local(t *testing.T) string {
 	t.Helper()

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// dump writes the data base into an archive of pg_dump's own format.
+// dump writes the database into an archive of pg_dump's own format.
 func (d *pgDB) dump(ctx context.Context, path string) error {
 	return runTool(ctx, d.url, streams{}, "pg_dump", append(dumpArguments, "--file="+path)...)
 }
@@ -26,7 +26,7 @@ func (d *pgDB) dumpTo(ctx context.Context, w io.Writer) error {
 
 var dumpArguments = []string{"--format=custom", "--no-owner", "--no-privileges"}
 
-// restorePostgres fills the data base from an archive, in one transaction.
+// restorePostgres fills the database from an archive, in one transaction.
 func restorePostgres(ctx context.Context, c *copied, url string, force bool) error {
 	if err := checkEngine(c, true); err != nil {
 		return err
@@ -69,7 +69,7 @@ type streams struct {
 	out io.Writer
 }
 
-// runTool runs one of PostgreSQL's programs against a data base. The password
+// runTool runs one of PostgreSQL's programs against a database. The password
 // goes by the environment: other users of the machine can read arguments.
 func runTool(ctx context.Context, address string, s streams, name string, args ...string) error {
 	program, err := exec.LookPath(name)

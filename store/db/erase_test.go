@@ -174,7 +174,7 @@ func untilEmpty(t *testing.T, d db.DB, n int64) {
 	}
 }
 
-// marked counts the marks in a file of a data base.
+// marked counts the marks in a file of a database.
 func marked(t *testing.T, url, suffix string) int {
 	t.Helper()
 	b, err := os.ReadFile(strings.TrimPrefix(url, "sqlite:") + suffix)

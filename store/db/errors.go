@@ -112,7 +112,7 @@ func wrap(kind, err error) error {
 }
 
 // Away reports whether an error of Open, or of what a start does next, says that
-// the data base cannot be used now and may be later, with nothing changed in the
+// the database cannot be used now and may be later, with nothing changed in the
 // configuration: no server, one that is starting or has no room, a full disk.
 func Away(err error) bool {
 	var server *pgconn.PgError

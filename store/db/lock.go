@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// InUse is returned by Open when another process has the SQLite data base.
+// InUse is returned by Open when another process has the SQLite database.
 type InUse struct {
-	// Path is the data base file.
+	// Path is the database file.
 	Path string
 	// Holder says who has it: process, since when, which command. It is empty
 	// while the holder is just starting.
@@ -25,12 +25,12 @@ func (e *InUse) Error() string {
 	return fmt.Sprintf("db: %s is in use by %s; an SQLite database serves one process at a time", e.Path, holder)
 }
 
-// fileLock is the claim of this process on a SQLite data base. It is a lock of
-// the operating system on a file beside the data base, so it ends with the
+// fileLock is the claim of this process on a SQLite database. It is a lock of
+// the operating system on a file beside the database, so it ends with the
 // process however that dies. The file stays, its content tells others who has it.
 type fileLock struct{ file *os.File }
 
-// lockFile claims the data base at path. The data base file itself is not
+// lockFile claims the database at path. The database file itself is not
 // touched: closing any other descriptor of it would drop SQLite's own locks.
 func lockFile(path string) (*fileLock, error) {
 	file, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)

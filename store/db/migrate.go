@@ -25,7 +25,7 @@ import (
 //go:embed migrations
 var embedded embed.FS
 
-// Schema says how far a data base is migrated.
+// Schema says how far a database is migrated.
 type Schema struct {
 	// Version is the number of the last migration that was applied, 0 for none.
 	Version int64
@@ -33,10 +33,10 @@ type Schema struct {
 	Latest int64
 }
 
-// Current reports whether the data base is as this binary needs it.
+// Current reports whether the database is as this binary needs it.
 func (s Schema) Current() bool { return s.Version == s.Latest }
 
-// NewerError is returned when the data base was migrated by a newer binary.
+// NewerError is returned when the database was migrated by a newer binary.
 type NewerError struct{ Schema }
 
 func (e *NewerError) Error() string {
@@ -44,7 +44,7 @@ func (e *NewerError) Error() string {
 		"start the newer program, or restore a backup that was made before it", e.Version, e.Latest)
 }
 
-// Migrate brings the data base to the latest version. Each migration is a
+// Migrate brings the database to the latest version. Each migration is a
 // transaction: one that fails leaves nothing behind. Several PostgreSQL
 // replicas may call it at the same time, one migrates and the others wait, at
 // most 5 minutes. Where there is something to do it needs a connection without
@@ -53,7 +53,7 @@ func Migrate(ctx context.Context, d DB) (Schema, error) {
 	return migrate(ctx, d, Migrations())
 }
 
-// Status returns how far the data base is migrated, and a *NewerError where it
+// Status returns how far the database is migrated, and a *NewerError where it
 // is further than this binary knows.
 func Status(ctx context.Context, d DB) (Schema, error) {
 	return status(ctx, d, Migrations())
@@ -118,7 +118,7 @@ func (d *liteDB) alone(ctx context.Context, f func() error) error {
 	})
 }
 
-// driver opens the data base through database/sql, as goose needs it. It goes
+// driver opens the database through database/sql, as goose needs it. It goes
 // through the same SQLite library as our own connections, so closing it drops
 // none of their locks.
 func (d *liteDB) driver() (*sql.DB, error) {
@@ -130,7 +130,7 @@ func (d *liteDB) driver() (*sql.DB, error) {
 	return sql.Open("sqlite", name.String())
 }
 
-// driver opens the data base through database/sql, as goose needs it, without
+// driver opens the database through database/sql, as goose needs it, without
 // the limits that a long migration would break.
 func (d *pgDB) driver() (*sql.DB, error) { return stdlib.OpenDB(*d.config.Copy()), nil }
 

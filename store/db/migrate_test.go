@@ -16,7 +16,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// eachEmpty runs f on data bases without tables.
+// eachEmpty runs f on databases without tables.
 func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(t, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db")) })
@@ -121,13 +121,13 @@ func TestReplicasMigrateOnce(t *testing.T) {
 	wait.Wait()
 }
 
-// Calls go on while a data base is migrated, and see the new tables after it.
+// Calls go on while a database is migrated, and see the new tables after it.
 func TestMigrateWhileOpen(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
 		run(t, d, "insert into things (n) values (1)")
 		set := fstest.MapFS{}
-		// The migrations that the data base has, and one more.
+		// The migrations that the database has, and one more.
 		err := fs.WalkDir(db.Migrations(), ".", func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {
 				text, err := fs.ReadFile(db.Migrations(), path)

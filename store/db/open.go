@@ -11,7 +11,7 @@ import (
 	"kartei/kit/clock"
 )
 
-// Options says how a data base is opened. The zero value is what production uses.
+// Options says how a database is opened. The zero value is what production uses.
 type Options struct {
 	// Logger is told what an operator should know; nil is slog.Default().
 	Logger *slog.Logger
@@ -72,10 +72,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Open opens the data base named by url: sqlite:PATH or postgres://... . It
+// Open opens the database named by url: sqlite:PATH or postgres://... . It
 // applies no migrations: see Migrate.
 //
-// A SQLite data base belongs to one process. When another has it, Open returns
+// A SQLite database belongs to one process. When another has it, Open returns
 // an *InUse that says who.
 func Open(ctx context.Context, url string, opts Options) (DB, error) {
 	opts = opts.withDefaults()

@@ -230,7 +230,7 @@ func (d *pgDB) Write(ctx context.Context, f func(Tx) error) error {
 	return err
 }
 
-// Writes knows whether the data base takes writes.
+// Writes knows whether the database takes writes.
 func (d *pgDB) Writes() *Writes { return d.writes }
 
 // whyRefused says first what the server does not: that it is its disk.

@@ -70,7 +70,7 @@ func changed(t *testing.T, d db.DB) (n int) {
 	return n
 }
 
-// lineData is a data base with a clock and a table.
+// lineData is a database with a clock and a table.
 func lineData(t *testing.T) db.DB {
 	t.Helper()
 	d := dbtest.Postgres(t)

@@ -158,7 +158,7 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	run(t, d, "insert into things (n) values (4)")
 }
 
-// A data base that is made read-only refuses changes and answers reads, and the
+// A database that is made read-only refuses changes and answers reads, and the
 // first change after it was set back is carried out, though the sessions that
 // began meanwhile keep the setting: whichever way the change goes.
 func TestReadOnlySessionsAreGivenUp(t *testing.T) {
@@ -239,7 +239,7 @@ func TestReadOnlySessionsAreGivenUp(t *testing.T) {
 	}
 }
 
-// While a data base is read-only a change is refused at the first new
+// While a database is read-only a change is refused at the first new
 // connection that says so.
 func TestReadOnlyIsNotTriedForEver(t *testing.T) {
 	d := dbtest.Open(t, dbtest.PostgresURL(t)+"&default_transaction_read_only=on", db.Options{Readers: 1, Writers: 1})

@@ -121,7 +121,7 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 	return d, ctx.Err()
 }
 
-// realPath makes two names of one data base the same, so that both meet its lock.
+// realPath makes two names of one database the same, so that both meet its lock.
 func realPath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -144,7 +144,7 @@ func realPath(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// openConn opens one connection. A new data base file is readable by its owner only.
+// openConn opens one connection. A new database file is readable by its owner only.
 func openConn(path string, opts Options) (*sqlite.Conn, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		// No connection is open yet, so this descriptor can drop no lock.
@@ -172,7 +172,7 @@ func openConn(path string, opts Options) (*sqlite.Conn, error) {
 // application marks a SQLite file as Kartei's: "KART" in the file's header.
 const application = "1262572116"
 
-// claimApplication marks a new data base and refuses one of another program.
+// claimApplication marks a new database and refuses one of another program.
 func claimApplication(conn *sqlite.Conn, path string) error {
 	tables, err := conn.Value("select name from sqlite_schema limit 1")
 	if err != nil {
@@ -258,8 +258,8 @@ func (d *liteDB) waitForReader(ctx context.Context) error {
 }
 
 // interruptLong ends the reads that have been in the way of the log for longer
-// than longestRead, as PostgreSQL does by itself. They are told that the data
-// base is busy.
+// than longestRead, as PostgreSQL does by itself. They are told that the database
+// is busy.
 func (d *liteDB) interruptLong() {
 	now := d.opts.Clock.Now()
 	d.mu.Lock()
@@ -317,7 +317,7 @@ func (d *liteDB) tries(ctx context.Context, span *trace.Span, organization int64
 	return err
 }
 
-// Writes knows whether the data base takes writes.
+// Writes knows whether the database takes writes.
 func (d *liteDB) Writes() *Writes { return d.writes }
 
 // Listen hears this process only: no other one changes the data.
@@ -363,7 +363,7 @@ func (d *liteDB) closeAll() error {
 // sqliteHead is how every SQLite file begins.
 const sqliteHead = "SQLite format 3\x00"
 
-// isSQLite reports whether the file begins like a SQLite data base. It must
+// isSQLite reports whether the file begins like a SQLite database. It must
 // not be called for one that this process has open.
 func isSQLite(path string) (bool, error) {
 	file, err := os.Open(path)

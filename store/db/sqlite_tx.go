@@ -220,7 +220,7 @@ func (t *liteTx) ExecOne(ctx context.Context, change, _ Statement) error {
 	return execOne(ctx, t, change)
 }
 
-// Lock always succeeds: a SQLite data base has one writer, so whoever runs
+// Lock always succeeds: a SQLite database has one writer, so whoever runs
 // holds every lock until its transaction ends.
 func (t *liteTx) Lock(ctx context.Context, _ string) (bool, error) {
 	if !t.write {

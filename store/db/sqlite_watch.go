@@ -18,7 +18,7 @@ import (
 // was acknowledged can be lost where somebody deletes them.
 const lookEvery = time.Second
 
-// fileWatch notices that somebody deleted or replaced the files of a data base
+// fileWatch notices that somebody deleted or replaced the files of a database
 // that is open. What is written then goes into files that have no name any more
 // and is lost when the last of them is closed.
 type fileWatch struct {

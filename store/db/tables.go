@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Table is one table as the data base describes it.
+// Table is one table as the database describes it.
 type Table struct {
 	Name string
 	// Columns are in the order of their names, without those that the engine

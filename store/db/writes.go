@@ -20,7 +20,7 @@ const (
 	sayAgain = time.Minute
 )
 
-// Writes knows whether a data base takes writes. It learns that from the writes
+// Writes knows whether a database takes writes. It learns that from the writes
 // that are tried and from nothing else: who only reads notices nothing of a
 // full disk. It is safe for use by several goroutines.
 type Writes struct {
@@ -46,7 +46,7 @@ func newWrites(opts Options, reason func(error) string, look func() error) *Writ
 	return &Writes{clock: opts.Clock, log: opts.Logger, reason: reason, look: look}
 }
 
-// Refused returns why the data base takes no writes at present, in words for
+// Refused returns why the database takes no writes at present, in words for
 // its operator, and nil where the last one that was tried was stored. Reads may
 // go on all the same.
 func (w *Writes) Refused() error {

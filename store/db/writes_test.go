@@ -18,7 +18,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// watched opens a data base under a clock of the test's, and returns its log.
+// watched opens a database under a clock of the test's, and returns its log.
 func watched(t *testing.T, url string) (db.DB, *clock.Fake, *bytes.Buffer) {
 	t.Helper()
 	now, log := clock.NewFake(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)), &bytes.Buffer{}
@@ -107,7 +107,7 @@ func TestFullDiskIsTold(t *testing.T) {
 	}
 }
 
-// A PostgreSQL data base that is read-only is told, until a change is stored.
+// A PostgreSQL database that is read-only is told, until a change is stored.
 func TestReadOnlyIsTold(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	alter := func(setting string) {
@@ -162,7 +162,7 @@ func TestReadOnlyIsTold(t *testing.T) {
 	}
 }
 
-// Files that somebody deleted or replaced under an open data base take nothing
+// Files that somebody deleted or replaced under an open database take nothing
 // more, and no backup is made of what stands in their place.
 func TestMissingFilesAreNotWrittenTo(t *testing.T) {
 	for _, file := range []string{"", "-wal"} {

@@ -56,7 +56,7 @@ var (
 // postgres returns the server of this process, started on first use.
 func postgres() (*server, error) {
 	once.Do(func() {
-		if os.Getenv("KARTEI_TEST_POSTGRES") == "citus" { // every test on a distributed data base
+		if os.Getenv("KARTEI_TEST_POSTGRES") == "citus" { // every test on a distributed database
 			shared, started = citus()
 		} else {
 			shared, started = newServer()

@@ -79,12 +79,12 @@ type Conn struct {
 	mapping    mapping
 }
 
-// Open opens or creates the data base file at path.
+// Open opens or creates the database file at path.
 func Open(path string) (*Conn, error) {
 	return open(path, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_CREATE)
 }
 
-// OpenExisting opens the data base file at path and fails where there is none.
+// OpenExisting opens the database file at path and fails where there is none.
 func OpenExisting(path string) (*Conn, error) {
 	return open(path, lib.SQLITE_OPEN_READWRITE)
 }
@@ -204,7 +204,7 @@ const (
 	Truncate = lib.SQLITE_CHECKPOINT_TRUNCATE
 )
 
-// Checkpoint copies the write-ahead log into the data base file. It returns the
+// Checkpoint copies the write-ahead log into the database file. It returns the
 // pages in the log and how many of them are in the file now.
 func (c *Conn) Checkpoint(mode int32) (log, done int, err error) {
 	rc := lib.Xsqlite3_wal_checkpoint_v2(c.tls, c.db, 0, mode, c.out, c.out+4)

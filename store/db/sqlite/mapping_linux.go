@@ -11,7 +11,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// mapping is what a connection reads the data base file through as long as it
+// mapping is what a connection reads the database file through as long as it
 // is open.
 type mapping struct {
 	file    *mappedFile
@@ -26,7 +26,7 @@ type (
 	unfetch = func(tls *libc.TLS, file uintptr, offset int64, page uintptr) int32
 )
 
-// mappedFile is a data base file in memory, one for all connections to it.
+// mappedFile is a database file in memory, one for all connections to it.
 //
 // The library maps a file for each connection by itself, at most 2 GiB of it,
 // and takes the mapping away when another connection has committed, since the
@@ -35,8 +35,8 @@ type (
 // 100,000; what was taken away has to be faulted in again, page by page and
 // connection by connection, which was a seventh of what reading a record costs
 // a server that commits twice a second. The mapping is shared, so it always shows what
-// is in the file; and the library asks for no page behind the end of the data
-// base, so it need not go where a file becomes shorter.
+// is in the file; and the library asks for no page behind the end of the database,
+// so it need not go where a file becomes shorter.
 type mappedFile struct {
 	key   fileKey
 	users int // under mappedFiles.mu
@@ -73,7 +73,7 @@ const (
 	mostMapped = 1 << (30 + 16*(^uintptr(0)>>63))
 )
 
-// keepMapping has the connection read the data base file through the mapping
+// keepMapping has the connection read the database file through the mapping
 // that all connections to it share.
 // See xFetch in https://www.sqlite.org/c3ref/io_methods.html.
 func (c *Conn) keepMapping(file uintptr, ours *lib.Tsqlite3_io_methods) (err error) {

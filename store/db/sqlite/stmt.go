@@ -133,7 +133,7 @@ func (s *Stmt) Params() int { return len(s.params) }
 // Columns returns how many columns a row has.
 func (s *Stmt) Columns() int { return s.columns }
 
-// ReadOnly reports whether the statement leaves the data base as it is.
+// ReadOnly reports whether the statement leaves the database as it is.
 func (s *Stmt) ReadOnly() bool { return s.readOnly }
 
 // Reserve makes room for n bytes of bound text. It must be called before the
