@@ -120,14 +120,14 @@ func TestRestoreReplacesOnlyWhenTold(t *testing.T) {
 			run(t, d, "create table other (n bigint)")
 			var inUse *db.InUse
 			if _, err := db.Restore(ctx, file, target, true); !errors.As(err, &inUse) {
-				t.Errorf("a data base in use: %v", err)
+				t.Errorf("a database in use: %v", err)
 			}
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if _, err := db.Restore(ctx, file, target, false); err == nil {
-			t.Error("an existing data base was replaced without being told to")
+			t.Error("an existing database was replaced without being told to")
 		}
 		aside, err := db.Restore(ctx, file, target, true)
 		if err != nil {
@@ -200,7 +200,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	run(t, held, "create table x (n bigint)")
 	for name, from := range map[string]string{
 		"missing":         filepath.Join(dir, "nothing"),
-		"text":            write("text", []byte("no data base")),
+		"text":            write("text", []byte("no database")),
 		"empty":           write("empty", nil),
 		"cut":             write("cut", content[:len(content)/2/4096*4096]),
 		"spoilt":          write("spoilt", spoilt),
@@ -212,7 +212,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 			t.Errorf("%s was restored", name)
 		}
 		if _, err := os.Stat(target); err == nil {
-			t.Errorf("%s left a data base", name)
+			t.Errorf("%s left a database", name)
 		}
 	}
 	if _, err := db.Restore(ctx, good, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false); err != nil {

@@ -890,7 +890,7 @@ func TestAway(t *testing.T) {
 		"its disk is full":            {server("53100"), true},
 		"it may only read":            {server("25006"), true},
 		"the password is wrong":       {fmt.Errorf("%w: %w", db.ErrUnavailable, server("28P01")), false},
-		"there is no such data base":  {fmt.Errorf("%w: %w", db.ErrUnavailable, server("3D000")), false},
+		"there is no such database":   {fmt.Errorf("%w: %w", db.ErrUnavailable, server("3D000")), false},
 		"a right is missing":          {server("42501"), false},
 		"another's certificate":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &tls.CertificateVerificationError{}), false},
 		"nobody listens":              {fmt.Errorf("%w: dial", db.ErrUnavailable), true},

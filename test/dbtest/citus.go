@@ -21,7 +21,7 @@ type noCitusError struct{ reason string }
 
 func (e *noCitusError) Error() string {
 	return "no Citus for this test (" + e.reason + "): install the extension beside PostgreSQL (docs/citus.md says how), " +
-		"or set KARTEI_TEST_CITUS to the URLs of a coordinator and its workers, with commas, where data bases may be created"
+		"or set KARTEI_TEST_CITUS to the URLs of a coordinator and its workers, with commas, where databases may be created"
 }
 
 // citusNeeds are the settings that Citus asks of each server.

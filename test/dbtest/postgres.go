@@ -32,7 +32,7 @@ type missingError struct{ reason string }
 
 func (e *missingError) Error() string {
 	return "no PostgreSQL for this test (" + e.reason + "): install it (on Debian: apt-get install postgresql), " +
-		"or set KARTEI_TEST_POSTGRES to the URL of a server where data bases may be created"
+		"or set KARTEI_TEST_POSTGRES to the URL of a server where databases may be created"
 }
 
 // server is a PostgreSQL server on which tests create databases.
