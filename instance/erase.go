@@ -43,7 +43,7 @@ var organizationRows = []struct{ table, key string }{
 	{"search_moves", "family, created, number"}, {"search_documents", "family, created"},
 	{"search_blocks", "family, segment, audience, rank, word, position"}, {"search_segments", "family, segment"},
 	{"visibility_losses", "record_id, principal"}, {"events", "tick"}, {"notices", "principal, id"},
-	{"limits", "subject"}, {"mail_turns", "principal, kind"}, {"reading_time", "at"}, {"request_log", "at, request_id"}, {"jobs", "id"}, {"job_turns", ""},
+	{"limits", "subject"}, {"reading_time", "at"}, {"request_log", "at, request_id"}, {"jobs", "id"}, {"job_turns", ""},
 	{"api_keys", "kid"}, {"principals", "id"},
 }
 

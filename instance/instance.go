@@ -338,7 +338,6 @@ func (i *Instance) run(ctx context.Context) error {
 		i.ground.Go(func() { i.watch(ctx, &i.scanner) })
 	}
 	i.ground.Go(func() { i.checkReader(ctx) })
-	i.ground.Go(func() { i.notices.Run(ctx) })
 	i.ground.Go(func() { i.jobs.Run(ctx) })
 	i.ground.Go(func() { i.deliver(ctx) })
 	i.ground.Go(func() { search.NewMerger(i.DB, i.clock).Run(ctx) })
@@ -358,7 +357,8 @@ func (i *Instance) run(ctx context.Context) error {
 // server, or into files.
 func (i *Instance) center() (*notify.Center, error) {
 	s := &i.config.Server
-	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom), PauseExhausted: s.PauseExhausted, Forms: webhook.Forms, BaseURL: i.BaseURL}
+	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom), PauseExhausted: s.PauseExhausted, Forms: webhook.Forms, BaseURL: i.BaseURL,
+		Vault: i.keys.Vault(notify.MessagePurpose)}
 	base, err := url.Parse(i.BaseURL)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func (i *Instance) runner() (*job.Runner, error) {
 		return nil, err
 	}
 	handlers := slices.Concat(retention.New(i.DB, i.clock, retention.Rules).Handlers(), maker.Handlers(), i.receiver.Handlers(),
-		(&webhook.Desk{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers(), webhook.Eraser{Clock: i.clock}.Handlers(), i.eraser().handlers())
+		(&webhook.Desk{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers(), webhook.Eraser{Clock: i.clock}.Handlers(), i.eraser().handlers(), i.notices.Handlers())
 	return job.NewRunner(i.DB, i.clock, handlers, job.Options{Logger: i.logger, Observe: i.metrics.Jobs(), Tracer: i.tracer}), nil
 }
 

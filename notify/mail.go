@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/textproto"
-	"slices"
 	"strconv"
 	"time"
 
@@ -14,55 +13,61 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"
+	"kartei/work/job"
 
 	"github.com/wneessen/go-mail"
 )
 
-const (
-	// poll is how often the line is looked through without being woken: for
-	// emails that are due again, and those that another replica left behind.
-	poll = 10 * time.Second
-	// lease is how long an email is one replica's to send. If that dies, it is
-	// sent again; its Message-ID is the same.
-	lease = 2 * time.Minute
-	// piece is the most emails that are looked up at a time.
-	piece = 50
-)
-
-// backoff is how long after each failed try the next one comes: 13 tries
-// within two and a half days. Then the email is given up; its entry in the
-// bell stays.
-var backoff = []time.Duration{
-	time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour,
-	2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 12 * time.Hour, 24 * time.Hour,
-}
+// MailKind is the kind of job that sends an email about notices. A job is for
+// one user and one kind of notice: its email is about all notices that wait.
+const MailKind = "notices.mail"
 
 const (
-	// window is a time in which a user gets three emails of a kind at most. Whoever
-	// has a key can bring about a notice for each endpoint, and make ever new ones.
-	window = 10 * time.Minute
+	// mailLease is how long after the death of its process an email is sent by
+	// another. The Message-ID is the same.
+	mailLease = 2 * time.Minute
+	// mailLimit bounds one attempt; handing an email over takes smtpTime at most.
+	mailLimit = 2 * time.Minute
+	// window is the time in which a user gets three emails of a kind at most. A
+	// holder of a key can cause a notice for each endpoint, and make new endpoints.
+	window, windowEmails = 10 * time.Minute, 3
 	// titled is how many notices beside the first an email names one by one.
 	titled = 10
 )
 
-// queue is the notices of a kind that wait to be mailed to a user.
-type queue struct {
-	organization int64
-	principal    string
-	kind         Kind
+// backoff is how long after each failed attempt the next one follows: 13 attempts
+// in two and a half days. Then the job is given up; the bell keeps its entries.
+var backoff = [...]time.Duration{
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour,
+	2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// letter is one email: it is about all notices of a queue that are due.
+// pause is the backoff of all jobs that send emails.
+func pause(attempt int) time.Duration { return backoff[min(attempt, len(backoff))-1] }
+
+// recipient names the notices of a kind that wait to be mailed to a user.
+type recipient struct {
+	Principal string `json:"principal"`
+	Kind      Kind   `json:"kind"`
+}
+
+// spec is the job that mails them. If one waits for its next attempt, a new
+// notice has it run at once.
+func (r recipient) spec() job.Spec {
+	return job.Spec{Kind: MailKind, Key: r.Principal + " " + string(r.Kind), Payload: r, Soon: true}
+}
+
+// letter is one email: it is about all notices of a recipient that wait.
 type letter struct {
-	queue
+	recipient
+	organization int64
 	// id is that of its oldest notice, count is how many there are.
 	id    string
 	count int64
 	// facts are those of the first titled + 1 notices.
 	facts [][]byte
-	// tries is how often the one that was tried least was tried before.
-	tries int
-	until clock.Micros
+	// at is when this attempt began.
+	at clock.Micros
 }
 
 // messageID is the same if the same letter is sent again, and another one if
@@ -74,129 +79,155 @@ func (l *letter) messageID() string {
 	return l.id + "." + strconv.FormatInt(l.count, 10)
 }
 
-// Run sends emails until ctx ends.
-func (c *Center) Run(ctx context.Context) {
-	defer c.DB.SubscribeLocal(Topic, func(string) { c.awake() })()
-	for ctx.Err() == nil {
-		more, err := c.send(ctx)
-		if err != nil && ctx.Err() == nil {
-			c.Logger.Warn("emails cannot be looked up", "error", err)
-		}
-		if more {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-		case <-c.wake:
-		case <-c.Clock.After(poll):
-		}
+// Handlers returns the handlers of the jobs that send emails.
+func (c *Center) Handlers() []job.Handler {
+	return []job.Handler{
+		{
+			Kind: MailKind, Attempts: len(backoff) + 1, Lease: mailLease, Limit: mailLimit, Backoff: pause,
+			Run: c.mail, GaveUp: c.gaveUp, GivenUp: c.givenUp,
+		},
+		{
+			Kind: MessageKind, Attempts: len(backoff) + 1, Lease: mailLease, Limit: mailLimit, Backoff: pause,
+			Run: c.sendMessage, GivenUp: c.givenUp, Secret: true,
+		},
 	}
 }
 
-// send sends what is due and reports whether there may be more.
-func (c *Center) send(ctx context.Context) (more bool, err error) {
-	var due []queue
-	found := 0
-	err = c.DB.Read(ctx, func(tx db.Tx) error {
-		due, found = due[:0], 0
-		rows, err := tx.Query(ctx, selectDue, clock.Now(c.Clock), int64(piece))
-		if err != nil {
+// mail sends one email about the notices that wait for a recipient.
+func (c *Center) mail(ctx context.Context, j *job.Job) error {
+	l := &letter{organization: j.Organization}
+	if err := j.Decode(&l.recipient); err != nil {
+		return err
+	}
+	if err := c.take(ctx, j, l); err != nil {
+		return err
+	}
+	if l.count == 0 {
+		return c.finish(ctx, j, l, 0)
+	}
+	log := c.Logger.With(slog.String("notice", l.id), slog.String("kind", string(l.Kind)), slog.Int64("notices", l.count), slog.Int("try", j.Attempt))
+	switch err := c.attempt(ctx, l); {
+	case err == nil:
+		log.Info("email sent")
+		return c.finish(ctx, j, l, l.at)
+	case errors.Is(err, errNobody):
+		log.Info("email dropped", "reason", err)
+		return c.finish(ctx, j, l, 0)
+	default:
+		log.Warn("email not sent", "reason", reason(err))
+		return c.again(ctx, l, err)
+	}
+}
+
+// take reads what the next email is about, and marks it. The job's transaction
+// holds the organization's turn, so no notice comes unseen. If the user had
+// enough emails for now, the job waits for the end of the window.
+func (c *Center) take(ctx context.Context, j *job.Job, l *letter) error {
+	wait := time.Duration(0)
+	err := j.Update(ctx, func(tx db.Tx) error {
+		wait, l.facts, l.at = 0, nil, clock.Now(c.Clock)
+		var fresh int64
+		if err := tx.QueryRow(ctx, selectMailing, l.organization, l.Principal, l.Kind).Scan(&l.id, &l.count, &fresh); err != nil || l.count == 0 {
 			return err
 		}
-		defer rows.Close()
-		for ; rows.Next(); found++ {
-			var q queue
-			if err := rows.Scan(&q.organization, &q.principal, &q.kind); err != nil {
+		if fresh > 0 {
+			open, err := c.opens(ctx, tx, l)
+			if err != nil {
 				return err
 			}
-			if !slices.Contains(due, q) {
-				due = append(due, q)
+			if wait = open.Sub(l.at); wait > 0 {
+				return nil
 			}
+			tx.Queue(beginMail, l.organization, l.Principal, l.Kind, l.at)
 		}
-		return rows.Err()
+		return l.readFacts(ctx, tx)
 	})
-	if err != nil {
-		return false, err
+	if err == nil && wait > 0 {
+		err = job.Later(wait)
 	}
-	for _, q := range due {
-		if err := c.deliver(ctx, q); err != nil {
-			return false, err
-		}
-	}
-	return found == piece, nil
+	return err
 }
 
-// take takes what is due in a queue, which is one replica's then until the lease
-// ends. It is nil if there is nothing, or if the user had enough for now: what is
-// due waits for the end of the window.
-func (c *Center) take(ctx context.Context, q queue) (l *letter, err error) {
-	err = c.DB.Write(ctx, func(tx db.Tx) error {
-		l = nil
-		now := clock.Now(c.Clock)
-		next := letter{queue: q, until: now.Add(lease)}
-		var first, second, third clock.Micros // of the last three emails
-		if err := tx.QueryRow(ctx, keepTurn, q.organization, q.principal, q.kind).Scan(&first, &second, &third); err != nil {
-			return err
-		}
-		if open := first.Add(window); first > 0 && now < open {
-			tx.Queue(putOff, q.organization, q.principal, q.kind, now, open)
-			return nil
-		}
-		if err := tx.QueryRow(ctx, selectOldest, q.organization, q.principal, q.kind, now).Scan(&next.id, &next.count, &next.tries); err != nil || next.count == 0 {
-			return err
-		}
-		tx.Queue(claim, q.organization, q.principal, q.kind, now, next.until, next.id)
-		tx.Queue(setTurn, q.organization, q.principal, q.kind, second, third, now)
-		if next.facts, err = facts(ctx, tx, &next); err == nil {
-			l = &next
-		}
+// opens returns when the next email of a kind may go to a user.
+func (c *Center) opens(ctx context.Context, tx db.Tx, l *letter) (clock.Micros, error) {
+	last, err := db.Values[clock.Micros](ctx, tx, selectLastMails, l.organization, l.Principal, l.Kind, l.at.Add(-window), windowEmails)
+	if err != nil || len(last) < windowEmails {
+		return 0, err
+	}
+	return last[windowEmails-1].Add(window), nil
+}
+
+// readFacts reads those of the first notices of a letter.
+func (l *letter) readFacts(ctx context.Context, tx db.Tx) error {
+	rows, err := tx.Query(ctx, selectFacts, l.organization, l.Principal, l.Kind, titled+1)
+	if err != nil {
 		return err
-	})
-	return l, err
-}
-
-// facts reads those of the first notices of a letter that was taken.
-func facts(ctx context.Context, tx db.Tx, l *letter) (list [][]byte, err error) {
-	rows, err := tx.Query(ctx, selectFacts, l.organization, l.principal, l.kind, l.until, l.id, int64(titled+1))
-	if err != nil {
-		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var data []byte
 		if err := rows.Scan(&data); err != nil {
-			return nil, err
+			return err
 		}
-		list = append(list, data)
+		l.facts = append(l.facts, data)
 	}
-	return list, rows.Err()
+	return rows.Err()
 }
 
-// deliver sends one email about what is due in a queue, unless another replica
-// is at it.
-func (c *Center) deliver(ctx context.Context, q queue) error {
-	l, err := c.take(ctx, q)
-	if err != nil || l == nil {
+// finish ends the job of a letter that was sent at a time, or is never to be, and
+// enqueues the next one if notices came meanwhile. An email that was sent is
+// noted even if the process is stopping.
+func (c *Center) finish(ctx context.Context, j *job.Job, l *letter, sent clock.Micros) error {
+	ctx = context.WithoutCancel(ctx)
+	return j.Finish(ctx, func(tx db.Tx) error {
+		tx.Queue(endMail, l.organization, l.Principal, l.Kind, sent)
+		return c.goOn(ctx, tx, l)
+	})
+}
+
+// goOn enqueues a job for the notices that came since a letter was begun.
+func (c *Center) goOn(ctx context.Context, tx db.Tx, l *letter) error {
+	more, err := l.newer(ctx, tx)
+	if err != nil || !more {
 		return err
 	}
-	log := c.Logger.With(slog.String("notice", l.id), slog.String("kind", string(l.kind)), slog.Int64("notices", l.count), slog.Int("try", l.tries+1))
-	next, mailed := clock.Micros(0), clock.Micros(0)
-	switch err := c.attempt(ctx, l); {
-	case err == nil:
-		mailed = clock.Now(c.Clock)
-		log.Info("email sent")
-	case errors.Is(err, errNobody):
-		log.Info("email dropped", "reason", err)
-	case l.tries >= len(backoff):
-		log.Error("email given up", "reason", reason(err))
-	default:
-		next = clock.Now(c.Clock).Add(backoff[l.tries])
-		log.Warn("email not sent", "reason", reason(err), "again", backoff[l.tries].String())
-	}
-	return c.DB.Write(context.WithoutCancel(ctx), func(tx db.Tx) error {
-		_, err := tx.Exec(ctx, settle, l.organization, l.principal, l.kind, l.until, l.id, next, mailed)
+	return job.Enqueue(ctx, tx, l.organization, clock.Now(c.Clock), l.spec())
+}
+
+// newer reports whether notices came since a letter was begun.
+func (l *letter) newer(ctx context.Context, tx db.Tx) (bool, error) {
+	var n int64
+	err := tx.QueryRow(ctx, countFresh, l.organization, l.Principal, l.Kind).Scan(&n)
+	return n > 0, err
+}
+
+// again is the error with which an attempt ends that failed. What came meanwhile
+// does not wait for the backoff.
+func (c *Center) again(ctx context.Context, l *letter, cause error) error {
+	more := false
+	err := c.DB.Read(ctx, func(tx db.Tx) (err error) {
+		more, err = l.newer(ctx, tx)
 		return err
 	})
+	if err == nil && more {
+		return job.Later(0)
+	}
+	return errors.New("email not sent: " + reason(cause))
+}
+
+// gaveUp leaves the notices of a job that was given up as they are: a retry of
+// the job mails them, and so does the next notice. For those that came during the
+// last attempt a job is enqueued.
+func (c *Center) gaveUp(ctx context.Context, tx db.Tx, j *job.Job, _ error) error {
+	l := &letter{organization: j.Organization}
+	if err := j.Decode(&l.recipient); err != nil {
+		return nil //nolint:nilerr // nothing can be read from it, and the job fails for that
+	}
+	return c.goOn(ctx, tx, l)
+}
+
+func (c *Center) givenUp(j *job.Job) {
+	c.Logger.Error("email given up", "job", j.ID, "kind", j.Kind, "tries", j.Attempt)
 }
 
 // errNobody is returned for somebody who is not to be written to any more.
@@ -210,14 +241,14 @@ var errUnknown = errors.New("a newer release posted it")
 func (c *Center) attempt(ctx context.Context, l *letter) error {
 	var m *mail.Msg
 	err := c.DB.Read(ctx, func(tx db.Tx) error {
-		user, err := access.UserIn(ctx, tx, l.principal)
+		user, err := access.UserIn(ctx, tx, l.Principal)
 		if fault.Is(err, fault.NotFound) || err == nil && (user.Disabled || user.Email == "") {
 			return errNobody
 		}
 		if err != nil {
 			return err
 		}
-		form, known := c.forms[l.kind]
+		form, known := c.forms[l.Kind]
 		if !known {
 			return errUnknown
 		}
@@ -235,13 +266,6 @@ func (c *Center) attempt(ctx context.Context, l *letter) error {
 // would else write to others in the name of the instance.
 func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail.Msg, error) {
 	in := language(user)
-	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
-	if err := m.FromFormat("Kartei", c.From); err != nil {
-		return nil, err
-	}
-	if err := m.AddTo(user.Email); err != nil {
-		return nil, err
-	}
 	heading, text := "", ""
 	for i, data := range l.facts {
 		words, err := form.Mail(c.BaseURL, data)
@@ -263,12 +287,24 @@ func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail
 	if rest := l.count - int64(len(l.facts)); rest > 0 {
 		text += fmt.Sprintf("\n- "+unnamed.In(in), rest)
 	}
+	return c.envelope(user.Email, in, l.messageID(), heading, text+"\n\n-- \n"+form.Farewell.In(in)+"\n"+c.BaseURL)
+}
+
+// envelope makes an email of its parts.
+func (c *Center) envelope(to string, in fault.Language, id, heading, text string) (*mail.Msg, error) {
+	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	if err := m.FromFormat("Kartei", c.From); err != nil {
+		return nil, err
+	}
+	if err := m.AddTo(to); err != nil {
+		return nil, err
+	}
 	m.Subject("Kartei: " + heading)
-	m.SetMessageIDWithValue(l.messageID() + "@" + c.Host)
+	m.SetMessageIDWithValue(id + "@" + c.Host)
 	m.SetDateWithValue(c.Clock.Now())
 	m.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody's absence answers
 	m.SetGenHeader("Content-Language", string(in))
-	m.SetBodyString(mail.TypeTextPlain, greeting.In(in)+"\n\n"+text+"\n\n-- \n"+form.Farewell.In(in)+"\n"+c.BaseURL+"\n")
+	m.SetBodyString(mail.TypeTextPlain, greeting.In(in)+"\n\n"+text+"\n")
 	return m, nil
 }
 

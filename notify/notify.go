@@ -12,8 +12,10 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/kit/masterkey"
 	"kartei/limit"
 	"kartei/store/db"
+	"kartei/work/job"
 )
 
 // Kind says what a notice is about.
@@ -35,34 +37,28 @@ type Form struct {
 // Words are what a notice says.
 type Words struct{ Title, Text fault.Text }
 
-// Topic is what is told (db.Tx.NotifyLocal) when a notice was posted.
-const Topic = "notices"
-
 // Age is how long a notice is kept.
 const Age = 90 * 24 * time.Hour
 
 const (
-	insertNotice = `insert into notices (organization, principal, id, created_at, kind, data, read_at, mail_due, mail_tries, mailed_at)
-		values ($1, $2, $3, $4, $5, $6, 0, $4, 0, 0)`
+	insertNotice = `insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at)
+		values ($1, $2, $3, $4, $5, $6, 0, true, 0, 0)`
 	selectNotices = `select n.principal, n.id, n.created_at, n.kind, n.data, n.read_at, n.mailed_at
 		from notices n where n.organization = $1 and ($2 = '' or n.principal = $2) and ($3 = '' or n.id < $3)
 		order by n.id desc limit $4`
-	// Emails of all organizations wait in one line, along an index of its own;
-	// each is then claimed in its organization.
-	selectDue = `select organization, principal, kind from notices
-		where mail_due > 0 and mail_due <= $1 order by mail_due limit $2`
-	// keepTurn keeps others from a user's emails of a kind until the commit.
-	keepTurn = `insert into mail_turns (organization, principal, kind, first_at, second_at, third_at) values ($1, $2, $3, 0, 0, 0)
-		on conflict (organization, principal, kind) do update set kind = excluded.kind returning first_at, second_at, third_at`
-	setTurn = `update mail_turns set first_at = $4, second_at = $5, third_at = $6 where organization = $1 and principal = $2 and kind = $3`
-	waiting = ` where organization = $1 and principal = $2 and kind = $3 and mail_due > 0 and mail_due <= $4`
-	// putOff has what is due by $4 wait until $5.
-	putOff       = `update notices set mail_due = $5` + waiting
-	selectOldest = `select coalesce(min(id), ''), count(*), coalesce(min(mail_tries), 0) from notices` + waiting
-	claim        = `update notices set mail_due = $5, mail_id = $6, mail_tries = mail_tries + 1` + waiting
-	taken        = ` where organization = $1 and principal = $2 and kind = $3 and mail_due > 0 and mail_due = $4 and mail_id = $5`
-	selectFacts  = `select data from notices` + taken + ` order by id limit $6`
-	settle       = `update notices set mail_due = $6, mailed_at = $7` + taken
+	// The emails of a kind to a user.
+	of      = ` where organization = $1 and principal = $2 and kind = $3`
+	mailing = of + ` and mailing`
+	// selectMailing counts the notices of the next email, and those of them that no
+	// email was begun for yet.
+	selectMailing = `select coalesce(min(id), ''), count(*), count(case when mail_at = 0 then 1 end) from notices` + mailing
+	countFresh    = `select count(*) from notices` + mailing + ` and mail_at = 0`
+	// selectLastMails returns when the last emails were begun, the last one first.
+	selectLastMails = `select distinct mail_at from notices` + of + ` and mail_at > 0 and mail_at > $4 order by mail_at desc limit $5`
+	beginMail       = `update notices set mail_at = $4` + mailing + ` and mail_at = 0`
+	selectFacts     = `select data from notices` + mailing + ` order by id limit $4`
+	// endMail ends the email that was begun: sent at $4, or never if that is zero.
+	endMail = `update notices set mailing = false, mailed_at = $4, mail_at = case when cast($4 as bigint) > 0 then $4 else mail_at end` + mailing + ` and mail_at > 0`
 )
 
 // Options are what a Center is made of.
@@ -76,6 +72,8 @@ type Options struct {
 	From   string
 	// BaseURL is where the instance is reached. It stands in emails.
 	BaseURL string
+	// Vault seals messages; needed by Send alone.
+	Vault masterkey.Vault
 	// Host is the right-hand side of the emails' Message-ID.
 	Host string
 	// PauseExhausted pauses a key whose day quota of deletes is used up.
@@ -88,15 +86,14 @@ type Options struct {
 type Center struct {
 	Options
 	forms map[Kind]Form
-	wake  chan struct{}
 }
 
-// New returns a Center. Its emails are sent while Run runs.
+// New returns a Center. A job.Runner sends its emails, by its Handlers.
 func New(o Options) *Center {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	c := &Center{o, map[Kind]Form{}, make(chan struct{}, 1)}
+	c := &Center{o, map[Kind]Form{}}
 	maps.Copy(c.forms, limitForms)
 	maps.Copy(c.forms, o.Forms)
 	return c
@@ -123,21 +120,25 @@ func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 	if err != nil {
 		return err
 	}
-	return c.Post(tx, live, users, kind, QuotaFacts{a.Key, label.KidShort, a.Policy, a.Used, a.Quota, clock.Micros(a.At)})
+	return c.Post(ctx, tx, live, users, kind, QuotaFacts{a.Key, label.KidShort, a.Policy, a.Used, a.Quota, clock.Micros(a.At)})
 }
 
 // Post puts a notice into the bells of users, whose organization is live, and
-// its emails into the line, which go after the commit. facts becomes JSON:
-// numbers and identifiers, no names.
-func (c *Center) Post(tx db.Tx, live int64, users []string, kind Kind, facts any) error {
+// enqueues its emails, which go after the commit. facts becomes JSON: numbers and
+// identifiers, no names. It holds the organization's turn until the commit
+// (job.Enqueue).
+func (c *Center) Post(ctx context.Context, tx db.Tx, live int64, users []string, kind Kind, facts any) error {
 	data, err := json.Marshal(facts)
 	if err != nil {
 		return err
 	}
+	now := clock.Now(c.Clock)
 	for _, user := range users {
-		tx.Queue(insertNotice, live, user, id.New(id.Notice), int64(clock.Now(c.Clock)), string(kind), string(data))
+		if err := job.Enqueue(ctx, tx, live, now, recipient{user, kind}.spec()); err != nil {
+			return err
+		}
+		tx.Queue(insertNotice, live, user, id.New(id.Notice), now, string(kind), string(data))
 	}
-	tx.NotifyLocal(Topic, "")
 	return nil
 }
 
@@ -150,14 +151,6 @@ func (c *Center) words(ctx context.Context, tx db.Tx, kind Kind, facts []byte) (
 	}
 	w, err = form.Words(ctx, tx, facts)
 	return w, true, err
-}
-
-// awake has the emails that wait sent now.
-func (c *Center) awake() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
 }
 
 // BellInput is what the act bell.list takes.

@@ -16,15 +16,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"kartei/access"
 	"kartei/kit/clock"
+	"kartei/kit/masterkey"
 	"kartei/limit"
 	"kartei/notify"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/work/job"
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
@@ -48,13 +51,36 @@ type office struct {
 	sandbox, live              int64
 	owner, admin, service, key string
 	kid                        string // its short form
-	logged                     *bytes.Buffer
+	vault                      masterkey.Vault
+	logged                     *buffer
+	ended                      chan struct{} // of jobs
+}
+
+// buffer is a log that may be read while it is written.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
 }
 
 func open(t testing.TB, d db.DB) *office {
 	t.Helper()
-	o := &office{TB: t, db: d, clock: clock.NewFake(begin), logged: new(bytes.Buffer)}
+	o := &office{TB: t, db: d, clock: clock.NewFake(begin), logged: new(buffer), ended: make(chan struct{}, 1)}
 	o.directory = access.NewDirectory(d, o.clock, access.Options{Versions: []string{"2026-11-01"}})
+	var err error
+	o.vault, err = masterkey.NewVault(make([]byte, 32))
+	must(t, err)
 	info, err := o.directory.CreateOrganization(ctx, access.NewOrganization{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
 	must(t, err)
 	o.id = info.ID
@@ -96,23 +122,66 @@ func must(t testing.TB, err error) {
 func (o *office) center(s notify.Sender) *notify.Center {
 	return notify.New(notify.Options{
 		DB: o.db, Clock: o.clock, Logger: slog.New(slog.NewTextHandler(o.logged, nil)), Sender: s,
-		From: "kartei@example.com", Host: "kartei.example", BaseURL: "https://kartei.example", PauseExhausted: true,
+		From: "kartei@example.com", Host: "kartei.example", BaseURL: "https://kartei.example", PauseExhausted: true, Vault: o.vault,
 	})
 }
 
-// run runs a Center until the test ends, and returns when it has nothing to do.
+// run runs the jobs of a Center until the test ends or stop is called, and returns
+// when nothing is due.
 func (o *office) run(c *notify.Center) (stop func()) {
 	o.Helper()
+	stop = o.start(o.db, c)
+	o.rest()
+	return stop
+}
+
+// start runs the jobs of a Center on a database.
+func (o *office) start(d db.DB, c *notify.Center) (stop func()) {
+	o.Helper()
 	running, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		c.Run(running)
-	}()
-	o.clock.Await(1)
-	stop = sync.OnceFunc(func() { cancel(); <-ended })
+	r := job.NewRunner(d, o.clock, c.Handlers(), job.Options{Logger: slog.New(slog.NewTextHandler(o.logged, nil)), Observe: func(string, string, time.Duration) {
+		select {
+		case o.ended <- struct{}{}:
+		default:
+		}
+	}})
+	var ground sync.WaitGroup
+	ground.Go(func() { r.Run(running) })
+	stop = sync.OnceFunc(func() { cancel(); ground.Wait() })
 	o.Cleanup(stop)
 	return stop
+}
+
+// rest waits until no email is due and none is on its way.
+func (o *office) rest() {
+	o.Helper()
+	for overdue := time.After(2 * time.Minute); ; {
+		if o.count("jobs", "state = 'running' or state = 'waiting' and due_at <= "+fmt.Sprint(int64(clock.Now(o.clock)))) == 0 {
+			return
+		}
+		select {
+		case <-o.ended:
+		case <-time.After(20 * time.Millisecond): // its process may have ended
+		case <-overdue:
+			o.Fatalf("emails are not sent: %s", o.logged)
+		}
+	}
+}
+
+// pass moves the clock and waits.
+func (o *office) pass(d time.Duration) {
+	o.Helper()
+	o.clock.Advance(d)
+	o.rest()
+}
+
+// count counts rows of the office.
+func (o *office) count(table, where string) (n int) {
+	o.Helper()
+	must(o, o.db.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select count(*) from `+table+` where organization = $1 and (`+where+`)`, o.live).Scan(&n)
+	}))
+	return n
 }
 
 func (o *office) alert(c *notify.Center, a limit.Alert) {
@@ -343,19 +412,16 @@ func TestRetried(t *testing.T) {
 		wait time.Duration
 		left int // refusals
 	}{{50 * time.Second, 2}, {10 * time.Second, 0}, {110 * time.Second, 0}} {
-		o.clock.Advance(step.wait)
-		o.clock.Await(1)
+		o.pass(step.wait)
 		if n := len(s.all()); n != 0 || s.refuse != step.left {
 			t.Fatalf("after %v: %d received, %d refusals left, want %d", step.wait, n, s.refuse, step.left)
 		}
 	}
-	o.clock.Advance(10 * time.Second)
-	o.clock.Await(1)
+	o.pass(10 * time.Second)
 	if n := len(s.all()); n != 2 {
 		t.Fatalf("%d received", n)
 	}
-	o.clock.Advance(100 * time.Hour)
-	o.clock.Await(1)
+	o.pass(100 * time.Hour)
 	if n := len(s.all()); n != 2 {
 		t.Errorf("sent again: %d received", n)
 	}
@@ -375,33 +441,13 @@ func TestGivenUp(t *testing.T) {
 	o.alert(c, a) // one email
 	o.run(c)
 	for range 20 {
-		o.clock.Advance(24 * time.Hour)
-		o.clock.Await(1)
+		o.pass(24 * time.Hour)
 	}
 	if tries := 1<<30 - s.refuse; tries != 13 || strings.Count(o.logged.String(), "email given up") != 1 {
 		t.Errorf("%d tries: %s", tries, o.logged)
 	}
 	if bell := o.bell(c); len(bell) != 1 || bell[0].MailedAt != 0 {
 		t.Errorf("%+v", bell)
-	}
-}
-
-// mailed waits until nothing is due and no email is on its way.
-func (o *office) mailed() {
-	o.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; {
-		var n int
-		must(o, o.db.Write(ctx, func(tx db.Tx) error {
-			tx.NotifyLocal(notify.Topic, "") // a replica may have looked just before
-			return tx.QueryRow(ctx, `select count(*) from notices where mail_due > 0 and (mail_due <= $1 or mail_id <> '')`, clock.Now(o.clock)).Scan(&n)
-		}))
-		if n == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			o.Fatalf("%d emails are not sent: %s", n, o.logged)
-		}
-		<-time.After(time.Millisecond)
 	}
 }
 
@@ -418,9 +464,8 @@ func TestBundled(t *testing.T) {
 		o.run(o.center(s.sender(t, "")))
 		moment := func(d time.Duration) {
 			t.Helper()
-			o.mailed()
-			o.clock.Advance(d)
-			o.mailed()
+			o.rest()
+			o.pass(d)
 		}
 		for range 8 { // a moment apart
 			o.alert(first, a)
@@ -491,44 +536,115 @@ func TestBundleSurvives(t *testing.T) {
 		o, s := open(t, d), listen(t)
 		a := o.low()
 		a.Principal = o.service
-		dead := dying{make(chan struct{})}
-		c := o.center(dead)
-		o.alert(c, a)
-		o.alert(c, a)
-		held, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go c.Run(held)
-		<-dead.asked // it holds both, and nothing more is heard of it until the test ends
+		o.alert(o.center(nil), a)
+		o.alert(o.center(nil), a)
+		o.dies()
 		s.refuse, s.with = 1, &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "later"}
-		o.run(o.center(s.sender(t, "")))
-		o.alert(c, a) // refused
+		c := o.center(s.sender(t, ""))
+		o.start(d, c)
+		o.alert(c, a)
 		o.clock.Advance(10 * time.Second)
-		o.clock.Await(1)
 		if n := len(s.all()); n != 0 {
 			t.Fatalf("%d received while the first may be at it", n)
 		}
-		unsent := func(e notify.Entry) bool { return e.MailedAt == 0 }
-		for deadline := time.Now().Add(2 * time.Minute); slices.ContainsFunc(o.bell(c), unsent) && time.Now().Before(deadline); {
-			o.clock.Advance(10 * time.Second)
-			<-time.After(time.Millisecond)
+		o.pass(2 * time.Minute) // refused
+		if n := len(s.all()); n != 0 || s.refuse != 0 {
+			t.Fatalf("%d received, %d refusals left", n, s.refuse)
 		}
-		told := 0
-		for _, m := range s.all() {
-			told++
-			if strings.Contains(m.body, "since then: 1.") {
-				told++
-			}
-			if strings.Contains(m.body, "since then: 2.") {
-				told += 2
-			}
+		o.alert(c, a) // does not wait for the backoff
+		o.rest()
+		all := s.all()
+		if len(all) != 1 || !strings.Contains(all[0].body, "since then: 3.") {
+			t.Errorf("received %+v, want one email about four notices: %s", all, o.logged)
 		}
-		if told != 3 {
-			t.Errorf("emails tell of %d notices, want 3: %s", told, o.logged)
-		}
-		if bell := o.bell(c); len(bell) != 3 || slices.ContainsFunc(bell, unsent) {
+		if bell := o.bell(c); len(bell) != 4 || slices.ContainsFunc(bell, func(e notify.Entry) bool { return e.MailedAt == 0 }) {
 			t.Errorf("%+v", bell)
 		}
+		if n := o.count("jobs", "true"); n != 0 {
+			t.Errorf("%d jobs are left", n)
+		}
 	})
+}
+
+// TestMeanwhile: a notice that comes while an email of its kind is under way is in
+// the next one, whether or not the server takes the first.
+func TestMeanwhile(t *testing.T) {
+	for _, taken := range []bool{true, false} {
+		dbtest.Each(t, func(t *testing.T, d db.DB) {
+			o := open(t, d)
+			a := o.low()
+			a.Principal = o.service
+			s := &stopping{asked: make(chan struct{}), answer: make(chan error)}
+			c := o.center(s)
+			o.start(d, c)
+			o.alert(c, a)
+			<-s.asked
+			o.alert(c, a)
+			cause := errors.New("broken")
+			if taken {
+				cause = nil
+			}
+			s.answer <- cause
+			<-s.asked
+			s.answer <- nil
+			o.rest()
+			want := []string{"1", "1"}
+			if !taken {
+				want = []string{"1", "2"}
+			}
+			if !slices.Equal(s.counts, want) || o.count("notices", "mailed_at = 0") != 0 || o.count("jobs", "true") != 0 {
+				t.Errorf("taken %v: emails about %v notices: %s", taken, s.counts, o.logged)
+			}
+		})
+	}
+}
+
+// stopping is a Sender that waits for what a test says.
+type stopping struct {
+	asked  chan struct{}
+	answer chan error
+	counts []string // of notices
+}
+
+func (s *stopping) Send(_ context.Context, id string, _ notifyMessage) error {
+	_, n, several := strings.Cut(id, ".")
+	if !several {
+		n = "1"
+	}
+	s.counts = append(s.counts, n)
+	s.asked <- struct{}{}
+	return <-s.answer
+}
+
+// dies has a process die with an email in its hands.
+func (o *office) dies() {
+	o.Helper()
+	dead := dying{make(chan struct{})}
+	gone := &crashingDB{DB: o.db}
+	stop := o.start(gone, o.center(dead))
+	<-dead.asked
+	gone.crashed.Store(true)
+	stop()
+}
+
+// crashingDB is a database as a process sees it that dies.
+type crashingDB struct {
+	db.DB
+	crashed atomic.Bool
+}
+
+func (c *crashingDB) Write(ctx context.Context, f func(db.Tx) error) error {
+	if c.crashed.Load() {
+		return db.ErrUnavailable
+	}
+	return c.DB.Write(ctx, f)
+}
+
+func (c *crashingDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	if c.crashed.Load() {
+		return db.ErrUnavailable
+	}
+	return c.DB.WriteIn(ctx, organization, f)
 }
 
 // dying is a Sender whose process dies with the email in its hands.
@@ -547,27 +663,95 @@ func TestCrash(t *testing.T) {
 		o, s := open(t, d), listen(t)
 		a := o.low()
 		a.Principal = o.service
-		first := dying{make(chan struct{})}
-		c := o.center(first)
-		o.alert(c, a)
-		held, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go c.Run(held)
-		<-first.asked // it holds the email, and nothing more is heard of it until the test ends
-		second, third := o.center(s.sender(t, "")), o.center(s.sender(t, ""))
-		o.run(second)
-		stop := o.run(third)
-		o.clock.Await(2)
+		o.alert(o.center(nil), a)
+		o.dies()
+		o.start(d, o.center(s.sender(t, "")))
+		o.start(d, o.center(s.sender(t, "")))
 		if n := len(s.all()); n != 0 {
 			t.Fatalf("%d received while the first may be at it", n)
 		}
-		o.clock.Advance(2*time.Minute + time.Second)
-		o.clock.Await(2)
+		o.pass(2*time.Minute + time.Second)
 		if n := len(s.all()); n != 1 {
 			t.Errorf("%d received", n)
 		}
-		stop()
 	})
+}
+
+// TestRetriedByTheOperator: an email that was given up is sent by a retry of its
+// job, and the jobs show it until then.
+func TestRetriedByTheOperator(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o, s := open(t, d), listen(t)
+		s.refuse, s.with = 13, &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "anna.berg@example.com unknown"}
+		c := o.center(s.sender(t, ""))
+		a := o.low()
+		a.Principal = o.service
+		o.alert(c, a)
+		o.run(c)
+		for range 12 {
+			o.pass(24 * time.Hour)
+		}
+		failed, err := job.FailedJobs(ctx, d, 10)
+		must(t, err)
+		if len(failed) != 1 || failed[0].Kind != notify.MailKind || !strings.Contains(failed[0].Error, "550 5.1.1") || strings.Contains(failed[0].Error, "example.com") {
+			t.Fatalf("%+v", failed)
+		}
+		must(t, job.Retry(ctx, d, clock.Now(o.clock), failed[0].ID))
+		o.rest()
+		if n := len(s.all()); n != 1 || o.bell(c)[0].MailedAt == 0 {
+			t.Errorf("%d received: %s", n, o.logged)
+		}
+	})
+}
+
+// TestMessage: an email with a secret link is sealed as long as it waits, is sent
+// once and at once, and leaves nothing behind, not even if it is given up.
+func TestMessage(t *testing.T) {
+	const link = "https://kartei.example/invitations/geheimes-kennzeichen"
+	for name, test := range map[string]struct {
+		refuse, want int
+		until        time.Duration
+	}{
+		"taken":               {0, 1, 0},
+		"taken later":         {3, 1, 0},
+		"given up":            {1 << 30, 0, 0},
+		"its link ends first": {3, 0, 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, d db.DB) {
+				o, s := open(t, d), listen(t)
+				s.refuse, s.with = test.refuse, &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "later"}
+				c := o.center(s.sender(t, ""))
+				m := notify.Message{To: "neu@example.com", Language: "de", Title: "Einladung", Text: "Hier geht es weiter:\n" + link}
+				if test.until > 0 {
+					m.Until = clock.Now(o.clock).Add(test.until)
+				}
+				must(t, d.Write(ctx, func(tx db.Tx) error { return c.Send(ctx, tx, o.live, m) }))
+				if n := o.count("jobs", "payload like '%geheim%' or payload like '%neu@%'"); n != 0 {
+					t.Error("the link or the address can be read in the database")
+				}
+				o.run(c)
+				for range 20 {
+					o.pass(24 * time.Hour)
+				}
+				all := s.all()
+				if len(all) != test.want {
+					t.Fatalf("%d received: %s", len(all), o.logged)
+				}
+				for _, r := range all {
+					if r.to != "neu@example.com" || !strings.Contains(r.body, link) || !strings.HasPrefix(r.message.Header.Get("Message-Id"), "<job_") || subject(t, r.message) != "Kartei: Einladung" {
+						t.Errorf("%+v", r)
+					}
+				}
+				if n := o.count("jobs", "payload <> '{}' or state <> 'failed'"); n != 0 {
+					t.Errorf("%d jobs still have the link", n)
+				}
+				if log := o.logged.String(); strings.Contains(log, "geheim") || strings.Contains(log, "neu@") {
+					t.Errorf("the log says %s", log)
+				}
+			})
+		})
+	}
 }
 
 // TestFiles: without a server emails are files that a mail program opens.

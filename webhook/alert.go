@@ -60,7 +60,7 @@ func (k *StateStore) alert(ctx context.Context, tx db.Tx, h *Held, now clock.Mic
 	if facts.Organization, err = access.OrganizationID(ctx, tx, h.Organization); err != nil {
 		return err
 	}
-	return k.Notices.Post(tx, live, users, kind, facts)
+	return k.Notices.Post(ctx, tx, live, users, kind, facts)
 }
 
 // alertWords makes the words of a notice with what its endpoint is called now.

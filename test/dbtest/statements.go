@@ -19,7 +19,6 @@ import (
 // reason why it may ask all servers of a cluster. A statement is known by how
 // it begins.
 var across = map[string]string{
-	"select organization, principal, kind from notices where mail_due > 0 and mail_due <= $1":                                                                    "emails that are due are few, and one replica looks for them once in a while",
 	"select organization, due_at from job_turns order by due_at limit $1":                                                                                        "the look for jobs: some turns along an index",
 	"select kind, state, count(*), min(case when state = 'running' then started_at else due_at end), min(created_at), max(error) from jobs group by kind, state": "the operator's count of the jobs that there are, which are few",
 	"select organization, id, kind, attempt, error, created_at, due_at from jobs where state = 'failed'":                                                         "the operator's list of what was given up, along an index that holds nothing else",

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
 	"kartei/webhook"
+	"kartei/work/job"
 )
 
 // Of several processes that find at the same time that an endpoint fails, one
@@ -112,13 +114,19 @@ func TestEmailsHaveNoNames(t *testing.T) {
 		o.answer = func(Message) Outcome { return Outcome{Status: 410, Code: webhook.HTTPStatus} }
 		o.Event()
 		o.idle(disp)
-		running, cancel := context.WithCancel(ctx)
-		ended := make(chan struct{})
 		resting.Advance(o.Clock.Now().Sub(resting.Now()))
-		go func() { defer close(ended); center.Run(running) }()
-		resting.Await(1)
+		running, cancel := context.WithCancel(ctx)
+		var ground sync.WaitGroup
+		ended := make(chan string, 10)
+		runner := job.NewRunner(d, resting, center.Handlers(), job.Options{Observe: func(_, outcome string, _ time.Duration) { ended <- outcome }})
+		ground.Go(func() { runner.Run(running) })
+		for range 4 { // each of two kinds to two people
+			if outcome := <-ended; outcome != job.Finished {
+				t.Errorf("an email ended as %s", outcome)
+			}
+		}
 		cancel()
-		<-ended
+		ground.Wait()
 		files, err := filepath.Glob(filepath.Join(dir, "*.eml"))
 		must(t, err)
 		if len(files) != 4 {

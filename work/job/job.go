@@ -37,6 +37,9 @@ type Spec struct {
 	Payload any
 	// Due is when it may begin; zero, and what is past, is at once.
 	Due clock.Micros
+	// Soon changes what happens if a job with the same key waits already: that one
+	// becomes due no later than this one, and its attempts are counted anew.
+	Soon bool
 }
 
 // Enqueue adds a job as part of the transaction of the change that asks for
@@ -53,9 +56,12 @@ func Enqueue(ctx context.Context, tx db.Tx, organization int64, now clock.Micros
 	if len(payload) > maxPayload {
 		return fmt.Errorf("job: the payload of %s is of %d bytes, more than %d", s.Kind, len(payload), maxPayload)
 	}
-	due := max(s.Due, now)
+	due, insert := max(s.Due, now), insertOnce
+	if s.Soon {
+		insert = insertSoon
+	}
 	tx.Queue(keepTurn, organization, due)
-	tx.Queue(insertJob, organization, id.New(id.Job), s.Kind, s.Key, string(payload), due, now, trace.Of(ctx).Stored())
+	tx.Queue(insert, organization, id.New(id.Job), s.Kind, s.Key, string(payload), due, now, trace.Of(ctx).Stored())
 	tx.NotifyLocal(Topic, "")
 	return nil
 }
@@ -77,6 +83,12 @@ type Handler struct {
 	// Limit is how long one try may take; 1 hour if zero. Then its context ends
 	// and its lease is renewed no more.
 	Limit time.Duration
+	// Backoff, if not nil, returns how long after a failed attempt, counted from 1,
+	// the next one follows. Without it that is some seconds, and more each time.
+	Backoff func(attempt int) time.Duration
+	// Secret says that payloads hold something sealed. Once a job is given up its
+	// payload is {}.
+	Secret bool
 	// Every makes the job run by itself, without being enqueued: one in the
 	// whole instance, of organization 0, first when the runner starts and then so
 	// long after each end.

@@ -500,6 +500,9 @@ func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stop
 
 // pause is how long a job waits before the next attempt.
 func (r *Runner) pause(h *Handler, attempt int) time.Duration {
+	if h.Backoff != nil {
+		return h.Backoff(attempt)
+	}
 	most := longest
 	if h.Every > 0 {
 		most = min(most, h.Every)
@@ -520,9 +523,14 @@ func (r *Runner) giveUp(ctx context.Context, h *Handler, j *Job, cause error) er
 	if p := (permanent{}); errors.As(cause, &p) {
 		cause = p.error
 	}
-	var f func(tx db.Tx) error
-	if h.GaveUp != nil {
-		f = func(tx db.Tx) error { return h.GaveUp(ctx, tx, j, cause) }
+	f := func(tx db.Tx) error {
+		if h.Secret {
+			tx.Queue(clearPayload, j.Organization, j.ID)
+		}
+		if h.GaveUp == nil {
+			return nil
+		}
+		return h.GaveUp(ctx, tx, j, cause)
 	}
 	return r.put(ctx, j, "failed", j.Attempt, 0, reason(cause), f)
 }

@@ -14,7 +14,12 @@ const (
 		where organization = $1`
 	insertJob = `insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at, trace)
 		values ($1, $2, $3, $4, $5, 'waiting', 0, 0, $6, '', $7, 0, $8)
-		on conflict (organization, kind, key) where key <> '' and state <> 'failed' do nothing`
+		on conflict (organization, kind, key) where key <> '' and state <> 'failed' do `
+	insertOnce = insertJob + `nothing`
+	insertSoon = insertJob + `update set attempt = 0,
+		due_at = case when jobs.due_at > excluded.due_at then excluded.due_at else jobs.due_at end where jobs.state = 'waiting'`
+	// clearPayload forgets the secrets of a job that was given up.
+	clearPayload = `update jobs set payload = '{}' where organization = $1 and id = $2`
 	// selectTurns is the look for work: the turns that are due, and the next one.
 	selectTurns = `select organization, due_at from job_turns order by due_at limit $1`
 	// claimJobs takes up to $4 jobs that are due until $3. What it found is

@@ -44,7 +44,7 @@ var tables = map[string]struct {
 	"request_log": {`insert into request_log (organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason)
 		values ($1, $3, $2, '', '', '', 'me.get', 'GET', 200, '', 1, '', '')`, 30 * 24 * time.Hour, true},
 	"limits":      {`insert into limits (organization, subject, state, updated_at) values ($1, $2, '{}', $3)`, 48 * time.Hour, false},
-	"notices":     {`insert into notices (organization, principal, id, created_at, kind, data, read_at, mail_due, mail_tries, mailed_at) values ($1, 'usr_a', $2, $3, '', '{}', 0, 0, 0, 0)`, notify.Age, false},
+	"notices":     {`insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at) values ($1, 'usr_a', $2, $3, '', '{}', 0, false, 0, 0)`, notify.Age, false},
 	"events":      {`insert into events (organization, tick, id, type, object, record_id) values ($1, $3, $2, 'contact.created', 'contact', 'con_a')`, 30 * 24 * time.Hour, false},
 	"idempotency": {`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body) values ($1, 'usr_a', $2, $3, '', 201, '', '', '{}')`, 24 * time.Hour, false},
 	"operations": {`insert into operations (organization, id, principal, type, status, progress, input, result_object, result_id, error, request, created_at, started_at, finished_at)

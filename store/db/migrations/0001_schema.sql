@@ -691,35 +691,24 @@ create table notices (
 	-- JSON with numbers and identifiers only.
 	data         text   not null,
 	read_at      bigint not null,
-	-- When the email is sent or tried next. Zero if none is.
-	mail_due     bigint not null,
-	mail_tries   bigint not null,
+	-- Whether the email is still to be sent.
+	mailing      boolean not null,
+	-- When the email that tells of it was begun: the one that was sent, or else the
+	-- first that failed. Zero before.
+	mail_at      bigint not null,
+	-- When the email was sent. Zero if it was not.
 	mailed_at    bigint not null,
-	-- The notice that names the email: one email may be about several notices.
-	mail_id      text   not null default '',
 	primary key (organization, principal, id)
 );
 -- Retention: 90 days.
 create index notices_age on notices (organization, created_at);
--- The emails that are due, over all organizations.
-create index notices_due on notices (mail_due) where mail_due > 0;
--- The notices that one email is about.
-create index notices_waiting on notices (organization, principal, kind, mail_due) where mail_due > 0;
+-- The notices that the next email to a user is about.
+create index notices_mailing on notices (organization, principal, kind, id) where mailing;
+-- The last emails of a kind to a user.
+create index notices_mail_at on notices (organization, principal, kind, mail_at) where mail_at > 0;
 /*postgres:
 alter table notices alter column organization set (n_distinct = 16);
 */
-
--- When the last three emails of a kind to a user were begun, the oldest first.
--- They limit how many follow.
-create table mail_turns (
-	organization bigint not null,
-	principal    text   not null,
-	kind         text   not null,
-	first_at     bigint not null,
-	second_at    bigint not null,
-	third_at     bigint not null,
-	primary key (organization, principal, kind)
-);
 
 /*postgres:
 -- Of a table that was never analyzed the planner believes that it is larger.
