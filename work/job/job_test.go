@@ -749,3 +749,55 @@ func TestIdle(t *testing.T) {
 		t.Errorf("%d looks in %d times Poll, %d writes", n, rounds, w.writes.Load())
 	}
 }
+
+// A job that waits for its next attempt runs at once if it is enqueued again as
+// Soon, with all its attempts; else it waits for as long as its handler says.
+func TestSoon(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		attempts := make(chan int, 10)
+		y.run(d, y.options(), job.Handler{
+			Kind: "a", Attempts: 3, Backoff: func(attempt int) time.Duration { return time.Duration(attempt) * time.Hour },
+			Run: func(_ context.Context, j *job.Job) error { attempts <- j.Attempt; return errors.New("broken") },
+		})
+		due := func(want time.Duration) {
+			t.Helper()
+			if n := clock.Micros(y.number(`select min(due_at) from jobs`)); n.Sub(clock.Now(y.clock)) != want {
+				t.Errorf("it is due in %s, not %s", n.Sub(clock.Now(y.clock)), want)
+			}
+		}
+		soon := job.Spec{Kind: "a", Key: "k", Soon: true}
+		y.add(1, soon)
+		y.want("a", job.Again)
+		due(time.Hour)
+		y.add(1, job.Spec{Kind: "a", Key: "k"})
+		due(time.Hour)
+		y.clock.Advance(time.Hour)
+		y.want("a", job.Again)
+		due(2 * time.Hour)
+		y.add(1, soon)
+		y.want("a", job.Again)
+		due(time.Hour)
+		for _, want := range []int{1, 2, 1} {
+			if got := <-attempts; got != want {
+				t.Errorf("attempt %d, not %d", got, want)
+			}
+		}
+	})
+}
+
+// The payload of a job with secrets goes when it is given up, and only then.
+func TestSecretPayload(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		run := func(context.Context, *job.Job) error { return job.Permanent(errors.New("broken")) }
+		y.run(d, y.options(), job.Handler{Kind: "sealed", Secret: true, Run: run}, job.Handler{Kind: "plain", Run: run})
+		for kind, want := range map[string]int64{"sealed": 0, "plain": 1} {
+			y.add(1, job.Spec{Kind: kind, Payload: []string{"text"}})
+			y.want(kind, job.Failed)
+			if n := y.number(`select count(*) from jobs where kind = $1 and payload <> '{}'`, kind); n != want {
+				t.Errorf("%s: %d payloads are kept, not %d", kind, n, want)
+			}
+		}
+	})
+}
