@@ -41,12 +41,6 @@ func open(t testing.TB, d db.DB) *office {
 
 var must = endpointtest.Must
 
-// failing is the answer of a receiver that is out of order.
-func failing(Message) Outcome { return Outcome{Status: 500, Code: webhook.HTTPStatus} }
-
-// gone is the answer of a receiver that wants nothing more.
-func gone(Message) Outcome { return Outcome{Status: 410, Code: webhook.HTTPStatus} }
-
 // send is what receivers do.
 func (o *office) send(_ context.Context, m Message) Outcome {
 	o.mu.Lock()
