@@ -41,14 +41,7 @@ func audience(ctx context.Context, tx db.Tx, query string, organization int64, p
 
 // UserIn reads a user inside a transaction. An unknown id is NOT_FOUND.
 func UserIn(ctx context.Context, tx db.Tx, id string) (PrincipalInfo, error) {
-	return principalByID(ctx, tx, UserPrincipal, id)
-}
-
-// OrganizationIn reads an organization inside a transaction. live is the number
-// of the organization that holds its people. An unknown id is NOT_FOUND.
-func OrganizationIn(ctx context.Context, tx db.Tx, id string) (info OrganizationInfo, live int64, err error) {
-	info, err = organizationByID(ctx, tx, id)
-	return info, info.live, err
+	return PrincipalIn(ctx, tx, UserPrincipal, id)
 }
 
 // OrganizationID returns the id of the organization with a number, or the empty

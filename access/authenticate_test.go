@@ -11,8 +11,10 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/operator"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -22,7 +24,7 @@ func TestAuthenticateTellsWhoIsCalling(t *testing.T) {
 		o := newOffice(t, d)
 		in := o.newKey()
 		in.Environment, in.Scopes = access.Test, []string{"tasks:write", "contacts:read", "tasks:write"}
-		key := must(o.dir.CreateKey(ctx, in))
+		key := must(o.operator.CreateKey(ctx, in))
 		for range 2 { // from the data base, then from memory
 			a := o.accepted(key.Key, loopback)
 			if a.PrincipalID() != o.admin.ID || a.PrincipalName() != o.admin.Name || a.PrincipalType() != access.UserPrincipal || !a.SeesAll() {
@@ -45,7 +47,7 @@ func TestAuthenticateTellsWhoIsCalling(t *testing.T) {
 				t.Errorf("the sandbox's API is open from the start: %v", err)
 			}
 		}
-		if want := clock.FromTime(start).Add(access.DefaultLifetime); key.ExpiresAt != want {
+		if want := clock.FromTime(start).Add(settings.DefaultLifetime); key.ExpiresAt != want {
 			t.Errorf("expires %s, want %s", key.ExpiresAt, want)
 		}
 		if !strings.HasPrefix(key.Key, "kart_test_"+key.KidShort) {
@@ -64,79 +66,79 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 		}
 		return key[:at] + digit + key[at+1:]
 	}
-	byID := func(k access.CreatedKey) access.ByID { return access.ByID{ID: k.ID} }
+	byID := func(k settings.CreatedKey) access.ByID { return access.ByID{ID: k.ID} }
 	elsewhere := netip.MustParseAddr("192.0.2.7")
 	cases := []struct {
 		name   string
 		reason access.Reason
 		known  bool // the key is named in the refusal
 		// break does what makes the key fail and returns what to present.
-		breaks func(o *office, k access.CreatedKey) (string, netip.Addr)
+		breaks func(o *office, k settings.CreatedKey) (string, netip.Addr)
 	}{
-		{"nothing presented", access.Missing, false, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"nothing presented", access.Missing, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
 			return "", loopback
 		}},
-		{"cut", access.Malformed, false, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"cut", access.Malformed, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
 			return k.Key[:len(k.Key)-1], loopback
 		}},
-		{"too long", access.Malformed, false, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"too long", access.Malformed, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
 			return k.Key + "0", loopback
 		}},
-		{"with spaces", access.Malformed, false, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"with spaces", access.Malformed, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
 			return " " + k.Key[1:], loopback
 		}},
-		{"mistyped", access.WrongChecksum, false, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"mistyped", access.WrongChecksum, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
 			return other(k.Key, 40), loopback
 		}},
-		{"live key called a test key", access.WrongChecksum, false, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"live key called a test key", access.WrongChecksum, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
 			return strings.Replace(k.Key, "live", "test", 1), loopback
 		}},
-		{"unknown kid", access.Unknown, false, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"unknown kid", access.Unknown, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
 			return access.Forge(other(k.Key, 12)), loopback
 		}},
-		{"test environment forged", access.Unknown, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"test environment forged", access.Unknown, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
 			return access.Forge(strings.Replace(k.Key, "live", "test", 1)), loopback
 		}},
-		{"wrong secret", access.WrongSecret, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"wrong secret", access.WrongSecret, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
 			return access.Forge(other(k.Key, 40)), loopback
 		}},
-		{"expired", access.Expired, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
-			o.clock.Advance(access.DefaultLifetime)
+		{"expired", access.Expired, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+			o.clock.Advance(settings.DefaultLifetime)
 			return k.Key, loopback
 		}},
-		{"paused", access.Paused, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
-			must(o.dir.PauseKey(ctx, byID(k)))
+		{"paused", access.Paused, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+			must(o.operator.PauseKey(ctx, byID(k)))
 			return k.Key, loopback
 		}},
-		{"revoked", access.Revoked, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
-			must(o.dir.RevokeKey(ctx, byID(k)))
+		{"revoked", access.Revoked, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+			must(o.operator.RevokeKey(ctx, byID(k)))
 			return k.Key, loopback
 		}},
-		{"rotated away", access.Rotated, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
-			must(o.dir.RotateKey(ctx, access.Rotation{ID: k.ID}))
+		{"rotated away", access.Rotated, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+			must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
 			return k.Key, loopback
 		}},
-		{"rotated away, wrong secret", access.WrongSecret, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
-			must(o.dir.RotateKey(ctx, access.Rotation{ID: k.ID}))
+		{"rotated away, wrong secret", access.WrongSecret, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+			must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
 			return access.Forge(other(k.Key, 40)), loopback
 		}},
-		{"rotated away and away again", access.Unknown, false, func(o *office, k access.CreatedKey) (string, netip.Addr) {
-			must(o.dir.RotateKey(ctx, access.Rotation{ID: k.ID}))
-			must(o.dir.RotateKey(ctx, access.Rotation{ID: k.ID}))
+		{"rotated away and away again", access.Unknown, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+			must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
+			must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
 			return k.Key, loopback
 		}},
-		{"address not allowed", access.WrongAddress, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"address not allowed", access.WrongAddress, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
 			return k.Key, elsewhere
 		}},
-		{"no address", access.WrongAddress, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
+		{"no address", access.WrongAddress, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
 			return k.Key, netip.Addr{}
 		}},
-		{"principal disabled", access.PrincipalDisabled, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
-			must(o.dir.SetUser(ctx, access.PrincipalChange{ID: o.admin.ID, Disabled: ptr(true)}))
+		{"principal disabled", access.PrincipalDisabled, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+			must(o.operator.SetUser(ctx, settings.PrincipalChange{ID: o.admin.ID, Disabled: ptr(true)}))
 			return k.Key, loopback
 		}},
-		{"API of the organization off", access.APIOff, true, func(o *office, k access.CreatedKey) (string, netip.Addr) {
-			must(o.dir.SetOrganization(ctx, access.OrganizationChange{ID: o.org.ID, Level: ptr(access.Off)}))
+		{"API of the organization off", access.APIOff, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+			must(o.operator.SetOrganization(ctx, settings.OrganizationChange{ID: o.org.ID, Level: ptr(access.Off)}))
 			return k.Key, loopback
 		}},
 	}
@@ -161,7 +163,7 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 						t.Errorf("refusal %+v, want %+v", *r, want)
 					}
 				}
-				fresh := access.NewDirectory(d, o.clock, access.Options{Versions: versions})
+				fresh := access.NewDirectory(d, o.clock, access.Options{})
 				if _, err := fresh.Authenticate(ctx, presented, from); access.RefusalOf(err) == nil || access.RefusalOf(err).Reason != c.reason {
 					t.Errorf("another replica: %v", err)
 				}
@@ -176,7 +178,7 @@ func TestWrongSecretComesFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		key := o.key()
-		must(o.dir.RevokeKey(ctx, access.ByID{ID: key.ID}))
+		must(o.operator.RevokeKey(ctx, access.ByID{ID: key.ID}))
 		o.refused(access.Forge(key.Key[:40]+flip(key.Key[40])+key.Key[41:]), netip.MustParseAddr("192.0.2.7"), access.WrongSecret)
 	})
 }
@@ -194,31 +196,31 @@ func TestActsAreInEffectOnTheNextCall(t *testing.T) {
 		key := o.key()
 		id := access.ByID{ID: key.ID}
 		o.accepted(key.Key, loopback)
-		must(o.dir.PauseKey(ctx, id))
+		must(o.operator.PauseKey(ctx, id))
 		o.refused(key.Key, loopback, access.Paused)
-		must(o.dir.ResumeKey(ctx, id))
+		must(o.operator.ResumeKey(ctx, id))
 		o.accepted(key.Key, loopback)
 
-		next := must(o.dir.RotateKey(ctx, access.Rotation{ID: key.ID}))
+		next := must(o.operator.RotateKey(ctx, settings.Rotation{ID: key.ID}))
 		o.refused(key.Key, loopback, access.Rotated)
 		if a := o.accepted(next.Key, loopback); a.Credential().ID != key.ID || next.ExpiresAt != key.ExpiresAt {
 			t.Errorf("the new key is not the old one with a new secret: %+v", a.Credential())
 		}
-		must(o.dir.SetUser(ctx, access.PrincipalChange{ID: o.admin.ID, Role: ptr(access.Viewer)}))
+		must(o.operator.SetUser(ctx, settings.PrincipalChange{ID: o.admin.ID, Role: ptr(access.Viewer)}))
 		if a := o.accepted(next.Key, loopback); a.May("contacts:write") || !a.May("contacts:read") || a.SeesAll() {
 			t.Errorf("a viewer has %v", a.Scopes())
 		}
-		must(o.dir.SetOrganization(ctx, access.OrganizationChange{ID: o.org.ID, Name: ptr("Neu")}))
+		must(o.operator.SetOrganization(ctx, settings.OrganizationChange{ID: o.org.ID, Name: ptr("Neu")}))
 		if a := o.accepted(next.Key, loopback); a.Organization().Name != "Neu" {
 			t.Errorf("organization is still %s", a.Organization().Name)
 		}
-		must(o.dir.RevokeKey(ctx, id))
+		must(o.operator.RevokeKey(ctx, id))
 		o.refused(next.Key, loopback, access.Revoked)
-		must(o.dir.RevokeKey(ctx, id)) // twice is no error
-		if _, err := o.dir.ResumeKey(ctx, id); !fault.Is(err, fault.ValidationFailed) {
+		must(o.operator.RevokeKey(ctx, id)) // twice is no error
+		if _, err := o.operator.ResumeKey(ctx, id); !fault.Is(err, fault.ValidationFailed) {
 			t.Errorf("a revoked key was resumed: %v", err)
 		}
-		if _, err := o.dir.RotateKey(ctx, access.Rotation{ID: key.ID}); !fault.Is(err, fault.ValidationFailed) {
+		if _, err := o.operator.RotateKey(ctx, settings.Rotation{ID: key.ID}); !fault.Is(err, fault.ValidationFailed) {
 			t.Errorf("a revoked key was rotated: %v", err)
 		}
 	})
@@ -233,7 +235,7 @@ func TestActsAreInEffectOnOtherReplicas(t *testing.T) {
 		}
 		o := newOffice(t, d)
 		key := o.key()
-		other := access.NewDirectory(d, o.clock, access.Options{Versions: versions})
+		other := operator.New(d, o.clock, access.NewDirectory(d, o.clock, access.Options{}))
 		for range 3 {
 			o.accepted(key.Key, loopback)
 			must(other.PauseKey(ctx, access.ByID{ID: key.ID}))
@@ -248,9 +250,9 @@ func TestAddresses(t *testing.T) {
 		o := newOffice(t, d)
 		in := o.newKey()
 		in.Networks = []string{"192.0.2.0/24", "2001:db8:7::/48", "198.51.100.9"}
-		bound := must(o.dir.CreateKey(ctx, in)).Key
+		bound := must(o.operator.CreateKey(ctx, in)).Key
 		in.Networks, in.Scopes = nil, access.ReadScopes()
-		free := must(o.dir.CreateKey(ctx, in)).Key
+		free := must(o.operator.CreateKey(ctx, in)).Key
 		for address, want := range map[string]bool{
 			"192.0.2.0": true, "192.0.2.255": true, "192.0.3.0": false, "::ffff:192.0.2.7": true,
 			"198.51.100.9": true, "198.51.100.8": false, "2001:db8:7:1::1": true, "2001:db8:8::1": false,
@@ -324,7 +326,7 @@ func TestLastUse(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		key := o.key()
-		lastUsed := func() clock.Micros { return must(o.dir.GetKey(ctx, access.ByID{ID: key.ID})).LastUsedAt }
+		lastUsed := func() clock.Micros { return must(o.operator.GetKey(ctx, access.ByID{ID: key.ID})).LastUsedAt }
 		o.accepted(key.Key, loopback)
 		if at := lastUsed(); at != 0 {
 			t.Errorf("marked on the path: %s", at)
@@ -355,13 +357,13 @@ func TestLastUse(t *testing.T) {
 
 func TestCredentialsInMemoryAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		o := newOfficeWith(t, d, access.Options{Versions: versions, Credentials: 3})
+		o := newOfficeWith(t, d, access.Options{Credentials: 3})
 		for range 10 {
 			key := o.key()
 			o.accepted(key.Key, loopback)
 			o.accepted(key.Key, loopback)
 		}
-		keys := make([]access.CreatedKey, 5)
+		keys := make([]settings.CreatedKey, 5)
 		for i := range keys {
 			keys[i] = o.key()
 		}

@@ -5,14 +5,18 @@ import (
 
 	"kartei/access"
 	"kartei/kit/clock"
+	"kartei/settings"
 	"kartei/test/dbtest"
+	"kartei/test/operator"
 )
 
-func benchmarkOffice(b *testing.B) (*access.Directory, access.CreatedKey) {
-	dir := access.NewDirectory(dbtest.SQLite(b), clock.System, access.Options{Versions: versions, Failures: 1 << 30})
-	org := must(dir.CreateOrganization(ctx, access.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On}))
-	user := must(dir.CreateUser(ctx, access.NewPrincipal{Organization: org.ID, Name: "Ida", Email: "ida@example.org"}))
-	key := must(dir.CreateKey(ctx, access.NewKey{
+func benchmarkOffice(b *testing.B) (*access.Directory, settings.CreatedKey) {
+	d := dbtest.SQLite(b)
+	dir := access.NewDirectory(d, clock.System, access.Options{Failures: 1 << 30})
+	op := operator.New(d, clock.System, dir)
+	org := must(op.CreateOrganization(ctx, settings.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On}))
+	user := must(op.CreateUser(ctx, settings.NewPrincipal{Organization: org.ID, Name: "Ida", Email: "ida@example.org"}))
+	key := must(op.CreateKey(ctx, settings.NewKey{
 		Organization: org.ID, Principal: user.ID, Environment: access.Live,
 		Scopes: access.AllScopes(), Networks: []string{"127.0.0.0/8", "::1"},
 	}))

@@ -8,6 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/fault"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )
@@ -37,9 +38,9 @@ func TestActsAmongManyCalls(t *testing.T) {
 			})
 		}
 		for range 25 {
-			must(o.dir.PauseKey(ctx, access.ByID{ID: key.ID}))
+			must(o.operator.PauseKey(ctx, access.ByID{ID: key.ID}))
 			o.refused(key.Key, loopback, access.Paused)
-			must(o.dir.ResumeKey(ctx, access.ByID{ID: key.ID}))
+			must(o.operator.ResumeKey(ctx, access.ByID{ID: key.ID}))
 			o.accepted(key.Key, loopback)
 		}
 		close(stop)
@@ -56,11 +57,11 @@ func TestActsAtTheSameTime(t *testing.T) {
 		made := make(chan error, 8)
 		for i := range 8 {
 			makers.Go(func() {
-				_, err := o.dir.CreateOrganization(ctx, access.NewOrganization{Name: fmt.Sprint("Büro ", i)})
+				_, err := o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: fmt.Sprint("Büro ", i)})
 				if err != nil {
 					t.Errorf("organization: %v", err)
 				}
-				_, err = o.dir.CreateUser(ctx, access.NewPrincipal{Organization: o.org.ID, Name: "Ida", Email: "ida@example.org"})
+				_, err = o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "Ida", Email: "ida@example.org"})
 				made <- err
 			})
 		}
@@ -77,7 +78,7 @@ func TestActsAtTheSameTime(t *testing.T) {
 		if users != 1 {
 			t.Errorf("%d users with one address", users)
 		}
-		if list := must(o.dir.ListOrganizations(ctx, access.Page{})); len(list.Data) != 18 {
+		if list := must(o.operator.ListOrganizations(ctx, access.Page{})); len(list.Data) != 18 {
 			t.Errorf("%d organizations and sandboxes, want 18", len(list.Data))
 		}
 	})

@@ -27,6 +27,9 @@ type Credential struct {
 	Audience string
 	// ExpiresAt is when the credential ends, zero if it does not.
 	ExpiresAt clock.Micros
+	// FreshUntil is until when the caller counts as one who signed in a short while
+	// ago. It is zero for kinds that nobody signs in with.
+	FreshUntil clock.Micros
 	// Duties are those of the kind.
 	Duties Duties
 }
@@ -126,6 +129,12 @@ func (d *Directory) Resolve(ctx context.Context, p Presented, from netip.Addr, f
 // operator is whoever runs the instance. It belongs to no organization.
 var operator = Actor{credential: Credential{Kind: Operator, Duties: duties[Operator]}}
 
+// nobody is a caller who did not sign in, where that is not needed.
+var nobody = Actor{}
+
+// Nobody returns a caller who did not sign in. It belongs to no organization.
+func Nobody() *Actor { return &nobody }
+
 // Confirm asks the database whether an administrative act may have changed an
 // assumed actor. Inside a transaction that costs no round trip of its own: the
 // transaction fails with db.ErrStale. With a nil tx, Confirm asks by itself and
@@ -177,7 +186,7 @@ func (a *Actor) Gate() error {
 			return refused(APIOff, a.credential, o.Number)
 		}
 	}
-	if o.State != Open && a.credential.Kind != Operator {
+	if o.State != Open && o.Number != 0 { // an operator is of no organization
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(OrganizationClosed), Detail: &closed}
 	}
 	return nil

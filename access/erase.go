@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"kartei/kit/clock"
-	"kartei/kit/fault"
 	"kartei/store/db"
 )
 
@@ -58,25 +57,14 @@ func (d *Directory) sandboxOf(ctx context.Context, e *Erasable) error {
 	return d.db.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, selectSandboxNumber, e.Number).Scan(&e.Sandbox) })
 }
 
-// EraseNow brings the date of an organization in the state deleting to now.
-func (d *Directory) EraseNow(ctx context.Context, in ByID) (e Erasable, err error) {
-	err = d.act(ctx, func(tx db.Tx) error {
-		o, err := organizationByID(ctx, tx, in.ID)
-		if err != nil {
-			return err
+// Due returns an organization whose date has come. One whose date has not is 404.
+func (d *Directory) Due(ctx context.Context, id string) (e Erasable, err error) {
+	err = d.db.Read(ctx, func(tx db.Tx) error {
+		o, err := OrganizationIn(ctx, tx, id)
+		if err == nil && (o.State != Deleting || o.EraseAt == nil || *o.EraseAt > d.now()) {
+			err = unknown("Eine fällige Organisation", "organization due for erasure")
 		}
-		switch {
-		case o.SandboxOf != "":
-			return &fault.Fault{Code: fault.Forbidden, Detail: &withItsOrganization}
-		case o.State != Deleting:
-			return &fault.Fault{Code: fault.Forbidden, Detail: &notDeleting}
-		}
-		e = Erasable{Number: o.number, ID: o.ID}
-		now := d.now()
-		if _, err := tx.Exec(ctx, updateOrganization, o.number, o.Name, o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), now); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, updateSandbox, o.number, o.Name+sandboxSuffix, string(o.State), now)
+		e = Erasable{Number: o.Number, ID: o.ID}
 		return err
 	})
 	if err == nil {
@@ -84,17 +72,6 @@ func (d *Directory) EraseNow(ctx context.Context, in ByID) (e Erasable, err erro
 	}
 	return e, err
 }
-
-var (
-	withItsOrganization = fault.Text{
-		DE: "Die Sandbox wird mit ihrer Organisation gelöscht. Nennen Sie deren Kennung.",
-		EN: "A sandbox is erased with its organization. Give that one's id.",
-	}
-	notDeleting = fault.Text{
-		DE: "Gelöscht wird nur eine Organisation im Zustand deleting. Setzen Sie ihn zuerst: kartei org set ORG --state deleting.",
-		EN: "Only an organization in the state deleting is erased. Set it first: kartei org set ORG --state deleting.",
-	}
-)
 
 // Erased notes that nothing is left of an organization and its sandbox but their
 // numbers, ids and times.

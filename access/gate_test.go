@@ -98,7 +98,7 @@ func TestScopesAreThoseOfTheContract(t *testing.T) {
 	if diff := cmp.Diff(want, AllScopes()); diff != "" {
 		t.Error(diff)
 	}
-	if slices.ContainsFunc(ReadScopes(), writes) || len(ReadScopes()) != 5 {
+	if slices.ContainsFunc(ReadScopes(), Writes) || len(ReadScopes()) != 5 {
 		t.Errorf("reading scopes: %v", ReadScopes())
 	}
 }

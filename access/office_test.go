@@ -11,7 +11,9 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/settings"
 	"kartei/store/db"
+	"kartei/test/operator"
 )
 
 var (
@@ -24,16 +26,17 @@ var (
 // office is an organization whose API is open, with an admin.
 type office struct {
 	*testing.T
-	dir   *access.Directory
-	db    db.DB
-	clock *clock.Fake
-	org   access.OrganizationInfo
-	admin access.PrincipalInfo
+	dir      *access.Directory
+	operator *operator.Operator
+	db       db.DB
+	clock    *clock.Fake
+	org      access.OrganizationInfo
+	admin    access.PrincipalInfo
 }
 
 func newOffice(t *testing.T, d db.DB) *office {
 	t.Helper()
-	return newOfficeWith(t, d, access.Options{Versions: versions, Failures: 1_000_000})
+	return newOfficeWith(t, d, access.Options{Failures: 1_000_000})
 }
 
 func newOfficeWith(t *testing.T, d db.DB, options access.Options) *office {
@@ -44,33 +47,34 @@ func newOfficeWith(t *testing.T, d db.DB, options access.Options) *office {
 // newOfficeOf is the n-th office in one data base.
 func newOfficeOf(t *testing.T, d db.DB, n int) *office {
 	t.Helper()
-	return newOfficeNamed(t, d, access.Options{Versions: versions, Failures: 1_000_000}, fmt.Sprintf("johanna%d@morgenstern.example", n))
+	return newOfficeNamed(t, d, access.Options{Failures: 1_000_000}, fmt.Sprintf("johanna%d@morgenstern.example", n))
 }
 
 func newOfficeNamed(t *testing.T, d db.DB, options access.Options, email string) *office {
 	t.Helper()
 	c := clock.NewFake(start)
 	o := &office{T: t, dir: access.NewDirectory(d, c, options), db: d, clock: c}
-	o.org = must(o.dir.CreateOrganization(ctx, access.NewOrganization{
+	o.operator = operator.New(d, c, o.dir)
+	o.org = must(o.operator.CreateOrganization(ctx, settings.NewOrganization{
 		Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On,
 	}))
-	o.admin = must(o.dir.CreateUser(ctx, access.NewPrincipal{
+	o.admin = must(o.operator.CreateUser(ctx, settings.NewPrincipal{
 		Organization: o.org.ID, Name: "Johanna Morgenstern", Email: email, Role: access.Admin,
 	}))
 	return o
 }
 
 // newKey is a key with every scope that may be used from everywhere in 127/8 and ::1.
-func (o *office) newKey() access.NewKey {
-	return access.NewKey{
+func (o *office) newKey() settings.NewKey {
+	return settings.NewKey{
 		Organization: o.org.ID, Principal: o.admin.ID, Environment: access.Live,
 		Scopes: access.AllScopes(), Networks: []string{"127.0.0.0/8", "::1"},
 	}
 }
 
-func (o *office) key() access.CreatedKey {
+func (o *office) key() settings.CreatedKey {
 	o.Helper()
-	return must(o.dir.CreateKey(ctx, o.newKey()))
+	return must(o.operator.CreateKey(ctx, o.newKey()))
 }
 
 func (o *office) accepted(presented string, from netip.Addr) *access.Actor {

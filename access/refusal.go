@@ -11,7 +11,7 @@ import (
 // Reason is why a caller was refused. Only the request log has it.
 type Reason string
 
-// The reasons. To the caller, all but the last six are the same 401.
+// The reasons. All but the last seven are one and the same 401 to the caller.
 const (
 	Missing           Reason = "missing"
 	Malformed         Reason = "malformed"
@@ -31,6 +31,7 @@ const (
 	SecrecyUndeclared  Reason = "secrecy_undeclared"
 	LevelRead          Reason = "level_read"
 	NoScope            Reason = "scope"
+	NotFresh           Reason = "not_fresh"
 	OrganizationClosed Reason = "organization_closed"
 )
 

@@ -2,19 +2,11 @@ package access
 
 import (
 	"context"
-	"encoding/json"
-	"strconv"
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"
 )
-
-// The administrative acts are methods of Directory of one form: a typed input,
-// a typed answer, and a fault that names every wrong field. They ask nobody
-// for permission: who reaches them is the operator, or a door that checked.
-// Each takes effect on the next call of Authenticate, here and on every
-// replica.
 
 // ByID names one thing.
 type ByID struct {
@@ -37,55 +29,29 @@ type List[T any] struct {
 	HasMore bool `json:"hasMore"`
 }
 
-// act runs an administrative change: in one transaction, after which every
-// replica forgets what it kept in memory.
+// Changed says that a transaction changes who may do what, upon which every
+// replica forgets what it kept in memory. It comes first: it locks a row, so such
+// changes come one after the other, and none meets what another is about to
+// commit. Forget must be called after the transaction, also after an error that
+// left open whether the commit was made.
+func Changed(ctx context.Context, tx db.Tx) error {
+	tx.Notify(Topic, "")
+	_, err := tx.Exec(ctx, updateGeneration)
+	return err
+}
+
+// act runs a change of who may do what in a transaction of its own.
 func (d *Directory) act(ctx context.Context, f func(db.Tx) error) error {
-	defer d.Forget() // also after an error that left open whether the commit was made
+	defer d.Forget()
 	return d.db.Write(ctx, func(tx db.Tx) error {
-		// The row is locked from the beginning: acts come one after the other,
-		// and none meets what another is about to commit.
-		if _, err := tx.Exec(ctx, updateGeneration); err != nil {
+		if err := Changed(ctx, tx); err != nil {
 			return err
 		}
-		tx.Notify(Topic, "")
 		return f(tx)
 	})
 }
 
 func (d *Directory) now() clock.Micros { return clock.Now(d.clock) }
-
-// list reads a page with one row more than asked for, which tells whether
-// there are more. query takes the page's limit as its first argument.
-func list[T any](ctx context.Context, d *Directory, p Page, scan func(db.Row) (T, error), query string, args ...any) (List[T], error) {
-	page := List[T]{Data: []T{}}
-	limit := p.Limit
-	if limit == 0 {
-		limit = maxPage
-	}
-	if limit < 1 || limit > maxPage {
-		return page, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxPage}})
-	}
-	err := d.db.Read(ctx, func(tx db.Tx) error {
-		page = List[T]{Data: []T{}}
-		rows, err := tx.Query(ctx, query, append([]any{int64(limit) + 1}, args...)...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			entry, err := scan(rows)
-			if err != nil {
-				return err
-			}
-			page.Data = append(page.Data, entry)
-		}
-		return rows.Err()
-	})
-	if len(page.Data) > limit {
-		page.Data, page.HasMore = page.Data[:limit], true
-	}
-	return page, err
-}
 
 // unknown is 404 for an id that the operator named.
 func unknown(de, en string) error {
@@ -93,17 +59,6 @@ func unknown(de, en string) error {
 		DE: de + " mit dieser Kennung gibt es nicht.",
 		EN: "There is no " + en + " with this id.",
 	}}
-}
-
-func indexed(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
-
-// mustJSON writes values that cannot fail: strings, lists and maps of them.
-func mustJSON(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("access: " + err.Error())
-	}
-	return string(b)
 }
 
 func pick(yes bool, word, other string) string {

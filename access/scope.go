@@ -29,7 +29,7 @@ func AllScopes() []string { return slices.Clone(allScopes) }
 
 // ReadScopes returns every scope that only reads, sorted.
 func ReadScopes() []string {
-	return slices.DeleteFunc(AllScopes(), writes)
+	return slices.DeleteFunc(AllScopes(), Writes)
 }
 
 var allScopes = func() []string {
@@ -41,22 +41,23 @@ var allScopes = func() []string {
 	return all
 }()
 
-func validScope(scope string) bool {
+// ValidScope reports whether there is such a scope.
+func ValidScope(scope string) bool {
 	_, found := slices.BinarySearch(allScopes, scope)
 	return found
 }
 
-// writes reports whether the scope allows changes of records.
-func writes(scope string) bool { return strings.HasSuffix(scope, ":write") }
+// Writes reports whether the scope lets its bearer change records.
+func Writes(scope string) bool { return strings.HasSuffix(scope, ":write") }
 
-// allows reports whether a principal with this role and these rights holds scope.
-func allows(role Role, rights Rights, scope string) bool {
+// Allows reports whether a principal with this role and these rights holds scope.
+func Allows(role Role, rights Rights, scope string) bool {
 	family, _, _ := strings.Cut(scope, ":")
 	right, named := rights[family]
 	if !named {
 		right = WriteRight
 	}
-	if writes(scope) {
+	if Writes(scope) {
 		return (role == Admin || role == Member) && right == WriteRight
 	}
 	return right == ReadRight || right == WriteRight
@@ -68,7 +69,7 @@ func allows(role Role, rights Rights, scope string) bool {
 func effectiveScopes(held []string, a *Actor) []string {
 	scopes := make([]string, 0, len(held))
 	for _, scope := range held {
-		if allows(a.role, a.rights, scope) && (!a.credential.Duties.Gate || a.organization.Level.lets(scope)) {
+		if Allows(a.role, a.rights, scope) && (!a.credential.Duties.Gate || a.organization.Level.lets(scope)) {
 			scopes = append(scopes, scope)
 		}
 	}
@@ -77,4 +78,4 @@ func effectiveScopes(held []string, a *Actor) []string {
 }
 
 // lets reports whether the level lets programs use a scope.
-func (l Level) lets(scope string) bool { return l == On || l == Read && !writes(scope) }
+func (l Level) lets(scope string) bool { return l == On || l == Read && !Writes(scope) }

@@ -16,7 +16,7 @@ import (
 func TestGuessingIsThrottled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		counting := &countingDB{DB: d}
-		o := newOfficeWith(t, counting, access.Options{Versions: versions, Failures: 5})
+		o := newOfficeWith(t, counting, access.Options{Failures: 5})
 		good, late := o.key(), o.key()
 		o.accepted(good.Key, loopback)
 		wrong := access.Forge(good.Key[:40] + flip(good.Key[40]) + good.Key[41:])
@@ -53,9 +53,9 @@ func TestGuessingIsThrottled(t *testing.T) {
 		shutOut(wrong, loopback) // the key is known here, but not with this secret
 
 		o.accepted(good.Key, loopback) // was used from here before
-		must(o.dir.PauseKey(ctx, access.ByID{ID: late.ID}))
+		must(o.operator.PauseKey(ctx, access.ByID{ID: late.ID}))
 		o.accepted(good.Key, loopback) // also after everything was forgotten
-		must(o.dir.ResumeKey(ctx, access.ByID{ID: late.ID}))
+		must(o.operator.ResumeKey(ctx, access.ByID{ID: late.ID}))
 		o.accepted(late.Key, netip.MustParseAddr("127.0.0.2"))
 
 		o.clock.Advance(40 * time.Second)
@@ -70,7 +70,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 // A success vouches for an hour.
 func TestOldSuccessesDoNotVouch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		o := newOfficeWith(t, d, access.Options{Versions: versions, Failures: 1})
+		o := newOfficeWith(t, d, access.Options{Failures: 1})
 		good := o.key()
 		o.accepted(good.Key, loopback)
 		o.clock.Advance(59 * time.Minute)
@@ -97,7 +97,7 @@ func TestWhatIsOneAddress(t *testing.T) {
 			{"192.0.2.3", "::ffff:192.0.2.3", true},
 			{"fe80::1%a", "fe80::2%b", true},
 		} {
-			dir := access.NewDirectory(d, clockAt(start), access.Options{Versions: versions, Failures: 1})
+			dir := access.NewDirectory(d, clockAt(start), access.Options{Failures: 1})
 			dir.Authenticate(ctx, "nonsense", netip.MustParseAddr(c.first))
 			_, err := dir.Authenticate(ctx, "nonsense", netip.MustParseAddr(c.second))
 			if fault.Is(err, fault.RateLimited) != c.same {
@@ -109,7 +109,7 @@ func TestWhatIsOneAddress(t *testing.T) {
 
 func TestThrottleIsBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		dir := access.NewDirectory(d, clockAt(start), access.Options{Versions: versions, Addresses: 100})
+		dir := access.NewDirectory(d, clockAt(start), access.Options{Addresses: 100})
 		for i := range 1000 {
 			dir.Authenticate(ctx, "nonsense", netip.MustParseAddr(fmt.Sprintf("2001:db8:%x::1", i)))
 		}

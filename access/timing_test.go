@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -26,13 +27,13 @@ func TestRefusalsTakeTheSameTime(t *testing.T) {
 		}
 		unknown := attempt("unknown", access.Forge(good.Key[:10]+flip(good.Key[10])+good.Key[11:]), loopback)
 		accepted := attempt("accepted", good.Key, loopback)
-		revoked, paused, expired := o.key(), o.key(), must(o.dir.CreateKey(ctx, func() access.NewKey {
+		revoked, paused, expired := o.key(), o.key(), must(o.operator.CreateKey(ctx, func() settings.NewKey {
 			in := o.newKey()
 			in.ExpiresIn = time.Second
 			return in
 		}()))
-		must(o.dir.RevokeKey(ctx, access.ByID{ID: revoked.ID}))
-		must(o.dir.PauseKey(ctx, access.ByID{ID: paused.ID}))
+		must(o.operator.RevokeKey(ctx, access.ByID{ID: revoked.ID}))
+		must(o.operator.PauseKey(ctx, access.ByID{ID: paused.ID}))
 		o.clock.Advance(time.Second)
 		refusals := []apitest.Attempt{
 			attempt("wrong secret", access.Forge(good.Key[:40]+flip(good.Key[40])+good.Key[41:]), loopback),

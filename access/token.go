@@ -3,6 +3,7 @@ package access
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"hash/crc32"
 	"strings"
 )
@@ -71,7 +72,27 @@ func parseToken(s string) (token, Reason) {
 	return t, ""
 }
 
-// newToken returns a random key and its parts.
+// Secret is a new secret, and what is kept of it.
+type Secret struct {
+	// Text is shown once.
+	Text string
+	// Kid names the secret and is none; Short is what people are shown of it.
+	Kid, Short string
+	// Hash is SHA-256 of the secret part, in hexadecimal digits.
+	Hash string
+}
+
+// NewSecret draws the secret of an API key of an environment.
+func NewSecret(environment string) Secret {
+	text, t := newToken(environment)
+	hash := t.hash()
+	return Secret{Text: text, Kid: t.kid, Short: t.kid[:kidShortLength], Hash: hex.EncodeToString(hash[:])}
+}
+
+// KidShortLength is how many characters of a kid people are shown.
+const KidShortLength = kidShortLength
+
+// newToken draws a key and returns it with its parts.
 func newToken(environment string) (string, token) {
 	t := token{environment, randomBase62(kidLength), randomBase62(secretLength)}
 	s := "kart_" + environment + "_" + t.kid + "_" + t.secret

@@ -41,6 +41,7 @@ type Authenticator interface {
 	Resolve(ctx context.Context, p access.Presented, from netip.Addr, fresh bool) (a *access.Actor, assumed bool, err error)
 	Confirm(ctx context.Context, tx db.Tx, a *access.Actor) error
 	Used(a *access.Actor, from netip.Addr)
+	Forget()
 }
 
 // Options are what an API is made of.
@@ -65,6 +66,9 @@ type Options struct {
 	Files app.Files
 	// Webhooks is what operations on webhook endpoints need.
 	Webhooks app.Webhooks
+	// Settings is what administrative operations need. Its Versions may be empty:
+	// then they are those that are served.
+	Settings app.Settings
 	// DocsBase is the address below which /problems/{CODE} and /docs/openapi.json
 	// are found.
 	DocsBase string
@@ -134,6 +138,7 @@ func New(o Options) (*API, error) {
 		docsBase: o.DocsBase, observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*served{}, answers: replay.Vault{Vault: o.Answers},
 		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger},
 	}
+	a.services.Settings = o.settings()
 	if err := a.serve(o.Versions); err != nil {
 		return nil, err
 	}
@@ -145,6 +150,18 @@ func New(o Options) (*API, error) {
 		a.transfers.observer = unobserved{}
 	}
 	return a, nil
+}
+
+// settings returns what administrative operations need.
+func (o *Options) settings() app.Settings {
+	s := o.Settings
+	if len(s.Versions) == 0 {
+		s.Versions = Names(o.Versions)
+	}
+	if s.Flush == nil && o.Log != nil {
+		s.Flush = o.Log.Flush
+	}
+	return s
 }
 
 // serve compiles the documents of the versions.

@@ -406,7 +406,7 @@ func TestBatchOfARevokedKey(t *testing.T) {
 		c := o.As(access.Member)
 		key := keyID(c)
 		revoke := sync.OnceFunc(func() {
-			if _, err := o.Directory.RevokeKey(context.Background(), access.ByID{ID: key}); err != nil {
+			if _, err := o.Operator.RevokeKey(context.Background(), access.ByID{ID: key}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -434,7 +434,7 @@ func TestBatchIsLogged(t *testing.T) {
 	a, results := c.Batch([]apitest.Part{me, {Method: "GET", Path: "/contacts"}, {Method: "GET", Path: "/nothing"}})
 	id := a.Want(200).Header.Get("Request-Id")
 	lines := map[string]string{}
-	out, err := o.Log.QueryAct(t.Context(), requestlog.QueryInput{})
+	out, err := o.Requests(requestlog.QueryInput{})
 	if err != nil {
 		t.Fatal(err)
 	}

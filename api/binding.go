@@ -19,6 +19,8 @@ type binding struct {
 	query map[string][]int
 	// body is the index of the field tagged `body:"..."`, or -1.
 	body int
+	// whole is set for rows of the second table: the body is the whole input.
+	whole bool
 }
 
 // bindingFor reads the tags of an input type. It panics on a type that the

@@ -18,7 +18,11 @@ const fullRetry = time.Second
 // has paused the API. It also refuses calls beyond the limit of concurrent ones:
 // a refusal at once costs less than an endless queue. Neither says anything about
 // the caller, so it comes before all other checks and does not count for the lock.
-func available(a *API, _ context.Context, _ *call) error {
+// The operator's own calls pass a pause, which only the operator ends.
+func available(a *API, _ context.Context, c *call) error {
+	if c.Door == Admin && !a.pending.Load() {
+		return nil
+	}
 	if err := a.Ready(); err != nil {
 		return err
 	}
@@ -102,9 +106,12 @@ var noUsers = fault.Text{
 	EN: "User accounts are never available through the API. Whoever runs the instance knows the ids of people (kartei user list); one's own is in GET /v1/me.",
 }
 
-// authorize asks for the row's scope. Which records the actor sees is decided
+// authorize asks for the row's scope or, in the second table, who may call it. Which records the actor sees is decided
 // in the queries.
 func authorize(_ *API, _ context.Context, c *call) error {
+	if c.console != nil {
+		return c.console.authorize(c.actor, c.now)
+	}
 	if !c.actor.May(c.op.Scope) {
 		return forbidden(c.op, c.actor)
 	}

@@ -16,6 +16,7 @@ import (
 	"kartei/kit/id"
 	"kartei/limit"
 	"kartei/requestlog"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 )
@@ -100,7 +101,7 @@ func TestKindOfItsOwn(t *testing.T) {
 			if err := o.Log.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			before, err := o.Log.QueryAct(t.Context(), requestlog.QueryInput{Organization: o.SandboxID, Limit: 1000})
+			before, err := o.Requests(requestlog.QueryInput{Organization: o.SandboxID, Limit: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +111,7 @@ func TestKindOfItsOwn(t *testing.T) {
 			}
 			duties := test.duties
 			issueBadges(t, o, actor.Org(), &duties)
-			if _, err := o.Directory.SetOrganization(t.Context(), access.OrganizationChange{ID: o.SandboxID, Level: &test.level}); err != nil {
+			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Level: &test.level}); err != nil {
 				t.Fatal(err)
 			}
 			withBadge(t, c, &api.Operations[0], "/me", nil) // takes the only point, if points are counted
@@ -132,7 +133,7 @@ func TestKindOfItsOwn(t *testing.T) {
 			if err := o.Log.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			logged, err := o.Log.QueryAct(t.Context(), requestlog.QueryInput{Organization: o.SandboxID, Limit: 1000})
+			logged, err := o.Requests(requestlog.QueryInput{Organization: o.SandboxID, Limit: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,6 +25,10 @@ type checked interface {
 // decode checks the query, the headers and the body by the version's frozen
 // document.
 func decode(a *API, _ context.Context, c *call) error {
+	if c.console != nil {
+		c.input = c.newInput()
+		return c.decodeWhole()
+	}
 	var err error
 	if c.parameters, err = c.rules.Query(c.op.ID, c.Query); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"kartei/app"
 	"kartei/contact"
 	"kartei/record"
+	"kartei/settings"
 	"kartei/test/apitest"
 )
 
@@ -50,11 +51,11 @@ func (c cell) gate() (refusal string, readOnly bool) {
 
 func (c cell) set(t testing.TB, o *apitest.Office, organization string) {
 	t.Helper()
-	change := access.OrganizationChange{ID: organization, Module: &c.module, Secrecy: &c.secrecy, Level: &c.level}
+	change := settings.OrganizationChange{ID: organization, Module: &c.module, Secrecy: &c.secrecy, Level: &c.level}
 	if organization != o.SandboxID { // whose state is that of its organization
 		change.State = &c.state
 	}
-	if _, err := o.Directory.SetOrganization(t.Context(), change); err != nil {
+	if _, err := o.Operator.SetOrganization(t.Context(), change); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -71,7 +72,7 @@ func said(a *apitest.Answer) string {
 func liveKey(t testing.TB, o *apitest.Office) *apitest.Client {
 	t.Helper()
 	user := o.User(access.Member)
-	made, err := o.Directory.CreateKey(t.Context(), access.NewKey{
+	made, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
 		Organization: o.ID, Principal: user, Environment: "live", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"},
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -109,7 +110,7 @@ func TestKeyScope(t *testing.T) {
 		strangerID := o.User(access.Member, away)
 		one, colleague := o.As(access.Member), o.As(access.Member)
 		stranger := &apitest.Client{Office: o, Principal: strangerID, Key: o.Key(strangerID)}
-		live, err := o.Directory.CreateKey(t.Context(), access.NewKey{
+		live, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
 			Organization: o.ID, Principal: one.Principal, Environment: "live", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"},
 		})
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"kartei/access"
 	"kartei/api/schema"
 	"kartei/app"
+	"kartei/audit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -49,6 +50,9 @@ type Request struct {
 	Method string
 	// Path is below /v1 and escaped, as it stands in the URL.
 	Path string
+	// Operation is the id of a row of the second table. It takes the place of
+	// Method, Path and Query.
+	Operation string
 	// Query is the raw query.
 	Query string
 	// Header holds the request's headers under their canonical names.
@@ -99,9 +103,10 @@ type call struct {
 	now      clock.Micros
 	language fault.Language
 
-	op      *Operation // route
-	record  string     // route: the {id} segment
-	family  string     // route: the blocked family, if the path is of one
+	op      *Operation  // route
+	console *ConsoleRow // route: if the row is of the second table
+	record  string      // route: the {id} segment
+	family  string      // route: the blocked family, if the path is of one
 	actor   *access.Actor
 	duties  access.Duties   // authenticate: what the kind of credential must do
 	refusal *access.Refusal // authenticate: for the request log
@@ -127,10 +132,11 @@ type call struct {
 	idempotency    string
 	fingerprint    string // run: of the content, where there is an idempotency key
 
-	prefetched  any    // run
-	prefetchErr error  // run: why the prefetch failed
-	result      result // run
-	file        *File  // run
+	prefetched  any        // run
+	prefetchErr error      // run: why the prefetch failed
+	audited     *audit.Act // run: what an administrative act says of itself
+	result      result     // run
+	file        *File      // run
 	replayed    bool
 
 	header map[string][]string

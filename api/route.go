@@ -111,8 +111,12 @@ func (n *node) inBatch(method string) bool {
 }
 
 // route finds the row: an unknown path is 404, a known one with another
-// method 405. A path of a blocked family goes on, to be refused in its turn.
+// method 405. A row of the second table is named by its id. A path of a blocked
+// family goes on, to be refused in its turn.
 func route(a *API, _ context.Context, c *call) error {
+	if c.Operation != "" {
+		return c.routeByID()
+	}
 	at := a.routes.find(c.Path)
 	c.record, c.family = at.record, at.family
 	switch {

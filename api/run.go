@@ -35,6 +35,9 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 	if c.op.Run.outsideTx != nil {
 		return c.sortFields(c.op.Run.outsideTx(a, ctx, c))
 	}
+	if c.console != nil {
+		return a.administer(ctx, c)
+	}
 	if !c.op.Writes() {
 		err = a.db.Read(ctx, func(tx db.Tx) (err error) {
 			if err := a.confirm(ctx, c, tx); err != nil {
@@ -114,11 +117,14 @@ func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
 func (a *API) callOf(c *call, tx db.Tx) *app.Call {
 	return &app.Call{
 		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id,
-		IfMatch: c.ifMatch, Prefetched: c.prefetched, Span: c.span, Services: a.services,
+		IfMatch: c.ifMatch, Prefetched: c.prefetched, Span: c.span, Audit: c.audited, Services: a.services,
 	}
 }
 
 func encode(op *Operation, answer any) (r result, err error) {
+	if op.Run.bind.whole {
+		return encodeWhole(op, answer)
+	}
 	r.status = op.Run.status
 	if v, ok := answer.(app.Revised); ok {
 		r.etag = v.EntityTag()

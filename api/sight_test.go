@@ -10,6 +10,7 @@ import (
 	"kartei/api"
 	"kartei/app"
 	"kartei/kit/id"
+	"kartei/settings"
 	"kartei/test/apitest"
 )
 
@@ -54,7 +55,7 @@ func eventOf(t testing.TB, c *apitest.Client, record string) string {
 // serviceAccount returns a client that acts as a service account.
 func serviceAccount(t testing.TB, o *apitest.Office, role access.Role) *apitest.Client {
 	t.Helper()
-	made, err := o.Directory.CreateServiceAccount(t.Context(), access.NewPrincipal{Organization: o.ID, Name: "Abgleich", Role: role})
+	made, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Abgleich", Role: role})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +277,7 @@ func TestChangesOfSight(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
 		role := func(r access.Role) {
-			if _, err := o.Directory.SetUser(t.Context(), access.PrincipalChange{ID: other.Principal, Role: &r}); err != nil {
+			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: other.Principal, Role: &r}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -354,9 +355,9 @@ func TestRights(t *testing.T) {
 			records[op.Family] = makeRecord(t, owner, op, "organization")
 		}
 		for kind, c := range map[string]*apitest.Client{"user": o.As(access.Admin), "service account": serviceAccount(t, o, access.Admin)} {
-			set := o.Directory.SetUser
+			set := o.Operator.SetUser
 			if kind != "user" {
-				set = o.Directory.SetServiceAccount
+				set = o.Operator.SetServiceAccount
 			}
 			for _, role := range []access.Role{access.Admin, access.Member, access.Viewer} {
 				for _, right := range []access.Right{access.NoRight, access.ReadRight, access.WriteRight} {
@@ -367,7 +368,7 @@ func TestRights(t *testing.T) {
 							rights[f] = access.WriteRight
 						}
 						rights[family] = right
-						if _, err := set(t.Context(), access.PrincipalChange{ID: c.Principal, Role: &role, Rights: rights}); err != nil {
+						if _, err := set(t.Context(), settings.PrincipalChange{ID: c.Principal, Role: &role, Rights: rights}); err != nil {
 							t.Fatal(err)
 						}
 						may := func(scope string) bool {

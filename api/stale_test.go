@@ -9,8 +9,10 @@ import (
 
 	"kartei/access"
 	"kartei/kit/id"
+	"kartei/settings"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/operator"
 )
 
 // keyID returns the id of a client's key.
@@ -29,7 +31,8 @@ func keyID(c *apitest.Client) string {
 func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))
-	elsewhere := access.NewDirectory(dbtest.Again(t, d), o.Clock, access.Options{Versions: []string{apitest.Current()}})
+	again := dbtest.Again(t, d)
+	elsewhere := operator.New(again, o.Clock, access.NewDirectory(again, o.Clock, access.Options{}))
 	do := func(_ any, err error) {
 		t.Helper()
 		if err != nil {
@@ -92,12 +95,13 @@ func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 func TestWhoLostTheRightStoresNothing(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))
-	elsewhere := access.NewDirectory(dbtest.Again(t, d), o.Clock, access.Options{Versions: []string{apitest.Current()}})
+	again := dbtest.Again(t, d)
+	elsewhere := operator.New(again, o.Clock, access.NewDirectory(again, o.Clock, access.Options{}))
 	c, other := o.As(access.Member), o.As(access.Member)
 	for _, client := range []*apitest.Client{c, other} {
 		client.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
 	}
-	if _, err := elsewhere.SetUser(t.Context(), access.PrincipalChange{ID: c.Principal, Role: new(access.Viewer)}); err != nil {
+	if _, err := elsewhere.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Role: new(access.Viewer)}); err != nil {
 		t.Fatal(err)
 	}
 	answers := make(chan *apitest.Answer, 40)

@@ -13,7 +13,9 @@ import (
 	"kartei/api/openapi"
 	"kartei/kit/fault"
 	"kartei/requestlog"
+	"kartei/settings"
 	"kartei/test/apitest"
+	"kartei/test/operator"
 )
 
 // In old, writes are of the preview channel, and lists are not narrowed; in
@@ -169,7 +171,7 @@ func TestCandidate(t *testing.T) {
 	first, last, current := api.Versions[0].Name, api.Versions[len(api.Versions)-1].Name, apitest.Current()
 	c := o.As(access.Member)
 	pinned := *c
-	made, err := o.Directory.CreateKey(t.Context(), access.NewKey{
+	made, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
 		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"}, VersionPin: last,
 	})
 	if err != nil {
@@ -221,13 +223,13 @@ func TestPinOfProduction(t *testing.T) {
 	const unserved = "2099-01-01"
 	o := office(t)
 	c := o.As(access.Member)
-	in := access.NewKey{
+	in := settings.NewKey{
 		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: []string{"contacts:read"}, VersionPin: unserved,
 	}
-	if _, err := o.Directory.CreateKey(t.Context(), in); !fault.Is(err, fault.ValidationFailed) {
+	if _, err := o.Operator.CreateKey(t.Context(), in); !fault.Is(err, fault.ValidationFailed) {
 		t.Errorf("a key pins a version that is not served: %v", err)
 	}
-	made, err := access.NewDirectory(o.DB, o.Clock, access.Options{Versions: []string{unserved}}).CreateKey(t.Context(), in)
+	made, err := operator.New(o.DB, o.Clock, o.Directory, unserved).CreateKey(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +302,7 @@ func TestVersionsInUse(t *testing.T) {
 		a.Do("GET", "/me", nil, "Authorization", "").Want(401)
 		o.Clock.Advance(2 * time.Hour)
 		b.Do("GET", "/me", nil, "Svc-Version", "2026-11-01").Want(410)
-		out, err := o.Log.VersionsAct(t.Context(), requestlog.VersionsInput{Organization: o.SandboxID})
+		out, err := o.VersionsInUse(requestlog.VersionsInput{Organization: o.SandboxID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,11 +320,11 @@ func TestVersionsInUse(t *testing.T) {
 		if want := []string{"2026-11-01 b 1 11:00", "2026-11-01 a 3 09:00", "2027-02-01 a 1 09:00"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		out, err = o.Log.VersionsAct(t.Context(), requestlog.VersionsInput{Version: "2027-02-01"})
+		out, err = o.VersionsInUse(requestlog.VersionsInput{Version: "2027-02-01"})
 		if err != nil || len(out.Data) != 1 {
 			t.Errorf("one version: %+v, %v", out, err)
 		}
-		if _, err := o.Log.VersionsAct(t.Context(), requestlog.VersionsInput{Organization: "org_x"}); !fault.Is(err, fault.InvalidRequest) {
+		if _, err := o.VersionsInUse(requestlog.VersionsInput{Organization: "org_x"}); !fault.Is(err, fault.InvalidRequest) {
 			t.Errorf("an unknown organization: %v", err)
 		}
 	})

@@ -20,6 +20,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/limit"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -258,15 +259,15 @@ func TestWalkCredentials(t *testing.T) {
 	}
 	for name, change := range map[string]func(context.Context, string) error{
 		"paused": func(ctx context.Context, key string) error {
-			_, err := o.Directory.PauseKey(ctx, access.ByID{ID: key})
+			_, err := o.Operator.PauseKey(ctx, access.ByID{ID: key})
 			return err
 		},
 		"revoked": func(ctx context.Context, key string) error {
-			_, err := o.Directory.RevokeKey(ctx, access.ByID{ID: key})
+			_, err := o.Operator.RevokeKey(ctx, access.ByID{ID: key})
 			return err
 		},
 	} {
-		made, err := o.Directory.CreateKey(t.Context(), access.NewKey{
+		made, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
 			Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: []string{"contacts:read"},
 		})
 		if err == nil {
@@ -827,7 +828,7 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	off := "off"
-	if _, err := o.Directory.SetOrganization(t.Context(), access.OrganizationChange{ID: sandbox, Module: &off}); err != nil {
+	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: sandbox, Module: &off}); err != nil {
 		t.Fatal(err)
 	}
 

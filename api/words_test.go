@@ -10,6 +10,7 @@ import (
 	"kartei/api"
 	"kartei/kit/id"
 	"kartei/limit"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -84,25 +85,25 @@ func TestWhoIsRefusedLearnsTheReason(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
 	on, off, declared, undeclared, reading, open := "on", "off", "declared", "undeclared", access.Read, access.On
-	set := func(change access.OrganizationChange) {
+	set := func(change settings.OrganizationChange) {
 		t.Helper()
 		change.ID = o.SandboxID
-		if _, err := o.Directory.SetOrganization(t.Context(), change); err != nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), change); err != nil {
 			t.Fatal(err)
 		}
 	}
 	contact := map[string]any{"lastName": "Berg"}
-	set(access.OrganizationChange{Level: &reading})
+	set(settings.OrganizationChange{Level: &reading})
 	says(t, inBoth(c, "POST", "/contacts", contact, 403), "nur Lesen", "only reading")
-	set(access.OrganizationChange{Level: &open})
+	set(settings.OrganizationChange{Level: &open})
 	says(t, inBoth(o.As(access.Member, "contacts:read"), "POST", "/contacts", contact, 403), "Scope contacts:write", "scope contacts:write")
-	set(access.OrganizationChange{Secrecy: &undeclared})
+	set(settings.OrganizationChange{Secrecy: &undeclared})
 	says(t, inBoth(c, "GET", "/contacts", nil, 403), "Schweigepflicht", "professional secrecy")
-	set(access.OrganizationChange{Secrecy: &declared, Module: &off})
+	set(settings.OrganizationChange{Secrecy: &declared, Module: &off})
 	if text := inBoth(c, "GET", "/contacts", nil, 403); strings.Contains(text, "Schweigepflicht") {
 		t.Errorf("while the module is off:\n%s", text)
 	}
-	set(access.OrganizationChange{Module: &on})
+	set(settings.OrganizationChange{Module: &on})
 	c.Do("GET", "/contacts", nil).Want(200)
 }
 

@@ -2,15 +2,19 @@
 package app
 
 import (
+	"context"
 	"log/slog"
+	"time"
 
 	"kartei/access"
+	"kartei/audit"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
 	"kartei/kit/fault"
 	"kartei/kit/masterkey"
 	"kartei/kit/trace"
 	"kartei/limit"
+	"kartei/notify"
 	"kartei/store/blob"
 	"kartei/store/db"
 )
@@ -36,7 +40,10 @@ type Call struct {
 	Prefetched any
 	// IfMatch is the precondition that the client sent.
 	IfMatch Precondition
-	// Services holds what operations need beyond a single call.
+	// Audit takes what an administrative operation says of itself for the audit
+	// log. It is nil for others.
+	Audit *audit.Act
+	// Services holds what the operations need that outlives a call.
 	Services *Services
 }
 
@@ -62,6 +69,21 @@ type Services struct {
 	Webhooks Webhooks
 	// Logger takes messages for the operator.
 	Logger *slog.Logger
+	// Settings is what administrative operations need.
+	Settings Settings
+}
+
+// Settings is what administrative operations need.
+type Settings struct {
+	// Versions are those of the API that a key may pin, the current one first.
+	Versions []string
+	// Retention is after what time an organization that was put into the state
+	// deleting is erased. Zero is 30 days.
+	Retention time.Duration
+	// Notices posts what people are told, and reads it.
+	Notices *notify.Center
+	// Flush, if set, writes the calls that wait for the request log.
+	Flush func(ctx context.Context) error
 }
 
 // Webhooks is what operations on webhook endpoints need.

@@ -19,7 +19,9 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/progress"
 	"kartei/sample"
+	"kartei/settings"
 	"kartei/store/db"
+	"kartei/test/operator"
 
 	gojson "github.com/go-json-experiment/json"
 )
@@ -134,6 +136,7 @@ func fill(ctx context.Context, dir string, n int) error {
 
 // founder fills an office or queries it.
 type founder struct {
+	db        db.DB
 	directory *access.Directory
 	office    sample.Office
 	// key is a new key of a member, and actor is that member.
@@ -154,11 +157,11 @@ func found(ctx context.Context, url string, opts db.Options) (d db.DB, f founder
 	if _, err = db.Migrate(ctx, d); err != nil {
 		return d, f, err
 	}
-	f.directory = access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
-	if f.office, err = sample.Ensure(ctx, f.directory); err != nil {
+	f.db, f.directory = d, access.NewDirectory(d, clock.System, access.Options{})
+	if f.office, err = sample.Ensure(ctx, f.operator()); err != nil {
 		return d, f, err
 	}
-	if f.key, err = memberKey(ctx, f.directory, f.office.OrganizationID, f.office.Users[1]); err != nil {
+	if f.key, err = memberKey(ctx, f.operator(), f.office.OrganizationID, f.office.Users[1]); err != nil {
 		return d, f, err
 	}
 	f.actor, err = f.directory.Authenticate(ctx, f.key, netip.MustParseAddr("127.0.0.1"))
@@ -181,8 +184,13 @@ func batches(p *people, n int) <-chan []contact.Fields {
 	return out
 }
 
-func memberKey(ctx context.Context, d *access.Directory, organization, user string) (string, error) {
-	key, err := d.CreateKey(ctx, access.NewKey{
+// operator administers the database.
+func (f *founder) operator() *operator.Operator {
+	return operator.New(f.db, clock.System, f.directory, api.Names(api.Versions)...)
+}
+
+func memberKey(ctx context.Context, d *operator.Operator, organization, user string) (string, error) {
+	key, err := d.CreateKey(ctx, settings.NewKey{
 		Organization: organization, Principal: user, Environment: access.Test, Name: "bench",
 		Scopes: access.AllScopes(), Networks: sample.Loopback, ExpiresIn: 24 * time.Hour,
 	})

@@ -15,8 +15,10 @@ import (
 	"kartei/contact"
 	"kartei/kit/clock"
 	"kartei/kit/progress"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/operator"
 )
 
 // onOrganizations measures the cost of many organizations in an instance. It
@@ -134,13 +136,14 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 	if _, err := db.Migrate(ctx, d); err != nil {
 		return nil, err
 	}
-	directory := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions)})
+	directory := access.NewDirectory(d, clock.System, access.Options{})
+	op := operator.New(d, clock.System, directory, api.Names(api.Versions)...)
 	say("%s organizations: making them", number(float64(b.organizations)))
 	bar := progress.New(os.Stderr)
 	defer bar.End()
 	begun := time.Now()
 	for i := range b.organizations {
-		o, key, err := newOffice(ctx, directory, i)
+		o, key, err := newOffice(ctx, op, i)
 		if err != nil {
 			return nil, err
 		}
@@ -165,17 +168,17 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 	return list, nil
 }
 
-// newOffice creates an organization with a member and the member's key.
-func newOffice(ctx context.Context, directory *access.Directory, n int) (*office, string, error) {
-	organization, err := directory.CreateOrganization(ctx, access.NewOrganization{Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On})
+// newOffice makes an organization with a member and the member's key.
+func newOffice(ctx context.Context, op *operator.Operator, n int) (*office, string, error) {
+	organization, err := op.CreateOrganization(ctx, settings.NewOrganization{Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On})
 	if err != nil {
 		return nil, "", err
 	}
-	user, err := directory.CreateUser(ctx, access.NewPrincipal{Organization: organization.ID, Name: "Anna Berg", Email: fmt.Sprintf("anna%d@example.com", n), Role: access.Member})
+	user, err := op.CreateUser(ctx, settings.NewPrincipal{Organization: organization.ID, Name: "Anna Berg", Email: fmt.Sprintf("anna%d@example.com", n), Role: access.Member})
 	if err != nil {
 		return nil, "", err
 	}
-	key, err := memberKey(ctx, directory, organization.ID, user.ID)
+	key, err := memberKey(ctx, op, organization.ID, user.ID)
 	return &office{key: key}, key, err
 }
 

@@ -149,7 +149,7 @@ func (p *onPostgres) fill(ctx context.Context) error {
 		}
 	}
 	for i := range 2 * pgOffices {
-		if err := p.office(ctx, f.directory, i); err != nil {
+		if err := p.office(ctx, f, i); err != nil {
 			return err
 		}
 	}
@@ -186,13 +186,13 @@ func (p *onPostgres) record(ctx context.Context, directory *access.Directory, ca
 	return nil
 }
 
-// office creates one more organization.
-func (p *onPostgres) office(ctx context.Context, directory *access.Directory, n int) error {
-	_, key, err := newOffice(ctx, directory, n)
+// office makes one more organization.
+func (p *onPostgres) office(ctx context.Context, f founder, n int) error {
+	_, key, err := newOffice(ctx, f.operator(), n)
 	if err != nil {
 		return err
 	}
-	actor, err := directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
+	actor, err := f.directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
 	if err != nil {
 		return err
 	}

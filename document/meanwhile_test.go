@@ -9,6 +9,7 @@ import (
 
 	"kartei/access"
 	"kartei/extract"
+	"kartei/settings"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -82,7 +83,7 @@ func TestMeanwhile(t *testing.T) {
 		accepted = begin(c, map[string]any{"visibility": "private"})
 		disable := func(is bool) {
 			t.Helper()
-			if _, err := o.Directory.SetUser(t.Context(), access.PrincipalChange{ID: c.Principal, Disabled: &is}); err != nil {
+			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &is}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -97,29 +98,29 @@ func TestMeanwhile(t *testing.T) {
 		// without events for the time in which the module is off.
 		c = o.As(access.Member)
 		before := len(types(admin))
-		set := func(organization string, change access.OrganizationChange) {
+		set := func(organization string, change settings.OrganizationChange) {
 			t.Helper()
 			change.ID = organization
-			if _, err := o.Directory.SetOrganization(t.Context(), change); err != nil {
+			if _, err := o.Operator.SetOrganization(t.Context(), change); err != nil {
 				t.Fatal(err)
 			}
 		}
 		accepted = begin(c, map[string]any{})
 		off, on := "off", "on"
-		set(o.SandboxID, access.OrganizationChange{Module: &off})
+		set(o.SandboxID, settings.OrganizationChange{Module: &off})
 		free <- struct{}{}
 		o.Rest()
-		set(o.SandboxID, access.OrganizationChange{Module: &on})
+		set(o.SandboxID, settings.OrganizationChange{Module: &on})
 		made(c.Await(accepted))
 		if n := len(types(admin)); n != before || slices.Contains(types(c), "operation.completed") {
 			t.Errorf("%d events, %d before the module was off", n, before)
 		}
 		accepted = begin(c, map[string]any{})
 		closed, open := access.State("closed"), access.State("open")
-		set(o.ID, access.OrganizationChange{State: &closed})
+		set(o.ID, settings.OrganizationChange{State: &closed})
 		free <- struct{}{}
 		o.Rest()
-		set(o.ID, access.OrganizationChange{State: &open})
+		set(o.ID, settings.OrganizationChange{State: &open})
 		made(c.Await(accepted))
 		o.Rest()
 		if n := len(o.Stored()); n != 5 {

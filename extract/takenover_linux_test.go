@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"kartei/door/admin"
+	"kartei/door/admin/socket"
 	"kartei/extract/textio"
 )
 
@@ -134,14 +134,14 @@ func TestTakenOverReaderReachesNothing(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	var reached atomic.Int64
 	// The administration of a server, as it is.
-	acts := admin.Acts{"key.create": admin.Do(func(context.Context, struct{}) (string, error) { reached.Add(1); return "", nil })}
-	l, err := admin.Listen(dir)
+	acts := socket.Acts{"key.create": socket.Do(func(context.Context, struct{}) (string, error) { reached.Add(1); return "", nil })}
+	l, err := socket.Listen(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	serving, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- admin.Serve(serving, l, acts) }()
+	go func() { ended <- socket.Serve(serving, l, acts) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -171,9 +171,9 @@ func TestTakenOverReaderReachesNothing(t *testing.T) {
 			}
 		}
 	}()
-	socket, server := filepath.Join(dir, admin.SocketName), strconv.Itoa(os.Getpid())
+	at, server := filepath.Join(dir, socket.SocketName), strconv.Itoa(os.Getpid())
 	ways := [][2]string{
-		{"unix", socket}, {"inherited", socket}, {"secret", filepath.Join(dir, admin.SecretName)}, {"chmod", filepath.Join(dir, admin.SecretName)},
+		{"unix", at}, {"inherited", at}, {"secret", filepath.Join(dir, socket.SecretName)}, {"chmod", filepath.Join(dir, socket.SecretName)},
 		{"abstract", listen("unix", "@kartei-test-"+server)}, {"tcp", listen("tcp", "127.0.0.1:0")}, {"udp", packets.LocalAddr().String()},
 		{"mptcp", ""}, {"netlink", ""}, {"socketpair", ""}, {"listen", ""}, {"thread", ""}, {"ring", ""}, {"orphan", ""}, {"fork", ""},
 		{"read", "/proc/" + server + "/environ"}, {"ptrace", server}, {"memory", server}, {"files", server}, {"kill", server}, {"limits", server},
@@ -200,7 +200,7 @@ func TestTakenOverReaderReachesNothing(t *testing.T) {
 			t.Errorf("%s, from the server: %v", w[0], err)
 		}
 	}
-	if info, err := os.Stat(filepath.Join(dir, admin.SecretName)); err != nil || info.Mode() != 0o600 {
+	if info, err := os.Stat(filepath.Join(dir, socket.SecretName)); err != nil || info.Mode() != 0o600 {
 		t.Errorf("the secret: %v, %v", info, err)
 	}
 }

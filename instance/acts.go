@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,11 +14,13 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/app"
 	"kartei/config"
 	"kartei/door/admin"
+	"kartei/door/admin/socket"
 	"kartei/kit/clock"
+	"kartei/limit"
 	"kartei/notify"
-	"kartei/requestlog"
 	"kartei/store/db"
 	"kartei/webhook"
 )
@@ -37,19 +40,13 @@ const pauseSetting = "paused"
 // of, where no notification came.
 const pausePoll = time.Second
 
-// calls is what reads the request log.
-type calls interface {
-	QueryAct(context.Context, requestlog.QueryInput) (requestlog.QueryOutput, error)
-	VersionsAct(context.Context, requestlog.VersionsInput) (requestlog.VersionsOutput, error)
-}
-
-// acts are those of a running instance.
-func (i *Instance) acts() admin.Acts {
-	a := acts(i.DB, i.Directory, i.Log, i.API.Pause)
-	a["address"] = admin.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
-	a["backup"] = admin.Do(i.backupAct)
+// door is that of a running instance.
+func (i *Instance) door() *admin.Door {
+	a := acts(i.DB, i.API.Pause)
+	a["address"] = socket.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
+	a["backup"] = socket.Do(i.backupAct)
 	maps.Copy(a, i.blobActs())
-	return a
+	return &admin.Door{API: i.API, Acts: a}
 }
 
 // Address is what the act address answers; only a running instance has it.
@@ -58,27 +55,19 @@ type Address struct {
 	BaseURL string `json:"baseUrl"`
 }
 
-func acts(d db.DB, dir *access.Directory, log calls, pause func(bool)) admin.Acts {
-	a := admin.Directory(dir)
-	a["log.query"] = admin.Do(log.QueryAct)
-	notices := notify.New(notify.Options{DB: d, Clock: clock.System, Forms: webhook.Forms})
-	a["bell.list"] = admin.Do(notices.Bell)
-	a["job.list"] = admin.Do(listJobs(d))
-	a["job.retry"] = admin.Do(retryJob(d, func() clock.Micros { return clock.Now(clock.System) }))
-	desk := webhook.Desk{DB: d, Clock: clock.System, Families: api.Families, Notices: notices}
-	a["key.revoke"] = admin.Do(revokeKey(dir, &desk))
-	a["webhook.list"] = admin.Do(desk.Find)
-	a["webhook.show"] = admin.Do(desk.Show)
-	a["webhook.deliveries"] = admin.Do(desk.Log)
-	a["webhook.resend"] = admin.Do(desk.Resend)
-	a["webhook.enable"] = admin.Do(desk.Enable)
-	a["log.versions"] = admin.Do(log.VersionsAct)
-	a["pause"] = admin.Do(pauseAct(d, pause, true))
-	a["resume"] = admin.Do(pauseAct(d, pause, false))
-	a["blobs.forget-place"] = admin.Do(forgetPlace(d))
-	a["master-key.forget"] = admin.Do(forgetMasterKey(d))
-	a["backup"] = admin.Do(func(ctx context.Context, in BackupInput) (BackupOutput, error) { return backup(ctx, d, in) })
-	return a
+// acts are what concerns the process or its machine, and so stands in no table of
+// operations: no other door than the administration socket will ever offer it. A
+// backup must work on a database of another release, takes hours and writes into a
+// folder; pause and resume switch the path itself; the rest is about files and
+// keys that an organization knows nothing of.
+func acts(d db.DB, pause func(bool)) socket.Acts {
+	return socket.Acts{
+		"pause":              socket.Do(pauseAct(d, pause, true)),
+		"resume":             socket.Do(pauseAct(d, pause, false)),
+		"blobs.forget-place": socket.Do(forgetPlace(d)),
+		"master-key.forget":  socket.Do(forgetMasterKey(d)),
+		"backup":             socket.Do(func(ctx context.Context, in BackupInput) (BackupOutput, error) { return backup(ctx, d, in) }),
+	}
 }
 
 // pauseAct remembers the pause, so that it outlives a restart and reaches
@@ -138,11 +127,35 @@ func (i *Instance) follow(ctx context.Context) {
 // file, or nothing was ever migrated in it.
 var ErrNoData = errors.New("there is no Kartei data")
 
-// OpenActs opens the data without serving it and returns the acts on it, and
-// how to close it. It migrates where that is due, but makes no new database:
-// who mistypes a folder must not find an empty one. That is ErrNoData.
-func OpenActs(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
-	return openActs(ctx, store, migrated)
+// OpenDoor opens the data without serving it and returns the door to it, and how
+// to close it. It migrates where that is due, but makes no new database: who
+// mistypes a folder must not find an empty one. That is ErrNoData.
+func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), error) {
+	d, closeAll, err := openData(ctx, store, migrated)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := offline(d, store)
+	if err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	return &admin.Door{API: a, Acts: acts(d, func(bool) {})}, closeAll, nil
+}
+
+// offline makes the API of data that no server serves, for the operator's calls.
+func offline(d db.DB, store *config.Store) (*api.API, error) {
+	return api.New(api.Options{
+		DB: d, Clock: clock.System, Logger: slog.Default(), Versions: api.Versions,
+		Access:    access.NewDirectory(d, clock.System, access.Options{}),
+		Limiter:   limit.Open(limit.Config{}, clock.System, limit.Options{DB: d}),
+		CursorKey: bytes.Repeat([]byte{0}, 32), // no operation of the operator's makes cursors
+		Settings: app.Settings{
+			// Nobody knows the environment here, so any version may be pinned.
+			Versions: api.Names(api.Versions), Retention: time.Duration(store.OrganizationRetention),
+			Notices: notify.New(notify.Options{DB: d, Clock: clock.System, Forms: webhook.Forms}),
+		},
+	})
 }
 
 // migrated brings data that there are to this release's version.
@@ -154,10 +167,14 @@ func migrated(ctx context.Context, d db.DB) error {
 	return err
 }
 
-// OpenUnmigrated is like OpenActs but leaves the data base as it is, so that
-// only acts that do not depend on its version may be called.
-func OpenUnmigrated(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
-	return openActs(ctx, store, begun)
+// OpenUnmigrated is like OpenDoor but leaves the database as it is, so that only acts that
+// do not depend on its version may be called.
+func OpenUnmigrated(ctx context.Context, store *config.Store) (*admin.Door, func(), error) {
+	d, closeAll, err := openData(ctx, store, begun)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &admin.Door{Acts: acts(d, func(bool) {})}, closeAll, nil
 }
 
 // begun is ErrNoData where no migration was ever applied.
@@ -183,16 +200,6 @@ func CheckData(store *config.Store) error {
 	return err
 }
 
-func openActs(ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) error) (admin.Acts, func(), error) {
-	d, closeAll, err := openData(ctx, store, prepare)
-	if err != nil {
-		return nil, nil, err
-	}
-	// Without a server nobody knows the environment, so any version may be pinned.
-	dir := access.NewDirectory(d, clock.System, access.Options{Versions: api.Names(api.Versions), Retention: time.Duration(store.OrganizationRetention)})
-	return acts(d, dir, requestlog.NewReader(d), func(bool) {}), closeAll, nil
-}
-
 // openData opens a data base that exists, and returns how to close it.
 func openData(ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) error) (db.DB, func(), error) {
 	if err := CheckData(store); err != nil {
@@ -215,7 +222,7 @@ func openData(ctx context.Context, store *config.Store, prepare func(context.Con
 }
 
 func accessOptions(store *config.Store, s *config.Server) access.Options {
-	return access.Options{Versions: versions(s), Failures: s.Guesses, Retention: time.Duration(store.OrganizationRetention)}
+	return access.Options{Failures: s.Guesses, Retention: time.Duration(store.OrganizationRetention)}
 }
 
 // versions returns the names of the versions that are served, the current one

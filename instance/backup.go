@@ -12,6 +12,7 @@ import (
 	"kartei/config"
 	"kartei/document"
 	"kartei/door/admin"
+	"kartei/door/admin/socket"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/blob"
@@ -157,9 +158,9 @@ func holdFiles(ctx context.Context, d db.DB, c clock.Clock) (release func() erro
 var errLapsed = errors.New("the database could not be told for " + holdTime.String() +
 	" that files are being copied, so those of documents that were deleted meanwhile may be missing; make another backup, which takes only what is new into the same folder")
 
-// OpenBackup opens a database without migrating it, and its files. It returns
-// the act backup and a function that closes both.
-func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ admin.Acts, done func(), err error) {
+// OpenBackup opens a data base as it is, and its files, and returns the door to
+// the act backup on them, and how to close them.
+func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ *admin.Door, done func(), err error) {
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
 	var closeData, closeBlobs func()
 	if i.DB, closeData, err = openData(ctx, store, begun); err != nil {
@@ -169,7 +170,7 @@ func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ a
 		closeData()
 		return nil, nil, err
 	}
-	return admin.Acts{"backup": admin.Do(i.backupAct)}, func() { closeData(); closeBlobs() }, nil
+	return &admin.Door{Acts: socket.Acts{"backup": socket.Do(i.backupAct)}}, func() { closeData(); closeBlobs() }, nil
 }
 
 // errNoKey is the error if the master key for the files is missing.

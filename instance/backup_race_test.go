@@ -13,8 +13,10 @@ import (
 	"kartei/config"
 	"kartei/document"
 	"kartei/kit/clock"
+	"kartei/settings"
 	"kartei/store/blob"
 	"kartei/store/db"
+	"kartei/test/operator"
 	"kartei/test/s3test"
 	"kartei/work/job"
 )
@@ -50,7 +52,7 @@ func TestBackupOfWhatGoesMeanwhile(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := i.Directory.CreateOrganization(ctx, access.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On}); err != nil {
+			if _, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(ctx, settings.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On}); err != nil {
 				t.Fatal(err)
 			}
 			const text, name = "Sehr geehrte Frau Morgenstern", "files/1/doc_a"
@@ -106,7 +108,7 @@ func TestBackupOfWhatGoesMeanwhile(t *testing.T) {
 			again := begin(t, restored)
 			defer end(t, again)
 			var found CheckOutput
-			if err := again.acts().Call(ctx, "blobs.check", CheckInput{}, &found); err != nil || found.Wanted != 1 || found.Found != 0 {
+			if err := again.door().Call(ctx, "blobs.check", CheckInput{}, &found); err != nil || found.Wanted != 1 || found.Found != 0 {
 				t.Errorf("%+v, %v", found, err)
 			}
 			if info, err := blob.Read(ctx, again.Blobs, name); err != nil || info.Size != int64(len(text)) {

@@ -32,7 +32,7 @@ func TestBackupWithFiles(t *testing.T) {
 	}
 	back := func(file string) (out BackupOutput) {
 		t.Helper()
-		err := i.acts().Call(ctx, "backup", BackupInput{File: filepath.Join(target, file), Files: files}, &out)
+		err := i.door().Call(ctx, "backup", BackupInput{File: filepath.Join(target, file), Files: files}, &out)
 		if err != nil || out.Bytes == 0 || out.Copied == nil {
 			t.Fatalf("%+v, %v", out, err)
 		}
@@ -79,7 +79,7 @@ func TestBackupWithFiles(t *testing.T) {
 	}
 	i = begin(t, withNew)
 	var rotated RotateOutput
-	if err := i.acts().Call(ctx, "blobs.rotate", Nothing{}, &rotated); err != nil || rotated.Changed == 0 {
+	if err := i.door().Call(ctx, "blobs.rotate", Nothing{}, &rotated); err != nil || rotated.Changed == 0 {
 		t.Errorf("%+v, %v", rotated, err)
 	}
 	if c := back("third.db").Copied; c.Same != 2 || c.Unreadable != 1 {

@@ -9,6 +9,7 @@ import (
 
 	"kartei/config"
 	"kartei/door/admin"
+	"kartei/door/admin/socket"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/blob"
@@ -150,9 +151,9 @@ func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func
 	}
 }
 
-// OpenBlobActs opens the store of files and the database. It returns the acts
-// on the store and a function that closes both.
-func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server) (_ admin.Acts, done func(), err error) {
+// OpenBlobDoor opens where the bytes of documents are, and the database, and
+// returns the door to them, and how to close them.
+func OpenBlobDoor(ctx context.Context, store *config.Store, s *config.Server) (_ *admin.Door, done func(), err error) {
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
 	if i.keys.Current, err = masterkey.Load(s.MasterKey(store)); err != nil {
 		return nil, nil, err
@@ -173,14 +174,20 @@ func OpenBlobActs(ctx context.Context, store *config.Store, s *config.Server) (_
 		closeBlobs()
 		return nil, nil, err
 	}
-	return i.blobActs(), func() { closeData(); closeBlobs() }, nil
+	done = func() { closeData(); closeBlobs() }
+	a, err := offline(i.DB, store)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return &admin.Door{API: a, Acts: i.blobActs()}, done, nil
 }
 
-// blobActs returns the acts on the store of files.
-func (i *Instance) blobActs() admin.Acts {
-	return admin.Acts{
-		"blobs.rotate": admin.Do(placed(i, rotateBlobs(i.DB, i.Blobs, i.keys, i.clock))),
-		"blobs.check":  admin.Do(placed(i, checkBlobs(i.DB, i.Blobs, i.clock))),
-		"org.erase":    admin.Do(placed(i, i.eraser().act)),
+// blobActs are the acts on where the bytes of documents are.
+func (i *Instance) blobActs() socket.Acts {
+	return socket.Acts{
+		"blobs.rotate": socket.Do(placed(i, rotateBlobs(i.DB, i.Blobs, i.keys, i.clock))),
+		"blobs.check":  socket.Do(placed(i, checkBlobs(i.DB, i.Blobs, i.clock))),
+		"org.erase":    socket.Do(placed(i, i.eraser().act)),
 	}
 }

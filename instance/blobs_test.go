@@ -46,7 +46,7 @@ func TestRotateBlobs(t *testing.T) {
 	second := begin(t, renewed)
 	for i, want := range []RotateOutput{{Looked: 2, Changed: 2, Errors: []string{}}, {Looked: 2, Errors: []string{}}} {
 		var out RotateOutput
-		if err := second.acts().Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil || out.Looked != want.Looked || out.Changed != want.Changed || out.Failed != 0 {
+		if err := second.door().Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil || out.Looked != want.Looked || out.Changed != want.Changed || out.Failed != 0 {
 			t.Errorf("time %d: %+v, %v", i, out, err)
 		}
 	}
@@ -64,8 +64,8 @@ func TestRotateBlobs(t *testing.T) {
 	}
 	end(t, third)
 
-	// Without a server, and with a key that decrypts nothing.
-	acts, done, err := OpenBlobActs(context.Background(), &renewed.Store, &config.Server{})
+	// Where no server runs, with a key that opens nothing.
+	acts, done, err := OpenBlobDoor(context.Background(), &renewed.Store, &config.Server{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ var organizationRows = []struct{ table, key string }{
 	{"search_blocks", "family, segment, audience, rank, word, position"}, {"search_segments", "family, segment"},
 	{"visibility_losses", "record_id, principal"}, {"events", "tick"}, {"notices", "principal, id"},
 	{"limits", "subject"}, {"reading_time", "at"}, {"request_log", "at, request_id"}, {"jobs", "id"}, {"job_turns", ""},
-	{"api_keys", "kid"}, {"principals", "id"},
+	{"audit_lines", "id"}, {"invitations", "id"}, {"api_keys", "kid"}, {"principals", "id"},
 }
 
 // eraser erases organizations in steps. An interrupted run leaves fewer rows,
@@ -71,10 +71,10 @@ type EraseOutput struct {
 
 func (o *EraseOutput) add(more EraseOutput) { o.Rows, o.Files = o.Rows+more.Rows, o.Files+more.Files }
 
-// act erases an organization in the state deleting for eraseTurn, whatever its
-// date. The client repeats the call until Done.
+// act erases an organization whose date has come for a moment (see
+// settings.EraseOrganization). It is called again until it is done.
 func (e *eraser) act(ctx context.Context, in access.ByID) (out EraseOutput, err error) {
-	o, err := e.directory.EraseNow(ctx, in)
+	o, err := e.directory.Due(ctx, in.ID)
 	if err != nil {
 		return out, err
 	}

@@ -86,7 +86,7 @@ func TestStartOfWhatIsOpen(t *testing.T) {
 	if _, _, err := OpenBackup(context.Background(), &c.Store, &c.Server); !errors.Is(err, masterkey.ErrOpen) {
 		t.Errorf("a backup: %v", err)
 	}
-	if _, _, err := OpenBlobActs(context.Background(), &c.Store, &c.Server); !errors.Is(err, masterkey.ErrOpen) {
+	if _, _, err := OpenBlobDoor(context.Background(), &c.Store, &c.Server); !errors.Is(err, masterkey.ErrOpen) {
 		t.Errorf("a command on files: %v", err)
 	}
 	c.Server.PreviousMasterKeyFiles = []config.File{config.File(key)}

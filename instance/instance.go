@@ -24,7 +24,7 @@ import (
 	"kartei/app"
 	"kartei/config"
 	"kartei/document"
-	"kartei/door/admin"
+	"kartei/door/admin/socket"
 	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
@@ -266,6 +266,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Answers = i.keys.Vault(replay.Purpose)
 	o.Webhooks = app.Webhooks{Secrets: i.keys.Vault(webhook.SecretsPurpose), Guard: i.guard}
 	o.Files = i.Files
+	o.Settings = app.Settings{Retention: time.Duration(i.config.Store.OrganizationRetention), Notices: i.notices}
 	o.DocsBase = i.BaseURL
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach
 	o.Observe = i.observe()
@@ -314,14 +315,14 @@ func (i *Instance) migrate(ctx context.Context) error {
 
 // run starts the background work, which ends with Close.
 func (i *Instance) run(ctx context.Context) error {
-	l, err := admin.Listen(string(i.config.Store.DataDir))
+	l, err := socket.Listen(string(i.config.Store.DataDir))
 	switch {
-	case errors.Is(err, admin.ErrPathTooLong), errors.Is(err, admin.ErrNoSecret): // the rest works without it
+	case errors.Is(err, socket.ErrPathTooLong), errors.Is(err, socket.ErrNoSecret): // everything else works without it
 		i.logger.Warn("no administration while the server runs", "error", err)
 	case err != nil:
 		return err
 	default:
-		i.ground.Go(func() { i.report(admin.Serve(ctx, l, i.acts())) })
+		i.ground.Go(func() { i.report(socket.Serve(ctx, l, i.door())) })
 	}
 	i.ground.Go(func() {
 		i.Directory.Run(ctx, func(err error) {

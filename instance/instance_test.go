@@ -14,8 +14,10 @@ import (
 
 	"kartei/access"
 	"kartei/config"
-	"kartei/door/admin"
+	"kartei/door/admin/socket"
+	"kartei/settings"
 	"kartei/store/db"
+	"kartei/test/operator"
 )
 
 // configOf returns a configuration for a data folder, on free ports.
@@ -114,7 +116,7 @@ func TestPauseOutlivesARestart(t *testing.T) {
 	i := begin(t, configOf(dir))
 	call := func(act string) {
 		t.Helper()
-		client, err := admin.Dial(dir)
+		client, err := socket.Dial(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +155,7 @@ func TestPauseOutlivesARestart(t *testing.T) {
 	}
 	end(t, i)
 
-	acts, done, err := OpenActs(context.Background(), &config.Store{DataDir: config.Dir(dir)})
+	acts, done, err := OpenDoor(context.Background(), &config.Store{DataDir: config.Dir(dir)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,15 +222,15 @@ func TestAFailedStartLeavesNothingBehind(t *testing.T) {
 func TestBackupAct(t *testing.T) {
 	dir := t.TempDir()
 	i := begin(t, configOf(dir))
-	if _, err := i.Directory.CreateOrganization(context.Background(), access.NewOrganization{Name: "A"}); err != nil {
+	if _, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(context.Background(), settings.NewOrganization{Name: "A"}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "copy.db")
 	var made BackupOutput
-	if err := i.acts().Call(context.Background(), "backup", BackupInput{File: file}, &made); err != nil || made.Bytes == 0 || made.File != file {
+	if err := i.door().Call(context.Background(), "backup", BackupInput{File: file}, &made); err != nil || made.Bytes == 0 || made.File != file {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	if err := i.acts().Call(context.Background(), "backup", BackupInput{File: file}, nil); err == nil {
+	if err := i.door().Call(context.Background(), "backup", BackupInput{File: file}, nil); err == nil {
 		t.Error("an existing file was replaced")
 	}
 	end(t, i)
@@ -241,7 +243,7 @@ func TestBackupAct(t *testing.T) {
 	if err := ForgetPlace(context.Background(), &restored.Store); err != nil {
 		t.Fatal(err)
 	}
-	list, err := begin(t, restored).Directory.ListOrganizations(context.Background(), access.Page{})
+	list, err := begin(t, restored).Operator().ListOrganizations(context.Background(), access.Page{})
 	if err != nil || len(list.Data) != 2 {
 		t.Errorf("%d organizations, %v", len(list.Data), err)
 	}

@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/door/admin"
+	"kartei/door/admin/socket"
 	"kartei/kit/clock"
+	"kartei/settings"
 	"kartei/store/db"
+	"kartei/test/operator"
 )
 
 // A job that was given up is shown with its organization, also in the metrics,
@@ -16,13 +18,13 @@ func TestJobs(t *testing.T) {
 	dir := t.TempDir()
 	i := begin(t, configOf(dir))
 	defer end(t, i)
-	client, err := admin.Dial(dir)
+	client, err := socket.Dial(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 	call := func(act string, in, out any) error { return client.Call(t.Context(), act, in, out) }
-	org, err := i.Directory.CreateOrganization(t.Context(), access.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
+	org, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(t.Context(), settings.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +37,8 @@ func TestJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var out JobsOutput
-	if err := call("job.list", JobsInput{}, &out); err != nil {
+	var out settings.JobsOutput
+	if err := call("jobs.list", settings.JobsInput{}, &out); err != nil {
 		t.Fatal(err)
 	}
 	if len(out.Failed) != 2 {
@@ -52,7 +54,7 @@ func TestJobs(t *testing.T) {
 		}
 	}
 	await(t, func() bool { // the look for what is old is enqueued a little after the start
-		if err := call("job.list", JobsInput{}, &out); err != nil {
+		if err := call("jobs.list", settings.JobsInput{}, &out); err != nil {
 			t.Fatal(err)
 		}
 		kinds := map[string]int64{}
@@ -65,10 +67,10 @@ func TestJobs(t *testing.T) {
 	if line := `kartei_jobs{kind="retention.tidy",state="failed"} 2`; !strings.Contains(metrics, line+"\n") {
 		t.Errorf("the metrics have no line %s", line)
 	}
-	if err := call("job.retry", RetryInput{ID: "job_x"}, nil); err == nil || !strings.Contains(err.Error(), "no failed job job_x") {
+	if err := call("jobs.retry", access.ByID{ID: "job_x"}, nil); err == nil || !strings.Contains(socket.Sentence(err, nil), "no failed job job_x") {
 		t.Errorf("of one that there is not: %v", err)
 	}
-	if err := call("job.retry", RetryInput{ID: "job_1"}, nil); err != nil {
+	if err := call("jobs.retry", access.ByID{ID: "job_1"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	await(t, func() bool { // the runner is woken, finishes it, and it is gone
@@ -96,8 +98,8 @@ func TestRetryOfAKeyInUse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := i.acts().Call(t.Context(), "job.retry", RetryInput{ID: "job_1"}, nil)
-	if err == nil || err.Error() != errKeyInUse.Error() {
+	err := i.door().Call(t.Context(), "jobs.retry", access.ByID{ID: "job_1"}, nil)
+	if err == nil || !strings.Contains(socket.Sentence(err, nil), "Another job does the same now") {
 		t.Error(err)
 	}
 }

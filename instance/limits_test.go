@@ -14,7 +14,9 @@ import (
 	"kartei/config"
 	"kartei/limit"
 	"kartei/notify"
+	"kartei/settings"
 	"kartei/test/dbtest"
+	"kartei/test/operator"
 	"kartei/test/s3test"
 )
 
@@ -31,15 +33,15 @@ func TestQuotaIsToldAndSurvives(t *testing.T) {
 		c.Server.PauseExhausted = true
 		i := begin(t, c)
 		ctx := t.Context()
-		org, err := i.Directory.CreateOrganization(ctx, access.NewOrganization{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
+		org, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(ctx, settings.NewOrganization{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
 		if err != nil {
 			t.Fatal(err)
 		}
-		user, err := i.Directory.CreateUser(ctx, access.NewPrincipal{Organization: org.ID, Name: "Anna Berg", Email: "anna@example.com"})
+		user, err := operator.New(i.DB, i.clock, i.Directory).CreateUser(ctx, settings.NewPrincipal{Organization: org.ID, Name: "Anna Berg", Email: "anna@example.com"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		key, err := i.Directory.CreateKey(ctx, access.NewKey{
+		key, err := operator.New(i.DB, i.clock, i.Directory).CreateKey(ctx, settings.NewKey{
 			Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:write"}, Networks: []string{"192.0.2.0/24"},
 		})
 		if err != nil {
@@ -64,7 +66,7 @@ func TestQuotaIsToldAndSurvives(t *testing.T) {
 			t.Helper()
 			var bell access.List[notify.Entry]
 			await(t, func() bool {
-				if err := i.acts().Call(ctx, "bell.list", notify.BellInput{Organization: org.ID}, &bell); err != nil {
+				if err := i.door().Call(ctx, "bell.list", notify.BellInput{Organization: org.ID}, &bell); err != nil {
 					t.Fatal(err)
 				}
 				return slices.ContainsFunc(bell.Data, func(e notify.Entry) bool { return e.Kind == kind && e.MailedAt != 0 })
@@ -115,17 +117,17 @@ func TestALockIsShown(t *testing.T) {
 		c.Server.LockAfter, c.Server.LockWindow, c.Server.LockTime = 2, config.Duration(time.Minute), config.Duration(time.Hour)
 		i := begin(t, c)
 		ctx := t.Context()
-		org, err := i.Directory.CreateOrganization(ctx, access.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
+		org, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(ctx, settings.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
 		if err != nil {
 			t.Fatal(err)
 		}
-		user, err := i.Directory.CreateUser(ctx, access.NewPrincipal{Organization: org.ID, Name: "Anna Berg", Email: "anna@example.com"})
+		user, err := operator.New(i.DB, i.clock, i.Directory).CreateUser(ctx, settings.NewPrincipal{Organization: org.ID, Name: "Anna Berg", Email: "anna@example.com"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var keys [2]access.CreatedKey
+		var keys [2]settings.CreatedKey
 		for n := range keys {
-			if keys[n], err = i.Directory.CreateKey(ctx, access.NewKey{Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:read"}}); err != nil {
+			if keys[n], err = operator.New(i.DB, i.clock, i.Directory).CreateKey(ctx, settings.NewKey{Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:read"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -136,20 +138,20 @@ func TestALockIsShown(t *testing.T) {
 			i.Handler.ServeHTTP(httptest.NewRecorder(), r)
 		}
 		end(t, i)
-		acts, done, err := OpenActs(ctx, &c.Store)
+		acts, done, err := OpenDoor(ctx, &c.Store)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer done()
-		var shown access.KeyInfo
-		if err := acts.Call(ctx, "key.show", access.ByID{ID: keys[0].ID}, &shown); err != nil {
+		var shown settings.KeyInfo
+		if err := acts.Call(ctx, "keys.get", access.ByID{ID: keys[0].ID}, &shown); err != nil {
 			t.Fatal(err)
 		}
 		if until := shown.LockedUntil.Time(); until.Before(before.Add(59*time.Minute)) || until.After(time.Now().Add(61*time.Minute)) {
 			t.Errorf("locked until %s", until)
 		}
-		var list access.List[access.KeyInfo]
-		if err := acts.Call(ctx, "key.list", access.Page{Limit: 10}, &list); err != nil {
+		var list access.List[settings.KeyInfo]
+		if err := acts.Call(ctx, "keys.list", access.Page{Limit: 10}, &list); err != nil {
 			t.Fatal(err)
 		}
 		for _, k := range list.Data {

@@ -53,7 +53,7 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 			t.Errorf("somebody's key was removed: %v", err)
 		}
 
-		acts, done, err := OpenActs(context.Background(), &wrong.Store)
+		acts, done, err := OpenDoor(context.Background(), &wrong.Store)
 		if err != nil {
 			t.Fatal(err)
 		}

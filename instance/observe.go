@@ -11,6 +11,7 @@ import (
 	"kartei/kit/telemetry"
 	"kartei/limit"
 	"kartei/search"
+	"kartei/store/db"
 	"kartei/work/job"
 )
 
@@ -19,6 +20,10 @@ func (i *Instance) observe() func(api.Observation) {
 	operations := map[string]*telemetry.Operation{"": i.metrics.Operation("")}
 	for n := range api.Operations {
 		name := api.Operations[n].ID
+		operations[name] = i.metrics.Operation(name)
+	}
+	for n := range api.Console {
+		name := api.Console[n].ID
 		operations[name] = i.metrics.Operation(name)
 	}
 	return func(o api.Observation) { operations[o.Operation].Count(o.Status, o.Code, o.Duration) }
@@ -94,7 +99,13 @@ func lately[T any](i *Instance, count func(context.Context) (T, error)) func() T
 // measureJobs registers the numbers of waiting, running and failed jobs in the
 // whole database.
 func (i *Instance) measureJobs() {
-	look := lately(i, func(ctx context.Context) ([]job.Count, error) { return job.Counts(ctx, i.DB) })
+	look := lately(i, func(ctx context.Context) (counts []job.Count, err error) {
+		err = i.DB.Read(ctx, func(tx db.Tx) error {
+			counts, err = job.Counts(ctx, tx)
+			return err
+		})
+		return counts, err
+	})
 	i.metrics.Gauges("kartei_jobs", "Jobs by kind and state (waiting, running, failed), of all replicas.", []string{"kind", "state"},
 		func(set func(value float64, labels ...string)) {
 			for _, c := range look() {

@@ -83,7 +83,7 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 		refused(other.location)
 		refused("") // its own folder in the data folder
 		away := with(other.location)
-		acts, done, err := OpenBlobActs(context.Background(), &away.Store, &away.Server)
+		acts, done, err := OpenBlobDoor(context.Background(), &away.Store, &away.Server)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 		end(t, begin(t, with(other.location)))
 		// Without the mark, the operator must confirm the place.
 		from := with(third.location)
-		acts, done, err = OpenActs(context.Background(), &from.Store)
+		acts, done, err = OpenDoor(context.Background(), &from.Store)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestPlaceOfAnotherDatabase(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := i.acts().Call(t.Context(), "blobs.forget-place", Nothing{}, nil); err != nil {
+		if err := i.door().Call(t.Context(), "blobs.forget-place", Nothing{}, nil); err != nil {
 			t.Fatal(err)
 		}
 		end(t, i)
@@ -220,7 +220,7 @@ func TestBucketIsAskedLater(t *testing.T) {
 		} else {
 			used(blob.ErrUnavailable)
 		}
-		err := i.acts().Call(t.Context(), "blobs.check", CheckInput{Remove: true}, nil)
+		err := i.door().Call(t.Context(), "blobs.check", CheckInput{Remove: true}, nil)
 		if s.bucket == right && err != nil || s.bucket == wrong && !errors.Is(err, errOtherPlace) {
 			t.Errorf("a check in bucket %s: %v", s.bucket, err)
 		}

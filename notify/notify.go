@@ -46,6 +46,9 @@ const (
 	selectNotices = `select n.principal, n.id, n.created_at, n.kind, n.data, n.read_at, n.mailed_at
 		from notices n where n.organization = $1 and ($2 = '' or n.principal = $2) and ($3 = '' or n.id < $3)
 		order by n.id desc limit $4`
+	markAllRead = `update notices set read_at = $3 where organization = $1 and principal = $2 and read_at = 0`
+	markRead    = markAllRead + ` and id = $4`
+	countNotice = `select count(*) from notices where organization = $1 and principal = $2 and id = $3`
 	// The emails of a kind to a user.
 	of      = ` where organization = $1 and principal = $2 and kind = $3`
 	mailing = of + ` and mailing`
@@ -153,9 +156,9 @@ func (c *Center) words(ctx context.Context, tx db.Tx, kind Kind, facts []byte) (
 	return w, true, err
 }
 
-// BellInput is what the act bell.list takes.
+// BellInput asks for entries of bells.
 type BellInput struct {
-	Organization string `json:"organizationId"`
+	Organization string `json:"organizationId,omitempty"`
 	// Principal is one user; empty for all.
 	Principal string `json:"principalId,omitempty"`
 	// After is the id of the last entry already seen.
@@ -179,23 +182,33 @@ type Entry struct {
 	MailedAt clock.Micros `json:"mailedAt"`
 }
 
-// Bell returns entries, the newest first.
-func (c *Center) Bell(ctx context.Context, in BellInput) (page access.List[Entry], err error) {
+// Bell returns entries of the bells of an organization, the newest first. live is
+// the number of the organization that holds its people.
+func (c *Center) Bell(ctx context.Context, tx db.Tx, live int64, in BellInput) (page access.List[Entry], err error) {
 	if in.Limit <= 0 || in.Limit > 1000 {
 		in.Limit = 100
 	}
-	err = c.DB.Read(ctx, func(tx db.Tx) error {
-		_, live, err := access.OrganizationIn(ctx, tx, in.Organization)
-		if err != nil {
-			return err
-		}
-		page.Data, err = c.entries(ctx, tx, live, in)
-		return err
-	})
+	page.Data, err = c.entries(ctx, tx, live, in)
 	if len(page.Data) > in.Limit {
 		page.Data, page.HasMore = page.Data[:in.Limit], true
 	}
 	return page, err
+}
+
+// MarkRead notes that a user has read entries: the one with an id, or, if the id is
+// empty, all of them. It returns how many were not read before.
+func (c *Center) MarkRead(ctx context.Context, tx db.Tx, live int64, user, entry string, now clock.Micros) (int64, error) {
+	if entry == "" {
+		return tx.Exec(ctx, markAllRead, live, user, int64(now))
+	}
+	return tx.Exec(ctx, markRead, live, user, int64(now), entry)
+}
+
+// Has reports whether a user has an entry.
+func (c *Center) Has(ctx context.Context, tx db.Tx, live int64, user, entry string) (bool, error) {
+	var n int64
+	err := tx.QueryRow(ctx, countNotice, live, user, entry).Scan(&n)
+	return n > 0, err
 }
 
 func (c *Center) entries(ctx context.Context, tx db.Tx, live int64, in BellInput) ([]Entry, error) {

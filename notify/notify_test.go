@@ -21,12 +21,15 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/limit"
 	"kartei/notify"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/operator"
 	"kartei/work/job"
 
 	"github.com/emersion/go-sasl"
@@ -47,6 +50,7 @@ type office struct {
 	db                         db.DB
 	clock                      *clock.Fake
 	directory                  *access.Directory
+	operator                   *operator.Operator
 	id                         string
 	sandbox, live              int64
 	owner, admin, service, key string
@@ -77,15 +81,16 @@ func (b *buffer) String() string {
 func open(t testing.TB, d db.DB) *office {
 	t.Helper()
 	o := &office{TB: t, db: d, clock: clock.NewFake(begin), logged: new(buffer), ended: make(chan struct{}, 1)}
-	o.directory = access.NewDirectory(d, o.clock, access.Options{Versions: []string{"2026-11-01"}})
+	o.directory = access.NewDirectory(d, o.clock, access.Options{})
+	o.operator = operator.New(d, o.clock, o.directory)
 	var err error
 	o.vault, err = masterkey.NewVault(make([]byte, 32))
 	must(t, err)
-	info, err := o.directory.CreateOrganization(ctx, access.NewOrganization{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
+	info, err := o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
 	must(t, err)
 	o.id = info.ID
 	user := func(organization, name, email, language string, role access.Role) string {
-		p, err := o.directory.CreateUser(ctx, access.NewPrincipal{Organization: organization, Name: name, Email: email, Language: language, Role: role})
+		p, err := o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: organization, Name: name, Email: email, Language: language, Role: role})
 		must(t, err)
 		return p.ID
 	}
@@ -94,15 +99,15 @@ func open(t testing.TB, d db.DB) *office {
 	user(o.id, "Unbeteiligt", "other@example.com", "", access.Member)
 	gone := user(o.id, "Gesperrt", "gone@example.com", "", access.Admin)
 	yes := true
-	_, err = o.directory.SetUser(ctx, access.PrincipalChange{ID: gone, Disabled: &yes})
+	_, err = o.operator.SetUser(ctx, settings.PrincipalChange{ID: gone, Disabled: &yes})
 	must(t, err)
-	foreign, err := o.directory.CreateOrganization(ctx, access.NewOrganization{Name: "Andere", Module: "on", Secrecy: "declared", Level: access.On})
+	foreign, err := o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Andere", Module: "on", Secrecy: "declared", Level: access.On})
 	must(t, err)
 	user(foreign.ID, "Fremd", "foreign@example.com", "", access.Admin)
-	service, err := o.directory.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.id, Name: "Abgleich"})
+	service, err := o.operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.id, Name: "Abgleich"})
 	must(t, err)
 	o.service = service.ID
-	key, err := o.directory.CreateKey(ctx, access.NewKey{Organization: o.id, Principal: o.owner, Environment: "test", Name: "Abgleich Köln", Scopes: []string{"contacts:read"}})
+	key, err := o.operator.CreateKey(ctx, settings.NewKey{Organization: o.id, Principal: o.owner, Environment: "test", Name: "Abgleich Köln", Scopes: []string{"contacts:read"}})
 	must(t, err)
 	o.key, o.kid = key.ID, key.KidShort
 	must(t, d.Read(ctx, func(tx db.Tx) error {
@@ -193,9 +198,14 @@ func (o *office) low() limit.Alert {
 	return limit.Alert{Organization: o.sandbox, Principal: o.owner, Key: o.key, Policy: "deletes-day", Used: 240, Quota: 300, At: begin.UnixMicro()}
 }
 
+// read reads the bells by a center.
+func (o *office) read(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
+	return operator.Do(ctx, o.operator.With(app.Services{Settings: app.Settings{Notices: c}}), settings.ListBell, in)
+}
+
 func (o *office) bell(c *notify.Center) []notify.Entry {
 	o.Helper()
-	page, err := c.Bell(ctx, notify.BellInput{Organization: o.id})
+	page, err := o.read(c, notify.BellInput{Organization: o.id})
 	must(o, err)
 	return page.Data
 }
@@ -511,7 +521,7 @@ func TestBundled(t *testing.T) {
 			!strings.Contains(last.body, "\n- and 11 that are not listed here\n") {
 			t.Errorf("body %s", last.body)
 		}
-		page, err := first.Bell(ctx, notify.BellInput{Organization: o.id, Limit: 1000})
+		page, err := o.read(first, notify.BellInput{Organization: o.id, Limit: 1000})
 		if err != nil || len(page.Data) != 26 || slices.ContainsFunc(page.Data, func(e notify.Entry) bool { return e.MailedAt == 0 }) {
 			t.Errorf("the bell has %d entries, %v", len(page.Data), err)
 		}
@@ -691,12 +701,18 @@ func TestRetriedByTheOperator(t *testing.T) {
 		for range 12 {
 			o.pass(24 * time.Hour)
 		}
-		failed, err := job.FailedJobs(ctx, d, 10)
-		must(t, err)
+		var failed []job.FailedJob
+		must(t, d.Read(ctx, func(tx db.Tx) (err error) {
+			failed, err = job.FailedJobs(ctx, tx, 10)
+			return err
+		}))
 		if len(failed) != 1 || failed[0].Kind != notify.MailKind || !strings.Contains(failed[0].Error, "550 5.1.1") || strings.Contains(failed[0].Error, "example.com") {
 			t.Fatalf("%+v", failed)
 		}
-		must(t, job.Retry(ctx, d, clock.Now(o.clock), failed[0].ID))
+		must(t, d.Write(ctx, func(tx db.Tx) error {
+			_, err := job.Retry(ctx, tx, clock.Now(o.clock), failed[0].ID)
+			return err
+		}))
 		o.rest()
 		if n := len(s.all()); n != 1 || o.bell(c)[0].MailedAt == 0 {
 			t.Errorf("%d received: %s", n, o.logged)
@@ -786,8 +802,8 @@ func TestPausedWhenExhausted(t *testing.T) {
 		a := o.low()
 		a.Exhausted, a.Used = true, 300
 		o.alert(c, a)
-		key, err := o.directory.GetKey(ctx, access.ByID{ID: o.key})
-		if err != nil || key.Status != access.KeyPaused {
+		key, err := o.operator.GetKey(ctx, access.ByID{ID: o.key})
+		if err != nil || key.Status != settings.KeyPaused {
 			t.Errorf("%+v, %v", key, err)
 		}
 		bell := o.bell(c)
@@ -803,7 +819,7 @@ func TestDisabledMeanwhile(t *testing.T) {
 	c := o.center(s.sender(t, ""))
 	o.alert(c, o.low())
 	yes := true
-	_, err := o.directory.SetUser(ctx, access.PrincipalChange{ID: o.owner, Disabled: &yes})
+	_, err := o.operator.SetUser(ctx, settings.PrincipalChange{ID: o.owner, Disabled: &yes})
 	must(t, err)
 	o.run(c)
 	if all := s.all(); len(all) != 1 || all[0].to != "john@example.com" {

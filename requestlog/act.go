@@ -12,7 +12,7 @@ import (
 	"kartei/store/db"
 )
 
-// QueryInput is what the act log.query takes. Empty members do not restrict.
+// QueryInput asks for calls. Empty members do not restrict.
 type QueryInput struct {
 	// Request is the Request-Id of one call, or of a batch and its parts.
 	Request string `json:"requestId,omitempty"`
@@ -28,7 +28,7 @@ type QueryInput struct {
 	Limit int `json:"limit,omitempty"`
 }
 
-// QueryOutput is what the act log.query answers, the newest call first.
+// QueryOutput are calls, the newest call first.
 type QueryOutput struct {
 	Data []Line `json:"data"`
 	// HasMore tells that older calls match too: Until of the last line's time
@@ -56,17 +56,8 @@ type Line struct {
 	Batch string `json:"batch"`
 }
 
-// QueryAct is Query for administration; it writes what waits first, so that a
-// call is in the answer as soon as it was answered itself.
-func (l *Log) QueryAct(ctx context.Context, in QueryInput) (QueryOutput, error) {
-	if err := l.Flush(ctx); err != nil {
-		return QueryOutput{}, err
-	}
-	return l.Reader.QueryAct(ctx, in)
-}
-
-// QueryAct is Query for administration.
-func (r *Reader) QueryAct(ctx context.Context, in QueryInput) (QueryOutput, error) {
+// Find returns the calls of organizations, whose ids are given by their numbers.
+func (in *QueryInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string) (QueryOutput, error) {
 	out := QueryOutput{Data: []Line{}}
 	f := Filter{Key: in.Key, Since: in.Since, Until: in.Until, Limit: in.Limit}
 	if in.Limit < 0 || in.Limit > MaxLimit {
@@ -82,25 +73,11 @@ func (r *Reader) QueryAct(ctx context.Context, in QueryInput) (QueryOutput, erro
 		}
 		f.Request = in.Request
 	}
-	err := r.db.Read(ctx, func(tx db.Tx) error {
-		ids, err := organizations(ctx, tx)
-		if err != nil {
-			return err
-		}
-		asked := slices.Collect(maps.Keys(ids))
-		if in.Organization != "" {
-			asked = slices.DeleteFunc(asked, func(n int64) bool { return ids[n] != in.Organization })
-		}
-		if len(asked) == 0 {
-			return fault.BadRequest(fault.Field{Name: "organizationId", Code: fault.FieldNotFound})
-		}
-		entries, more, err := queryEach(ctx, tx, f, asked)
-		out.Data, out.HasMore = out.Data[:0], more
-		for i := range entries {
-			out.Data = append(out.Data, entries[i].line(ids))
-		}
-		return err
-	})
+	entries, more, err := queryEach(ctx, tx, f, slices.Collect(maps.Keys(ids)))
+	out.HasMore = more
+	for i := range entries {
+		out.Data = append(out.Data, entries[i].line(ids))
+	}
 	return out, err
 }
 

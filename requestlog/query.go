@@ -83,9 +83,9 @@ func queryEach(ctx context.Context, tx db.Tx, f Filter, organizations []int64) (
 	return out, more, nil
 }
 
-// organizations returns the ids of all organizations by their numbers. The id of
-// Nobody is empty.
-func organizations(ctx context.Context, tx db.Tx) (map[int64]string, error) {
+// Organizations returns the ids of all organizations by their numbers; Nobody
+// has the empty one.
+func Organizations(ctx context.Context, tx db.Tx) (map[int64]string, error) {
 	rows, err := tx.Query(ctx, `select number, id from organizations`)
 	if err != nil {
 		return nil, err

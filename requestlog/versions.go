@@ -3,15 +3,13 @@ package requestlog
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 
 	"kartei/kit/clock"
-	"kartei/kit/fault"
 	"kartei/store/db"
 )
 
-// VersionsInput is what the act log.versions takes.
+// VersionsInput asks which keys use which version.
 type VersionsInput struct {
 	// Organization is an org_... id; empty for all.
 	Organization string `json:"organizationId,omitempty"`
@@ -19,7 +17,7 @@ type VersionsInput struct {
 	Version string `json:"version,omitempty"`
 }
 
-// VersionsOutput is what the act log.versions answers: by version, the oldest
+// VersionsOutput says which keys use which version: by version, the oldest
 // first, and the keys that called last before the others.
 type VersionsOutput struct {
 	Data []VersionUse `json:"data"`
@@ -36,46 +34,24 @@ type VersionUse struct {
 	LastUsedAt     clock.Micros `json:"lastUsedAt"`
 }
 
-// VersionsAct tells which keys use which version. It reads the whole log of
-// each organization once, so it is for operators, not for a path.
-func (r *Reader) VersionsAct(ctx context.Context, in VersionsInput) (VersionsOutput, error) {
-	var out VersionsOutput
-	err := r.db.Read(ctx, func(tx db.Tx) error {
-		ids, err := organizations(ctx, tx)
+// Find tells which keys use which version. It reads the whole log of each
+// organization once, so it is for people, not for a path.
+func (in *VersionsInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string) (VersionsOutput, error) {
+	out := VersionsOutput{Data: []VersionUse{}}
+	for number, id := range ids {
+		uses, err := versionsOf(ctx, tx, number, id)
 		if err != nil {
-			return err
+			return out, err
 		}
-		if in.Organization != "" {
-			maps.DeleteFunc(ids, func(_ int64, id string) bool { return id != in.Organization })
-		}
-		if len(ids) == 0 {
-			return fault.BadRequest(fault.Field{Name: "organizationId", Code: fault.FieldNotFound})
-		}
-		out.Data = []VersionUse{}
-		for number, id := range ids {
-			uses, err := versionsOf(ctx, tx, number, id)
-			if err != nil {
-				return err
-			}
-			out.Data = append(out.Data, uses...)
-		}
-		return nil
-	})
+		out.Data = append(out.Data, uses...)
+	}
 	if in.Version != "" {
 		out.Data = slices.DeleteFunc(out.Data, func(u VersionUse) bool { return u.Version != in.Version })
 	}
 	slices.SortFunc(out.Data, func(a, b VersionUse) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(b.LastUsedAt, a.LastUsedAt), cmp.Compare(a.KeyID, b.KeyID))
 	})
-	return out, err
-}
-
-// VersionsAct writes what waits first.
-func (l *Log) VersionsAct(ctx context.Context, in VersionsInput) (VersionsOutput, error) {
-	if err := l.Flush(ctx); err != nil {
-		return VersionsOutput{}, err
-	}
-	return l.Reader.VersionsAct(ctx, in)
+	return out, nil
 }
 
 func versionsOf(ctx context.Context, tx db.Tx, number int64, id string) ([]VersionUse, error) {

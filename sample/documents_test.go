@@ -20,6 +20,7 @@ import (
 	"kartei/store/db"
 	"kartei/task"
 	"kartei/test/dbtest"
+	"kartei/test/operator"
 	"kartei/work/job"
 )
 
@@ -66,12 +67,13 @@ func testPapers(t *testing.T, extractor *extract.Extractor) {
 func testFile(t *testing.T, extractor *extract.Extractor) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()
-		dir := access.NewDirectory(d, clock.System, access.Options{Versions: []string{"2026-11-01"}})
-		o, err := Ensure(ctx, dir)
+		dir := access.NewDirectory(d, clock.System, access.Options{})
+		op := operator.New(d, clock.System, dir)
+		o, err := Ensure(ctx, op)
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys, err := o.NewKeys(ctx, dir, time.Hour)
+		keys, err := o.NewKeys(ctx, op, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"kartei/contact"
 	"kartei/document"
 	"kartei/kit/clock"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/task"
 )
@@ -25,7 +26,7 @@ const Name = "Kanzlei Morgenstern"
 const AdminEmail = "helene.morgenstern@kanzlei-morgenstern.example"
 
 // staff are the office's users; the first one is its administrator.
-var staff = []access.NewPrincipal{
+var staff = []settings.NewPrincipal{
 	{Name: "Dr. Helene Morgenstern", Email: AdminEmail, Role: access.Admin},
 	{Name: "Jonas Adler", Email: "jonas.adler@kanzlei-morgenstern.example", Role: access.Member},
 	{Name: "Merve Yıldız", Email: "merve.yildiz@kanzlei-morgenstern.example", Role: access.Member},
@@ -47,10 +48,19 @@ type Office struct {
 // Loopback are the networks that the full key is bound to.
 var Loopback = []string{"127.0.0.0/8", "::1"}
 
-// Ensure finds the office, or creates its missing parts. So it also completes
-// an interrupted start.
-func Ensure(ctx context.Context, dir *access.Directory) (Office, error) {
-	list, err := dir.ListOrganizations(ctx, access.Page{})
+// Operator administers the instance; see package settings for the methods.
+type Operator interface {
+	ListOrganizations(context.Context, access.Page) (access.List[access.OrganizationInfo], error)
+	CreateOrganization(context.Context, settings.NewOrganization) (access.OrganizationInfo, error)
+	ListUsers(context.Context, access.Page) (access.List[access.PrincipalInfo], error)
+	CreateUser(context.Context, settings.NewPrincipal) (access.PrincipalInfo, error)
+	CreateKey(context.Context, settings.NewKey) (settings.CreatedKey, error)
+}
+
+// Ensure finds the office or makes it, whole or what is missing of it, so that
+// a start that was cut off is made good by the next one.
+func Ensure(ctx context.Context, op Operator) (Office, error) {
+	list, err := op.ListOrganizations(ctx, access.Page{})
 	if err != nil {
 		return Office{}, err
 	}
@@ -64,17 +74,17 @@ func Ensure(ctx context.Context, dir *access.Directory) (Office, error) {
 		if len(list.Data) > 0 {
 			return Office{}, ErrOther
 		}
-		made, err := dir.CreateOrganization(ctx, access.NewOrganization{Name: Name, Module: "on", Secrecy: "declared", Level: access.On})
+		made, err := op.CreateOrganization(ctx, settings.NewOrganization{Name: Name, Module: "on", Secrecy: "declared", Level: access.On})
 		if err != nil {
 			return Office{}, err
 		}
 		o.OrganizationID, o.SandboxID = made.ID, made.SandboxID
 	}
-	return o, o.ensureStaff(ctx, dir)
+	return o, o.ensureStaff(ctx, op)
 }
 
-func (o *Office) ensureStaff(ctx context.Context, dir *access.Directory) error {
-	users, err := dir.ListUsers(ctx, access.Page{Organization: o.OrganizationID})
+func (o *Office) ensureStaff(ctx context.Context, op Operator) error {
+	users, err := op.ListUsers(ctx, access.Page{Organization: o.OrganizationID})
 	if err != nil {
 		return err
 	}
@@ -85,7 +95,7 @@ func (o *Office) ensureStaff(ctx context.Context, dir *access.Directory) error {
 	for _, s := range staff {
 		if known[s.Email] == "" {
 			s.Organization = o.OrganizationID
-			u, err := dir.CreateUser(ctx, s)
+			u, err := op.CreateUser(ctx, s)
 			if err != nil {
 				return err
 			}
@@ -99,23 +109,23 @@ func (o *Office) ensureStaff(ctx context.Context, dir *access.Directory) error {
 // Keys are two keys for the sandbox. Both are the administrator's.
 type Keys struct {
 	// Full holds every scope and is bound to this machine.
-	Full access.CreatedKey
+	Full settings.CreatedKey
 	// Read holds the scopes that only read.
-	Read access.CreatedKey
+	Read settings.CreatedKey
 }
 
 // NewKeys makes keys, valid for lifetime.
-func (o *Office) NewKeys(ctx context.Context, dir *access.Directory, lifetime time.Duration) (Keys, error) {
-	key := access.NewKey{
+func (o *Office) NewKeys(ctx context.Context, op Operator, lifetime time.Duration) (Keys, error) {
+	key := settings.NewKey{
 		Organization: o.OrganizationID, Principal: o.Users[0], Environment: access.Test, ExpiresIn: lifetime,
 		Name: "demo full", Scopes: access.AllScopes(), Networks: Loopback,
 	}
-	full, err := dir.CreateKey(ctx, key)
+	full, err := op.CreateKey(ctx, key)
 	if err != nil {
 		return Keys{}, err
 	}
 	key.Name, key.Scopes, key.Networks = "demo read", access.ReadScopes(), nil
-	read, err := dir.CreateKey(ctx, key)
+	read, err := op.CreateKey(ctx, key)
 	return Keys{full, read}, err
 }
 

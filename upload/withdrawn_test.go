@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -26,34 +27,34 @@ func TestWithdrawn(t *testing.T) {
 		// Each row takes a right from a client with a key, or gives it back.
 		for name, change := range map[string]func(c *apitest.Client, key access.ByID, away bool){
 			"principal disabled": func(c *apitest.Client, _ access.ByID, away bool) {
-				ok(o.Directory.SetUser(t.Context(), access.PrincipalChange{ID: c.Principal, Disabled: &away}))
+				ok(o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &away}))
 			},
 			"role without writing": func(c *apitest.Client, _ access.ByID, away bool) {
 				role := either(away, access.Viewer, access.Member)
-				ok(o.Directory.SetUser(t.Context(), access.PrincipalChange{ID: c.Principal, Role: &role}))
+				ok(o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Role: &role}))
 			},
 			"organization closed": func(_ *apitest.Client, _ access.ByID, away bool) {
 				state := either(away, access.Closed, access.Open)
-				ok(o.Directory.SetOrganization(t.Context(), access.OrganizationChange{ID: o.ID, State: &state}))
+				ok(o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &state}))
 			},
 			"module off": func(_ *apitest.Client, _ access.ByID, away bool) {
 				module := either(away, "off", "on")
-				ok(o.Directory.SetOrganization(t.Context(), access.OrganizationChange{ID: o.SandboxID, Module: &module}))
+				ok(o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Module: &module}))
 			},
 			"level read": func(_ *apitest.Client, _ access.ByID, away bool) {
 				level := either(away, access.Read, access.On)
-				ok(o.Directory.SetOrganization(t.Context(), access.OrganizationChange{ID: o.SandboxID, Level: &level}))
+				ok(o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Level: &level}))
 			},
 			"key paused": func(_ *apitest.Client, key access.ByID, away bool) {
 				if away {
-					ok(o.Directory.PauseKey(t.Context(), key))
+					ok(o.Operator.PauseKey(t.Context(), key))
 				} else {
-					ok(o.Directory.ResumeKey(t.Context(), key))
+					ok(o.Operator.ResumeKey(t.Context(), key))
 				}
 			},
 			"key revoked": func(_ *apitest.Client, key access.ByID, away bool) {
 				if away {
-					ok(o.Directory.RevokeKey(t.Context(), key))
+					ok(o.Operator.RevokeKey(t.Context(), key))
 				}
 			},
 			"key expired": func(_ *apitest.Client, _ access.ByID, away bool) {
@@ -64,7 +65,7 @@ func TestWithdrawn(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				user := o.User(access.Member)
-				key, err := o.Directory.CreateKey(t.Context(), access.NewKey{
+				key, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
 					Organization: o.SandboxID, Principal: user, Environment: "test", Scopes: apitest.AllScopes,
 					Networks: []string{"192.0.2.0/24", "127.0.0.0/8"}, ExpiresIn: time.Hour,
 				})

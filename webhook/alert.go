@@ -105,12 +105,12 @@ func (n names) title(f AlertFacts) fault.Text {
 
 // called reads the names of now.
 func called(ctx context.Context, tx db.Tx, f AlertFacts) (names, error) {
-	o, _, err := access.OrganizationIn(ctx, tx, f.Organization)
+	o, err := access.OrganizationIn(ctx, tx, f.Organization)
 	if err != nil {
 		return names{}, err
 	}
 	de, en := f.Endpoint, f.Endpoint
-	r, err := Find(ctx, tx, o.Number(), f.Endpoint)
+	r, err := Find(ctx, tx, o.Number, f.Endpoint)
 	switch {
 	case err == nil:
 		de, en = "„"+r.Name+"“", "“"+r.Name+"”"

@@ -19,10 +19,8 @@ var (
 	Resting, Ownerless *fault.Text = &resting, &ownerless
 )
 
-func (d *Desk) RunResend(ctx context.Context, j *job.Job) error { return d.resend(ctx, j) }
-func (d *Desk) PurgeAll(ctx context.Context, in One) error      { return d.purge(ctx, in) }
-func (d *Desk) EnableOnly(ctx context.Context, in One) error    { return d.enable(ctx, in) }
+func (d *Resender) RunResend(ctx context.Context, j *job.Job) error { return d.resend(ctx, j) }
 
-func Send(ctx context.Context, tx db.Tx, d *Desk, r *Row, events []event.Event) (bool, error) {
-	return resending{Desk: d, Row: r, now: clock.Now(d.Clock)}.send(ctx, tx, events)
+func Send(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, events []event.Event) (bool, error) {
+	return resending{dialect: tx.Dialect(), Row: r, now: now}.send(ctx, tx, events)
 }

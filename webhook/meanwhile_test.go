@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"kartei/access"
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/masterkey"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -19,39 +19,34 @@ import (
 // what that one had sent again, and what came since, comes.
 func TestEnabledByTwo(t *testing.T) {
 	for before := range 3 { // the third holds the endpoint
-		for _, purging := range []bool{true, false} {
-			t.Run(fmt.Sprintf("before statement %d, purging %v", before, purging), func(t *testing.T) {
-				d := dbtest.Postgres(t)
-				o := endpointtest.Open(t, d)
-				name := o.Endpoint()
-				missed := o.Event()
-				o.Exec(`update webhook_endpoints set status = 'disabled', disabled_reason = 'gone', cursor = (select tick from clocks where organization = $1) where organization = $1`, o.Organization)
-				first := o.StillDesk()
-				var later string
-				m := &endpointtest.Meanwhile{DB: d, Writing: true, Before: before, Do: func() {
-					_, err := first.Enable(t.Context(), webhook.One{Organization: o.Info.ID, ID: name})
-					endpointtest.Must(t, err)
-					_, err = first.Resend(t.Context(), webhook.ResendInput{Organization: o.Info.ID, ID: name, Event: missed})
-					endpointtest.Must(t, err)
-					later = o.Event()
-				}}
-				second := o.StillDesk()
-				second.DB = m
-				if purging {
-					endpointtest.Must(t, second.PurgeAll(t.Context(), webhook.One{Organization: o.Info.ID, ID: name}))
-				} else {
-					endpointtest.Must(t, second.EnableOnly(t.Context(), webhook.One{Organization: o.Info.ID, ID: name}))
-				}
-				m.Once(func() { t.Fatal("there are fewer statements") })
-				// What was sent again waits, and what came since is behind the cursor.
-				if n := o.Count("webhook_deliveries", "event_id = '"+missed+"'"); n != 1 {
-					t.Errorf("%d deliveries of what was sent again", n)
-				}
-				if n := o.Count("events", fmt.Sprintf("id = '%s' and tick > %d", later, o.Read(name).Cursor)); n != 1 {
-					t.Error("the cursor has passed what came since")
-				}
-			})
-		}
+		t.Run(fmt.Sprintf("before statement %d", before), func(t *testing.T) {
+			d := dbtest.Postgres(t)
+			o := endpointtest.Open(t, d)
+			name := o.Endpoint()
+			missed := o.Event()
+			o.Exec(`update webhook_endpoints set status = 'disabled', disabled_reason = 'gone', cursor = (select tick from clocks where organization = $1) where organization = $1`, o.Organization)
+			first := o.StillDesk()
+			var later string
+			m := &endpointtest.Meanwhile{DB: d, Writing: true, Before: before, Do: func() {
+				_, err := first.Enable(t.Context(), webhook.One{Organization: o.Info.ID, ID: name})
+				endpointtest.Must(t, err)
+				_, err = first.Resend(t.Context(), webhook.ResendInput{Organization: o.Info.ID, ID: name, Event: missed})
+				endpointtest.Must(t, err)
+				later = o.Event()
+			}}
+			second := o.StillDesk()
+			second.DB = m
+			_, err := second.Enable(t.Context(), webhook.One{Organization: o.Info.ID, ID: name})
+			endpointtest.Must(t, err)
+			m.Once(func() { t.Fatal("there are fewer statements") })
+			// What was sent again waits, and what came since is behind the cursor.
+			if n := o.Count("webhook_deliveries", "event_id = '"+missed+"'"); n != 1 {
+				t.Errorf("%d deliveries of what was sent again", n)
+			}
+			if n := o.Count("events", fmt.Sprintf("id = '%s' and tick > %d", later, o.Read(name).Cursor)); n != 1 {
+				t.Error("the cursor has passed what came since")
+			}
+		})
 	}
 }
 
@@ -117,7 +112,7 @@ func TestTestWithoutAModule(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
 		name := o.Endpoint()
-		o.Set(access.OrganizationChange{Module: endpointtest.As("off")})
+		o.Set(settings.OrganizationChange{Module: endpointtest.As("off")})
 		endpointtest.Must(t, d.Write(t.Context(), func(tx db.Tx) error {
 			if _, err := webhook.SendTest(t.Context(), o.Call(tx), app.ByID{ID: name}); !fault.Is(err, fault.APIModuleDisabled) {
 				t.Errorf("%v", err)

@@ -1,16 +1,24 @@
 package webhook
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
+	"kartei/access"
+	"kartei/app"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )
 
 // What asks for a part of the log goes along an index that leads to this part.
 func TestPlans(t *testing.T) {
-	find := func(in FindInput) *question { return in.page(1, 100) }
+	operator, _, err := (&access.Directory{}).Resolve(t.Context(), access.Presented{Scheme: access.Local}, netip.Addr{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	operators := &app.Call{Actor: operator}
+	find := func(in FindInput) *question { return in.page(operators, 1, 100) }
 	log := func(in LogInput) *question { in.ID = "whe_a"; return in.page(1, 100) }
 	for name, c := range map[string]struct {
 		*question

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"kartei/app"
 	"kartei/event"
 	"kartei/kit/clock"
 	"kartei/store/db"
@@ -72,20 +73,28 @@ func (f resendFrom) spec(since clock.Micros) job.Spec {
 	return job.Spec{Kind: ResendKind, Key: key, Payload: f}
 }
 
-// Handlers are those of the desk's jobs.
-func (d *Desk) Handlers() []job.Handler {
+// Resender carries out the jobs that send many events again.
+type Resender struct {
+	DB    db.DB
+	Clock clock.Clock
+	// Families are those whose records events are about.
+	Families []app.Family
+}
+
+// Handlers are those of its jobs.
+func (d *Resender) Handlers() []job.Handler {
 	return []job.Handler{{Kind: ResendKind, Run: d.resend}}
 }
 
 // resending is one piece of sending again.
 type resending struct {
-	*Desk
+	dialect *db.Dialect
 	*Row
 	now clock.Micros
 }
 
 // resend puts the next events on their way.
-func (d *Desk) resend(ctx context.Context, j *job.Job) error {
+func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 	var from resendFrom
 	if err := j.Decode(&from); err != nil {
 		return err
@@ -124,8 +133,8 @@ func (d *Desk) resend(ctx context.Context, j *job.Job) error {
 	case full:
 		return job.Later(resendPause)
 	}
-	again := resending{Desk: d, Row: &r, now: now}
-	events, next, err := again.next(ctx, from, sees)
+	again := resending{dialect: d.DB.Dialect(), Row: &r, now: now}
+	events, next, err := again.next(ctx, d.DB, from, sees)
 	if err != nil {
 		return err
 	}
@@ -143,8 +152,8 @@ func (d *Desk) resend(ctx context.Context, j *job.Job) error {
 
 // next returns the events of the piece, and where the next one goes on; nil
 // where there is none.
-func (r resending) next(ctx context.Context, from resendFrom, sees string) (events []event.Event, next *resendFrom, err error) {
-	err = r.DB.Read(ctx, func(tx db.Tx) error {
+func (r resending) next(ctx context.Context, d db.DB, from resendFrom, sees string) (events []event.Event, next *resendFrom, err error) {
+	err = d.Read(ctx, func(tx db.Tx) error {
 		next = &resendFrom{}
 		*next = from
 		if from.Failed {
@@ -163,7 +172,7 @@ func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, se
 	if (*next).After = after; after == "" {
 		*next = nil
 	}
-	in := r.DB.Dialect().In
+	in := r.dialect.In
 	*events, err = readEvents(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
 		and e.tick > $3 and e.id `+in("$5")+` and e.type `+in("$4")+` and (`+sees+`)`,
 		r.Organization, r.Principal, r.now-event.Retention, db.Texts(r.EventTypes), db.Texts(failed))
@@ -211,7 +220,7 @@ func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, see
 func (r resending) one(sees string) string {
 	return `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
 		and e.id = $3 and e.tick > $4 and (e.type = '` + event.Test + `' and e.record_id = $6
-		or e.tick <= $7 and e.type ` + r.DB.Dialect().In("$5") + ` and (` + sees + `))`
+		or e.tick <= $7 and e.type ` + r.dialect.In("$5") + ` and (` + sees + `))`
 }
 
 // send puts events on their way to the endpoint, and reports whether it did: not

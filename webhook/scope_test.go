@@ -81,7 +81,7 @@ func TestMadeByKey(t *testing.T) {
 // madeBy checks that an endpoint is of a client's key.
 func madeBy(t *testing.T, o *apitest.Office, c *apitest.Client, at string) {
 	t.Helper()
-	keys, err := o.Directory.ListKeys(o.Context(), access.Page{})
+	keys, err := o.Operator.ListKeys(o.Context(), access.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}

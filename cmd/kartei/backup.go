@@ -78,7 +78,7 @@ func (c *backupCmd) Run(ctx context.Context, g *Globals) error {
 		if in.Files, err = besides(file, c.Files); err != nil {
 			return err
 		}
-		open = func(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
+		open = func(ctx context.Context, store *config.Store) (*admin.Door, func(), error) {
 			return instance.OpenBackup(ctx, store, c.server())
 		}
 	}

@@ -2,12 +2,19 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"kartei/access"
 	"kartei/notify"
+	"kartei/settings"
 )
 
 type bellCmd struct {
+	List bellListCmd `cmd:"" name:"list" default:"withargs" help:"Read what the users of an organization were told (the default)."`
+	Read bellReadCmd `cmd:"" name:"read" help:"Mark entries of a user as read."`
+}
+
+type bellListCmd struct {
 	Org   string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
 	User  string `name:"user" placeholder:"USR" help:"Only entries of this user, usr_..."`
 	After string `name:"after" placeholder:"ID" help:"Only entries older than this one."`
@@ -16,7 +23,7 @@ type bellCmd struct {
 }
 
 // Run prints bell entries, the newest first.
-func (c *bellCmd) Run(ctx context.Context, g *Globals) error {
+func (c *bellListCmd) Run(ctx context.Context, g *Globals) error {
 	var page access.List[notify.Entry]
 	in := notify.BellInput{Organization: c.Org, Principal: c.User, After: c.After, Limit: c.Limit}
 	if err := g.act(ctx, "bell.list", in, &page); err != nil {
@@ -29,4 +36,25 @@ func (c *bellCmd) Run(ctx context.Context, g *Globals) error {
 		}
 		return []string{e.CreatedAt.String(), e.PrincipalID, mailed, e.Title, e.ID}
 	})
+}
+
+type bellReadCmd struct {
+	ID   string `arg:"" optional:"" help:"The entry, ntc_...; without it all."`
+	Org  string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
+	User string `name:"user" required:"" placeholder:"USR" help:"Whose entries they are, usr_..."`
+	JSON
+}
+
+// Run marks entries as read.
+func (c *bellReadCmd) Run(ctx context.Context, g *Globals) error {
+	var out settings.ReadOutput
+	in := settings.ReadInput{Organization: c.Org, Principal: c.User, Entry: c.ID}
+	if err := g.act(ctx, "bell.read", in, &out); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(out)
+	}
+	_, err := fmt.Fprintf(g.Out, "%d entries are read now.\n", out.Read)
+	return err
 }

@@ -26,9 +26,9 @@ type blobKeys struct {
 	BlobEncryption         config.Encryption `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Whether files are encrypted."`
 }
 
-// open returns the acts on files without a server.
-func (k *blobKeys) open(ctx context.Context, store *config.Store) (admin.Acts, func(), error) {
-	return instance.OpenBlobActs(ctx, store, k.server())
+// open returns the acts on files where no server runs.
+func (k *blobKeys) open(ctx context.Context, store *config.Store) (*admin.Door, func(), error) {
+	return instance.OpenBlobDoor(ctx, store, k.server())
 }
 
 // server returns the settings of a server that opens files.

@@ -173,7 +173,7 @@ func (c *demoCmd) choose(g *Globals) {
 
 // office makes the sample office, or finds it with its keys and its endpoint.
 func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, r *receiver) (_ demoLine, endpoint string, _ error) {
-	office, err := sample.Ensure(ctx, i.Directory)
+	office, err := sample.Ensure(ctx, i.Operator())
 	if err != nil {
 		return demoLine{}, "", err
 	}
@@ -183,7 +183,7 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 		return demoLine{}, "", err
 	}
 	if !good(ctx, i, kept.Keys) {
-		keys, err := office.NewKeys(ctx, i.Directory, keyLifetime)
+		keys, err := office.NewKeys(ctx, i.Operator(), keyLifetime)
 		if err != nil {
 			return demoLine{}, "", err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"kartei/config"
 	"kartei/door/admin"
+	"kartei/door/admin/socket"
 	"kartei/instance"
 	"kartei/kit/trace"
 )
@@ -26,20 +27,22 @@ type Globals struct {
 	Err io.Writer `kong:"-"`
 
 	// settings tells where the value of each flag came from.
-	settings *settings
+	settings *chosen
+	// words are those of the command, such as key create. Messages begin with them.
+	words string
 }
 
-// Connect returns the acts of the server that runs on the data, or, if none
-// does, acts on the data itself. The function that it returns must be called at
-// the end.
-func (g *Globals) Connect(ctx context.Context) (admin.Caller, func(), error) {
-	return g.connect(ctx, instance.OpenActs)
+// Connect returns the server that runs on the data, or, where none does, the door
+// to the data itself. The function that it returns must be called
+// at the end.
+func (g *Globals) Connect(ctx context.Context) (socket.Caller, func(), error) {
+	return g.connect(ctx, instance.OpenDoor)
 }
 
-func (g *Globals) connect(ctx context.Context, open func(context.Context, *config.Store) (admin.Acts, func(), error)) (admin.Caller, func(), error) {
-	caller, done, err := admin.Connect(ctx, admin.Config{
+func (g *Globals) connect(ctx context.Context, open func(context.Context, *config.Store) (*admin.Door, func(), error)) (socket.Caller, func(), error) {
+	caller, done, err := socket.Connect(ctx, socket.Config{
 		DataDir: string(g.DataDir),
-		Open:    func(ctx context.Context) (admin.Acts, func(), error) { return open(ctx, &g.Store) },
+		Open:    func(ctx context.Context) (socket.Caller, func(), error) { return open(ctx, &g.Store) },
 	})
 	return caller, done, g.explain(err)
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"kartei/access"
 	"kartei/instance"
+	"kartei/settings"
 )
 
 type jobsCmd struct {
@@ -28,8 +30,8 @@ of jobs that are tried again.`
 
 // Run prints how many jobs there are, and those that failed, the last one first.
 func (c *jobsListCmd) Run(ctx context.Context, g *Globals) error {
-	var out instance.JobsOutput
-	if err := g.act(ctx, "job.list", instance.JobsInput{Limit: c.Limit}, &out); err != nil {
+	var out settings.JobsOutput
+	if err := g.act(ctx, "jobs.list", settings.JobsInput{Limit: c.Limit}, &out); err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -57,7 +59,7 @@ type jobsRetryCmd struct {
 
 // Run retries a job.
 func (c *jobsRetryCmd) Run(ctx context.Context, g *Globals) error {
-	running, err := g.actOf(ctx, "job.retry", instance.RetryInput{ID: c.ID}, nil)
+	running, err := g.actOf(ctx, "jobs.retry", access.ByID{ID: c.ID}, nil)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"kartei/access"
 	"kartei/instance"
 	"kartei/kit/clock"
+	"kartei/settings"
 	"kartei/webhook"
 )
 
@@ -18,6 +19,7 @@ type keyCmd struct {
 	Create keyCreateCmd `cmd:"" help:"Make an API key. The secret is shown this once."`
 	List   keyListCmd   `cmd:"" help:"List keys."`
 	Show   keyShowCmd   `cmd:"" help:"Show one key, without its secret."`
+	Set    keySetCmd    `cmd:"" help:"Change a key: name, networks, expiry, version pin."`
 	Pause  keyPauseCmd  `cmd:"" help:"Refuse a key until it is resumed."`
 	Resume keyResumeCmd `cmd:"" help:"End the pause of a key."`
 	Revoke keyRevokeCmd `cmd:"" help:"End a key for ever."`
@@ -59,12 +61,12 @@ func (c *keyCreateCmd) Run(ctx context.Context, g *Globals) error {
 	if c.ExpiresIn == 0 { // which the act would take for 'not given'
 		return usageError{fmt.Errorf("--expires-in: a key cannot live for no time at all")}
 	}
-	var k access.CreatedKey
-	in := access.NewKey{
+	var k settings.CreatedKey
+	in := settings.NewKey{
 		Organization: c.Org, Principal: c.Principal, Environment: c.Env, Name: c.Name,
 		Scopes: c.Scopes, Networks: c.IP, ExpiresIn: time.Duration(c.ExpiresIn), VersionPin: c.Pin,
 	}
-	if err := g.act(ctx, "key.create", in, &k); err != nil {
+	if err := g.act(ctx, "keys.create", in, &k); err != nil {
 		return err
 	}
 	return showSecret(ctx, g, c.JSON, k)
@@ -78,8 +80,8 @@ type keyListCmd struct {
 
 // Run lists keys.
 func (c *keyListCmd) Run(ctx context.Context, g *Globals) error {
-	var page access.List[access.KeyInfo]
-	if err := g.act(ctx, "key.list", c.page(c.Org), &page); err != nil {
+	var page access.List[settings.KeyInfo]
+	if err := g.act(ctx, "keys.list", c.page(c.Org), &page); err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, keyHeader, keyRow)
@@ -92,7 +94,7 @@ type oneKey struct {
 }
 
 func (c *oneKey) show(ctx context.Context, g *Globals, act string) error {
-	var k access.KeyInfo
+	var k settings.KeyInfo
 	if err := g.act(ctx, act, access.ByID{ID: c.ID}, &k); err != nil {
 		return err
 	}
@@ -106,14 +108,14 @@ type (
 )
 
 // Run shows a key.
-func (c *keyShowCmd) Run(ctx context.Context, g *Globals) error { return c.show(ctx, g, "key.show") }
+func (c *keyShowCmd) Run(ctx context.Context, g *Globals) error { return c.show(ctx, g, "keys.get") }
 
 // Run pauses a key.
-func (c *keyPauseCmd) Run(ctx context.Context, g *Globals) error { return c.show(ctx, g, "key.pause") }
+func (c *keyPauseCmd) Run(ctx context.Context, g *Globals) error { return c.show(ctx, g, "keys.pause") }
 
 // Run resumes a key.
 func (c *keyResumeCmd) Run(ctx context.Context, g *Globals) error {
-	return c.show(ctx, g, "key.resume")
+	return c.show(ctx, g, "keys.resume")
 }
 
 type keyRevokeCmd struct {
@@ -129,11 +131,11 @@ command names the endpoints that the key made. It can be repeated for a revoked 
 
 // Run revokes a key.
 func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
-	var k instance.RevokedKey
-	if err := g.act(ctx, "key.revoke", instance.RevokeInput{ID: c.ID, Endpoints: c.Endpoints}, &k); err != nil {
+	var k webhook.RevokedKey
+	if err := g.act(ctx, "keys.revoke", webhook.RevokeInput{ID: c.ID, Endpoints: c.Endpoints}, &k); err != nil {
 		return err
 	}
-	row := func(k instance.RevokedKey) []string { return keyRow(k.KeyInfo) }
+	row := func(k webhook.RevokedKey) []string { return keyRow(k.KeyInfo) }
 	if err := printOne(g, c.JSON, k, keyHeader, row); err != nil {
 		return err
 	}
@@ -153,11 +155,11 @@ func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
 // events: they are the owner's. After a leak all of them matter, because the
 // key may have changed the address of one that another key made.
 func (g *Globals) tellEndpoints(ctx context.Context, key string) error {
-	var k access.KeyInfo
+	var k settings.KeyInfo
 	var page access.List[webhook.Info]
-	err := g.act(ctx, "key.show", access.ByID{ID: key}, &k)
+	err := g.act(ctx, "keys.get", access.ByID{ID: key}, &k)
 	if err == nil {
-		err = g.act(ctx, "webhook.list", webhook.FindInput{Organization: k.OrganizationID, Principal: k.PrincipalID, Limit: webhook.MaxEndpoints}, &page)
+		err = g.act(ctx, "webhooks.list", webhook.FindInput{Organization: k.OrganizationID, Principal: k.PrincipalID, Limit: webhook.MaxEndpoints}, &page)
 	}
 	if err != nil {
 		return fmt.Errorf("that is done; the webhook endpoints of the key's owner could not be looked up: %w", err)
@@ -171,6 +173,28 @@ func (g *Globals) tellEndpoints(ctx context.Context, key string) error {
 	return err
 }
 
+type keySetCmd struct {
+	ID        string    `arg:"" help:"The key, key_..., or the 8 characters by which alerts and the log name it."`
+	Name      *string   `name:"name" placeholder:"NAME" help:"Name to show."`
+	IP        *[]string `name:"ip" placeholder:"CIDR" help:"Addresses or networks from which the key may be used, in place of those before."`
+	ExpiresIn lifetime  `name:"expires-in" placeholder:"TIME" help:"A new lifetime from now, for example 30d, at most 366d."`
+	Pin       string    `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another."`
+	JSON
+}
+
+// Run changes a key.
+func (c *keySetCmd) Run(ctx context.Context, g *Globals) error {
+	if c.Name == nil && c.IP == nil && c.ExpiresIn == 0 && c.Pin == "" {
+		return nothingToSet("--name, --ip, --expires-in or --pin")
+	}
+	var k settings.KeyInfo
+	in := settings.KeyChange{ID: c.ID, Name: c.Name, Networks: c.IP, ExpiresIn: time.Duration(c.ExpiresIn), VersionPin: c.Pin}
+	if err := g.act(ctx, "keys.update", in, &k); err != nil {
+		return err
+	}
+	return printOne(g, c.JSON, k, keyHeader, keyRow)
+}
+
 type keyRotateCmd struct {
 	ID        string   `arg:"" help:"The key, key_..., or the 8 characters by which alerts and the log name it."`
 	ExpiresIn lifetime `name:"expires-in" placeholder:"TIME" help:"A new lifetime from now, for example 30d; without it the expiry stays."`
@@ -179,8 +203,8 @@ type keyRotateCmd struct {
 
 // Run rotates a key and shows the new one.
 func (c *keyRotateCmd) Run(ctx context.Context, g *Globals) error {
-	var k access.CreatedKey
-	if err := g.act(ctx, "key.rotate", access.Rotation{ID: c.ID, ExpiresIn: time.Duration(c.ExpiresIn)}, &k); err != nil {
+	var k settings.CreatedKey
+	if err := g.act(ctx, "keys.rotate", settings.Rotation{ID: c.ID, ExpiresIn: time.Duration(c.ExpiresIn)}, &k); err != nil {
 		return err
 	}
 	if err := showSecret(ctx, g, c.JSON, k); err != nil {
@@ -190,7 +214,7 @@ func (c *keyRotateCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 // showSecret prints a new key with its secret.
-func showSecret(ctx context.Context, g *Globals, j JSON, k access.CreatedKey) error {
+func showSecret(ctx context.Context, g *Globals, j JSON, k settings.CreatedKey) error {
 	if j.JSON {
 		return g.print(k)
 	}
@@ -222,7 +246,7 @@ func (g *Globals) address(ctx context.Context) string {
 
 var keyHeader = []string{"ID", "KEY", "NAME", "ENV", "STATUS", "SCOPES", "NETWORKS", "PIN", "EXPIRES", "LAST USED"}
 
-func keyRow(k access.KeyInfo) []string {
+func keyRow(k settings.KeyInfo) []string {
 	networks := make([]string, len(k.Networks))
 	for i, net := range k.Networks {
 		networks[i] = net.String()

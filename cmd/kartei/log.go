@@ -32,7 +32,7 @@ func (c *logCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	var out requestlog.QueryOutput
-	if err := g.act(ctx, "log.query", requestlog.QueryInput{
+	if err := g.act(ctx, "requests.list", requestlog.QueryInput{
 		Request: c.Request, Organization: c.Org, Key: c.Key, Status: string(status), Since: c.Since.Micros, Until: c.Until.Micros, Limit: c.Limit,
 	}, &out); err != nil {
 		return err

@@ -9,9 +9,10 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
-	"kartei/door/admin"
+	"kartei/door/admin/socket"
 	"kartei/extract"
 
 	"github.com/alecthomas/kong"
@@ -29,6 +30,7 @@ type commands struct {
 	Key            keyCmd            `cmd:"" name:"key" help:"API keys."`
 	Log            logCmd            `cmd:"" name:"log" help:"Read the request log: calls, callers, and why a key was refused."`
 	Versions       versionsCmd       `cmd:"" name:"versions" help:"List the versions of the API that keys use."`
+	Audit          auditCmd          `cmd:"" name:"audit" help:"Read the audit log: who administered what, and when."`
 	Bell           bellCmd           `cmd:"" name:"bell" help:"Read the bell entries of an organization's users."`
 	Jobs           jobsCmd           `cmd:"" name:"jobs" help:"Background work: what waits, runs and failed, and retrying it."`
 	Webhook        webhookCmd        `cmd:"" name:"webhook" help:"Webhook endpoints: deliveries, sending events again, enabling endpoints."`
@@ -63,7 +65,7 @@ func main() {
 func run(ctx context.Context, args []string, environ func(string) (string, bool), out, errs io.Writer) (status int) {
 	var c commands
 	c.Out, c.Err = out, errs
-	c.settings = newSettings(environ)
+	c.settings = newChosen(environ)
 	parser, err := kong.New(&c,
 		kong.Name("kartei"),
 		kong.Description("Kartei keeps the contacts, companies, tasks and documents of an office and serves them as an HTTP API."),
@@ -97,6 +99,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	parsed, err := parser.Parse(args)
 	if err == nil {
 		c.settings.note(parsed)
+		c.words = commandWords(parsed.Command())
 		err = parsed.Run(&c.Globals)
 	} else {
 		err = usageError{err}
@@ -115,12 +118,17 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 			status = with.status
 		}
 	}
-	fmt.Fprintf(errs, "kartei: %s\n", admin.Sentence(err, nil))
+	fmt.Fprintf(errs, "kartei: %s\n", socket.Sentence(err, nil))
 	return status
 }
 
-// left is the value of the panic where kong would end the process, after
-// --help.
+// commandWords returns the words of a command without its arguments.
+func commandWords(command string) string {
+	words := slices.DeleteFunc(strings.Fields(command), func(w string) bool { return strings.HasPrefix(w, "<") })
+	return strings.Join(words, " ")
+}
+
+// left is panicked with where kong would end the process, after --help.
 type left int
 
 // usageError is an error of the command line, not of the command.

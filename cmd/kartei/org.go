@@ -12,8 +12,10 @@ import (
 
 	"kartei/access"
 	"kartei/door/admin"
+	"kartei/door/admin/socket"
 	"kartei/instance"
 	"kartei/kit/clock"
+	"kartei/settings"
 )
 
 type orgCmd struct {
@@ -34,8 +36,8 @@ type orgCreateCmd struct {
 
 // Run makes an organization.
 func (c *orgCreateCmd) Run(ctx context.Context, g *Globals) error {
-	in := access.NewOrganization{Name: c.Name, Module: c.Module, Secrecy: c.Secrecy, Level: c.Level}
-	return showOrg(ctx, g, c.JSON, "org.create", in)
+	in := settings.NewOrganization{Name: c.Name, Module: c.Module, Secrecy: c.Secrecy, Level: c.Level}
+	return showOrg(ctx, g, c.JSON, "organizations.create", in)
 }
 
 type orgListCmd struct {
@@ -46,7 +48,7 @@ type orgListCmd struct {
 // Run lists organizations.
 func (c *orgListCmd) Run(ctx context.Context, g *Globals) error {
 	var page access.List[access.OrganizationInfo]
-	if err := g.act(ctx, "org.list", c.page(""), &page); err != nil {
+	if err := g.act(ctx, "organizations.list", c.page(""), &page); err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, orgHeader, orgRow)
@@ -59,7 +61,7 @@ type orgShowCmd struct {
 
 // Run shows one organization.
 func (c *orgShowCmd) Run(ctx context.Context, g *Globals) error {
-	return showOrg(ctx, g, c.JSON, "org.show", access.ByID{ID: c.ID})
+	return showOrg(ctx, g, c.JSON, "organizations.get", access.ByID{ID: c.ID})
 }
 
 type orgSetCmd struct {
@@ -77,7 +79,7 @@ func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.State == nil {
 		return nothingToSet("--name, --module, --level, --secrecy or --state")
 	}
-	return showOrg(ctx, g, c.JSON, "org.set", access.OrganizationChange{
+	return showOrg(ctx, g, c.JSON, "organizations.set", settings.OrganizationChange{
 		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, State: c.State,
 	})
 }
@@ -112,11 +114,14 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	defer done()
+	if err := caller.Call(ctx, "organizations.erase", access.ByID{ID: c.ID}, nil); err != nil {
+		return fmt.Errorf("org erase: %s", socket.Sentence(err, flagNames))
+	}
 	var sum instance.EraseOutput
 	for told := clock.Micros(0); !sum.Done; {
 		var out instance.EraseOutput
 		if err := caller.Call(ctx, "org.erase", access.ByID{ID: c.ID}, &out); err != nil {
-			return fmt.Errorf("org erase: %s", admin.Sentence(err, flagNames))
+			return fmt.Errorf("org erase: %s", socket.Sentence(err, flagNames))
 		}
 		sum = instance.EraseOutput{Rows: sum.Rows + out.Rows, Files: sum.Files + out.Files, Done: out.Done}
 		if !c.JSON.JSON && (out.HeldUntil == 0 || out.Rows+out.Files > 0) {
@@ -203,9 +208,9 @@ func (g *Globals) actOf(ctx context.Context, name string, in, out any) (running 
 	}
 	defer done()
 	if err := caller.Call(ctx, name, in, out); err != nil {
-		return false, fmt.Errorf("%s: %s", strings.ReplaceAll(name, ".", " "), admin.Sentence(err, flagNames))
+		return false, fmt.Errorf("%s: %s", g.words, socket.Sentence(err, flagNames))
 	}
-	_, alone := caller.(admin.Acts)
+	_, alone := caller.(*admin.Door)
 	return !alone, nil
 }
 

@@ -79,7 +79,7 @@ func (c *serveCmd) welcome(ctx context.Context, g *Globals, i *instance.Instance
 			fmt.Fprintf(g.Err, "Every replica on this database needs the same file: name it with --master-key-file.\n")
 		}
 	}
-	list, err := i.Directory.ListOrganizations(ctx, access.Page{Limit: 1})
+	list, err := i.Operator().ListOrganizations(ctx, access.Page{Limit: 1})
 	if err != nil || len(list.Data) > 0 {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
+	"kartei/settings"
 )
 
 type serviceAccountCmd struct {
@@ -22,7 +23,7 @@ type serviceAccountCreateCmd struct {
 
 // Run makes a service account.
 func (c *serviceAccountCreateCmd) Run(ctx context.Context, g *Globals) error {
-	return showPrincipal(ctx, g, c.JSON, "service-account.create", access.NewPrincipal{
+	return showPrincipal(ctx, g, c.JSON, "serviceAccounts.create", settings.NewPrincipal{
 		Organization: c.Org, Name: c.Name, Role: c.Role, Rights: c.Rights,
 	})
 }
@@ -35,7 +36,7 @@ type serviceAccountListCmd struct {
 
 // Run lists service accounts.
 func (c *serviceAccountListCmd) Run(ctx context.Context, g *Globals) error {
-	return listPrincipals(ctx, g, c.JSON, "service-account.list", c.page(c.Org))
+	return listPrincipals(ctx, g, c.JSON, "serviceAccounts.list", c.page(c.Org))
 }
 
 type serviceAccountSetCmd struct {
@@ -46,5 +47,5 @@ type serviceAccountSetCmd struct {
 
 // Run changes a service account.
 func (c *serviceAccountSetCmd) Run(ctx context.Context, g *Globals) error {
-	return setPrincipal(ctx, g, c.JSON, "service-account.set", c.change(c.ID))
+	return setPrincipal(ctx, g, c.JSON, "serviceAccounts.set", c.change(c.ID))
 }

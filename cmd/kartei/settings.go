@@ -10,9 +10,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// settings gives kong the values of the environment and the configuration file,
-// and keeps the source of each value.
-type settings struct {
+// chosen gives kong the values that stand in the environment and in the
+// configuration file, and keeps where each value came from.
+type chosen struct {
 	sources config.Sources
 	names   []string
 	from    map[string]string
@@ -21,8 +21,8 @@ type settings struct {
 	opened  bool
 }
 
-func newSettings(environ func(string) (string, bool)) *settings {
-	s := &settings{from: map[string]string{}, flagged: map[string]bool{}}
+func newChosen(environ func(string) (string, bool)) *chosen {
+	s := &chosen{from: map[string]string{}, flagged: map[string]bool{}}
 	s.sources.Environ = environ
 	for _, t := range []reflect.Type{reflect.TypeFor[config.Store](), reflect.TypeFor[config.Server]()} {
 		for i := range t.NumField() {
@@ -33,10 +33,10 @@ func newSettings(environ func(string) (string, bool)) *settings {
 }
 
 // Validate is part of kong.Resolver.
-func (s *settings) Validate(*kong.Application) error { return nil }
+func (s *chosen) Validate(*kong.Application) error { return nil }
 
 // Resolve returns the value of a flag that was not given on the command line.
-func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+func (s *chosen) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if flag.Name == "config" {
 		if path, ok := s.sources.Environ(config.Env("config")); ok && path != "" {
 			return path, nil
@@ -66,7 +66,7 @@ func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 
 // open reads the configuration file that the command line or the environment
 // names.
-func (s *settings) open(ctx *kong.Context) error {
+func (s *chosen) open(ctx *kong.Context) error {
 	if s.opened {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (s *settings) open(ctx *kong.Context) error {
 type fileError struct{ error }
 
 // note remembers which settings were given on the command line.
-func (s *settings) note(ctx *kong.Context) {
+func (s *chosen) note(ctx *kong.Context) {
 	for _, p := range ctx.Path {
 		if p.Flag != nil && !p.Resolved {
 			s.flagged[p.Flag.Name] = true
@@ -98,7 +98,7 @@ func (s *settings) note(ctx *kong.Context) {
 
 // source returns where the value of a setting came from: flag, the name of a
 // variable, the path of the file, or default.
-func (s *settings) source(name string) string {
+func (s *chosen) source(name string) string {
 	if s.flagged[name] {
 		return "flag"
 	}
@@ -109,7 +109,7 @@ func (s *settings) source(name string) string {
 }
 
 // help adds the name of the environment variable to a flag's help.
-func (s *settings) help(v *kong.Value) string {
+func (s *chosen) help(v *kong.Value) string {
 	if v.Flag != nil && (v.Name == "config" || slices.Contains(s.names, v.Name)) {
 		return fmt.Sprintf("%s ($%s)", v.OrigHelp, config.Env(v.Name))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kartei/access"
+	"kartei/settings"
 )
 
 type userCmd struct {
@@ -27,7 +28,7 @@ type userCreateCmd struct {
 
 // Run makes a user.
 func (c *userCreateCmd) Run(ctx context.Context, g *Globals) error {
-	return showPrincipal(ctx, g, c.JSON, "user.create", access.NewPrincipal{
+	return showPrincipal(ctx, g, c.JSON, "people.create", settings.NewPrincipal{
 		Organization: c.Org, Name: c.Name, Email: c.Email, Language: c.Lang, Role: c.Role, Rights: c.Rights,
 	})
 }
@@ -40,7 +41,7 @@ type userListCmd struct {
 
 // Run lists users.
 func (c *userListCmd) Run(ctx context.Context, g *Globals) error {
-	return listPrincipals(ctx, g, c.JSON, "user.list", c.page(c.Org))
+	return listPrincipals(ctx, g, c.JSON, "people.list", c.page(c.Org))
 }
 
 type userSetCmd struct {
@@ -55,7 +56,7 @@ type userSetCmd struct {
 func (c *userSetCmd) Run(ctx context.Context, g *Globals) error {
 	change := c.change(c.ID)
 	change.Email, change.Language = c.Email, c.Lang
-	return setPrincipal(ctx, g, c.JSON, "user.set", change)
+	return setPrincipal(ctx, g, c.JSON, "people.set", change)
 }
 
 // principalChange are the flags that users and service accounts share.
@@ -68,15 +69,15 @@ type principalChange struct {
 	Enable  bool `name:"enable" xor:"disabled" help:"Undo --disable."`
 }
 
-func (c *principalChange) change(id string) access.PrincipalChange {
-	change := access.PrincipalChange{ID: id, Name: c.Name, Role: c.Role, Rights: c.Rights}
+func (c *principalChange) change(id string) settings.PrincipalChange {
+	change := settings.PrincipalChange{ID: id, Name: c.Name, Role: c.Role, Rights: c.Rights}
 	if c.Disable || c.Enable {
 		change.Disabled = &c.Disable
 	}
 	return change
 }
 
-func setPrincipal(ctx context.Context, g *Globals, j JSON, act string, change access.PrincipalChange) error {
+func setPrincipal(ctx context.Context, g *Globals, j JSON, act string, change settings.PrincipalChange) error {
 	if change.Name == nil && change.Email == nil && change.Language == nil && change.Role == nil && len(change.Rights) == 0 && change.Disabled == nil {
 		return nothingToSet("--name, --role, --rights, --disable or --enable")
 	}

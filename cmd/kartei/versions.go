@@ -22,7 +22,7 @@ used: its own, and others that calls selected with Svc-Version.`
 // Run prints a line for each key and version.
 func (c *versionsCmd) Run(ctx context.Context, g *Globals) error {
 	var out requestlog.VersionsOutput
-	if err := g.act(ctx, "log.versions", requestlog.VersionsInput{Organization: c.Org, Version: c.Version}, &out); err != nil {
+	if err := g.act(ctx, "requests.versions", requestlog.VersionsInput{Organization: c.Org, Version: c.Version}, &out); err != nil {
 		return err
 	}
 	if c.JSON.JSON {

@@ -39,7 +39,7 @@ func (c *webhookListCmd) Run(ctx context.Context, g *Globals) error {
 		return usageError{errors.New("--status: must be active, failing or disabled")}
 	}
 	var page access.List[webhook.Info]
-	if err := g.act(ctx, "webhook.list", webhook.FindInput{Organization: c.Org, Status: c.Status, Principal: c.Principal, Key: c.Key, After: c.After, Limit: c.Limit}, &page); err != nil {
+	if err := g.act(ctx, "webhooks.list", webhook.FindInput{Organization: c.Org, Status: c.Status, Principal: c.Principal, Key: c.Key, After: c.After, Limit: c.Limit}, &page); err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, endpointHeader, endpointRow)
@@ -67,7 +67,7 @@ type (
 
 // Run shows an endpoint.
 func (c *webhookShowCmd) Run(ctx context.Context, g *Globals) error {
-	return c.show(ctx, g, "webhook.show")
+	return c.show(ctx, g, "webhooks.get")
 }
 
 // Help returns the text below the command's summary.
@@ -78,7 +78,7 @@ resend. An endpoint that is not disabled stays as it is.`
 
 // Run enables an endpoint.
 func (c *webhookEnableCmd) Run(ctx context.Context, g *Globals) error {
-	return c.show(ctx, g, "webhook.enable")
+	return c.show(ctx, g, "webhooks.enable")
 }
 
 var endpointHeader = []string{"ID", "ORGANIZATION", "NAME", "URL", "STATUS", "WAITING", "BEHIND SINCE", "FAILURES", "LAST SUCCESS", "LAST FAILURE", "MISSED SINCE", "PRINCIPAL"}
@@ -123,7 +123,7 @@ func (c *webhookDeliveriesCmd) Run(ctx context.Context, g *Globals) error {
 		return usageError{errors.New("--status: must be succeeded or failed")}
 	}
 	var page access.List[webhook.Attempt]
-	if err := g.act(ctx, "webhook.deliveries", webhook.LogInput{
+	if err := g.act(ctx, "webhooks.deliveries", webhook.LogInput{
 		Organization: c.Org, ID: c.ID, Event: c.Event, Result: c.Status, Before: c.Before, Limit: c.Limit,
 	}, &page); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (c *webhookResendCmd) Run(ctx context.Context, g *Globals) error {
 		return usageError{errors.New("give exactly one of --event, --failed, and --since (with or without --until)")}
 	}
 	var out webhook.ResendOutput
-	running, err := g.actOf(ctx, "webhook.resend", webhook.ResendInput{
+	running, err := g.actOf(ctx, "webhooks.resend", webhook.ResendInput{
 		Organization: c.Org, ID: c.ID, Event: c.Event, Failed: c.Failed, Since: c.Since.Micros, Until: c.Until.Micros,
 	}, &out)
 	if err != nil {

@@ -29,6 +29,8 @@ const (
 	Grant           = "gra_"
 	Notice          = "ntc_"
 	Job             = "job_"
+	AuditLine       = "aud_"
+	Invitation      = "inv_"
 )
 
 // alphabet is Crockford's base32 in lower case: no i, l, o, u.

@@ -25,10 +25,12 @@ import (
 	"kartei/kit/masterkey"
 	"kartei/limit"
 	"kartei/requestlog"
+	"kartei/settings"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/replay"
 	"kartei/test/dbtest"
+	"kartei/test/operator"
 	"kartei/webhook"
 
 	"github.com/go-json-experiment/json"
@@ -55,9 +57,11 @@ type Office struct {
 	DB        db.DB
 	Clock     *clock.Fake
 	Directory *access.Directory
-	API       *api.API
-	Log       *requestlog.Log
-	Handler   http.Handler
+	// Operator administers the office.
+	Operator *operator.Operator
+	API      *api.API
+	Log      *requestlog.Log
+	Handler  http.Handler
 	// ID is the live organization's, SandboxID the sandbox's.
 	ID, SandboxID string
 	// Logged is what the API wrote into the operator's log, of all replicas.
@@ -136,6 +140,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	c := clock.NewFake(Begin)
 	office := &Office{TB: t, DB: d, Clock: c, Logged: new(Logged), versions: o.versions}
 	office.Directory = office.directory()
+	office.Operator = operator.New(d, c, office.Directory, api.Names(o.versions)...)
 	office.Log = requestlog.New(d, c)
 	t.Cleanup(func() {
 		ending, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -172,7 +177,7 @@ func (o *Office) inTurn(n int) {
 }
 
 func (o *Office) directory() *access.Directory {
-	return access.NewDirectory(o.DB, o.Clock, access.Options{Versions: api.Names(o.versions), Failures: 1_000_000})
+	return access.NewDirectory(o.DB, o.Clock, access.Options{Failures: 1_000_000})
 }
 
 // open makes the API of the office and its door.
@@ -236,6 +241,7 @@ func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	}
 	r.DB = d
 	r.Directory = r.directory()
+	r.Operator = operator.New(d, r.Clock, r.Directory, api.Names(o.versions)...)
 	r.open()
 	return &r
 }
@@ -243,7 +249,7 @@ func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 // Organization makes a further organization and returns its id and its sandbox's.
 func (o *Office) Organization(name string) (live, sandbox string) {
 	o.Helper()
-	info, err := o.Directory.CreateOrganization(context.Background(), access.NewOrganization{
+	info, err := o.Operator.CreateOrganization(context.Background(), settings.NewOrganization{
 		Name: name, Module: "on", Secrecy: "declared", Level: access.On,
 	})
 	if err != nil {
@@ -252,14 +258,31 @@ func (o *Office) Organization(name string) (live, sandbox string) {
 	return info.ID, info.SandboxID
 }
 
+// Requests reads the request log.
+func (o *Office) Requests(in requestlog.QueryInput) (requestlog.QueryOutput, error) {
+	return readLog(o, settings.ListRequests, in)
+}
+
+// VersionsInUse tells which keys use which version.
+func (o *Office) VersionsInUse(in requestlog.VersionsInput) (requestlog.VersionsOutput, error) {
+	return readLog(o, settings.ListVersions, in)
+}
+
+func readLog[I, O any](o *Office, f func(context.Context, *app.Call, I, struct{}) (O, error), in I) (O, error) {
+	if err := o.Log.Flush(o.Context()); err != nil {
+		return *new(O), err
+	}
+	return operator.Do(o.Context(), o.Operator, func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, struct{}{}) }, in)
+}
+
 // User makes a user of the office, or of another organization, and returns its id.
 func (o *Office) User(role access.Role, organization ...string) string {
 	o.Helper()
-	in := access.NewPrincipal{Organization: o.ID, Name: "Petra Morgenstern", Email: fmt.Sprintf("user%d@example.com", users.Add(1)), Role: role}
+	in := settings.NewPrincipal{Organization: o.ID, Name: "Petra Morgenstern", Email: fmt.Sprintf("user%d@example.com", users.Add(1)), Role: role}
 	if len(organization) > 0 {
 		in.Organization = organization[0]
 	}
-	info, err := o.Directory.CreateUser(context.Background(), in)
+	info, err := o.Operator.CreateUser(context.Background(), in)
 	if err != nil {
 		o.Fatal(err)
 	}
@@ -274,11 +297,11 @@ func (o *Office) Key(principal string, scopes ...string) string {
 	if len(scopes) == 0 {
 		scopes = AllScopes
 	}
-	info, err := o.Directory.GetPrincipal(context.Background(), access.ByID{ID: principal})
+	info, err := o.Operator.GetPrincipal(context.Background(), access.ByID{ID: principal})
 	if err != nil {
 		o.Fatal(err)
 	}
-	key, err := o.Directory.CreateKey(context.Background(), access.NewKey{
+	key, err := o.Operator.CreateKey(context.Background(), settings.NewKey{
 		Organization: info.OrganizationID, Principal: principal, Environment: "test",
 		Scopes: scopes, Networks: []string{"192.0.2.0/24", "127.0.0.0/8"},
 	})

@@ -19,7 +19,9 @@ import (
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
 	"kartei/notify"
+	"kartei/settings"
 	"kartei/store/db"
+	"kartei/test/operator"
 	"kartei/webhook"
 	"kartei/work/job"
 )
@@ -36,6 +38,7 @@ type Office struct {
 	DB           db.DB
 	Clock        *clock.Fake
 	Directory    *access.Directory
+	Operator     *operator.Operator
 	Vault        masterkey.Vault
 	Info         access.OrganizationInfo
 	Organization int64
@@ -51,8 +54,9 @@ func Open(t testing.TB, d db.DB) *Office {
 	var err error
 	o.Vault, err = masterkey.NewVault(make([]byte, 32))
 	Must(t, err)
-	o.Directory = access.NewDirectory(d, o.Clock, access.Options{Versions: []string{"2026-11-01"}})
-	o.Info, err = o.Directory.CreateOrganization(ctx, access.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
+	o.Directory = access.NewDirectory(d, o.Clock, access.Options{})
+	o.Operator = operator.New(d, o.Clock, o.Directory)
+	o.Info, err = o.Operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
 	Must(t, err)
 	o.Owner = o.User("anna@example.com", access.Member)
 	o.Admin = o.User("john@example.com", access.Admin)
@@ -76,24 +80,24 @@ func As[T any](v T) *T { return &v }
 // User makes a user and returns its id.
 func (o *Office) User(email string, role access.Role) string {
 	o.Helper()
-	p, err := o.Directory.CreateUser(ctx, access.NewPrincipal{Organization: o.Info.ID, Name: email, Email: email, Role: role})
+	p, err := o.Operator.CreateUser(ctx, settings.NewPrincipal{Organization: o.Info.ID, Name: email, Email: email, Role: role})
 	Must(o, err)
 	return p.ID
 }
 
 // Set changes the organization.
-func (o *Office) Set(c access.OrganizationChange) {
+func (o *Office) Set(c settings.OrganizationChange) {
 	o.Helper()
 	c.ID = o.Info.ID
-	_, err := o.Directory.SetOrganization(ctx, c)
+	_, err := o.Operator.SetOrganization(ctx, c)
 	Must(o, err)
 }
 
 // SetOwner changes the owner.
-func (o *Office) SetOwner(c access.PrincipalChange) {
+func (o *Office) SetOwner(c settings.PrincipalChange) {
 	o.Helper()
 	c.ID = o.Owner
-	_, err := o.Directory.SetUser(ctx, c)
+	_, err := o.Operator.SetUser(ctx, c)
 	Must(o, err)
 }
 
@@ -286,17 +290,76 @@ func (o *Office) Notices() *notify.Center {
 	return notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: webhook.Forms})
 }
 
+// Desk administers the endpoints of an office as the operator.
+type Desk struct {
+	DB     db.DB
+	office *Office
+}
+
+// Bell reads the bells of the office by a center.
+func (o *Office) Bell(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
+	return operator.Do(ctx, o.Operator.With(app.Services{Settings: app.Settings{Notices: c}}), settings.ListBell, in)
+}
+
 // StillDesk is a desk whose jobs nobody runs.
-func (o *Office) StillDesk() *webhook.Desk {
-	return &webhook.Desk{DB: o.DB, Clock: o.Clock, Families: Families, Notices: o.Notices()}
+func (o *Office) StillDesk() *Desk { return &Desk{o.DB, o} }
+
+// operator is the operator of the desk's database.
+func (d *Desk) operator() *operator.Operator {
+	return operator.New(d.DB, d.office.Clock, d.office.Directory).With(app.Services{Families: Families, Settings: app.Settings{Notices: d.office.Notices()}})
+}
+
+// Resender carries out the desk's jobs.
+func (d *Desk) Resender() *webhook.Resender {
+	return &webhook.Resender{DB: d.DB, Clock: d.office.Clock, Families: Families}
+}
+
+// Find calls webhook.ListInfos.
+func (d *Desk) Find(ctx context.Context, in webhook.FindInput) (access.List[webhook.Info], error) {
+	return operator.Do(ctx, d.operator(), webhook.ListInfos, in)
+}
+
+// Show calls webhook.GetInfo.
+func (d *Desk) Show(ctx context.Context, in webhook.One) (webhook.Info, error) {
+	return operator.Do(ctx, d.operator(), webhook.GetInfo, in)
+}
+
+// Log calls webhook.ListAttempts.
+func (d *Desk) Log(ctx context.Context, in webhook.LogInput) (access.List[webhook.Attempt], error) {
+	return operator.Do(ctx, d.operator(), webhook.ListAttempts, in)
+}
+
+// Enable calls webhook.Enable.
+func (d *Desk) Enable(ctx context.Context, in webhook.One) (webhook.Info, error) {
+	return operator.Do(ctx, d.operator(), webhook.Enable, in)
+}
+
+// Resend calls webhook.Resend.
+func (d *Desk) Resend(ctx context.Context, in webhook.ResendInput) (webhook.ResendOutput, error) {
+	return operator.Do(ctx, d.operator(), webhook.Resend, in)
+}
+
+// Disable calls webhook.Disable.
+func (d *Desk) Disable(ctx context.Context, in webhook.One, why webhook.Reason) (webhook.Info, error) {
+	return operator.Do(ctx, d.operator(), func(ctx context.Context, c *app.Call, in webhook.One) (webhook.Info, error) {
+		if err := webhook.Disable(ctx, c, webhook.Address{Organization: d.office.Organization, ID: in.ID}, why); err != nil {
+			return webhook.Info{}, err
+		}
+		return webhook.GetInfo(ctx, c, in)
+	}, in)
+}
+
+// Revoke calls webhook.RevokeKey.
+func (d *Desk) Revoke(ctx context.Context, in webhook.RevokeInput) (webhook.RevokedKey, error) {
+	return operator.Do(ctx, d.operator(), webhook.RevokeKey, in)
 }
 
 // Desk is a desk with a runner of its jobs; wait returns when n of these have ended.
-func (o *Office) Desk() (d *webhook.Desk, wait func(n int)) {
+func (o *Office) Desk() (d *Desk, wait func(n int)) {
 	o.Helper()
 	d = o.StillDesk()
 	ended := make(chan string, 100)
-	r := job.NewRunner(o.DB, o.Clock, d.Handlers(), job.Options{
+	r := job.NewRunner(o.DB, o.Clock, d.Resender().Handlers(), job.Options{
 		Logger:  slog.New(slog.NewTextHandler(o.Output(), nil)),
 		Observe: func(_, outcome string, _ time.Duration) { ended <- outcome },
 	})

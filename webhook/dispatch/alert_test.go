@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/notify"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -31,9 +31,9 @@ import (
 func TestAlertsComeOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
-		service, err := o.Directory.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.Info.ID, Name: "Abgleich"})
+		service, err := o.Operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.Info.ID, Name: "Abgleich"})
 		must(t, err)
-		_, err = o.Directory.SetUser(ctx, access.PrincipalChange{ID: o.Admin, Language: endpointtest.As("en")})
+		_, err = o.Operator.SetUser(ctx, settings.PrincipalChange{ID: o.Admin, Language: endpointtest.As("en")})
 		must(t, err)
 		o.Endpoint()
 		o.EndpointOf(service.ID)
@@ -63,7 +63,7 @@ func TestAlertsComeOnce(t *testing.T) {
 		if got := slices.Sorted(slices.Values(o.Told())); !slices.Equal(got, want) {
 			t.Fatalf("after 72 hours %v", got)
 		}
-		bell, err := o.Notices().Bell(ctx, notify.BellInput{Organization: o.Info.ID})
+		bell, err := o.Bell(o.Notices(), notify.BellInput{Organization: o.Info.ID})
 		must(t, err)
 		for _, e := range bell.Data {
 			if !strings.Contains(e.Title, " whe_") || strings.Contains(e.Title, "CRM") { // somebody else's words are no subject of an email
@@ -92,11 +92,11 @@ func TestEmailsHaveNoNames(t *testing.T) {
 		o := open(t, d)
 		const words = "Konto gesperrt https://boese.example/anmelden"
 		for id, language := range map[string]string{o.Owner: "de", o.Admin: "en"} {
-			_, err := o.Directory.SetUser(ctx, access.PrincipalChange{ID: id, Name: endpointtest.As(words), Language: endpointtest.As(language)})
+			_, err := o.Operator.SetUser(ctx, settings.PrincipalChange{ID: id, Name: endpointtest.As(words), Language: endpointtest.As(language)})
 			must(t, err)
 		}
-		o.Set(access.OrganizationChange{Name: endpointtest.As(words)})
-		service, err := o.Directory.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.Info.ID, Name: words})
+		o.Set(settings.OrganizationChange{Name: endpointtest.As(words)})
+		service, err := o.Operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.Info.ID, Name: words})
 		must(t, err)
 		mine, theirs := o.Endpoint(), o.EndpointOf(service.ID)
 		o.Exec(`update webhook_endpoints set name = $2, url = 'https://boese.example/anmelden' where organization = $1`, o.Organization, words)
@@ -152,7 +152,7 @@ func TestEmailsHaveNoNames(t *testing.T) {
 				t.Errorf("%s", all)
 			}
 		}
-		bell, err := center.Bell(ctx, notify.BellInput{Organization: o.Info.ID})
+		bell, err := o.Bell(center, notify.BellInput{Organization: o.Info.ID})
 		must(t, err)
 		for _, e := range bell.Data {
 			if !strings.Contains(e.Text, words) {
@@ -206,7 +206,7 @@ func TestRecipeOfTheNotice(t *testing.T) {
 			o.answer = nil
 			o.received()
 
-			bell, err := o.Notices().Bell(ctx, notify.BellInput{Organization: o.Info.ID})
+			bell, err := o.Bell(o.Notices(), notify.BellInput{Organization: o.Info.ID})
 			must(t, err)
 			_, since, _ := strings.Cut(bell.Data[0].Text, "--since ")
 			at, err := clock.Parse(strings.Fields(since)[0])

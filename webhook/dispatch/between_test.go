@@ -6,6 +6,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/clock"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -31,12 +32,14 @@ func TestBetweenEventAndDelivery(t *testing.T) {
 	}{
 		{"nothing", func(*office, string, string) {}, nil, goesOn},
 		{"rights taken", func(o *office, _, _ string) {
-			o.SetOwner(access.PrincipalChange{Rights: access.Rights{"contacts": access.NoRight}})
+			o.SetOwner(settings.PrincipalChange{Rights: access.Rights{"contacts": access.NoRight}})
 		}, nil, ends},
 		{"other rights taken", func(o *office, _, _ string) {
-			o.SetOwner(access.PrincipalChange{Rights: access.Rights{"tasks": access.NoRight}})
+			o.SetOwner(settings.PrincipalChange{Rights: access.Rights{"tasks": access.NoRight}})
 		}, nil, goesOn},
-		{"writing taken", func(o *office, _, _ string) { o.SetOwner(access.PrincipalChange{Role: endpointtest.As(access.Viewer)}) }, nil, goesOn},
+		{"writing taken", func(o *office, _, _ string) {
+			o.SetOwner(settings.PrincipalChange{Role: endpointtest.As(access.Viewer)})
+		}, nil, goesOn},
 		{"record made private", func(o *office, _, _ string) {
 			o.Exec(`update contacts set audience = $2 where organization = $1`, o.Organization, o.Admin)
 		}, nil, ends},
@@ -48,7 +51,7 @@ func TestBetweenEventAndDelivery(t *testing.T) {
 		}, nil, goesOn},
 		{"record gone", func(o *office, _, _ string) { o.Exec(`delete from contacts where organization = $1`, o.Organization) }, nil, ends},
 		{"principal disabled", func(o *office, _, _ string) {
-			o.SetOwner(access.PrincipalChange{Disabled: endpointtest.As(true)})
+			o.SetOwner(settings.PrincipalChange{Disabled: endpointtest.As(true)})
 		}, nil, ends},
 		{"principal deleted", func(o *office, _, _ string) {
 			o.Exec(`delete from api_keys where principal_id = $1`, o.Owner)
@@ -64,15 +67,19 @@ func TestBetweenEventAndDelivery(t *testing.T) {
 			o.Exec(`delete from webhook_endpoints where organization = $1 and id = $2`, o.Organization, endpoint)
 			o.Exec(`delete from webhook_deliveries where organization = $1 and endpoint = $2`, o.Organization, endpoint)
 		}, nil, ends},
-		{"module off", func(o *office, _, _ string) { o.Set(access.OrganizationChange{Module: endpointtest.As("off")}) },
-			func(o *office) { o.Set(access.OrganizationChange{Module: endpointtest.As("on")}) }, rests},
-		{"secrecy not declared", func(o *office, _, _ string) { o.Set(access.OrganizationChange{Secrecy: endpointtest.As("undeclared")}) },
-			func(o *office) { o.Set(access.OrganizationChange{Secrecy: endpointtest.As("declared")}) }, rests},
-		{"level off", func(o *office, _, _ string) { o.Set(access.OrganizationChange{Level: endpointtest.As(access.Off)}) },
-			func(o *office) { o.Set(access.OrganizationChange{Level: endpointtest.As(access.Read)}) }, rests},
-		{"level read", func(o *office, _, _ string) { o.Set(access.OrganizationChange{Level: endpointtest.As(access.Read)}) }, nil, goesOn},
-		{"organization closed", func(o *office, _, _ string) { o.Set(access.OrganizationChange{State: endpointtest.As(access.Closed)}) },
-			func(o *office) { o.Set(access.OrganizationChange{State: endpointtest.As(access.Open)}) }, rests},
+		{"module off", func(o *office, _, _ string) { o.Set(settings.OrganizationChange{Module: endpointtest.As("off")}) },
+			func(o *office) { o.Set(settings.OrganizationChange{Module: endpointtest.As("on")}) }, rests},
+		{"secrecy not declared", func(o *office, _, _ string) {
+			o.Set(settings.OrganizationChange{Secrecy: endpointtest.As("undeclared")})
+		},
+			func(o *office) { o.Set(settings.OrganizationChange{Secrecy: endpointtest.As("declared")}) }, rests},
+		{"level off", func(o *office, _, _ string) { o.Set(settings.OrganizationChange{Level: endpointtest.As(access.Off)}) },
+			func(o *office) { o.Set(settings.OrganizationChange{Level: endpointtest.As(access.Read)}) }, rests},
+		{"level read", func(o *office, _, _ string) { o.Set(settings.OrganizationChange{Level: endpointtest.As(access.Read)}) }, nil, goesOn},
+		{"organization closed", func(o *office, _, _ string) {
+			o.Set(settings.OrganizationChange{State: endpointtest.As(access.Closed)})
+		},
+			func(o *office) { o.Set(settings.OrganizationChange{State: endpointtest.As(access.Open)}) }, rests},
 		{"keys revoked", func(o *office, _, _ string) { o.Exec(`update api_keys set revoked_at = 1`) }, nil, goesOn},
 	} {
 		for phase, attempts := range map[string]int{"before the first attempt": 0, "between two": 1} {
@@ -80,7 +87,7 @@ func TestBetweenEventAndDelivery(t *testing.T) {
 				dbtest.Each(t, func(t *testing.T, d db.DB) {
 					o := open(t, d)
 					endpoint := o.Endpoint()
-					_, err := o.Directory.CreateKey(ctx, access.NewKey{Organization: o.Info.ID, Principal: o.Owner, Environment: "live", Name: "CRM", Scopes: []string{"contacts:read"}})
+					_, err := o.Operator.CreateKey(ctx, settings.NewKey{Organization: o.Info.ID, Principal: o.Owner, Environment: "live", Name: "CRM", Scopes: []string{"contacts:read"}})
 					must(t, err)
 					var disp *Dispatcher
 					if attempts > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/clock"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -285,11 +286,11 @@ func TestFigures(t *testing.T) {
 		o.Event()
 		at := clock.Now(o.Clock)
 		measure(Figures{Behind: 1, First: at, Endpoints: one})
-		for _, closed := range []struct{ as, was access.OrganizationChange }{
-			{access.OrganizationChange{Module: endpointtest.As("off")}, access.OrganizationChange{Module: endpointtest.As("on")}},
-			{access.OrganizationChange{Secrecy: endpointtest.As("undeclared")}, access.OrganizationChange{Secrecy: endpointtest.As("declared")}},
-			{access.OrganizationChange{Level: endpointtest.As(access.Off)}, access.OrganizationChange{Level: endpointtest.As(access.Read)}},
-			{access.OrganizationChange{State: endpointtest.As(access.Closed)}, access.OrganizationChange{State: endpointtest.As(access.Open)}},
+		for _, closed := range []struct{ as, was settings.OrganizationChange }{
+			{settings.OrganizationChange{Module: endpointtest.As("off")}, settings.OrganizationChange{Module: endpointtest.As("on")}},
+			{settings.OrganizationChange{Secrecy: endpointtest.As("undeclared")}, settings.OrganizationChange{Secrecy: endpointtest.As("declared")}},
+			{settings.OrganizationChange{Level: endpointtest.As(access.Off)}, settings.OrganizationChange{Level: endpointtest.As(access.Read)}},
+			{settings.OrganizationChange{State: endpointtest.As(access.Closed)}, settings.OrganizationChange{State: endpointtest.As(access.Open)}},
 		} {
 			o.Set(closed.as)
 			measure(Figures{Endpoints: one})

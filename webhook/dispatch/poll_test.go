@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/access"
 	"kartei/kit/clock"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -154,7 +154,7 @@ func TestEventsEndBehindTheCursor(t *testing.T) {
 						o.Event() // a microsecond after the other
 					}
 					if closed {
-						o.Set(access.OrganizationChange{Module: endpointtest.As("off")})
+						o.Set(settings.OrganizationChange{Module: endpointtest.As("off")})
 					}
 					o.Clock.Advance(30*24*time.Hour - time.Hour)
 					if !behind {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/access"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -54,7 +54,7 @@ func TestTimeWaitsForWhatIsDue(t *testing.T) {
 							t.Fatalf("before, told %v", told)
 						}
 						if gate {
-							o.Set(access.OrganizationChange{Module: endpointtest.As("off")})
+							o.Set(settings.OrganizationChange{Module: endpointtest.As("off")})
 						} else {
 							stop()
 						}
@@ -69,7 +69,7 @@ func TestTimeWaitsForWhatIsDue(t *testing.T) {
 							o.Exec(`delete from contacts where organization = $1 and id = (select record_id from events where organization = $1 and id = $2)`, o.Organization, ids[0])
 						}
 						if gate {
-							o.Set(access.OrganizationChange{Module: endpointtest.As("on")})
+							o.Set(settings.OrganizationChange{Module: endpointtest.As("on")})
 							o.Clock.Advance(10 * time.Second)
 						} else {
 							disp, _ = o.dispatcher()
@@ -113,13 +113,13 @@ func TestFailingStaysFailingAfterSilence(t *testing.T) {
 		if got := o.State(name); got != "failing" {
 			t.Fatalf("%s after the first run", got)
 		}
-		o.Set(access.OrganizationChange{Module: endpointtest.As("off")})
+		o.Set(settings.OrganizationChange{Module: endpointtest.As("off")})
 		for range 5 {
 			o.Clock.Advance(24 * time.Hour)
 			o.idle(disp)
 		}
 		o.received()
-		o.Set(access.OrganizationChange{Module: endpointtest.As("on")})
+		o.Set(settings.OrganizationChange{Module: endpointtest.As("on")})
 		o.Clock.Advance(10 * time.Second)
 		o.idle(disp)
 		if got := o.State(name); got != "failing" || len(o.received()) == 0 {

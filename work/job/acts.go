@@ -36,67 +36,58 @@ type FailedJob struct {
 }
 
 // Counts counts the jobs of all organizations.
-func Counts(ctx context.Context, d db.DB) (counts []Count, err error) {
-	err = d.Read(ctx, func(tx db.Tx) error {
-		counts = []Count{}
-		rows, err := tx.Query(ctx, countJobs)
-		if err != nil {
-			return err
+func Counts(ctx context.Context, tx db.Tx) ([]Count, error) {
+	counts := []Count{}
+	rows, err := tx.Query(ctx, countJobs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c Count
+		if err := rows.Scan(&c.Kind, &c.State, &c.Count, &c.Oldest, &c.Created, &c.Error); err != nil {
+			return nil, err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var c Count
-			if err := rows.Scan(&c.Kind, &c.State, &c.Count, &c.Oldest, &c.Created, &c.Error); err != nil {
-				return err
-			}
-			counts = append(counts, c)
-		}
-		return rows.Err()
-	})
-	return counts, err
+		counts = append(counts, c)
+	}
+	return counts, rows.Err()
 }
 
 // FailedJobs returns jobs that were given up, the last one first.
-func FailedJobs(ctx context.Context, d db.DB, limit int) (list []FailedJob, err error) {
-	err = d.Read(ctx, func(tx db.Tx) error {
-		list = []FailedJob{}
-		rows, err := tx.Query(ctx, selectFailed, limit)
-		if err != nil {
-			return err
+func FailedJobs(ctx context.Context, tx db.Tx, limit int) ([]FailedJob, error) {
+	list := []FailedJob{}
+	rows, err := tx.Query(ctx, selectFailed, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var f FailedJob
+		if err := rows.Scan(&f.Organization, &f.ID, &f.Kind, &f.Attempts, &f.Error, &f.CreatedAt, &f.FailedAt); err != nil {
+			return nil, err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var f FailedJob
-			if err := rows.Scan(&f.Organization, &f.ID, &f.Kind, &f.Attempts, &f.Error, &f.CreatedAt, &f.FailedAt); err != nil {
-				return err
-			}
-			list = append(list, f)
-		}
-		return rows.Err()
-	})
-	return list, err
+		list = append(list, f)
+	}
+	return list, rows.Err()
 }
 
-// Retry has a job that was given up tried again, with all its attempts. It is
-// fault.NotFound where there is no such job, and ErrDuplicate of db where its
-// key is in use by another.
-func Retry(ctx context.Context, d db.DB, now clock.Micros, id string) error {
-	var organization int64
-	err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, findFailed, id).Scan(&organization) })
+// Retry has a job that was given up tried again, with all its attempts, and returns
+// its organization. It is fault.NotFound where there is no such job, and
+// ErrDuplicate of db where its key is in use by another.
+func Retry(ctx context.Context, tx db.Tx, now clock.Micros, id string) (organization int64, err error) {
+	err = tx.QueryRow(ctx, findFailed, id).Scan(&organization)
 	if errors.Is(err, db.ErrNoRows) {
-		return fault.New(fault.NotFound)
+		return 0, fault.New(fault.NotFound)
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return d.Write(ctx, func(tx db.Tx) error {
-		tx.Queue(keepTurn, organization, now)
-		n, err := tx.Exec(ctx, retryJob, organization, id, now)
-		if err == nil && n == 0 {
-			err = fault.New(fault.NotFound)
-		}
-		tx.NotifyLocal(Topic, "")
-		tx.Notify(Topic, "")
-		return err
-	})
+	tx.Queue(keepTurn, organization, now)
+	n, err := tx.Exec(ctx, retryJob, organization, id, now)
+	if err == nil && n == 0 {
+		err = fault.New(fault.NotFound)
+	}
+	tx.NotifyLocal(Topic, "")
+	tx.Notify(Topic, "")
+	return organization, err
 }

@@ -251,18 +251,18 @@ func TestGivenUp(t *testing.T) {
 		if len(tries) != 3 || tries[0] != 0 || tries[1] != 2*time.Second-time.Microsecond || tries[2] != 6*time.Second-2*time.Microsecond {
 			t.Errorf("tries after %v", tries)
 		}
-		list, err := job.FailedJobs(ctx, d, 10)
+		list, err := read(d, func(tx db.Tx) ([]job.FailedJob, error) { return job.FailedJobs(ctx, tx, 10) })
 		must(t, err)
 		if len(list) != 1 || list[0].Organization != 1 || list[0].Kind != "a" || list[0].Attempts != 3 || list[0].FailedAt < clock.FromTime(start.Add(tries[2])) {
 			t.Fatalf("%+v", list)
 		}
-		if err := job.Retry(ctx, d, clock.Now(y.clock), "job_none"); !fault.Is(err, fault.NotFound) {
+		if err := y.retry(d, "job_none"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("of none: %v", err)
 		}
 		stubborn = false
-		must(t, job.Retry(ctx, d, clock.Now(y.clock), list[0].ID))
+		must(t, y.retry(d, list[0].ID))
 		y.want("a", job.Finished)
-		if err := job.Retry(ctx, d, clock.Now(y.clock), list[0].ID); !fault.Is(err, fault.NotFound) {
+		if err := y.retry(d, list[0].ID); !fault.Is(err, fault.NotFound) {
 			t.Errorf("of one that is done: %v", err)
 		}
 		y.expect(1, "waiting0")
@@ -709,7 +709,7 @@ func TestCounts(t *testing.T) {
 		y.add(1, job.Spec{Kind: "a"})
 		y.run(d, y.options(), job.Handler{Kind: "a", Attempts: 1, Run: func(context.Context, *job.Job) error { return errors.New("no") }})
 		y.want("a", job.Failed)
-		got, err := job.Counts(ctx, d)
+		got, err := read(d, func(tx db.Tx) ([]job.Count, error) { return job.Counts(ctx, tx) })
 		must(t, err)
 		want := []job.Count{{"a", "failed", 1, clock.FromTime(start), clock.FromTime(start), "no"}, {"b", "waiting", 3, clock.FromTime(start.Add(time.Hour)), clock.FromTime(start), ""}}
 		if !slices.Equal(got, want) {
@@ -799,5 +799,22 @@ func TestSecretPayload(t *testing.T) {
 				t.Errorf("%s: %d payloads are kept, not %d", kind, n, want)
 			}
 		}
+	})
+}
+
+// read runs f in a transaction that reads.
+func read[T any](d db.DB, f func(db.Tx) (T, error)) (v T, err error) {
+	err = d.Read(ctx, func(tx db.Tx) error {
+		v, err = f(tx)
+		return err
+	})
+	return v, err
+}
+
+// retry has a failed job tried again.
+func (y *yard) retry(d db.DB, name string) error {
+	return d.Write(ctx, func(tx db.Tx) error {
+		_, err := job.Retry(ctx, tx, clock.Now(y.clock), name)
+		return err
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kartei/audit"
 	"kartei/kit/clock"
 	"kartei/notify"
 	"kartei/requestlog"
@@ -42,6 +43,8 @@ var Rules = []Rule{
 	// An operation.completed of 30 days is seen by whom its operation names.
 	rule("operations", 31*24*time.Hour, "finished_at", "id", "finished_at > 0"),
 	rule("webhook_attempts", 30*24*time.Hour, "attempted_at", "id"),
+	rule("audit_lines", audit.Age, "at", "id").nobody(),
+	rule("invitations", 7*24*time.Hour, "expires_at", "id"),
 	rule("jobs", 30*24*time.Hour, "due_at", "id", "state = 'failed'").nobody(),
 }
 

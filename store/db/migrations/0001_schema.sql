@@ -52,7 +52,9 @@ create table principals (
 	rights       text    not null,
 	disabled     boolean not null,
 	created_at   bigint  not null,
-	language     text    not null default 'de'
+	language     text    not null default 'de',
+	-- When a person was erased: the row keeps the identifier, without name and address.
+	erased_at    bigint  not null default 0
 );
 -- The people of an organization, for lists and for what concerns all of them.
 create index principals_organization on principals (organization, kind, id);
@@ -83,6 +85,30 @@ create table api_keys (
 );
 create index api_keys_organization on api_keys (organization, id);
 create index api_keys_previous_kid on api_keys (previous_kid);
+
+-- People who were invited and have not come yet. An invitation that was accepted,
+-- revoked or is too old has no row.
+create table invitations (
+	id           text   not null primary key,
+	-- A live organization.
+	organization bigint not null references organizations (number),
+	-- SHA-256 of the token in hex. The token itself is stored nowhere.
+	token_hash   text   not null unique,
+	email        text   not null,
+	-- The name, if whoever invited gave one.
+	name         text   not null,
+	-- These are as in principals.
+	language     text   not null,
+	role         text   not null,
+	rights       text   not null,
+	-- Who invited. Empty for the operator.
+	invited_by   text   not null,
+	created_at   bigint not null,
+	expires_at   bigint not null
+);
+create index invitations_organization on invitations (organization, id);
+-- Retention: 7 days after the end.
+create index invitations_age on invitations (organization, expires_at);
 
 
 --------------------------------------------------------------- The instance ----
@@ -679,6 +705,35 @@ create table limits (
 );
 -- Retention: 48 hours.
 create index limits_age on limits (organization, updated_at);
+
+-- One line for each administrative act. Nobody changes or deletes lines. They end
+-- after 400 days, or with their organization. Organization 0 is the instance.
+create table audit_lines (
+	organization bigint not null,
+	id           text   not null /*postgres: collate "C" */,
+	at           bigint not null,
+	-- Who acted. Empty for the operator and for callers who did not sign in.
+	principal    text   not null,
+	-- The kind and the identifier of the credential.
+	kind         text   not null,
+	credential   text   not null,
+	door         text   not null,
+	address      text   not null,
+	-- The row of the table of operations.
+	operation    text   not null,
+	word         text   not null /*postgres: collate "C" */,
+	-- What the act was about.
+	target       text   not null,
+	-- A JSON array of the members that changed. It holds no personal data.
+	changes      text   not null,
+	request_id   text   not null,
+	primary key (organization, id)
+);
+-- Retention: 400 days.
+create index audit_lines_age on audit_lines (organization, at);
+/*postgres:
+alter table audit_lines alter column organization set (n_distinct = 16);
+*/
 
 -- The entries of everybody's bell, each with its email. The organization is a
 -- live one, as that of its people.

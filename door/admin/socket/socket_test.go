@@ -1,8 +1,7 @@
-package admin_test
+package socket_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -11,16 +10,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"kartei/access"
-	"kartei/door/admin"
+	"kartei/door/admin/socket"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/test/dbtest"
 	"kartei/test/leaktest"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -36,32 +31,32 @@ type output struct {
 	At       clock.Micros `json:"at"`
 }
 
-var acts = admin.Acts{
-	"greet": admin.Do(func(_ context.Context, in input) (output, error) {
+var acts = socket.Acts{
+	"greet": socket.Do(func(_ context.Context, in input) (output, error) {
 		return output{"Guten Tag, " + in.Name, 1_000_000}, nil
 	}),
-	"refuse": admin.Do(func(context.Context, input) (output, error) {
+	"refuse": socket.Do(func(context.Context, input) (output, error) {
 		return output{}, fault.Invalid(
 			fault.Field{Name: "scopes[1]", Code: fault.NotInEnum, Limit: []string{"a", "b"}},
 			fault.Field{Name: "name", Code: fault.TooLong, Limit: 200})
 	}),
-	"miss": admin.Do(func(context.Context, input) (output, error) {
+	"miss": socket.Do(func(context.Context, input) (output, error) {
 		return output{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{DE: "Fehlt.", EN: "It is missing."}}
 	}),
-	"fail":   admin.Do(func(context.Context, input) (output, error) { return output{}, errors.New("the disk is full") }),
-	"broken": admin.Do(func(context.Context, input) (chan int, error) { return make(chan int), nil }),
+	"fail":   socket.Do(func(context.Context, input) (output, error) { return output{}, errors.New("the disk is full") }),
+	"broken": socket.Do(func(context.Context, input) (chan int, error) { return make(chan int), nil }),
 }
 
 // serve serves acts on a folder until the test ends.
-func serve(t *testing.T, dir string, acts admin.Acts) {
+func serve(t *testing.T, dir string, acts socket.Acts) {
 	t.Helper()
-	l, err := admin.Listen(dir)
+	l, err := socket.Listen(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	serving, stop := context.WithCancel(ctx)
 	done := make(chan error)
-	go func() { done <- admin.Serve(serving, l, acts) }()
+	go func() { done <- socket.Serve(serving, l, acts) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
@@ -85,12 +80,12 @@ func folder(t *testing.T) string {
 func TestBothWays(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, acts)
-	client, err := admin.Dial(dir)
+	client, err := socket.Dial(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for name, caller := range map[string]admin.Caller{"here": acts, "there": client} {
+	for name, caller := range map[string]socket.Caller{"here": acts, "there": client} {
 		t.Run(name, func(t *testing.T) {
 			var out output
 			if err := caller.Call(ctx, "greet", input{"Ada"}, &out); err != nil || out != (output{"Guten Tag, Ada", 1_000_000}) {
@@ -108,7 +103,7 @@ func TestBothWays(t *testing.T) {
 				err := caller.Call(ctx, act, input{}, &out)
 				if err == nil {
 					t.Errorf("%s: no error", act)
-				} else if got := admin.Sentence(err, map[string]string{"scopes": "--scopes"}); got != want {
+				} else if got := socket.Sentence(err, map[string]string{"scopes": "--scopes"}); got != want {
 					t.Errorf("%s: %q, want %q", act, got, want)
 				}
 			}
@@ -135,7 +130,7 @@ func TestBothWays(t *testing.T) {
 func TestSocketIsPrivate(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, acts)
-	info, err := os.Stat(filepath.Join(dir, admin.SocketName))
+	info, err := os.Stat(filepath.Join(dir, socket.SocketName))
 	if err != nil || info.Mode() != os.ModeSocket|0o600 {
 		t.Errorf("mode %v %v, want a socket for its owner only", info.Mode(), err)
 	}
@@ -144,37 +139,37 @@ func TestSocketIsPrivate(t *testing.T) {
 func TestWhoIsInTheWay(t *testing.T) {
 	t.Run("a dead server's socket", func(t *testing.T) {
 		dir := folder(t)
-		l, err := net.Listen("unix", filepath.Join(dir, admin.SocketName))
+		l, err := net.Listen("unix", filepath.Join(dir, socket.SocketName))
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.(*net.UnixListener).SetUnlinkOnClose(false)
 		l.Close()
-		if _, err := admin.Dial(dir); !errors.Is(err, admin.ErrNoServer) {
+		if _, err := socket.Dial(dir); !errors.Is(err, socket.ErrNoServer) {
 			t.Errorf("dial: %v", err)
 		}
 		serve(t, dir, acts)
-		if err := must(admin.Dial(dir)).Call(ctx, "greet", input{}, nil); err != nil {
+		if err := must(socket.Dial(dir)).Call(ctx, "greet", input{}, nil); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("a living server", func(t *testing.T) {
 		dir := folder(t)
 		serve(t, dir, acts)
-		if _, err := admin.Listen(dir); !errors.Is(err, admin.ErrServed) {
+		if _, err := socket.Listen(dir); !errors.Is(err, socket.ErrServed) {
 			t.Errorf("a second server: %v", err)
 		}
-		if err := must(admin.Dial(dir)).Call(ctx, "greet", input{}, nil); err != nil {
+		if err := must(socket.Dial(dir)).Call(ctx, "greet", input{}, nil); err != nil {
 			t.Errorf("the first one is disturbed: %v", err)
 		}
 	})
 	t.Run("a file", func(t *testing.T) {
 		dir := folder(t)
-		path := filepath.Join(dir, admin.SocketName)
+		path := filepath.Join(dir, socket.SocketName)
 		if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := admin.Listen(dir); err == nil {
+		if _, err := socket.Listen(dir); err == nil {
 			t.Error("served over a file")
 		}
 		if b, _ := os.ReadFile(path); string(b) != "precious" {
@@ -183,10 +178,10 @@ func TestWhoIsInTheWay(t *testing.T) {
 	})
 	t.Run("no folder", func(t *testing.T) {
 		dir := filepath.Join(folder(t), "missing")
-		if _, err := admin.Listen(dir); err == nil {
+		if _, err := socket.Listen(dir); err == nil {
 			t.Error("served in a folder that does not exist")
 		}
-		if _, err := admin.Dial(dir); !errors.Is(err, admin.ErrNoServer) {
+		if _, err := socket.Dial(dir); !errors.Is(err, socket.ErrNoServer) {
 			t.Errorf("dial: %v", err)
 		}
 	})
@@ -195,10 +190,10 @@ func TestWhoIsInTheWay(t *testing.T) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := admin.Listen(dir); !errors.Is(err, admin.ErrPathTooLong) || !strings.Contains(err.Error(), dir) {
+		if _, err := socket.Listen(dir); !errors.Is(err, socket.ErrPathTooLong) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("serve: %v", err)
 		}
-		if _, err := admin.Dial(dir); !errors.Is(err, admin.ErrNoServer) {
+		if _, err := socket.Dial(dir); !errors.Is(err, socket.ErrNoServer) {
 			t.Errorf("dial: %v", err)
 		}
 	})
@@ -209,16 +204,16 @@ func TestEnd(t *testing.T) {
 	defer leaktest.None(t)
 	dir := folder(t)
 	running, finish := make(chan struct{}), make(chan struct{})
-	slow := admin.Acts{"slow": admin.Do(func(ctx context.Context, _ input) (output, error) {
+	slow := socket.Acts{"slow": socket.Do(func(ctx context.Context, _ input) (output, error) {
 		close(running)
 		<-finish
 		return output{Greeting: "done"}, ctx.Err()
 	})}
 	serving, stop := context.WithCancel(ctx)
-	l := must(admin.Listen(dir))
+	l := must(socket.Listen(dir))
 	ended := make(chan error)
-	go func() { ended <- admin.Serve(serving, l, slow) }()
-	client := must(admin.Dial(dir))
+	go func() { ended <- socket.Serve(serving, l, slow) }()
+	client := must(socket.Dial(dir))
 	answered := make(chan error)
 	var out output
 	go func() { answered <- client.Call(ctx, "slow", input{}, &out) }()
@@ -232,7 +227,7 @@ func TestEnd(t *testing.T) {
 		t.Errorf("end: %v", err)
 	}
 	client.Close()
-	if _, err := os.Stat(filepath.Join(dir, admin.SocketName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, socket.SocketName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket is still there: %v", err)
 	}
 }
@@ -241,14 +236,14 @@ func TestEnd(t *testing.T) {
 func TestCallersMayGo(t *testing.T) {
 	dir := folder(t)
 	running, gone := make(chan struct{}), make(chan struct{})
-	serve(t, dir, admin.Acts{"wait": admin.Do(func(ctx context.Context, _ input) (output, error) {
+	serve(t, dir, socket.Acts{"wait": socket.Do(func(ctx context.Context, _ input) (output, error) {
 		close(running)
 		<-ctx.Done()
 		close(gone)
 		return output{}, ctx.Err()
 	})})
 	calling, leave := context.WithCancel(ctx)
-	client := must(admin.Dial(dir))
+	client := must(socket.Dial(dir))
 	defer client.Close()
 	answered := make(chan error)
 	go func() { answered <- client.Call(calling, "wait", input{}, nil) }()
@@ -266,7 +261,7 @@ func TestActsAreBounded(t *testing.T) {
 	var mu sync.Mutex
 	now, most := 0, 0
 	full, filled := make(chan struct{}), sync.Once{}
-	serve(t, dir, admin.Acts{"count": admin.Do(func(context.Context, input) (output, error) {
+	serve(t, dir, socket.Acts{"count": socket.Do(func(context.Context, input) (output, error) {
 		mu.Lock()
 		now++
 		most = max(most, now)
@@ -283,7 +278,7 @@ func TestActsAreBounded(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 31 {
 		calls.Go(func() {
-			client := must(admin.Dial(dir))
+			client := must(socket.Dial(dir))
 			defer client.Close()
 			if err := client.Call(ctx, "count", input{}, nil); err != nil {
 				t.Error(err)
@@ -301,10 +296,10 @@ func TestOtherRequests(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, acts)
 	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return net.Dial("unix", filepath.Join(dir, admin.SocketName))
+		return net.Dial("unix", filepath.Join(dir, socket.SocketName))
 	}}}
 	defer client.CloseIdleConnections()
-	secret := string(must(os.ReadFile(filepath.Join(dir, admin.SecretName))))
+	secret := string(must(os.ReadFile(filepath.Join(dir, socket.SecretName))))
 	for _, c := range []struct {
 		method, path, body string
 		want               int
@@ -326,92 +321,17 @@ func TestOtherRequests(t *testing.T) {
 	}
 }
 
-// The acts of the directory, through the socket, from an organization to a
-// revoked key; the names are those of the command line.
-func TestDirectory(t *testing.T) {
-	d := access.NewDirectory(dbtest.SQLite(t), clock.System, access.Options{Versions: []string{"2026-11-01"}})
-	dir := folder(t)
-	serve(t, dir, admin.Directory(d))
-	client := must(admin.Dial(dir))
-	defer client.Close()
-	call := func(name string, in, out any) {
-		t.Helper()
-		if err := client.Call(ctx, name, in, out); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-	}
-	var org access.OrganizationInfo
-	call("org.create", access.NewOrganization{Name: "Kanzlei"}, &org)
-	on, level, declared := "on", access.On, "declared"
-	call("org.set", access.OrganizationChange{ID: org.ID, Module: &on, Secrecy: &declared, Level: &level}, nil)
-	call("org.show", access.ByID{ID: org.ID}, &org)
-	if org.Module != "on" || org.SandboxID == "" || org.CreatedAt == 0 {
-		t.Errorf("organization: %+v", org)
-	}
-	var user, robot access.PrincipalInfo
-	call("user.create", access.NewPrincipal{Organization: org.ID, Name: "Ida", Email: "ida@example.org"}, &user)
-	call("user.set", access.PrincipalChange{ID: user.ID, Rights: access.Rights{"tasks": access.NoRight}}, &user)
-	call("service-account.create", access.NewPrincipal{Organization: org.ID, Name: "Abgleich"}, &robot)
-	call("service-account.set", access.PrincipalChange{ID: robot.ID, Name: &on}, &robot)
-	var key access.CreatedKey
-	call("key.create", access.NewKey{Organization: org.ID, Principal: user.ID, Environment: access.Test,
-		Scopes: []string{"contacts:write"}, Networks: []string{"127.0.0.1"}, ExpiresIn: time.Hour}, &key)
-	text := string(must(json.Marshal(key)))
-	if diff := cmp.Diff([]string{"id", "key", "kidShort", "expiresAt"}, members(text)); diff != "" {
-		t.Errorf("%s: %s", text, diff)
-	}
-	var orgs access.List[access.OrganizationInfo]
-	var users, robots access.List[access.PrincipalInfo]
-	var keys access.List[access.KeyInfo]
-	call("org.list", access.Page{}, &orgs)
-	call("user.list", access.Page{Organization: org.ID}, &users)
-	call("service-account.list", access.Page{Organization: org.ID}, &robots)
-	call("key.list", access.Page{Organization: org.ID}, &keys)
-	if len(orgs.Data) != 2 || len(users.Data) != 1 || len(robots.Data) != 1 || len(keys.Data) != 1 || users.Data[0].Rights["tasks"] != access.NoRight {
-		t.Errorf("lists: %+v %+v %+v %+v", orgs, users, robots, keys)
-	}
-	id := access.ByID{ID: key.ID}
-	for act, want := range map[string]access.KeyStatus{"key.pause": access.KeyPaused, "key.resume": access.KeyActive, "key.show": access.KeyActive} {
-		var k access.KeyInfo
-		call("key.pause", id, nil)
-		if act == "key.show" {
-			call("key.resume", id, nil)
-		}
-		if call(act, id, &k); k.Status != want {
-			t.Errorf("%s: %s", act, k.Status)
-		}
-	}
-	var next access.CreatedKey
-	call("key.rotate", access.Rotation{ID: key.ID}, &next)
-	if next.ID != key.ID || next.Key == key.Key {
-		t.Errorf("rotated: %+v", next)
-	}
-	call("key.revoke", id, nil)
-}
-
-// members returns the names in a JSON object, in order.
-func members(text string) (names []string) {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.Token()
-	for decoder.More() {
-		name, _ := decoder.Token()
-		names = append(names, name.(string))
-		decoder.Token()
-	}
-	return names
-}
-
 // Connect asks the server where there is one, and opens the data where not.
 func TestConnect(t *testing.T) {
 	dir := folder(t)
 	opened, closed := 0, 0
-	config := admin.Config{DataDir: dir, Open: func(context.Context) (admin.Acts, func(), error) {
+	config := socket.Config{DataDir: dir, Open: func(context.Context) (socket.Caller, func(), error) {
 		opened++
 		return acts, func() { closed++ }, nil
 	}}
 	connect := func() {
 		t.Helper()
-		caller, done, err := admin.Connect(ctx, config)
+		caller, done, err := socket.Connect(ctx, config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -430,8 +350,8 @@ func TestConnect(t *testing.T) {
 		t.Error("the data was opened beside a server")
 	}
 	held := errors.New("somebody has it")
-	config.DataDir, config.Open = "", func(context.Context) (admin.Acts, func(), error) { return nil, nil, held }
-	if _, _, err := admin.Connect(ctx, config); !errors.Is(err, held) {
+	config.DataDir, config.Open = "", func(context.Context) (socket.Caller, func(), error) { return nil, nil, held }
+	if _, _, err := socket.Connect(ctx, config); !errors.Is(err, held) {
 		t.Errorf("connect: %v", err)
 	}
 }

@@ -15,23 +15,9 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/notify"
+	"kartei/settings"
 	"kartei/store/db"
 )
-
-// Desk is what the web application and the command line do with endpoints
-// beside the operations of the API. It asks nobody for permission: who reaches
-// it is the operator, or a door that checked.
-type Desk struct {
-	DB    db.DB
-	Clock clock.Clock
-	// Families are those whose records events are about.
-	Families []app.Family
-	// Notices tells the owners of endpoints that are disabled; its Forms include
-	// those of this package.
-	Notices *notify.Center
-	Logger  *slog.Logger
-}
 
 // Info is an endpoint as administration shows it.
 type Info struct {
@@ -77,13 +63,13 @@ type FindInput struct {
 
 // One names an endpoint.
 type One struct {
-	Organization string `json:"organizationId"`
+	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id"`
 }
 
 // LogInput asks for the delivery log of an endpoint, the newest first.
 type LogInput struct {
-	Organization string `json:"organizationId"`
+	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id"`
 	// Event is one event; empty for all.
 	Event string `json:"eventId,omitempty"`
@@ -148,8 +134,8 @@ func (q *question) then(words string, value any) *question {
 }
 
 // page asks for endpoints of an organization.
-func (in *FindInput) page(organization int64, limit int) *question {
-	return ask(findEndpoints, organization).given("principal =", in.Principal).given("key_id =", in.Key).given("status =", in.Status).given("id >", in.After).then(" order by id limit", limit)
+func (in *FindInput) page(c *app.Call, organization int64, limit int) *question {
+	return ask(findEndpoints, organization).administered(c).given("principal =", in.Principal).given("key_id =", in.Key).given("status =", in.Status).given("id >", in.After).then(" order by id limit", limit)
 }
 
 // page asks for attempts at an endpoint.
@@ -170,53 +156,71 @@ func pageSize(limit int) int {
 	return limit
 }
 
-// Find returns endpoints.
-func (d *Desk) Find(ctx context.Context, in FindInput) (page access.List[Info], err error) {
-	limit := pageSize(in.Limit)
-	err = d.DB.Read(ctx, func(tx db.Tx) error {
-		page = access.List[Info]{Data: []Info{}}
-		list, err := in.read(ctx, tx, limit+1)
-		if err != nil {
-			return err
-		}
-		if len(list) > limit {
-			list, page.HasMore = list[:limit], true
-		}
-		for _, r := range list {
-			info, err := inform(ctx, tx, &r)
-			if err != nil {
-				return err
-			}
-			page.Data = append(page.Data, info)
-		}
-		return nil
-	})
-	return page, err
+// mayAdminister reports whether a caller administers the endpoints of a principal:
+// the operator all, everybody their own, and admins those of service accounts.
+func mayAdminister(c *app.Call, principal string) bool {
+	return c.Actor.Credential().Kind == access.Operator || principal == c.Actor.PrincipalID() ||
+		c.Actor.SeesAll() && id.Valid(id.ServiceAccount, principal)
 }
 
-// read reads up to n endpoints of the organization, or of all, one after the other.
-func (in FindInput) read(ctx context.Context, tx db.Tx, n int) (list []Row, err error) {
-	if in.Organization != "" {
-		o, _, err := access.OrganizationIn(ctx, tx, in.Organization)
+// administered restricts a question to the endpoints that the caller administers.
+func (q *question) administered(c *app.Call) *question {
+	switch {
+	case c.Actor.Credential().Kind == access.Operator:
+		return q
+	case c.Actor.SeesAll():
+		q = q.then(" and (principal =", c.Actor.PrincipalID())
+		q.text += ` or substr(principal, 1, 4) = '` + id.ServiceAccount + `')`
+		return q
+	}
+	return q.then(" and principal =", c.Actor.PrincipalID())
+}
+
+// ListInfos returns endpoints as administration shows them.
+func ListInfos(ctx context.Context, c *app.Call, in FindInput) (page access.List[Info], err error) {
+	limit := pageSize(in.Limit)
+	page = access.List[Info]{Data: []Info{}}
+	list, err := in.read(ctx, c, limit+1)
+	if err != nil {
+		return page, err
+	}
+	if len(list) > limit {
+		list, page.HasMore = list[:limit], true
+	}
+	for _, r := range list {
+		info, err := inform(ctx, c.Tx, &r)
+		if err != nil {
+			return page, err
+		}
+		page.Data = append(page.Data, info)
+	}
+	return page, nil
+}
+
+// read reads up to n endpoints of the organization, or, for an operator who names
+// none, of all, one after the other.
+func (in FindInput) read(ctx context.Context, c *app.Call, n int) (list []Row, err error) {
+	if in.Organization != "" || c.Actor.Credential().Kind != access.Operator {
+		o, err := settings.Organization(ctx, c, in.Organization)
 		if err != nil {
 			return nil, err
 		}
-		return in.readOf(ctx, tx, o.Number(), n)
+		return in.readOf(ctx, c, o.Number, n)
 	}
-	numbers, err := db.Organizations(ctx, tx)
+	numbers, err := db.Organizations(ctx, c.Tx)
 	if err != nil {
 		return nil, err
 	}
 	for _, organization := range numbers {
 		if in.After != "" { // in which organization that is only it says
-			switch _, err := Find(ctx, tx, organization, in.After); {
+			switch _, err := Find(ctx, c.Tx, organization, in.After); {
 			case errors.Is(err, db.ErrNoRows):
 				continue
 			case err != nil:
 				return nil, err
 			}
 		}
-		more, err := in.readOf(ctx, tx, organization, n-len(list))
+		more, err := in.readOf(ctx, c, organization, n-len(list))
 		if err != nil {
 			return nil, err
 		}
@@ -229,9 +233,9 @@ func (in FindInput) read(ctx context.Context, tx db.Tx, n int) (list []Row, err 
 }
 
 // readOf reads up to n endpoints of an organization.
-func (in *FindInput) readOf(ctx context.Context, tx db.Tx, organization int64, n int) (list []Row, err error) {
-	q := in.page(organization, n)
-	rows, err := tx.Query(ctx, q.text, q.args...)
+func (in *FindInput) readOf(ctx context.Context, c *app.Call, organization int64, n int) (list []Row, err error) {
+	q := in.page(c, organization, n)
+	rows, err := c.Tx.Query(ctx, q.text, q.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -260,158 +264,126 @@ func inform(ctx context.Context, tx db.Tx, r *Row) (info Info, err error) {
 	return info, tx.QueryRow(ctx, countWaiting, r.Organization, r.ID).Scan(&info.Waiting)
 }
 
-// Show returns one endpoint.
-func (d *Desk) Show(ctx context.Context, in One) (info Info, err error) {
-	err = d.DB.Read(ctx, func(tx db.Tx) error {
-		r, err := in.find(ctx, tx)
-		if err != nil {
-			return err
-		}
-		info, err = inform(ctx, tx, &r)
-		return err
-	})
-	return info, err
+// GetInfo returns one endpoint as administration shows it.
+func GetInfo(ctx context.Context, c *app.Call, in One) (Info, error) {
+	r, err := in.find(ctx, c)
+	if err != nil {
+		return Info{}, err
+	}
+	return inform(ctx, c.Tx, &r)
 }
 
-func (in *One) find(ctx context.Context, tx db.Tx) (r Row, err error) {
-	o, _, err := access.OrganizationIn(ctx, tx, in.Organization)
+// find reads an endpoint that the caller administers. Others are 404.
+func (in *One) find(ctx context.Context, c *app.Call) (r Row, err error) {
+	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return r, err
 	}
-	r, err = Find(ctx, tx, o.Number(), in.ID)
-	if errors.Is(err, db.ErrNoRows) {
+	r, err = Find(ctx, c.Tx, o.Number, in.ID)
+	if errors.Is(err, db.ErrNoRows) || err == nil && !mayAdminister(c, r.Principal) {
 		err = &fault.Fault{Code: fault.NotFound, Detail: &noEndpoint}
 	}
 	return r, err
 }
 
-// holdDisabled reads an endpoint and, where it is disabled, keeps others from it
-// until the commit. Another may be enabling it at the same time: what it read
-// alone says nothing of that.
-func (in *One) holdDisabled(ctx context.Context, tx db.Tx) (r Row, held bool, err error) {
-	if r, err = in.find(ctx, tx); err != nil {
-		return r, false, err
-	}
-	n, err := tx.Exec(ctx, keepDisabled, r.Organization, r.ID)
-	return r, n == 1, err
-}
-
-// Log returns entries of the delivery log.
-func (d *Desk) Log(ctx context.Context, in LogInput) (page access.List[Attempt], err error) {
+// ListAttempts returns entries of the delivery log.
+func ListAttempts(ctx context.Context, c *app.Call, in LogInput) (page access.List[Attempt], err error) {
 	limit := pageSize(in.Limit)
-	err = d.DB.Read(ctx, func(tx db.Tx) error {
-		page = access.List[Attempt]{Data: []Attempt{}}
-		r, err := (&One{in.Organization, in.ID}).find(ctx, tx)
-		if err != nil {
-			return err
+	page = access.List[Attempt]{Data: []Attempt{}}
+	r, err := (&One{in.Organization, in.ID}).find(ctx, c)
+	if err != nil {
+		return page, err
+	}
+	q := in.page(r.Organization, limit+1)
+	rows, err := c.Tx.Query(ctx, q.text, q.args...)
+	if err != nil {
+		return page, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var a Attempt
+		if err := rows.Scan(&a.ID, &a.EventID, &a.EventType, &a.Attempt, &a.Status, &a.ResponseStatus, &a.ResponseTimeMs, &a.ErrorCode,
+			&a.AttemptedAt, &a.NextAttemptAt); err != nil {
+			return page, err
 		}
-		q := in.page(r.Organization, limit+1)
-		rows, err := tx.Query(ctx, q.text, q.args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var a Attempt
-			if err := rows.Scan(&a.ID, &a.EventID, &a.EventType, &a.Attempt, &a.Status, &a.ResponseStatus, &a.ResponseTimeMs, &a.ErrorCode,
-				&a.AttemptedAt, &a.NextAttemptAt); err != nil {
-				return err
-			}
-			page.Data = append(page.Data, a)
-		}
-		return rows.Err()
-	})
+		page.Data = append(page.Data, a)
+	}
 	if len(page.Data) > limit {
 		page.Data, page.HasMore = page.Data[:limit], true
 	}
-	return page, err
+	return page, rows.Err()
 }
 
 // Enable has a disabled endpoint get events again, those of from now on: what it
 // missed is sent by Resend, from MissedSince on. One that is not disabled stays as it is.
-func (d *Desk) Enable(ctx context.Context, in One) (Info, error) {
-	if err := d.purge(ctx, in); err != nil {
-		return Info{}, err
-	}
-	if err := d.enable(ctx, in); err != nil {
-		return Info{}, err
-	}
-	return d.Show(ctx, in)
-}
-
-func (d *Desk) enable(ctx context.Context, in One) error {
-	return d.DB.Write(ctx, func(tx db.Tx) error {
-		r, held, err := in.holdDisabled(ctx, tx)
-		if err != nil || !held {
-			return err
-		}
-		var tick clock.Micros
-		if err := tx.QueryRow(ctx, selectTick, r.Organization).Scan(&tick); err != nil {
-			return err
-		}
-		tx.Queue(enableEndpoint, r.Organization, r.ID, tick, clock.Now(d.Clock))
-		QueueDue(tx, Address{r.Organization, r.ID})
-		tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
-		return nil
-	})
-}
-
-// Disable switches an endpoint off for a reason, and tells its owner. What waits
-// for it ends. One that is disabled already stays as it is.
-func (d *Desk) Disable(ctx context.Context, in One, why Reason) (info Info, err error) {
-	k := StateStore{d.Clock, cmp.Or(d.Logger, slog.Default()), d.Notices}
-	err = d.DB.Write(ctx, func(tx db.Tx) error {
-		r, err := in.find(ctx, tx)
-		if err != nil {
-			return err
-		}
-		h, err := k.Hold(ctx, tx, Address{r.Organization, r.ID})
-		switch {
-		case errors.Is(err, db.ErrNoRows): // deleted since
-			return &fault.Fault{Code: fault.NotFound, Detail: &noEndpoint}
-		case err != nil || h.Status == Disabled:
-			return err
-		}
-		h.Status, h.Reason = Disabled, why
-		tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
-		_, err = k.Put(ctx, tx, h)
-		return err
-	})
+func Enable(ctx context.Context, c *app.Call, in One) (Info, error) {
+	r, err := in.find(ctx, c)
 	if err != nil {
 		return Info{}, err
 	}
-	return d.Show(ctx, in)
+	c.Audit.About(r.Organization, r.ID)
+	// Another may be enabling it at the same time: what was read alone says nothing
+	// of that. From here on nobody else can.
+	held, err := c.Tx.Exec(ctx, keepDisabled, r.Organization, r.ID)
+	if err == nil && held == 1 {
+		c.Audit.Changed("status", r.Status, Active)
+		err = enable(ctx, c, &r)
+	}
+	if err != nil {
+		return Info{}, err
+	}
+	return GetInfo(ctx, c, in)
 }
 
-// purge ends, piece by piece, what still waits for a disabled endpoint.
-func (d *Desk) purge(ctx context.Context, in One) error {
-	for {
-		ended := int64(0)
-		err := d.DB.Write(ctx, func(tx db.Tx) error {
-			ended = 0
-			r, held, err := in.holdDisabled(ctx, tx)
-			if err != nil || !held {
-				return err
-			}
-			ended, err = Purge(ctx, tx, Address{r.Organization, r.ID}, clock.Now(d.Clock))
+// enable ends what still waits for a disabled endpoint that the transaction holds,
+// and lets it begin anew. The dispatcher ends most of it soon after the endpoint
+// was disabled, so little is left in general.
+func enable(ctx context.Context, c *app.Call, r *Row) error {
+	for ended := int64(PurgePiece); ended == PurgePiece; {
+		var err error
+		if ended, err = Purge(ctx, c.Tx, Address{r.Organization, r.ID}, c.Now); err != nil {
 			return err
-		})
-		if err != nil || ended < PurgePiece {
-			return err
-		}
-		select {
-		case <-d.Clock.After(50 * time.Millisecond): // others write too
-		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
+	var tick clock.Micros
+	if err := c.Tx.QueryRow(ctx, selectTick, r.Organization).Scan(&tick); err != nil {
+		return err
+	}
+	c.Tx.Queue(enableEndpoint, r.Organization, r.ID, tick, c.Now)
+	QueueDue(c.Tx, Address{r.Organization, r.ID})
+	c.Tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
+	return nil
+}
+
+// moment is a clock that stands still: that of a call.
+type moment clock.Micros
+
+// Now returns the moment.
+func (m moment) Now() time.Time { return clock.Micros(m).Time() }
+
+// After never fires: nothing waits within a transaction.
+func (moment) After(time.Duration) <-chan time.Time { return nil }
+
+// Disable switches an endpoint off for a reason, and tells its owner. What waits
+// for it ends. One that is disabled already stays as it is; one
+// that was deleted is db.ErrNoRows.
+func Disable(ctx context.Context, c *app.Call, at Address, why Reason) error {
+	k := StateStore{Clock: moment(c.Now), Logger: cmp.Or(c.Services.Logger, slog.Default()), Notices: c.Services.Settings.Notices}
+	h, err := k.Hold(ctx, c.Tx, at)
+	if err != nil || h.Status == Disabled {
+		return err
+	}
+	h.Status, h.Reason = Disabled, why
+	c.Tx.NotifyLocal(Topic, strconv.FormatInt(at.Organization, 10))
+	_, err = k.Put(ctx, c.Tx, h)
+	return err
 }
 
 // ResendInput says what is sent again: one event, all that failed, or a range of
 // time. Each starts a new series of attempts; where an attempt is under way, it
 // is the first of the new series.
 type ResendInput struct {
-	Organization string `json:"organizationId"`
+	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id"`
 	// Event is an event of the last 30 days.
 	Event string `json:"eventId,omitempty"`
@@ -457,7 +429,7 @@ var (
 )
 
 // Resend sends events again.
-func (d *Desk) Resend(ctx context.Context, in ResendInput) (out ResendOutput, err error) {
+func Resend(ctx context.Context, c *app.Call, in ResendInput) (out ResendOutput, err error) {
 	ways := 0
 	for _, given := range []bool{in.Event != "", in.Failed, in.Since != 0 || in.Until != 0} {
 		if given {
@@ -467,40 +439,36 @@ func (d *Desk) Resend(ctx context.Context, in ResendInput) (out ResendOutput, er
 	if ways != 1 {
 		return out, fault.Invalid(fault.Field{Name: "eventId", Code: fault.ForbiddenCombination, Text: &oneOfThree})
 	}
-	now := clock.Now(d.Clock)
-	err = d.DB.Write(ctx, func(tx db.Tx) error {
-		out = ResendOutput{}
-		r, err := (&One{in.Organization, in.ID}).find(ctx, tx)
-		switch {
-		case err != nil:
-			return err
-		case r.Status == Disabled:
-			return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &isDisabled})
-		}
-		sees, rests, err := Visibility(ctx, tx, r.Organization, r.Principal, d.Families)
-		switch {
-		case err != nil:
-			return err
-		case sees == Nothing && !rests:
-			return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &ownerless})
-		case in.Event == "":
-			out.Going, out.Rests = true, rests
-			return enqueueResend(ctx, tx, &r, now, in)
-		case rests:
-			return fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &resting})
-		}
-		out.Events = 1
-		return d.resendOne(ctx, tx, &r, now, in.Event, sees)
-	})
-	return out, err
+	r, err := (&One{in.Organization, in.ID}).find(ctx, c)
+	switch {
+	case err != nil:
+		return out, err
+	case r.Status == Disabled:
+		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &isDisabled})
+	}
+	c.Audit.About(r.Organization, r.ID)
+	sees, rests, err := Visibility(ctx, c.Tx, r.Organization, r.Principal, c.Services.Families)
+	switch {
+	case err != nil:
+		return out, err
+	case sees == Nothing && !rests:
+		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &ownerless})
+	case in.Event == "":
+		out.Going, out.Rests = true, rests
+		return out, enqueueResend(ctx, c.Tx, &r, c.Now, in)
+	case rests:
+		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &resting})
+	}
+	out.Events = 1
+	return out, resendOne(ctx, c.Tx, &r, c.Now, in.Event, sees)
 }
 
 // resendOne puts one event on its way again.
-func (d *Desk) resendOne(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, name, sees string) error {
+func resendOne(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, name, sees string) error {
 	if !id.Valid(id.Event, name) {
 		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
 	}
-	again := resending{Desk: d, Row: r, now: now}
+	again := resending{dialect: tx.Dialect(), Row: r, now: now}
 	events, err := readEvents(ctx, tx, again.one(sees), r.Organization, r.Principal, name, now-event.Retention, db.Texts(r.EventTypes), r.ID, r.Cursor)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package access
+package settings
 
 import (
 	"maps"
@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"kartei/access"
 	"kartei/kit/fault"
 
 	"golang.org/x/text/unicode/norm"
@@ -78,9 +79,6 @@ func (f *faults) email(field, s string) string {
 	return s
 }
 
-// foldEmail makes addresses comparable that reach the same mailbox.
-func foldEmail(s string) string { return strings.ToLower(s) }
-
 // oneOf checks a value against a closed set.
 func oneOf[T ~string](f *faults, field string, value T, allowed ...T) {
 	if slices.Contains(allowed, value) {
@@ -97,13 +95,13 @@ func oneOf[T ~string](f *faults, field string, value T, allowed ...T) {
 	f.add(field, code, words)
 }
 
-func (f *faults) rights(field string, rights Rights) {
+func (f *faults) rights(field string, rights access.Rights) {
 	for _, family := range slices.Sorted(maps.Keys(rights)) {
-		if !slices.Contains(Families, family) {
-			f.add(field, fault.UnknownField, slices.Clone(Families))
+		if !slices.Contains(access.Families, family) {
+			f.add(field, fault.UnknownField, slices.Clone(access.Families))
 			continue
 		}
-		oneOf(f, field+"."+family, rights[family], NoRight, ReadRight, WriteRight)
+		oneOf(f, field+"."+family, rights[family], access.NoRight, access.ReadRight, access.WriteRight)
 	}
 }
 
@@ -114,8 +112,8 @@ func (f *faults) scopes(field string, scopes []string) []string {
 	}
 	var clean []string
 	for i, scope := range scopes {
-		if scope = strings.TrimSpace(scope); !validScope(scope) {
-			f.add(indexed(field, i), fault.NotInEnum, AllScopes())
+		if scope = strings.TrimSpace(scope); !access.ValidScope(scope) {
+			f.add(indexed(field, i), fault.NotInEnum, access.AllScopes())
 			continue
 		}
 		clean = append(clean, scope)

@@ -1,4 +1,4 @@
-package admin
+package socket
 
 import (
 	"bytes"
@@ -117,10 +117,10 @@ type Config struct {
 	// DataDir is the folder in which a server's socket would be; empty where
 	// there is none to ask.
 	DataDir string
-	// Open opens the data base in this process and returns the acts on it, and
+	// Open opens the data base in this process and returns the door to it, and
 	// how to close it. On SQLite it takes the single-process lock and fails
 	// where somebody has it.
-	Open func(ctx context.Context) (Acts, func(), error)
+	Open func(ctx context.Context) (Caller, func(), error)
 }
 
 // Connect returns the acts of the server that runs on the data, or, where

@@ -1,4 +1,4 @@
-package admin
+package socket
 
 import (
 	"crypto/rand"

@@ -1,4 +1,4 @@
-package admin_test
+package socket_test
 
 import (
 	"context"
@@ -10,25 +10,25 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/door/admin"
+	"kartei/door/admin/socket"
 )
 
 // secretOf is the path of a folder's secret.
-func secretOf(dir string) string { return filepath.Join(dir, admin.SecretName) }
+func secretOf(dir string) string { return filepath.Join(dir, socket.SecretName) }
 
 // No act is carried out for a request that does not name the secret, whoever's
 // process sends it.
 func TestRequestsNameTheSecret(t *testing.T) {
 	dir := folder(t)
 	carried := 0
-	serve(t, dir, admin.Acts{"count": admin.Do(func(context.Context, input) (output, error) { carried++; return output{}, nil })})
+	serve(t, dir, socket.Acts{"count": socket.Do(func(context.Context, input) (output, error) { carried++; return output{}, nil })})
 	info := must(os.Stat(secretOf(dir)))
 	secret := string(must(os.ReadFile(secretOf(dir))))
 	if info.Mode() != 0o600 || len(secret) < 26 {
 		t.Fatalf("a secret of %d bytes with mode %v", len(secret), info.Mode())
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return net.Dial("unix", filepath.Join(dir, admin.SocketName))
+		return net.Dial("unix", filepath.Join(dir, socket.SocketName))
 	}}}
 	defer client.CloseIdleConnections()
 	for _, header := range []string{"", "Bearer", "Bearer ", secret, "Basic " + secret, "Bearer " + secret[:25], "Bearer " + secret + "A",
@@ -57,7 +57,7 @@ func TestRequestsNameTheSecret(t *testing.T) {
 func TestCommandsWithoutTheSecret(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, acts)
-	client := must(admin.Dial(dir))
+	client := must(socket.Dial(dir))
 	defer client.Close()
 	right := must(os.ReadFile(secretOf(dir)))
 	call := func() error { return client.Call(ctx, "greet", input{}, nil) }
@@ -66,14 +66,14 @@ func TestCommandsWithoutTheSecret(t *testing.T) {
 		if err := os.WriteFile(secretOf(dir), []byte(wrong), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := call(); !errors.Is(err, admin.ErrRefused) || !strings.Contains(err.Error(), secretOf(dir)) || !strings.Contains(err.Error(), "restart the server") {
+		if err := call(); !errors.Is(err, socket.ErrRefused) || !strings.Contains(err.Error(), secretOf(dir)) || !strings.Contains(err.Error(), "restart the server") {
 			t.Errorf("with %.10q: %v", wrong, err)
 		}
 	}
 	if err := os.Remove(secretOf(dir)); err != nil {
 		t.Fatal(err)
 	}
-	if err := call(); !errors.Is(err, admin.ErrRefused) || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "restart the server") {
+	if err := call(); !errors.Is(err, socket.ErrRefused) || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "restart the server") {
 		t.Errorf("without a file: %v", err)
 	}
 	if err := os.WriteFile(secretOf(dir), right, 0o600); err != nil {
@@ -91,12 +91,12 @@ func TestLifeOfTheSecret(t *testing.T) {
 	if err := os.WriteFile(secretOf(dir), []byte("of one that died"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	l := must(admin.Listen(dir))
+	l := must(socket.Listen(dir))
 	first := must(os.ReadFile(secretOf(dir)))
 	if info := must(os.Stat(secretOf(dir))); info.Mode() != 0o600 {
 		t.Errorf("mode %v", info.Mode())
 	}
-	if _, err := admin.Listen(dir); !errors.Is(err, admin.ErrServed) {
+	if _, err := socket.Listen(dir); !errors.Is(err, socket.ErrServed) {
 		t.Errorf("a second server: %v", err)
 	}
 	if now := must(os.ReadFile(secretOf(dir))); string(now) != string(first) {
@@ -108,7 +108,7 @@ func TestLifeOfTheSecret(t *testing.T) {
 	if _, err := os.Stat(secretOf(dir)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after the end: %v", err)
 	}
-	l = must(admin.Listen(dir))
+	l = must(socket.Listen(dir))
 	if again := must(os.ReadFile(secretOf(dir))); string(again) == string(first) || string(again) == "of one that died" {
 		t.Error("the secret is an old one")
 	}
@@ -130,7 +130,7 @@ func TestLifeOfTheSecret(t *testing.T) {
 // before, and comes through all the same.
 func TestCommandRacesAStart(t *testing.T) {
 	dir := folder(t)
-	l := must(admin.Listen(dir))
+	l := must(socket.Listen(dir))
 	current := must(os.ReadFile(secretOf(dir)))
 	if err := os.WriteFile(secretOf(dir), []byte("of one that died"), 0o600); err != nil {
 		t.Fatal(err)
@@ -143,11 +143,11 @@ func TestCommandRacesAStart(t *testing.T) {
 			}
 		}
 	}}
-	client := must(admin.Dial(dir))
+	client := must(socket.Dial(dir))
 	defer client.Close()
 	serving, stop := context.WithCancel(ctx)
 	done := make(chan error)
-	go func() { done <- admin.Serve(serving, l, acts) }()
+	go func() { done <- socket.Serve(serving, l, acts) }()
 	var out output
 	if err := client.Call(ctx, "greet", input{"Ada"}, &out); err != nil || out.Greeting != "Guten Tag, Ada" {
 		t.Errorf("%+v, %v", out, err)

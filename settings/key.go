@@ -1,8 +1,7 @@
-package access
+package settings
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"kartei/access"
+	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -64,13 +65,14 @@ type KeyInfo struct {
 
 	paused       bool
 	organization int64
+	live         int64 // the organization of its principal
 }
 
 // NewKey is what CreateKey takes.
 type NewKey struct {
 	// Organization is a live organization, also for test keys, which are then
 	// bound to its sandbox; or, for test keys, the sandbox itself.
-	Organization string `json:"organizationId"`
+	Organization string `json:"organizationId,omitempty"`
 	// Principal is the user or service account for whom the key speaks.
 	Principal string `json:"principalId"`
 	// Environment is test or live. A live key needs an organization whose
@@ -97,6 +99,9 @@ type CreatedKey struct {
 	ExpiresAt clock.Micros `json:"expiresAt"`
 }
 
+// Secret says that the answer holds one.
+func (CreatedKey) Secret() {}
+
 // Rotation is what RotateKey takes.
 type Rotation struct {
 	ID string `json:"id"`
@@ -105,30 +110,48 @@ type Rotation struct {
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
 }
 
-// CreateKey makes a key. It is the only time that the secret is shown.
-func (d *Directory) CreateKey(ctx context.Context, in NewKey) (CreatedKey, error) {
-	var created CreatedKey
-	err := d.act(ctx, func(tx db.Tx) error {
-		var f faults
-		draft, err := d.draftKey(ctx, tx, &f, in)
-		if err != nil {
-			return err
-		}
-		if err := f.err(); err != nil {
-			return err
-		}
-		presented, t := newToken(in.Environment)
-		created = CreatedKey{ID: id.New(id.Key), Key: presented, KidShort: t.kid[:kidShortLength], ExpiresAt: draft.expiresAt}
-		hash := t.hash()
-		_, err = tx.Exec(ctx, insertKey, t.kid, created.ID, draft.organization, in.Principal, draft.name, in.Environment,
-			hex.EncodeToString(hash[:]), mustJSON(draft.scopes), mustJSON(draft.networks), draft.versionPin,
-			int64(draft.expiresAt), int64(draft.createdAt))
-		return err
-	})
+// CreateKey makes a key. It is the only time that the secret is shown. Who does
+// not administer the organization makes keys for themselves only.
+func CreateKey(ctx context.Context, c *app.Call, in NewKey) (CreatedKey, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return CreatedKey{}, err
+	}
+	var f faults
+	draft, err := draftKey(ctx, c, &f, in)
 	if err != nil {
 		return CreatedKey{}, err
 	}
-	return created, nil
+	if err := f.err(); err != nil {
+		return CreatedKey{}, err
+	}
+	secret := access.NewSecret(in.Environment)
+	created := CreatedKey{ID: id.New(id.Key), Key: secret.Text, KidShort: secret.Short, ExpiresAt: draft.expiresAt}
+	c.Audit.About(draft.organization, created.ID)
+	c.Audit.Changed("principalId", nil, in.Principal)
+	c.Audit.Changed("environment", nil, in.Environment)
+	c.Audit.Changed("scopes", nil, draft.scopes)
+	noteKey(c, KeyInfo{}, KeyInfo{Name: draft.name, Networks: draft.networks, VersionPin: draft.versionPin, ExpiresAt: draft.expiresAt})
+	_, err = c.Tx.Exec(ctx, insertKey, secret.Kid, created.ID, draft.organization, in.Principal, draft.name, in.Environment,
+		secret.Hash, mustJSON(draft.scopes), mustJSON(draft.networks), draft.versionPin,
+		int64(draft.expiresAt), int64(draft.createdAt))
+	return created, err
+}
+
+// noteKey tells the audit log of a change. The name may hold that of a person.
+func noteKey(c *app.Call, before, after KeyInfo) {
+	c.Audit.Hidden("name", before.Name != after.Name)
+	c.Audit.Changed("networks", texts(before.Networks), texts(after.Networks))
+	c.Audit.Changed("versionPin", before.VersionPin, after.VersionPin)
+	c.Audit.Changed("expiresAt", before.ExpiresAt, after.ExpiresAt)
+	c.Audit.Changed("status", before.Status, after.Status)
+}
+
+func texts(nets []netip.Prefix) []string {
+	list := make([]string, len(nets))
+	for i, net := range nets {
+		list[i] = net.String()
+	}
+	return list
 }
 
 type keyDraft struct {
@@ -140,22 +163,22 @@ type keyDraft struct {
 }
 
 // draftKey applies every rule for keys and gathers what is wrong.
-func (d *Directory) draftKey(ctx context.Context, tx db.Tx, f *faults, in NewKey) (keyDraft, error) {
-	draft := keyDraft{createdAt: d.now(), versionPin: in.VersionPin}
-	o, err := organizationField(ctx, tx, f, in.Organization)
+func draftKey(ctx context.Context, c *app.Call, f *faults, in NewKey) (keyDraft, error) {
+	draft := keyDraft{createdAt: c.Now, versionPin: in.VersionPin}
+	o, err := organizationField(ctx, c, f, in.Organization)
 	if err != nil {
 		return draft, err
 	}
 	if in.Principal == "" {
 		f.add("principalId", fault.Required, nil)
 	}
-	p, err := principalByID(ctx, tx, "", in.Principal)
+	p, err := access.PrincipalIn(ctx, c.Tx, "", in.Principal)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return draft, err
 	}
 	switch {
 	case in.Principal == "" || o.ID == "":
-	case err != nil || p.organization != o.live:
+	case err != nil || p.Home != o.Live || !own(c, p.ID):
 		f.say("principalId", fault.FieldNotFound,
 			"Einen solchen Benutzer oder ein solches Dienstkonto gibt es in dieser Organisation nicht.",
 			"There is no such user or service account in this organization.")
@@ -164,53 +187,58 @@ func (d *Directory) draftKey(ctx context.Context, tx db.Tx, f *faults, in NewKey
 			"Dieser Benutzer oder dieses Dienstkonto ist gesperrt.", "This user or service account is disabled.")
 	}
 
-	oneOf(f, "environment", in.Environment, Test, Live)
-	if draft.organization, err = d.bindKey(ctx, tx, f, o, in.Environment); err != nil {
+	oneOf(f, "environment", in.Environment, access.Test, access.Live)
+	if draft.organization, err = bindKey(ctx, c, f, o, in.Environment); err != nil {
 		return draft, err
 	}
 	if in.Name != "" {
 		draft.name = f.name("name", in.Name)
 	}
 	draft.scopes = f.scopes("scopes", in.Scopes)
-	if p.ID != "" && p.organization == o.live {
+	if p.ID != "" && p.Home == o.Live {
 		f.withinRights("scopes", in.Scopes, p)
 	}
 	draft.networks = f.networks("networks", in.Networks)
-	if len(in.Networks) == 0 && slices.ContainsFunc(draft.scopes, writes) {
+	f.bound(in.Networks, draft.scopes)
+	draft.expiresAt = draft.createdAt.Add(f.lifetime(in.ExpiresIn, DefaultLifetime))
+	if draft.versionPin == "" && len(c.Services.Settings.Versions) > 0 {
+		draft.versionPin = c.Services.Settings.Versions[0]
+	}
+	oneOf(f, "versionPin", draft.versionPin, c.Services.Settings.Versions...)
+	return draft, nil
+}
+
+// bound refuses keys that may write from anywhere.
+func (f *faults) bound(networks, scopes []string) {
+	if len(networks) == 0 && slices.ContainsFunc(scopes, access.Writes) {
 		f.say("networks", fault.Required,
 			"Ein Schlüssel, der schreiben darf, muss an IP-Adressen oder Netze gebunden sein.",
 			"A key that may write must be bound to IP addresses or networks.")
 	}
-	draft.expiresAt = draft.createdAt.Add(f.lifetime(in.ExpiresIn, DefaultLifetime))
-	if draft.versionPin == "" && len(d.options.Versions) > 0 {
-		draft.versionPin = d.options.Versions[0]
-	}
-	oneOf(f, "versionPin", draft.versionPin, d.options.Versions...)
-	return draft, nil
 }
 
 // bindKey returns the number of the organization that a key is bound to.
-func (d *Directory) bindKey(ctx context.Context, tx db.Tx, f *faults, o OrganizationInfo, environment string) (int64, error) {
+func bindKey(ctx context.Context, c *app.Call, f *faults, o access.OrganizationInfo, environment string) (int64, error) {
 	switch {
 	case o.ID == "":
-	case environment == Test && o.SandboxID != "":
-		sandbox, err := organizationByID(ctx, tx, o.SandboxID)
-		return sandbox.number, err
-	case environment == Live && o.SandboxOf != "":
+	case environment == access.Test && o.SandboxID != "":
+		sandbox, err := access.OrganizationIn(ctx, c.Tx, o.SandboxID)
+		return sandbox.Number, err
+	case environment == access.Live && o.SandboxOf != "":
 		f.say("environment", fault.ForbiddenCombination,
 			"In der Sandbox gibt es nur Schlüssel der Umgebung test.", "A sandbox has test keys only.")
-	case environment == Live && o.Level == Off:
+	case environment == access.Live && o.Level == access.Off:
 		f.say("environment", fault.ForbiddenCombination,
 			"Für diese Organisation ist die API ausgeschaltet. Eine Administratorin oder ein Administrator muss zuerst die Stufe read oder on einstellen.",
 			"The API of this organization is off. An organization admin has to set its level to read or on first.")
 	}
-	return o.number, nil
+	return o.Number, nil
 }
 
 // withinRights refuses scopes that the principal does not hold.
-func (f *faults) withinRights(field string, scopes []string, p PrincipalInfo) {
+func (f *faults) withinRights(field string, scopes []string, p access.PrincipalInfo) {
 	for i, scope := range scopes {
-		if validScope(scope) && !allows(p.Role, p.Rights, scope) {
+		if access.ValidScope(scope) && !access.Allows(p.Role, p.Rights, scope) {
 			f.say(indexed(field, i), fault.ForbiddenCombination,
 				"Dieser Scope geht über die Rechte des Benutzers oder Dienstkontos hinaus.",
 				"This scope goes beyond the rights of the user or service account.")
@@ -230,23 +258,38 @@ func (f *faults) lifetime(d, unset time.Duration) time.Duration {
 	return d
 }
 
-// ListKeys lists keys; with a live organization, those of its sandbox too.
-func (d *Directory) ListKeys(ctx context.Context, p Page) (List[KeyInfo], error) {
-	page, err := list(ctx, d, p, d.scanKey, selectKeys, p.After, p.Organization)
+// own reports whether the caller may administer what belongs to a principal: its
+// own, and, as an admin or the operator, that of everybody.
+func own(c *app.Call, principal string) bool {
+	return administers(c) || principal == c.Actor.PrincipalID()
+}
+
+// ListKeys lists keys; with a live organization, those of its sandbox too. Who
+// does not administer the organization sees their own.
+func ListKeys(ctx context.Context, c *app.Call, p access.Page) (access.List[KeyInfo], error) {
+	organization, err := within(ctx, c, p.Organization)
+	if err != nil {
+		return access.List[KeyInfo]{}, err
+	}
+	principal := c.Actor.PrincipalID()
+	if administers(c) {
+		principal = ""
+	}
+	page, err := list(ctx, c.Tx, p, func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }, selectKeys, p.After, organization, principal)
 	if err == nil {
-		err = d.db.Read(ctx, func(tx db.Tx) error { return d.seeLocks(ctx, tx, page.Data) })
+		err = seeLocks(ctx, c, page.Data)
 	}
 	return page, err
 }
 
 // seeLocks tells of the locks that are in force.
-func (d *Directory) seeLocks(ctx context.Context, tx db.Tx, keys []KeyInfo) error {
+func seeLocks(ctx context.Context, c *app.Call, keys []KeyInfo) error {
 	for i := range keys {
-		until, err := limit.LockedUntil(ctx, tx, keys[i].organization, keys[i].ID)
+		until, err := limit.LockedUntil(ctx, c.Tx, keys[i].organization, keys[i].ID)
 		if err != nil {
 			return err
 		}
-		if until > d.now() {
+		if until > c.Now {
 			keys[i].LockedUntil = until
 		}
 	}
@@ -254,56 +297,61 @@ func (d *Directory) seeLocks(ctx context.Context, tx db.Tx, keys []KeyInfo) erro
 }
 
 // GetKey returns one key.
-func (d *Directory) GetKey(ctx context.Context, in ByID) (KeyInfo, error) {
-	var k KeyInfo
-	err := d.db.Read(ctx, func(tx db.Tx) (err error) {
-		if k, err = d.keyByID(ctx, tx, in.ID); err != nil {
-			return err
-		}
-		one := []KeyInfo{k}
-		err = d.seeLocks(ctx, tx, one)
-		k = one[0]
-		return err
-	})
-	return k, err
+func GetKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+	k, err := keyByID(ctx, c, in.ID)
+	if err != nil {
+		return KeyInfo{}, err
+	}
+	one := []KeyInfo{k}
+	err = seeLocks(ctx, c, one)
+	return one[0], err
 }
 
 // PauseKey lets a key rest until ResumeKey. To pause a paused key changes nothing.
-func (d *Directory) PauseKey(ctx context.Context, in ByID) (KeyInfo, error) {
-	return d.changeKey(ctx, in.ID, func(k *KeyInfo) { k.paused = true })
+func PauseKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+	return changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = true })
 }
 
 // ResumeKey ends a pause. It does not revive an expired key.
-func (d *Directory) ResumeKey(ctx context.Context, in ByID) (KeyInfo, error) {
-	return d.changeKey(ctx, in.ID, func(k *KeyInfo) { k.paused = false })
+func ResumeKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+	return changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = false })
 }
 
 // RevokeKey ends a key for ever. To revoke a revoked key changes nothing.
-func (d *Directory) RevokeKey(ctx context.Context, in ByID) (KeyInfo, error) {
-	k, err := d.changeKey(ctx, in.ID, func(k *KeyInfo) { k.RevokedAt = d.now() })
+func RevokeKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+	k, err := changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.RevokedAt = c.Now })
 	if fault.Is(err, fault.ValidationFailed) { // it is revoked already
-		return d.GetKey(ctx, in)
+		return GetKey(ctx, c, in)
 	}
 	return k, err
 }
 
 // changeKey changes what may change of a key that is not revoked.
-func (d *Directory) changeKey(ctx context.Context, keyID string, change func(*KeyInfo)) (KeyInfo, error) {
-	var k KeyInfo
-	err := d.act(ctx, func(tx db.Tx) (err error) {
-		if k, err = d.keyByID(ctx, tx, keyID); err != nil {
-			return err
-		}
-		if k.RevokedAt != 0 {
-			return revokedForGood()
-		}
-		change(&k)
-		k.Status = k.statusAt(d.now())
-		_, err = tx.Exec(ctx, updateKey, k.ID, k.paused, int64(k.RevokedAt))
-		return err
-	})
+func changeKey(ctx context.Context, c *app.Call, keyID string, change func(*KeyInfo)) (KeyInfo, error) {
+	k, err := keyToChange(ctx, c, keyID)
 	if err != nil {
 		return KeyInfo{}, err
+	}
+	before := k
+	change(&k)
+	k.Status = k.statusAt(c.Now)
+	noteKey(c, before, k)
+	_, err = c.Tx.Exec(ctx, updateKey, k.ID, k.paused, int64(k.RevokedAt))
+	return k, err
+}
+
+// keyToChange reads a key that is not revoked, for a change of it.
+func keyToChange(ctx context.Context, c *app.Call, keyID string) (KeyInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return KeyInfo{}, err
+	}
+	k, err := keyByID(ctx, c, keyID)
+	if err != nil {
+		return KeyInfo{}, err
+	}
+	c.Audit.About(k.organization, k.ID)
+	if k.RevokedAt != 0 {
+		return KeyInfo{}, revokedForGood()
 	}
 	return k, nil
 }
@@ -319,73 +367,52 @@ func revokedForGood() error {
 // the same properties, so that request log and limits go on under one name.
 // The old secret ends at once. The expiry stays unless a lifetime is named;
 // an expired key needs one, and a paused key stays paused.
-func (d *Directory) RotateKey(ctx context.Context, in Rotation) (CreatedKey, error) {
-	var created CreatedKey
-	err := d.act(ctx, func(tx db.Tx) error {
-		var f faults
-		k, err := d.keyByID(ctx, tx, in.ID)
-		if err != nil {
-			return err
-		}
-		if k.RevokedAt != 0 {
-			return revokedForGood()
-		}
-		if in.ExpiresIn != 0 {
-			k.ExpiresAt = d.now().Add(f.lifetime(in.ExpiresIn, 0))
-		} else if k.ExpiresAt <= d.now() {
-			f.say("expiresIn", fault.Required,
-				"Dieser Schlüssel ist abgelaufen; nennen Sie die Laufzeit des neuen.",
-				"This key has expired: name the lifetime of the new one.")
-		}
-		if err := f.err(); err != nil {
-			return err
-		}
-		presented, t := newToken(k.Environment)
-		hash := t.hash()
-		created = CreatedKey{ID: k.ID, Key: presented, KidShort: t.kid[:kidShortLength], ExpiresAt: k.ExpiresAt}
-		_, err = tx.Exec(ctx, updateSecret, k.ID, t.kid, hex.EncodeToString(hash[:]), int64(k.ExpiresAt))
-		return err
-	})
+func RotateKey(ctx context.Context, c *app.Call, in Rotation) (CreatedKey, error) {
+	k, err := keyToChange(ctx, c, in.ID)
 	if err != nil {
 		return CreatedKey{}, err
 	}
-	return created, nil
+	var f faults
+	before := k
+	if in.ExpiresIn != 0 {
+		k.ExpiresAt = c.Now.Add(f.lifetime(in.ExpiresIn, 0))
+	} else if k.ExpiresAt <= c.Now {
+		f.say("expiresIn", fault.Required,
+			"Dieser Schlüssel ist abgelaufen; nennen Sie die Laufzeit des neuen.",
+			"This key has expired: name the lifetime of the new one.")
+	}
+	if err := f.err(); err != nil {
+		return CreatedKey{}, err
+	}
+	noteKey(c, before, k)
+	secret := access.NewSecret(k.Environment)
+	_, err = c.Tx.Exec(ctx, updateSecret, k.ID, secret.Kid, secret.Hash, int64(k.ExpiresAt))
+	return CreatedKey{ID: k.ID, Key: secret.Text, KidShort: secret.Short, ExpiresAt: k.ExpiresAt}, err
 }
 
 // keyByID finds a key by its id, or by the short form of its kid under which
 // alerts, the request log and /me tell of it: oKdzvJ33, or with what stands
 // before and behind it in lists, kart_test_oKdzvJ33...
-func (d *Directory) keyByID(ctx context.Context, tx db.Tx, name string) (KeyInfo, error) {
+// Keys that the caller may not administer are 404.
+func keyByID(ctx context.Context, c *app.Call, name string) (KeyInfo, error) {
 	missing := unknown("Einen Schlüssel", "key")
 	if id.Valid(id.Key, name) {
-		k, err := d.scanKey(tx.QueryRow(ctx, selectKey, name))
-		if errors.Is(err, db.ErrNoRows) {
+		k, err := scanKey(c.Tx.QueryRow(ctx, selectKey, name), c.Now)
+		if errors.Is(err, db.ErrNoRows) || err == nil && !k.of(c) {
 			return KeyInfo{}, missing
 		}
 		return k, err
 	}
-	for _, environment := range []string{Test, Live} {
+	for _, environment := range []string{access.Test, access.Live} {
 		name = strings.TrimPrefix(name, "kart_"+environment+"_")
 	}
-	if name = strings.TrimSuffix(name, "..."); len(name) != kidShortLength {
+	if name = strings.TrimSuffix(name, "..."); len(name) != access.KidShortLength {
 		return KeyInfo{}, missing
 	}
-	rows, err := tx.Query(ctx, selectKeysByKid, name, kidShortLength)
-	if err != nil {
-		return KeyInfo{}, err
-	}
-	defer rows.Close()
-	var found []KeyInfo
-	for rows.Next() {
-		k, err := d.scanKey(rows)
-		if err != nil {
-			return KeyInfo{}, err
-		}
-		found = append(found, k)
-	}
+	found, err := keysByKid(ctx, c, name)
 	switch {
-	case rows.Err() != nil:
-		return KeyInfo{}, rows.Err()
+	case err != nil:
+		return KeyInfo{}, err
 	case len(found) == 0:
 		return KeyInfo{}, missing
 	case len(found) > 1:
@@ -397,22 +424,46 @@ func (d *Directory) keyByID(ctx context.Context, tx db.Tx, name string) (KeyInfo
 	return found[0], nil
 }
 
-func (d *Directory) scanKey(row db.Row) (KeyInfo, error) {
+// keysByKid returns the keys that a short form names.
+func keysByKid(ctx context.Context, c *app.Call, short string) (found []KeyInfo, err error) {
+	rows, err := c.Tx.Query(ctx, selectKeysByKid, short, access.KidShortLength)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		k, err := scanKey(rows, c.Now)
+		if err != nil {
+			return nil, err
+		}
+		if k.of(c) {
+			found = append(found, k)
+		}
+	}
+	return found, rows.Err()
+}
+
+// of reports whether the caller may administer the key.
+func (k *KeyInfo) of(c *app.Call) bool {
+	return reaches(c, k.organization, k.live) && own(c, k.PrincipalID)
+}
+
+func scanKey(row db.Row, now clock.Micros) (KeyInfo, error) {
 	var k KeyInfo
 	var kid, scopes, networks string
 	err := row.Scan(&k.ID, &kid, &k.Name, &k.OrganizationID, &k.PrincipalID, &k.Environment, &scopes, &networks,
-		&k.VersionPin, &k.ExpiresAt, &k.paused, &k.RevokedAt, &k.CreatedAt, &k.LastUsedAt, &k.organization)
+		&k.VersionPin, &k.ExpiresAt, &k.paused, &k.RevokedAt, &k.CreatedAt, &k.LastUsedAt, &k.organization, &k.live)
 	if err != nil {
 		return k, err
 	}
 	if err := errors.Join(json.Unmarshal([]byte(scopes), &k.Scopes), json.Unmarshal([]byte(networks), &k.Networks)); err != nil {
-		return k, fmt.Errorf("access: key %s: %w", k.ID, err)
+		return k, fmt.Errorf("settings: key %s: %w", k.ID, err)
 	}
 	if k.Networks == nil {
 		k.Networks = []netip.Prefix{}
 	}
-	k.KidShort = kid[:kidShortLength]
-	k.Status = k.statusAt(d.now())
+	k.KidShort = kid[:access.KidShortLength]
+	k.Status = k.statusAt(now)
 	return k, nil
 }
 

@@ -1,5 +1,5 @@
-// Package admin owns administration through a socket in the data folder: the acts, the server and its client.
-package admin
+// Package socket owns the administration socket in the data folder: its secret, its server and its client.
+package socket
 
 import (
 	"bytes"
@@ -9,22 +9,19 @@ import (
 	"fmt"
 	"strings"
 
-	"kartei/access"
 	"kartei/kit/fault"
 )
 
 // Act is one administrative act: JSON in, a value that becomes JSON out.
 type Act func(ctx context.Context, in []byte) (any, error)
 
-// Acts are the acts that an instance offers, by name. Wiring adds its own to
-// those of Directory, one line each:
-//
-//	acts["pause"] = admin.Do(instance.Pause)
+// Acts are the acts of the process itself, by name: what concerns the instance or
+// its machine and stands in no table of operations.
 //
 // The map must not change once it is served.
 type Acts map[string]Act
 
-// Caller carries out acts by name, in this process (Acts) or in the server's
+// Caller carries out operations and acts by name, in this process or in the server's
 // (Client). in and out are what the act takes and gives; out may be nil.
 // Errors are *fault.Fault where the act refused, whichever way it was called.
 type Caller interface {
@@ -46,44 +43,32 @@ func Do[In, Out any](f func(context.Context, In) (Out, error)) Act {
 	}
 }
 
-// Directory returns the acts on organizations, principals and keys.
-func Directory(d *access.Directory) Acts {
-	return Acts{
-		"org.create": Do(d.CreateOrganization),
-		"org.list":   Do(d.ListOrganizations),
-		"org.show":   Do(d.GetOrganization),
-		"org.set":    Do(d.SetOrganization),
-
-		"user.create": Do(d.CreateUser),
-		"user.list":   Do(d.ListUsers),
-		"user.set":    Do(d.SetUser),
-
-		"service-account.create": Do(d.CreateServiceAccount),
-		"service-account.list":   Do(d.ListServiceAccounts),
-		"service-account.set":    Do(d.SetServiceAccount),
-
-		"key.create": Do(d.CreateKey),
-		"key.list":   Do(d.ListKeys),
-		"key.show":   Do(d.GetKey),
-		"key.pause":  Do(d.PauseKey),
-		"key.resume": Do(d.ResumeKey),
-		"key.revoke": Do(d.RevokeKey),
-		"key.rotate": Do(d.RotateKey),
-	}
+// Call carries out an act in this process.
+func (a Acts) Call(ctx context.Context, name string, in, out any) error {
+	return CallHere(ctx, a, name, in, out)
 }
 
-// Call carries out an act in this process. Input and answer pass through JSON
-// as they do through the socket, so that both ways behave alike.
-func (a Acts) Call(ctx context.Context, name string, in, out any) error {
+func (a Acts) Carry(ctx context.Context, name string, body []byte) (any, error) {
 	act, known := a[name]
 	if !known {
-		return unknownAct(name)
+		return nil, unknownAct(name)
 	}
+	return act(ctx, body)
+}
+
+// Carrier carries out what is called by name.
+type Carrier interface {
+	Carry(ctx context.Context, name string, body []byte) (any, error)
+}
+
+// CallHere carries out a call in this process. Input and answer pass through JSON
+// as they do through the socket, so that both ways behave alike.
+func CallHere(ctx context.Context, c Carrier, name string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("admin: %s: %w", name, err)
 	}
-	answer, err := act(ctx, body)
+	answer, err := c.Carry(ctx, name, body)
 	if err != nil || out == nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package admin
+package socket
 
 import (
 	"context"
@@ -112,11 +112,11 @@ func (l ownersOnly) Accept() (net.Conn, error) {
 	}
 }
 
-// Serve serves acts on a listener that Listen opened, until ctx ends; then it
+// Serve serves a door on a listener that Listen opened, until ctx ends; then it
 // waits for running ones, and removes the socket and its secret.
-func Serve(ctx context.Context, l *Listener, acts Acts) error {
+func Serve(ctx context.Context, l *Listener, c Carrier) error {
 	mux := http.NewServeMux()
-	mux.Handle("POST /acts/{name}", handler(acts))
+	mux.Handle("POST /acts/{name}", handler(c))
 	server := &http.Server{
 		Handler:           l.guard(mux),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -145,7 +145,7 @@ func Serve(ctx context.Context, l *Listener, acts Acts) error {
 	return nil
 }
 
-func handler(acts Acts) http.Handler {
+func handler(c Carrier) http.Handler {
 	slots := make(chan struct{}, maxCalls)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -154,7 +154,7 @@ func handler(acts Acts) http.Handler {
 		case <-r.Context().Done():
 			return
 		}
-		status, body := run(acts, r)
+		status, body := run(c, r)
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		w.Write(body)
@@ -162,12 +162,8 @@ func handler(acts Acts) http.Handler {
 }
 
 // run carries out one act.
-func run(acts Acts, r *http.Request) (int, []byte) {
+func run(c Carrier, r *http.Request) (int, []byte) {
 	answer, err := func() (any, error) {
-		act, known := acts[r.PathValue("name")]
-		if !known {
-			return nil, unknownAct(r.PathValue("name"))
-		}
 		in, err := io.ReadAll(io.LimitReader(r.Body, maxInput+1))
 		if err != nil {
 			return nil, fmt.Errorf("admin: input: %w", err)
@@ -175,7 +171,7 @@ func run(acts Acts, r *http.Request) (int, []byte) {
 		if len(in) > maxInput {
 			return nil, fmt.Errorf("admin: the input is larger than %d bytes", maxInput)
 		}
-		return act(r.Context(), in)
+		return c.Carry(r.Context(), r.PathValue("name"), in)
 	}()
 	if err == nil {
 		var body []byte

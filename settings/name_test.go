@@ -1,10 +1,10 @@
-package access_test
+package settings_test
 
 import (
 	"testing"
 
-	"kartei/access"
 	"kartei/kit/fault"
+	"kartei/settings"
 	"kartei/test/dbtest"
 )
 
@@ -13,11 +13,11 @@ import (
 func TestNamesShowWhatTheyAre(t *testing.T) {
 	o := newOffice(t, dbtest.SQLite(t))
 	for _, name := range []string{"\u202eEvil", "\u200b", "Anna\u2028Berg", "\u2067Berg\u2069", "\ue000"} {
-		_, user := o.dir.CreateUser(ctx, access.NewPrincipal{Organization: o.org.ID, Name: name, Email: "x@example.com"})
-		_, account := o.dir.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.org.ID, Name: name})
-		_, organization := o.dir.CreateOrganization(ctx, access.NewOrganization{Name: name})
-		_, renamed := o.dir.SetUser(ctx, access.PrincipalChange{ID: o.admin.ID, Name: &name})
-		_, key := o.dir.CreateKey(ctx, access.NewKey{
+		_, user := o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: name, Email: "x@example.com"})
+		_, account := o.operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: name})
+		_, organization := o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: name})
+		_, renamed := o.operator.SetUser(ctx, settings.PrincipalChange{ID: o.admin.ID, Name: &name})
+		_, key := o.operator.CreateKey(ctx, settings.NewKey{
 			Organization: o.org.SandboxID, Principal: o.admin.ID, Environment: "test", Name: name, Scopes: []string{"contacts:read"},
 		})
 		for act, err := range map[string]error{"user create": user, "service-account create": account, "org create": organization, "user set": renamed, "key create": key} {
@@ -26,7 +26,7 @@ func TestNamesShowWhatTheyAre(t *testing.T) {
 			}
 		}
 	}
-	if _, err := o.dir.CreateUser(ctx, access.NewPrincipal{Organization: o.org.ID, Name: "נועה כהן", Email: "y@example.com"}); err != nil {
+	if _, err := o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "נועה כהן", Email: "y@example.com"}); err != nil {
 		t.Error(err)
 	}
 }

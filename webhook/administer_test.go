@@ -11,6 +11,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -45,11 +46,10 @@ func TestResendToADeletedEndpoint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
 		name := o.Endpoint()
-		desk := o.StillDesk()
 		r := o.Read(name)
 		o.Exec(`delete from webhook_endpoints where organization = $1`, o.Organization)
 		endpointtest.Must(t, d.Write(t.Context(), func(tx db.Tx) error {
-			sent, err := webhook.Send(t.Context(), tx, desk, &r, []event.Event{{ID: id.New(id.Event), Type: "contact.created"}})
+			sent, err := webhook.Send(t.Context(), tx, &r, clock.Now(o.Clock), []event.Event{{ID: id.New(id.Event), Type: "contact.created"}})
 			if sent {
 				t.Error("it says that it was sent")
 			}
@@ -70,7 +70,7 @@ func TestResendWhileAllRests(t *testing.T) {
 		desk := o.StillDesk()
 		sent := o.Event()
 		o.CaughtUp()
-		o.Set(access.OrganizationChange{Level: endpointtest.As(access.Off)})
+		o.Set(settings.OrganizationChange{Level: endpointtest.As(access.Off)})
 		_, err := desk.Resend(t.Context(), webhook.ResendInput{Organization: o.Info.ID, ID: name, Event: sent})
 		if f := fault.From(err); f.Code != fault.ValidationFailed || f.Fields[0].Text != webhook.Resting {
 			t.Errorf("one event: %v", err)
@@ -84,11 +84,11 @@ func TestResendWhileAllRests(t *testing.T) {
 		endpointtest.Must(t, err)
 		j := &job.Job{Organization: o.Organization, Payload: payload, CreatedAt: clock.Now(o.Clock)}
 		o.Clock.Advance(30 * 24 * time.Hour)
-		if err := desk.RunResend(t.Context(), j); err == nil || err.Error() != job.Later(10*time.Second).Error() {
+		if err := desk.Resender().RunResend(t.Context(), j); err == nil || err.Error() != job.Later(10*time.Second).Error() {
 			t.Errorf("after 30 days: %v", err)
 		}
 		o.Clock.Advance(time.Microsecond)
-		if err := desk.RunResend(t.Context(), j); err != nil {
+		if err := desk.Resender().RunResend(t.Context(), j); err != nil {
 			t.Errorf("later: %v", err)
 		}
 	})
@@ -104,7 +104,7 @@ func TestResendToNobody(t *testing.T) {
 		o.Events(1050)
 		o.CaughtUp()
 		in := webhook.ResendInput{Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1}
-		o.SetOwner(access.PrincipalChange{Disabled: endpointtest.As(true)})
+		o.SetOwner(settings.PrincipalChange{Disabled: endpointtest.As(true)})
 		_, err := desk.Resend(t.Context(), in)
 		if f := fault.From(err); f.Code != fault.ValidationFailed || f.Fields[0].Text != webhook.Ownerless {
 			t.Errorf("while the owner is disabled: %v", err)

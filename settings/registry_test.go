@@ -1,4 +1,4 @@
-package access_test
+package settings_test
 
 import (
 	"errors"
@@ -12,8 +12,10 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/operator"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -38,8 +40,8 @@ func wrong(t *testing.T, err error) []string {
 func TestOrganizations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := clock.NewFake(start)
-		dir := access.NewDirectory(d, c, access.Options{Versions: versions})
-		org := must(dir.CreateOrganization(ctx, access.NewOrganization{Name: "  Kanzlei  "}))
+		dir := operator.New(d, c, access.NewDirectory(d, c, access.Options{}), versions...)
+		org := must(dir.CreateOrganization(ctx, settings.NewOrganization{Name: "  Kanzlei  "}))
 		if org.Name != "Kanzlei" || org.Module != "off" || org.Secrecy != "undeclared" || org.Level != access.Off || org.State != access.Open {
 			t.Errorf("an organization opens its API deliberately: %+v", org)
 		}
@@ -64,7 +66,7 @@ func TestOrganizations(t *testing.T) {
 			t.Errorf("clocks: %v %v", ticks, err)
 		}
 
-		changed := must(dir.SetOrganization(ctx, access.OrganizationChange{
+		changed := must(dir.SetOrganization(ctx, settings.OrganizationChange{
 			ID: org.ID, Name: ptr("Büro"), Module: ptr("on"), Secrecy: ptr("declared"), Level: ptr(access.Read), State: ptr(access.Closed),
 		}))
 		if got := must(dir.GetOrganization(ctx, access.ByID{ID: org.ID})); got != changed || got.Name != "Büro" || got.Level != access.Read || got.State != access.Closed {
@@ -74,22 +76,22 @@ func TestOrganizations(t *testing.T) {
 		if sandbox.Name != "Büro (Sandbox)" || sandbox.State != access.Closed || sandbox.Level != access.On {
 			t.Errorf("sandbox after set: %+v", sandbox)
 		}
-		sandbox = must(dir.SetOrganization(ctx, access.OrganizationChange{ID: sandbox.ID, Level: ptr(access.Off)}))
+		sandbox = must(dir.SetOrganization(ctx, settings.OrganizationChange{ID: sandbox.ID, Level: ptr(access.Off)}))
 		if sandbox.Level != access.Off || must(dir.GetOrganization(ctx, access.ByID{ID: org.ID})).Level != access.Read {
 			t.Error("the levels of an organization and of its sandbox are each one's own")
 		}
 
-		if _, err := dir.CreateOrganization(ctx, access.NewOrganization{Name: " ", Module: "maybe", Secrecy: "no", Level: "write"}); true {
+		if _, err := dir.CreateOrganization(ctx, settings.NewOrganization{Name: " ", Module: "maybe", Secrecy: "no", Level: "write"}); true {
 			want := []string{"name REQUIRED", "module NOT_IN_ENUM", "secrecy NOT_IN_ENUM", "level NOT_IN_ENUM"}
 			if diff := cmp.Diff(want, wrong(t, err)); diff != "" {
 				t.Error(diff)
 			}
 		}
-		_, err = dir.SetOrganization(ctx, access.OrganizationChange{ID: org.ID, Name: ptr(strings.Repeat("ä", 201)), State: ptr(access.State("gone"))})
+		_, err = dir.SetOrganization(ctx, settings.OrganizationChange{ID: org.ID, Name: ptr(strings.Repeat("ä", 201)), State: ptr(access.State("gone"))})
 		if diff := cmp.Diff([]string{"name TOO_LONG", "state NOT_IN_ENUM"}, wrong(t, err)); diff != "" {
 			t.Error(diff)
 		}
-		_, err = dir.SetOrganization(ctx, access.OrganizationChange{ID: sandbox.ID, Name: ptr("a\x00b"), State: ptr(access.Open)})
+		_, err = dir.SetOrganization(ctx, settings.OrganizationChange{ID: sandbox.ID, Name: ptr("a\x00b"), State: ptr(access.Open)})
 		if diff := cmp.Diff([]string{"name INVALID_FORMAT", "name READ_ONLY", "state READ_ONLY"}, wrong(t, err)); diff != "" {
 			t.Error(diff)
 		}
@@ -97,7 +99,7 @@ func TestOrganizations(t *testing.T) {
 			if _, err := dir.GetOrganization(ctx, access.ByID{ID: unknown}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("get %q: %v", unknown, err)
 			}
-			if _, err := dir.SetOrganization(ctx, access.OrganizationChange{ID: unknown}); !fault.Is(err, fault.NotFound) {
+			if _, err := dir.SetOrganization(ctx, settings.OrganizationChange{ID: unknown}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("set %q: %v", unknown, err)
 			}
 		}
@@ -107,11 +109,11 @@ func TestOrganizations(t *testing.T) {
 func TestLists(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		must(o.dir.CreateOrganization(ctx, access.NewOrganization{Name: "Zweite"}))
+		must(o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Zweite"}))
 		var names []string
 		var page access.Page
 		for page.Limit = 3; ; {
-			list := must(o.dir.ListOrganizations(ctx, page))
+			list := must(o.operator.ListOrganizations(ctx, page))
 			for _, org := range list.Data {
 				names = append(names, org.Name)
 				page.After = org.ID
@@ -126,11 +128,11 @@ func TestLists(t *testing.T) {
 			t.Error(diff)
 		}
 		for _, limit := range []int{-1, 1001} {
-			if _, err := o.dir.ListKeys(ctx, access.Page{Limit: limit}); !fault.Is(err, fault.ValidationFailed) {
+			if _, err := o.operator.ListKeys(ctx, access.Page{Limit: limit}); !fault.Is(err, fault.ValidationFailed) {
 				t.Errorf("limit %d: %v", limit, err)
 			}
 		}
-		if list := must(o.dir.ListServiceAccounts(ctx, access.Page{})); list.Data == nil || len(list.Data) != 0 {
+		if list := must(o.operator.ListServiceAccounts(ctx, access.Page{})); list.Data == nil || len(list.Data) != 0 {
 			t.Errorf("no service accounts: %#v", list.Data)
 		}
 	})
@@ -139,51 +141,51 @@ func TestLists(t *testing.T) {
 func TestPrincipals(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		user := must(o.dir.CreateUser(ctx, access.NewPrincipal{
+		user := must(o.operator.CreateUser(ctx, settings.NewPrincipal{
 			Organization: o.org.SandboxID, Name: "Ida Nuß", Email: "Ida.Nuss@Morgenstern.example", Rights: access.Rights{"tasks": access.ReadRight},
 		}))
 		if user.Role != access.Member || user.OrganizationID != o.org.ID || user.Type != access.UserPrincipal || !id.Valid(id.User, user.ID) {
 			t.Errorf("user: %+v", user)
 		}
-		robot := must(o.dir.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.org.ID, Name: "Abgleich", Role: access.Viewer}))
+		robot := must(o.operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "Abgleich", Role: access.Viewer}))
 		if robot.Email != "" || robot.Type != access.ServiceAccountPrincipal || !id.Valid(id.ServiceAccount, robot.ID) {
 			t.Errorf("service account: %+v", robot)
 		}
-		users := must(o.dir.ListUsers(ctx, access.Page{Organization: o.org.SandboxID}))
+		users := must(o.operator.ListUsers(ctx, access.Page{Organization: o.org.SandboxID}))
 		if diff := cmp.Diff([]string{o.admin.ID, user.ID}, ids(users.Data)); diff != "" {
 			t.Error(diff)
 		}
-		if robots := must(o.dir.ListServiceAccounts(ctx, access.Page{Organization: o.org.ID})); len(robots.Data) != 1 || robots.Data[0].ID != robot.ID {
+		if robots := must(o.operator.ListServiceAccounts(ctx, access.Page{Organization: o.org.ID})); len(robots.Data) != 1 || robots.Data[0].ID != robot.ID {
 			t.Errorf("service accounts: %+v", robots)
 		}
-		if none := must(o.dir.ListUsers(ctx, access.Page{Organization: id.New(id.Organization)})); len(none.Data) != 0 {
+		if none := must(o.operator.ListUsers(ctx, access.Page{Organization: id.New(id.Organization)})); len(none.Data) != 0 {
 			t.Errorf("users of an organization that does not exist: %+v", none)
 		}
 
-		changed := must(o.dir.SetUser(ctx, access.PrincipalChange{
+		changed := must(o.operator.SetUser(ctx, settings.PrincipalChange{
 			ID: user.ID, Name: ptr("Ida Nuss"), Role: ptr(access.Admin), Rights: access.Rights{"contacts": access.NoRight}, Disabled: ptr(true),
 		}))
-		got := must(o.dir.GetPrincipal(ctx, access.ByID{ID: user.ID}))
+		got := must(o.operator.GetPrincipal(ctx, access.ByID{ID: user.ID}))
 		wantRights := access.Rights{"tasks": access.ReadRight, "contacts": access.NoRight}
 		if got.Name != "Ida Nuss" || got.Role != access.Admin || !got.Disabled || got.Email != user.Email || !cmp.Equal(got.Rights, wantRights) {
 			t.Errorf("after set: %+v, answered %+v", got, changed)
 		}
-		must(o.dir.SetUser(ctx, access.PrincipalChange{ID: user.ID, Email: ptr("ida.nuss@morgenstern.example")})) // one's own, in other case
+		must(o.operator.SetUser(ctx, settings.PrincipalChange{ID: user.ID, Email: ptr("ida.nuss@morgenstern.example")})) // one's own, in other case
 
 		refusals := []struct {
 			name string
 			err  error
 			want []string
 		}{
-			{"email of another", second(o.dir.CreateUser(ctx, access.NewPrincipal{Organization: o.org.ID, Name: "X", Email: "JOHANNA@morgenstern.example"})), []string{"email DUPLICATE"}},
-			{"set to that of another", second(o.dir.SetUser(ctx, access.PrincipalChange{ID: user.ID, Email: ptr("johanna@morgenstern.example")})), []string{"email DUPLICATE"}},
-			{"everything missing", second(o.dir.CreateUser(ctx, access.NewPrincipal{})), []string{"organizationId REQUIRED", "name REQUIRED", "email REQUIRED"}},
-			{"everything wrong", second(o.dir.CreateUser(ctx, access.NewPrincipal{
+			{"email of another", second(o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "X", Email: "JOHANNA@morgenstern.example"})), []string{"email DUPLICATE"}},
+			{"set to that of another", second(o.operator.SetUser(ctx, settings.PrincipalChange{ID: user.ID, Email: ptr("johanna@morgenstern.example")})), []string{"email DUPLICATE"}},
+			{"everything missing", second(o.operator.CreateUser(ctx, settings.NewPrincipal{})), []string{"organizationId REQUIRED", "name REQUIRED", "email REQUIRED"}},
+			{"everything wrong", second(o.operator.CreateUser(ctx, settings.NewPrincipal{
 				Organization: "org_x", Name: "a\nb", Email: "not an address", Role: "boss", Rights: access.Rights{"invoices": access.ReadRight, "tasks": "all"},
 			})), []string{"organizationId NOT_FOUND", "name INVALID_FORMAT", "email INVALID_FORMAT", "role NOT_IN_ENUM", "rights UNKNOWN_FIELD", "rights.tasks NOT_IN_ENUM"}},
-			{"email too long", second(o.dir.SetUser(ctx, access.PrincipalChange{ID: user.ID, Email: ptr(strings.Repeat("a", 250) + "@b.de")})), []string{"email TOO_LONG"}},
-			{"email taken away", second(o.dir.SetUser(ctx, access.PrincipalChange{ID: user.ID, Email: ptr("")})), []string{"email REQUIRED"}},
-			{"service account with email", second(o.dir.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.org.ID, Name: "X", Email: "x@y.example"})), []string{"email FORBIDDEN_COMBINATION"}},
+			{"email too long", second(o.operator.SetUser(ctx, settings.PrincipalChange{ID: user.ID, Email: ptr(strings.Repeat("a", 250) + "@b.de")})), []string{"email TOO_LONG"}},
+			{"email taken away", second(o.operator.SetUser(ctx, settings.PrincipalChange{ID: user.ID, Email: ptr("")})), []string{"email REQUIRED"}},
+			{"service account with email", second(o.operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "X", Email: "x@y.example"})), []string{"email FORBIDDEN_COMBINATION"}},
 		}
 		for _, r := range refusals {
 			if diff := cmp.Diff(r.want, wrong(t, r.err)); diff != "" {
@@ -191,11 +193,11 @@ func TestPrincipals(t *testing.T) {
 			}
 		}
 		for _, unknown := range []string{"", robot.ID, id.New(id.User), o.org.ID} {
-			if _, err := o.dir.SetUser(ctx, access.PrincipalChange{ID: unknown}); !fault.Is(err, fault.NotFound) {
+			if _, err := o.operator.SetUser(ctx, settings.PrincipalChange{ID: unknown}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("set user %q: %v", unknown, err)
 			}
 		}
-		if _, err := o.dir.SetServiceAccount(ctx, access.PrincipalChange{ID: user.ID}); !fault.Is(err, fault.NotFound) {
+		if _, err := o.operator.SetServiceAccount(ctx, settings.PrincipalChange{ID: user.ID}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("a user was set as a service account: %v", err)
 		}
 	})
@@ -214,14 +216,14 @@ func ids(ps []access.PrincipalInfo) []string {
 func TestPrincipalExists(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		other := must(o.dir.CreateOrganization(ctx, access.NewOrganization{Name: "Andere"}))
-		stranger := must(o.dir.CreateUser(ctx, access.NewPrincipal{Organization: other.ID, Name: "Fremd", Email: "fremd@example.org"}))
-		gone := must(o.dir.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.org.ID, Name: "Ruhend"}))
-		must(o.dir.SetServiceAccount(ctx, access.PrincipalChange{ID: gone.ID, Disabled: ptr(true)}))
+		other := must(o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Andere"}))
+		stranger := must(o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: other.ID, Name: "Fremd", Email: "fremd@example.org"}))
+		gone := must(o.operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "Ruhend"}))
+		must(o.operator.SetServiceAccount(ctx, settings.PrincipalChange{ID: gone.ID, Disabled: ptr(true)}))
 		in := o.newKey()
-		live := o.accepted(must(o.dir.CreateKey(ctx, in)).Key, loopback).Org()
+		live := o.accepted(must(o.operator.CreateKey(ctx, in)).Key, loopback).Org()
 		in.Environment = access.Test
-		sandbox := o.accepted(must(o.dir.CreateKey(ctx, in)).Key, loopback).Org()
+		sandbox := o.accepted(must(o.operator.CreateKey(ctx, in)).Key, loopback).Org()
 		if live == sandbox {
 			t.Fatal("one number for an organization and its sandbox")
 		}
@@ -247,79 +249,79 @@ func TestPrincipalExists(t *testing.T) {
 func TestKeyRules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		closed := must(o.dir.CreateOrganization(ctx, access.NewOrganization{Name: "Ohne API"}))
-		clerk := must(o.dir.CreateUser(ctx, access.NewPrincipal{Organization: closed.ID, Name: "Amt", Email: "amt@example.org"}))
-		viewer := must(o.dir.CreateUser(ctx, access.NewPrincipal{Organization: o.org.ID, Name: "Blick", Email: "blick@example.org", Role: access.Viewer, Rights: access.Rights{"tasks": access.NoRight}}))
-		gone := must(o.dir.CreateServiceAccount(ctx, access.NewPrincipal{Organization: o.org.ID, Name: "Ruhend"}))
-		must(o.dir.SetServiceAccount(ctx, access.PrincipalChange{ID: gone.ID, Disabled: ptr(true)}))
+		closed := must(o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Ohne API"}))
+		clerk := must(o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: closed.ID, Name: "Amt", Email: "amt@example.org"}))
+		viewer := must(o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "Blick", Email: "blick@example.org", Role: access.Viewer, Rights: access.Rights{"tasks": access.NoRight}}))
+		gone := must(o.operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "Ruhend"}))
+		must(o.operator.SetServiceAccount(ctx, settings.PrincipalChange{ID: gone.ID, Disabled: ptr(true)}))
 
 		for _, c := range []struct {
 			name   string
-			change func(*access.NewKey)
+			change func(*settings.NewKey)
 			want   []string // nil is accepted
 		}{
-			{"live", func(k *access.NewKey) {}, nil},
-			{"test by the live organization", func(k *access.NewKey) { k.Environment = access.Test }, nil},
-			{"test by the sandbox", func(k *access.NewKey) { k.Environment, k.Organization = access.Test, o.org.SandboxID }, nil},
-			{"live in the sandbox", func(k *access.NewKey) { k.Organization = o.org.SandboxID }, []string{"environment FORBIDDEN_COMBINATION"}},
-			{"live where the API is off", func(k *access.NewKey) { k.Organization, k.Principal = closed.ID, clerk.ID }, []string{"environment FORBIDDEN_COMBINATION"}},
-			{"test where the API is off", func(k *access.NewKey) {
+			{"live", func(k *settings.NewKey) {}, nil},
+			{"test by the live organization", func(k *settings.NewKey) { k.Environment = access.Test }, nil},
+			{"test by the sandbox", func(k *settings.NewKey) { k.Environment, k.Organization = access.Test, o.org.SandboxID }, nil},
+			{"live in the sandbox", func(k *settings.NewKey) { k.Organization = o.org.SandboxID }, []string{"environment FORBIDDEN_COMBINATION"}},
+			{"live where the API is off", func(k *settings.NewKey) { k.Organization, k.Principal = closed.ID, clerk.ID }, []string{"environment FORBIDDEN_COMBINATION"}},
+			{"test where the API is off", func(k *settings.NewKey) {
 				k.Organization, k.Principal, k.Environment = closed.ID, clerk.ID, access.Test
 			}, nil},
-			{"no environment", func(k *access.NewKey) { k.Environment = "" }, []string{"environment REQUIRED"}},
-			{"other environment", func(k *access.NewKey) { k.Environment = "prod" }, []string{"environment NOT_IN_ENUM"}},
-			{"no organization", func(k *access.NewKey) { k.Organization = "" }, []string{"organizationId REQUIRED"}},
-			{"unknown organization", func(k *access.NewKey) { k.Organization = id.New(id.Organization) }, []string{"organizationId NOT_FOUND"}},
-			{"no principal", func(k *access.NewKey) { k.Principal = "" }, []string{"principalId REQUIRED"}},
-			{"unknown principal", func(k *access.NewKey) { k.Principal = id.New(id.User) }, []string{"principalId NOT_FOUND"}},
-			{"principal of others", func(k *access.NewKey) { k.Principal = clerk.ID }, []string{"principalId NOT_FOUND"}},
-			{"disabled principal", func(k *access.NewKey) { k.Principal = gone.ID }, []string{"principalId FORBIDDEN_COMBINATION"}},
-			{"no scopes", func(k *access.NewKey) { k.Scopes = nil }, []string{"scopes REQUIRED"}},
-			{"unknown scopes", func(k *access.NewKey) {
+			{"no environment", func(k *settings.NewKey) { k.Environment = "" }, []string{"environment REQUIRED"}},
+			{"other environment", func(k *settings.NewKey) { k.Environment = "prod" }, []string{"environment NOT_IN_ENUM"}},
+			{"no organization", func(k *settings.NewKey) { k.Organization = "" }, []string{"organizationId REQUIRED"}},
+			{"unknown organization", func(k *settings.NewKey) { k.Organization = id.New(id.Organization) }, []string{"organizationId NOT_FOUND"}},
+			{"no principal", func(k *settings.NewKey) { k.Principal = "" }, []string{"principalId REQUIRED"}},
+			{"unknown principal", func(k *settings.NewKey) { k.Principal = id.New(id.User) }, []string{"principalId NOT_FOUND"}},
+			{"principal of others", func(k *settings.NewKey) { k.Principal = clerk.ID }, []string{"principalId NOT_FOUND"}},
+			{"disabled principal", func(k *settings.NewKey) { k.Principal = gone.ID }, []string{"principalId FORBIDDEN_COMBINATION"}},
+			{"no scopes", func(k *settings.NewKey) { k.Scopes = nil }, []string{"scopes REQUIRED"}},
+			{"unknown scopes", func(k *settings.NewKey) {
 				k.Scopes = []string{"contacts:read", "contacts:admin", "", "invoices:read", "contacts"}
 			},
 				[]string{"scopes[1] NOT_IN_ENUM", "scopes[2] NOT_IN_ENUM", "scopes[3] NOT_IN_ENUM", "scopes[4] NOT_IN_ENUM"}},
-			{"beyond the rights", func(k *access.NewKey) {
+			{"beyond the rights", func(k *settings.NewKey) {
 				k.Principal, k.Scopes = viewer.ID, []string{"contacts:read", "contacts:write", "tasks:read"}
 			},
 				[]string{"scopes[1] FORBIDDEN_COMBINATION", "scopes[2] FORBIDDEN_COMBINATION"}},
-			{"writes without a network", func(k *access.NewKey) { k.Networks = nil }, []string{"networks REQUIRED"}},
-			{"reads without a network", func(k *access.NewKey) { k.Networks, k.Scopes = nil, access.ReadScopes() }, nil},
-			{"networks of all forms", func(k *access.NewKey) {
+			{"writes without a network", func(k *settings.NewKey) { k.Networks = nil }, []string{"networks REQUIRED"}},
+			{"reads without a network", func(k *settings.NewKey) { k.Networks, k.Scopes = nil, access.ReadScopes() }, nil},
+			{"networks of all forms", func(k *settings.NewKey) {
 				k.Networks = []string{"192.0.2.7", " 192.0.2.9/24 ", "2001:db8::1", "2001:db8::/48", "::ffff:10.1.2.3", "::ffff:10.0.0.0/104", "10.0.0.0/8"}
 			}, nil},
-			{"networks that are none", func(k *access.NewKey) {
+			{"networks that are none", func(k *settings.NewKey) {
 				k.Networks = []string{"", "localhost", "192.0.2.7/33", "192.0.2", "fe80::1%eth0", "::ffff:0:0/90", "192.0.2.7:80", "*"}
 			}, []string{
 				"networks[0] INVALID_FORMAT", "networks[1] INVALID_FORMAT", "networks[2] INVALID_FORMAT", "networks[3] INVALID_FORMAT",
 				"networks[4] INVALID_FORMAT", "networks[5] INVALID_FORMAT", "networks[6] INVALID_FORMAT", "networks[7] INVALID_FORMAT"}},
-			{"networks that bind nothing", func(k *access.NewKey) {
+			{"networks that bind nothing", func(k *settings.NewKey) {
 				k.Networks = []string{"0.0.0.0/0", "0.0.0.0/7", "::/0", "2000::/15", "2001::/16"}
 			},
 				[]string{"networks[0] OUT_OF_RANGE", "networks[1] OUT_OF_RANGE", "networks[2] OUT_OF_RANGE", "networks[3] OUT_OF_RANGE"}},
-			{"too many networks", func(k *access.NewKey) { k.Networks = slices.Repeat([]string{"192.0.2.1"}, 51) }, []string{"networks TOO_LONG"}},
-			{"shortest life", func(k *access.NewKey) { k.ExpiresIn = time.Second }, nil},
-			{"longest life", func(k *access.NewKey) { k.ExpiresIn = access.MaxLifetime }, nil},
-			{"too short", func(k *access.NewKey) { k.ExpiresIn = time.Second - 1 }, []string{"expiresIn OUT_OF_RANGE"}},
-			{"negative", func(k *access.NewKey) { k.ExpiresIn = -time.Hour }, []string{"expiresIn OUT_OF_RANGE"}},
-			{"too long", func(k *access.NewKey) { k.ExpiresIn = access.MaxLifetime + 1 }, []string{"expiresIn OUT_OF_RANGE"}},
-			{"known version", func(k *access.NewKey) { k.VersionPin = "2026-11-01" }, nil},
-			{"unknown version", func(k *access.NewKey) { k.VersionPin = "2026-11-02" }, []string{"versionPin NOT_IN_ENUM"}},
-			{"name", func(k *access.NewKey) { k.Name = strings.Repeat("ä", 200) }, nil},
-			{"name too long", func(k *access.NewKey) { k.Name = strings.Repeat("ä", 201) }, []string{"name TOO_LONG"}},
-			{"everything at once", func(k *access.NewKey) { *k = access.NewKey{VersionPin: "1999-01-01", ExpiresIn: -1} },
+			{"too many networks", func(k *settings.NewKey) { k.Networks = slices.Repeat([]string{"192.0.2.1"}, 51) }, []string{"networks TOO_LONG"}},
+			{"shortest life", func(k *settings.NewKey) { k.ExpiresIn = time.Second }, nil},
+			{"longest life", func(k *settings.NewKey) { k.ExpiresIn = settings.MaxLifetime }, nil},
+			{"too short", func(k *settings.NewKey) { k.ExpiresIn = time.Second - 1 }, []string{"expiresIn OUT_OF_RANGE"}},
+			{"negative", func(k *settings.NewKey) { k.ExpiresIn = -time.Hour }, []string{"expiresIn OUT_OF_RANGE"}},
+			{"too long", func(k *settings.NewKey) { k.ExpiresIn = settings.MaxLifetime + 1 }, []string{"expiresIn OUT_OF_RANGE"}},
+			{"known version", func(k *settings.NewKey) { k.VersionPin = "2026-11-01" }, nil},
+			{"unknown version", func(k *settings.NewKey) { k.VersionPin = "2026-11-02" }, []string{"versionPin NOT_IN_ENUM"}},
+			{"name", func(k *settings.NewKey) { k.Name = strings.Repeat("ä", 200) }, nil},
+			{"name too long", func(k *settings.NewKey) { k.Name = strings.Repeat("ä", 201) }, []string{"name TOO_LONG"}},
+			{"everything at once", func(k *settings.NewKey) { *k = settings.NewKey{VersionPin: "1999-01-01", ExpiresIn: -1} },
 				[]string{"organizationId REQUIRED", "principalId REQUIRED", "environment REQUIRED", "scopes REQUIRED", "expiresIn OUT_OF_RANGE", "versionPin NOT_IN_ENUM"}},
 		} {
 			in := o.newKey()
 			c.change(&in)
-			made, err := o.dir.CreateKey(ctx, in)
+			made, err := o.operator.CreateKey(ctx, in)
 			if c.want == nil {
 				if err != nil {
 					t.Errorf("%s: %v", c.name, err)
 				}
 				continue
 			}
-			if diff := cmp.Diff(c.want, wrong(t, err)); diff != "" || made != (access.CreatedKey{}) {
+			if diff := cmp.Diff(c.want, wrong(t, err)); diff != "" || made != (settings.CreatedKey{}) {
 				t.Errorf("%s: %s", c.name, diff)
 			}
 		}
@@ -332,22 +334,24 @@ func TestKeysAreShownWithoutTheirSecret(t *testing.T) {
 		in := o.newKey()
 		in.Name, in.ExpiresIn, in.Networks = "Abgleich", 48*time.Hour, []string{"192.0.2.9/24", "192.0.2.0/24", "127.0.0.1"}
 		in.Scopes = []string{"contacts:write", "contacts:read"}
-		made := must(o.dir.CreateKey(ctx, in))
+		made := must(o.operator.CreateKey(ctx, in))
 		in.Environment = access.Test
-		test := must(o.dir.CreateKey(ctx, in))
+		test := must(o.operator.CreateKey(ctx, in))
 
-		got := must(o.dir.GetKey(ctx, access.ByID{ID: made.ID}))
-		want := access.KeyInfo{
+		got := must(o.operator.GetKey(ctx, access.ByID{ID: made.ID}))
+		want := settings.KeyInfo{
 			ID: made.ID, KidShort: made.KidShort, Name: "Abgleich", OrganizationID: o.org.ID, PrincipalID: o.admin.ID,
 			Environment: access.Live, Scopes: []string{"contacts:read", "contacts:write"},
 			Networks:   []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("192.0.2.0/24")},
-			VersionPin: "2026-11-01", Status: access.KeyActive, CreatedAt: clock.FromTime(start), ExpiresAt: clock.FromTime(start.Add(48 * time.Hour)),
+			VersionPin: "2026-11-01", Status: settings.KeyActive, CreatedAt: clock.FromTime(start), ExpiresAt: clock.FromTime(start.Add(48 * time.Hour)),
 		}
-		if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".organization" || p.Last().String() == ".paused" }, cmp.Ignore()), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool {
+			return p.Last().String() == ".organization" || p.Last().String() == ".paused" || p.Last().String() == ".live"
+		}, cmp.Ignore()), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 			t.Error(diff)
 		}
 		keysOf := func(org string) (list []string) {
-			for _, k := range must(o.dir.ListKeys(ctx, access.Page{Organization: org})).Data {
+			for _, k := range must(o.operator.ListKeys(ctx, access.Page{Organization: org})).Data {
 				list = append(list, k.ID)
 			}
 			return list
@@ -358,35 +362,35 @@ func TestKeysAreShownWithoutTheirSecret(t *testing.T) {
 		if diff := cmp.Diff([]string{test.ID}, keysOf(o.org.SandboxID)); diff != "" {
 			t.Error(diff)
 		}
-		status := func() access.KeyStatus { return must(o.dir.GetKey(ctx, access.ByID{ID: made.ID})).Status }
-		if k := must(o.dir.PauseKey(ctx, access.ByID{ID: made.ID})); k.Status != access.KeyPaused || status() != access.KeyPaused {
+		status := func() settings.KeyStatus { return must(o.operator.GetKey(ctx, access.ByID{ID: made.ID})).Status }
+		if k := must(o.operator.PauseKey(ctx, access.ByID{ID: made.ID})); k.Status != settings.KeyPaused || status() != settings.KeyPaused {
 			t.Errorf("paused: %s, %s", k.Status, status())
 		}
 		o.clock.Advance(48 * time.Hour)
-		if status() != access.KeyExpired {
+		if status() != settings.KeyExpired {
 			t.Errorf("expired: %s", status())
 		}
-		_, err := o.dir.RotateKey(ctx, access.Rotation{ID: made.ID})
+		_, err := o.operator.RotateKey(ctx, settings.Rotation{ID: made.ID})
 		if diff := cmp.Diff([]string{"expiresIn REQUIRED"}, wrong(t, err)); diff != "" {
 			t.Error(diff)
 		}
-		_, err = o.dir.RotateKey(ctx, access.Rotation{ID: made.ID, ExpiresIn: access.MaxLifetime + 1})
+		_, err = o.operator.RotateKey(ctx, settings.Rotation{ID: made.ID, ExpiresIn: settings.MaxLifetime + 1})
 		if diff := cmp.Diff([]string{"expiresIn OUT_OF_RANGE"}, wrong(t, err)); diff != "" {
 			t.Error(diff)
 		}
-		next := must(o.dir.RotateKey(ctx, access.Rotation{ID: made.ID, ExpiresIn: time.Hour}))
-		if next.ID != made.ID || next.Key == made.Key || next.ExpiresAt != clock.FromTime(start.Add(49*time.Hour)) || status() != access.KeyPaused {
+		next := must(o.operator.RotateKey(ctx, settings.Rotation{ID: made.ID, ExpiresIn: time.Hour}))
+		if next.ID != made.ID || next.Key == made.Key || next.ExpiresAt != clock.FromTime(start.Add(49*time.Hour)) || status() != settings.KeyPaused {
 			t.Errorf("rotated: %+v, %s", next, status())
 		}
 		o.refused(next.Key, loopback, access.Paused)
-		if k := must(o.dir.RevokeKey(ctx, access.ByID{ID: made.ID})); k.Status != access.KeyRevoked || k.RevokedAt != clock.FromTime(start.Add(48*time.Hour)) {
+		if k := must(o.operator.RevokeKey(ctx, access.ByID{ID: made.ID})); k.Status != settings.KeyRevoked || k.RevokedAt != clock.FromTime(start.Add(48*time.Hour)) {
 			t.Errorf("revoked: %+v", k)
 		}
 		for _, unknown := range []string{"", "key_x", id.New(id.Key), o.org.ID} {
 			in := access.ByID{ID: unknown}
 			for _, err := range []error{
-				second(o.dir.GetKey(ctx, in)), second(o.dir.PauseKey(ctx, in)), second(o.dir.ResumeKey(ctx, in)),
-				second(o.dir.RevokeKey(ctx, in)), second(o.dir.RotateKey(ctx, access.Rotation{ID: unknown})),
+				second(o.operator.GetKey(ctx, in)), second(o.operator.PauseKey(ctx, in)), second(o.operator.ResumeKey(ctx, in)),
+				second(o.operator.RevokeKey(ctx, in)), second(o.operator.RotateKey(ctx, settings.Rotation{ID: unknown})),
 			} {
 				if !fault.Is(err, fault.NotFound) {
 					t.Errorf("key %q: %v", unknown, err)

@@ -1,0 +1,343 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/audit"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/settings"
+	"kartei/store/db"
+	"kartei/webhook"
+)
+
+// Console is the second table: what people and operators do, and programs with
+// an API key may not. A row is called by its id and never by a path, so no address
+// below /v1 leads to one. Everything else is as in Operations: the same path, in
+// the same transaction, with one check of who may.
+//
+// What concerns the process or the machine it runs on stands in no table: pause,
+// resume, backup, files, the master key (see instance/acts.go). Such an act takes
+// hours, needs a folder, or must work on a database of another release; no other
+// door will ever offer it.
+var Console = []ConsoleRow{
+	row("organizations.list", read, byOperator, atSocket, "", ask(settings.ListOrganizations)),
+	row("organizations.create", administer, byOperator, atSocket, "organization.create", ask(settings.CreateOrganization)),
+	row("organizations.get", read, byAdmin|byOperator, atPeople, "", ask(settings.GetOrganization)),
+	row("organizations.set", administer, byAdmin|byOperator, atPeople|fresh, "organization.set", ask(settings.SetOrganization)),
+	row("organizations.erase", administer, byOperator, atSocket, "organization.erase", ask(settings.EraseOrganization)),
+
+	row("people.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListUsers)),
+	row("people.create", administer, byAdmin|byOperator, atPeople|fresh, "person.create", ask(settings.CreateUser)),
+	row("people.set", administer, byAdmin|byOperator, atPeople|fresh, "person.set", ask(settings.SetUser)),
+
+	row("serviceAccounts.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListServiceAccounts)),
+	row("serviceAccounts.create", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.create", ask(settings.CreateServiceAccount)),
+	row("serviceAccounts.set", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.set", ask(settings.SetServiceAccount)),
+	row("names.resolve", read, byMember|byOperator, atPeople, "", ask(settings.ResolveNames)),
+
+	row("keys.list", read, bySelf|byOperator, atPeople, "", ask(settings.ListKeys)),
+	row("keys.get", read, bySelf|byOperator, atPeople, "", ask(settings.GetKey)),
+	row("keys.create", administer, bySelf|byOperator, atPeople|fresh, "key.create", ask(settings.CreateKey)),
+	row("keys.update", administer, bySelf|byOperator, atPeople|fresh, "key.update", ask(settings.UpdateKey)),
+	row("keys.pause", administer, bySelf|byOperator, atPeople, "key.pause", ask(settings.PauseKey)),
+	row("keys.resume", administer, bySelf|byOperator, atPeople, "key.resume", ask(settings.ResumeKey)),
+	row("keys.revoke", administer, bySelf|byOperator, atPeople, "key.revoke", ask(webhook.RevokeKey)),
+	row("keys.rotate", administer, bySelf|byOperator, atPeople|fresh, "key.rotate", ask(settings.RotateKey)),
+
+	row("requests.list", read, byAdmin|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
+	row("requests.versions", read, byAdmin|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListVersions)),
+	row("audit.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListAudit)),
+
+	row("bell.list", read, bySelf|byOperator, atPeople, "", ask(settings.ListBell)),
+	row("bell.read", administer, bySelf|byOperator, atPeople, "", ask(settings.ReadBell)),
+
+	row("webhooks.list", read, bySelf|byOperator, atPeople, "", ask(webhook.ListInfos)),
+	row("webhooks.get", read, bySelf|byOperator, atPeople, "", ask(webhook.GetInfo)),
+	row("webhooks.deliveries", read, bySelf|byOperator, atPeople, "", ask(webhook.ListAttempts)),
+	row("webhooks.enable", administer, bySelf|byOperator, atPeople, "webhook.enable", ask(webhook.Enable)),
+	row("webhooks.resend", administer, bySelf|byOperator, atPeople, "webhook.resend", ask(webhook.Resend)),
+
+	row("jobs.list", read, byOperator, atSocket, "", ask(settings.ListJobs)),
+	row("jobs.retry", administer, byOperator, atSocket, "job.retry", ask(settings.RetryJob)),
+}
+
+// ConsoleRow is an operation of the second table.
+type ConsoleRow struct {
+	Operation
+	// Who may call it.
+	Who Who
+	// Doors are those by which it can be called. At others it does not exist.
+	Doors []Door
+	// Fresh says that a person must have signed in a short while ago, or again.
+	Fresh bool
+	// Audit is the word under which the audit log has the act, and is empty for an
+	// operation that it does not have.
+	Audit string
+}
+
+// Who is a set of callers.
+type Who uint8
+
+const (
+	// byAnyone callers need not have signed in.
+	byAnyone Who = 1 << iota
+	// bySelf is each person and service account, about what belongs to it: the
+	// operation sees to that.
+	bySelf
+	// byMember is each person and service account of the organization.
+	byMember
+	// byAdmin is whoever administers the organization.
+	byAdmin
+	// byOperator is whoever runs the instance.
+	byOperator
+)
+
+// Has reports whether one of the callers is in the set.
+func (w Who) Has(other Who) bool { return w&other != 0 }
+
+// String names the set, for the guide and for tests.
+func (w Who) String() string {
+	var words []string
+	for i, word := range []string{"anyone", "self", "member", "admin", "operator"} {
+		if w&(1<<i) != 0 {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// allows reports whether a caller is in the set.
+func (w Who) allows(a *access.Actor) bool {
+	switch {
+	case w.Has(byAnyone):
+		return true
+	case a.Credential().Kind == access.Operator:
+		return w.Has(byOperator)
+	case a.PrincipalID() == "":
+		return false
+	case a.SeesAll():
+		return w.Has(byAdmin | byMember | bySelf)
+	}
+	return w.Has(byMember | bySelf)
+}
+
+// places says by which doors a row is called, and whether that takes a fresh
+// sign-in.
+type places uint8
+
+const (
+	// atSocket is the administration socket and the command line.
+	atSocket places = 1 << iota
+	// atWeb is the web application.
+	atWeb
+	// fresh asks for a fresh sign-in.
+	fresh
+	// atPeople are the doors of people.
+	atPeople = atSocket | atWeb
+)
+
+// administer changes settings. It is about no record.
+const administer Act = "administer"
+
+// The doors of the second table.
+const (
+	// Admin is the administration socket, and the command line without a server.
+	Admin Door = "admin"
+	// Web is the web application.
+	Web Door = "web"
+)
+
+// row makes a row.
+func row(id string, act Act, who Who, where places, audit string, run handler) ConsoleRow {
+	family, _, _ := strings.Cut(id, ".")
+	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Audit: audit}
+	if where&atSocket != 0 {
+		r.Doors = append(r.Doors, Admin)
+	}
+	if where&atWeb != 0 {
+		r.Doors = append(r.Doors, Web)
+	}
+	return r
+}
+
+// ask turns a typed function into a row's handler. The input is JSON; members
+// that the type does not have are refused.
+func ask[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fault.Code) handler {
+	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
+	return handler{
+		Input: in, Output: out, faults: faults, status: statusOf(out), bind: &binding{input: in, path: -1, body: -1, whole: true},
+		call: func(ctx context.Context, c *app.Call, v any) (any, error) { return f(ctx, c, *v.(*I)) },
+	}
+}
+
+// asking is ask for a function that needs something done outside the database
+// before its transaction begins; see prefetching.
+func asking[I, L, O any](prefetch func(context.Context, *app.Call, I) (L, error), f func(context.Context, *app.Call, I, L) (O, error)) handler {
+	h := ask(func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, c.Prefetched.(L)) })
+	h.prefetch = func(ctx context.Context, c *app.Call, in any) (any, error) { return prefetch(ctx, c, *in.(*I)) }
+	return h
+}
+
+// console finds rows of the second table by their ids.
+var console = map[string]*ConsoleRow{}
+
+func init() {
+	for i := range Console {
+		console[Console[i].ID] = &Console[i]
+	}
+}
+
+// InConsole reports whether the second table has a row.
+func InConsole(id string) bool { return console[id] != nil }
+
+// routeByID finds the row that a call names. At a door where the row cannot be
+// called it does not exist.
+func (c *call) routeByID() error {
+	r := console[c.Operation]
+	if r == nil {
+		return fault.New(fault.NotFound)
+	}
+	for _, d := range r.Doors {
+		if d == c.Door {
+			c.console, c.op = r, &r.Operation
+			return nil
+		}
+	}
+	return fault.New(fault.NotFound)
+}
+
+// decodeWhole decodes a body that is the input of a row of the second table.
+func (c *call) decodeWhole() (err error) {
+	if c.Body != nil {
+		if c.body, err = c.read(); err != nil {
+			return err
+		}
+	}
+	return c.fillWhole()
+}
+
+// fillWhole decodes the body into the input. The types of the second table are
+// those of the command line's answers, which encoding/json writes.
+func (c *call) fillWhole() error {
+	if len(bytes.TrimSpace(c.body)) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(c.body))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(c.input.Interface())
+	if err == nil {
+		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("more than one value")
+		}
+	}
+	return wrongInput(err)
+}
+
+// encodeWhole writes the answer of a row of the second table.
+func encodeWhole(op *Operation, answer any) (r result, err error) {
+	r.status = op.Run.status
+	_, r.secret = answer.(app.Secret)
+	if _, nothing := answer.(app.Nothing); !nothing {
+		r.body, err = json.Marshal(answer)
+	}
+	return r, err
+}
+
+// wrongInput says what is wrong with an input.
+func wrongInput(err error) error {
+	if err == nil {
+		return nil
+	}
+	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is && wrong.Field != "" {
+		return fault.BadRequest(fault.Field{Name: wrong.Field, Code: fault.InvalidType})
+	}
+	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+		return fault.BadRequest(fault.Field{Name: strings.Trim(name, `"`), Code: fault.UnknownField})
+	}
+	return &fault.Fault{Code: fault.InvalidRequest, Cause: err}
+}
+
+// authorize asks whether a caller may call the row. A key is for programs: it never
+// opens the second table, whoever's it is.
+func (r *ConsoleRow) authorize(a *access.Actor, now clock.Micros) error {
+	if a.Credential().Kind == access.Key && !r.Who.Has(byAnyone) || !r.Who.allows(a) {
+		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &notAdministered}
+	}
+	if r.Fresh && a.Credential().Kind != access.Operator && now >= a.Credential().FreshUntil {
+		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NotFresh), Detail: &signInAgain}
+	}
+	return nil
+}
+
+var signInAgain = fault.Text{
+	DE: "Dafür muss die Anmeldung frisch sein. Bitte melden Sie sich noch einmal an.",
+	EN: "This takes a fresh sign-in. Please sign in once more.",
+}
+
+var notAdministered = fault.Text{
+	DE: "Dazu haben Sie nicht das Recht. Eine Administratorin oder ein Administrator Ihrer Organisation kann helfen.",
+	EN: "You do not have the right to do this. An admin of your organization can help.",
+}
+
+// administer runs a row of the second table: a read on a reader's connection, a
+// change in one transaction together with its line of the audit log. After a change,
+// also after an error that leaves open whether it was committed, nothing is
+// remembered of callers.
+func (a *API) administer(ctx context.Context, c *call) (err error) {
+	if c.op.Run.prefetch != nil {
+		c.prefetched, c.prefetchErr = c.op.Run.prefetch(ctx, a.callOf(c, nil), c.input.Interface())
+	}
+	operate := func(tx db.Tx) (err error) {
+		if err := a.confirm(ctx, c, tx); err != nil {
+			return err
+		}
+		c.input = c.newInput() // a run before may have changed it
+		if err := c.fillWhole(); err != nil {
+			return err
+		}
+		c.audited = new(audit.Act)
+		if c.result, err = a.operate(ctx, c, tx); err != nil {
+			return err
+		}
+		return c.audit(tx)
+	}
+	if !c.op.Writes() {
+		err = a.db.Read(ctx, operate)
+	} else {
+		defer a.access.Forget()
+		if err = a.db.Write(ctx, operate); errors.Is(err, db.ErrDuplicate) {
+			err = a.db.Write(ctx, operate) // what another took meanwhile is found now
+		}
+	}
+	a.confirmedBy(c, err)
+	return c.sortFields(err)
+}
+
+// audit writes the line of an act into the audit log.
+func (c *call) audit(tx db.Tx) error {
+	if c.console.Audit == "" {
+		return nil
+	}
+	if c.audited.Target() == "" {
+		return fmt.Errorf("api: %s did not tell the audit log what it was about", c.op.ID)
+	}
+	credential := c.actor.Credential()
+	l := audit.Line{
+		Time: c.now, PrincipalID: c.actor.PrincipalID(), CredentialKind: string(credential.Kind), CredentialID: credential.ID,
+		Door: string(c.Door), Operation: c.op.ID, Word: c.console.Audit, RequestID: c.id,
+	}
+	if c.Address.IsValid() {
+		l.Address = c.Address.Unmap().String()
+	}
+	return audit.Append(tx, c.audited, l)
+}

@@ -1,0 +1,332 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/app"
+	"kartei/audit"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/settings"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/test/operator"
+)
+
+// session is a scheme of the tests whose text is the id of the organization and of a
+// person in it, as a session of the web application will be.
+const session access.Scheme = "session"
+
+// acceptSessions has the office's directory resolve sessions.
+func acceptSessions(o *apitest.Office) {
+	o.Directory.Accept(session, func(ctx context.Context, text string, _ netip.Addr) (*access.Actor, error) {
+		name, person, _ := strings.Cut(text, " ")
+		var actor *access.Actor
+		err := o.DB.Read(ctx, func(tx db.Tx) error {
+			org, err := access.OrganizationIn(ctx, tx, name)
+			if err == nil {
+				actor, err = access.ActorFor(ctx, tx, org.Number, person)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		fresh := clock.Now(o.Clock).Add(time.Minute)
+		return actor.With(access.Credential{ID: "ses_1", Kind: "session", FreshUntil: fresh}, access.AllScopes()), nil
+	})
+}
+
+// ask calls a row of the second table.
+func ask(t *testing.T, o *apitest.Office, door api.Door, as api.Credential, row string, in any) *api.Response {
+	t.Helper()
+	body, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.API.Do(t.Context(), &api.Request{
+		Operation: row, Door: door, Credential: as, Address: netip.MustParseAddr("192.0.2.7"),
+		HasBody: true, Body: func() ([]byte, error) { return body, nil },
+	}, nil)
+}
+
+func TestTablesAreDisjoint(t *testing.T) {
+	ids := map[string]bool{}
+	for _, op := range api.Operations {
+		ids[op.ID] = true
+	}
+	for _, r := range api.Console {
+		if ids[r.ID] {
+			t.Errorf("%s stands in both tables, or twice", r.ID)
+		}
+		ids[r.ID] = true
+		if r.Path != "" || r.Method != "" || bool(r.Batch) || slices.Contains(r.Doors, api.REST) || len(r.Doors) == 0 {
+			t.Errorf("%s can be reached as a program reaches operations: %+v", r.ID, r)
+		}
+		if r.Who == 0 || r.Writes() && r.Audit == "" && r.ID != "bell.read" || !r.Writes() && r.Audit != "" {
+			t.Errorf("%s: nobody may call it, or what it changes is not audited, or what it reads is", r.ID)
+		}
+	}
+}
+
+// Every row for everybody: who is not named by the row is refused before anything is
+// looked at, and at another door the row does not exist.
+func TestWhoMayAdminister(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
+	acceptSessions(o)
+	foreign, _ := o.Organization("Andere")
+	person := func(role access.Role, organization string) api.Credential {
+		return api.Credential{Scheme: session, Text: organization + " " + o.User(role, organization)}
+	}
+	callers := map[string]api.Credential{
+		"operator": api.Local(), "admin": person(access.Admin, o.ID), "member": person(access.Member, o.ID), "viewer": person(access.Viewer, o.ID),
+		"foreign": person(access.Admin, foreign), "nobody": {}, "key": api.Bearer(o.Key(o.User(access.Admin))),
+	}
+	may := func(r *api.ConsoleRow, who string) bool {
+		words := strings.Fields(r.Who.String())
+		has := func(w ...string) bool {
+			return slices.ContainsFunc(w, func(w string) bool { return slices.Contains(words, w) })
+		}
+		switch who {
+		case "operator":
+			return has("operator", "anyone")
+		case "admin", "foreign":
+			return has("admin", "member", "self", "anyone")
+		case "member", "viewer":
+			return has("member", "self", "anyone")
+		}
+		return has("anyone")
+	}
+	for i := range api.Console {
+		r := &api.Console[i]
+		for who, as := range callers {
+			if got := ask(t, o, api.REST, as, r.ID, struct{}{}); got.Status != 404 {
+				t.Errorf("%s by rest as %s: %d", r.ID, who, got.Status)
+			}
+			for _, door := range []api.Door{api.Admin, api.Web} {
+				got := ask(t, o, door, as, r.ID, struct{}{})
+				switch refused := got.Status == 401 || got.Status == 403; {
+				case !slices.Contains(r.Doors, door):
+					if got.Status != 404 {
+						t.Errorf("%s by %s as %s: %d", r.ID, door, who, got.Status)
+					}
+				case refused == may(r, who), got.Status >= 500:
+					t.Errorf("%s by %s as %s: %d %s", r.ID, door, who, got.Status, got.Body)
+				}
+			}
+		}
+	}
+}
+
+// A fresh sign-in is asked for where the row says so.
+func TestFreshSignIn(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
+	admin := o.User(access.Admin)
+	o.Directory.Accept(session, func(ctx context.Context, _ string, _ netip.Addr) (a *access.Actor, err error) {
+		err = o.DB.Read(ctx, func(tx db.Tx) error {
+			org, err := access.OrganizationIn(ctx, tx, o.ID)
+			if err == nil {
+				a, err = access.ActorFor(ctx, tx, org.Number, admin)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return a.With(access.Credential{Kind: "session", FreshUntil: clock.Now(o.Clock)}, access.AllScopes()), nil
+	})
+	for i := range api.Console {
+		r := &api.Console[i]
+		if !slices.Contains(r.Doors, api.Web) {
+			continue
+		}
+		if got := ask(t, o, api.Web, api.Credential{Scheme: session}, r.ID, struct{}{}); (got.Status == 403) != r.Fresh {
+			t.Errorf("%s: %d %s", r.ID, got.Status, got.Body)
+		}
+	}
+}
+
+// An admin reaches the own organization and its sandbox; another one does not exist
+// for them.
+func TestAdminsStayAtHome(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		acceptSessions(o)
+		foreign, _ := o.Organization("Andere")
+		stranger := o.User(access.Member, foreign)
+		admin := o.User(access.Admin)
+		as := api.Credential{Scheme: session, Text: o.ID + " " + admin}
+		key, err := o.Operator.CreateKey(t.Context(), settings.NewKey{Organization: foreign, Principal: stranger, Environment: access.Test, Scopes: []string{"contacts:read"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "Neu"
+		for row, in := range map[string]any{
+			"organizations.get": access.ByID{ID: foreign}, "organizations.set": settings.OrganizationChange{ID: foreign, Name: &name},
+			"people.list": access.Page{Organization: foreign}, "people.set": settings.PrincipalChange{ID: stranger, Name: &name},
+			"keys.list": access.Page{Organization: foreign}, "keys.get": access.ByID{ID: key.ID}, "keys.revoke": access.ByID{ID: key.ID},
+			"requests.list": map[string]string{"organizationId": foreign}, "audit.list": settings.AuditInput{Organization: foreign},
+			"bell.list": map[string]string{"organizationId": foreign}, "webhooks.list": map[string]string{"organizationId": foreign},
+			"names.resolve": settings.NamesInput{Organization: foreign, IDs: []string{stranger}},
+		} {
+			if got := ask(t, o, api.Web, as, row, in); got.Status != 404 {
+				t.Errorf("%s: %d %s", row, got.Status, got.Body)
+			}
+		}
+		if got := ask(t, o, api.Web, as, "organizations.get", access.ByID{ID: o.SandboxID}); got.Status != 200 {
+			t.Errorf("the own sandbox: %d %s", got.Status, got.Body)
+		}
+		if got := ask(t, o, api.Web, as, "names.resolve", settings.NamesInput{IDs: []string{admin, stranger}}); got.Status != 200 || strings.Contains(string(got.Body), stranger) || !strings.Contains(string(got.Body), "Petra Morgenstern") {
+			t.Errorf("names: %d %s", got.Status, got.Body)
+		}
+		// A member makes keys for themselves only, and sees only their own.
+		member := o.User(access.Member)
+		own := api.Credential{Scheme: session, Text: o.ID + " " + member}
+		for principal, want := range map[string]int{member: 200, admin: 422} {
+			if got := ask(t, o, api.Web, own, "keys.create", settings.NewKey{Principal: principal, Environment: access.Test, Scopes: []string{"contacts:read"}}); got.Status != want {
+				t.Errorf("a key for %s: %d %s", principal, got.Status, got.Body)
+			}
+		}
+		var keys access.List[settings.KeyInfo]
+		if got := ask(t, o, api.Web, own, "keys.list", access.Page{}); json.Unmarshal(got.Body, &keys) != nil || len(keys.Data) != 1 || keys.Data[0].PrincipalID != member {
+			t.Errorf("keys of a member: %s", got.Body)
+		}
+	})
+}
+
+// Each row with an audit word writes one line, in the transaction of the act, about
+// what it acted on; and nothing of it is a name, an address of a person or a secret.
+func TestEveryActIsAudited(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		acceptSessions(o)
+		inputs := auditInputs(t, o)
+		for i := range api.Console {
+			r := &api.Console[i]
+			if r.Audit == "" {
+				continue
+			}
+			in, known := inputs[r.ID]
+			if !known {
+				t.Errorf("%s: this test has no input for it", r.ID)
+				continue
+			}
+			before := lines(t, o)
+			got := ask(t, o, api.Admin, api.Local(), r.ID, in)
+			if got.Fault != nil {
+				t.Errorf("%s: %s", r.ID, got.Body)
+				continue
+			}
+			after := lines(t, o)
+			if len(after) != len(before)+1 {
+				t.Errorf("%s writes %d lines", r.ID, len(after)-len(before))
+				continue
+			}
+			l := after[0]
+			if l.Word != r.Audit || l.Operation != r.ID || l.Target == "" || l.CredentialKind != "operator" || l.Door != "admin" || l.Address != "192.0.2.7" || l.RequestID == "" || l.Time == 0 {
+				t.Errorf("%s: %+v", r.ID, l)
+			}
+			text, _ := json.Marshal(l)
+			for _, secret := range []string{"Geheim", "@example", "kart_"} {
+				if strings.Contains(string(text), secret) {
+					t.Errorf("%s: the line holds %q: %s", r.ID, secret, text)
+				}
+			}
+		}
+		// An act that is refused leaves no line.
+		before := len(lines(t, o))
+		ask(t, o, api.Admin, api.Local(), "people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: "ida"})
+		if n := len(lines(t, o)); n != before {
+			t.Errorf("a refused act wrote %d lines", n-before)
+		}
+	})
+}
+
+// lines are those of all organizations, the newest first.
+func lines(t *testing.T, o *apitest.Office) []audit.Line {
+	t.Helper()
+	page, err := operator.Do(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Data
+}
+
+// auditInputs returns for each row with an audit word an input with which it succeeds.
+func auditInputs(t *testing.T, o *apitest.Office) map[string]any {
+	t.Helper()
+	c := o.As(access.Admin)
+	name := "Geheim"
+	erased, _ := o.Organization("Zu löschen")
+	deleting := access.Deleting
+	key := func() string {
+		made, err := o.Operator.CreateKey(t.Context(), settings.NewKey{Organization: o.ID, Principal: c.Principal, Environment: access.Test, Scopes: []string{"contacts:read"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made.ID
+	}
+	service, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: erased, State: &deleting}); err != nil {
+		t.Fatal(err)
+	}
+	var endpoint struct{ ID string }
+	if err := json.Unmarshal(c.Do("POST", "/webhook_endpoints", map[string]any{"name": name, "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Body, &endpoint); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
+		tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
+			values (1, 'job_1', 'a', 'k', 'null', 'failed', 1, 5, 1000000, '', 1000000, 1000000)`)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	one := func(id string) access.ByID { return access.ByID{ID: id} }
+	off := "off"
+	return map[string]any{
+		"organizations.create":   settings.NewOrganization{Name: name},
+		"organizations.set":      settings.OrganizationChange{ID: o.ID, Name: &name, Module: &off},
+		"organizations.erase":    one(erased),
+		"people.create":          settings.NewPrincipal{Organization: o.ID, Name: name, Email: "geheim@example.com"},
+		"people.set":             settings.PrincipalChange{ID: c.Principal, Name: &name},
+		"serviceAccounts.create": settings.NewPrincipal{Organization: o.ID, Name: name},
+		"serviceAccounts.set":    settings.PrincipalChange{ID: service.ID, Name: &name},
+		"keys.create":            settings.NewKey{Organization: o.ID, Principal: c.Principal, Environment: access.Test, Name: name, Scopes: []string{"contacts:read"}},
+		"keys.update":            settings.KeyChange{ID: key(), Name: &name, Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour},
+		"keys.pause":             one(key()),
+		"keys.resume":            one(key()),
+		"keys.revoke":            one(key()),
+		"keys.rotate":            one(key()),
+		"webhooks.enable":        map[string]string{"organizationId": o.SandboxID, "id": endpoint.ID},
+		"webhooks.resend":        map[string]any{"organizationId": o.SandboxID, "id": endpoint.ID, "failed": true},
+		"jobs.retry":             one("job_1"),
+	}
+}
+
+// An operation that does not say what it acted on fails, and nothing of it stays.
+func TestActsNameTheirTarget(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
+	i := slices.IndexFunc(api.Console, func(r api.ConsoleRow) bool { return r.ID == "people.create" })
+	silent := func(ctx context.Context, c *app.Call, in settings.NewPrincipal) (access.PrincipalInfo, error) {
+		c.Audit = nil
+		return settings.CreateUser(ctx, c, in)
+	}
+	defer api.Replace(&api.Console[i], silent)()
+	got := ask(t, o, api.Admin, api.Local(), "people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: "ida@example.com"})
+	if got.Fault == nil || got.Fault.Code != fault.Internal {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	if page, err := o.Operator.ListUsers(t.Context(), access.Page{Organization: o.ID}); err != nil || len(page.Data) != 0 {
+		t.Errorf("%v %v", page, err)
+	}
+}

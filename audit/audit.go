@@ -1,0 +1,212 @@
+// Package audit owns the audit log: one line for each administrative act, written in the act's own transaction.
+package audit
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/store/db"
+)
+
+// Age is how long a line is kept.
+const Age = 400 * 24 * time.Hour
+
+// Instance is the number under which acts are kept that belong to no
+// organization, such as erasing one: the organization's own lines fall with it.
+const Instance int64 = 0
+
+// OperatorKind is the kind of credential of whoever runs the instance. Query
+// takes it in place of a principal.
+const OperatorKind = "operator"
+
+// Act is what an operation says of itself. The path adds who called, how and
+// when. The methods of a nil Act do nothing.
+type Act struct {
+	organization int64
+	target       string
+	changes      []Change
+}
+
+// Change is one member that an act changed. From and To are null in lines about
+// members whose values are personal data or secret.
+type Change struct {
+	Member string `json:"member"`
+	From   any    `json:"from"`
+	To     any    `json:"to"`
+}
+
+// About names what the act is about: the number of the organization whose log
+// the line belongs to, and the identifier of the target.
+func (a *Act) About(organization int64, target string) {
+	if a != nil {
+		a.organization, a.target = organization, target
+	}
+}
+
+// Target returns what About was told, and is empty before.
+func (a *Act) Target() string { return a.target }
+
+// Changed notes a member's values before and after, unless they are equal.
+// Values that are personal data or secret go to Hidden.
+func (a *Act) Changed(member string, from, to any) {
+	if a != nil && !reflect.DeepEqual(from, to) {
+		a.changes = append(a.changes, Change{member, from, to})
+	}
+}
+
+// Hidden notes that a member changed, without its values.
+func (a *Act) Hidden(member string, changed bool) {
+	if a != nil && changed {
+		a.changes = append(a.changes, Change{Member: member})
+	}
+}
+
+// Line is one line of the log. It names people by their identifiers alone.
+type Line struct {
+	ID   string       `json:"id"`
+	Time clock.Micros `json:"time"`
+	// OrganizationID is empty for acts that belong to no organization.
+	OrganizationID string `json:"organizationId"`
+	// PrincipalID is empty for the operator, and for callers who did not sign in.
+	PrincipalID string `json:"principalId"`
+	// CredentialKind and CredentialID say by what the caller was known.
+	CredentialKind string `json:"credentialKind"`
+	CredentialID   string `json:"credentialId"`
+	Door           string `json:"door"`
+	// Address is empty for callers on the machine itself.
+	Address   string   `json:"address"`
+	Operation string   `json:"operation"`
+	Word      string   `json:"word"`
+	Target    string   `json:"target"`
+	Changes   []Change `json:"changes"`
+	RequestID string   `json:"requestId"`
+}
+
+const (
+	insertLine = `insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+	selectLines = `select organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id
+		from audit_lines where organization = $1`
+	clearAddresses = `update audit_lines set address = '' where organization = $1 and principal = $2 and address <> ''`
+)
+
+// Append writes the line of an act with the transaction. l holds what the path
+// knows; the rest is the act's.
+func Append(tx db.Tx, a *Act, l Line) error {
+	changes, err := json.Marshal(a.changes)
+	if err != nil {
+		return fmt.Errorf("audit: %s: %w", l.Word, err)
+	}
+	tx.Queue(insertLine, a.organization, id.New(id.AuditLine), int64(l.Time), l.PrincipalID, l.CredentialKind, l.CredentialID, l.Door, l.Address,
+		l.Operation, l.Word, a.target, string(changes), l.RequestID)
+	return nil
+}
+
+// Forget removes the addresses from which an erased person called. It is the one
+// change of lines: what they say of the person is the identifier alone.
+func Forget(ctx context.Context, tx db.Tx, organization int64, principal string) error {
+	_, err := tx.Exec(ctx, clearAddresses, organization, principal)
+	return err
+}
+
+// Filter chooses lines. Empty members do not restrict.
+type Filter struct {
+	// Who is a principal's id, or OperatorKind.
+	Who string
+	// Word is a word, such as key.create, or its first part, such as key.
+	Word string
+	// Target is the identifier of what acts were about.
+	Target string
+	// Since is included, Until is not.
+	Since, Until clock.Micros
+	// Before is the id of the last line of the page before.
+	Before string
+	// Limit is the most lines that Query returns.
+	Limit int
+}
+
+// statement returns the query of an organization's lines, with its arguments:
+// only conditions that restrict, so that each engine plans for what is asked.
+func (f *Filter) statement(organization int64) (string, []any) {
+	text, args := selectLines, []any{organization}
+	given := func(condition string, value any) {
+		args = append(args, value)
+		text += fmt.Sprintf(" and "+condition, len(args))
+	}
+	switch f.Who {
+	case "":
+	case OperatorKind:
+		given("kind = $%d", OperatorKind)
+	default:
+		given("principal = $%d", f.Who)
+	}
+	if strings.Contains(f.Word, ".") {
+		given("word = $%d", f.Word)
+	} else if f.Word != "" {
+		given("word >= $%d", f.Word+".")
+		given("word < $%d", f.Word+"/") // the character after the dot
+	}
+	if f.Target != "" {
+		given("target = $%d", f.Target)
+	}
+	if f.Since != 0 {
+		given("at >= $%d", int64(f.Since))
+	}
+	if f.Until != 0 {
+		given("at < $%d", int64(f.Until))
+	}
+	if f.Before != "" {
+		given("id < $%d", f.Before)
+	}
+	args = append(args, int64(f.Limit))
+	return text + fmt.Sprintf(" order by id desc limit $%d", len(args)), args
+}
+
+// Query returns the newest lines of organizations, the newest first. The map
+// holds their identifiers by number.
+func Query(ctx context.Context, tx db.Tx, organizations map[int64]string, f Filter) ([]Line, error) {
+	lines := []Line{}
+	for number := range organizations {
+		more, err := query(ctx, tx, number, organizations[number], f)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, more...)
+		slices.SortFunc(lines, func(a, b Line) int { return cmp.Compare(b.ID, a.ID) })
+		lines = lines[:min(len(lines), f.Limit)]
+	}
+	return lines, nil
+}
+
+func query(ctx context.Context, tx db.Tx, number int64, name string, f Filter) (lines []Line, err error) {
+	text, args := f.statement(number)
+	rows, err := tx.Query(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		l := Line{OrganizationID: name}
+		var changes string
+		if err := rows.Scan(&number, &l.ID, &l.Time, &l.PrincipalID, &l.CredentialKind, &l.CredentialID, &l.Door, &l.Address, &l.Operation,
+			&l.Word, &l.Target, &changes, &l.RequestID); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal([]byte(changes), &l.Changes); err != nil {
+			return nil, fmt.Errorf("audit: line %s: %w", l.ID, err)
+		}
+		if l.Changes == nil {
+			l.Changes = []Change{}
+		}
+		lines = append(lines, l)
+	}
+	return lines, rows.Err()
+}

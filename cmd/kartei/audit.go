@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"kartei/access"
+	"kartei/audit"
+	"kartei/settings"
+)
+
+type auditCmd struct {
+	Org    string `name:"org" placeholder:"ORG" help:"Only acts in this organization, org_..."`
+	Who    string `name:"who" placeholder:"ID|operator" help:"Only acts of this user or service account, or of the operator."`
+	Word   string `name:"word" placeholder:"WORD" help:"Only these acts, for example key.create, or key for all about keys."`
+	Target string `name:"target" placeholder:"ID" help:"Only acts on this, for example key_..."`
+	Since  moment `name:"since" placeholder:"TIME" help:"Only acts from this time on: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
+	Until  moment `name:"until" placeholder:"TIME" help:"Only acts before this time."`
+	Before string `name:"before" placeholder:"ID" help:"Go on before this line, aud_..."`
+	Limit  int    `name:"limit" default:"100" placeholder:"N" help:"At most so many lines, up to 1000."`
+	JSON
+}
+
+// Help says what the command does beyond its one line.
+func (*auditCmd) Help() string {
+	return `There is one line for each administrative act, kept for 400 days. It names people and keys by their
+ids. Values before and after are shown unless they are personal data or secret.`
+}
+
+// Run prints lines of the audit log, the newest first.
+func (c *auditCmd) Run(ctx context.Context, g *Globals) error {
+	if c.Limit < 1 { // 0 would be taken for 'not said'
+		return usageError{fmt.Errorf("--limit: must be 1 to 1000")}
+	}
+	var page access.List[audit.Line]
+	if err := g.act(ctx, "audit.list", settings.AuditInput{
+		Organization: c.Org, Who: c.Who, Word: c.Word, Target: c.Target,
+		Since: c.Since.Micros, Until: c.Until.Micros, Before: c.Before, Limit: c.Limit,
+	}, &page); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(page)
+	}
+	rows := make([][]string, len(page.Data))
+	for i, l := range page.Data {
+		who := l.PrincipalID
+		if who == "" {
+			who = l.CredentialKind
+		}
+		rows[i] = []string{l.Time.String(), who, l.Door, l.Address, l.Word, l.Target, changes(l.Changes), l.ID}
+	}
+	if err := table(g, []string{"TIME", "WHO", "DOOR", "ADDRESS", "ACT", "TARGET", "CHANGES", "ID"}, rows); err != nil || !page.HasMore {
+		return err
+	}
+	_, err := fmt.Fprintf(g.Err, "There are older ones: --before %s\n", page.Data[len(page.Data)-1].ID)
+	return err
+}
+
+// changes writes changes for people.
+func changes(list []audit.Change) string {
+	words := make([]string, len(list))
+	for i, c := range list {
+		if words[i] = c.Member; c.From != nil || c.To != nil {
+			words[i] += fmt.Sprintf(": %v -> %v", c.From, c.To)
+		}
+	}
+	return strings.Join(words, "; ")
+}

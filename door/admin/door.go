@@ -1,0 +1,46 @@
+// Package admin owns the door of the operator: each operation of the second table, and the acts of the process.
+package admin
+
+import (
+	"context"
+	"encoding/json"
+
+	"kartei/api"
+	"kartei/door/admin/socket"
+	"kartei/kit/fault"
+)
+
+// Door calls the operations of the second table (api.Console) as the operator, and
+// the acts of the process.
+type Door struct {
+	// API carries out operations. It is nil where only acts can be called.
+	API *api.API
+	// Acts are those of the process.
+	Acts socket.Acts
+}
+
+// Call carries out an operation or an act in this process.
+func (d *Door) Call(ctx context.Context, name string, in, out any) error {
+	return socket.CallHere(ctx, d, name, in, out)
+}
+
+// Carry carries out an operation or an act: JSON in, a value that becomes JSON out.
+func (d *Door) Carry(ctx context.Context, name string, body []byte) (any, error) {
+	if d.API == nil || !api.InConsole(name) {
+		return d.Acts.Carry(ctx, name, body)
+	}
+	r := d.API.Do(ctx, &api.Request{
+		Operation: name, Door: api.Admin, Credential: api.Local(), HasBody: true,
+		Header: map[string][]string{"Content-Type": {"application/json"}},
+		Body:   func() ([]byte, error) { return body, nil },
+	}, nil)
+	switch {
+	case r.Fault != nil && r.Fault.Code == fault.Internal && r.Fault.Cause != nil:
+		return nil, r.Fault.Cause // the operator is told what failed
+	case r.Fault != nil:
+		return nil, r.Fault
+	case len(r.Body) == 0:
+		return struct{}{}, nil
+	}
+	return json.RawMessage(r.Body), nil
+}

@@ -1,0 +1,150 @@
+package admin_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/door/admin"
+	"kartei/door/admin/socket"
+	"kartei/kit/fault"
+	"kartei/settings"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// dial serves the door to an office on a socket, and returns a client of it.
+func dial(t *testing.T, o *apitest.Office) *socket.Client {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "kartei") // t.TempDir's path can be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	l := must(socket.Listen(dir))
+	serving, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- socket.Serve(serving, l, &admin.Door{API: o.API}) }()
+	client := must(socket.Dial(dir))
+	t.Cleanup(func() {
+		client.Close()
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Both ways behave alike: a fault of an operation keeps its code, its fields and its
+// words, and members that nobody knows are refused.
+func TestFaultsOfOperations(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
+	for name, caller := range map[string]socket.Caller{"here": &admin.Door{API: o.API}, "there": dial(t, o)} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range []struct {
+				operation string
+				in        any
+				code      fault.Code
+				want      string
+			}{
+				{"organizations.get", access.ByID{ID: "org_x"}, fault.NotFound, "There is no organization with this id"},
+				{"people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: "ida"}, fault.ValidationFailed, "--email: The format is not valid. Expected: name@example.org"},
+				{"keys.list", map[string]string{"limits": "5"}, fault.InvalidRequest, "limits: "},
+				{"keys.list", map[string]string{"limit": "5"}, fault.InvalidRequest, "limit: "},
+				{"contacts.list", map[string]string{}, "", `admin: this release has no act named "contacts.list"`},
+			} {
+				err := caller.Call(t.Context(), c.operation, c.in, nil)
+				if err == nil || c.code != "" && !fault.Is(err, c.code) || !strings.HasPrefix(socket.Sentence(err, map[string]string{"email": "--email"}), c.want) {
+					t.Errorf("%s: %v", c.operation, err)
+				}
+			}
+		})
+	}
+}
+
+// Operations of the second table through the socket, from an organization to a
+// revoked key.
+func TestOperations(t *testing.T) {
+	client := dial(t, apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1)))
+	call := func(name string, in, out any) {
+		t.Helper()
+		if err := client.Call(t.Context(), name, in, out); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	var org access.OrganizationInfo
+	call("organizations.create", settings.NewOrganization{Name: "Kanzlei"}, &org)
+	on, level, declared := "on", access.On, "declared"
+	call("organizations.set", settings.OrganizationChange{ID: org.ID, Module: &on, Secrecy: &declared, Level: &level}, nil)
+	call("organizations.get", access.ByID{ID: org.ID}, &org)
+	if org.Module != "on" || org.SandboxID == "" || org.CreatedAt == 0 {
+		t.Errorf("organization: %+v", org)
+	}
+	var user, robot access.PrincipalInfo
+	call("people.create", settings.NewPrincipal{Organization: org.ID, Name: "Ida", Email: "ida@example.org"}, &user)
+	call("people.set", settings.PrincipalChange{ID: user.ID, Rights: access.Rights{"tasks": access.NoRight}}, &user)
+	call("serviceAccounts.create", settings.NewPrincipal{Organization: org.ID, Name: "Abgleich"}, &robot)
+	call("serviceAccounts.set", settings.PrincipalChange{ID: robot.ID, Name: &on}, &robot)
+	var key settings.CreatedKey
+	call("keys.create", settings.NewKey{Organization: org.ID, Principal: user.ID, Environment: access.Test,
+		Scopes: []string{"contacts:write"}, Networks: []string{"127.0.0.1"}, ExpiresIn: time.Hour}, &key)
+	text := string(must(json.Marshal(key)))
+	if diff := cmp.Diff([]string{"id", "key", "kidShort", "expiresAt"}, members(text)); diff != "" {
+		t.Errorf("%s: %s", text, diff)
+	}
+	var orgs access.List[access.OrganizationInfo]
+	var users, robots access.List[access.PrincipalInfo]
+	var keys access.List[settings.KeyInfo]
+	call("organizations.list", access.Page{}, &orgs)
+	call("people.list", access.Page{Organization: org.ID}, &users)
+	call("serviceAccounts.list", access.Page{Organization: org.ID}, &robots)
+	call("keys.list", access.Page{Organization: org.ID}, &keys)
+	if len(orgs.Data) != 4 || len(users.Data) != 1 || len(robots.Data) != 1 || len(keys.Data) != 1 || users.Data[0].Rights["tasks"] != access.NoRight {
+		t.Errorf("lists: %+v %+v %+v %+v", orgs, users, robots, keys)
+	}
+	id := access.ByID{ID: key.ID}
+	for act, want := range map[string]settings.KeyStatus{"keys.pause": settings.KeyPaused, "keys.resume": settings.KeyActive, "keys.get": settings.KeyActive} {
+		var k settings.KeyInfo
+		call("keys.pause", id, nil)
+		if act == "keys.get" {
+			call("keys.resume", id, nil)
+		}
+		if call(act, id, &k); k.Status != want {
+			t.Errorf("%s: %s", act, k.Status)
+		}
+	}
+	var next settings.CreatedKey
+	call("keys.rotate", settings.Rotation{ID: key.ID}, &next)
+	if next.ID != key.ID || next.Key == key.Key {
+		t.Errorf("rotated: %+v", next)
+	}
+	call("keys.revoke", id, nil)
+}
+
+// members returns the names in a JSON object, in order.
+func members(text string) (names []string) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.Token()
+	for decoder.More() {
+		name, _ := decoder.Token()
+		names = append(names, name.(string))
+		decoder.Token()
+	}
+	return names
+}

@@ -1,0 +1,50 @@
+package settings
+
+import (
+	"context"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/audit"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+)
+
+// AuditInput asks for lines of the audit log. Empty members do not restrict.
+type AuditInput struct {
+	Organization string `json:"organizationId,omitempty"`
+	// Who is a user, a service account, or the word operator.
+	Who string `json:"who,omitempty"`
+	// Word is that of an act, such as key.create, or its first part, such as key.
+	Word string `json:"word,omitempty"`
+	// Target is the id of what acts were about.
+	Target string       `json:"target,omitempty"`
+	Since  clock.Micros `json:"since,omitempty"`
+	Until  clock.Micros `json:"until,omitempty"`
+	// Before is the id of the last line already seen.
+	Before string `json:"before,omitempty"`
+	// Limit is 1 to 1,000; zero is 100.
+	Limit int `json:"limit,omitempty"`
+}
+
+// ListAudit returns lines of the audit log, the newest first.
+func ListAudit(ctx context.Context, c *app.Call, in AuditInput) (access.List[audit.Line], error) {
+	page := access.List[audit.Line]{}
+	if in.Limit == 0 {
+		in.Limit = 100
+	}
+	if in.Limit < 1 || in.Limit > maxPage {
+		return page, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxPage}})
+	}
+	ids, err := logged(ctx, c, in.Organization)
+	if err != nil {
+		return page, err
+	}
+	page.Data, err = audit.Query(ctx, c.Tx, ids, audit.Filter{
+		Who: in.Who, Word: in.Word, Target: in.Target, Since: in.Since, Until: in.Until, Before: in.Before, Limit: in.Limit + 1,
+	})
+	if len(page.Data) > in.Limit {
+		page.Data, page.HasMore = page.Data[:in.Limit], true
+	}
+	return page, err
+}

@@ -1,0 +1,75 @@
+package settings
+
+import (
+	"context"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/notify"
+)
+
+// ListBell returns entries of bells, the newest first. A person sees their own, the
+// operator those of everybody.
+func ListBell(ctx context.Context, c *app.Call, in notify.BellInput) (access.List[notify.Entry], error) {
+	o, err := Organization(ctx, c, in.Organization)
+	if err != nil {
+		return access.List[notify.Entry]{}, err
+	}
+	if !isOperator(c) {
+		in.Principal = c.Actor.PrincipalID()
+	}
+	return c.Services.Settings.Notices.Bell(ctx, c.Tx, o.Live, in)
+}
+
+// ReadInput says which entries of a bell were read.
+type ReadInput struct {
+	Organization string `json:"organizationId,omitempty"`
+	// Principal is whose bell it is. A person need not say it.
+	Principal string `json:"principalId,omitempty"`
+	// Entry is one; empty for all.
+	Entry string `json:"id,omitempty"`
+}
+
+// ReadOutput says how many entries were not read before.
+type ReadOutput struct {
+	Read int64 `json:"read"`
+}
+
+// ReadBell notes that somebody has read entries of their bell.
+func ReadBell(ctx context.Context, c *app.Call, in ReadInput) (out ReadOutput, err error) {
+	o, err := Organization(ctx, c, in.Organization)
+	if err != nil {
+		return out, err
+	}
+	if !isOperator(c) {
+		in.Principal = c.Actor.PrincipalID()
+	}
+	user, err := access.PrincipalIn(ctx, c.Tx, access.UserPrincipal, in.Principal)
+	if err == nil && user.Home != o.Live {
+		err = unknown("Einen Benutzer", "user")
+	}
+	if err != nil {
+		return out, err
+	}
+	notices := c.Services.Settings.Notices
+	if in.Entry != "" {
+		has := id.Valid(id.Notice, in.Entry)
+		if has {
+			if has, err = notices.Has(ctx, c.Tx, o.Live, user.ID, in.Entry); err != nil {
+				return out, err
+			}
+		}
+		if !has {
+			return out, &fault.Fault{Code: fault.NotFound, Detail: &noEntry}
+		}
+	}
+	out.Read, err = notices.MarkRead(ctx, c.Tx, o.Live, user.ID, in.Entry, c.Now)
+	return out, err
+}
+
+var noEntry = fault.Text{
+	DE: "Einen Eintrag mit dieser Kennung gibt es nicht.",
+	EN: "There is no entry with this id.",
+}

@@ -1,0 +1,60 @@
+package settings
+
+import (
+	"context"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+)
+
+// KeyChange is what UpdateKey takes; nil or zero leaves a value as it is.
+type KeyChange struct {
+	ID   string  `json:"id"`
+	Name *string `json:"name,omitempty"`
+	// Networks replace those that the key is bound to. The rules are those of NewKey.
+	Networks *[]string `json:"networks,omitempty"`
+	// ExpiresIn is the lifetime from now.
+	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
+	// VersionPin is a version of the API.
+	VersionPin string `json:"versionPin,omitempty"`
+}
+
+const updateKeySettings = `update api_keys set name = $2, networks = $3, expires_at = $4, version_pin = $5 where id = $1`
+
+// UpdateKey changes what a key is called, from where and how long it may be used,
+// and the version that it pins. The secret and the scopes stay: what a key may do
+// is decided when it is made.
+func UpdateKey(ctx context.Context, c *app.Call, in KeyChange) (KeyInfo, error) {
+	k, err := keyToChange(ctx, c, in.ID)
+	if err != nil {
+		return KeyInfo{}, err
+	}
+	var f faults
+	before := k
+	if in.Name != nil {
+		if k.Name = ""; *in.Name != "" {
+			k.Name = f.name("name", *in.Name)
+		}
+	}
+	if in.Networks != nil {
+		k.Networks = f.networks("networks", *in.Networks)
+		f.bound(*in.Networks, k.Scopes)
+	}
+	if in.ExpiresIn != 0 {
+		k.ExpiresAt = c.Now.Add(f.lifetime(in.ExpiresIn, 0))
+	}
+	if in.VersionPin != "" {
+		oneOf(&f, "versionPin", in.VersionPin, c.Services.Settings.Versions...)
+		k.VersionPin = in.VersionPin
+	}
+	if err := f.err(); err != nil {
+		return KeyInfo{}, err
+	}
+	k.Status = k.statusAt(c.Now)
+	noteKey(c, before, k)
+	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, mustJSON(k.Networks), int64(k.ExpiresAt), k.VersionPin); err != nil {
+		return KeyInfo{}, err
+	}
+	return GetKey(ctx, c, access.ByID{ID: k.ID})
+}

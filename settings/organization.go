@@ -1,0 +1,244 @@
+package settings
+
+import (
+	"context"
+	"errors"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/audit"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
+)
+
+// NewOrganization is what CreateOrganization takes.
+type NewOrganization struct {
+	Name string `json:"name"`
+	// Module, Secrecy and Level may be empty: off, undeclared, off. An
+	// organization opens its API deliberately.
+	Module  string       `json:"module,omitempty"`
+	Secrecy string       `json:"secrecy,omitempty"`
+	Level   access.Level `json:"level,omitempty"`
+}
+
+// OrganizationChange is what SetOrganization takes; nil leaves a value as it is.
+type OrganizationChange struct {
+	ID      string        `json:"id"`
+	Name    *string       `json:"name,omitempty"`
+	Module  *string       `json:"module,omitempty"`
+	Secrecy *string       `json:"secrecy,omitempty"`
+	Level   *access.Level `json:"level,omitempty"`
+	// State is changed by the operator only.
+	State *access.State `json:"state,omitempty"`
+}
+
+const sandboxSuffix = " (Sandbox)"
+
+// CreateOrganization makes an organization and, beside it, its sandbox: a
+// second organization with its own records and its own change clock, which
+// test keys are bound to and whose API is open from the start.
+func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (access.OrganizationInfo, error) {
+	var f faults
+	live := access.OrganizationInfo{
+		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, CreatedAt: c.Now,
+	}
+	in.Name = f.name("name", in.Name)
+	setOrganization(&live, &f, OrganizationChange{
+		Name: &in.Name, Module: given(in.Module), Secrecy: given(in.Secrecy), Level: given(in.Level),
+	})
+	if err := f.err(); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	sandbox := access.OrganizationInfo{
+		ID: id.New(id.Organization), Name: live.Name + sandboxSuffix,
+		Module: "on", Secrecy: "declared", Level: access.On, State: access.Open, CreatedAt: live.CreatedAt,
+	}
+	live.SandboxID = sandbox.ID
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	if err := c.Tx.QueryRow(ctx, selectNextOrganization).Scan(&live.Number); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	live.Live, sandbox.Number = live.Number, live.Number+1
+	if err := insertOrganizationRow(ctx, c.Tx, live, nil); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	c.Audit.About(live.Number, live.ID)
+	noteOrganization(c, access.OrganizationInfo{}, live)
+	return live, insertOrganizationRow(ctx, c.Tx, sandbox, &live.Number)
+}
+
+func insertOrganizationRow(ctx context.Context, tx db.Tx, o access.OrganizationInfo, sandboxOf *int64) error {
+	_, err := tx.Exec(ctx, insertOrganization, o.Number, o.ID, o.Name, sandboxOf,
+		o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), int64(o.CreatedAt))
+	if errors.Is(err, db.ErrDuplicate) { // somebody took the number at the same time
+		return db.ErrConflict
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, insertClock, o.Number)
+	return err
+}
+
+// noteOrganization tells the audit log of a change.
+func noteOrganization(c *app.Call, before, after access.OrganizationInfo) {
+	c.Audit.Hidden("name", before.Name != after.Name)
+	c.Audit.Changed("module", before.Module, after.Module)
+	c.Audit.Changed("secrecy", before.Secrecy, after.Secrecy)
+	c.Audit.Changed("level", string(before.Level), string(after.Level))
+	c.Audit.Changed("state", string(before.State), string(after.State))
+}
+
+// ListOrganizations lists organizations and sandboxes.
+func ListOrganizations(ctx context.Context, c *app.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
+	return list(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
+}
+
+// GetOrganization returns one organization.
+func GetOrganization(ctx context.Context, c *app.Call, in access.ByID) (access.OrganizationInfo, error) {
+	return organizationByID(ctx, c, in.ID)
+}
+
+// organizationByID is Organization for an act on the organization itself, which the
+// operator must name.
+func organizationByID(ctx context.Context, c *app.Call, name string) (access.OrganizationInfo, error) {
+	if name == "" && isOperator(c) {
+		return access.OrganizationInfo{}, unknown("Eine Organisation", "organization")
+	}
+	return Organization(ctx, c, name)
+}
+
+// SetOrganization changes an organization. Name and state of an organization
+// are also those of its sandbox, which has neither of its own; module, secrecy
+// and level are each one's own.
+func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (access.OrganizationInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	o, err := organizationByID(ctx, c, in.ID)
+	if err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	var f faults
+	before := o
+	if in.Name != nil {
+		name := f.name("name", *in.Name)
+		in.Name = &name
+	}
+	f.organizationChange(c, &o, in)
+	setOrganization(&o, &f, in)
+	if err := f.err(); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	switch {
+	case o.State != access.Deleting:
+		o.EraseAt = nil
+	case o.EraseAt == nil:
+		date := c.Now.Add(retention(c))
+		o.EraseAt = &date
+	}
+	c.Audit.About(o.Number, o.ID)
+	noteOrganization(c, before, o)
+	if _, err = c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on",
+		o.Secrecy == "declared", string(o.Level), string(o.State), eraseAt(&o)); err != nil || o.SandboxOf != "" {
+		return o, err
+	}
+	_, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), eraseAt(&o))
+	return o, err
+}
+
+// organizationChange refuses what may not be changed of an organization.
+func (f *faults) organizationChange(c *app.Call, o *access.OrganizationInfo, in OrganizationChange) {
+	if in.Name != nil && o.SandboxOf != "" {
+		f.say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
+	}
+	switch {
+	case in.State == nil:
+	case !isOperator(c):
+		f.say("state", fault.ReadOnly, "Den Zustand einer Organisation ändert nur der Betreiber.", "Only the operator changes the state of an organization.")
+	case o.SandboxOf != "":
+		f.say("state", fault.ReadOnly, "Der Zustand der Sandbox ist der ihrer Organisation.", "The state of a sandbox is that of its organization.")
+	case *in.State != access.Deleting && o.EraseAt != nil && *o.EraseAt <= c.Now:
+		f.say("state", fault.ReadOnly, "Der Tag der Löschung ist gekommen; sie wird nicht mehr zurückgenommen.",
+			"The date of the erasure has come; it cannot be taken back any more.")
+	}
+}
+
+// eraseAt is EraseAt as it is stored.
+func eraseAt(o *access.OrganizationInfo) clock.Micros {
+	if o.EraseAt == nil {
+		return 0
+	}
+	return *o.EraseAt
+}
+
+// setOrganization applies a change whose name is clean already.
+func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange) {
+	if c.Name != nil {
+		o.Name = *c.Name
+	}
+	if c.Module != nil {
+		oneOf(f, "module", *c.Module, "on", "off")
+		o.Module = *c.Module
+	}
+	if c.Secrecy != nil {
+		oneOf(f, "secrecy", *c.Secrecy, "declared", "undeclared")
+		o.Secrecy = *c.Secrecy
+	}
+	if c.Level != nil {
+		oneOf(f, "level", *c.Level, access.Off, access.Read, access.On)
+		o.Level = *c.Level
+	}
+	if c.State != nil {
+		oneOf(f, "state", *c.State, access.Open, access.Closed, access.Deleting)
+		o.State = *c.State
+	}
+}
+
+// given returns nil for an empty value, which leaves the default.
+func given[T ~string](v T) *T {
+	if v == "" {
+		return nil
+	}
+	return &v
+}
+
+// EraseOrganization brings the date of an organization in the state deleting to
+// now. What erases organizations does the rest, in steps.
+func EraseOrganization(ctx context.Context, c *app.Call, in access.ByID) (access.OrganizationInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	o, err := organizationByID(ctx, c, in.ID)
+	if err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	switch {
+	case o.SandboxOf != "":
+		return o, &fault.Fault{Code: fault.Forbidden, Detail: &withItsOrganization}
+	case o.State != access.Deleting:
+		return o, &fault.Fault{Code: fault.Forbidden, Detail: &notDeleting}
+	}
+	c.Audit.About(audit.Instance, o.ID)
+	if _, err := c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), c.Now); err != nil {
+		return o, err
+	}
+	_, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), c.Now)
+	o.EraseAt = &c.Now
+	return o, err
+}
+
+var (
+	withItsOrganization = fault.Text{
+		DE: "Die Sandbox wird mit ihrer Organisation gelöscht. Nennen Sie deren Kennung.",
+		EN: "A sandbox is erased with its organization. Give that one's id.",
+	}
+	notDeleting = fault.Text{
+		DE: "Gelöscht wird nur eine Organisation im Zustand deleting. Setzen Sie ihn zuerst: kartei org set ORG --state deleting.",
+		EN: "Only an organization in the state deleting is erased. Set it first: kartei org set ORG --state deleting.",
+	}
+)

@@ -1,0 +1,219 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
+)
+
+// NewPrincipal is what CreateUser and CreateServiceAccount take.
+type NewPrincipal struct {
+	Organization string `json:"organizationId,omitempty"`
+	Name         string `json:"name"`
+	// Email is required for users, unique in the instance whatever its case,
+	// and refused for service accounts.
+	Email string `json:"email,omitempty"`
+	// Language is de where it is empty; refused for service accounts.
+	Language string `json:"language,omitempty"`
+	// Role is member where it is empty.
+	Role   access.Role   `json:"role,omitempty"`
+	Rights access.Rights `json:"rights,omitempty"`
+}
+
+// PrincipalChange is what SetUser and SetServiceAccount take; nil leaves a
+// value as it is. Rights are changed for the families named; to lift a
+// restriction is to set write.
+type PrincipalChange struct {
+	ID       string        `json:"id"`
+	Name     *string       `json:"name,omitempty"`
+	Email    *string       `json:"email,omitempty"`
+	Language *string       `json:"language,omitempty"`
+	Role     *access.Role  `json:"role,omitempty"`
+	Rights   access.Rights `json:"rights,omitempty"`
+	Disabled *bool         `json:"disabled,omitempty"`
+}
+
+// CreateUser makes a user.
+func CreateUser(ctx context.Context, c *app.Call, in NewPrincipal) (access.PrincipalInfo, error) {
+	return createPrincipal(ctx, c, access.UserPrincipal, in)
+}
+
+// CreateServiceAccount makes a service account: a principal that no person
+// signs in as, for what runs on its own.
+func CreateServiceAccount(ctx context.Context, c *app.Call, in NewPrincipal) (access.PrincipalInfo, error) {
+	return createPrincipal(ctx, c, access.ServiceAccountPrincipal, in)
+}
+
+// ListUsers lists users.
+func ListUsers(ctx context.Context, c *app.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
+	return listPrincipals(ctx, c, access.UserPrincipal, p)
+}
+
+// ListServiceAccounts lists service accounts.
+func ListServiceAccounts(ctx context.Context, c *app.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
+	return listPrincipals(ctx, c, access.ServiceAccountPrincipal, p)
+}
+
+// GetPrincipal returns a user or a service account.
+func GetPrincipal(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
+	return principal(ctx, c, "", in.ID)
+}
+
+// SetUser changes a user. Who is disabled, or loses a right, loses it in all
+// keys at once; the keys stay and work again when the right comes back.
+func SetUser(ctx context.Context, c *app.Call, in PrincipalChange) (access.PrincipalInfo, error) {
+	return changePrincipal(ctx, c, access.UserPrincipal, in)
+}
+
+// SetServiceAccount changes a service account, as SetUser does a user.
+func SetServiceAccount(ctx context.Context, c *app.Call, in PrincipalChange) (access.PrincipalInfo, error) {
+	return changePrincipal(ctx, c, access.ServiceAccountPrincipal, in)
+}
+
+func createPrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType, in NewPrincipal) (access.PrincipalInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	var f faults
+	o, err := organizationField(ctx, c, &f, in.Organization)
+	if err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	p := newPrincipal(c, &f, kind, in)
+	if err := f.err(); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	return insertNew(ctx, c, o, p)
+}
+
+// newPrincipal checks what a principal is made of.
+func newPrincipal(c *app.Call, f *faults, kind access.PrincipalType, in NewPrincipal) access.PrincipalInfo {
+	if in.Role == "" {
+		in.Role = access.Member
+	}
+	p := access.PrincipalInfo{ID: id.New(kind.Prefix()), Type: kind, Language: access.German, Rights: access.Rights{}, CreatedAt: c.Now}
+	change := PrincipalChange{Name: &in.Name, Role: &in.Role, Rights: in.Rights, Email: given(in.Email), Language: given(in.Language)}
+	if kind == access.UserPrincipal {
+		change.Email = &in.Email
+	}
+	setPrincipal(&p, f, change)
+	return p
+}
+
+// insertNew puts a principal into an organization.
+func insertNew(ctx context.Context, c *app.Call, o access.OrganizationInfo, p access.PrincipalInfo) (access.PrincipalInfo, error) {
+	p.Home, p.OrganizationID = o.Live, o.ID
+	if o.SandboxOf != "" {
+		p.OrganizationID = o.SandboxOf
+	}
+	c.Audit.About(p.Home, p.ID)
+	notePrincipal(c, access.PrincipalInfo{}, p)
+	_, err := c.Tx.Exec(ctx, insertPrincipal, p.ID, string(p.Type), p.Home, p.Name,
+		orNull(p.Email), orNull(access.FoldEmail(p.Email)), string(p.Role), mustJSON(p.Rights), false, int64(p.CreatedAt), p.Language)
+	return p, emailTaken(err)
+}
+
+// notePrincipal tells the audit log of a change. Names and addresses are personal
+// data, so it says only that they changed.
+func notePrincipal(c *app.Call, before, after access.PrincipalInfo) {
+	c.Audit.Hidden("name", before.Name != after.Name)
+	c.Audit.Hidden("email", before.Email != after.Email)
+	c.Audit.Changed("language", before.Language, after.Language)
+	c.Audit.Changed("role", string(before.Role), string(after.Role))
+	for _, family := range access.Families {
+		c.Audit.Changed("rights."+family, string(before.Rights[family]), string(after.Rights[family]))
+	}
+	c.Audit.Changed("disabled", before.Disabled, after.Disabled)
+}
+
+func listPrincipals(ctx context.Context, c *app.Call, kind access.PrincipalType, p access.Page) (access.List[access.PrincipalInfo], error) {
+	organization, err := within(ctx, c, p.Organization)
+	if err != nil {
+		return access.List[access.PrincipalInfo]{}, err
+	}
+	return list(ctx, c.Tx, p, access.ScanPrincipal, selectPrincipals, string(kind), p.After, organization)
+}
+
+func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType, in PrincipalChange) (access.PrincipalInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	p, err := principal(ctx, c, kind, in.ID)
+	if err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	var f faults
+	before := p
+	before.Rights = maps.Clone(p.Rights)
+	setPrincipal(&p, &f, in)
+	if err := f.err(); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	c.Audit.About(p.Home, p.ID)
+	notePrincipal(c, before, p)
+	_, err = c.Tx.Exec(ctx, updatePrincipal, p.ID, p.Name, orNull(p.Email), orNull(access.FoldEmail(p.Email)),
+		string(p.Role), mustJSON(p.Rights), p.Disabled, p.Language)
+	return p, emailTaken(err)
+}
+
+// principal reads a principal that the caller may administer; with an empty kind,
+// of either kind. Others are 404.
+func principal(ctx context.Context, c *app.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
+	p, err := access.PrincipalIn(ctx, c.Tx, kind, name)
+	if err == nil && !reaches(c, p.Home, p.Home) {
+		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the words of one that does not exist
+	}
+	return p, err
+}
+
+func setPrincipal(p *access.PrincipalInfo, f *faults, c PrincipalChange) {
+	if c.Name != nil {
+		p.Name = f.name("name", *c.Name)
+	}
+	switch {
+	case c.Email == nil:
+	case p.Type == access.UserPrincipal:
+		p.Email = f.email("email", *c.Email)
+	default:
+		f.say("email", fault.ForbiddenCombination, "Ein Dienstkonto hat keine E-Mail-Adresse.", "A service account has no email address.")
+	}
+	switch {
+	case c.Language == nil:
+	case p.Type == access.UserPrincipal:
+		oneOf(f, "language", *c.Language, access.German, access.English)
+		p.Language = *c.Language
+	default:
+		f.say("language", fault.ForbiddenCombination, "Einem Dienstkonto wird nichts geschickt.", "Nothing is sent to a service account.")
+	}
+	if c.Role != nil {
+		oneOf(f, "role", *c.Role, access.Admin, access.Member, access.Viewer)
+		p.Role = *c.Role
+	}
+	f.rights("rights", c.Rights)
+	for family, right := range c.Rights {
+		p.Rights[family] = right
+	}
+	if c.Disabled != nil {
+		p.Disabled = *c.Disabled
+	}
+}
+
+func emailTaken(err error) error {
+	if errors.Is(err, db.ErrDuplicate) {
+		return fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate})
+	}
+	return err
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

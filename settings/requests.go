@@ -1,0 +1,56 @@
+package settings
+
+import (
+	"context"
+	"maps"
+
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/requestlog"
+)
+
+// FlushRequests writes the calls that wait for the request log, so that a call is
+// found as soon as it was answered itself. It needs no transaction.
+func FlushRequests[In any](ctx context.Context, c *app.Call, _ In) (struct{}, error) {
+	if c.Services.Settings.Flush == nil {
+		return struct{}{}, nil
+	}
+	return struct{}{}, c.Services.Settings.Flush(ctx)
+}
+
+// ListRequests returns calls of the request log, the newest first.
+func ListRequests(ctx context.Context, c *app.Call, in requestlog.QueryInput, _ struct{}) (requestlog.QueryOutput, error) {
+	ids, err := logged(ctx, c, in.Organization)
+	if err != nil {
+		return requestlog.QueryOutput{}, err
+	}
+	return in.Find(ctx, c.Tx, ids)
+}
+
+// ListVersions tells which keys use which version of the API.
+func ListVersions(ctx context.Context, c *app.Call, in requestlog.VersionsInput, _ struct{}) (requestlog.VersionsOutput, error) {
+	ids, err := logged(ctx, c, in.Organization)
+	if err != nil {
+		return requestlog.VersionsOutput{}, err
+	}
+	return in.Find(ctx, c.Tx, ids)
+}
+
+// logged returns the ids of the organizations that a list is about, by number: the
+// one that is named, for an operator who names none all of them, for others their
+// own. Calls whose credential nobody knows are the operator's alone.
+func logged(ctx context.Context, c *app.Call, name string) (map[int64]string, error) {
+	if !isOperator(c) {
+		o, err := Organization(ctx, c, name)
+		return map[int64]string{o.Number: o.ID}, err
+	}
+	ids, err := requestlog.Organizations(ctx, c.Tx)
+	if err != nil || name == "" {
+		return ids, err
+	}
+	maps.DeleteFunc(ids, func(_ int64, id string) bool { return id != name })
+	if len(ids) == 0 {
+		return nil, fault.BadRequest(fault.Field{Name: "organizationId", Code: fault.FieldNotFound})
+	}
+	return ids, nil
+}

@@ -1,0 +1,58 @@
+package settings
+
+import "kartei/access"
+
+// The statements about organizations.
+const (
+	// Numbers are never used twice: organizations are never removed from the table.
+	selectNextOrganization = `select coalesce(max(number), 0) + 1 from organizations`
+
+	insertOrganization = `insert into organizations
+		(number, id, name, sandbox_of, module_on, secrecy_declared, level, state, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	insertClock = `insert into clocks (organization, tick) values ($1, 0)`
+
+	selectOrganizations = access.OrganizationColumns + ` where o.id > $2 and o.erased_at = 0 order by o.id limit $1`
+
+	updateOrganization = `update organizations
+		set name = $2, module_on = $3, secrecy_declared = $4, level = $5, state = $6, erase_at = $7 where number = $1`
+	updateSandbox = `update organizations set name = $2, state = $3, erase_at = $4 where sandbox_of = $1`
+)
+
+// The statements about people and service accounts.
+const (
+	insertPrincipal = `insert into principals
+		(id, kind, organization, name, email, email_folded, role, rights, disabled, created_at, language)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+
+	selectPrincipals = access.PrincipalColumns + `
+		where p.kind = $2 and p.id > $3
+		and ($4 = '' or p.organization = (select coalesce(sandbox_of, number) from organizations where id = $4))
+		order by p.id limit $1`
+
+	updatePrincipal = `update principals
+		set name = $2, email = $3, email_folded = $4, role = $5, rights = $6, disabled = $7, language = $8 where id = $1`
+)
+
+// The statements about keys.
+const (
+	insertKey = `insert into api_keys
+		(kid, id, organization, principal_id, name, environment, secret_hash, scopes, networks, version_pin,
+		expires_at, created_at, paused, revoked_at, last_used_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, false, 0, 0)`
+
+	keyColumns = `select k.id, k.kid, k.name, o.id, k.principal_id, k.environment, k.scopes, k.networks,
+			k.version_pin, k.expires_at, k.paused, k.revoked_at, k.created_at, k.last_used_at, k.organization, coalesce(o.sandbox_of, o.number)
+		from api_keys k join organizations o on o.number = k.organization`
+	selectKey = keyColumns + ` where k.id = $1`
+	// Operators ask for few keys in this way, so no index is kept for it.
+	selectKeysByKid = keyColumns + ` where substr(k.kid, 1, $2) = $1 order by k.kid limit 2`
+	selectKeys      = keyColumns + `
+		where k.id > $2 and ($3 = '' or o.id = $3
+			or o.sandbox_of = (select number from organizations where id = $3))
+		and ($4 = '' or k.principal_id = $4)
+		order by k.id limit $1`
+
+	updateKey    = `update api_keys set paused = $2, revoked_at = $3 where id = $1`
+	updateSecret = `update api_keys set previous_kid = kid, previous_hash = secret_hash, kid = $2, secret_hash = $3, expires_at = $4 where id = $1`
+)

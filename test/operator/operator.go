@@ -1,0 +1,148 @@
+// Package operator owns how tests administer an instance: as the operator, by the functions of package settings.
+package operator
+
+import (
+	"context"
+	"net/netip"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/settings"
+	"kartei/store/db"
+)
+
+// Operator calls the functions of package settings, each in a transaction of its own.
+type Operator struct {
+	db        db.DB
+	clock     clock.Clock
+	directory *access.Directory
+	services  app.Services
+}
+
+// New returns the operator of a database. The versions are those that keys may pin,
+// the current one first; without any it is 2026-11-01.
+func New(d db.DB, c clock.Clock, dir *access.Directory, versions ...string) *Operator {
+	if len(versions) == 0 {
+		versions = []string{"2026-11-01"}
+	}
+	return &Operator{d, c, dir, app.Services{Settings: app.Settings{Versions: versions}}}
+}
+
+// With returns the operator with other services, and its versions.
+func (o *Operator) With(s app.Services) *Operator {
+	s.Settings.Versions = o.services.Settings.Versions
+	return &Operator{o.db, o.clock, o.directory, s}
+}
+
+// Do runs an operation as the operator.
+func Do[I, O any](ctx context.Context, o *Operator, f func(context.Context, *app.Call, I) (O, error), in I) (out O, err error) {
+	actor, _, err := o.directory.Resolve(ctx, access.Presented{Scheme: access.Local}, netip.Addr{}, true)
+	if err != nil {
+		return out, err
+	}
+	defer o.directory.Forget()
+	err = o.db.Write(ctx, func(tx db.Tx) (err error) {
+		out, err = f(ctx, &app.Call{Actor: actor, Tx: tx, Now: clock.Now(o.clock), Services: &o.services}, in)
+		return err
+	})
+	if err != nil {
+		return *new(O), err
+	}
+	return out, nil
+}
+
+// CreateOrganization is that of package settings.
+func (o *Operator) CreateOrganization(ctx context.Context, in settings.NewOrganization) (access.OrganizationInfo, error) {
+	return Do(ctx, o, settings.CreateOrganization, in)
+}
+
+// ListOrganizations is that of package settings.
+func (o *Operator) ListOrganizations(ctx context.Context, in access.Page) (access.List[access.OrganizationInfo], error) {
+	return Do(ctx, o, settings.ListOrganizations, in)
+}
+
+// GetOrganization is that of package settings.
+func (o *Operator) GetOrganization(ctx context.Context, in access.ByID) (access.OrganizationInfo, error) {
+	return Do(ctx, o, settings.GetOrganization, in)
+}
+
+// SetOrganization is that of package settings.
+func (o *Operator) SetOrganization(ctx context.Context, in settings.OrganizationChange) (access.OrganizationInfo, error) {
+	return Do(ctx, o, settings.SetOrganization, in)
+}
+
+// EraseOrganization is that of package settings.
+func (o *Operator) EraseOrganization(ctx context.Context, in access.ByID) (access.OrganizationInfo, error) {
+	return Do(ctx, o, settings.EraseOrganization, in)
+}
+
+// CreateUser is that of package settings.
+func (o *Operator) CreateUser(ctx context.Context, in settings.NewPrincipal) (access.PrincipalInfo, error) {
+	return Do(ctx, o, settings.CreateUser, in)
+}
+
+// CreateServiceAccount is that of package settings.
+func (o *Operator) CreateServiceAccount(ctx context.Context, in settings.NewPrincipal) (access.PrincipalInfo, error) {
+	return Do(ctx, o, settings.CreateServiceAccount, in)
+}
+
+// ListUsers is that of package settings.
+func (o *Operator) ListUsers(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
+	return Do(ctx, o, settings.ListUsers, in)
+}
+
+// ListServiceAccounts is that of package settings.
+func (o *Operator) ListServiceAccounts(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
+	return Do(ctx, o, settings.ListServiceAccounts, in)
+}
+
+// GetPrincipal is that of package settings.
+func (o *Operator) GetPrincipal(ctx context.Context, in access.ByID) (access.PrincipalInfo, error) {
+	return Do(ctx, o, settings.GetPrincipal, in)
+}
+
+// SetUser is that of package settings.
+func (o *Operator) SetUser(ctx context.Context, in settings.PrincipalChange) (access.PrincipalInfo, error) {
+	return Do(ctx, o, settings.SetUser, in)
+}
+
+// SetServiceAccount is that of package settings.
+func (o *Operator) SetServiceAccount(ctx context.Context, in settings.PrincipalChange) (access.PrincipalInfo, error) {
+	return Do(ctx, o, settings.SetServiceAccount, in)
+}
+
+// CreateKey is that of package settings.
+func (o *Operator) CreateKey(ctx context.Context, in settings.NewKey) (settings.CreatedKey, error) {
+	return Do(ctx, o, settings.CreateKey, in)
+}
+
+// ListKeys is that of package settings.
+func (o *Operator) ListKeys(ctx context.Context, in access.Page) (access.List[settings.KeyInfo], error) {
+	return Do(ctx, o, settings.ListKeys, in)
+}
+
+// GetKey is that of package settings.
+func (o *Operator) GetKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
+	return Do(ctx, o, settings.GetKey, in)
+}
+
+// PauseKey is that of package settings.
+func (o *Operator) PauseKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
+	return Do(ctx, o, settings.PauseKey, in)
+}
+
+// ResumeKey is that of package settings.
+func (o *Operator) ResumeKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
+	return Do(ctx, o, settings.ResumeKey, in)
+}
+
+// RevokeKey is that of package settings.
+func (o *Operator) RevokeKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
+	return Do(ctx, o, settings.RevokeKey, in)
+}
+
+// RotateKey is that of package settings.
+func (o *Operator) RotateKey(ctx context.Context, in settings.Rotation) (settings.CreatedKey, error) {
+	return Do(ctx, o, settings.RotateKey, in)
+}

@@ -1,0 +1,71 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/settings"
+	"kartei/store/db"
+)
+
+// What RevokeInput.Endpoints may say.
+const (
+	KeepEndpoints    = "keep"
+	DisableEndpoints = "disable"
+)
+
+// RevokeInput is what RevokeKey takes.
+type RevokeInput struct {
+	ID string `json:"id"`
+	// Endpoints says what becomes of the webhook endpoints that the key made: they
+	// go on (KeepEndpoints, or empty), or are disabled.
+	Endpoints string `json:"endpoints,omitempty"`
+}
+
+// RevokedKey is what RevokeKey answers.
+type RevokedKey struct {
+	settings.KeyInfo
+	// Endpoints are the webhook endpoints that the key made, as they are now.
+	Endpoints []Info `json:"endpoints"`
+}
+
+var keepOrDisable = fault.Text{DE: "Möglich sind keep und disable.", EN: "It must be keep or disable."}
+
+// RevokeKey ends a key for ever, and tells of the webhook endpoints that it made, or
+// disables them.
+func RevokeKey(ctx context.Context, c *app.Call, in RevokeInput) (out RevokedKey, err error) {
+	if in.Endpoints != "" && in.Endpoints != KeepEndpoints && in.Endpoints != DisableEndpoints {
+		return out, fault.Invalid(fault.Field{Name: "endpoints", Code: fault.InvalidFormat, Text: &keepOrDisable})
+	}
+	if out.KeyInfo, err = settings.RevokeKey(ctx, c, access.ByID{ID: in.ID}); err != nil {
+		return out, err
+	}
+	asked := FindInput{Organization: out.OrganizationID, Key: out.ID, Limit: MaxEndpoints}
+	if in.Endpoints == DisableEndpoints {
+		made, err := asked.read(ctx, c, MaxEndpoints)
+		if err != nil {
+			return out, err
+		}
+		disabled := []string{}
+		for _, r := range made {
+			if r.Status == Disabled {
+				continue
+			}
+			err := Disable(ctx, c, Address{r.Organization, r.ID}, KeyRevoked)
+			if errors.Is(err, db.ErrNoRows) { // its owner deleted it meanwhile
+				continue
+			}
+			if err != nil {
+				return out, err
+			}
+			disabled = append(disabled, r.ID)
+		}
+		c.Audit.Changed("disabledEndpoints", []string{}, disabled)
+	}
+	made, err := ListInfos(ctx, c, asked)
+	out.Endpoints = made.Data
+	return out, err
+}
