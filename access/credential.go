@@ -43,6 +43,8 @@ const (
 	Key Kind = "key"
 	// Operator is no secret: the door itself is open to the operator alone.
 	Operator Kind = "operator"
+	// Anonymous is nothing: the caller did not sign in, where that is not needed.
+	Anonymous Kind = "anonymous"
 )
 
 // Duties say which rules of the path a kind of credential is held to.
@@ -64,8 +66,9 @@ type Duties struct {
 
 // duties is the one table of what each kind must do.
 var duties = map[Kind]Duties{
-	Key:      {Gate: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
-	Operator: {},
+	Key:       {Gate: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
+	Operator:  {},
+	Anonymous: {},
 	// Work that a principal began, and that goes on without it, is held to the
 	// organization's switches.
 	"": {Gate: true},
@@ -130,7 +133,7 @@ func (d *Directory) Resolve(ctx context.Context, p Presented, from netip.Addr, f
 var operator = Actor{credential: Credential{Kind: Operator, Duties: duties[Operator]}}
 
 // nobody is a caller who did not sign in, where that is not needed.
-var nobody = Actor{}
+var nobody = Actor{credential: Credential{Kind: Anonymous, Duties: duties[Anonymous]}}
 
 // Nobody returns a caller who did not sign in. It belongs to no organization.
 func Nobody() *Actor { return &nobody }
@@ -186,7 +189,7 @@ func (a *Actor) Gate() error {
 			return refused(APIOff, a.credential, o.Number)
 		}
 	}
-	if o.State != Open && o.Number != 0 { // an operator is of no organization
+	if kind := a.credential.Kind; o.State != Open && kind != Operator && kind != Anonymous {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(OrganizationClosed), Detail: &closed}
 	}
 	return nil

@@ -95,7 +95,6 @@ const (
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	selectLines = `select organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id
 		from audit_lines where organization = $1`
-	clearAddresses = `update audit_lines set address = '' where organization = $1 and principal = $2 and address <> ''`
 )
 
 // Append writes the line of an act with the transaction. l holds what the path
@@ -108,13 +107,6 @@ func Append(tx db.Tx, a *Act, l Line) error {
 	tx.Queue(insertLine, a.organization, id.New(id.AuditLine), int64(l.Time), l.PrincipalID, l.CredentialKind, l.CredentialID, l.Door, l.Address,
 		l.Operation, l.Word, a.target, string(changes), l.RequestID)
 	return nil
-}
-
-// Forget removes the addresses from which an erased person called. It is the one
-// change of lines: what they say of the person is the identifier alone.
-func Forget(ctx context.Context, tx db.Tx, organization int64, principal string) error {
-	_, err := tx.Exec(ctx, clearAddresses, organization, principal)
-	return err
 }
 
 // Filter chooses lines. Empty members do not restrict.

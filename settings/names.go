@@ -27,11 +27,10 @@ type Names struct {
 
 // Name is what somebody is called.
 type Name struct {
-	ID   string               `json:"id"`
-	Type access.PrincipalType `json:"type"`
-	// Name is empty for somebody who was erased.
-	Name     string `json:"name"`
-	Disabled bool   `json:"disabled"`
+	ID       string               `json:"id"`
+	Type     access.PrincipalType `json:"type"`
+	Name     string               `json:"name"`
+	Disabled bool                 `json:"disabled"`
 }
 
 // ResolveNames returns the names of people and service accounts of the caller's

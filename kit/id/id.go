@@ -30,7 +30,6 @@ const (
 	Notice          = "ntc_"
 	Job             = "job_"
 	AuditLine       = "aud_"
-	Invitation      = "inv_"
 )
 
 // alphabet is Crockford's base32 in lower case: no i, l, o, u.

@@ -51,6 +51,8 @@ var tables = map[string]struct {
 		values ($1, $2, 'usr_a', 'documents.create', 'succeeded', 100, '', 'document', 'doc_a', '', '', 1, 1, $3)`, 31 * 24 * time.Hour, false},
 	"webhook_attempts": {`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
 		values ($1, $2, 'whe_a', 'evt_a', 'contact.created', 1, 'succeeded', 204, 1, '', $3, 0)`, 30 * 24 * time.Hour, false},
+	"audit_lines": {`insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
+		values ($1, $2, $3, '', 'operator', '', 'admin', '', 'keys.pause', 'key.pause', 'key_a', '[]', 'req_a')`, 400 * 24 * time.Hour, true},
 	"jobs": {`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
 		values ($1, $2, 'a', '', 'null', 'failed', 1, 1, $3, '', 1, 1)`, 30 * 24 * time.Hour, true},
 }

@@ -52,9 +52,7 @@ create table principals (
 	rights       text    not null,
 	disabled     boolean not null,
 	created_at   bigint  not null,
-	language     text    not null default 'de',
-	-- When a person was erased: the row keeps the identifier, without name and address.
-	erased_at    bigint  not null default 0
+	language     text    not null default 'de'
 );
 -- The people of an organization, for lists and for what concerns all of them.
 create index principals_organization on principals (organization, kind, id);
@@ -85,30 +83,6 @@ create table api_keys (
 );
 create index api_keys_organization on api_keys (organization, id);
 create index api_keys_previous_kid on api_keys (previous_kid);
-
--- People who were invited and have not come yet. An invitation that was accepted,
--- revoked or is too old has no row.
-create table invitations (
-	id           text   not null primary key,
-	-- A live organization.
-	organization bigint not null references organizations (number),
-	-- SHA-256 of the token in hex. The token itself is stored nowhere.
-	token_hash   text   not null unique,
-	email        text   not null,
-	-- The name, if whoever invited gave one.
-	name         text   not null,
-	-- These are as in principals.
-	language     text   not null,
-	role         text   not null,
-	rights       text   not null,
-	-- Who invited. Empty for the operator.
-	invited_by   text   not null,
-	created_at   bigint not null,
-	expires_at   bigint not null
-);
-create index invitations_organization on invitations (organization, id);
--- Retention: 7 days after the end.
-create index invitations_age on invitations (organization, expires_at);
 
 
 --------------------------------------------------------------- The instance ----
