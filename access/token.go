@@ -92,7 +92,7 @@ func NewSecret(environment string) Secret {
 // KidShortLength is how many characters of a kid people are shown.
 const KidShortLength = kidShortLength
 
-// newToken draws a key and returns it with its parts.
+// newToken returns a random key and its parts.
 func newToken(environment string) (string, token) {
 	t := token{environment, randomBase62(kidLength), randomBase62(secretLength)}
 	s := "kart_" + environment + "_" + t.kid + "_" + t.secret

@@ -43,7 +43,7 @@ type Call struct {
 	// Audit takes what an administrative operation says of itself for the audit
 	// log. It is nil for others.
 	Audit *audit.Act
-	// Services holds what the operations need that outlives a call.
+	// Services holds what operations need beyond a single call.
 	Services *Services
 }
 

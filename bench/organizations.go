@@ -168,7 +168,7 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 	return list, nil
 }
 
-// newOffice makes an organization with a member and the member's key.
+// newOffice creates an organization with a member and the member's key.
 func newOffice(ctx context.Context, op *operator.Operator, n int) (*office, string, error) {
 	organization, err := op.CreateOrganization(ctx, settings.NewOrganization{Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On})
 	if err != nil {

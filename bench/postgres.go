@@ -186,7 +186,7 @@ func (p *onPostgres) record(ctx context.Context, directory *access.Directory, ca
 	return nil
 }
 
-// office makes one more organization.
+// office creates one more organization.
 func (p *onPostgres) office(ctx context.Context, f founder, n int) error {
 	_, key, err := newOffice(ctx, f.operator(), n)
 	if err != nil {

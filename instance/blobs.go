@@ -183,7 +183,7 @@ func OpenBlobDoor(ctx context.Context, store *config.Store, s *config.Server) (_
 	return &admin.Door{API: a, Acts: i.blobActs()}, done, nil
 }
 
-// blobActs are the acts on where the bytes of documents are.
+// blobActs returns the acts on the store of files.
 func (i *Instance) blobActs() socket.Acts {
 	return socket.Acts{
 		"blobs.rotate": socket.Do(placed(i, rotateBlobs(i.DB, i.Blobs, i.keys, i.clock))),

@@ -64,7 +64,7 @@ func TestRotateBlobs(t *testing.T) {
 	}
 	end(t, third)
 
-	// Where no server runs, with a key that opens nothing.
+	// Without a server, and with a key that decrypts nothing.
 	acts, done, err := OpenBlobDoor(context.Background(), &renewed.Store, &config.Server{})
 	if err != nil {
 		t.Fatal(err)

@@ -221,7 +221,7 @@ func TestEveryTableIsErased(t *testing.T) {
 		if o := e.organization("Neu"); o.Number <= e.stays.Number {
 			t.Errorf("a new one has the number %d", o.Number)
 		}
-		// What a call in flight left behind goes with the next look.
+		// Rows of a call in flight are erased by the next run.
 		e.fill(e.tables[slices.IndexFunc(e.tables, func(t db.Table) bool { return t.Name == "request_log" })], e.gone.Number)
 		e.look()
 		if left := e.left(e.gone); len(left) > 0 {

@@ -57,8 +57,8 @@ type Operator interface {
 	CreateKey(context.Context, settings.NewKey) (settings.CreatedKey, error)
 }
 
-// Ensure finds the office or makes it, whole or what is missing of it, so that
-// a start that was cut off is made good by the next one.
+// Ensure finds the office, or creates its missing parts, so the next start
+// completes an interrupted one.
 func Ensure(ctx context.Context, op Operator) (Office, error) {
 	list, err := op.ListOrganizations(ctx, access.Page{})
 	if err != nil {

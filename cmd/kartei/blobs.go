@@ -26,7 +26,7 @@ type blobKeys struct {
 	BlobEncryption         config.Encryption `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Whether files are encrypted."`
 }
 
-// open returns the acts on files where no server runs.
+// open returns the acts on files without a server.
 func (k *blobKeys) open(ctx context.Context, store *config.Store) (*admin.Door, func(), error) {
 	return instance.OpenBlobDoor(ctx, store, k.server())
 }

@@ -128,7 +128,8 @@ func commandWords(command string) string {
 	return strings.Join(words, " ")
 }
 
-// left is panicked with where kong would end the process, after --help.
+// left is the value of the panic where kong would end the process, after
+// --help.
 type left int
 
 // usageError is an error of the command line, not of the command.
