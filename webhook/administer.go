@@ -19,45 +19,46 @@ import (
 	"kartei/store/db"
 )
 
-// Info is an endpoint as administration shows it.
+// Info is an endpoint in administration.
 type Info struct {
 	Endpoint
 	OrganizationID string `json:"organizationId"`
 	PrincipalID    string `json:"principalId"`
-	// KeyID is the key by which it was made, empty if that is not known.
+	// KeyID is the key that created the endpoint or last changed its URL, empty
+	// if that is unknown.
 	KeyID string `json:"keyId"`
-	// FailedSince is the first failed attempt since the last success, null where
-	// there was none; Failures is how many there were.
+	// FailedSince is the first failed attempt since the last success, null if
+	// there was none. Failures counts the failed attempts since then.
 	FailedSince clock.Micros `json:"failedSince"`
 	Failures    int64        `json:"failures"`
-	// MissedSince is the time after which is all that was never tried when the
-	// endpoint was last disabled, or when events that it had not come to were 30
-	// days old; null where neither ever was.
+	// MissedSince is a time before the first event that was never tried. It is
+	// set if the endpoint is disabled, and if events after its cursor become 30
+	// days old. Null means that neither ever happened.
 	MissedSince clock.Micros `json:"missedSince"`
-	// Waiting is how many deliveries wait or are under way, 10,000 at most. Events
-	// that it has not come to yet are not among them.
+	// Waiting counts the deliveries that are pending or running, at most
+	// 10,000. Events that were not fanned out yet are not counted.
 	Waiting int64 `json:"waiting"`
-	// Through is the tick up to which the change log was gone through for it,
-	// BehindSince that of the first event after it; null where there is none, and
-	// of an endpoint that is disabled.
+	// Through is the tick up to which events were fanned out. BehindSince is
+	// the tick of the first event after it, null if there is none or the
+	// endpoint is disabled.
 	Through     clock.Micros `json:"through"`
 	BehindSince clock.Micros `json:"behindSince"`
 }
 
-// FindInput asks for endpoints of an organization, the oldest first, or of one
-// organization after the other.
+// FindInput asks for endpoints of an organization, oldest first, or of all
+// organizations in turn.
 type FindInput struct {
-	// Organization is one; empty for all.
+	// Organization is an id; empty means all.
 	Organization string `json:"organizationId,omitempty"`
-	// Status is one; empty for all.
+	// Status is a status; empty means all.
 	Status string `json:"status,omitempty"`
-	// Principal is one owner; empty for all.
+	// Principal is the id of an owner; empty means all.
 	Principal string `json:"principalId,omitempty"`
-	// Key is the id of the key by which they were made; empty for all.
+	// Key is the id of the key of the endpoints (Info.KeyID); empty means all.
 	Key string `json:"keyId,omitempty"`
-	// After is the id of the last entry already seen.
+	// After is the id of the last entry of the page before.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 1,000; zero is 100.
+	// Limit is 1 to 1,000; zero means 100.
 	Limit int `json:"limit,omitempty"`
 }
 
@@ -67,28 +68,28 @@ type One struct {
 	ID           string `json:"id"`
 }
 
-// LogInput asks for the delivery log of an endpoint, the newest first.
+// LogInput asks for the delivery log of an endpoint, newest first.
 type LogInput struct {
 	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id"`
-	// Event is one event; empty for all.
+	// Event is the id of an event; empty means all.
 	Event string `json:"eventId,omitempty"`
-	// Result is succeeded or failed; empty for both.
+	// Result is succeeded or failed; empty means both.
 	Result string `json:"status,omitempty"`
-	// Before is the id of the last entry already seen.
+	// Before is the id of the last entry of the page before.
 	Before string `json:"before,omitempty"`
-	// Limit is 1 to 1,000; zero is 100.
+	// Limit is 1 to 1,000; zero means 100.
 	Limit int `json:"limit,omitempty"`
 }
 
-// Attempt is an entry of the delivery log as administration shows it.
+// Attempt is an entry of the delivery log in administration.
 type Attempt struct {
 	ID             string       `json:"id"`
 	EventID        string       `json:"eventId"`
 	EventType      string       `json:"eventType"`
 	Attempt        int          `json:"attempt"`
 	Status         string       `json:"status"`
-	ResponseStatus int          `json:"responseStatus"` // 0 where there was no answer
+	ResponseStatus int          `json:"responseStatus"` // 0 if there was no response
 	ResponseTimeMs int64        `json:"responseTimeMs"`
 	ErrorCode      Code         `json:"errorCode"`
 	AttemptedAt    clock.Micros `json:"attemptedAt"`
@@ -100,17 +101,18 @@ const (
 	countWaiting  = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 limit 10000) as d`
 	findLog       = `select id, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at
 		from webhook_attempts where organization = $1 and endpoint = $2`
-	// selectBehindSince is the first event that an endpoint has not come to.
+	// selectBehindSince reads the tick of the first event after an endpoint's
+	// cursor.
 	selectBehindSince = `select tick from events where organization = $1 and tick > $2 order by tick limit 1`
-	// keepDisabled is keepEndpoint of one that is disabled.
+	// keepDisabled is keepEndpoint for a disabled endpoint.
 	keepDisabled   = keepEndpoint + ` and status = 'disabled'`
 	enableEndpoint = `update webhook_endpoints set status = 'active', disabled_reason = '', failed_since = 0, failures = 0, cursor = $3,
 		due_at = 0, revision = revision + 1, updated_at = $4 where organization = $1 and id = $2`
 )
 
-// question is a statement with its arguments that asks for what is given, and
-// for nothing else: PostgreSQL makes one plan for all values, so a condition
-// that may be void would keep it from every index.
+// question is a statement with its arguments. It has a condition only for a
+// filter that is set. PostgreSQL makes one plan for all values, so a condition
+// that may be void would prevent every index.
 type question struct {
 	text string
 	args []any
@@ -118,7 +120,8 @@ type question struct {
 
 func ask(text string, args ...any) *question { return &question{text, args} }
 
-// given adds a condition that ends with its argument, where that is not empty.
+// given adds a condition that ends with its argument, unless the value is
+// empty.
 func (q *question) given(condition, value string) *question {
 	if value == "" {
 		return q
@@ -126,23 +129,23 @@ func (q *question) given(condition, value string) *question {
 	return q.then(" and "+condition, value)
 }
 
-// then adds words that end with their argument.
+// then adds text that ends with its argument.
 func (q *question) then(words string, value any) *question {
 	q.args = append(q.args, value)
 	q.text += fmt.Sprintf("%s $%d", words, len(q.args))
 	return q
 }
 
-// page asks for endpoints of an organization.
+// page returns the query for endpoints of an organization.
 func (in *FindInput) page(c *app.Call, organization int64, limit int) *question {
 	return ask(findEndpoints, organization).administered(c).given("principal =", in.Principal).given("key_id =", in.Key).given("status =", in.Status).given("id >", in.After).then(" order by id limit", limit)
 }
 
-// page asks for attempts at an endpoint.
+// page returns the query for attempts at an endpoint.
 func (in *LogInput) page(organization int64, limit int) *question {
 	q := ask(findLog, organization, in.ID).given("event_id =", in.Event).given("id <", in.Before)
 	if Result(in.Result) == Failed {
-		q.text += ` and status = 'failed'` // of these there is an index
+		q.text += ` and status = 'failed'` // failed attempts have an index
 	} else {
 		q = q.given("status =", in.Result)
 	}
@@ -156,8 +159,9 @@ func pageSize(limit int) int {
 	return limit
 }
 
-// mayAdminister reports whether a caller administers the endpoints of a principal:
-// the operator all, everybody their own, and admins those of service accounts.
+// mayAdminister reports whether the caller administers the endpoints of a
+// principal. The operator administers all, everyone their own, and admins also
+// those of service accounts.
 func mayAdminister(c *app.Call, principal string) bool {
 	return c.Actor.Credential().Kind == access.Operator || principal == c.Actor.PrincipalID() ||
 		c.Actor.SeesAll() && id.Valid(id.ServiceAccount, principal)
@@ -176,7 +180,7 @@ func (q *question) administered(c *app.Call) *question {
 	return q.then(" and principal =", c.Actor.PrincipalID())
 }
 
-// ListInfos returns endpoints as administration shows them.
+// ListInfos returns endpoints for administration.
 func ListInfos(ctx context.Context, c *app.Call, in FindInput) (page access.List[Info], err error) {
 	limit := pageSize(in.Limit)
 	page = access.List[Info]{Data: []Info{}}
@@ -197,8 +201,8 @@ func ListInfos(ctx context.Context, c *app.Call, in FindInput) (page access.List
 	return page, nil
 }
 
-// read reads up to n endpoints of the organization, or, for an operator who names
-// none, of all, one after the other.
+// read reads up to n endpoints of the organization. For an operator who names
+// none it reads those of all organizations in turn.
 func (in FindInput) read(ctx context.Context, c *app.Call, n int) (list []Row, err error) {
 	if in.Organization != "" || c.Actor.Credential().Kind != access.Operator {
 		o, err := settings.Organization(ctx, c, in.Organization)
@@ -212,7 +216,7 @@ func (in FindInput) read(ctx context.Context, c *app.Call, n int) (list []Row, e
 		return nil, err
 	}
 	for _, organization := range numbers {
-		if in.After != "" { // in which organization that is only it says
+		if in.After != "" { // only the endpoint tells its organization
 			switch _, err := Find(ctx, c.Tx, organization, in.After); {
 			case errors.Is(err, db.ErrNoRows):
 				continue
@@ -264,7 +268,7 @@ func inform(ctx context.Context, tx db.Tx, r *Row) (info Info, err error) {
 	return info, tx.QueryRow(ctx, countWaiting, r.Organization, r.ID).Scan(&info.Waiting)
 }
 
-// GetInfo returns one endpoint as administration shows it.
+// GetInfo returns one endpoint for administration.
 func GetInfo(ctx context.Context, c *app.Call, in One) (Info, error) {
 	r, err := in.find(ctx, c)
 	if err != nil {
@@ -273,7 +277,7 @@ func GetInfo(ctx context.Context, c *app.Call, in One) (Info, error) {
 	return inform(ctx, c.Tx, &r)
 }
 
-// find reads an endpoint that the caller administers. Others are 404.
+// find reads an endpoint that the caller administers. Any other is NOT_FOUND.
 func (in *One) find(ctx context.Context, c *app.Call) (r Row, err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
@@ -314,16 +318,17 @@ func ListAttempts(ctx context.Context, c *app.Call, in LogInput) (page access.Li
 	return page, rows.Err()
 }
 
-// Enable has a disabled endpoint get events again, those of from now on: what it
-// missed is sent by Resend, from MissedSince on. One that is not disabled stays as it is.
+// Enable makes a disabled endpoint receive events again, beginning with the
+// next. Resend sends what it missed, from MissedSince on. An endpoint that is
+// not disabled stays as it is.
 func Enable(ctx context.Context, c *app.Call, in One) (Info, error) {
 	r, err := in.find(ctx, c)
 	if err != nil {
 		return Info{}, err
 	}
 	c.Audit.About(r.Organization, r.ID)
-	// Another may be enabling it at the same time: what was read alone says nothing
-	// of that. From here on nobody else can.
+	// Another call may enable the endpoint at the same time, so the status that
+	// was read proves nothing. From here on the row is locked.
 	held, err := c.Tx.Exec(ctx, keepDisabled, r.Organization, r.ID)
 	if err == nil && held == 1 {
 		c.Audit.Changed("status", r.Status, Active)
@@ -335,9 +340,9 @@ func Enable(ctx context.Context, c *app.Call, in One) (Info, error) {
 	return GetInfo(ctx, c, in)
 }
 
-// enable ends what still waits for a disabled endpoint that the transaction holds,
-// and lets it begin anew. The dispatcher ends most of it soon after the endpoint
-// was disabled, so little is left in general.
+// enable purges the pending deliveries of a disabled endpoint that the
+// transaction holds, and resets its state. The dispatcher purges most of them
+// soon after the endpoint was disabled, so few are usually left.
 func enable(ctx context.Context, c *app.Call, r *Row) error {
 	for ended := int64(PurgePiece); ended == PurgePiece; {
 		var err error
@@ -355,18 +360,18 @@ func enable(ctx context.Context, c *app.Call, r *Row) error {
 	return nil
 }
 
-// moment is a clock that stands still: that of a call.
+// moment is a clock that stands still at the time of a call.
 type moment clock.Micros
 
 // Now returns the moment.
 func (m moment) Now() time.Time { return clock.Micros(m).Time() }
 
-// After never fires: nothing waits within a transaction.
+// After never fires, because nothing waits within a transaction.
 func (moment) After(time.Duration) <-chan time.Time { return nil }
 
-// Disable switches an endpoint off for a reason, and tells its owner. What waits
-// for it ends. One that is disabled already stays as it is; one
-// that was deleted is db.ErrNoRows.
+// Disable disables an endpoint for a reason and notifies its owner. Its pending
+// deliveries end. A disabled endpoint stays as it is. Disable fails with
+// db.ErrNoRows if the endpoint was deleted.
 func Disable(ctx context.Context, c *app.Call, at Address, why Reason) error {
 	k := StateStore{Clock: moment(c.Now), Logger: cmp.Or(c.Services.Logger, slog.Default()), Notices: c.Services.Settings.Notices}
 	h, err := k.Hold(ctx, c.Tx, at)
@@ -379,31 +384,31 @@ func Disable(ctx context.Context, c *app.Call, at Address, why Reason) error {
 	return err
 }
 
-// ResendInput says what is sent again: one event, all that failed, or a range of
-// time. Each starts a new series of attempts; where an attempt is under way, it
+// ResendInput says what to send again: one event, all that failed, or a range
+// of time. Each event begins a new series of attempts. An attempt in progress
 // is the first of the new series.
 type ResendInput struct {
 	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id"`
-	// Event is an event of the last 30 days.
+	// Event is the id of an event of the last 30 days.
 	Event string `json:"eventId,omitempty"`
-	// Failed has all sent again for which there were failed attempts in the last
-	// 30 days and no success, and that do not wait for an attempt.
+	// Failed selects the events of the last 30 days that failed, never
+	// succeeded, and wait for no further attempt.
 	Failed bool `json:"failed,omitempty"`
-	// Since and Until are a range of time, without its first moment and with its
-	// last; Until is now if it is null. What was delivered before is sent too.
+	// Since and Until bound a range of time, without Since and with Until. Null
+	// as Until means now. Events that were delivered before are sent again.
 	Since clock.Micros `json:"since,omitempty"`
 	Until clock.Micros `json:"until,omitempty"`
 }
 
-// ResendOutput is what is done.
+// ResendOutput says what happens.
 type ResendOutput struct {
-	// Events is how many events are on their way: 1 of one event.
+	// Events is 1 if one event was asked for, otherwise 0.
 	Events int `json:"events"`
-	// Going is set where the events are looked up beside, by a job.
+	// Going is true if a job looks up the events.
 	Going bool `json:"going"`
-	// Rests is set where that job waits: the API of the organization is off, or
-	// the organization is closed.
+	// Rests is true if that job waits because the organization is closed or its
+	// API is off.
 	Rests bool `json:"rests"`
 }
 
@@ -463,7 +468,7 @@ func Resend(ctx context.Context, c *app.Call, in ResendInput) (out ResendOutput,
 	return out, resendOne(ctx, c.Tx, &r, c.Now, in.Event, sees)
 }
 
-// resendOne puts one event on its way again.
+// resendOne queues one event again.
 func resendOne(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, name, sees string) error {
 	if !id.Valid(id.Event, name) {
 		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})

@@ -19,7 +19,7 @@ import (
 	"kartei/work/job"
 )
 
-// Enabling wakes the dispatchers: what happens next needs not wait for the sweep.
+// Enabling wakes the dispatchers, so that deliveries do not wait for the sweep.
 func TestEnableTells(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -41,7 +41,7 @@ func TestEnableTells(t *testing.T) {
 	})
 }
 
-// Nothing is put on its way to an endpoint that was deleted after it was read.
+// A resend queues nothing for an endpoint that was deleted after it was read.
 func TestResendToADeletedEndpoint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -61,8 +61,8 @@ func TestResendToADeletedEndpoint(t *testing.T) {
 	})
 }
 
-// While the gate is closed an event is not sent again, and the answer says why;
-// a range waits for as long as there may be something left of it.
+// While the gate is closed, the resend of one event is refused with the reason.
+// A range waits until its events have expired.
 func TestResendWhileAllRests(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -94,8 +94,8 @@ func TestResendWhileAllRests(t *testing.T) {
 	})
 }
 
-// To a principal that may have nothing any more nothing is sent again, and no
-// range is looked through.
+// If the principal may receive nothing, nothing is sent again and no range is
+// scanned.
 func TestResendToNobody(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -110,7 +110,7 @@ func TestResendToNobody(t *testing.T) {
 			t.Errorf("while the owner is disabled: %v", err)
 		}
 		r := o.Read(name)
-		endpointtest.Must(t, d.Write(t.Context(), func(tx db.Tx) error { // as it was asked for before
+		endpointtest.Must(t, d.Write(t.Context(), func(tx db.Tx) error { // the job was enqueued before
 			return webhook.EnqueueResend(t.Context(), tx, &r, clock.Now(o.Clock), in)
 		}))
 		wait(1)

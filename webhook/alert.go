@@ -16,13 +16,13 @@ import (
 
 // The kinds of notice about endpoints.
 const (
-	// IsFailing: no attempt has succeeded for 24 hours.
+	// IsFailing says that no attempt succeeded for 24 hours.
 	IsFailing notify.Kind = "webhook_failing"
-	// WasDisabled: after 72 hours, or because the receiver wants no more.
+	// WasDisabled says that the endpoint was disabled (see Reason).
 	WasDisabled notify.Kind = "webhook_disabled"
 )
 
-// AlertFacts are those of a notice about an endpoint.
+// AlertFacts are the data of a notice about an endpoint.
 type AlertFacts struct {
 	Organization string       `json:"organizationId"`
 	Endpoint     string       `json:"endpointId"`
@@ -33,14 +33,15 @@ type AlertFacts struct {
 	Missed clock.Micros `json:"missedSince,omitempty"`
 }
 
-// Forms are those of the notices about endpoints.
+// Forms holds the forms of notices about endpoints.
 var Forms = map[notify.Kind]notify.Form{
 	IsFailing:   {Words: alertWords(failingWords), Mail: alertMail(failingWords), Farewell: alertFarewell},
 	WasDisabled: {Words: alertWords(disabledWords), Mail: alertMail(disabledWords), Farewell: alertFarewell},
 }
 
-// alert tells the owner of a held endpoint that it fails or was disabled, in
-// the transaction that says so: of several replicas only one makes the change.
+// alert notifies the owner of a held endpoint that it fails or was disabled.
+// The notice is part of the transaction that changes the status, so only one of
+// several replicas posts it.
 func (k *StateStore) alert(ctx context.Context, tx db.Tx, h *Held, now clock.Micros) error {
 	kind := IsFailing
 	switch h.Status {
@@ -63,7 +64,8 @@ func (k *StateStore) alert(ctx context.Context, tx db.Tx, h *Held, now clock.Mic
 	return k.Notices.Post(ctx, tx, live, users, kind, facts)
 }
 
-// alertWords makes the words of a notice with what its endpoint is called now.
+// alertWords returns the words of a notice, with the present name of the
+// endpoint.
 func alertWords(words func(AlertFacts, names) notify.Words) func(context.Context, db.Tx, []byte) (notify.Words, error) {
 	return func(ctx context.Context, tx db.Tx, data []byte) (notify.Words, error) {
 		var f AlertFacts
@@ -75,7 +77,7 @@ func alertWords(words func(AlertFacts, names) notify.Words) func(context.Context
 	}
 }
 
-// alertMail makes the words of an email, in which ids stand for names.
+// alertMail returns the words of an email, with ids in place of names.
 func alertMail(words func(AlertFacts, names) notify.Words) func(string, []byte) (notify.Words, error) {
 	return func(base string, data []byte) (notify.Words, error) {
 		var f AlertFacts
@@ -89,21 +91,21 @@ func alertMail(words func(AlertFacts, names) notify.Words) func(string, []byte) 
 	}
 }
 
-// names are by what people know an endpoint and its organization.
+// names are the names of an endpoint and its organization.
 type names struct {
 	organization string
-	// de and en are the endpoint's with its organization's.
+	// de and en name the endpoint together with its organization.
 	de, en string
-	// base is the instance's address, empty if it goes without saying.
+	// base is the address of the instance, empty if it is obvious.
 	base string
 }
 
-// title names the endpoint for a title.
+// title names the endpoint in a title.
 func (n names) title(f AlertFacts) fault.Text {
 	return fault.Text{DE: "Webhook-Endpunkt " + f.Endpoint + " von " + n.organization, EN: "Webhook endpoint " + f.Endpoint + " of " + n.organization}
 }
 
-// called reads the names of now.
+// called reads the present names.
 func called(ctx context.Context, tx db.Tx, f AlertFacts) (names, error) {
 	o, err := access.OrganizationIn(ctx, tx, f.Organization)
 	if err != nil {
@@ -114,7 +116,7 @@ func called(ctx context.Context, tx db.Tx, f AlertFacts) (names, error) {
 	switch {
 	case err == nil:
 		de, en = "„"+r.Name+"“", "“"+r.Name+"”"
-	case !errors.Is(err, db.ErrNoRows): // one that was deleted has no name any more
+	case !errors.Is(err, db.ErrNoRows): // a deleted endpoint has no name
 		return names{}, err
 	}
 	return names{organization: o.Name, de: de + " von " + o.Name, en: en + " of " + o.Name}, nil

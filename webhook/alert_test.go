@@ -8,7 +8,7 @@ import (
 	"kartei/notify"
 )
 
-// What a notice says of each kind and reason, in both languages.
+// The text of a notice of each kind and reason, in both languages.
 func TestAlertWords(t *testing.T) {
 	at := func(s string) clock.Micros {
 		m, err := clock.Parse(s)

@@ -23,11 +23,11 @@ import (
 	"kartei/work/job"
 )
 
-// MaxEndpoints is how many endpoints a principal may have in an organization
+// MaxEndpoints bounds the endpoints of a principal in an organization
 // (contract, 'Other constants').
 const MaxEndpoints = 16
 
-// Status says whether an endpoint gets its events.
+// Status says whether an endpoint receives events.
 type Status string
 
 // The statuses (contract, 'States and transitions').
@@ -44,25 +44,25 @@ type Reason string
 const (
 	Gone       Reason = "gone"        // the receiver answered 410
 	NoSuccess  Reason = "no_success"  // 72 hours of failed attempts
-	KeyRevoked Reason = "key_revoked" // whoever runs the instance revoked the key that made it
+	KeyRevoked Reason = "key_revoked" // the key that made the endpoint was revoked
 )
 
-// Fields are the members that an endpoint's owner sets.
+// Fields are the members that the owner of an endpoint sets.
 type Fields struct {
 	Name       string   `json:"name" required:"true" min:"1" max:"200" example:"CRM" patch:"set"`
 	URL        string   `json:"url" required:"true" min:"1" max:"2048" example:"https://crm.example.com/hooks/kartei"`
 	EventTypes []string `json:"eventTypes" required:"true" minItems:"1" maxItems:"100" enum:"events" named:"EventType" example:"[\"contact.created\",\"contact.updated\"]" patch:"set"`
 }
 
-// Endpoint is an endpoint as the API gives it. It belongs to the principal that
-// made it: for all others, admins too, it does not exist.
+// Endpoint is a webhook endpoint in the API. It belongs to the principal that
+// created it. Nobody else finds it, not even an admin.
 type Endpoint struct {
 	Object string `json:"object" enum:"webhook_endpoint" example:"webhook_endpoint"`
 	ID     string `json:"id" example:"whe_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Fields
 	Status         Status  `json:"status" enum:"active,failing,disabled" example:"active"`
 	DisabledReason *Reason `json:"disabledReason" enum:"gone,no_success,key_revoked" example:"null"`
-	// The times are nil where there is none.
+	// The times are nil if there are none.
 	LastSuccessAt            *clock.Micros `json:"lastSuccessAt" example:"2026-11-02T14:05:12.345678Z"`
 	LastFailureAt            *clock.Micros `json:"lastFailureAt" example:"null"`
 	PreviousSecretValidUntil *clock.Micros `json:"previousSecretValidUntil" example:"null"`
@@ -71,42 +71,43 @@ type Endpoint struct {
 	UpdatedAt                clock.Micros  `json:"updatedAt" example:"2026-11-02T14:05:12.345678Z"`
 }
 
-// EntityTag returns that of the revision.
+// EntityTag returns the tag of the revision.
 func (e Endpoint) EntityTag() string { return app.Tag(e.Revision) }
 
 // Records returns 1.
 func (Endpoint) Records() int { return 1 }
 
-// EndpointWithSecret is an endpoint in the only answer that tells its secret.
+// EndpointWithSecret is an endpoint in the only response that reveals its
+// secret.
 type EndpointWithSecret struct {
 	Endpoint
 	Secret string `json:"secret" example:"whsec_TWFuIG11c3Mgc2VpbmUgR2VoZWltbmlzc2UgaMO8dGU="`
 }
 
-// Created is the answer of webhookEndpoints.create.
+// Created is the response of webhookEndpoints.create.
 type Created struct{ EndpointWithSecret }
 
-// Location returns where the endpoint is found.
+// Location returns the path of the endpoint.
 func (c Created) Location() string { return "/webhook_endpoints/" + c.ID }
 
-// Type returns what the answer shows.
+// Type returns the type of the body.
 func (Created) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
 
-// Secret says that the answer holds one.
+// Secret marks a response that holds a secret.
 func (Created) Secret() {}
 
-// Rotated is the answer of webhookEndpoints.rotateSecret.
+// Rotated is the response of webhookEndpoints.rotateSecret.
 type Rotated struct{ EndpointWithSecret }
 
-// Type returns what the answer shows.
+// Type returns the type of the body.
 func (Rotated) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
 
-// Secret says that the answer holds one.
+// Secret marks a response that holds a secret.
 func (Rotated) Secret() {}
 
-// Topic is what is told (db.Tx.NotifyLocal) when an endpoint was made or changed, or
-// has something to do that is no new event, with its organization's number as
-// word: then its deliveries begin at once and not with the next sweep.
+// Topic wakes the dispatcher (db.Tx.NotifyLocal) after an endpoint was created
+// or changed, or has work other than new events. The message is the number of
+// the organization. Deliveries then begin at once, not with the next sweep.
 const Topic = "webhooks"
 
 // Address names an endpoint.
@@ -115,32 +116,33 @@ type Address struct {
 	ID           string
 }
 
-// Row is an endpoint as the database keeps it.
+// Row is an endpoint as stored in the database.
 type Row struct {
 	Endpoint
 	Organization int64
 	Principal    string
-	// Key is the id of the key by which it was made; empty if there was none.
+	// Key is the id of the key that created the endpoint or last changed its
+	// URL, empty if there was none.
 	Key string
-	// secret and previous are sealed; previous is empty where there was none.
+	// secret and previous are sealed. previous is empty if there is none.
 	secret, previous string
-	// previousUntil is when previous ends; zero where there was none.
+	// previousUntil is the end of previous, zero if there is none.
 	previousUntil clock.Micros
-	// Cursor is the tick behind which events are yet to be made deliveries of.
+	// Cursor is the tick up to which events were fanned out.
 	Cursor clock.Micros
-	// DueAt is when the first of its deliveries is due; zero where there is none.
+	// DueAt is when a delivery is due or the status may change, zero if never.
 	DueAt clock.Micros
-	// FailedSince is the first failed attempt since the last success, zero where
-	// there was none; failures is how many there were.
+	// FailedSince is the first failed attempt since the last success, zero if
+	// there was none. Failures counts the failed attempts since then.
 	FailedSince clock.Micros
 	Failures    int64
-	// MissedSince is the tick behind which is all that was never tried when the
-	// endpoint was last disabled, or when events behind its cursor came to their
-	// end; zero where neither ever was.
+	// MissedSince is a tick before the first event that was never tried. It is
+	// set if the endpoint is disabled, and if events after its cursor expire.
+	// Zero means that neither ever happened.
 	MissedSince clock.Micros
 }
 
-// at returns the endpoint as it is shown at a moment.
+// at returns the endpoint as the API shows it at a moment.
 func (r *Row) at(now clock.Micros) Endpoint {
 	e := r.Endpoint
 	if now < r.previousUntil {
@@ -149,7 +151,7 @@ func (r *Row) at(now clock.Micros) Endpoint {
 	return e
 }
 
-// prepare brings what an owner sends into its stored form. An error is a fault.
+// prepare normalizes the members of a request. An error is a fault.
 func (f *Fields) prepare(guard *egress.Guard) error {
 	f.Name = record.Clean(f.Name)
 	f.EventTypes = record.Unique(f.EventTypes)
@@ -174,8 +176,7 @@ type CreateInput struct {
 	Fields Fields `body:"create" named:"WebhookEndpointCreate"`
 }
 
-// Create makes an endpoint of the caller's, which gets the events that come
-// after it.
+// Create creates an endpoint of the caller. It receives the events that follow.
 func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 	if err := in.Fields.prepare(c.Services.Webhooks.Guard); err != nil {
 		return Created{}, err
@@ -183,8 +184,8 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 	if err := mayRead(c, in.Fields.EventTypes); err != nil {
 		return Created{}, err
 	}
-	// The clock is held from here to the commit. So of two calls at the same
-	// time the second counts what the first has made.
+	// The clock row is locked until the commit. Of two simultaneous calls, the
+	// second therefore counts the endpoint of the first.
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
 	if err != nil {
 		return Created{}, err
@@ -212,9 +213,9 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 	return Created{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
 }
 
-// mayRead fails with FORBIDDEN if the caller may not read what events of some of
-// the types are about. Else a key that only manages endpoints could have all that
-// its principal reads sent somewhere, by a new endpoint or the address of another.
+// mayRead fails with FORBIDDEN if the caller may not read the records behind
+// some of the event types. Otherwise a key that only manages endpoints could
+// send all that its principal reads elsewhere, by a new endpoint or a new URL.
 func mayRead(c *app.Call, types []string) error {
 	var missing []string
 	for _, name := range types {
@@ -229,7 +230,7 @@ func mayRead(c *app.Call, types []string) error {
 	return access.Lacking(missing...)
 }
 
-// newSecret gives the endpoint a secret, and seals it.
+// newSecret draws a secret for the endpoint and seals it.
 func (r *Row) newSecret(c *app.Call) (Secret, error) {
 	secret, err := NewSecret(rand.Reader)
 	if err == nil {
@@ -241,7 +242,7 @@ func (r *Row) newSecret(c *app.Call) (Secret, error) {
 // tell wakes the dispatcher of this process after the commit.
 func tell(c *app.Call) { c.Tx.NotifyLocal(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
 
-// own reads an endpoint of the caller's, or fails with NOT_FOUND.
+// own reads an endpoint of the caller, or fails with NOT_FOUND.
 func own(ctx context.Context, c *app.Call, endpoint string) (Row, error) {
 	if !id.Valid(id.WebhookEndpoint, endpoint) {
 		return Row{}, fault.New(fault.NotFound)
@@ -253,7 +254,7 @@ func own(ctx context.Context, c *app.Call, endpoint string) (Row, error) {
 	return r, err
 }
 
-// Get returns an endpoint of the caller's.
+// Get returns an endpoint of the caller.
 func Get(ctx context.Context, c *app.Call, in app.ByID) (Endpoint, error) {
 	r, err := own(ctx, c, in.ID)
 	return r.at(c.Now), err
@@ -272,10 +273,10 @@ type EndpointPage struct {
 	NextCursor *string    `json:"nextCursor" max:"4096" example:"AX3k9bQ"`
 }
 
-// Records returns how many endpoints the page holds.
+// Records returns the number of endpoints on the page.
 func (p EndpointPage) Records() int { return len(p.Data) }
 
-// List returns a page of the caller's endpoints, the newest first.
+// List returns a page of the caller's endpoints, newest first.
 func List(ctx context.Context, c *app.Call, in ListInput) (EndpointPage, error) {
 	rows, next, err := list(ctx, c, "webhook_endpoints", in, scan, func(r Row) string { return r.ID }, listOwn, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil {
@@ -288,9 +289,9 @@ func List(ctx context.Context, c *app.Call, in ListInput) (EndpointPage, error) 
 	return page, nil
 }
 
-// list reads a page of a list, the newest first, and returns its rows and the
-// cursor of the next page, nil on the last. Of the statement the last two
-// arguments are the id behind which the page begins, and how many rows to read.
+// list reads a page of a list, newest first. It returns the rows and the cursor
+// of the next page, nil on the last. The query takes the id before the page and
+// the number of rows as its last two arguments.
 func list[T any](ctx context.Context, c *app.Call, name string, in ListInput, scan func(scanner) (T, error), key func(T) string,
 	query string, args ...any) (page []T, next *string, err error) {
 	scope := fmt.Sprintf("%d|%s|%s|%s", c.Actor.Org(), c.Actor.PrincipalID(), name, c.Version)
@@ -319,7 +320,7 @@ func list[T any](ctx context.Context, c *app.Call, name string, in ListInput, sc
 	return page, nil, rows.Err()
 }
 
-// lastID comes behind every identifier.
+// lastID sorts after every identifier.
 const lastID = "~"
 
 // UpdateInput is the input of webhookEndpoints.update.
@@ -328,10 +329,10 @@ type UpdateInput struct {
 	Patch app.Patch[Fields] `body:"patch"`
 }
 
-// Update merges a patch into an endpoint of the caller's, who must be able to read
-// all that the endpoint gets then. It requires If-Match.
-// Deliveries that wait go to the new address. Where nothing changes, the
-// endpoint stays as it is.
+// Update merges a patch into an endpoint of the caller. It requires If-Match.
+// The caller must be able to read everything that the endpoint receives
+// afterwards. Pending deliveries go to the new URL. A patch that changes
+// nothing makes no revision.
 func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
@@ -354,7 +355,7 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 	if after.Name == r.Name && after.URL == r.URL && slices.Equal(after.EventTypes, r.EventTypes) {
 		return r.at(c.Now), nil
 	}
-	if after.URL != r.URL { // where events go is this key's doing from now on
+	if after.URL != r.URL { // this key now answers for where events go
 		r.Key = c.Actor.Credential().ID
 	}
 	r.Fields = after
@@ -364,9 +365,9 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 	return r.at(c.Now), nil
 }
 
-// replace makes the next revision by a statement whose arguments follow the
-// organization, the id, the revision that was read and the time. Where there is
-// a newer one by now, the operation is run again.
+// replace makes the next revision. The arguments of the statement follow the
+// organization, the id, the revision that was read and the time. If there is a
+// newer revision by now, the operation runs again.
 func (r *Row) replace(ctx context.Context, c *app.Call, statement string, more ...any) error {
 	read := r.Revision
 	r.Revision, r.UpdatedAt = read+1, max(r.UpdatedAt, c.Now)
@@ -374,7 +375,7 @@ func (r *Row) replace(ctx context.Context, c *app.Call, statement string, more .
 	return one(c.Tx.Exec(ctx, statement, append([]any{r.Organization, r.ID, read, r.UpdatedAt}, more...)...))
 }
 
-// one fails with db.ErrConflict where a statement has not changed one row.
+// one fails with db.ErrConflict unless a statement changed exactly one row.
 func one(rows int64, err error) error {
 	if err == nil && rows != 1 {
 		return db.ErrConflict
@@ -382,9 +383,9 @@ func one(rows int64, err error) error {
 	return err
 }
 
-// Delete removes an endpoint of the caller's. It requires If-Match. No delivery
-// of it begins any more; those that wait and its log, which may be millions of
-// rows, are removed by a job.
+// Delete removes an endpoint of the caller. It requires If-Match. No further
+// delivery begins. A job removes the pending deliveries and the log, which may
+// have millions of rows.
 func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
@@ -404,11 +405,11 @@ func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) 
 	return app.Nothing{}, nil
 }
 
-// RotateSecret gives an endpoint of the caller's a new secret. For Overlap the
-// one that it replaces signs too; one that was replaced before that ends now,
-// so there are never more than two, and whoever rotates twice is rid of a
-// secret that somebody else has seen. One that cannot be read ends now too: its
-// master key is lost, and nothing can be signed with it. It honours If-Match.
+// RotateSecret gives an endpoint of the caller a new secret. The replaced
+// secret also signs for Overlap. The one before it ends now, so there are never
+// more than two: two rotations get rid of a leaked secret. A secret that cannot
+// be opened ends now too, because its master key is lost and it signs nothing.
+// RotateSecret honours If-Match.
 func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
@@ -417,7 +418,7 @@ func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error
 	if err := c.IfMatch.Check(r.Revision); err != nil {
 		return Rotated{}, err
 	}
-	read := r.secret // it may be sealed anew meanwhile
+	read := r.secret // a concurrent reseal may change it
 	r.previous, r.previousUntil = read, c.Now+Overlap
 	if _, _, err := c.Services.Webhooks.Secrets.Open(read, sealingPlace(r.Organization, r.ID)); err != nil {
 		r.previous, r.previousUntil = "", 0
@@ -438,8 +439,8 @@ type TestSent struct {
 	EventID string `json:"eventId" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
-// SendTest writes a webhook.test event about an endpoint of the caller's, and
-// the delivery of it to this endpoint alone.
+// SendTest writes a webhook.test event about an endpoint of the caller, and its
+// delivery to this endpoint alone.
 func SendTest(ctx context.Context, c *app.Call, in app.ByID) (TestSent, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
@@ -452,7 +453,7 @@ func SendTest(ctx context.Context, c *app.Call, in app.ByID) (TestSent, error) {
 	if err != nil {
 		return TestSent{}, err
 	}
-	if !c.Actor.Emits() { // the module was switched off since the call was let in
+	if !c.Actor.Emits() { // the module was switched off after the call was admitted
 		return TestSent{}, c.Actor.Gate()
 	}
 	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}

@@ -28,7 +28,7 @@ func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 
 const endpoints = "/webhook_endpoints"
 
-// body is that of a create, with other members.
+// body returns the body of a create with some members replaced.
 func body(members map[string]any) map[string]any {
 	b := map[string]any{"name": "CRM", "url": "https://crm.example.com/hook", "eventTypes": []string{"contact.created"}}
 	for name, v := range members {
@@ -37,7 +37,7 @@ func body(members map[string]any) map[string]any {
 	return b
 }
 
-// create makes an endpoint, and returns its path and its secret.
+// create makes an endpoint and returns its path and secret.
 func create(c *apitest.Client, members map[string]any) (at, secret string) {
 	c.Helper()
 	made := c.Do("POST", endpoints, body(members)).Want(201)
@@ -67,7 +67,7 @@ func row(o *apitest.Office, at, columns string, dest ...any) {
 	}
 }
 
-// TestLife: what an endpoint is from its creation to its end.
+// TestLife follows an endpoint from its creation to its deletion.
 func TestLife(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -125,7 +125,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// TestWrong: what no endpoint can be. All is told at once, and nothing is made.
+// TestWrong sends invalid endpoints. All errors are reported at once, and
+// nothing is created.
 func TestWrong(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -186,8 +187,9 @@ func TestWrong(t *testing.T) {
 	})
 }
 
-// TestMostOfAPrincipal: of many creations at once by a principal, over two
-// replicas, sixteen succeed; others, and the other organization, have their own.
+// TestMostOfAPrincipal creates many endpoints at once over two replicas:
+// sixteen of a principal succeed. Other principals and the other organization
+// have limits of their own.
 func TestMostOfAPrincipal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(2))
@@ -212,7 +214,7 @@ func TestMostOfAPrincipal(t *testing.T) {
 			t.Errorf("%d endpoints", len(list))
 		}
 		create(colleague, nil)
-		// Room is made by a deletion, and the URL is judged first.
+		// A deletion makes room. The URL is checked before the limit.
 		c.Do("POST", endpoints, body(map[string]any{"url": "http://crm.example.com"})).Want(422, "WEBHOOK_URL_INVALID")
 		c.Do("DELETE", endpoints+"/"+list[3]["id"].(string), nil, "If-Match", "*").Want(204)
 		create(c, nil)
@@ -220,8 +222,8 @@ func TestMostOfAPrincipal(t *testing.T) {
 	})
 }
 
-// TestList: pages of every size hold each endpoint once, the newest first, and
-// a cursor fits only its own list.
+// TestList reads pages of every size. Each endpoint appears once, newest first,
+// and a cursor fits only its own list.
 func TestList(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague := o.As(access.Member), o.As(access.Admin)
@@ -261,8 +263,8 @@ func TestList(t *testing.T) {
 	})
 }
 
-// TestRotate: the previous secret lasts a day; one that is rotated again within
-// it ends at once; secrets are nowhere in plain.
+// TestRotate checks that the previous secret lasts a day, and ends at once
+// after a second rotation. No secret is stored in plain text.
 func TestRotate(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -277,7 +279,7 @@ func TestRotate(t *testing.T) {
 			secrets = append(secrets, a.Text("secret"))
 			return a
 		}
-		// signing are the secrets that sign now, the one in force first.
+		// signing returns the secrets that sign now, the current one first.
 		signing := func() (list []string) {
 			t.Helper()
 			var sealed, previous string
@@ -325,14 +327,14 @@ func TestRotate(t *testing.T) {
 		again := rotate("If-Match", "*")
 		want(t, again, map[string]any{"previousSecretValidUntil": "2026-11-04T10:00:00.000000Z", "revision": 4})
 		check("twice within a day", secrets[3], secrets[2])
-		// A replay tells the secret once more, and rotates nothing.
+		// A replay reveals the same secret and rotates nothing.
 		replay := c.Do("POST", at+"/rotate_secret", nil, "Idempotency-Key", "once").Want(200)
 		if a := c.Do("POST", at+"/rotate_secret", nil, "Idempotency-Key", "once").Want(200); string(a.Body) != string(replay.Body) || a.Header.Get("Idempotent-Replayed") != "true" || a.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%v %s", a.Header, a.Body)
 		}
 		secrets = append(secrets, replay.Text("secret"))
 		check("replayed", secrets[4], secrets[3])
-		// The next change after the day forgets the previous one, and not before.
+		// The first change after the day erases the previous secret.
 		for _, name := range []string{"within", "after"} {
 			c.Do("PATCH", at, map[string]any{"name": name}, "If-Match", "*").Want(200)
 			var previous string
@@ -361,7 +363,7 @@ func TestRotate(t *testing.T) {
 	})
 }
 
-// TestSecretOnce: after the answer that tells it, no answer has the secret.
+// TestSecretOnce checks that no later response holds the secret.
 func TestSecretOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -379,7 +381,8 @@ func TestSecretOnce(t *testing.T) {
 				t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 			}
 		}
-		// Who may write and not read rotates, and is told the secret: nobody else is.
+		// A key without the read scope may rotate, and its response reveals the
+		// secret.
 		writer := &apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal, "webhook_endpoints:write", "contacts:read")}
 		if a := writer.Do("POST", at+"/rotate_secret", nil).Want(200); !strings.HasPrefix(a.Text("secret"), "whsec_") {
 			t.Errorf("%s", a.Body)
@@ -388,8 +391,8 @@ func TestSecretOnce(t *testing.T) {
 	})
 }
 
-// TestTest: the event is in the log, seen by the endpoint's principal only, and
-// its delivery is for this endpoint alone, whatever that is subscribed to.
+// TestTest checks the event in the log, which only the endpoint's principal
+// sees. Its delivery goes to this endpoint alone, whatever its event types.
 func TestTest(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, admin := o.As(access.Member), o.As(access.Admin)
@@ -428,19 +431,19 @@ func TestTest(t *testing.T) {
 		if row(o, other, "due_at", &later); later != 0 {
 			t.Errorf("the other is due at %d", later)
 		}
-		// A later one does not put off the first.
+		// A later test does not postpone the first.
 		o.Clock.Advance(time.Second)
 		c.Do("POST", at+"/test", nil).Want(200)
 		if row(o, at, "due_at", &later); later != due {
 			t.Errorf("due at %d, then at %d", due, later)
 		}
-		// With the endpoint goes what is known of it.
+		// The deletion of the endpoint removes its data.
 		c.Do("DELETE", at, nil, "If-Match", "*").Want(204)
 		c.Do("GET", "/events/"+name, nil).Want(404, "NOT_FOUND")
 	})
 }
 
-// attempt writes a row of the log as the dispatcher does.
+// attempt writes a row of the log like the dispatcher.
 func attempt(o *apitest.Office, at string, n int, status int, code string, next time.Duration) {
 	o.Helper()
 	result, now := "succeeded", clock.Now(o.Clock)
@@ -467,7 +470,8 @@ func attempt(o *apitest.Office, at string, n int, status int, code string, next 
 	}
 }
 
-// TestLog: the attempts of an endpoint, the newest first, in pages, for 30 days.
+// TestLog reads the attempts of an endpoint in pages, newest first, for 30
+// days.
 func TestLog(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -518,8 +522,8 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// TestErase: with an endpoint goes its log, of any length, and what waits; what
-// is another's stays.
+// TestErase checks that an endpoint's log and pending deliveries go with it, at
+// any length. Those of other endpoints stay.
 func TestErase(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -563,7 +567,7 @@ func TestErase(t *testing.T) {
 	})
 }
 
-// many writes n rows of the log, and as many deliveries.
+// many writes n rows of the log and n deliveries.
 func many(o *apitest.Office, at string, n int) {
 	o.Helper()
 	err := o.DB.Write(o.Context(), func(tx db.Tx) error {
@@ -581,8 +585,8 @@ func many(o *apitest.Office, at string, n int) {
 	}
 }
 
-// TestChangesAtOnce: of changes of an endpoint at the same time each that
-// succeeds has a revision of its own, and with If-Match one of a revision does.
+// TestChangesAtOnce changes an endpoint concurrently. Each change that succeeds
+// has its own revision. With If-Match only one change per revision succeeds.
 func TestChangesAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -613,7 +617,8 @@ func TestChangesAtOnce(t *testing.T) {
 	})
 }
 
-// TestOwner: an endpoint is its principal's alone, whichever key comes with it.
+// TestOwner checks that an endpoint belongs to its principal alone, whichever
+// key is used.
 func TestOwner(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -641,7 +646,7 @@ func TestOwner(t *testing.T) {
 	})
 }
 
-// TestPatchOfEachMember: each member that the owner sets can be changed alone.
+// TestPatchOfEachMember changes each member of the owner alone.
 func TestPatchOfEachMember(t *testing.T) {
 	others := map[string]any{"name": "ERP", "url": "https://erp.example.com/hook", "eventTypes": []any{"task.created"}}
 	each(t, func(t *testing.T, o *apitest.Office) {

@@ -9,7 +9,7 @@ import (
 	"kartei/work/job"
 )
 
-// EraseKind is the kind of job that removes what a deleted endpoint leaves.
+// EraseKind is the kind of job that removes the rows of a deleted endpoint.
 const EraseKind = "webhooks.erase"
 
 type erasure struct {
@@ -17,23 +17,23 @@ type erasure struct {
 }
 
 const (
-	// erasePiece is how many rows go in one transaction, erasePause the time
-	// between two that leaves the writer to others, as in package retention.
+	// erasePiece bounds the rows of one transaction. erasePause is the pause
+	// between two, which leaves the writer to others, as in package retention.
 	erasePiece = 500
 	erasePause = 50 * time.Millisecond
 )
 
-// Eraser removes what deleted endpoints leave.
+// Eraser removes the rows of deleted endpoints.
 type Eraser struct{ Clock clock.Clock }
 
-// Handlers returns what carries out the eraser's jobs.
+// Handlers returns the handlers of the eraser's jobs.
 func (e Eraser) Handlers() []job.Handler {
 	return []job.Handler{{Kind: EraseKind, Run: e.erase}}
 }
 
-// erase removes deliveries that wait, then the log, piece by piece. An attempt
-// that is settled after that leaves a row in the log that nobody reads, until
-// its time is over.
+// erase removes pending deliveries and then the log, in pieces. An attempt that
+// is recorded later leaves a row in the log. Nobody reads that row until its
+// retention ends.
 func (e Eraser) erase(ctx context.Context, j *job.Job) error {
 	var of erasure
 	if err := j.Decode(&of); err != nil {

@@ -10,8 +10,8 @@ import (
 	"kartei/work/job"
 )
 
-// What tests of the database need of the inside: they use package endpointtest,
-// which imports this one.
+// Tests with a database use package endpointtest, which imports this one. They
+// need these internals.
 type ResendFrom = resendFrom
 
 var (

@@ -7,10 +7,10 @@ import (
 	"kartei/kit/clock"
 )
 
-// LogAge is how long an attempt is kept (contract, 'Other constants').
+// LogAge is how long attempts are kept (contract, 'Other constants').
 const LogAge = 30 * clock.Day
 
-// Result says what came of an attempt.
+// Result is the result of an attempt.
 type Result string
 
 // The results.
@@ -19,10 +19,10 @@ const (
 	Failed    Result = "failed"
 )
 
-// Code says why an attempt failed, as the delivery log does.
+// Code says why an attempt failed.
 type Code string
 
-// The codes of the delivery log. NoError is an attempt that succeeded.
+// The codes of the delivery log. NoError means success.
 const (
 	NoError        Code = ""
 	Timeout        Code = "TIMEOUT"
@@ -34,8 +34,8 @@ const (
 	ProtocolError  Code = "PROTOCOL"
 )
 
-// Delivery is an attempt at a delivery, as the log shows it. Nothing of what
-// the receiver answered is kept but its status.
+// Delivery is an attempt in the delivery log. The status is the only part of
+// the receiver's response that is kept.
 type Delivery struct {
 	Object         string        `json:"object" enum:"webhook_delivery" example:"webhook_delivery"`
 	ID             string        `json:"id" example:"dlv_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -57,7 +57,7 @@ type DeliveryPage struct {
 	NextCursor *string    `json:"nextCursor" max:"4096" example:"AX3k9bQ"`
 }
 
-// Records returns how many attempts the page holds.
+// Records returns the number of attempts on the page.
 func (p DeliveryPage) Records() int { return len(p.Data) }
 
 // DeliveriesInput holds the parameters of webhookEndpoints.deliveries.
@@ -68,7 +68,7 @@ type DeliveriesInput struct {
 }
 
 // Deliveries returns a page of the attempts of the last 30 days at an endpoint
-// of the caller's, the newest first.
+// of the caller, newest first.
 func Deliveries(ctx context.Context, c *app.Call, in DeliveriesInput) (DeliveryPage, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"kartei/webhook"
 )
 
-// Who enables an endpoint that another has enabled meanwhile changes nothing:
-// what that one had sent again, and what came since, comes.
+// Enabling an endpoint that another call has just enabled changes nothing.
+// Events sent again by that call, and events since then, are delivered.
 func TestEnabledByTwo(t *testing.T) {
-	for before := range 3 { // the third holds the endpoint
+	for before := range 3 { // at the third statement the endpoint is locked
 		t.Run(fmt.Sprintf("before statement %d", before), func(t *testing.T) {
 			d := dbtest.Postgres(t)
 			o := endpointtest.Open(t, d)
@@ -39,7 +39,8 @@ func TestEnabledByTwo(t *testing.T) {
 			_, err := second.Enable(t.Context(), webhook.One{Organization: o.Info.ID, ID: name})
 			endpointtest.Must(t, err)
 			m.Once(func() { t.Fatal("there are fewer statements") })
-			// What was sent again waits, and what came since is behind the cursor.
+			// The resent event is pending, and the later one is after the
+			// cursor.
 			if n := o.Count("webhook_deliveries", "event_id = '"+missed+"'"); n != 1 {
 				t.Errorf("%d deliveries of what was sent again", n)
 			}
@@ -50,8 +51,8 @@ func TestEnabledByTwo(t *testing.T) {
 	}
 }
 
-// A secret that was sealed anew since a rotation read it is not put back as it
-// was sealed before: the rotation begins again.
+// A rotation does not restore the old seal of a secret that was resealed after
+// it was read. It fails with a conflict and runs again.
 func TestSealedAnewWhileRotated(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -74,7 +75,7 @@ func TestSealedAnewWhileRotated(t *testing.T) {
 	})
 }
 
-// What is rotated while it is sealed anew is sealed anew as it is then.
+// A secret that is rotated during a reseal is sealed with the new key too.
 func TestRotatedWhileSealedAnew(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -106,8 +107,8 @@ func TestRotatedWhileSealedAnew(t *testing.T) {
 	})
 }
 
-// There is no test event, and no delivery of one, where none can be written
-// since the module was switched off.
+// If the module was switched off meanwhile, neither a test event nor its
+// delivery is written.
 func TestTestWithoutAModule(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)

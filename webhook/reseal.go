@@ -10,18 +10,17 @@ import (
 )
 
 const (
-	// resealPiece is how many endpoints are read in one go.
+	// resealPiece bounds the endpoints of one read.
 	resealPiece = 500
 	listAll     = `select ` + columns + ` from webhook_endpoints where organization = $1 and id > $2 order by id limit $3`
-	// setSealed fails where it was rotated since it was read.
+	// setSealed changes no row if the secret was rotated after it was read.
 	setSealed = `update webhook_endpoints set secret = $5, previous_secret = $6 where organization = $1 and id = $2 and secret = $3 and previous_secret = $4`
 )
 
-// Reseal seals anew what is under an earlier master key, and returns of how
-// many endpoints that was, and an error for each endpoint whose secret no key
-// opens: it stays as it is, and the others are sealed. Secrets that sign no more
-// are forgotten. It may be interrupted at any time: the next run goes on where
-// this one ended.
+// Reseal seals all secrets with the first master key and returns the number of
+// endpoints that it changed. A secret that no key opens stays as it is, with an
+// error in unreadable. Previous secrets that sign no more are erased. Reseal
+// may be interrupted at any time: the next run continues the work.
 func Reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (changed int, unreadable []error, err error) {
 	var organizations []int64
 	err = d.Read(ctx, func(tx db.Tx) (err error) {
@@ -79,8 +78,8 @@ func piece(ctx context.Context, d db.DB, organization int64, after string) (list
 	return list, err
 }
 
-// reseal seals the secrets of one endpoint anew, and reports whether that was
-// needed. What is rotated since it was read is read again.
+// reseal seals the secrets of one endpoint, and reports whether that was
+// necessary. If they were rotated after they were read, it reads them again.
 func (r *Row) reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (did bool, err error) {
 	if secret, previous, err := r.sealAnew(v, now); err != nil || secret == r.secret && previous == r.previous {
 		return false, err
@@ -88,7 +87,7 @@ func (r *Row) reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.
 	return true, d.WriteIn(ctx, r.Organization, func(tx db.Tx) error {
 		read, err := Find(ctx, tx, r.Organization, r.ID)
 		if err != nil {
-			if errors.Is(err, db.ErrNoRows) { // it was deleted
+			if errors.Is(err, db.ErrNoRows) { // the endpoint was deleted
 				return nil
 			}
 			return err
@@ -101,7 +100,8 @@ func (r *Row) reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.
 	})
 }
 
-// sealAnew returns the endpoint's secrets under the first key, empty where there is none.
+// sealAnew returns the endpoint's secrets sealed with the first key. A secret
+// is empty if there is none.
 func (r *Row) sealAnew(v masterkey.Vault, now clock.Micros) (secret, previous string, err error) {
 	secret, previous = r.secret, r.previous
 	if now >= r.previousUntil {

@@ -14,15 +14,15 @@ import (
 	"kartei/webhook"
 )
 
-// TestReseal: after it nothing needs the earlier master key, and what signs is
-// what signed before.
+// TestReseal checks that nothing needs the earlier master key afterwards, and
+// that the same secrets sign.
 func TestReseal(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		at, first := create(c, nil)
 		old, _ := create(c, nil)
 		c.Do("POST", old+"/rotate_secret", nil).Want(200)
-		o.Clock.Advance(25 * time.Hour) // that one's previous secret has ended
+		o.Clock.Advance(25 * time.Hour) // the previous secret of this endpoint has ended
 		second := c.Do("POST", at+"/rotate_secret", nil).Want(200).Text("secret")
 
 		next := masterkey.New()
@@ -51,13 +51,14 @@ func TestReseal(t *testing.T) {
 		if gone != "" {
 			t.Error("a secret that signs no more is kept")
 		}
-		// Without the earlier key nothing is lost silently, and each is named.
+		// Without the earlier key no secret is lost silently: each endpoint is
+		// named.
 		n, locked, err := webhook.Reseal(t.Context(), o.DB, masterkey.Ring{Current: masterkey.New()}.Vault(webhook.SecretsPurpose), clock.Now(o.Clock))
 		if n != 0 || len(locked) != 2 || err != nil || !strings.Contains(errors.Join(locked...).Error(), strings.TrimPrefix(at, endpoints+"/")) {
 			t.Errorf("%d, %v, %v", n, locked, err)
 		}
-		// A rotation heals an endpoint whose secret is lost with its key: what
-		// cannot be read is not kept.
+		// A rotation heals an endpoint whose master key is lost. The unreadable
+		// secret is not kept as the previous one.
 		c.Do("POST", at+"/rotate_secret", nil).Want(200)
 		if row(o, at, "previous_secret", &gone); gone != "" {
 			t.Error("a secret that cannot be read signs beside the new one")

@@ -18,37 +18,39 @@ import (
 const ResendKind = "webhooks.resend"
 
 const (
-	// resendPiece is how many events one transaction puts on their way.
+	// resendPiece bounds the events that one transaction queues.
 	resendPiece = 200
-	// resendMost is how many deliveries may wait for an endpoint before no more
-	// are added, and resendPause how long that is waited for.
+	// resendMost bounds the due deliveries of an endpoint: at that number the
+	// job waits for resendPause.
 	resendMost  = 1000
 	resendPause = 2 * time.Second
 )
 
-// resendFrom is where a job of sending again stands. Each piece is a job of its
-// own: it commits together with the next.
+// resendFrom is the position of a resend job. Each piece is a job of its own
+// and commits together with the next.
 type resendFrom struct {
 	Endpoint string `json:"endpoint"`
 	Failed   bool   `json:"failed,omitempty"`
-	// After is the last attempt of the pieces before, where all that failed are sent.
+	// After is the last attempt of the previous pieces, if failed events are
+	// sent.
 	After string `json:"after,omitempty"`
-	// Since is the last tick of the pieces before, Until the last one of all.
+	// Since is the last tick of the previous pieces, Until the last tick of
+	// all.
 	Since clock.Micros `json:"since,omitempty"`
 	Until clock.Micros `json:"until,omitempty"`
 }
 
 const (
-	// resendDelivery begins a series of attempts. Where an attempt is under way it
-	// is the first of them: if it fails, the next follows after the first gap. What
-	// a dead process has left goes on at once.
+	// resendDelivery begins a series of attempts. An attempt in progress is the
+	// first of them; if it fails, the next follows after the first gap. A
+	// delivery that a dead process left goes on at once.
 	resendDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, $8) on conflict (organization, endpoint, event_id)
 		do update set attempts = 0, due_at = case when webhook_deliveries.claim % 2 = 0 or webhook_deliveries.due_at <= excluded.due_at
 			then excluded.due_at else webhook_deliveries.due_at end`
 	countDue = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $3 limit $4) as d`
-	// selectFailed are the next failed attempts with their events; again is 1 of
-	// those that have had no success and do not wait for another attempt.
+	// selectFailed reads the next failed attempts. again is 1 if the event
+	// never succeeded and waits for no further attempt.
 	selectFailed = `select a.id, a.event_id, case
 			when exists (select 1 from webhook_attempts as s where s.organization = $1 and s.endpoint = $2 and s.event_id = a.event_id and s.status = 'succeeded') then 0
 			when exists (select 1 from webhook_deliveries as w where w.organization = $1 and w.endpoint = $2 and w.event_id = a.event_id) then 0
@@ -59,12 +61,13 @@ const (
 func enqueueResend(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, in ResendInput) error {
 	from := resendFrom{Endpoint: r.ID, Failed: in.Failed, Since: in.Since, Until: in.Until}
 	if from.Until == 0 {
-		from.Until = max(now, r.Cursor) // after a burst ticks are ahead of the time
+		from.Until = max(now, r.Cursor) // after a burst, ticks are ahead of the clock
 	}
 	return job.Enqueue(ctx, tx, r.Organization, now, from.spec(in.Since))
 }
 
-// spec is the job that goes on. Of two that do the same one runs.
+// spec returns the job for the next piece. Its key keeps two equal jobs from
+// running.
 func (f resendFrom) spec(since clock.Micros) job.Spec {
 	key := f.Endpoint + " failed"
 	if !f.Failed {
@@ -77,23 +80,23 @@ func (f resendFrom) spec(since clock.Micros) job.Spec {
 type Resender struct {
 	DB    db.DB
 	Clock clock.Clock
-	// Families are those whose records events are about.
+	// Families are the families of records that events are about.
 	Families []app.Family
 }
 
-// Handlers are those of its jobs.
+// Handlers returns the handlers of the resend jobs.
 func (d *Resender) Handlers() []job.Handler {
 	return []job.Handler{{Kind: ResendKind, Run: d.resend}}
 }
 
-// resending is one piece of sending again.
+// resending is one piece of a resend.
 type resending struct {
 	dialect *db.Dialect
 	*Row
 	now clock.Micros
 }
 
-// resend puts the next events on their way.
+// resend queues the events of the next piece.
 func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 	var from resendFrom
 	if err := j.Decode(&from); err != nil {
@@ -116,7 +119,7 @@ func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 		if sees, rests, err = Visibility(ctx, tx, r.Organization, r.Principal, d.Families); err != nil {
 			return err
 		}
-		// Where all has rested for so long nothing of it is left.
+		// After a rest of that length all events have expired.
 		done = r.Status == Disabled || sees == Nothing && !rests || now-j.CreatedAt > event.Retention
 		waiting := 0
 		err = tx.QueryRow(ctx, countDue, r.Organization, r.ID, now, resendMost).Scan(&waiting)
@@ -150,8 +153,8 @@ func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 	})
 }
 
-// next returns the events of the piece, and where the next one goes on; nil
-// where there is none.
+// next returns the events of the piece and the position of the next one, nil
+// after the last.
 func (r resending) next(ctx context.Context, d db.DB, from resendFrom, sees string) (events []event.Event, next *resendFrom, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		next = &resendFrom{}
@@ -179,9 +182,8 @@ func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, se
 	return err
 }
 
-// failed returns the next events that are to be sent again because they failed,
-// each once, and the attempt after which the next piece goes on; empty where
-// there is none.
+// failed returns the ids of the next events that failed, each once. after is
+// the last attempt of the piece, empty after the last piece.
 func (r resending) failed(ctx context.Context, tx db.Tx, from string) (list []string, after string, err error) {
 	rows, err := tx.Query(ctx, selectFailed, r.Organization, r.ID, from, scanned)
 	if err != nil {
@@ -204,8 +206,8 @@ func (r resending) failed(ctx context.Context, tx db.Tx, from string) (list []st
 	return list, "", rows.Err()
 }
 
-// nextRange looks at the next events of a range of time. What lies behind the
-// endpoint's cursor comes by itself.
+// nextRange reads the next events of a range of time. The fan-out sends those
+// after the endpoint's cursor.
 func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) (err error) {
 	var more bool
 	*events, (*next).Since, more, err = r.ReadEvents(ctx, tx, sees, max(from.Since, r.now-event.Retention), min(from.Until, r.Cursor), resendPiece)
@@ -215,16 +217,17 @@ func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, see
 	return err
 }
 
-// one is the query for one event: of a type that the endpoint asks for, that its
-// principal may see and that was gone through already, or of a test of the endpoint.
+// one returns the query for one event. The event must be a test of this
+// endpoint, or one that was already fanned out. In that case the endpoint must
+// ask for its type and its principal must see it.
 func (r resending) one(sees string) string {
 	return `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
 		and e.id = $3 and e.tick > $4 and (e.type = '` + event.Test + `' and e.record_id = $6
 		or e.tick <= $7 and e.type ` + r.dialect.In("$5") + ` and (` + sees + `))`
 }
 
-// send puts events on their way to the endpoint, and reports whether it did: not
-// where the endpoint was deleted since it was read.
+// send queues events for the endpoint. It reports false if the endpoint was
+// deleted after it was read.
 func (r resending) send(ctx context.Context, tx db.Tx, events []event.Event) (bool, error) {
 	if len(events) == 0 {
 		return false, nil

@@ -11,31 +11,31 @@ import (
 	"kartei/store/db"
 )
 
-// What RevokeInput.Endpoints may say.
+// The values of RevokeInput.Endpoints.
 const (
 	KeepEndpoints    = "keep"
 	DisableEndpoints = "disable"
 )
 
-// RevokeInput is what RevokeKey takes.
+// RevokeInput is the input of RevokeKey.
 type RevokeInput struct {
 	ID string `json:"id"`
-	// Endpoints says what becomes of the webhook endpoints that the key made: they
-	// go on (KeepEndpoints, or empty), or are disabled.
+	// Endpoints says what happens to the webhook endpoints that the key made.
+	// They stay (KeepEndpoints or empty) or are disabled (DisableEndpoints).
 	Endpoints string `json:"endpoints,omitempty"`
 }
 
-// RevokedKey is what RevokeKey answers.
+// RevokedKey is the result of RevokeKey.
 type RevokedKey struct {
 	settings.KeyInfo
-	// Endpoints are the webhook endpoints that the key made, as they are now.
+	// Endpoints are the webhook endpoints that the key made, after the call.
 	Endpoints []Info `json:"endpoints"`
 }
 
 var keepOrDisable = fault.Text{DE: "Möglich sind keep und disable.", EN: "It must be keep or disable."}
 
-// RevokeKey ends a key for ever, and tells of the webhook endpoints that it made, or
-// disables them.
+// RevokeKey revokes a key for ever. It disables the webhook endpoints that the
+// key made if the input says so, and returns them.
 func RevokeKey(ctx context.Context, c *app.Call, in RevokeInput) (out RevokedKey, err error) {
 	if in.Endpoints != "" && in.Endpoints != KeepEndpoints && in.Endpoints != DisableEndpoints {
 		return out, fault.Invalid(fault.Field{Name: "endpoints", Code: fault.InvalidFormat, Text: &keepOrDisable})
@@ -55,7 +55,7 @@ func RevokeKey(ctx context.Context, c *app.Call, in RevokeInput) (out RevokedKey
 				continue
 			}
 			err := Disable(ctx, c, Address{r.Organization, r.ID}, KeyRevoked)
-			if errors.Is(err, db.ErrNoRows) { // its owner deleted it meanwhile
+			if errors.Is(err, db.ErrNoRows) { // the owner deleted it meanwhile
 				continue
 			}
 			if err != nil {

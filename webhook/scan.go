@@ -12,12 +12,12 @@ import (
 	"kartei/store/db"
 )
 
-// Nothing is what a principal may see that is disabled or not there any more.
+// Nothing is the condition of a principal that is disabled or was deleted.
 const Nothing = "false"
 
-// Visibility returns the condition on events under alias e that a principal may
-// have now ($1 is the organization, $2 the principal), and whether all rests
-// because the organization's gate is closed.
+// Visibility returns an SQL condition on events with the alias e: those that a
+// principal may receive at present. $1 is the organization, $2 the principal.
+// rests is true if the gate of the organization is closed.
 func Visibility(ctx context.Context, tx db.Tx, organization int64, principal string, families []app.Family) (sees string, rests bool, err error) {
 	actor, err := access.ActorFor(ctx, tx, organization, principal)
 	switch {
@@ -34,16 +34,17 @@ func Visibility(ctx context.Context, tx db.Tx, organization int64, principal str
 }
 
 const (
-	// scanned is how many events of the log are looked at in one go.
+	// scanned bounds the events that one query scans.
 	scanned = 1000
-	// selectBound is the last tick of a number of events, where there are so many.
+	// selectBound reads the last tick of a full scan. It has no row if there
+	// are fewer events.
 	selectBound = `select tick from events where organization = $1 and tick > $2 and tick <= $3 order by tick limit 1 offset $4`
 )
 
-// ReadEvents goes through a part of the change log, after one tick and through
-// another. It returns up to n events that the endpoint asks for and may have by
-// the condition of Visibility, the tick up to which it looked, and whether there
-// may be more.
+// ReadEvents scans the change log after one tick, up to and including another.
+// It returns up to n events that the endpoint asks for and that visible, the
+// condition of Visibility, permits. last is the tick up to which it scanned;
+// more reports whether there may be more.
 func (r *Row) ReadEvents(ctx context.Context, tx db.Tx, visible string, after, through clock.Micros, n int) (events []event.Event, last clock.Micros, more bool, err error) {
 	query := fmt.Sprintf(`select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from (
 		select * from events where organization = $1 and tick > $3 and tick <= $4 order by tick limit %d) as e

@@ -10,8 +10,9 @@ import (
 	"kartei/test/apitest"
 )
 
-// A key has no events sent that it could not read: making an endpoint takes the
-// read scope of each event type, and so does every change, of its address alone too.
+// A key cannot send events to an endpoint that it could not read itself.
+// Creating an endpoint takes the read scope of each event type. So does every
+// change, even of the URL alone.
 func TestEventTypesTakeTheirScopes(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		full := o.As(access.Member)
@@ -31,7 +32,7 @@ func TestEventTypesTakeTheirScopes(t *testing.T) {
 		for _, name := range event.Subscribable() {
 			in := body(map[string]any{"eventTypes": []string{name}})
 			family, _, _ := strings.Cut(name, ".")
-			if family == "operation" { // everyone's own
+			if family == "operation" { // no scope is needed for one's own operations
 				bare.Do("POST", endpoints, in).Want(201)
 				continue
 			}
@@ -56,15 +57,15 @@ func TestEventTypesTakeTheirScopes(t *testing.T) {
 		if after := full.Do("GET", at, nil).Want(200); string(after.Body) != string(before.Body) {
 			t.Errorf("a refused call changed %s", after.Body)
 		}
-		// What the endpoint gets afterwards counts.
+		// Only the event types after the change count.
 		contacts.Do("PATCH", at, `{"eventTypes":["contact.created"],"url":"https://new.example.com/"}`, "If-Match", "*").Want(200)
 		contacts.Do("PATCH", at, `{"name":"Neu"}`, "If-Match", "*").Want(200)
 		contacts.Do("DELETE", at, nil, "If-Match", "*").Want(204)
 	})
 }
 
-// An endpoint knows the key that made it, or that last changed where its events
-// go; other changes leave that as it is.
+// An endpoint records the key that made it or last changed its URL. Other
+// changes keep the key.
 func TestMadeByKey(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -72,13 +73,13 @@ func TestMadeByKey(t *testing.T) {
 		other := &apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal)}
 		other.Do("PATCH", at, `{"name":"Neu"}`, "If-Match", "*").Want(200)
 		madeBy(t, o, c, at)
-		// Whoever sends the events elsewhere is the one to be asked.
+		// A new URL makes its key responsible for the endpoint.
 		other.Do("PATCH", at, `{"url":"https://elsewhere.example/hook"}`, "If-Match", "*").Want(200)
 		madeBy(t, o, other, at)
 	})
 }
 
-// madeBy checks that an endpoint is of a client's key.
+// madeBy checks that an endpoint records a client's key.
 func madeBy(t *testing.T, o *apitest.Office, c *apitest.Client, at string) {
 	t.Helper()
 	keys, err := o.Operator.ListKeys(o.Context(), access.Page{})

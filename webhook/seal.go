@@ -7,27 +7,27 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// Overlap is how long the previous secret signs too after a change of secrets
+// Overlap is how long the previous secret also signs after a rotation
 // (contract, 'Other constants').
 const Overlap = 24 * clock.Hour
 
-// SecretsPurpose is what the keys of the vault are derived for that seals
-// secrets (masterkey.Ring.Vault).
+// SecretsPurpose derives the keys of the vault that seals secrets
+// (masterkey.Ring.Vault).
 const SecretsPurpose = "webhook secrets"
 
-// sealingPlace is where an endpoint's secrets are kept: sealed for one, they
-// are opened nowhere else.
+// sealingPlace names the endpoint to which sealed secrets are bound. A secret
+// sealed for one endpoint does not open for another.
 func sealingPlace(organization int64, endpoint string) string {
 	return strconv.FormatInt(organization, 10) + "|" + endpoint
 }
 
-// Seal makes a secret the one in force, as it is kept: sealed for this endpoint.
+// Seal sets the current secret, sealed for this endpoint.
 func (r *Row) Seal(v masterkey.Vault, secret Secret) {
 	r.secret = v.Seal(secret, sealingPlace(r.Organization, r.ID))
 }
 
-// Secrets returns those that sign at a moment, the one in force first: one, or
-// two in the overlap after a change.
+// Secrets returns the secrets that sign at a moment, the current one first.
+// There are two in the overlap after a rotation.
 func (r *Row) Secrets(v masterkey.Vault, now clock.Micros) (list []Secret, err error) {
 	sealed := []string{r.secret}
 	if r.previous != "" && now < r.previousUntil {
@@ -43,8 +43,8 @@ func (r *Row) Secrets(v masterkey.Vault, now clock.Micros) (list []Secret, err e
 	return list, nil
 }
 
-// UnreadableSecret is that of a secret which no known master key opens: nothing
-// can be signed for its endpoint until its owner rotates the secret.
+// UnreadableSecret is returned for a secret that no known master key opens. No
+// delivery of its endpoint can be signed until the owner rotates the secret.
 type UnreadableSecret struct {
 	Endpoint string
 	err      error

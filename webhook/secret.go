@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Secret is the key with which an endpoint's deliveries are signed.
+// Secret is the key that signs an endpoint's deliveries.
 type Secret []byte
 
-// The sizes of a secret in bytes, by Standard Webhooks 1.0.0; new ones have
+// The sizes of a secret in bytes (Standard Webhooks 1.0.0). New secrets have
 // newSecret.
 const (
 	minSecret, maxSecret = 24, 64
@@ -20,7 +20,7 @@ const (
 	secretPrefix         = "whsec_"
 )
 
-// ErrSecret is a text that is no secret.
+// ErrSecret is returned for a text that is not a secret.
 var ErrSecret = errors.New("not a webhook secret: whsec_ and 24 to 64 bytes in Base64")
 
 // NewSecret draws a secret from random.
@@ -31,7 +31,7 @@ func NewSecret(random io.Reader) (Secret, error) {
 }
 
 // ParseSecret reads whsec_ and 24 to 64 bytes in padded Base64. The libraries
-// of receivers take shorter ones, so the bound is kept here.
+// of receivers accept shorter secrets, so this function enforces the bound.
 func ParseSecret(text string) (Secret, error) {
 	encoded, is := strings.CutPrefix(text, secretPrefix)
 	s, err := base64.StdEncoding.Strict().DecodeString(encoded)
@@ -41,13 +41,13 @@ func ParseSecret(text string) (Secret, error) {
 	return s, nil
 }
 
-// Reveal returns the text that the endpoint's owner is given once.
+// Reveal returns the text that the endpoint's owner receives once.
 func (s Secret) Reveal() string { return secretPrefix + base64.StdEncoding.EncodeToString(s) }
 
-// hidden is what every other way of printing a secret gives.
+// hidden is the result of every other way to print a secret.
 const hidden = secretPrefix + "..."
 
-// Format hides the secret from package fmt, whatever the verb.
+// Format hides the secret from package fmt for every verb.
 func (Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
 
 // LogValue hides the secret from structured logs.

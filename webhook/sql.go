@@ -9,7 +9,7 @@ import (
 	"kartei/store/db"
 )
 
-// columns are those of a row, in the order of scan.
+// columns are the columns of a Row, in the order of scan.
 const columns = `organization, id, principal, name, url, event_types, status, disabled_reason, secret, previous_secret, previous_until,
 	revision, created_at, updated_at, cursor, due_at, failed_since, failures, last_success_at, last_failure_at, missed_since, key_id`
 
@@ -21,16 +21,16 @@ const (
 	countEndpoints = `select count(*) from webhook_endpoints where organization = $1 and principal = $2`
 	listOwn        = `select ` + columns + ` from webhook_endpoints where organization = $1 and principal = $2 and id < $3 order by id desc limit $4`
 
-	// selectTick is the time of the organization's last change.
+	// selectTick reads the tick of the organization's last change.
 	selectTick = `select tick from clocks where organization = $1`
-	// Those that make the next revision follow row.replace.
+	// The statements for the next revision have the arguments of Row.replace.
 	nextRevision = `revision = revision + 1, updated_at = $4 where organization = $1 and id = $2 and revision = $3`
-	// A secret that signs no more is not kept beyond the next change.
+	// The next change erases a previous secret that signs no more.
 	updateEndpoint = `update webhook_endpoints set name = $5, url = $6, event_types = $7, key_id = $8,
 		previous_secret = case when previous_until <= $4 then '' else previous_secret end, ` + nextRevision
 	rotateSecret   = `update webhook_endpoints set secret = $5, previous_secret = $6, previous_until = $7, ` + nextRevision + ` and secret = $8`
 	deleteEndpoint = `delete from webhook_endpoints where organization = $1 and id = $2 and revision = $3`
-	// noteDue says that an endpoint has a delivery that is due at $3.
+	// noteDue records a delivery that is due at $3.
 	noteDue = `update webhook_endpoints set due_at = case when due_at = 0 or due_at > $3 then $3 else due_at end
 		where organization = $1 and id = $2`
 
@@ -48,7 +48,7 @@ const (
 
 type scanner interface{ Scan(...any) error }
 
-// scan reads a row of columns.
+// scan reads a row with columns.
 func scan(s scanner) (r Row, err error) {
 	var types string
 	var reason Reason
@@ -67,7 +67,7 @@ func scan(s scanner) (r Row, err error) {
 	return r, nil
 }
 
-// values are those of columns.
+// values returns the values of columns.
 func (r *Row) values() []any {
 	return []any{r.Organization, r.ID, r.Principal, r.Name, r.URL, db.Texts(r.EventTypes), string(r.Status), string(orZero(r.DisabledReason)),
 		r.secret, r.previous, r.previousUntil, r.Revision, r.CreatedAt, r.UpdatedAt, r.Cursor, r.DueAt, r.FailedSince, r.Failures,
@@ -77,7 +77,8 @@ func (r *Row) values() []any {
 // Insert stores a new endpoint.
 func (r *Row) Insert(tx db.Tx) { tx.Queue(insertEndpoint, r.values()...) }
 
-// Find reads an endpoint, whoever it belongs to; db.ErrNoRows where there is none.
+// Find reads an endpoint of any owner. It fails with db.ErrNoRows if there is
+// none.
 func Find(ctx context.Context, tx db.Tx, organization int64, endpoint string) (Row, error) {
 	return scan(tx.QueryRow(ctx, selectEndpoint, organization, endpoint))
 }

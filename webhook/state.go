@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	// failingAfter and disabledAfter are how long an endpoint may be without
-	// success while attempts are made (contract, 'States and transitions').
+	// failingAfter and disabledAfter bound the time without success while
+	// attempts are made (contract, 'States and transitions').
 	failingAfter  = 24 * clock.Hour
 	disabledAfter = 72 * clock.Hour
-	// staleRun is how long after its last failed attempt a run of failures still
-	// says something: longer than the longest gap of the schedule, 26.4 hours.
-	// An endpoint that had one failure and then no events for a week is not
-	// disabled by the next failure.
+	// staleRun is how long a run of failures counts after its last attempt. It
+	// is longer than the longest gap of the schedule, 26.4 hours. An endpoint
+	// with one failure and then no events for a week is not disabled by the
+	// next failure.
 	staleRun = 48 * clock.Hour
-	// Lease is how long a process may take for a delivery that it has taken; then
-	// it is taken for dead, and others take what it had. It allows for a delivery
-	// to wait for another, for its attempt, and for its end to be stored.
+	// Lease is how long a process may hold a delivery that it claimed. After
+	// that the process counts as dead, and others claim the delivery. A
+	// delivery may wait for another, make its attempt and store the outcome
+	// within that time.
 	Lease = 30 * clock.Second
-	// PausedFor is how long an endpoint rests whose organization's gate is closed,
-	// before it is looked at again.
+	// PausedFor is the time between two polls of an endpoint if the gate of its
+	// organization is closed.
 	PausedFor = 10 * clock.Second
 )
 
-// Health is what attempts make of an endpoint.
+// Health is the state of an endpoint as far as attempts determine it.
 type Health struct {
 	Status      Status
 	Reason      Reason
@@ -41,8 +42,8 @@ type Health struct {
 	LastFailure clock.Micros
 }
 
-// Succeeded notes an attempt that succeeded at a moment. Only its owner
-// enables a disabled endpoint again.
+// Succeeded records a successful attempt. It does not enable a disabled
+// endpoint.
 func (h *Health) Succeeded(at clock.Micros) {
 	if h.Status == Disabled {
 		return
@@ -51,9 +52,9 @@ func (h *Health) Succeeded(at clock.Micros) {
 	h.LastSuccess = max(h.LastSuccess, at)
 }
 
-// Failed notes an attempt that failed at a moment. If the run of failures before
-// it is stale, the 72 hours begin anew. The status stays: only a success makes a
-// failing endpoint active.
+// Failed records a failed attempt. If the run of failures before it is stale,
+// the 72 hours start over. The status of a failing endpoint stays, because only
+// a success makes it active.
 func (h *Health) Failed(at clock.Micros, gone bool) {
 	if h.Status == Disabled {
 		return
@@ -68,7 +69,7 @@ func (h *Health) Failed(at clock.Micros, gone bool) {
 	}
 }
 
-// Elapse notes that time has passed.
+// Elapse applies the effects of time.
 func (h *Health) Elapse(now clock.Micros) {
 	if h.Status == Disabled || h.FailedSince == 0 || now-h.LastFailure > staleRun {
 		return
@@ -81,8 +82,8 @@ func (h *Health) Elapse(now clock.Micros) {
 	}
 }
 
-// deadline is when pass may change something next; zero is never. What it would
-// change now waits for an attempt.
+// deadline is when Elapse may next change something; zero means never. A change
+// that is already due waits for an attempt.
 func (h *Health) deadline(now clock.Micros) clock.Micros {
 	if h.Status == Disabled || h.FailedSince == 0 {
 		return 0
@@ -100,7 +101,7 @@ func (h *Health) deadline(now clock.Micros) clock.Micros {
 	return 0
 }
 
-// Health returns that of an endpoint that was read.
+// Health returns the state of an endpoint that was read.
 func (r *Row) Health() Health {
 	h := Health{Status: r.Status, FailedSince: r.FailedSince, Failures: r.Failures, LastSuccess: orZero(r.LastSuccessAt), LastFailure: orZero(r.LastFailureAt)}
 	if r.DisabledReason != nil {
@@ -110,69 +111,73 @@ func (r *Row) Health() Health {
 }
 
 const (
-	// keepEndpoint keeps others from the endpoint until the commit; holdEndpoint
-	// reads it too.
+	// keepEndpoint locks the endpoint until the commit. holdEndpoint also reads
+	// it.
 	keepEndpoint = `update webhook_endpoints set failures = failures where organization = $1 and id = $2`
 	holdEndpoint = keepEndpoint + `
 		returning principal, status, disabled_reason, failed_since, failures, last_success_at, last_failure_at, cursor, missed_since`
 	setHealth = `update webhook_endpoints set status = $3, disabled_reason = $4, failed_since = $5, failures = $6, last_success_at = $7,
 		last_failure_at = $8, due_at = $9, revision = revision + $10, updated_at = case when $10 > 0 then $11 else updated_at end,
 		missed_since = $12 where organization = $1 and id = $2`
-	// selectUntried finds the first event on its way for which there is no
-	// attempt, and so no row of the log when its delivery ends unmade.
+	// selectUntried finds the first pending event without an attempt. If its
+	// delivery ends, the log has no row of it.
 	selectUntried = `select coalesce(min(tick), 0) from webhook_deliveries where organization = $1 and endpoint = $2
 		and attempts = 0 and type <> '` + event.Test + `'`
 )
 
-// Whoever changes deliveries of an endpoint changes the endpoint first and holds
-// it until the commit: so no two wait for each other, and none is added unseen
-// while due_at is set. A waiting delivery has an even claim and one that was
-// taken an odd one; each taking and each putting back counts it up.
+// A transaction that changes deliveries first updates their endpoint and so
+// locks it until the commit. Transactions therefore cannot deadlock, and no
+// delivery is added unseen while due_at is set. An even claim marks a waiting
+// delivery, an odd one a claimed delivery. Each claim and each return
+// increments it.
 const (
-	// purge ends what waits for a disabled endpoint. What is under way is ended by who has it.
+	// purge ends the pending deliveries of a disabled endpoint. The holder of a
+	// claimed one ends it.
 	purge = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id in (select event_id from webhook_deliveries
 		where organization = $1 and endpoint = $2 and type <> '` + event.Test + `' and (claim % 2 = 0 or due_at <= $3) limit $4)`
-	// findDue follows a statement by which the transaction holds the endpoint.
+	// findDue must follow a statement that locks the endpoint.
 	findDue = `update webhook_endpoints set due_at = coalesce((select due_at from webhook_deliveries
 			where organization = $1 and endpoint = $2 order by due_at limit 1), 0) where organization = $1 and id = $2`
 	selectDue = `select due_at from webhook_deliveries where organization = $1 and endpoint = $2 order by due_at limit 1`
 )
 
-// PurgePiece is how many deliveries of a disabled endpoint end in one go.
+// PurgePiece bounds the deliveries of a disabled endpoint that one statement
+// ends.
 const PurgePiece = 500
 
-// Purge ends some of what waits for a disabled endpoint that the transaction
-// holds, and returns how much that was: less than PurgePiece where nothing is left.
+// Purge ends pending deliveries of a disabled endpoint that the transaction
+// holds, and returns their number. Less than PurgePiece means that none is
+// left.
 func Purge(ctx context.Context, tx db.Tx, at Address, now clock.Micros) (ended int64, err error) {
 	return tx.Exec(ctx, purge, at.Organization, at.ID, now, PurgePiece)
 }
 
-// QueueHold keeps others from an endpoint until the commit.
+// QueueHold locks an endpoint until the commit.
 func QueueHold(tx db.Tx, at Address) { tx.Queue(keepEndpoint, at.Organization, at.ID) }
 
-// QueueDue has an endpoint that the transaction holds be due when the first of
-// its deliveries is.
+// QueueDue sets the due time of an endpoint that the transaction holds to that
+// of its first delivery.
 func QueueDue(tx db.Tx, at Address) { tx.Queue(findDue, at.Organization, at.ID) }
 
-// StateStore stores what has become of endpoints.
+// StateStore stores the states of endpoints.
 type StateStore struct {
 	Clock   clock.Clock
 	Logger  *slog.Logger
 	Notices *notify.Center
 }
 
-// Held is an endpoint that a transaction holds.
+// Held is an endpoint that a transaction has locked.
 type Held struct {
 	Health
 	Address
 	principal string
 	before    Health
-	// cursor and missedSince are as in row.
+	// cursor and missedSince are as in Row.
 	cursor, missedSince clock.Micros
 }
 
-// Hold reads an endpoint and keeps others from it until the commit. It is
-// db.ErrNoRows where there is none any more.
+// Hold reads an endpoint and locks it until the commit. It fails with
+// db.ErrNoRows if the endpoint was deleted.
 func (k *StateStore) Hold(ctx context.Context, tx db.Tx, at Address) (*Held, error) {
 	h := &Held{Address: at}
 	err := tx.QueryRow(ctx, holdEndpoint, at.Organization, at.ID).Scan(&h.principal, &h.Status, &h.Reason, &h.FailedSince, &h.Failures,
@@ -181,8 +186,8 @@ func (k *StateStore) Hold(ctx context.Context, tx db.Tx, at Address) (*Held, err
 	return h, err
 }
 
-// Put stores what has become of a held endpoint, tells its owner where there is
-// something to tell, and returns when it is to be looked at again.
+// Put stores the state of a held endpoint, notifies its owner of a change, and
+// returns when the endpoint is due again.
 func (k *StateStore) Put(ctx context.Context, tx db.Tx, h *Held) (due clock.Micros, err error) {
 	now := clock.Now(k.Clock)
 	if due, err = k.Due(ctx, tx, h.Address, h.Health); err != nil {
@@ -192,7 +197,7 @@ func (k *StateStore) Put(ctx context.Context, tx db.Tx, h *Held) (due clock.Micr
 	if h.Status != h.before.Status {
 		changed = 1
 		if h.Status == Disabled {
-			due = now // what waits for it is to end
+			due = now // to purge its deliveries
 			if err := h.miss(ctx, tx); err != nil {
 				return 0, err
 			}
@@ -209,8 +214,8 @@ func (k *StateStore) Put(ctx context.Context, tx db.Tx, h *Held) (due clock.Micr
 	return due, nil
 }
 
-// logStatus names the endpoint to the operator, whom the metrics tell only how
-// many there are. A transaction that is run again may say it twice.
+// logStatus names the endpoint to the operator. The metrics give only the
+// number of endpoints. A transaction that runs again may log it twice.
 func (k *StateStore) logStatus(ctx context.Context, tx db.Tx, h *Held) error {
 	organization, err := access.OrganizationID(ctx, tx, h.Organization)
 	if err != nil {
@@ -225,9 +230,9 @@ func (k *StateStore) logStatus(ctx context.Context, tx db.Tx, h *Held) error {
 	return nil
 }
 
-// miss notes since when an endpoint that is disabled misses events: those on
-// their way that were never tried, and those behind its cursor. What was tried is in
-// the log.
+// miss records since when a disabled endpoint misses events: the pending ones
+// that were never tried, and those after its cursor. Attempted ones are in the
+// log.
 func (h *Held) miss(ctx context.Context, tx db.Tx) error {
 	var first clock.Micros
 	err := tx.QueryRow(ctx, selectUntried, h.Organization, h.ID).Scan(&first)
@@ -237,8 +242,8 @@ func (h *Held) miss(ctx context.Context, tx db.Tx) error {
 	return err
 }
 
-// due returns when the first delivery of a held endpoint is due or its status
-// may change; zero is never.
+// Due returns when the first delivery of a held endpoint is due or its status
+// may change; zero means never.
 func (k *StateStore) Due(ctx context.Context, tx db.Tx, at Address, h Health) (due clock.Micros, err error) {
 	err = tx.QueryRow(ctx, selectDue, at.Organization, at.ID).Scan(&due)
 	if err != nil && !errors.Is(err, db.ErrNoRows) {

@@ -7,8 +7,9 @@ import (
 	"kartei/kit/clock"
 )
 
-// A run of failures says nothing 48 hours after the last of them: the next failure
-// begins another, and 72 hours of it disable. A failing endpoint stays failing.
+// A run of failures is stale 48 hours after its last failure. The next failure
+// begins a new run, and 72 hours of that disable the endpoint. A failing
+// endpoint stays failing.
 func TestStaleRun(t *testing.T) {
 	const hour, last = clock.Hour, 1000 * clock.Hour
 	for _, before := range []Status{Active, Failing} {
@@ -58,8 +59,8 @@ func TestStaleRun(t *testing.T) {
 	}
 }
 
-// TestStatesAreTheContracts holds the states against the contract's sentences
-// ('States and transitions') and nothing else, over random histories.
+// TestStatesAreTheContracts compares the states with the contract ('States and
+// transitions') over random histories.
 func TestStatesAreTheContracts(t *testing.T) {
 	steps := []clock.Micros{1, clock.Minute, clock.Hour, 6 * clock.Hour, 12 * clock.Hour, failingAfter - 1, failingAfter, 26 * clock.Hour,
 		staleRun, staleRun + 1, disabledAfter, 7 * clock.Day}
@@ -67,7 +68,7 @@ func TestStatesAreTheContracts(t *testing.T) {
 	for seed := range uint64(4000) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		now, h := 1000*clock.Day, Health{Status: Active}
-		first, steady := clock.Micros(0), true // the first failure since the last success, and whether attempts were made all the time
+		first, steady := clock.Micros(0), true // the first failure since the last success, and whether attempts were continuous
 		previous := now
 		for step := range 40 {
 			now += steps[random.IntN(len(steps))]
@@ -85,7 +86,7 @@ func TestStatesAreTheContracts(t *testing.T) {
 				if first == 0 {
 					first = now
 				} else {
-					steady = steady && now-previous <= 27*clock.Hour // the longest gap of the schedule and its tenth
+					steady = steady && now-previous <= 27*clock.Hour // the longest gap of the schedule, with its tenth
 				}
 				previous = now
 				h.Failed(now, what == "gone")

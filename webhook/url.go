@@ -14,17 +14,18 @@ import (
 	"kartei/kit/fault"
 )
 
-// maxURL is how many characters an endpoint's URL may have.
+// maxURL bounds the characters of an endpoint's URL.
 const maxURL = 2048
 
-// CheckURL returns the URL of an endpoint as it is stored: as it was given,
-// but in ASCII: a host name with other letters becomes its A-labels (RFC 5890),
-// so that look-alikes can be told apart, and what follows it is percent-encoded
-// (RFC 3986), so that nothing changes how it is shown. What is dialled and asked
-// for is what is shown. An error is a fault, 422 WEBHOOK_URL_INVALID.
+// CheckURL returns the stored form of an endpoint's URL, which is the given one
+// in ASCII. A host name with other letters becomes its A-labels (RFC 5890), so
+// that look-alikes differ. The path and the query are percent-encoded (RFC
+// 3986), so that the display is exact. The URL shown is the one dialled and
+// requested. An error is a fault, 422 WEBHOOK_URL_INVALID.
 //
-// A name is judged when it is dialled, unless it can never be public; an IP
-// address here already, by guard. With nil only public ones pass.
+// A name that can never be public is refused here; any other is checked when it
+// is dialled. The guard checks an IP address here; a nil guard permits public
+// ones.
 func CheckURL(raw string, guard *egress.Guard) (string, error) {
 	if utf8.RuneCountInString(raw) > maxURL {
 		return "", badURL("höchstens 2.048 Zeichen", "at most 2,048 characters")
@@ -60,7 +61,7 @@ func CheckURL(raw string, guard *egress.Guard) (string, error) {
 	return "", badURL("höchstens 2.048 Zeichen", "at most 2,048 characters")
 }
 
-// encode percent-encodes what is outside ASCII, as browsers do.
+// encode percent-encodes bytes outside ASCII, as browsers do.
 func encode(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -73,11 +74,11 @@ func encode(s string) string {
 	return b.String()
 }
 
-// unsafe is what a URL does not contain (RFC 3986), letters outside ASCII
-// apart: clients differ in what they make of it.
+// unsafe reports whether a URL must not contain r (RFC 3986), because clients
+// interpret it differently. Letters outside ASCII are permitted.
 func unsafe(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("\\\"<>^`{|}", r) }
 
-// checkHost returns the host as it is stored.
+// checkHost returns the stored form of the host.
 func checkHost(host string, bracketed bool, guard *egress.Guard) (string, bool) {
 	if bracketed {
 		addr, err := netip.ParseAddr(host)
@@ -97,18 +98,18 @@ func checkHost(host string, bracketed bool, guard *egress.Guard) (string, bool) 
 	return ascii, hostName(ascii) && (guard.Maps(ascii) || !internal(ascii))
 }
 
-// internal reports whether a name has no meaning in the public DNS: it has one
-// label, or ends in a special one (RFC 6761 localhost, RFC 6762 local, and
-// internal, which ICANN has set aside).
+// internal reports whether a name has no meaning in the public DNS. Such a name
+// has one label or a special last one: localhost (RFC 6761), local (RFC 6762),
+// or internal, which ICANN reserved.
 func internal(host string) bool {
 	host = strings.ToLower(host)
 	last := strings.LastIndexByte(host, '.')
 	return last < 0 || slices.Contains([]string{"localhost", "local", "internal"}, host[last+1:])
 }
 
-// numeric reports whether resolvers may take a host for an IPv4 address, in
-// whatever notation: its last label is a number (WHATWG URL, 'ends in a
-// number'). Only the usual one, four decimal numbers, is an address here.
+// numeric reports whether resolvers may read a host as an IPv4 address in some
+// notation. That depends on the last label being a number (WHATWG URL, 'ends in
+// a number'). Only four decimal numbers are accepted as an address.
 func numeric(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
@@ -119,9 +120,9 @@ func numeric(host string) bool {
 	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
-// hostName reports whether host is a name of RFC 1123: labels of letters,
-// digits and hyphens, at most 63 each and 253 in all, and such that their
-// A-labels can be decoded.
+// hostName reports whether host is a name of RFC 1123 whose A-labels can be
+// decoded. Labels have letters, digits and hyphens, at most 63 each; the name
+// has at most 253 characters.
 func hostName(host string) bool {
 	if len(host) > 253 {
 		return false

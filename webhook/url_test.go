@@ -77,7 +77,7 @@ func TestURLsRefused(t *testing.T) {
 	}
 }
 
-// Where an operator allows a network, its addresses may be written too.
+// If an operator permits a network, a URL may contain its addresses.
 func TestURLsOfAllowedNetworks(t *testing.T) {
 	g := egress.New(egress.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Deny: []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24")}})
 	for raw, want := range map[string]bool{"https://127.0.0.1/": true, "https://[::ffff:127.0.0.1]/": true, "https://10.0.0.1/": false, "https://8.8.8.8/": false, "https://127.1/": false} {
@@ -87,7 +87,7 @@ func TestURLsOfAllowedNetworks(t *testing.T) {
 	}
 }
 
-// Where an operator says where a name leads, it need not be public.
+// If an operator maps a name to an address, the name need not be public.
 func TestURLsOfMappedNames(t *testing.T) {
 	g := egress.New(egress.Options{Dial: []egress.Mapping{{Host: "hook", To: netip.MustParseAddrPort("127.0.0.1:8443")}, {Host: "crm.local", To: netip.MustParseAddrPort("127.0.0.1:8443")}}})
 	for raw, want := range map[string]bool{"https://hook/": true, "https://Hook/": true, "https://CRM.local/a": true, "https://other/": false, "https://nas.local/": false} {
@@ -97,9 +97,8 @@ func TestURLsOfMappedNames(t *testing.T) {
 	}
 }
 
-// FuzzCheckURL holds that what passes is what the client will do: https, port
-// 443, no one to sign in, and no address that is not public in the place of
-// the host.
+// FuzzCheckURL checks that an accepted URL means the same to the client. It has
+// https, port 443, no user info, and a public address or a name as host.
 func FuzzCheckURL(f *testing.F) {
 	for _, raw := range badURLs {
 		f.Add(raw)
