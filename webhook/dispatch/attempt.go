@@ -14,52 +14,52 @@ import (
 	"kartei/webhook"
 )
 
-// UserAgent names the sender of deliveries.
+// UserAgent is the User-Agent header of deliveries.
 const UserAgent = "Kartei-Webhooks/1.0"
 
 // The bounds of an attempt.
 const (
-	// attemptTime is that of the whole attempt, from looking up the name on.
+	// attemptTime bounds the whole attempt, including the name lookup.
 	attemptTime = 10 * time.Second
-	// drainTime and drainSize bound what is read of an answer's body, which
-	// nobody wants, so that the connection can be used again.
+	// drainTime and drainSize bound what is read of a response body. The body
+	// is discarded, so that the connection can be reused.
 	drainTime = time.Second
 	drainSize = 64 << 10
 )
 
 // Message is what one attempt sends.
 type Message struct {
-	// URL is that of the endpoint, as CheckURL returns it.
+	// URL is the URL of the endpoint, as CheckURL returns it.
 	URL string
-	// EventID is the event's, the same in each attempt.
+	// EventID is the id of the event, the same in each attempt.
 	EventID string
-	// Body is sent as it is.
+	// Body is sent unchanged.
 	Body []byte
-	// Secrets sign it: the one in force, and in the overlap the one before.
+	// Secrets sign the message: the current one and, in the overlap, the
+	// previous one.
 	Secrets []webhook.Secret
 }
 
-// Outcome is what became of an attempt.
+// Outcome is the outcome of an attempt.
 type Outcome struct {
-	// Status is that of the answer; 0 without one.
+	// Status is the status of the response, 0 if there was none.
 	Status int
-	// Took is the time until the head of the answer or the failure.
+	// Took is the time until the response header or the failure.
 	Took time.Duration
-	// Code is NoError where the answer was 2xx.
+	// Code is NoError if the status was 2xx.
 	Code webhook.Code
-	// Interrupted says that the caller's context ended the attempt: it says
-	// nothing about the receiver and is no attempt of the log.
+	// Interrupted says that the caller's context ended the attempt. Such an
+	// attempt says nothing about the receiver and is not logged.
 	Interrupted bool
 }
 
-// Succeeded reports whether the receiver has taken the delivery.
+// Succeeded reports whether the receiver accepted the delivery.
 func (o Outcome) Succeeded() bool { return o.Code == webhook.NoError && !o.Interrupted }
 
-// Gone reports whether the receiver wants no deliveries any more.
+// Gone reports whether the receiver wants no more deliveries.
 func (o Outcome) Gone() bool { return o.Status == http.StatusGone }
 
-// NewRequest returns the signed request of a delivery that is sent at the
-// given time.
+// NewRequest returns the signed request of a delivery sent at the given time.
 func NewRequest(ctx context.Context, m Message, at time.Time) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
 	if err != nil {
@@ -73,23 +73,23 @@ func NewRequest(ctx context.Context, m Message, at time.Time) (*http.Request, er
 
 // Sender makes attempts. It is safe for concurrent use.
 type Sender struct {
-	transport *http.Transport // which follows no redirects and does not look where they lead
+	transport *http.Transport // follows no redirects
 	clock     clock.Clock
 }
 
-// NewSender returns a sender whose connections the guard dials.
+// NewSender returns a Sender whose connections guard dials.
 func NewSender(guard *egress.Guard, c clock.Clock) *Sender {
 	return &Sender{guard.Transport(), c}
 }
 
-// Close closes the connections that wait for a next request.
+// Close closes idle connections.
 func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
 var errTime = errors.New("the time of the attempt is over")
 
-// Attempt sends m once and tells what the receiver made of it. The answer's
-// status decides, within 10 s: whoever has answered 2xx has taken the
-// delivery, whatever becomes of the answer's body.
+// Attempt sends m once and returns the outcome. The status of the response
+// decides, within 10 s. After a 2xx the delivery has succeeded, whatever
+// happens to the body.
 func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	begin := s.clock.Now()
 	attempt, cancel := context.WithCancelCause(ctx)
@@ -106,9 +106,9 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	if err != nil {
 		return Outcome{Code: webhook.ProtocolError}
 	}
-	// The event's id makes it harmless to send it twice, and so the client may
-	// when a connection that was kept turns out to be closed before a byte of
-	// the answer came. The empty key tells it so and is not sent.
+	// The event's id makes a repetition harmless. The client may therefore
+	// retry if a kept connection turns out to be closed before the response
+	// began. The empty header permits that and is not sent.
 	request.Header["Idempotency-Key"] = nil
 	answer, err := s.transport.RoundTrip(request)
 	o := Outcome{Took: s.clock.Now().Sub(begin)}
@@ -121,7 +121,7 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	switch o.Status = answer.StatusCode; {
 	case o.Status < 100:
 		return Outcome{Took: o.Took, Code: webhook.ProtocolError}
-	case o.Status < 200: // 101: the connection has become ours, and nothing would end a read of it
+	case o.Status < 200: // 101 hands over the connection, and a read of it might never end
 		o.Code = webhook.HTTPStatus
 		return o
 	case o.Status > 299:
@@ -131,8 +131,8 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	return o
 }
 
-// drain reads what little is left of most answers. A receiver that sends more,
-// or slowly, loses the connection.
+// drain reads the rest of a response. A receiver that sends much, or slowly,
+// loses its connection.
 func (s *Sender) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 	done := make(chan struct{})
 	go func() {
@@ -148,7 +148,7 @@ func (s *Sender) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 	}
 }
 
-// codeOf says in which step an attempt without an answer failed.
+// codeOf returns the step in which an attempt without a response failed.
 func codeOf(attempt context.Context, err error) webhook.Code {
 	var late net.Error
 	var op *net.OpError
@@ -166,7 +166,7 @@ func codeOf(attempt context.Context, err error) webhook.Code {
 	case errors.Is(err, egress.ErrTLS):
 		return webhook.TLSError
 	case errors.As(err, &op) && op.Op == "remote error":
-		return webhook.TLSError // an alert after the handshake, such as for a certificate that the receiver wants
+		return webhook.TLSError // an alert after the handshake, for example a request for a client certificate
 	}
 	return webhook.ProtocolError
 }

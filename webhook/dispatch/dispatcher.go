@@ -23,128 +23,134 @@ import (
 
 // The bounds of a dispatcher.
 const (
-	// Under way at once: in the process, and of one organization. The first
-	// attempt of an endpoint is not counted by maxPerTenant, so that
-	// endpoints that answer have theirs however many of the same organization do
-	// not; but no more endpoints of one than maxTenantEndpoints are served at once. The
-	// last quarter of the process is for organizations that have few under way.
+	// These bound the attempts running at once, in the process and for one
+	// organization. maxPerTenant does not count the first attempt of each
+	// endpoint. Endpoints that answer thus get theirs, however many of their
+	// organization do not. maxTenantEndpoints bounds the endpoints of an
+	// organization with attempts running. The last quarter of the process is
+	// reserved for organizations with few.
 	maxRunning         = 2048
 	maxPerTenant       = 128
 	maxTenantEndpoints = 512
 	reserved           = maxRunning / 4
 	fewRunning         = 16
-	// Looks at endpoints, and transactions that store what became of attempts.
+	// The polls of endpoints, and the transactions that record attempts, at
+	// once.
 	maxPolls, maxRecorders = 16, 8
-	// recordBatch is how many tries one transaction stores.
+	// recordBatch is the number of tries that one transaction records.
 	recordBatch = 256
-	// maxUnrecorded is how many tries of one endpoint may wait to be stored before
-	// no more deliveries are taken for it.
+	// maxUnrecorded bounds the unrecorded tries of an endpoint. At this number
+	// no more of its deliveries are claimed.
 	maxUnrecorded = 8 * maxWindow
-	// sweepEvery is how often it is looked for what nobody told of: what other
-	// replicas have left.
+	// sweepEvery is the interval of sweeps for work without a notification,
+	// such as work that other replicas left.
 	sweepEvery = 2 * time.Second
-	// sweepPause is the least time between two looks for what is due.
+	// sweepPause is the least time between two sweeps for due deliveries.
 	sweepPause = 100 * time.Millisecond
-	// sweepPage and sweepPages bound what a sweep finds.
+	// sweepPage and sweepPages bound the results of a sweep.
 	sweepPage, sweepPages = 1000, 10
-	// knownFor is how long it is known which endpoints an organization has, as
-	// long as nobody tells of a change.
+	// knownFor is how long the list of an organization's endpoints is cached
+	// unless a change is notified.
 	knownFor = 2 * time.Second
-	// pollPause is how long an endpoint is left alone for which a look found nothing,
-	// so that changes that it does not ask for cost little.
+	// pollPause is the pause after a poll that found nothing. Changes that an
+	// endpoint does not ask for therefore cost little.
 	pollPause = 25 * time.Millisecond
-	// idleFor is how long the window of an endpoint is kept that has nothing to do.
+	// idleFor is how long the window of an idle endpoint is kept.
 	idleFor = 30 * time.Second
-	// visibilityFor is how long before its attempt it may have been asked whether a
-	// delivery may be made. Of what this process has changed it knows at once.
+	// visibilityFor is how long a visibility check is valid before an attempt.
+	// A change made by this process invalidates it at once.
 	visibilityFor = time.Second
-	// leaseMargin is what the lease of a delivery must have beyond the time of its
-	// attempt when that begins.
+	// leaseMargin must remain of a delivery's lease after the time of an
+	// attempt.
 	leaseMargin = 2 * time.Second
-	// afterFailure is how long the data base is left alone that failed.
+	// afterFailure is the pause after a failure of the database.
 	afterFailure = time.Second
-	// unreadableEvery is how often it is logged that a secret cannot be read.
+	// unreadableEvery is the interval of log lines about an unreadable secret.
 	unreadableEvery = time.Minute
-	// grace is how long attempts may go on when the process stops; then they are
-	// given back, which takes lastTime at most.
+	// grace is how long running attempts may go on at shutdown. Returning the
+	// rest then takes at most lastTime.
 	grace, lastTime = 5 * time.Second, 3 * time.Second
 )
 
-// Options are what a Dispatcher is made of.
+// Options configure a Dispatcher.
 type Options struct {
 	DB    db.DB
 	Clock clock.Clock
 	// Vault opens the secrets.
 	Vault masterkey.Vault
-	// Families are those whose records events are about.
+	// Families are the families of records that events are about.
 	Families []app.Family
 	// Send makes one attempt (Sender.Attempt).
 	Send func(context.Context, Message) Outcome
-	// Notices tells the owners of endpoints what has become of them; its Forms
-	// include those of this package.
+	// Notices notifies owners about their endpoints. Its Forms must include
+	// webhook.Forms.
 	Notices *notify.Center
 	Logger  *slog.Logger
-	// Rand returns a random number from 0 to below n.
+	// Rand returns a random number in [0,n).
 	Rand func(n int64) int64
-	// Calls reports whether calls are being answered, to which a backlog gives way.
+	// Calls reports whether API calls are being served. A backlog yields to
+	// them.
 	Calls func() bool
-	// Attempted and Waited are told of each attempt how it ended, and of each
-	// first one how long after the commit of its event it began.
+	// Attempted receives the result of each attempt. Waited receives, for each
+	// first attempt, the time since the commit of its event.
 	Attempted func(result string)
 	Waited    func(time.Duration)
-	// Tracer, if set, has attempts be spans: of events that traced calls made.
+	// Tracer, if set, records a span for an attempt if a traced call caused the
+	// event.
 	Tracer *trace.Tracer
 }
 
-// Dispatcher makes the deliveries of all organizations. Any number of dispatchers may
-// share a data base.
+// Dispatcher makes the deliveries of all organizations. Any number of
+// dispatchers may share a database.
 type Dispatcher struct {
 	Options
 	states webhook.StateStore
 	db     db.DB
 	clock  clock.Clock
 	log    *slog.Logger
-	// inbox holds what the loop is to do with its state, which nobody else touches.
+	// inbox holds changes to the state of the loop. Only the loop touches that
+	// state.
 	inbox  chan func()
 	signal chan struct{}
 
 	mu sync.Mutex
-	// notified are the organizations that were told of, forget those whose endpoints
-	// may be others now.
+	// notified are the organizations with a notification. changed are those
+	// whose endpoints may have changed.
 	notified, changed map[int64]bool
 
-	// What follows is the loop's.
+	// The fields below belong to the loop.
 	queues    map[webhook.Address]*endpointQueue
 	tenants   map[int64]*tenant
 	known     map[int64]knownEndpoints
-	unknown   map[int64]bool      // whose endpoints are to be looked up
+	unknown   map[int64]bool      // organizations whose endpoints must be looked up
 	polls     fifo[endpointQueue] // that want a poll
-	runnable  fifo[endpointQueue] // that have deliveries to begin
-	parked    fifo[endpointQueue] // that wait for the process's bound
-	pace      pace                // those that give way to calls
-	toRecord  fifo[tenant]        // that have tries to store
+	runnable  fifo[endpointQueue] // with deliveries to begin
+	parked    fifo[endpointQueue] // waiting for the bound of the process
+	pace      pace                // those that yield to calls
+	toRecord  fifo[tenant]        // with tries to record
 	timers    timers
 	polling   int
 	recording int
 	running   int
-	held      int // deliveries taken, begun or not, and tries not stored
+	held      int // deliveries claimed, begun or not, and unrecorded tries
 	lookingUp bool
 	sweeping  bool
-	sweptAt   clock.Micros // when it was last looked for what is due
-	// unreadableLogged is when it was logged last that an endpoint's secret cannot be read.
+	sweptAt   clock.Micros // the last sweep for due deliveries
+	// unreadableLogged is the time of the last log line about an endpoint's
+	// unreadable secret.
 	unreadableLogged map[string]clock.Micros
-	behindAt         clock.Micros    // when it is next looked for who is behind
-	nextDue          clock.Micros    // when something is due, as far as is known
-	sweepCursor      webhook.Address // where the next look for who is behind goes on
+	behindAt         clock.Micros    // the next sweep for endpoints that are behind
+	nextDue          clock.Micros    // the next known due time
+	sweepCursor      webhook.Address // where the next sweep for endpoints behind continues
 	waiters          []chan struct{}
-	idleCalls        int  // how often Idle was called, which is for tests
-	sweepForced      bool // a sweep was asked for by Idle
+	idleCalls        int  // the number of calls of Idle, for tests
+	sweepForced      bool // Idle asked for a sweep
 	ending           bool
 	attempts         context.Context
 	workers          sync.WaitGroup
 }
 
-// New returns a dispatcher, which delivers while Run runs.
+// New returns a dispatcher. It delivers while Run runs.
 func New(o Options) *Dispatcher {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -170,9 +176,9 @@ func New(o Options) *Dispatcher {
 	}
 }
 
-// Run delivers until ctx ends. Then attempts that are under way may end; those
-// that do not in time are given back, like what was taken and not begun, and
-// another process makes them.
+// Run delivers until ctx ends. Then running attempts may finish within the
+// grace period. Run returns unfinished and unbegun deliveries to the queue for
+// other processes.
 func (d *Dispatcher) Run(ctx context.Context) {
 	attempts, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -194,8 +200,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	d.shutDown(cancel)
 }
 
-// at returns a channel that receives at a point in time, also where that passes
-// between a look at the clock and the waiting.
+// at returns a channel that receives at a time. It also receives if that time
+// passes between reading the clock and waiting.
 func (d *Dispatcher) at(t clock.Micros) <-chan time.Time {
 	wake := d.clock.After(t.Sub(clock.Now(d.clock)))
 	if clock.Now(d.clock) >= t {
@@ -204,7 +210,7 @@ func (d *Dispatcher) at(t clock.Micros) <-chan time.Time {
 	return wake
 }
 
-// runInbox carries out what is in the inbox.
+// runInbox runs the functions in the inbox.
 func (d *Dispatcher) runInbox(f func()) {
 	for f != nil {
 		f()
@@ -216,7 +222,7 @@ func (d *Dispatcher) runInbox(f func()) {
 	}
 }
 
-// notify notes what was told, and returns at once.
+// notify records a notification and returns at once.
 func (d *Dispatcher) notify(word string, changed bool) {
 	organization, err := strconv.ParseInt(word, 10, 64)
 	if err != nil {
@@ -230,11 +236,11 @@ func (d *Dispatcher) notify(word string, changed bool) {
 	d.mu.Unlock()
 	select {
 	case d.signal <- struct{}{}:
-	default: // it is going to look anyway
+	default: // the loop is already signalled
 	}
 }
 
-// takeNotified has the endpoints looked at of organizations that were told of.
+// takeNotified requests polls for the endpoints of notified organizations.
 func (d *Dispatcher) takeNotified() {
 	d.mu.Lock()
 	told, forget := d.notified, d.changed
@@ -270,8 +276,8 @@ func (d *Dispatcher) wantPolls(organization int64, ids []string) {
 	}
 }
 
-// step begins all that may begin, and returns when there is something to do
-// that nobody tells of.
+// step begins all work that may begin. It returns when there is next work
+// without a notification.
 func (d *Dispatcher) step() (next clock.Micros) {
 	now := clock.Now(d.clock)
 	for _, q := range d.timers.expired(now) {
@@ -310,20 +316,20 @@ func (d *Dispatcher) step() (next clock.Micros) {
 	return earliest(next, d.timers.first())
 }
 
-// sweepAt is when it is looked for what nobody told of.
+// sweepAt returns the time of the next sweep.
 func (d *Dispatcher) sweepAt() clock.Micros {
 	return min(d.behindAt, max(earliest(d.nextDue, d.behindAt), d.sweptAt.Add(sweepPause)))
 }
 
-// beginNext begins the first of a queue's deliveries, and reports whether it did or
-// another one may begin.
+// beginNext begins the first delivery of a queue. It reports whether it did or
+// the queue must be enqueued again.
 func (d *Dispatcher) beginNext(q *endpointQueue, now clock.Micros) bool {
 	if !q.mayBegin(now) || d.ending {
 		return q.notBefore > now && !d.ending
 	}
 	item := q.ready[0]
 	switch {
-	case item.expires(now): // it is found again when its lease has ended
+	case item.expires(now): // a poll finds it again after its lease
 		q.ready = q.ready[1:]
 		d.held--
 		q.pollWanted = true
@@ -354,7 +360,7 @@ func (d *Dispatcher) beginNext(q *endpointQueue, now clock.Micros) bool {
 	return true
 }
 
-// attemptEnded notes how an attempt ended.
+// attemptEnded applies the outcome of an attempt.
 func (d *Dispatcher) attemptEnded(t *try) {
 	q, now := t.queue, clock.Now(d.clock)
 	q.running--
@@ -387,7 +393,7 @@ func (d *Dispatcher) attemptEnded(t *try) {
 	d.enqueue(q)
 }
 
-// shutDown ends Run: nothing more begins.
+// shutDown ends Run. Nothing more begins.
 func (d *Dispatcher) shutDown(cancel func()) {
 	d.ending = true
 	late, last := d.clock.After(grace), d.clock.After(grace+lastTime)
@@ -415,7 +421,7 @@ func (d *Dispatcher) shutDown(cancel func()) {
 	}
 }
 
-// discard empties the inbox for those that come too late.
+// discard empties the inbox for workers that finish late.
 func (d *Dispatcher) discard() {
 	ended := make(chan struct{})
 	go func() {
@@ -431,9 +437,9 @@ func (d *Dispatcher) discard() {
 	}
 }
 
-// Idle returns when there is nothing to do at the present time, also nothing
-// that other replicas have left, or when ctx ends. It is for tests, as are
-// pausing, answer, and of the state waiters, asks and forced.
+// Idle returns when no work is left at present, not even work that other
+// replicas left, or when ctx ends. Only tests need Idle, heldBack, answerIdle,
+// and the fields waiters, idleCalls and sweepForced.
 func (d *Dispatcher) Idle(ctx context.Context) error {
 	done := make(chan struct{})
 	ask := func() {
@@ -458,7 +464,7 @@ func (d *Dispatcher) Idle(ctx context.Context) error {
 	return nil
 }
 
-// heldBack is how many deliveries are taken that a pause keeps from being begun.
+// heldBack returns the number of claimed deliveries that wait for a pause.
 func (d *Dispatcher) heldBack() (n int) {
 	now := clock.Now(d.clock)
 	for _, q := range d.queues {
@@ -469,7 +475,7 @@ func (d *Dispatcher) heldBack() (n int) {
 	return n
 }
 
-// answerIdle tells those who wait in Idle.
+// answerIdle wakes the callers of Idle.
 func (d *Dispatcher) answerIdle() {
 	if len(d.waiters) == 0 || d.sweepForced || d.sweeping || d.lookingUp || d.polling+d.recording+d.running > 0 || d.held > d.heldBack() ||
 		d.polls.len()+d.runnable.len()+d.pace.waiting.len()+len(d.unknown)+len(d.inbox) > 0 {
@@ -487,12 +493,12 @@ func (d *Dispatcher) answerIdle() {
 	d.waiters = nil
 }
 
-// attempt makes one attempt at a delivery. The receiver is sent no traceparent:
-// it belongs to somebody else, whom the webhook-id tells which event it was, and
-// two receivers could compare whose changes came of the same call.
+// attempt makes one attempt at a delivery. It sends no traceparent, because the
+// receiver belongs to somebody else. The webhook-id identifies the event. With
+// a trace id, two receivers could find out which changes came from one call.
 func (d *Dispatcher) attempt(ctx context.Context, item *delivery) Outcome {
 	body, err := json.Marshal(item.event)
-	if err != nil { // never: an event is texts and a time
+	if err != nil { // never: an event has texts and a time
 		return Outcome{Code: webhook.ProtocolError}
 	}
 	span := d.Tracer.Continue("webhook delivery", trace.Client, item.event.Trace)
@@ -501,7 +507,7 @@ func (d *Dispatcher) attempt(ctx context.Context, item *delivery) Outcome {
 	return o
 }
 
-// noteAttempt ends the span of an attempt. It does not name the receiver's
+// noteAttempt ends the span of an attempt. The span omits the receiver's
 // address, which users choose.
 func noteAttempt(span *trace.Span, item *delivery, o Outcome) {
 	if span == nil {

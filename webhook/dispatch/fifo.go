@@ -6,7 +6,7 @@ import (
 	"kartei/kit/clock"
 )
 
-// fifo is a line, first in, first out.
+// fifo is a first-in, first-out queue.
 type fifo[T any] struct {
 	list []*T
 	head int
@@ -26,8 +26,8 @@ func (q *fifo[T]) pop() *T {
 	return x
 }
 
-// timers are the times at which queues may go on. A queue has one at most that
-// counts: its first.
+// timers are the times at which queues may go on. Only the earliest timer of a
+// queue counts.
 type timers struct{ list timerHeap }
 
 type timer struct {
@@ -35,7 +35,7 @@ type timer struct {
 	queue *endpointQueue
 }
 
-// set has a queue rung for at a time, or before.
+// set sets the timer of a queue, unless it has an earlier one.
 func (a *timers) set(q *endpointQueue, at clock.Micros) {
 	if q.timer != 0 && q.timer <= at {
 		return
@@ -44,7 +44,7 @@ func (a *timers) set(q *endpointQueue, at clock.Micros) {
 	heap.Push(&a.list, timer{at, q})
 }
 
-// ring returns the queues whose time has come.
+// expired returns the queues whose time has come.
 func (a *timers) expired(now clock.Micros) (lanes []*endpointQueue) {
 	for len(a.list) > 0 && a.list[0].at <= now {
 		rung := heap.Pop(&a.list).(timer)
@@ -56,7 +56,7 @@ func (a *timers) expired(now clock.Micros) (lanes []*endpointQueue) {
 	return lanes
 }
 
-// first is when the first rings; zero is never.
+// first returns the earliest time; zero means never.
 func (a *timers) first() clock.Micros {
 	if len(a.list) == 0 {
 		return 0
@@ -64,7 +64,7 @@ func (a *timers) first() clock.Micros {
 	return a.list[0].at
 }
 
-// timerHeap is a heap.
+// timerHeap implements heap.Interface.
 type timerHeap []timer
 
 func (a timerHeap) Len() int           { return len(a) }

@@ -9,21 +9,22 @@ import (
 	"kartei/webhook"
 )
 
-// Figures are how deliveries stand in the whole data base.
+// Figures describe the deliveries of the whole database.
 type Figures struct {
-	// Waiting is how many deliveries wait or are under way, Oldest when the first
-	// of them was made; zero where there is none.
+	// Waiting is the number of deliveries pending or running. Oldest is when
+	// the first of them was created, zero if there is none.
 	Waiting int64
 	Oldest  clock.Micros
-	// Behind is how many endpoints that are not disabled, and do not rest, have changes
-	// in the log that they have not come to, First the tick of the first of these.
+	// Behind is the number of endpoints with events after their cursor.
+	// Disabled endpoints and those behind a closed gate are not counted. First
+	// is the tick of the first such event.
 	Behind int64
 	First  clock.Micros
-	// Endpoints are how many there are, by status.
+	// Endpoints holds the number of endpoints by status.
 	Endpoints map[webhook.Status]int64
 }
 
-// The operator's questions, over all organizations.
+// The queries of the operator, over all organizations.
 const (
 	countDeliveries = `select count(*), coalesce(min(created_at), 0) from webhook_deliveries`
 	countByStatus   = `select status, count(*) from webhook_endpoints group by status`

@@ -6,36 +6,36 @@ import (
 	"kartei/kit/clock"
 )
 
-// While calls are answered a backlog gives way to them: what is older than
-// backlogAge begins one after the other, slowest a second, so that calls take
-// hardly longer. What is younger begins at once, since it is the order of the day and
-// not a backlog. So that a process which always has calls and more to deliver
-// than that does not fall behind for ever, the pace doubles with each speedUp
-// for which it was kept without a break.
+// A backlog yields to API calls. While calls are served, deliveries older than
+// backlogAge begin at a rate of slowest a second, so that calls hardly take
+// longer. Younger ones are ordinary traffic and begin at once. The rate doubles
+// with each speedUp without a break. A process with constant calls and more
+// deliveries than that rate would otherwise never catch up.
 const (
 	backlogAge = 5 * time.Second
 	slowest    = 500
 	speedUp    = 5 * time.Minute
-	// fastest is how often it doubles at most: then it is none any more.
+	// fastest bounds the doublings. At that rate there is practically no limit.
 	fastest = 6
-	// paceBreak is how long nothing waited where the next begins anew.
+	// paceBreak is the time without a waiting queue after which the rate starts
+	// over.
 	paceBreak = 10 * time.Second
-	// paceBurst is what a timer that rang late may make up for.
+	// paceBurst is the delay of a late timer that may be made up for.
 	paceBurst = 4 * time.Millisecond
 )
 
-// pace is the line of the queues whose next delivery is of a backlog that gives
-// way to calls.
+// pace holds the queues whose next delivery yields to calls.
 type pace struct {
 	waiting fifo[endpointQueue]
-	// next is when the next may begin.
+	// next is when the next delivery may begin.
 	next clock.Micros
-	// since is when it began that something waits, and last when last something
-	// came into the line.
+	// since is when the present run of waiting began. last is when a queue was
+	// last added.
 	since, last clock.Micros
 }
 
-// yields puts a queue into the line where its next delivery is to give way to calls.
+// yields adds a queue to the pace if its next delivery must yield to calls, and
+// reports whether it did.
 func (d *Dispatcher) yields(q *endpointQueue, now clock.Micros) bool {
 	if len(q.ready) == 0 || q.running >= q.size || now.Sub(q.ready[0].event.CreatedAt) < backlogAge || d.ending || !d.Calls() {
 		return false
@@ -45,13 +45,13 @@ func (d *Dispatcher) yields(q *endpointQueue, now clock.Micros) bool {
 		p.since = now
 	}
 	p.last = now
-	q.inRunnable = true // it is in a line
+	q.inRunnable = true // it is in a list
 	p.waiting.push(q)
 	return true
 }
 
-// beginPaced begins what has given way for long enough, and all of it once there
-// are no calls.
+// beginPaced begins deliveries at the present rate, or all of them if no calls
+// are served.
 func (d *Dispatcher) beginPaced(now clock.Micros) {
 	p := &d.pace
 	interval := clock.Micros(time.Second.Microseconds() / slowest >> min(now.Sub(p.since)/speedUp, fastest))
@@ -65,8 +65,8 @@ func (d *Dispatcher) beginPaced(now clock.Micros) {
 	}
 }
 
-// share is how many deliveries one of the queues in the line has begun within
-// half the time for which it is known whether a delivery may be made.
+// share returns how many deliveries each waiting queue begins in half the time
+// that a visibility check is valid.
 func (p *pace) share() int {
 	return max(1, int(slowest*(visibilityFor/2)/time.Second)/p.waiting.len())
 }

@@ -12,117 +12,125 @@ import (
 	"kartei/webhook"
 )
 
-// delivery is one event on its way to one endpoint, taken by this process.
+// delivery is the delivery of one event to one endpoint, claimed by this
+// process.
 type delivery struct {
 	queue *endpointQueue
 	event event.Event
-	// attempts are those that were made.
+	// attempts is the number of attempts so far.
 	attempts int
-	// claim is the number under which it was taken, until when another takes it.
+	// claim is the number of this claim. It is valid until another process
+	// claims the delivery.
 	claim    int64
 	leaseEnd clock.Micros
-	// checkedAt is when it was looked up whether the principal may have it.
+	// checkedAt is the time of the last visibility check.
 	checkedAt clock.Micros
-	// changes is how often the organization's endpoints had changed before that.
+	// changes is the value of tenant.changes before that check.
 	changes int
-	// first is set where its first attempt follows its commit: not of what was
-	// sent again.
+	// first is true if the next attempt is the first after the commit of the
+	// event. A resend has none.
 	first bool
-	// target is where it goes.
+	// target is the receiver.
 	target *target
 }
 
-// expires reports whether the lease may end before an attempt that begins now.
+// expires reports whether the lease may end during an attempt that begins now.
 func (item *delivery) expires(now clock.Micros) bool {
 	return now.Add(attemptTime+leaseMargin) > item.leaseEnd
 }
 
-// fresh reports whether it may begin by what was looked up.
+// fresh reports whether the lease and the visibility check still permit an
+// attempt.
 func (item *delivery) fresh(now clock.Micros) bool {
 	return !item.expires(now) && now.Sub(item.checkedAt) <= visibilityFor && item.changes == item.queue.tenant.changes
 }
 
-// target is what of an endpoint an attempt needs.
+// target is the part of an endpoint that an attempt needs.
 type target struct {
 	url     string
 	secrets []webhook.Secret
 }
 
-// poll is one look of a process at an endpoint: at what is due there and what
-// is new for it.
+// poll reads an endpoint once, its due deliveries and its new events.
 type poll struct {
 	*Dispatcher
 	queue *endpointQueue
 	now   clock.Micros
-	// held are deliveries that the process has and that are to be asked for once
-	// more.
+	// held are claimed deliveries whose visibility must be checked again.
 	held []*delivery
-	// room is how many deliveries may be taken.
+	// room is the number of deliveries that may be claimed.
 	room int
-	// newFirst has new events go before what is due.
+	// newFirst puts new events before due deliveries.
 	newFirst bool
-	// scannedTo is the tick up to which the process has looked through the log.
+	// scannedTo is the tick up to which this process has scanned the change
+	// log.
 	scannedTo clock.Micros
-	// due is set where more is known to be due than the endpoint says.
+	// expectDue says that more deliveries are known to be due than the
+	// endpoint's due time says.
 	expectDue bool
-	// changes is as in tenant, when the poll began.
+	// changes is tenant.changes at the start of the poll.
 	changes int
-	// idleCalls is how often Idle had been called, which is for tests.
+	// idleCalls is the number of calls of Idle before the poll, for tests.
 	idleCalls int
-	// saveCursor has the cursor stored also where nothing was found.
+	// saveCursor makes the poll store the cursor even if it finds nothing.
 	saveCursor bool
 
 	endpoint webhook.Row
 	target   *target
-	// tick is that of the organization's clock.
+	// tick is the tick of the organization's clock.
 	tick clock.Micros
-	// visible is the condition on events under alias e that the endpoint may have.
+	// visible is the condition on events with the alias e (webhook.Visibility).
 	visible string
 
-	// What came of it.
+	// The fields below are the result.
 	taken []*delivery
-	// more is set where there are more events to draw, moreDue where there is
-	// more due.
+	// more says that there are more events to fan out, moreDue that there are
+	// more due deliveries.
 	more, moreDue bool
-	// paused is set where the organization's gate is closed.
+	// paused says that the gate of the organization is closed.
 	paused bool
-	// next is when something is due again; zero is never.
+	// next is the next due time; zero means never.
 	next clock.Micros
-	// gone is set where the endpoint is not there any more.
+	// gone says that the endpoint was deleted.
 	gone bool
-	// seen is the tick up to which the log was looked through.
+	// scanned is the tick up to which the poll scanned the change log.
 	scanned clock.Micros
 }
 
 const (
-	// expiryNotice is how long before its end an event behind a cursor is noted: what
-	// removes them looks each hour.
+	// expiryNotice is how long before its expiry an event after the cursor is
+	// recorded as missed. Retention removes events once an hour.
 	expiryNotice = clock.Hour
 )
 
-// The rule of holding an endpoint first is that of package webhook (state.go).
+// Each transaction locks the endpoint before it changes deliveries (see package
+// webhook, state.go).
 const (
 	selectTick = `select tick from clocks where organization = $1`
-	// selectNext is the tick of the first event after one tick and through another.
+	// selectNext reads the tick of the first event after one tick, up to and
+	// including another.
 	selectNext = `select tick from events where organization = $1 and tick > $2 and tick <= $3 order by tick limit 1`
-	// moveCursor fails for all but one of those that have read the same. A change
-	// of the endpoint by its owner counts too: what was drawn by what it said before is drawn again.
+	// moveCursor succeeds for only one of several polls that read the same
+	// cursor. It also fails after the owner changed the endpoint, since its
+	// event types may differ. The poll then reads again.
 	moveCursor = `update webhook_endpoints set cursor = $4, due_at = case when cast($5 as bigint) > 0 and (due_at = 0 or due_at > $5) then $5 else due_at end
 		where organization = $1 and id = $2 and cursor = $3 and revision = $6`
-	// fanOutEvents makes deliveries of events up to a tick, of which it is given the ids.
+	// fanOutEvents makes deliveries of the events with the given ids, up to a
+	// tick.
 	fanOutEvents = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
 		select organization, cast($2 as text), id, tick, type, object, record_id, 0, cast($6 as bigint), cast($7 as bigint), cast($8 as bigint), trace
 		from events where organization = $1 and tick > $3 and tick <= $4 and id %s
 		on conflict (organization, endpoint, event_id) do nothing`
 	setDue = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
-	// noteMissed changes nothing where the cursor has gone on.
+	// noteMissed changes no row if the cursor has moved.
 	noteMissed = `update webhook_endpoints set missed_since = $3 where organization = $1 and id = $2 and cursor = $3`
 	holdDue    = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2 and revision = $4`
-	// countTried is 1 where an attempt is due or under way: what is under way is
-	// due again within a lease.
+	// countTried is 1 if an attempt is due or running. A running one is due
+	// again within a lease.
 	countTried = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $4
 		and (due_at <= $3 or claim % 2 = 1) limit 1) as d`
-	// claimSQL takes those that are due, and those whose process died.
+	// claimSQL claims deliveries that are due. Those of a dead process are due
+	// when their lease ends.
 	claimSQL = `update webhook_deliveries set claim = claim + 1 + claim %% 2, due_at = $4
 		where organization = $1 and endpoint = $2 and due_at <= $3 and event_id in (select event_id from webhook_deliveries
 			where organization = $1 and endpoint = $2 and due_at <= $3%s order by due_at limit $5)
@@ -137,10 +145,11 @@ var (
 	claimTests = fmt.Sprintf(claimSQL, onlyTests)
 )
 
-// errOvertaken is what a poll meets that was overtaken by another's: it reads again.
+// errOvertaken means that another transaction changed the endpoint since the
+// poll read it. The poll runs again.
 var errOvertaken = errors.New("webhook: another was faster")
 
-// run makes the poll. It is db.ErrNoRows where there is no such endpoint any more.
+// run runs the poll. It fails with db.ErrNoRows if the endpoint was deleted.
 func (p *poll) run(ctx context.Context) error {
 	p.now = clock.Now(p.clock)
 	err := p.read(ctx)
@@ -164,23 +173,23 @@ func (p *poll) run(ctx context.Context) error {
 	if err := p.recheck(ctx); err != nil {
 		return err
 	}
-	held := len(p.taken) // which the room does not count
+	held := len(p.taken) // p.room excludes these
 	steps := []func(context.Context, int) error{p.claimDue, p.fanOut}
 	if p.newFirst {
 		steps[0], steps[1] = steps[1], steps[0]
 	}
-	// The first leaves the other a half of the room.
+	// The first step leaves half of the room to the second.
 	if err := steps[0](ctx, p.room-p.room/2); err != nil {
 		return err
 	}
 	return steps[1](ctx, p.room-(len(p.taken)-held))
 }
 
-// read reads the endpoint and who it is for.
+// read reads the endpoint and the visibility of its principal.
 func (p *poll) read(ctx context.Context) error {
 	return p.db.Read(ctx, func(tx db.Tx) (err error) {
-		// The tick before all else: what is committed after it is behind v.seen,
-		// and is looked at by what the endpoint and its principal's rights are then.
+		// The tick is read first. Events committed later are after p.tick, so
+		// their poll uses the endpoint and the rights of that time.
 		if err := tx.QueryRow(ctx, selectTick, p.queue.Organization).Scan(&p.tick); err != nil {
 			return err
 		}
@@ -197,9 +206,9 @@ func (p *poll) read(ctx context.Context) error {
 	})
 }
 
-// noteExpiring notes since when events behind the cursor have been kept for as long as
-// they are kept: after a long rest, or where a receiver is slower than what comes
-// for it. When they are removed there is nothing left of them to tell its owner.
+// noteExpiring records the time from which events after the cursor are about to
+// expire. That happens after a long pause, or if a receiver is slower than its
+// events. Once they are removed, nothing else can tell the owner.
 func (p *poll) noteExpiring(ctx context.Context) error {
 	missed, edge := p.endpoint.MissedSince, p.now-event.Retention+expiryNotice
 	if p.tick <= p.endpoint.Cursor || p.endpoint.Cursor >= edge || missed == p.endpoint.Cursor || missed > edge-clock.Day {
@@ -226,7 +235,7 @@ func (p *poll) noteExpiring(ctx context.Context) error {
 	return err
 }
 
-// postpone leaves everything as it is until the gate is open again.
+// postpone leaves everything as it is until the gate opens.
 func (p *poll) postpone(ctx context.Context) error {
 	p.next = p.now + webhook.PausedFor
 	if p.endpoint.DueAt == 0 || p.endpoint.DueAt > p.now {
@@ -238,8 +247,8 @@ func (p *poll) postpone(ctx context.Context) error {
 	})
 }
 
-// elapse changes the endpoint's status where time alone does. Where an attempt
-// is due or under way, its end says more than the time.
+// elapse changes the status of the endpoint if time alone does. If an attempt
+// is due or running, its outcome decides instead.
 func (p *poll) elapse(ctx context.Context) error {
 	before := p.endpoint.Health()
 	after := before
@@ -264,9 +273,10 @@ func (p *poll) elapse(ctx context.Context) error {
 	})
 }
 
-// closeDisabled ends what waits for a disabled endpoint, but for tests: these are sent
-// on demand, whatever the status. Where its owner has enabled it since it was
-// read, it may have been sent something again, and all of it stays.
+// closeDisabled ends the pending deliveries of a disabled endpoint, except
+// tests. A test is sent on demand, whatever the status. If the owner has
+// enabled the endpoint since it was read, all deliveries stay: some may have
+// been sent again.
 func (p *poll) closeDisabled(ctx context.Context) error {
 	if p.endpoint.DueAt == 0 && !p.expectDue && len(p.held) == 0 {
 		return nil
@@ -300,7 +310,7 @@ func (p *poll) closeDisabled(ctx context.Context) error {
 	return p.take(ctx, claimTests, max(1, p.room))
 }
 
-// recheck keeps of the held deliveries those that the endpoint may still have.
+// recheck keeps the held deliveries that the endpoint may still receive.
 func (p *poll) recheck(ctx context.Context) error {
 	if len(p.held) == 0 {
 		return nil
@@ -314,7 +324,7 @@ func (p *poll) recheck(ctx context.Context) error {
 	return nil
 }
 
-// claimDue takes up to n deliveries that are due.
+// claimDue claims up to n due deliveries.
 func (p *poll) claimDue(ctx context.Context, n int) error {
 	if !p.expectDue && (p.endpoint.DueAt == 0 || p.endpoint.DueAt > p.now) {
 		p.next = earliest(p.next, p.endpoint.DueAt)
@@ -327,8 +337,8 @@ func (p *poll) claimDue(ctx context.Context, n int) error {
 	return p.take(ctx, claimAny, n)
 }
 
-// take takes up to n deliveries by a statement, and ends those of them that the
-// endpoint may not have any more.
+// take claims up to n deliveries with a statement, and ends those that the
+// endpoint may no longer receive.
 func (p *poll) take(ctx context.Context, statement string, n int) error {
 	var list []*delivery
 	var next clock.Micros
@@ -356,7 +366,7 @@ func (p *poll) take(ctx context.Context, statement string, n int) error {
 		}
 		rows.Close()
 		if len(list) == n {
-			return nil // there may be more: whoever has these looks again
+			return nil // there may be more: the next poll claims them
 		}
 		if next, err = p.states.Due(ctx, tx, p.queue.Address, p.endpoint.Health()); err == nil {
 			tx.Queue(setDue, p.queue.Organization, p.queue.ID, next)
@@ -371,7 +381,7 @@ func (p *poll) take(ctx context.Context, statement string, n int) error {
 	kept, err := p.recheckVisibility(ctx, list)
 	if err != nil {
 		for _, item := range list {
-			item.checkedAt = 0 // it is asked again before its attempt
+			item.checkedAt = 0 // the next poll checks it before its attempt
 		}
 		kept = list
 	}
@@ -379,8 +389,8 @@ func (p *poll) take(ctx context.Context, statement string, n int) error {
 	return err
 }
 
-// recheckVisibility returns those of the given deliveries that the endpoint asks for and its
-// principal may read, as things are now. The others end, quietly.
+// recheckVisibility returns the deliveries that the endpoint asks for and its
+// principal may read at present. The others end silently.
 func (p *poll) recheckVisibility(ctx context.Context, list []*delivery) (kept []*delivery, err error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -434,7 +444,7 @@ func (p *poll) recheckVisibility(ctx context.Context, list []*delivery) (kept []
 	return kept, p.dropUnsent(ctx, ended)
 }
 
-// end ends deliveries without an attempt.
+// dropUnsent ends deliveries without an attempt.
 func (p *poll) dropUnsent(ctx context.Context, list []*delivery) error {
 	return p.db.Write(ctx, func(tx db.Tx) error {
 		h, err := p.states.Hold(ctx, tx, p.queue.Address)
@@ -449,7 +459,7 @@ func (p *poll) dropUnsent(ctx context.Context, list []*delivery) error {
 	})
 }
 
-// fanOut makes deliveries of up to n events behind the cursor.
+// fanOut makes deliveries of up to n events after the cursor.
 func (p *poll) fanOut(ctx context.Context, n int) error {
 	p.scanned = max(p.endpoint.Cursor, p.scannedTo)
 	if p.tick <= p.endpoint.Cursor || p.tick <= p.scannedTo && !p.saveCursor {
@@ -471,7 +481,7 @@ func (p *poll) fanOut(ctx context.Context, n int) error {
 	p.more = p.more || more
 	p.scanned = cursor
 	if len(events) == 0 && !p.saveCursor && !more {
-		return nil // the next look that finds something, or the sweep, stores it
+		return nil // the sweep or the next poll with events stores the cursor
 	}
 	until, list := p.now+webhook.Lease, make([]*delivery, len(events))
 	ids := make([]string, len(events))
@@ -503,10 +513,10 @@ func (p *poll) fanOut(ctx context.Context, n int) error {
 	return nil
 }
 
-// firstClaim is that of a delivery that is made by who takes it.
+// firstClaim is the claim of a delivery that its creator holds.
 const firstClaim = int64(1)
 
-// readBehind reads the events after a tick.
+// readBehind reads events after a tick.
 func (p *poll) readBehind(ctx context.Context, from clock.Micros, n int) (events []event.Event, cursor clock.Micros, more bool, err error) {
 	err = p.db.Read(ctx, func(tx db.Tx) (err error) {
 		events, cursor, more, err = p.endpoint.ReadEvents(ctx, tx, p.visible, from, p.tick, n)
@@ -522,7 +532,7 @@ func orOvertaken(err error) error {
 	return err
 }
 
-// earliest returns the earlier of two times of which zero is never.
+// earliest returns the earlier of two times; zero means never.
 func earliest(a, b clock.Micros) clock.Micros {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -530,7 +540,7 @@ func earliest(a, b clock.Micros) clock.Micros {
 	return a
 }
 
-// startPoll looks at an endpoint beside.
+// startPoll polls an endpoint in a goroutine.
 func (d *Dispatcher) startPoll(q *endpointQueue) {
 	p := &poll{Dispatcher: d, queue: q, room: d.room(q), newFirst: q.newFirst, changes: q.tenant.changes, idleCalls: d.idleCalls, expectDue: q.moreDue, saveCursor: q.saveCursor, scannedTo: q.scannedTo}
 	if d.ending || p.room == 0 && !q.recheck {
@@ -549,7 +559,7 @@ func (d *Dispatcher) startPoll(q *endpointQueue) {
 	})
 }
 
-// pollEnded takes what a poll found.
+// pollEnded applies the result of a poll.
 func (d *Dispatcher) pollEnded(p *poll, held []*delivery, err error) {
 	q, now := p.queue, clock.Now(d.clock)
 	q.polling = false
@@ -558,7 +568,7 @@ func (d *Dispatcher) pollEnded(p *poll, held []*delivery, err error) {
 	for _, item := range p.taken {
 		item.changes = p.changes
 	}
-	if errors.Is(err, db.ErrNoRows) { // the endpoint was deleted, before the look or meanwhile
+	if errors.Is(err, db.ErrNoRows) { // the endpoint was deleted before or during the poll
 		p.gone, p.taken, err = true, nil, nil
 	}
 	switch {
@@ -567,7 +577,8 @@ func (d *Dispatcher) pollEnded(p *poll, held []*delivery, err error) {
 		q.notBefore = now.Add(afterFailure)
 		fallthrough
 	case err != nil:
-		// What it had taken before it failed is its own; what it held is asked for again.
+		// Deliveries that the failed poll claimed are kept. Those that it held
+		// must be checked again.
 		taken := slices.DeleteFunc(p.taken, func(item *delivery) bool { return slices.Contains(held, item) })
 		d.held += len(taken)
 		q.pollWanted, q.saveCursor, q.moreDue = true, p.saveCursor, p.expectDue || p.moreDue
@@ -597,7 +608,7 @@ func (d *Dispatcher) pollEnded(p *poll, held []*delivery, err error) {
 	switch {
 	case p.paused:
 		q.paused, q.pollWanted = true, true
-		if p.idleCalls == d.idleCalls { // else it looked before somebody asked
+		if p.idleCalls == d.idleCalls { // otherwise the poll began before Idle was called
 			q.notBefore = now + webhook.PausedFor
 		}
 	case len(p.taken) == 0 && !p.more && !p.moreDue && len(d.waiters) == 0:

@@ -7,21 +7,21 @@ import (
 	"kartei/webhook"
 )
 
-// endpointQueue is an endpoint that there is something to do for.
+// endpointQueue is the queue of an endpoint with work to do.
 type endpointQueue struct {
 	webhook.Address
 	tenant *tenant
 	window
-	latency    time.Duration // of an attempt, about
+	latency    time.Duration // moving average of attempts
 	running    int
 	unrecorded int
 	ready      []*delivery
 	polling    bool
-	pollWanted bool // there may be something to take
-	moreDue    bool // there is more due than the endpoint says
-	saveCursor bool // its cursor is to be stored
-	recheck    bool // its deliveries are to be asked for again
-	gone       bool // its receiver answered 410, which is not stored yet
+	pollWanted bool // there may be deliveries to claim
+	moreDue    bool // more deliveries are due than the endpoint says
+	saveCursor bool // the cursor must be stored
+	recheck    bool // the visibility of ready deliveries must be checked again
+	gone       bool // the receiver answered 410, not recorded yet
 	newFirst   bool
 	paused     bool
 	notBefore  clock.Micros
@@ -32,25 +32,25 @@ type endpointQueue struct {
 	inRunnable bool
 }
 
-// tenant is an organization that has queues.
+// tenant is an organization with queues.
 type tenant struct {
 	organization int64
 	queues       int
-	changes      int // how often its endpoints were told to have changed
+	changes      int // the number of notified changes of its endpoints
 	running      int
-	endpoints    int                 // that have something under way
-	parked       fifo[endpointQueue] // wait for the organization's bound
-	unrecorded   []*try              // wait to be stored
-	inRecording  bool                // in the line of those, or being stored
+	endpoints    int                 // with attempts running
+	parked       fifo[endpointQueue] // waiting for the bound of the organization
+	unrecorded   []*try              // waiting to be recorded
+	inRecording  bool                // queued for recording, or being recorded
 }
 
-// knownEndpoints are the endpoints that an organization was found to have.
+// knownEndpoints is the cached list of an organization's endpoints.
 type knownEndpoints struct {
 	ids   []string
 	until clock.Micros
 }
 
-// endpointQueue returns the queue of an endpoint.
+// queueOf returns the queue of an endpoint.
 func (d *Dispatcher) queueOf(a webhook.Address) *endpointQueue {
 	q := d.queues[a]
 	if q == nil {
@@ -66,7 +66,7 @@ func (d *Dispatcher) queueOf(a webhook.Address) *endpointQueue {
 	return q
 }
 
-// drop forgets a queue that has nothing under way.
+// drop removes a queue with nothing running.
 func (d *Dispatcher) drop(q *endpointQueue) {
 	if d.queues[q.Address] != q {
 		return
@@ -77,12 +77,12 @@ func (d *Dispatcher) drop(q *endpointQueue) {
 	}
 }
 
-// mayBegin reports whether a queue has a delivery to begin, as far as the queue itself says.
+// mayBegin reports whether the queue itself permits its next delivery to begin.
 func (q *endpointQueue) mayBegin(now clock.Micros) bool {
 	return len(q.ready) > 0 && q.running < q.size && q.notBefore <= now && !q.gone
 }
 
-// enqueue puts a queue into the lines that it belongs to.
+// enqueue adds a queue to the lists that it belongs to.
 func (d *Dispatcher) enqueue(q *endpointQueue) {
 	now := clock.Now(d.clock)
 	switch {
@@ -102,8 +102,8 @@ func (d *Dispatcher) enqueue(q *endpointQueue) {
 	}
 }
 
-// room returns how many deliveries may be taken for a queue: so many that it
-// need not wait for the next look, as long as its receiver answers fast.
+// room returns how many deliveries may be claimed for a queue. If the receiver
+// answers fast, the queue has enough until the next poll.
 func (d *Dispatcher) room(q *endpointQueue) int {
 	has := q.running + len(q.ready)
 	switch {
@@ -129,7 +129,7 @@ func (d *Dispatcher) room(q *endpointQueue) int {
 	return full - has
 }
 
-// admits reports whether the bounds let one more attempt of a queue begin.
+// admits reports whether the bounds permit another attempt of a queue.
 func (d *Dispatcher) admits(q *endpointQueue) bool {
 	t := q.tenant
 	switch {
@@ -141,14 +141,15 @@ func (d *Dispatcher) admits(q *endpointQueue) bool {
 	return t.running-t.endpoints < maxPerTenant
 }
 
-// crowded reports whether the process has too much under way for one more of a tenant.
+// crowded reports whether the bound of the process stops another attempt of a
+// tenant.
 func (d *Dispatcher) crowded(t *tenant) bool {
 	return d.running >= maxRunning || d.running >= maxRunning-reserved && t.running >= fewRunning
 }
 
-// park has a queue wait until an attempt ends that keeps it from its own.
+// park makes a queue wait until another attempt ends and leaves room.
 func (d *Dispatcher) park(q *endpointQueue) {
-	q.inRunnable = true // it is in a line
+	q.inRunnable = true // it is in a list
 	if d.crowded(q.tenant) {
 		d.parked.push(q)
 	} else {
@@ -156,9 +157,10 @@ func (d *Dispatcher) park(q *endpointQueue) {
 	}
 }
 
-// unpark has the first queue try again that can begin: an attempt that ended
-// leaves room for one. So of thousands that wait each end touches one, and not
-// all. Those before it that have to be looked at first, or have nothing left, wait no more.
+// unpark enqueues the first parked queue that can begin, because an ended
+// attempt leaves room for one. Of thousands that wait, each end therefore
+// touches only one. Queues before it that need a poll first, or have nothing
+// left, leave the list.
 func (d *Dispatcher) unpark(parked *fifo[endpointQueue], now clock.Micros) {
 	for range parked.len() {
 		q := parked.pop()

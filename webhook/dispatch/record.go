@@ -16,29 +16,30 @@ import (
 	"kartei/webhook"
 )
 
-// try is one attempt, or a delivery that is given back without one.
+// try is an attempt, or a delivery returned to the queue without one.
 type try struct {
 	*delivery
-	// id is that of its row of the log; empty where there was no attempt.
+	// id is the id of the attempt in the log, empty if there was no attempt.
 	id      string
 	began   clock.Micros
 	outcome Outcome
-	// next is when the next attempt follows if this one fails; zero after the last.
+	// next is the time of the next attempt if this one fails, zero after the
+	// last.
 	next clock.Micros
 }
 
-// attempted reports whether there was an attempt that says something.
+// attempted reports whether there was an attempt with a result.
 func (t *try) attempted() bool { return t.id != "" && !t.outcome.Interrupted }
 
-// recorded is what became of an endpoint whose tries were stored.
+// recorded is the state of an endpoint after its tries were recorded.
 type recorded struct {
-	status webhook.Status // empty where the endpoint was not looked at
+	status webhook.Status // empty if the endpoint was not read
 	next   clock.Micros
 }
 
 const (
-	// insertAttempts does nothing where another has taken the delivery since: it
-	// made the attempt again, under the same number.
+	// insertAttempts does nothing if another process has claimed the delivery
+	// since. That process repeats the attempt under the same number.
 	insertAttempts = `insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status,
 			response_ms, error_code, attempted_at, next_attempt_at)
 		select d.organization, t.value ->> 2, d.endpoint, d.event_id, d.type, d.attempts + 1, t.value ->> 3, cast(t.value ->> 4 as bigint),
@@ -46,17 +47,17 @@ const (
 		from %[1]s as t cross join webhook_deliveries as d
 		where d.organization = $1 and d.endpoint = $2 and d.event_id %[2]s
 			and d.event_id = t.value ->> 0 and d.claim = cast(t.value ->> 1 as bigint)`
-	// endDeliveries is endDelivery of many, of which $4 holds the ids and $3 the
-	// ids with their claims.
+	// endDeliveries is endDelivery for many deliveries. $4 holds their ids, and
+	// $3 the ids with the claims.
 	endDeliveries = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id %[2]s
 		and event_id || ' ' || claim %[1]s`
 	selectClaims = `select event_id, claim, attempts from webhook_deliveries where organization = $1 and endpoint = $2
 		and event_id %s`
 	tryAgain = `update webhook_deliveries set claim = claim + 1, attempts = attempts + 1, due_at = $5
 		where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
-	// noteSuccess is setHealth of an endpoint that the transaction holds and all of
-	// whose attempts succeeded, without looking at it. A process that was taken for
-	// dead, whose last delivery another has taken since, says nothing of it.
+	// noteSuccess records successes only, without reading the endpoint, which
+	// the transaction holds. It changes nothing if another process has claimed
+	// the last delivery since, because this one counted as dead.
 	noteSuccess = `update webhook_endpoints set status = case when status = 'failing' then 'active' else status end,
 		failed_since = case when status = 'disabled' then failed_since else 0 end,
 		failures = case when status = 'disabled' then failures else 0 end,
@@ -67,22 +68,21 @@ const (
 			and exists (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $5 and claim = $6)`
 )
 
-// maxHeld is how many endpoints one transaction reads and holds to store their
-// failures: each takes some round trips, and whoever wants an endpoint waits until
-// the commit. The database gives up after 5 seconds of that.
+// maxHeld bounds the endpoints that one transaction reads and locks to record
+// failures. Each takes some round trips, and other transactions wait for its
+// lock until the commit. The database gives up such a wait after 5 seconds.
 const maxHeld = 16
 
-// record stores what became of tries at endpoints of one organization: each
-// with its row of the log, the delivery's end or next attempt, and what it makes
-// of the endpoint. drained are the queues that have nothing else here. If it fails,
-// what it could store is in ends all the same: an endpoint that another holds for
-// too long keeps no other waiting.
+// record stores the tries of endpoints of one organization: the log, the end or
+// next attempt of each delivery, and the states of the endpoints. drained are
+// the queues without any other work. If record fails, ends holds what it
+// stored. An endpoint that is locked for too long therefore delays no other.
 func (d *Dispatcher) record(ctx context.Context, organization int64, tries []*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]recorded, err error) {
 	lanes := map[*endpointQueue][]*try{}
 	for _, t := range tries {
 		lanes[t.queue] = append(lanes[t.queue], t)
 	}
-	// In one order, so that two that settle do not wait for each other.
+	// A fixed order prevents deadlocks of two that record.
 	order := slices.SortedFunc(maps.Keys(lanes), func(a, b *endpointQueue) int { return cmp.Compare(a.ID, b.ID) })
 	ends = map[*endpointQueue]recorded{}
 	for len(order) > 0 {
@@ -97,7 +97,7 @@ func (d *Dispatcher) record(ctx context.Context, organization int64, tries []*tr
 	return ends, err
 }
 
-// batchLen returns how many of the first queues are settled in one transaction.
+// batchLen returns how many of the first queues one transaction records.
 func batchLen(order []*endpointQueue, lanes map[*endpointQueue][]*try) int {
 	held := 0
 	for i, q := range order {
@@ -111,7 +111,7 @@ func batchLen(order []*endpointQueue, lanes map[*endpointQueue][]*try) int {
 	return len(order)
 }
 
-// recordQueues settles the tries of some queues in one transaction.
+// recordQueues records the tries of some queues in one transaction.
 func (d *Dispatcher) recordQueues(ctx context.Context, order []*endpointQueue, lanes map[*endpointQueue][]*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]recorded, err error) {
 	err = d.db.Write(ctx, func(tx db.Tx) error {
 		ends = map[*endpointQueue]recorded{}
@@ -130,7 +130,7 @@ func (d *Dispatcher) recordQueues(ctx context.Context, order []*endpointQueue, l
 	return ends, nil
 }
 
-// succeeded reports whether all of a queue's tries are attempts that succeeded.
+// succeeded reports whether all tries of a queue are successful attempts.
 func succeeded(tries []*try) bool {
 	return !slices.ContainsFunc(tries, func(t *try) bool { return !t.attempted() || !t.outcome.Succeeded() })
 }
@@ -170,9 +170,9 @@ func (d *Dispatcher) recordQueue(ctx context.Context, tx db.Tx, q *endpointQueue
 	return recorded{h.Status, next}, err
 }
 
-// stillHeld are those of the tries whose deliveries no other has taken since. Who
-// was taken for dead says nothing of the endpoint any more. A try whose delivery
-// was sent again meanwhile is the first of the new series.
+// stillHeld returns the tries whose deliveries no other process has claimed
+// since. A process that counted as dead says nothing about the endpoint. If a
+// delivery was sent again meanwhile, its try is the first of the new series.
 func (d *Dispatcher) stillHeld(ctx context.Context, tx db.Tx, q *endpointQueue, tries []*try) (list []*try, err error) {
 	names := make([]string, len(tries))
 	for i, t := range tries {
@@ -205,7 +205,7 @@ func (d *Dispatcher) stillHeld(ctx context.Context, tx db.Tx, q *endpointQueue, 
 	return list, rows.Err()
 }
 
-// recordSuccesses asks nothing, so that it is one round trip.
+// recordSuccesses reads nothing, so that it takes one round trip.
 func (d *Dispatcher) recordSuccesses(tx db.Tx, q *endpointQueue, tries []*try, drained bool) {
 	last := slices.MaxFunc(tries, func(a, b *try) int { return cmp.Compare(a.began, b.began) })
 	webhook.QueueHold(tx, q.Address)
@@ -216,8 +216,8 @@ func (d *Dispatcher) recordSuccesses(tx db.Tx, q *endpointQueue, tries []*try, d
 	}
 }
 
-// recordTries stores tries at an endpoint that has a status now: those that were
-// attempted in one statement, and in one the ends of their deliveries.
+// recordTries stores the tries of an endpoint with a status. One statement
+// inserts all attempts, another ends deliveries.
 func (d *Dispatcher) recordTries(tx db.Tx, q *endpointQueue, tries []*try, status webhook.Status) {
 	var rows [][]any
 	var ids, ended, endedIDs []string
@@ -256,19 +256,19 @@ func (d *Dispatcher) recordTries(tx db.Tx, q *endpointQueue, tries []*try, statu
 
 // jsonRows packs rows of texts and numbers into one parameter, for db.Dialect.Rows.
 func jsonRows(rows [][]any) string {
-	b, _ := json.Marshal(rows) // they always encode
+	b, _ := json.Marshal(rows) // never fails
 	return string(b)
 }
 
-// newTry returns an attempt at a delivery that begins now. When the next one
-// would be is drawn here, so that storing it twice stores the same.
+// newTry returns an attempt at a delivery that begins now. It draws the time of
+// the next attempt, so that a repeated transaction stores the same.
 func (d *Dispatcher) newTry(item *delivery) *try {
 	t := &try{delivery: item, id: id.New(id.Delivery), began: clock.Now(d.clock)}
 	t.next = nextAttempt(item.attempts+1, t.began, d.Rand)
 	return t
 }
 
-// recordLater puts a try into the line of those that are to be stored.
+// recordLater queues a try for recording.
 func (d *Dispatcher) recordLater(t *try) {
 	t.queue.unrecorded++
 	tenant := t.queue.tenant
@@ -279,7 +279,7 @@ func (d *Dispatcher) recordLater(t *try) {
 	}
 }
 
-// startRecording stores what became of tries of an organization beside.
+// startRecording records tries of an organization in a goroutine.
 func (d *Dispatcher) startRecording(t *tenant) {
 	n := min(len(t.unrecorded), recordBatch)
 	tries := t.unrecorded[:n:n]
@@ -302,7 +302,7 @@ func (d *Dispatcher) startRecording(t *tenant) {
 	})
 }
 
-// recordingEnded notes which tries were stored, and has the others stored again.
+// recordingEnded removes the recorded tries and queues the others again.
 func (d *Dispatcher) recordingEnded(t *tenant, tries []*try, ends map[*endpointQueue]recorded, err error) {
 	d.recording--
 	if err != nil {
@@ -317,7 +317,7 @@ func (d *Dispatcher) recordingEnded(t *tenant, tries []*try, ends map[*endpointQ
 	d.held -= len(tries)
 	for _, try := range tries {
 		try.queue.unrecorded--
-		if try.outcome.Gone() { // not where the attempt so answered is still in the line
+		if try.outcome.Gone() { // a queue stays gone while its 410 is unrecorded
 			try.queue.gone = false
 		}
 	}

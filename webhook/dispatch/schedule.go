@@ -12,13 +12,13 @@ var gaps = [...]time.Duration{
 	time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 24 * time.Hour,
 }
 
-// Attempts is how often a delivery is tried before it is given up.
+// Attempts is the number of attempts at a delivery.
 const Attempts = len(gaps) + 1
 
-// nextAttempt returns when attempt n, which began at a moment, is followed by
-// the next: after the gap, which varies by a tenth either way, so that what
-// failed together does not come back together. It is zero after the last.
-// random returns a number from 0 to below its argument.
+// nextAttempt returns the time of the attempt after attempt n, which began at a
+// given time; zero after the last. A jitter of a tenth either way spreads
+// attempts that failed together. random returns a number from 0 to below its
+// argument.
 func nextAttempt(n int, began clock.Micros, random func(int64) int64) clock.Micros {
 	if n >= Attempts {
 		return 0
@@ -30,22 +30,22 @@ func nextAttempt(n int, began clock.Micros, random func(int64) int64) clock.Micr
 
 // The bounds of a window.
 const (
-	// maxWindow is how many attempts at one endpoint are under way at once at most.
+	// maxWindow bounds the attempts running at one endpoint.
 	maxWindow = 16
-	// failuresUntilPause is how many failures in a row narrow the window to one attempt at
-	// a time, with a pause before each.
+	// failuresUntilPause is the number of consecutive failures after which
+	// attempts run one at a time, with a pause before each.
 	failuresUntilPause = 10
 	// The pause doubles with each further failure.
 	shortestPause, longestPause = 50 * time.Millisecond, time.Second
 )
 
-// window says how many attempts at one endpoint may be under way: one more
-// after each success, half of them after a failure. So a receiver that is slow
-// or down costs one attempt at a time, and one that comes back gets its backlog
-// no faster than it takes it.
+// window bounds the attempts running at an endpoint. It grows by one after a
+// success and halves after a failure. A receiver that is slow or down therefore
+// costs one attempt at a time. One that recovers gets its backlog no faster
+// than it accepts it.
 type window struct {
 	size     int
-	failures int64 // in a row
+	failures int64 // consecutive
 }
 
 func newWindow(failures int64) window { return window{1, failures} }
@@ -63,7 +63,7 @@ func (w *window) failed() {
 	}
 }
 
-// pause is how long the next attempt waits.
+// pause returns the pause before the next attempt.
 func (w *window) pause() time.Duration {
 	over := w.failures - failuresUntilPause
 	if over <= 0 {

@@ -13,9 +13,10 @@ import (
 	"kartei/webhook"
 )
 
-// Signature returns the value of webhook-signature by Standard Webhooks 1.0.0:
-// one v1 entry for each secret, with single spaces between them and one comma
-// in each, which is all that some receivers can read. id has no full stop.
+// Signature returns the value of webhook-signature (Standard Webhooks 1.0.0).
+// It has one v1 entry for each secret, separated by single spaces, with one
+// comma in each. Some receivers can read nothing else. id must have no full
+// stop.
 func Signature(id string, at time.Time, body []byte, secrets ...webhook.Secret) string {
 	var b strings.Builder
 	for _, s := range secrets {
@@ -31,7 +32,7 @@ func Signature(id string, at time.Time, body []byte, secrets ...webhook.Secret) 
 	return b.String()
 }
 
-// Sign sets the three headers of a delivery that is sent at the given time.
+// Sign sets the three headers of a delivery sent at the given time.
 func Sign(h http.Header, id string, at time.Time, body []byte, secrets ...webhook.Secret) {
 	h.Set("webhook-id", id)
 	h.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))

@@ -10,18 +10,19 @@ import (
 	"kartei/webhook"
 )
 
-// What asks over all organizations: a look along an index for what is due, and
-// one for endpoints whose organization's clock has gone on.
+// These queries span all organizations. The first reads due endpoints from an
+// index. The second finds endpoints behind the clock of their organization.
 const (
 	selectDueEndpoints = `select organization, id, due_at from webhook_endpoints where due_at > 0 and (due_at, organization, id) > ($1, $2, $3)
 		order by due_at, organization, id limit $4`
 	selectBehind = `select e.organization, e.id, c.tick from webhook_endpoints as e join clocks as c on c.organization = e.organization
 		where e.status <> 'disabled' and e.cursor < c.tick and (e.organization, e.id) > ($1, $2) order by e.organization, e.id limit $3`
-	// selectServed are the endpoints of an organization that get events, or tests.
+	// selectServed reads the endpoints of an organization that receive events
+	// or tests.
 	selectServed = `select id from webhook_endpoints where organization = $1 and (status <> 'disabled' or due_at > 0)`
 )
 
-// find looks up beside which endpoints the organizations have that were told of.
+// lookUp reads the endpoints of the notified organizations in a goroutine.
 func (d *Dispatcher) lookUp() {
 	var list []int64
 	for organization := range d.unknown {
@@ -50,7 +51,7 @@ func (d *Dispatcher) lookUp() {
 
 func (d *Dispatcher) lookedUp(list []int64, found map[int64][]string, err error) {
 	d.lookingUp = false
-	if err != nil { // the sweep finds what was told of
+	if err != nil { // the sweep finds them later
 		d.logFailure("endpoints cannot be looked up", err)
 		return
 	}
@@ -64,11 +65,12 @@ func (d *Dispatcher) lookedUp(list []int64, found map[int64][]string, err error)
 	}
 }
 
-// failed logs what went wrong and is done again; of a secret that cannot be read,
-// which stays so until somebody rotates it, once a minute. That others held a row for
-// too long is no error: the machine is busy.
+// logFailure logs a failure of work that is retried. An unreadable secret is
+// logged once a minute, because it lasts until its owner rotates it. A row
+// locked for too long is only a warning, since it means that the machine is
+// busy.
 func (d *Dispatcher) logFailure(what string, err error) {
-	if errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+	if errors.Is(err, db.ErrUnavailable) { // db.Writes reports it
 		return
 	}
 	var locked *webhook.UnreadableSecret
@@ -86,19 +88,20 @@ func (d *Dispatcher) logFailure(what string, err error) {
 	d.log.Log(context.Background(), level, what, "error", err)
 }
 
-// sweepResult is what a sweep found.
+// sweepResult is the result of a sweep.
 type sweepResult struct {
 	now  clock.Micros
 	due  []webhook.Address
-	next clock.Micros // when something else is due
-	// behind are endpoints with their organizations' ticks; last is where the
-	// next sweep goes on.
+	next clock.Micros // the next due time after now
+	// looked is true if the sweep includes endpoints behind. behind holds them
+	// with the ticks of their organizations; last is where the next sweep
+	// continues.
 	looked bool
 	behind map[webhook.Address]clock.Micros
 	last   webhook.Address
 }
 
-// sweep looks beside for what nobody told of.
+// sweep finds work without a notification, in a goroutine.
 func (d *Dispatcher) sweep() {
 	now := clock.Now(d.clock)
 	s := &sweepResult{now: now, looked: d.behindAt <= now, last: d.sweepCursor}
@@ -146,7 +149,7 @@ func (s *sweepResult) findDue(ctx context.Context, tx db.Tx) error {
 			return err
 		}
 	}
-	s.next = s.now // there is more
+	s.next = s.now // there are more
 	return nil
 }
 
@@ -167,13 +170,13 @@ func (s *sweepResult) findBehind(ctx context.Context, tx db.Tx) error {
 		s.behind[s.last] = tick
 		n++
 	}
-	if n < sweepPage { // begin anew
+	if n < sweepPage { // start over
 		s.last = webhook.Address{}
 	}
 	return rows.Err()
 }
 
-// sweepEnded takes what a sweep found.
+// sweepEnded applies the result of a sweep.
 func (d *Dispatcher) sweepEnded(s *sweepResult, err error) {
 	d.sweeping = false
 	now := clock.Now(d.clock)
@@ -192,7 +195,7 @@ func (d *Dispatcher) sweepEnded(s *sweepResult, err error) {
 		return
 	}
 	if s.last != (webhook.Address{}) {
-		d.behindAt = now.Add(sweepPause) // a full page: the next one is not far
+		d.behindAt = now.Add(sweepPause) // a full page: the next follows soon
 	}
 	d.sweepCursor = s.last
 	for a, tick := range s.behind {
@@ -204,7 +207,7 @@ func (d *Dispatcher) sweepEnded(s *sweepResult, err error) {
 	d.dropIdle(now)
 }
 
-// dropIdle forgets queues that have had nothing to do for a while.
+// dropIdle drops queues that have been idle for a while.
 func (d *Dispatcher) dropIdle(now clock.Micros) {
 	for _, q := range d.queues {
 		idle := q.running+q.unrecorded+len(q.ready) == 0 && q.notBefore <= now && !q.polling && !q.pollWanted && !q.inPolls && !q.inRunnable
