@@ -25,9 +25,9 @@ import (
 	"kartei/work/job"
 )
 
-// Of several processes that find at the same time that an endpoint fails, one
-// says so: to the user whose it is, or to the admins for a service account, in
-// the language of each.
+// Several processes find at once that an endpoint fails, and only one notifies.
+// The notice goes to the owner, or to the admins for a service account, each in
+// their language.
 func TestAlertsComeOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -66,7 +66,7 @@ func TestAlertsComeOnce(t *testing.T) {
 		bell, err := o.Bell(o.Notices(), notify.BellInput{Organization: o.Info.ID})
 		must(t, err)
 		for _, e := range bell.Data {
-			if !strings.Contains(e.Title, " whe_") || strings.Contains(e.Title, "CRM") { // somebody else's words are no subject of an email
+			if !strings.Contains(e.Title, " whe_") || strings.Contains(e.Title, "CRM") { // the subject must not hold names that people chose
 				t.Errorf("the title is %s", e.Title)
 			}
 			text := e.Title + "\n" + e.Text
@@ -85,8 +85,8 @@ func TestAlertsComeOnce(t *testing.T) {
 	})
 }
 
-// An email about an endpoint has nothing in it that people gave a name to: who
-// names an endpoint would else write to its owner's admins with links of their own.
+// An email about an endpoint holds no names that people chose. The name of an
+// endpoint could otherwise carry links to the admins of its owner.
 func TestEmailsHaveNoNames(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -101,7 +101,7 @@ func TestEmailsHaveNoNames(t *testing.T) {
 		mine, theirs := o.Endpoint(), o.EndpointOf(service.ID)
 		o.Exec(`update webhook_endpoints set name = $2, url = 'https://boese.example/anmelden' where organization = $1`, o.Organization, words)
 		dir := filepath.Join(t.TempDir(), "mail")
-		resting := clock.NewFake(o.Clock.Now()) // so that the test sees when it has nothing to do
+		resting := clock.NewFake(o.Clock.Now()) // with its own clock the test sees when it is idle
 		center := notify.New(notify.Options{DB: d, Clock: resting, Forms: webhook.Forms, Sender: notify.Files(dir), From: "kartei@example.com", Host: "kartei.example",
 			BaseURL: "https://kartei.example"})
 		disp, _ := o.dispatcher()
@@ -120,7 +120,7 @@ func TestEmailsHaveNoNames(t *testing.T) {
 		ended := make(chan string, 10)
 		runner := job.NewRunner(d, resting, center.Handlers(), job.Options{Observe: func(_, outcome string, _ time.Duration) { ended <- outcome }})
 		ground.Go(func() { runner.Run(running) })
-		for range 4 { // each of two kinds to two people
+		for range 4 { // two kinds for each of two people
 			if outcome := <-ended; outcome != job.Finished {
 				t.Errorf("an email ended as %s", outcome)
 			}
@@ -162,16 +162,16 @@ func TestEmailsHaveNoNames(t *testing.T) {
 	})
 }
 
-// What the notice of a disabled endpoint says to do brings everything: what
-// failed, what was on its way and never tried, what no delivery was made of yet,
-// and what happened while it was disabled.
+// The instructions in the notice of a disabled endpoint recover everything.
+// That includes failed events, untried ones, those not fanned out yet, and
+// those from the disabled time.
 func TestRecipeOfTheNotice(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
 			o := open(t, d)
 			name := o.Endpoint()
 			desk, wait := o.Desk()
-			o.Event() // this one got through
+			o.Event() // delivered
 			disp, stop := o.dispatcher()
 			o.idle(disp)
 			o.Clock.Advance(time.Minute)
@@ -180,7 +180,7 @@ func TestRecipeOfTheNotice(t *testing.T) {
 				stop()
 			}
 			ids := o.Events(5)
-			if behind { // the first is disabled before deliveries were made of the others
+			if behind { // the endpoint is disabled before the other events are fanned out
 				q := disp.queueOf(o.At(name))
 				p := &poll{Dispatcher: disp, queue: q, room: 1, newFirst: true}
 				must(t, p.run(ctx))

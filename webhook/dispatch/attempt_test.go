@@ -61,7 +61,7 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// issue makes a certificate that is good until ended before now, or an hour.
+// issue makes a certificate that expired ended ago, or else expires in an hour.
 func (a *authority) issue(t *testing.T, ended time.Duration, names ...string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -83,7 +83,7 @@ func (a *authority) issue(t *testing.T, ended time.Duration, names ...string) tl
 // hook is the host name of the receivers.
 const hook = "hook.example.com"
 
-// bench is a sender and what it sends to.
+// bench is a sender with its receiver.
 type bench struct {
 	*Sender
 	clock *clock.Fake
@@ -92,7 +92,7 @@ type bench struct {
 	old   webhook.Secret
 }
 
-// newBench returns a sender to the receiver at address, where there is one.
+// newBench returns a sender to the receiver at address, if there is one.
 func newBench(t *testing.T, address net.Addr, ca *authority) *bench {
 	t.Helper()
 	o := egress.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Roots: ca.pool}
@@ -114,8 +114,8 @@ func (b *bench) attempt(t *testing.T) Outcome {
 	return b.Attempt(t.Context(), b.message())
 }
 
-// plain has a receiver that is spoken to over TLS and answers with bytes of
-// its own, one connection after the other.
+// plain starts a receiver that speaks TLS and answers with raw bytes, one
+// connection after the other.
 func plain(t *testing.T, answer func(net.Conn)) *bench {
 	t.Helper()
 	ca := newAuthority(t)
@@ -126,7 +126,7 @@ func plain(t *testing.T, answer func(net.Conn)) *bench {
 	}), ca)
 }
 
-// serveTLS takes connections until the end of the test.
+// serveTLS accepts connections until the end of the test.
 func serveTLS(t *testing.T, config *tls.Config, each func(net.Conn)) net.Addr {
 	t.Helper()
 	l, err := tls.Listen("tcp", "127.0.0.1:0", config)
@@ -168,7 +168,7 @@ func TestDelivery(t *testing.T) {
 			}))
 			ca := newAuthority(t)
 			server.TLS = &tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, hook)}, MinVersion: version, MaxVersion: version}
-			server.EnableHTTP2 = true // which nobody asks for
+			server.EnableHTTP2 = true // the client must not ask for it
 			var connections atomic.Int32
 			server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 				if s == http.StateNew {
@@ -185,7 +185,8 @@ func TestDelivery(t *testing.T) {
 					t.Fatalf("%+v", o)
 				}
 			}
-			// net/http keeps a connection only if its writer has ended within 50 ms.
+			// net/http keeps a connection only if its writer ended within 50
+			// ms.
 			if n := connections.Load(); n == attempts {
 				t.Errorf("%d attempts took %d connections", attempts, n)
 			}
@@ -216,7 +217,7 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// TestAnswers has a receiver answer with the given bytes and close.
+// TestAnswers makes a receiver answer with the given bytes and close.
 func TestAnswers(t *testing.T) {
 	endless := strings.Repeat("X-A: "+strings.Repeat("a", 1000)+"\r\n", 100)
 	for name, c := range map[string]struct {
@@ -270,14 +271,14 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// begin makes an attempt whose outcome comes on the channel.
+// begin starts an attempt and sends its outcome on the channel.
 func (b *bench) begin(t *testing.T) <-chan Outcome {
 	done := make(chan Outcome, 1)
 	go func() { done <- b.attempt(t) }()
 	return done
 }
 
-// TestTime holds an attempt to its 10 s, wherever they are lost.
+// TestTime checks the bound of 10 s in each step of an attempt.
 func TestTime(t *testing.T) {
 	quiet := func(c net.Conn) { io.Copy(io.Discard, c) }
 	for name, receiver := range map[string]func(t *testing.T, ca *authority, reached chan<- struct{}) net.Addr{
@@ -319,7 +320,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestTrickle has a receiver write a byte of its answer each second.
+// TestTrickle makes a receiver write one byte of its response each second.
 func TestTrickle(t *testing.T) {
 	second, written := make(chan struct{}), make(chan struct{})
 	b := plain(t, func(c net.Conn) {
@@ -350,9 +351,11 @@ func TestTrickle(t *testing.T) {
 	}()
 }
 
-// TestLongBodies has receivers answer 200 and send more than anybody reads.
+// TestLongBodies makes receivers answer 200 with more bytes than the sender
+// reads.
 func TestLongBodies(t *testing.T) {
-	// The connection is then the sender's, and its time does not end a read.
+	// The connection then belongs to the sender, and its timeouts do not end a
+	// read.
 	t.Run("another protocol that says nothing", func(t *testing.T) {
 		end := make(chan struct{})
 		b := plain(t, func(c net.Conn) {
@@ -370,7 +373,7 @@ func TestLongBodies(t *testing.T) {
 		b := plain(t, func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\na")
 			close(answered)
-			io.Copy(io.Discard, c) // until the sender has had enough
+			io.Copy(io.Discard, c) // until the sender closes
 			close(end)
 		})
 		done := b.begin(t)
@@ -393,7 +396,7 @@ func TestLongBodies(t *testing.T) {
 		if o := b.attempt(t); o != (Outcome{Status: 200}) {
 			t.Errorf("%+v", o)
 		}
-		if n := <-sent; n > long/5 { // what the sockets hold
+		if n := <-sent; n > long/5 { // at most the socket buffers
 			t.Errorf("the receiver got rid of %d bytes", n)
 		}
 	})
@@ -403,7 +406,7 @@ type zeroes struct{}
 
 func (zeroes) Read(p []byte) (int, error) { return len(p), nil }
 
-// serveTCP takes connections without TLS until the end of the test.
+// serveTCP accepts connections without TLS until the end of the test.
 func serveTCP(t *testing.T, each func(net.Conn)) net.Addr {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -489,7 +492,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// Whoever stops the sender has made no attempt.
+// An attempt that its caller cancels is no attempt.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b := plain(t, func(c net.Conn) {
@@ -501,8 +504,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestKeptConnectionIsClosed has the receiver close a connection that was kept
-// just when the next delivery comes: the delivery goes over a new one.
+// TestKeptConnectionIsClosed makes the receiver close a kept connection just
+// when the next delivery arrives. The delivery then uses a new one.
 func TestKeptConnectionIsClosed(t *testing.T) {
 	ca := newAuthority(t)
 	var closed atomic.Bool
@@ -520,7 +523,7 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 		}
 	}), ca)
-	for range 20 { // net/http keeps a connection only if its writer has ended within 50 ms
+	for range 20 { // net/http keeps a connection only if its writer ended within 50 ms
 		if o := b.attempt(t); o != (Outcome{Status: 200}) {
 			t.Fatalf("%+v", o)
 		}

@@ -13,10 +13,10 @@ import (
 	"kartei/webhook"
 )
 
-// What changes between an event and its delivery, before the first attempt or
-// between two, decides as the contract says: what a principal may not read at
-// the time of delivery it does not get, and while the gate is closed
-// subscriptions rest.
+// Changes between an event and its delivery, before the first attempt or
+// between two, count as in the contract. The principal receives nothing that it
+// may not read at the time of delivery. Subscriptions rest while the gate is
+// closed.
 func TestBetweenEventAndDelivery(t *testing.T) {
 	type outcome int
 	const (
@@ -117,7 +117,7 @@ func TestBetweenEventAndDelivery(t *testing.T) {
 						}
 						o.Clock.Advance(time.Hour)
 						c.undo(o)
-						o.Clock.Advance(10 * time.Second) // it may have been looked at just before
+						o.Clock.Advance(10 * time.Second) // a recent check may still be valid
 						o.idle(disp)
 					}
 					o.mu.Lock()
@@ -148,7 +148,7 @@ func TestBetweenEventAndDelivery(t *testing.T) {
 	}
 }
 
-// A secret that was replaced signs for 24 hours beside the new one.
+// A replaced secret also signs for 24 hours.
 func TestOverlap(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)

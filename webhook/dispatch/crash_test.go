@@ -16,16 +16,17 @@ import (
 	"kartei/webhook"
 )
 
-// errKilled is what a process meets that a test has killed: it gets nothing more
-// from the data base, and nothing more into it.
+// errKilled is returned to a process that a test has killed. Such a process
+// reads and writes nothing more.
 var errKilled = fmt.Errorf("%w: killed", db.ErrUnavailable)
 
-// crashingDB is a data base as one process sees it, until it is killed: at a point
-// within a write, before it, or after it before it is known.
+// crashingDB is the database of one process until it is killed before, within
+// or after a write. After the write means that the process does not learn of
+// its success.
 type crashingDB struct {
 	db.DB
 	mu   sync.Mutex
-	left int // writes until it dies; -1 is never
+	left int // writes before it dies; -1 means never
 	how  int
 	dead chan struct{}
 }
@@ -61,30 +62,29 @@ func (m *crashingDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	}
 	m.mu.Unlock()
 	switch {
-	case dies && m.how == 0: // before it
+	case dies && m.how == 0: // before the write
 		return errKilled
-	case dies && m.how == 1: // within it
+	case dies && m.how == 1: // within the write
 		return errors.Join(m.DB.Write(ctx, func(tx db.Tx) error {
 			f(tx)
 			return errKilled
 		}), errKilled)
-	case dies: // after it
+	case dies: // after the write
 		return errors.Join(m.DB.Write(ctx, f), errKilled)
 	}
 	return m.DB.Write(ctx, f)
 }
 
-// sent is what receivers got, and which attempts.
+// sent identifies an attempt that a receiver got.
 type sent struct {
 	endpoint, event string
 }
 
-// Two processes deliver, one of which is killed after any number of writes,
-// before, within or after one, or in the middle of attempts; others go on when
-// its leases have ended. Whatever happens: each endpoint gets each event, an
-// attempt has one row in the log at most, they are numbered without a gap, an
-// attempt that is in the log was made, and who answered 200 is not asked again
-// once that is stored.
+// One of two processes that deliver is killed: before, within or after any
+// write, or in the middle of attempts. Others go on when its leases end. In
+// every case each endpoint gets each event. An attempt has at most one row in
+// the log, and the rows are numbered without a gap. A logged attempt was made,
+// and after a recorded 200 no attempt follows.
 func TestNothingIsLostWhateverDies(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		seed := time.Now().UnixNano()
@@ -94,7 +94,7 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 		endpoints := []string{o.Endpoint(), o.Endpoint(), o.EndpointOf(o.Admin)}
 		other := dbtest.Again(t, d)
 		if other == nil {
-			other = d // one data base, two processes of Kartei: their claims hold all the same
+			other = d // one database with two processes of Kartei: the claims hold nevertheless
 		}
 		var events []string
 		made := map[sent]int{}
@@ -123,8 +123,7 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 			o.mu.Unlock()
 			events = append(events, ids...)
 			o.idle(disp)
-			// The first is dead at the latest now; it takes nothing with it that
-			// another would not find.
+			// The first is dead by now. Others find everything that it left.
 			first.mu.Lock()
 			if first.alive() == nil {
 				close(first.dead)
@@ -149,7 +148,7 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 	})
 }
 
-// pass moves the clock for those who wait for it, until done.
+// pass moves the clock until done.
 func (o *office) pass(done <-chan struct{}) {
 	o.Helper()
 	overdue := time.After(2 * time.Minute)
@@ -171,8 +170,8 @@ func (o *office) pass(done <-chan struct{}) {
 	}
 }
 
-// finish stops dispatchers, whose waits a test has to end. None of them begins
-// anything new when the clock is moved.
+// finish stops dispatchers and moves the clock for their waits. None of them
+// begins anything new.
 func finish(o *office, couriers map[*Dispatcher]func()) {
 	var all sync.WaitGroup
 	for disp, stop := range couriers {
@@ -188,7 +187,7 @@ func finish(o *office, couriers map[*Dispatcher]func()) {
 	o.pass(stopped)
 }
 
-// checkLog holds the log against what receivers got.
+// checkLog compares the log with the attempts that receivers got.
 func checkLog(o *office, endpoints, events []string, made map[sent]int) {
 	o.Helper()
 	for _, endpoint := range endpoints {

@@ -12,8 +12,8 @@ import (
 	"kartei/webhook"
 )
 
-// A test goes to a disabled endpoint too: once, and what becomes of it changes
-// nothing of the endpoint.
+// A test is also sent to a disabled endpoint, once. Its outcome does not change
+// the endpoint.
 func TestTestOfADisabledEndpoint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -50,7 +50,7 @@ func TestTestOfADisabledEndpoint(t *testing.T) {
 	})
 }
 
-// A 410 disables a failing endpoint too, and the times of attempts are kept.
+// A 410 also disables a failing endpoint, and the times of attempts are kept.
 func TestGoneOfAFailingEndpoint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)

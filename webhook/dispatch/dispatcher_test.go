@@ -22,15 +22,15 @@ import (
 
 var ctx = context.Background()
 
-// office is an office with receivers of its endpoints, which answer as a test says.
+// office is an office with receivers that answer as a test says.
 type office struct {
 	*endpointtest.Office
 
-	dispatcherClock clock.Clock // in place of Clock
+	dispatcherClock clock.Clock // instead of Clock
 	cancels         sync.Map    // of each dispatcher
 
 	mu sync.Mutex
-	// answer says what a receiver makes of a message; 200 where it is nil.
+	// answer returns the outcome of a message; nil means 200.
 	answer func(Message) Outcome
 	got    []Message
 }
@@ -42,7 +42,7 @@ func open(t testing.TB, d db.DB) *office {
 
 var must = endpointtest.Must
 
-// send is what receivers do.
+// send acts as the receivers.
 func (o *office) send(_ context.Context, m Message) Outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,7 +53,8 @@ func (o *office) send(_ context.Context, m Message) Outcome {
 	return o.answer(m)
 }
 
-// received returns the ids of the events that receivers got since the last call, in order.
+// received returns the ids of the events received since the last call, in
+// order.
 func (o *office) received() (ids []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,7 +65,7 @@ func (o *office) received() (ids []string) {
 	return ids
 }
 
-// options are those of a dispatcher on a database.
+// options returns the options of a dispatcher on a database.
 func (o *office) options(d db.DB) Options {
 	return Options{
 		DB: d, Clock: cmp.Or[clock.Clock](o.dispatcherClock, o.Clock), Vault: o.Vault, Families: endpointtest.Families, Send: o.send,
@@ -83,8 +84,8 @@ func (o *office) dispatcherOn(d db.DB) (disp *Dispatcher, stop func()) {
 	return o.dispatcherWith(d, o.send)
 }
 
-// sender returns what makes attempts for dispatcherWith: the first of them as given,
-// those that follow as the office's receivers do.
+// sender returns a Send for dispatcherWith. The first attempt goes to first,
+// later ones to the office's receivers.
 func (o *office) sender(first func(context.Context, Message) Outcome) func(context.Context, Message) Outcome {
 	var once sync.Once
 	return func(ctx context.Context, m Message) (out Outcome) {
@@ -114,10 +115,10 @@ func (o *office) dispatcherWith(d db.DB, send func(context.Context, Message) Out
 	return disp, stop
 }
 
-// idle waits until a dispatcher has nothing to do.
+// idle waits until a dispatcher is idle.
 func (o *office) idle(disp *Dispatcher) {
 	o.Helper()
-	bounded, cancel := context.WithTimeout(ctx, 2*time.Minute) // on the slowest machine
+	bounded, cancel := context.WithTimeout(ctx, 2*time.Minute) // enough for the slowest machine
 	defer cancel()
 	if err := disp.Idle(bounded); err != nil {
 		o.Fatalf("the dispatcher does not come to rest: %v", err)
@@ -144,7 +145,7 @@ func TestDelivers(t *testing.T) {
 		if n := o.Count("webhook_deliveries", "true"); n != 0 {
 			t.Errorf("%d deliveries are left", n)
 		}
-		// What a look at the same moment left standing ends with the lease.
+		// A delivery left by a poll at the same moment ends with its lease.
 		o.Clock.Advance(webhook.Lease.Sub(0))
 		o.idle(disp)
 		if n := o.Count("webhook_endpoints", "due_at = 0"); n != 2 {
@@ -153,8 +154,8 @@ func TestDelivers(t *testing.T) {
 	})
 }
 
-// The whole schedule of three days, as the contract has it; what varies is half
-// way here, so each gap is exact.
+// The whole schedule of three days follows the contract. The jitter is zero
+// here, so each gap is exact.
 func TestSchedule(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -206,7 +207,7 @@ func TestStates(t *testing.T) {
 		}
 		after := func(d time.Duration, want string, told ...string) {
 			t.Helper()
-			for range 10 { // what is due on the way is done on the way
+			for range 10 { // everything due on the way is attempted
 				o.Clock.Advance(d / 10)
 				o.idle(disp)
 			}

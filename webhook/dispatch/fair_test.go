@@ -16,7 +16,7 @@ import (
 	"kartei/webhook"
 )
 
-// frozen is a data base as a process sees it that stands still.
+// frozen is the database of a process that stands still.
 type frozen struct {
 	db.DB
 	atomic.Bool
@@ -36,8 +36,8 @@ func (f *frozen) Write(ctx context.Context, run func(db.Tx) error) error {
 	return f.DB.Write(ctx, run)
 }
 
-// A process that stands still in the middle of an attempt is taken for dead;
-// when it goes on, what it did changes nothing.
+// A process that stands still during an attempt counts as dead. When it goes
+// on, its outcome changes nothing.
 func TestLateProcessIsFenced(t *testing.T) {
 	failure := Outcome{Status: 500, Code: webhook.HTTPStatus}
 	for _, c := range []struct {
@@ -89,9 +89,9 @@ func TestLateProcessIsFenced(t *testing.T) {
 	}
 }
 
-// A dead endpoint with a backlog of many thousands delays nobody: another gets
-// all of its events while the dead one has had a few attempts; and what the
-// process holds of the backlog is bounded.
+// A dead endpoint with a backlog of many thousands delays no other. The other
+// gets all its events while the dead one has a few attempts. The process holds
+// a bounded part of the backlog.
 func TestBacklogDelaysNobody(t *testing.T) {
 	d := dbtest.SQLite(t)
 	o := open(t, d)
@@ -100,7 +100,7 @@ func TestBacklogDelaysNobody(t *testing.T) {
 	for range backlog / 5000 {
 		o.Events(5000)
 	}
-	o.Endpoint() // that answers
+	o.Endpoint() // this one answers
 	at := func(m Message, endpoint string) bool {
 		return strings.Contains(m.URL, strings.TrimPrefix(endpoint, "whe_"))
 	}
@@ -133,7 +133,7 @@ func TestBacklogDelaysNobody(t *testing.T) {
 	if n := o.Count("webhook_deliveries", "true"); n > 2*failuresUntilPause {
 		t.Errorf("%d deliveries were made of the backlog", n)
 	}
-	// An attempt a second at most, later on.
+	// Later the dead one has at most one attempt a second.
 	o.received()
 	for range 100 {
 		o.Clock.Advance(100 * time.Millisecond)
@@ -144,8 +144,8 @@ func TestBacklogDelaysNobody(t *testing.T) {
 	}
 }
 
-// No more attempts are under way at an endpoint than its window, which grows
-// with each success.
+// The attempts running at an endpoint stay within its window, which grows with
+// each success.
 func TestWindow(t *testing.T) {
 	w := newWindow(0)
 	for want := range 40 {
@@ -169,7 +169,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// Each gap is the contract's, a tenth more or less.
+// Each gap is the contract's, with a jitter of a tenth.
 func TestGapsVary(t *testing.T) {
 	at := clock.FromTime(endpointtest.Begin)
 	for n, gap := range gaps {
@@ -185,7 +185,8 @@ func TestGapsVary(t *testing.T) {
 	}
 }
 
-// lastWait is a clock that closes stopping when a dispatcher has all that it waits for at its end.
+// lastWait is a clock that closes stopping once a dispatcher has set its last
+// timers.
 type lastWait struct {
 	clock.Clock
 	stopping chan struct{}
@@ -199,8 +200,8 @@ func (c lastWait) After(d time.Duration) <-chan time.Time {
 	return over
 }
 
-// A process that stops lets attempts end, or gives them back where they do not in
-// time, and what it had not begun: another makes it at once.
+// A stopping process lets attempts finish, or returns them after the grace
+// period. Another process makes them and the unbegun ones at once.
 func TestStop(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -219,7 +220,7 @@ func TestStop(t *testing.T) {
 					return Outcome{Interrupted: true, Code: webhook.ProtocolError}
 				}
 			}))
-			ids := o.Events(2) // one is under way, the other waits for it
+			ids := o.Events(2) // one is running, the other waits for it
 			<-entered
 			if ends {
 				close(leave)

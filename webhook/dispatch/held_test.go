@@ -15,12 +15,12 @@ import (
 	"kartei/webhook"
 )
 
-// contested is a database in which another process holds an endpoint: whoever
-// wants it waits for too long. It counts how many endpoints a transaction holds.
+// contested is a database in which another process locks an endpoint, so that
+// waits for it time out. It counts the endpoints that a transaction locks.
 type contested struct {
 	db.DB
 	mu       sync.Mutex
-	endpoint string // empty once nobody holds it
+	endpoint string // empty once it is unlocked
 	refused  int
 	most     int
 }
@@ -60,9 +60,9 @@ type busy struct{}
 
 func (busy) Scan(...any) error { return fmt.Errorf("%w: lock timeout", db.ErrBusy) }
 
-// Failures at many endpoints are stored by transactions that hold few of them, so
-// that nobody waits long for one; and an endpoint that somebody else holds keeps what
-// became of the others no longer than itself.
+// Failures at many endpoints are recorded by transactions that lock few of
+// them, so that waits are short. An endpoint locked by another process delays
+// only its own outcomes.
 func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -72,12 +72,13 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 		}
 		slices.Sort(names)
 		fake := &contested{DB: d, endpoint: names[20]}
-		// The attempts end together, so that one look stores them all.
+		// The attempts end together, so that one transaction could record them
+		// all.
 		var all sync.WaitGroup
 		all.Add(len(names))
 		o.Event()
 		disp, _ := o.dispatcherWith(fake, func(ctx context.Context, m Message) Outcome {
-			if o.Clock.Now().Equal(endpointtest.Begin) { // the first one
+			if o.Clock.Now().Equal(endpointtest.Begin) { // the first attempt
 				all.Done()
 				all.Wait()
 			}
@@ -93,7 +94,7 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 			} else if time.Now().After(deadline) {
 				t.Fatalf("%d of %d failures are stored while one endpoint is held; refused %d times", n, len(names), refused)
 			}
-			if refused > 0 { // what failed is stored again after a while
+			if refused > 0 { // the dispatcher pauses before it retries
 				o.Clock.Advance(afterFailure)
 			}
 			<-time.After(time.Millisecond)

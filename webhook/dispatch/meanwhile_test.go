@@ -14,8 +14,8 @@ import (
 	"kartei/webhook"
 )
 
-// What is sent again to an endpoint that is enabled while a dispatcher ends what
-// waited for it is not ended with that, neither what waits nor what the dispatcher has.
+// An endpoint is enabled while a dispatcher purges its deliveries. Events sent
+// again survive, both pending and claimed ones.
 func TestEnabledWhileItIsClosed(t *testing.T) {
 	for _, has := range []bool{false, true} {
 		t.Run(fmt.Sprint("has it ", has), func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestEnabledWhileItIsClosed(t *testing.T) {
 	}
 }
 
-// What is committed while a look reads comes: an event of a type that the owner
-// asks for since then, and one that the principal may see since then.
+// Changes committed during a poll take effect. The test has an event of a type
+// that the owner adds, and one that the principal gains the right to see.
 func TestChangedDuringLook(t *testing.T) {
 	for before := range 3 {
 		for name, rights := range map[string]bool{"a type": false, "rights": true} {
@@ -87,11 +87,11 @@ func TestChangedDuringLook(t *testing.T) {
 	}
 }
 
-// What was ready when its endpoint was changed goes by what the endpoint is now.
+// A change of an endpoint applies to deliveries that are already claimed.
 func TestChangedWhileReady(t *testing.T) {
 	for name, test := range map[string]struct {
 		change string
-		url    string // of what is sent; empty is nothing
+		url    string // where an attempt goes; empty means none
 		secret byte
 	}{
 		"URL":     {`update webhook_endpoints set url = 'https://other.example.com', revision = revision + 1 where organization = $1`, "https://other.example.com", 0},
@@ -111,7 +111,7 @@ func TestChangedWhileReady(t *testing.T) {
 					<-leave
 					return Outcome{Status: 200}
 				}))
-				o.Events(2) // one is under way, the other waits for it
+				o.Events(2) // one is running, the other waits for it
 				<-entered
 				must(t, d.Write(ctx, func(tx db.Tx) error {
 					args := []any{o.Organization}

@@ -10,9 +10,9 @@ import (
 	"kartei/webhook"
 )
 
-// An endpoint that is disabled by whoever runs the instance gets nothing more,
-// what waits for it ends, and its owner is told. Enabled again it gets what
-// happens from then on.
+// An endpoint that the operator disables gets nothing more, its pending
+// deliveries end, and its owner is notified. After it is enabled it gets new
+// events.
 func TestDisabledByTheOperator(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -21,9 +21,9 @@ func TestDisabledByTheOperator(t *testing.T) {
 		disp, _ := o.dispatcher()
 		o.idle(disp)
 		waiting := o.Event()
-		o.idle(disp) // one attempt at each, the next in 30 s
+		o.idle(disp) // one attempt each, the next in 30 s
 		desk := o.StillDesk()
-		for range 2 { // the second time nothing happens
+		for range 2 { // the second call changes nothing
 			info, err := desk.Disable(ctx, webhook.One{Organization: o.Info.ID, ID: first}, webhook.KeyRevoked)
 			must(t, err)
 			if info.Status != webhook.Disabled || *info.DisabledReason != webhook.KeyRevoked || info.Revision != 2 {
@@ -36,7 +36,7 @@ func TestDisabledByTheOperator(t *testing.T) {
 		o.Clock.Advance(time.Minute)
 		more := o.Event()
 		o.idle(disp)
-		if got := o.received(); !slices.Equal(slices.Sorted(slices.Values(got)), []string{waiting, more}) { // at the second alone
+		if got := o.received(); !slices.Equal(slices.Sorted(slices.Values(got)), []string{waiting, more}) { // at the second endpoint only
 			t.Errorf("received %v of %v", got, []string{waiting, more})
 		}
 		if n := o.Count("webhook_deliveries", "true"); n != 0 {

@@ -12,8 +12,8 @@ import (
 	"kartei/webhook"
 )
 
-// A backlog gives way to calls, in the pace that is promised; what is new does
-// not, and neither does anything once there are no calls.
+// A backlog yields to calls at the documented rate. New deliveries do not
+// yield, and without calls nothing does.
 func TestBacklogGivesWay(t *testing.T) {
 	fake := clock.NewFake(endpointtest.Begin)
 	calls := true
@@ -37,7 +37,8 @@ func TestBacklogGivesWay(t *testing.T) {
 		disp.attempts, disp.sweeping = t.Context(), true
 		t.Cleanup(disp.workers.Wait)
 	}
-	// begun runs the loop for a while, and returns how many of a queue began meanwhile.
+	// begun runs the loop for a while and returns how many deliveries of a
+	// queue began.
 	begun := func(q *endpointQueue, d time.Duration) int {
 		before := len(q.ready)
 		for end := clock.Now(fake).Add(d); clock.Now(fake) < end; {
@@ -65,7 +66,7 @@ func TestBacklogGivesWay(t *testing.T) {
 
 	calls = true
 	open()
-	// What always has something that waits goes faster and faster.
+	// With a constant backlog the rate rises.
 	for i := range 110 {
 		add(strconv.Itoa(i), time.Minute, 1)
 		fake.Advance(6 * time.Second)

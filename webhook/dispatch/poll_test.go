@@ -17,8 +17,8 @@ import (
 	"kartei/webhook"
 )
 
-// A look at an endpoint takes as many deliveries as there is room for, beside
-// those that it asks for once more.
+// A poll claims as many deliveries as there is room for. Those that it checks
+// again take no room.
 func TestHeldDeliveriesTakeNoRoom(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -36,7 +36,7 @@ func TestHeldDeliveriesTakeNoRoom(t *testing.T) {
 	})
 }
 
-// refusing is a data base whose transactions refuse a statement.
+// refusing is a database whose transactions refuse a statement.
 type refusing struct {
 	db.DB
 	statement string
@@ -51,7 +51,7 @@ func (r refusing) Write(ctx context.Context, run func(db.Tx) error) error {
 	return r.DB.Write(ctx, func(tx db.Tx) error { return run(refusingTx{tx, r.statement}) })
 }
 
-// Exec changes nothing, as if another had been faster.
+// Exec changes nothing, as if another process had been faster.
 func (r refusingTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	if query == r.statement {
 		return 0, nil
@@ -70,14 +70,15 @@ func (r refusingTx) Query(ctx context.Context, query string, args ...any) (db.Ro
 	return r.Tx.Query(ctx, query, args...)
 }
 
-// A look that fails after it took deliveries, because another was faster or the
-// data base is away, has these: they need not wait until their lease ends.
+// A poll may fail after it claimed deliveries, because another process was
+// faster or the database is unavailable. It keeps these deliveries, so that
+// they need not wait for the end of their lease.
 func TestFailedLookKeepsWhatItTook(t *testing.T) {
 	for name, test := range map[string]struct {
 		refused  string
 		newFirst bool
 		error    error
-		asked    bool // and it is known that the endpoint may have it
+		asked    bool // and their visibility is checked
 	}{
 		"the cursor is lost":             {moveCursor, false, errOvertaken, true},
 		"what is due is lost":            {holdDue, true, errOvertaken, true},
@@ -113,8 +114,8 @@ func TestFailedLookKeepsWhatItTook(t *testing.T) {
 	}
 }
 
-// An endpoint that is deleted while it is looked at is no error: what was taken
-// for it is forgotten.
+// The deletion of an endpoint during its poll is no error. Its claimed
+// deliveries are dropped.
 func TestEndpointDeletedDuringLook(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -134,21 +135,21 @@ func TestEndpointDeletedDuringLook(t *testing.T) {
 	})
 }
 
-// Events behind a cursor that end after their 30 days do not end silently; that
-// there were none for so long is no reason to say so.
+// Events after a cursor that expire after 30 days are recorded. An endpoint
+// without any events for that long records nothing.
 func TestEventsEndBehindTheCursor(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		for _, behind := range []bool{true, false} {
 			t.Run(fmt.Sprintf("gate closed %v, behind %v", closed, behind), func(t *testing.T) {
 				dbtest.Each(t, func(t *testing.T, d db.DB) {
 					o := open(t, d)
-					o.Event() // so that the cursor is a time
+					o.Event() // to set the cursor
 					disp, at := o.still()
 					var log strings.Builder
 					disp.log = slog.New(slog.NewTextHandler(&log, nil))
 					look := func() {
 						t.Helper()
-						must(t, (&poll{Dispatcher: disp, queue: disp.queueOf(at)}).run(ctx)) // that has no room
+						must(t, (&poll{Dispatcher: disp, queue: disp.queueOf(at)}).run(ctx)) // it has no room
 					}
 					if behind {
 						o.Event() // a microsecond after the other

@@ -17,7 +17,7 @@ func TestOfficialLibrariesVerify(t *testing.T) {
 	for _, c := range []struct {
 		secrets []webhook.Secret
 		age     time.Duration
-		body    string // that came; empty is that which was signed
+		body    string // the body received; empty means the signed one
 		by      webhook.Secret
 		want    bool
 	}{

@@ -13,8 +13,8 @@ import (
 	"kartei/webhook"
 )
 
-// After a 410 nothing begins until it is stored, also where attempts that ended
-// before it are stored first.
+// After a 410 nothing begins until it is recorded, even if earlier attempts are
+// recorded first.
 func TestNothingBeginsBeforeGoneIsStored(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -28,9 +28,9 @@ func TestNothingBeginsBeforeGoneIsStored(t *testing.T) {
 			disp.attemptEnded(made)
 			return made
 		}
-		q.running, q.tenant.running, disp.running = 1, 1, 1 // one more stays under way
+		q.running, q.tenant.running, disp.running = 1, 1, 1 // one more keeps running
 		before := ended(Outcome{Status: 500, Code: webhook.HTTPStatus})
-		q.tenant.unrecorded = nil // it is being stored
+		q.tenant.unrecorded = nil // it is being recorded
 		last := ended(Outcome{Status: 410, Code: webhook.HTTPStatus})
 		disp.recordingEnded(q.tenant, []*try{before}, map[*endpointQueue]recorded{q: {status: webhook.Active}}, nil)
 		q.ready = []*delivery{{queue: q, leaseEnd: before.began.Add(time.Hour), checkedAt: before.began, target: &target{}}}
@@ -45,8 +45,9 @@ func TestNothingBeginsBeforeGoneIsStored(t *testing.T) {
 	})
 }
 
-// An attempt that ends lets one begin of those that wait for it, however many
-// these are; who can begin nothing, or has to be looked at first, is not in the way.
+// The end of an attempt lets one parked queue begin, however many there are.
+// Queues that have nothing to begin, or need a poll first, do not block the
+// others.
 func TestOneEndOneBeginning(t *testing.T) {
 	fake := clock.NewFake(endpointtest.Begin)
 	now := clock.Now(fake)
@@ -59,14 +60,14 @@ func TestOneEndOneBeginning(t *testing.T) {
 		disp.held += n
 		return q
 	}
-	// The organization has as much under way as it may.
+	// The organization has as many attempts running as it may.
 	busy := add("busy", now, 0)
 	busy.size, busy.running, busy.tenant.running, disp.running = maxPerTenant+1, maxPerTenant+1, maxPerTenant+1, maxPerTenant+1
 	busy.tenant.endpoints, disp.held = 1, maxPerTenant+1
 	var parked []*endpointQueue
 	for _, name := range []string{"empty", "old", "1", "2", "3"} {
 		q := add(name, now, 1)
-		// Each has one under way that is its first.
+		// Each has its first attempt running.
 		q.size, q.running = 2, 1
 		q.tenant.running, q.tenant.endpoints, disp.running, disp.held = q.tenant.running+1, q.tenant.endpoints+1, disp.running+1, disp.held+1
 		if disp.beginNext(q, now) || q.tenant.parked.len() != len(parked)+1 {
@@ -80,7 +81,7 @@ func TestOneEndOneBeginning(t *testing.T) {
 		ended := disp.newTry(&delivery{queue: busy, event: event.Event{ID: id.New(id.Event)}, claim: firstClaim})
 		ended.outcome = Outcome{Status: 200}
 		disp.attemptEnded(ended)
-		if n := busy.tenant.parked.len(); n != waiting || disp.runnable.len() != i+2 { // and the one that is looked at first
+		if n := busy.tenant.parked.len(); n != waiting || disp.runnable.len() != i+2 { // plus the queue that needs a poll
 			t.Errorf("after %d ends %d wait, and %d try again", i+1, n, disp.runnable.len())
 		}
 	}

@@ -81,14 +81,14 @@ func TestEnableAndResend(t *testing.T) {
 	})
 }
 
-// A long range goes in pieces, each event once, and no more wait at a time than
-// a bound.
+// A long range is sent in pieces, with each event once and a bounded number
+// pending.
 func TestResendInPieces(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
 		name := o.Endpoint()
 		desk, wait := o.Desk()
-		ids := o.Events(450) // 200 a piece
+		ids := o.Events(450) // 200 in a piece
 		o.CaughtUp()
 		_, err := desk.Resend(ctx, webhook.ResendInput{Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1})
 		must(t, err)
@@ -127,8 +127,8 @@ func TestResendInPieces(t *testing.T) {
 	})
 }
 
-// A try is stored as what its delivery is by now: the last of a series that
-// was begun anew meanwhile is its first.
+// A try is recorded with the current state of its delivery. After a resend, the
+// last attempt of the old series is the first of the new one.
 func TestLastAttemptOfWhatIsSentAgain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -152,14 +152,14 @@ func TestLastAttemptOfWhatIsSentAgain(t *testing.T) {
 	})
 }
 
-// still is a dispatcher that does not run, and an endpoint.
+// still returns a dispatcher that does not run, and an endpoint.
 func (o *office) still() (*Dispatcher, webhook.Address) {
 	o.Helper()
 	return New(o.options(o.DB)),
 		o.At(o.Endpoint())
 }
 
-// What a dead process has left begins a new series of attempts at once.
+// A delivery of a dead process begins a new series of attempts at once.
 func TestResendOfWhatTheDeadLeft(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -209,8 +209,7 @@ func TestResendOfOldEvents(t *testing.T) {
 	})
 }
 
-// Of all that failed each event is sent again once, however many attempts at it
-// and at others there were.
+// A resend of failed events sends each once, however many attempts there were.
 func TestResendFailedInPieces(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -234,8 +233,8 @@ func TestResendFailedInPieces(t *testing.T) {
 	})
 }
 
-// Of a range as many events are looked at in one go as a look at new ones does,
-// whether or not the endpoint asks for them.
+// A piece of a range scans as many events as a poll, whether the endpoint asks
+// for them or not.
 func TestResendOfFewInMany(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)

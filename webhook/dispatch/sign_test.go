@@ -17,7 +17,7 @@ func secret(t *testing.T) webhook.Secret {
 	return s
 }
 
-// The example of the specification, which signs with 24 bytes.
+// The example of the specification, with a secret of 24 bytes.
 func TestSpecificationsExample(t *testing.T) {
 	s, err := webhook.ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"kartei/webhook"
 )
 
-// Time alone says nothing of an endpoint while an attempt is due that nobody has
-// made: of a process that was down, or behind a gate that was closed, for
-// longer than the endpoint had left. What is then tried decides.
+// Time alone changes no status while an attempt is due. That happens if a
+// process was down, or a gate closed, for longer than the endpoint had left.
+// The next attempt then decides.
 func TestTimeWaitsForWhatIsDue(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		from, to time.Duration // nobody tries; an attempt was due in between
-		before   []string      // told before that
-		after    []string      // told once what is due was tried and failed
+		from, to time.Duration // in between, an attempt was due but not made
+		before   []string      // notices before that
+		after    []string      // notices after the due attempt failed
 		state    string
 	}{
 		{"failing", 21 * time.Hour, 25 * time.Hour, nil, []string{"owner failing"}, "failing"},
@@ -63,9 +63,10 @@ func TestTimeWaitsForWhatIsDue(t *testing.T) {
 						if gate {
 							o.idle(disp)
 						}
-						if succeeds { // from here on, before anything is sent
+						if succeeds { // the receiver answers from here on
 							status = 200
-							// One of the two may not be had any more: it ends without an attempt.
+							// The principal may no longer see one of the two:
+							// it ends without an attempt.
 							o.Exec(`delete from contacts where organization = $1 and id = (select record_id from events where organization = $1 and id = $2)`, o.Organization, ids[0])
 						}
 						if gate {
@@ -95,9 +96,9 @@ func TestTimeWaitsForWhatIsDue(t *testing.T) {
 	}
 }
 
-// A failing endpoint that nobody tried for more than 48 hours, because its
-// organization's API was off, stays failing when the next attempt fails. The owner
-// hears of the end of 72 more hours, and of nothing in between.
+// A failing endpoint without attempts for more than 48 hours, because the API
+// was off, stays failing after the next failure. The owner is notified after 72
+// more hours, and not before.
 func TestFailingStaysFailingAfterSilence(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
