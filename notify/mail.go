@@ -19,59 +19,60 @@ import (
 )
 
 // MailKind is the kind of job that sends an email about notices. A job is for
-// one user and one kind of notice: its email is about all notices that wait.
+// one user and one kind of notice. Its email is about all pending notices.
 const MailKind = "notices.mail"
 
 const (
-	// mailLease is how long after the death of its process an email is sent by
-	// another. The Message-ID is the same.
+	// mailLease is the time after the death of a process until another sends
+	// its email, under the same Message-ID.
 	mailLease = 2 * time.Minute
-	// mailLimit bounds one attempt; handing an email over takes smtpTime at most.
+	// mailLimit bounds one attempt. Sending takes at most smtpTime of it.
 	mailLimit = 2 * time.Minute
-	// window is the time in which a user gets three emails of a kind at most. A
-	// holder of a key can cause a notice for each endpoint, and make new endpoints.
+	// window is the time in which a user gets at most windowEmails emails of a
+	// kind. A key's holder can cause a notice for each endpoint, and create new
+	// endpoints.
 	window, windowEmails = 10 * time.Minute, 3
-	// titled is how many notices beside the first an email names one by one.
+	// titled is the number of further notices that an email lists by title.
 	titled = 10
 )
 
-// backoff is how long after each failed attempt the next one follows: 13 attempts
-// in two and a half days. Then the job is given up; the bell keeps its entries.
+// backoff holds the pauses after failed attempts: 13 attempts in about two and
+// a half days. After that the job is given up, and the bell keeps its entries.
 var backoff = [...]time.Duration{
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour,
 	2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// pause is the backoff of all jobs that send emails.
+// pause returns the backoff of all jobs that send emails.
 func pause(attempt int) time.Duration { return backoff[min(attempt, len(backoff))-1] }
 
-// recipient names the notices of a kind that wait to be mailed to a user.
+// recipient names the pending notices of a kind for the emails to a user.
 type recipient struct {
 	Principal string `json:"principal"`
 	Kind      Kind   `json:"kind"`
 }
 
-// spec is the job that mails them. If one waits for its next attempt, a new
-// notice has it run at once.
+// spec returns the job that sends the email. A new notice makes a job that
+// waits for its next attempt run at once.
 func (r recipient) spec() job.Spec {
 	return job.Spec{Kind: MailKind, Key: r.Principal + " " + string(r.Kind), Payload: r, Soon: true}
 }
 
-// letter is one email: it is about all notices of a recipient that wait.
+// letter is one email about all pending notices of a recipient.
 type letter struct {
 	recipient
 	organization int64
-	// id is that of its oldest notice, count is how many there are.
+	// id is the id of the oldest notice, count the number of notices.
 	id    string
 	count int64
-	// facts are those of the first titled + 1 notices.
+	// facts holds the facts of the first titled + 1 notices.
 	facts [][]byte
-	// at is when this attempt began.
+	// at is the start of this attempt.
 	at clock.Micros
 }
 
-// messageID is the same if the same letter is sent again, and another one if
-// there is more in it: a mail server may drop what it has had before.
+// messageID returns the same id if the same letter is sent again, and another
+// if it has more notices. A mail server may drop a known id.
 func (l *letter) messageID() string {
 	if l.count == 1 {
 		return l.id
@@ -93,7 +94,7 @@ func (c *Center) Handlers() []job.Handler {
 	}
 }
 
-// mail sends one email about the notices that wait for a recipient.
+// mail sends one email about the pending notices of a recipient.
 func (c *Center) mail(ctx context.Context, j *job.Job) error {
 	l := &letter{organization: j.Organization}
 	if err := j.Decode(&l.recipient); err != nil {
@@ -119,9 +120,9 @@ func (c *Center) mail(ctx context.Context, j *job.Job) error {
 	}
 }
 
-// take reads what the next email is about, and marks it. The job's transaction
-// holds the organization's turn, so no notice comes unseen. If the user had
-// enough emails for now, the job waits for the end of the window.
+// take reads the pending notices and marks them. The job's transaction holds
+// the organization's turn, so no notice is added unseen. If the user already
+// has the emails of a window, the job waits for its end.
 func (c *Center) take(ctx context.Context, j *job.Job, l *letter) error {
 	wait := time.Duration(0)
 	err := j.Update(ctx, func(tx db.Tx) error {
@@ -148,7 +149,7 @@ func (c *Center) take(ctx context.Context, j *job.Job, l *letter) error {
 	return err
 }
 
-// opens returns when the next email of a kind may go to a user.
+// opens returns when the user may get the next email of a kind.
 func (c *Center) opens(ctx context.Context, tx db.Tx, l *letter) (clock.Micros, error) {
 	last, err := db.Values[clock.Micros](ctx, tx, selectLastMails, l.organization, l.Principal, l.Kind, l.at.Add(-window), windowEmails)
 	if err != nil || len(last) < windowEmails {
@@ -157,7 +158,7 @@ func (c *Center) opens(ctx context.Context, tx db.Tx, l *letter) (clock.Micros, 
 	return last[windowEmails-1].Add(window), nil
 }
 
-// readFacts reads those of the first notices of a letter.
+// readFacts reads the facts of the first notices of a letter.
 func (l *letter) readFacts(ctx context.Context, tx db.Tx) error {
 	rows, err := tx.Query(ctx, selectFacts, l.organization, l.Principal, l.Kind, titled+1)
 	if err != nil {
@@ -174,9 +175,9 @@ func (l *letter) readFacts(ctx context.Context, tx db.Tx) error {
 	return rows.Err()
 }
 
-// finish ends the job of a letter that was sent at a time, or is never to be, and
-// enqueues the next one if notices came meanwhile. An email that was sent is
-// noted even if the process is stopping.
+// finish ends the job of a letter and records when it was sent, or never. It
+// enqueues the next job if notices were added meanwhile. A stopping process
+// still records an email that was sent.
 func (c *Center) finish(ctx context.Context, j *job.Job, l *letter, sent clock.Micros) error {
 	ctx = context.WithoutCancel(ctx)
 	return j.Finish(ctx, func(tx db.Tx) error {
@@ -185,7 +186,7 @@ func (c *Center) finish(ctx context.Context, j *job.Job, l *letter, sent clock.M
 	})
 }
 
-// goOn enqueues a job for the notices that came since a letter was begun.
+// goOn enqueues a job for notices added after a letter was begun.
 func (c *Center) goOn(ctx context.Context, tx db.Tx, l *letter) error {
 	more, err := l.newer(ctx, tx)
 	if err != nil || !more {
@@ -194,15 +195,15 @@ func (c *Center) goOn(ctx context.Context, tx db.Tx, l *letter) error {
 	return job.Enqueue(ctx, tx, l.organization, clock.Now(c.Clock), l.spec())
 }
 
-// newer reports whether notices came since a letter was begun.
+// newer reports whether notices were added after a letter was begun.
 func (l *letter) newer(ctx context.Context, tx db.Tx) (bool, error) {
 	var n int64
 	err := tx.QueryRow(ctx, countFresh, l.organization, l.Principal, l.Kind).Scan(&n)
 	return n > 0, err
 }
 
-// again is the error with which an attempt ends that failed. What came meanwhile
-// does not wait for the backoff.
+// again returns the error of a failed attempt. Notices added meanwhile do not
+// wait for the backoff.
 func (c *Center) again(ctx context.Context, l *letter, cause error) error {
 	more := false
 	err := c.DB.Read(ctx, func(tx db.Tx) (err error) {
@@ -215,9 +216,9 @@ func (c *Center) again(ctx context.Context, l *letter, cause error) error {
 	return errors.New("email not sent: " + reason(cause))
 }
 
-// gaveUp leaves the notices of a job that was given up as they are: a retry of
-// the job mails them, and so does the next notice. For those that came during the
-// last attempt a job is enqueued.
+// gaveUp leaves the notices of a failed job pending: a retry of the job mails
+// them, and so does the next notice. It enqueues a job for notices added during
+// the last attempt.
 func (c *Center) gaveUp(ctx context.Context, tx db.Tx, j *job.Job, _ error) error {
 	l := &letter{organization: j.Organization}
 	if err := j.Decode(&l.recipient); err != nil {
@@ -230,14 +231,14 @@ func (c *Center) givenUp(j *job.Job) {
 	c.Logger.Error("email given up", "job", j.ID, "kind", j.Kind, "tries", j.Attempt)
 }
 
-// errNobody is returned for somebody who is not to be written to any more.
+// errNobody is returned for a user who must not get emails any more.
 var errNobody = errors.New("the user is disabled or gone")
 
-// errUnknown is returned for a kind of notice that this release does not know:
-// it is tried again, by a newer one.
+// errUnknown is returned for a kind of notice that this release does not know.
+// The job is retried, perhaps by a newer release.
 var errUnknown = errors.New("a newer release posted it")
 
-// attempt writes the email in the words of today and hands it over.
+// attempt writes the email with the present texts and sends it.
 func (c *Center) attempt(ctx context.Context, l *letter) error {
 	var m *mail.Msg
 	err := c.DB.Read(ctx, func(tx db.Tx) error {
@@ -261,9 +262,9 @@ func (c *Center) attempt(ctx context.Context, l *letter) error {
 	return c.Sender.Send(ctx, l.messageID(), m)
 }
 
-// compose writes an email. Nothing in it is anybody's text: it holds numbers,
-// identifiers and the instance's own address, and no names. Whoever names a record
-// would else write to others in the name of the instance.
+// compose writes an email. It holds numbers, identifiers and the address of the
+// instance, and no text that a user wrote. The name of a record could otherwise
+// write to others on behalf of the instance.
 func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail.Msg, error) {
 	in := language(user)
 	heading, text := "", ""
@@ -290,7 +291,7 @@ func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail
 	return c.envelope(user.Email, in, l.messageID(), heading, text+"\n\n-- \n"+form.Farewell.In(in)+"\n"+c.BaseURL)
 }
 
-// envelope makes an email of its parts.
+// envelope assembles an email.
 func (c *Center) envelope(to string, in fault.Language, id, heading, text string) (*mail.Msg, error) {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := m.FromFormat("Kartei", c.From); err != nil {
@@ -302,14 +303,14 @@ func (c *Center) envelope(to string, in fault.Language, id, heading, text string
 	m.Subject("Kartei: " + heading)
 	m.SetMessageIDWithValue(id + "@" + c.Host)
 	m.SetDateWithValue(c.Clock.Now())
-	m.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody's absence answers
+	m.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: prevents automatic replies
 	m.SetGenHeader("Content-Language", string(in))
 	m.SetBodyString(mail.TypeTextPlain, greeting.In(in)+"\n\n"+text+"\n")
 	return m, nil
 }
 
-// reason says why an email was not taken without the server's words, in which
-// the address may stand.
+// reason says why an email was not accepted. It omits the server's text, which
+// may contain the address.
 func reason(err error) string {
 	var sent *mail.SendError
 	if errors.As(err, &sent) && sent.ErrorCode() != 0 {

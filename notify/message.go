@@ -16,23 +16,24 @@ import (
 // MessageKind is the kind of job that sends a Message.
 const MessageKind = "emails.send"
 
-// MessagePurpose is what the keys of the vault are derived for that seals
-// messages (masterkey.Ring.Vault).
+// MessagePurpose derives the keys of the vault that seals messages
+// (masterkey.Ring.Vault).
 const MessagePurpose = "emails"
 
-// Message is an email to one address, which is sent at once and never bundled.
-// Its text may hold a secret link, such as that of an invitation.
+// Message is an email to one address. It is sent at once and never bundled. Its
+// text may hold a secret link, for example an invitation.
 type Message struct {
 	To       string         `json:"to"`
 	Language fault.Language `json:"language"`
 	Title    string         `json:"title"`
 	Text     string         `json:"text"`
-	// Until is when the link ends; then the email is sent no more. Zero is never.
+	// Until is when the link expires. After that the email is not sent. Zero
+	// means never.
 	Until clock.Micros `json:"until,omitempty"`
 }
 
-// sealedMessage is the payload of its job: nobody can read it without the master
-// key, and it is deleted with the job once the email is sent or given up.
+// sealedMessage is the payload of the job. Nobody can read it without the
+// master key. It is deleted once the email is sent or given up.
 type sealedMessage struct {
 	Sealed string `json:"sealed"`
 }
@@ -41,8 +42,8 @@ func messagePlace(organization int64) string {
 	return strconv.FormatInt(organization, 10) + "|email"
 }
 
-// Send enqueues an email as part of the transaction that causes it. It holds
-// the organization's turn until the commit, so call it before db.Tick.
+// Send enqueues an email in the transaction that causes it. It holds the
+// organization's turn until the commit, so it must be called before db.Tick.
 func (c *Center) Send(ctx context.Context, tx db.Tx, organization int64, m Message) error {
 	plain, err := json.Marshal(m)
 	if err != nil {
@@ -52,7 +53,7 @@ func (c *Center) Send(ctx context.Context, tx db.Tx, organization int64, m Messa
 	return job.Enqueue(ctx, tx, organization, clock.Now(c.Clock), job.Spec{Kind: MessageKind, Payload: sealed})
 }
 
-// sendMessage hands a message over. Its Message-ID is the job's id.
+// sendMessage sends a message. Its Message-ID is the id of the job.
 func (c *Center) sendMessage(ctx context.Context, j *job.Job) error {
 	m, err := c.open(j)
 	if err != nil {
@@ -75,7 +76,7 @@ func (c *Center) sendMessage(ctx context.Context, j *job.Job) error {
 	return j.Finish(context.WithoutCancel(ctx), nil)
 }
 
-// open opens the message of a job.
+// open opens the sealed message of a job.
 func (c *Center) open(j *job.Job) (m Message, err error) {
 	var sealed sealedMessage
 	if err := j.Decode(&sealed); err != nil {

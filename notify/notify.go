@@ -18,26 +18,27 @@ import (
 	"kartei/work/job"
 )
 
-// Kind says what a notice is about.
+// Kind is the kind of a notice.
 type Kind string
 
-// Form is how the notices of a kind are written. Whoever posts them gives it.
-// The texts of the bell may hold names that people gave, those of emails do not.
+// Form says how notices of a kind are written. The package that posts them
+// provides it. Texts in the bell may hold names that people chose; those of
+// emails never do.
 type Form struct {
-	// Words makes a notice's words from its facts, whenever it is read or sent: the
-	// names in them are those of that moment, which it asks the transaction for.
+	// Words returns the text of a notice from its facts whenever it is read. It
+	// reads the present names in the transaction.
 	Words func(ctx context.Context, tx db.Tx, facts []byte) (Words, error)
-	// Mail makes the words of an email from the facts and the instance's address
-	// alone, so that no names get into it.
+	// Mail returns the text of an email from the facts and the instance's
+	// address alone, so that it holds no names.
 	Mail func(base string, facts []byte) (Words, error)
-	// Farewell says below an email why it was sent, and to whom.
+	// Farewell ends an email and says why the recipient gets it.
 	Farewell fault.Text
 }
 
-// Words are what a notice says.
+// Words are the texts of a notice.
 type Words struct{ Title, Text fault.Text }
 
-// Age is how long a notice is kept.
+// Age is how long notices are kept.
 const Age = 90 * 24 * time.Hour
 
 const (
@@ -49,39 +50,42 @@ const (
 	markAllRead = `update notices set read_at = $3 where organization = $1 and principal = $2 and read_at = 0`
 	markRead    = markAllRead + ` and id = $4`
 	countNotice = `select count(*) from notices where organization = $1 and principal = $2 and id = $3`
-	// The emails of a kind to a user.
+	// These conditions select the emails of a kind to a user.
 	of      = ` where organization = $1 and principal = $2 and kind = $3`
 	mailing = of + ` and mailing`
-	// selectMailing counts the notices of the next email, and those of them that no
-	// email was begun for yet.
+	// selectMailing counts the notices of the next email, and those for which
+	// no email was begun.
 	selectMailing = `select coalesce(min(id), ''), count(*), count(case when mail_at = 0 then 1 end) from notices` + mailing
 	countFresh    = `select count(*) from notices` + mailing + ` and mail_at = 0`
-	// selectLastMails returns when the last emails were begun, the last one first.
+	// selectLastMails reads when the last emails were begun, latest first.
 	selectLastMails = `select distinct mail_at from notices` + of + ` and mail_at > 0 and mail_at > $4 order by mail_at desc limit $5`
 	beginMail       = `update notices set mail_at = $4` + mailing + ` and mail_at = 0`
 	selectFacts     = `select data from notices` + mailing + ` order by id limit $4`
-	// endMail ends the email that was begun: sent at $4, or never if that is zero.
+	// endMail ends an email that was begun. It was sent at $4, or not at all if
+	// that is zero.
 	endMail = `update notices set mailing = false, mailed_at = $4, mail_at = case when cast($4 as bigint) > 0 then $4 else mail_at end` + mailing + ` and mail_at > 0`
 )
 
-// Options are what a Center is made of.
+// Options configure a Center.
 type Options struct {
 	DB    db.DB
 	Clock clock.Clock
-	// Logger is told of every email by the notice's id, never by its address.
+	// Logger logs every email with the id of its notice, never with the
+	// address.
 	Logger *slog.Logger
-	// Sender takes the emails, From is their sender's address.
+	// Sender sends the emails; From is the sender's address.
 	Sender Sender
 	From   string
-	// BaseURL is where the instance is reached. It stands in emails.
+	// BaseURL is the address of the instance, for emails.
 	BaseURL string
-	// Vault seals messages; needed by Send alone.
+	// Vault seals messages. Only Send needs it.
 	Vault masterkey.Vault
-	// Host is the right-hand side of the emails' Message-ID.
+	// Host is the right-hand side of Message-IDs.
 	Host string
-	// PauseExhausted pauses a key whose day quota of deletes is used up.
+	// PauseExhausted says to pause a key that has used its day quota of
+	// deletes.
 	PauseExhausted bool
-	// Forms are the kinds of notice beside those of limits.
+	// Forms holds the kinds of notice, except those about limits.
 	Forms map[Kind]Form
 }
 
@@ -91,7 +95,7 @@ type Center struct {
 	forms map[Kind]Form
 }
 
-// New returns a Center. A job.Runner sends its emails, by its Handlers.
+// New returns a Center. A job.Runner with its Handlers sends the emails.
 func New(o Options) *Center {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -102,8 +106,8 @@ func New(o Options) *Center {
 	return c
 }
 
-// Alert posts what a limit has to say, inside the transaction that counts it:
-// to the user whose key it is, and to the organization's admins.
+// Alert posts a notice about a limit, in the transaction that counts it. It
+// goes to the user of the key and the organization's admins.
 func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 	kind := QuotaLow
 	if a.Exhausted {
@@ -126,10 +130,10 @@ func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 	return c.Post(ctx, tx, live, users, kind, QuotaFacts{a.Key, label.KidShort, a.Policy, a.Used, a.Quota, clock.Micros(a.At)})
 }
 
-// Post puts a notice into the bells of users, whose organization is live, and
-// enqueues its emails, which go after the commit. facts becomes JSON: numbers and
-// identifiers, no names. It holds the organization's turn until the commit
-// (job.Enqueue).
+// Post adds a notice to the bells of users and enqueues its emails, which are
+// sent after the commit. live is the organization of the users. facts becomes
+// JSON with numbers and identifiers, no names. Post holds the organization's
+// turn until the commit (job.Enqueue).
 func (c *Center) Post(ctx context.Context, tx db.Tx, live int64, users []string, kind Kind, facts any) error {
 	data, err := json.Marshal(facts)
 	if err != nil {
@@ -145,8 +149,8 @@ func (c *Center) Post(ctx context.Context, tx db.Tx, live int64, users []string,
 	return nil
 }
 
-// words makes the words of a notice; known is false for a kind of which another
-// release knows.
+// words returns the text of a notice. known is false for a kind that only
+// another release knows.
 func (c *Center) words(ctx context.Context, tx db.Tx, kind Kind, facts []byte) (w Words, known bool, err error) {
 	form, known := c.forms[kind]
 	if !known {
@@ -159,30 +163,30 @@ func (c *Center) words(ctx context.Context, tx db.Tx, kind Kind, facts []byte) (
 // BellInput asks for entries of bells.
 type BellInput struct {
 	Organization string `json:"organizationId,omitempty"`
-	// Principal is one user; empty for all.
+	// Principal is the id of a user; empty means all.
 	Principal string `json:"principalId,omitempty"`
-	// After is the id of the last entry already seen.
+	// After is the id of the last entry of the page before.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 1,000; zero is 100.
+	// Limit is 1 to 1,000; zero means 100.
 	Limit int `json:"limit,omitempty"`
 }
 
-// Entry is one entry of a bell, in the language of its user.
+// Entry is an entry of a bell, in the language of its user.
 type Entry struct {
 	ID          string `json:"id"`
 	PrincipalID string `json:"principalId"`
 	Kind        Kind   `json:"kind"`
 	Title       string `json:"title"`
 	Text        string `json:"text"`
-	// Facts are those of its kind, such as QuotaFacts.
+	// Facts are the facts of its kind, for example QuotaFacts.
 	Facts     json.RawMessage `json:"facts"`
 	CreatedAt clock.Micros    `json:"createdAt"`
 	ReadAt    clock.Micros    `json:"readAt"`
-	// MailedAt is when the email was handed over; null where it was not yet.
+	// MailedAt is when the email was sent, null if it was not.
 	MailedAt clock.Micros `json:"mailedAt"`
 }
 
-// Bell returns entries of the bells of an organization, the newest first. live is
+// Bell returns entries of the bells of an organization, newest first. live is
 // the number of the organization that holds its people.
 func (c *Center) Bell(ctx context.Context, tx db.Tx, live int64, in BellInput) (page access.List[Entry], err error) {
 	if in.Limit <= 0 || in.Limit > 1000 {
@@ -195,8 +199,8 @@ func (c *Center) Bell(ctx context.Context, tx db.Tx, live int64, in BellInput) (
 	return page, err
 }
 
-// MarkRead notes that a user has read entries: the one with an id, or, if the id is
-// empty, all of them. It returns how many were not read before.
+// MarkRead marks entries of a user as read: the one with an id, or all if the
+// id is empty. It returns how many were unread.
 func (c *Center) MarkRead(ctx context.Context, tx db.Tx, live int64, user, entry string, now clock.Micros) (int64, error) {
 	if entry == "" {
 		return tx.Exec(ctx, markAllRead, live, user, int64(now))

@@ -43,8 +43,8 @@ var (
 	begin = time.Date(2026, 11, 2, 9, 15, 0, 0, time.UTC)
 )
 
-// office has an owner of a key, an admin who reads English, and others who are
-// to be told nothing.
+// office has the owner of a key, an admin who reads English, and users who must
+// not be notified.
 type office struct {
 	testing.TB
 	db                         db.DB
@@ -54,13 +54,13 @@ type office struct {
 	id                         string
 	sandbox, live              int64
 	owner, admin, service, key string
-	kid                        string // its short form
+	kid                        string // the short form of the kid
 	vault                      masterkey.Vault
 	logged                     *buffer
 	ended                      chan struct{} // of jobs
 }
 
-// buffer is a log that may be read while it is written.
+// buffer is a log that may be read during writes.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -123,7 +123,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// center returns a Center that hands its emails to a sender.
+// center returns a Center with a sender.
 func (o *office) center(s notify.Sender) *notify.Center {
 	return notify.New(notify.Options{
 		DB: o.db, Clock: o.clock, Logger: slog.New(slog.NewTextHandler(o.logged, nil)), Sender: s,
@@ -131,8 +131,8 @@ func (o *office) center(s notify.Sender) *notify.Center {
 	})
 }
 
-// run runs the jobs of a Center until the test ends or stop is called, and returns
-// when nothing is due.
+// run runs the jobs of a Center until the test ends or stop is called. It
+// returns when nothing is due.
 func (o *office) run(c *notify.Center) (stop func()) {
 	o.Helper()
 	stop = o.start(o.db, c)
@@ -157,7 +157,7 @@ func (o *office) start(d db.DB, c *notify.Center) (stop func()) {
 	return stop
 }
 
-// rest waits until no email is due and none is on its way.
+// rest waits until no email is due or being sent.
 func (o *office) rest() {
 	o.Helper()
 	for overdue := time.After(2 * time.Minute); ; {
@@ -213,7 +213,7 @@ func (o *office) bell(c *notify.Center) []notify.Entry {
 // server is a real SMTP server on loopback.
 type server struct {
 	mu       sync.Mutex
-	refuse   int // so many deliveries
+	refuse   int // the number of deliveries to refuse
 	with     *smtp.SMTPError
 	received []received
 	address  string
@@ -315,7 +315,8 @@ func (s *server) all() []received {
 	return all
 }
 
-// TestOwnerAndAdminsAreTold: one entry and one email each, in their language.
+// TestOwnerAndAdminsAreTold checks that each gets one entry and one email, in
+// their language.
 func TestOwnerAndAdminsAreTold(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -375,7 +376,8 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 	})
 }
 
-// TestServiceAccount: what a service account does is told to the admins.
+// TestServiceAccount checks that notices about a service account go to the
+// admins.
 func TestServiceAccount(t *testing.T) {
 	o := open(t, dbtest.SQLite(t))
 	c := o.center(nil)
@@ -387,7 +389,8 @@ func TestServiceAccount(t *testing.T) {
 	}
 }
 
-// TestEveryKindInBothLanguages: no text is missing, and none is the other's.
+// TestEveryKindInBothLanguages checks that each text exists in both languages,
+// and that the two differ.
 func TestEveryKindInBothLanguages(t *testing.T) {
 	o := open(t, dbtest.SQLite(t))
 	c := o.center(nil)
@@ -410,8 +413,8 @@ func TestEveryKindInBothLanguages(t *testing.T) {
 	}
 }
 
-// TestRetried: a server that is away or refuses is tried again, later and
-// later, until it takes the email; the log never says who it was for.
+// TestRetried checks the growing pauses while a server is unreachable or
+// refuses an email. The log never names the recipient.
 func TestRetried(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	s.refuse, s.with = 4, &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "anna.berg@example.com: later"}
@@ -420,7 +423,7 @@ func TestRetried(t *testing.T) {
 	o.run(c) // both refused
 	for _, step := range []struct {
 		wait time.Duration
-		left int // refusals
+		left int // refusals left
 	}{{50 * time.Second, 2}, {10 * time.Second, 0}, {110 * time.Second, 0}} {
 		o.pass(step.wait)
 		if n := len(s.all()); n != 0 || s.refuse != step.left {
@@ -440,8 +443,8 @@ func TestRetried(t *testing.T) {
 	}
 }
 
-// TestGivenUp: an address that is refused for days is given up; the bell keeps
-// its entry.
+// TestGivenUp checks that an email to an address that is refused for days is
+// given up. The bell keeps its entry.
 func TestGivenUp(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	s.refuse, s.with = 1<<30, &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "unknown"}
@@ -461,9 +464,9 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestBundled: a mailbox gets three emails of a kind in ten minutes at most, from
-// however many replicas, which may end at any time. What has to wait is in the next
-// email together: all of it is told, and the bell has it all along.
+// TestBundled checks that a mailbox gets at most three emails of a kind in ten
+// minutes. Any number of replicas send them, and may end at any time. The next
+// email covers all notices that wait, and the bell has them all along.
 func TestBundled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -491,11 +494,11 @@ func TestBundled(t *testing.T) {
 			}
 		}
 		stop()
-		o.run(o.center(s.sender(t, ""))) // a new process knows of them
+		o.run(o.center(s.sender(t, ""))) // a new process knows the emails sent before
 		other := a
 		other.Policy, other.Exhausted = "deletes-day", true // of another kind
 		o.alert(first, other)
-		for range 17 { // more than one email names
+		for range 17 { // more than an email lists
 			o.alert(first, a)
 		}
 		moment(7 * time.Minute)
@@ -512,7 +515,7 @@ func TestBundled(t *testing.T) {
 		if i < 0 {
 			t.Fatal("none of them is of several")
 		}
-		// 22: 5 of the first 8, and 17.
+		// 22 notices: 5 of the first 8, and 17.
 		last := all[i]
 		if got := subject(t, last.message); !strings.HasSuffix(got, "used (and 21 more)") {
 			t.Errorf("subject %q", got)
@@ -539,8 +542,8 @@ func TestBundled(t *testing.T) {
 	})
 }
 
-// TestBundleSurvives: a process that dies with an email about several notices, or
-// a server that refuses it, loses none of them, and neither do those that come meanwhile.
+// TestBundleSurvives checks that no notice of an email is lost if its process
+// dies or the server refuses it. Later notices are not lost either.
 func TestBundleSurvives(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -576,8 +579,8 @@ func TestBundleSurvives(t *testing.T) {
 	})
 }
 
-// TestMeanwhile: a notice that comes while an email of its kind is under way is in
-// the next one, whether or not the server takes the first.
+// TestMeanwhile checks that a notice added while an email is being sent is in
+// the next email. The result of the first email makes no difference.
 func TestMeanwhile(t *testing.T) {
 	for _, taken := range []bool{true, false} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -609,7 +612,7 @@ func TestMeanwhile(t *testing.T) {
 	}
 }
 
-// stopping is a Sender that waits for what a test says.
+// stopping is a Sender that waits for the test.
 type stopping struct {
 	asked  chan struct{}
 	answer chan error
@@ -626,7 +629,7 @@ func (s *stopping) Send(_ context.Context, id string, _ notifyMessage) error {
 	return <-s.answer
 }
 
-// dies has a process die with an email in its hands.
+// dies makes a process die while it sends an email.
 func (o *office) dies() {
 	o.Helper()
 	dead := dying{make(chan struct{})}
@@ -637,7 +640,7 @@ func (o *office) dies() {
 	stop()
 }
 
-// crashingDB is a database as a process sees it that dies.
+// crashingDB is the database of a process that dies.
 type crashingDB struct {
 	db.DB
 	crashed atomic.Bool
@@ -657,7 +660,7 @@ func (c *crashingDB) WriteIn(ctx context.Context, organization int64, f func(db.
 	return c.DB.WriteIn(ctx, organization, f)
 }
 
-// dying is a Sender whose process dies with the email in its hands.
+// dying is a Sender whose process dies while it sends.
 type dying struct{ asked chan struct{} }
 
 func (s dying) Send(ctx context.Context, _ string, _ notifyMessage) error {
@@ -666,8 +669,8 @@ func (s dying) Send(ctx context.Context, _ string, _ notifyMessage) error {
 	return ctx.Err()
 }
 
-// TestCrash: an email whose sender died is sent by another process when its
-// lease ends, and by one of two only.
+// TestCrash checks that an email of a dead process is sent when its lease ends,
+// by only one of two others.
 func TestCrash(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -687,8 +690,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestRetriedByTheOperator: an email that was given up is sent by a retry of its
-// job, and the jobs show it until then.
+// TestRetriedByTheOperator checks that a retry of its job sends an email that
+// was given up. Until then the job is listed as failed.
 func TestRetriedByTheOperator(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -720,8 +723,9 @@ func TestRetriedByTheOperator(t *testing.T) {
 	})
 }
 
-// TestMessage: an email with a secret link is sealed as long as it waits, is sent
-// once and at once, and leaves nothing behind, not even if it is given up.
+// TestMessage checks that an email with a secret link stays sealed while it
+// waits, and is sent once and at once. Nothing of it is left, even if it is
+// given up.
 func TestMessage(t *testing.T) {
 	const link = "https://kartei.example/invitations/geheimes-kennzeichen"
 	for name, test := range map[string]struct {
@@ -770,7 +774,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestFiles: without a server emails are files that a mail program opens.
+// TestFiles checks that without a server emails are files for a mail program.
 func TestFiles(t *testing.T) {
 	o := open(t, dbtest.SQLite(t))
 	dir := filepath.Join(t.TempDir(), "mail")
@@ -794,7 +798,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestPausedWhenExhausted: the security rule pauses the key with the notice.
+// TestPausedWhenExhausted checks that the security rule pauses the key in the
+// transaction of the notice.
 func TestPausedWhenExhausted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -813,7 +818,7 @@ func TestPausedWhenExhausted(t *testing.T) {
 	})
 }
 
-// TestDisabledMeanwhile: who was disabled is not written to.
+// TestDisabledMeanwhile checks that a disabled user gets no email.
 func TestDisabledMeanwhile(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	c := o.center(s.sender(t, ""))
@@ -835,8 +840,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestWithoutEncryption: a server elsewhere that offers none is not given the
-// password.
+// TestWithoutEncryption checks that a remote server without encryption does not
+// get the password.
 func TestWithoutEncryption(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	_, port, _ := net.SplitHostPort(s.address)

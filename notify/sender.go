@@ -13,7 +13,7 @@ import (
 	"github.com/wneessen/go-mail"
 )
 
-// Sender takes emails: it has one for good when Send returns nil.
+// Sender sends emails. After Send returned nil, the email is in safe hands.
 type Sender interface {
 	Send(ctx context.Context, id string, m *mail.Msg) error
 }
@@ -21,7 +21,7 @@ type Sender interface {
 // Files is a Sender that writes each email as an .eml file into a folder.
 type Files string
 
-// Send writes a file that is named for the email.
+// Send writes a file with the id of the email as its name.
 func (f Files) Send(_ context.Context, id string, m *mail.Msg) error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
 		return &fileError{err}
@@ -52,7 +52,7 @@ type fileError struct{ err error }
 func (e *fileError) Error() string { return "the file cannot be written: " + e.err.Error() }
 func (e *fileError) Unwrap() error { return e.err }
 
-// smtpTime bounds the handing over of one email.
+// smtpTime bounds the sending of one email.
 const smtpTime = 30 * time.Second
 
 // SMTP is a Sender that hands emails to a server.
@@ -61,9 +61,9 @@ type SMTP struct {
 	options []mail.Option
 }
 
-// NewSMTP reads smtp://USER:PASSWORD@HOST:PORT (port 587, with STARTTLS unless
-// the host is this machine or ?tls=off says so) or smtps:// (port 465, TLS from
-// the first byte).
+// NewSMTP reads smtp://USER:PASSWORD@HOST:PORT (port 587) or smtps:// (port
+// 465, TLS from the first byte). With smtp, STARTTLS is required unless the
+// host is this machine or the query is ?tls=off.
 func NewSMTP(address string) (*SMTP, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
@@ -89,7 +89,7 @@ func NewSMTP(address string) (*SMTP, error) {
 	if u.User != nil {
 		password, _ := u.User.Password()
 		auth := mail.SMTPAuthAutoDiscover
-		if policy != mail.TLSMandatory { // asked for, or not leaving this machine
+		if policy != mail.TLSMandatory { // TLS is switched off, or the host is this machine
 			auth = mail.SMTPAuthPlainNoEnc
 		}
 		s.options = append(s.options, mail.WithSMTPAuth(auth), mail.WithUsername(u.User.Username()), mail.WithPassword(password))
@@ -106,7 +106,7 @@ func isHere(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Send hands an email over on a connection of its own: they are few.
+// Send sends an email on a connection of its own, since emails are few.
 func (s *SMTP) Send(ctx context.Context, _ string, m *mail.Msg) error {
 	client, err := mail.NewClient(s.host, s.options...)
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 
 // The kinds of notice about limits.
 const (
-	// QuotaLow: most of a key's day or hour quota is used.
+	// QuotaLow says that most of a key's day or hour quota is used.
 	QuotaLow Kind = "quota_low"
-	// KeyPaused: a key used up its day quota of deletes and was paused.
+	// KeyPaused says that a key used its day quota of deletes and was paused.
 	KeyPaused Kind = "key_paused"
 )
 
-// QuotaFacts are those of a notice about a key's quota.
+// QuotaFacts are the facts of a notice about a key's quota.
 type QuotaFacts struct {
 	Key      string       `json:"key"`
 	KidShort string       `json:"kidShort,omitempty"`
@@ -36,7 +36,7 @@ var limitForms = map[Kind]Form{
 	KeyPaused: {Words: quotaWords(KeyPaused), Mail: quotaMail(KeyPaused), Farewell: farewell},
 }
 
-// quotaWords returns what makes the words of a kind of notice about a quota.
+// quotaWords returns Form.Words for a kind of notice about a quota.
 func quotaWords(kind Kind) func(context.Context, db.Tx, []byte) (Words, error) {
 	return func(ctx context.Context, tx db.Tx, data []byte) (Words, error) {
 		var f QuotaFacts
@@ -48,8 +48,8 @@ func quotaWords(kind Kind) func(context.Context, db.Tx, []byte) (Words, error) {
 	}
 }
 
-// quotaMail returns what makes the words of an email about a quota: it names the
-// key as the request log does.
+// quotaMail returns Form.Mail for a kind of notice about a quota. It names the
+// key like the request log.
 func quotaMail(kind Kind) func(string, []byte) (Words, error) {
 	return func(_ string, data []byte) (Words, error) {
 		var f QuotaFacts
@@ -67,7 +67,7 @@ func language(user access.PrincipalInfo) fault.Language {
 	return fault.German
 }
 
-// unit is what a policy counts, and in what time.
+// units say what a policy counts, and in what time.
 var units = map[string]fault.Text{
 	"deletes-day": {DE: "Löschungen, die ihm innerhalb von 24 Stunden zustehen", EN: "deletions that it has in 24 hours"},
 	"outflow":     {DE: "Datensätzen, die er innerhalb einer Stunde abrufen darf", EN: "records that it may be sent in an hour"},
@@ -85,7 +85,7 @@ func named(texts map[string]fault.Text, policy string) fault.Text {
 	return fault.Text{DE: policy, EN: policy}
 }
 
-// wordsFor makes the words of a notice about a quota.
+// wordsFor returns the text of a notice about a quota.
 func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 	keyDE, keyEN := "Ein API-Schlüssel", "An API key"
 	if k.KidShort != "" {
@@ -94,7 +94,7 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 			keyDE, keyEN = keyDE+" („"+k.Name+"“)", keyEN+" (“"+k.Name+"”)"
 		}
 	}
-	if of := k.Organization; of != "" { // the name of a sandbox says that it is one
+	if of := k.Organization; of != "" { // the name of a sandbox says what it is
 		keyDE, keyEN = keyDE+" von "+of, keyEN+" of "+of
 	}
 	when := strings.Replace(f.At.String(), "T", " ", 1)[:16]
@@ -128,7 +128,7 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 	}
 }
 
-// greeting and farewell stand around the text of an email.
+// greeting and farewell enclose the text of an email.
 var (
 	greeting = fault.Text{DE: "Guten Tag,", EN: "Hello,"}
 	andMore  = fault.Text{DE: " (und %d weitere)", EN: " (and %d more)"}
