@@ -15,19 +15,19 @@ import (
 	"kartei/store/db"
 )
 
-// Event is one change, without any content: whoever wants to know what
-// changed reads the record, and sees it only as far as its rights go.
+// Event is one change, without any content. Clients read the record for that,
+// with their own rights.
 type Event struct {
 	Object    string       `json:"object" enum:"event" example:"event"`
 	ID        string       `json:"id" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Type      string       `json:"type" example:"contact.created"`
 	CreatedAt clock.Micros `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
 	Data      Subject      `json:"data"`
-	// Trace is that of the change, for its deliveries; it is sent to nobody.
+	// Trace is the trace of the change, for its deliveries. It is never sent.
 	Trace string `json:"-"`
 }
 
-// Subject is what an event is about.
+// Subject names the record of an event.
 type Subject struct {
 	Object string `json:"object" example:"contact"`
 	ID     string `json:"id" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -48,23 +48,23 @@ type Page struct {
 	NextCursor *string `json:"nextCursor" example:"AX3k9bQ"`
 }
 
-// Topic is what is told after a change was committed (see db.Tx.NotifyLocal), with the
-// number of its organization as word.
+// Topic wakes subscribers after the commit of a change (db.Tx.NotifyLocal). The
+// message is the number of the organization.
 const Topic = "events"
 
-// Retention is how long an event is served.
+// Retention is how long events are served.
 const Retention = 30 * clock.Day
 
-// scanned is how many events one call looks at. Events of records that the
-// caller does not see are passed over, so without a bound a page could cost
-// as much as the whole feed.
+// scanned bounds the events that one call scans. Without a bound, a page could
+// cost as much as the whole feed, because events of invisible records are
+// skipped.
 const scanned = 1000
 
-// Append writes an event into the change log at commit, and returns its ID,
-// which is given here. Its CreatedAt must be the tick of the change (db.Tick). The log is also the
-// outbox: whatever follows from a change is made from it later. While the
-// organization's module is off, nothing is written (contract,
-// 'Authentication', point 6), and the ID is empty.
+// Append writes an event to the change log at commit, and returns its new ID.
+// Its CreatedAt must be the tick of the change (db.Tick). The log is also the
+// outbox for everything that follows from a change. While the organization's
+// module is off, Append writes nothing and returns an empty ID (contract,
+// 'Authentication', point 6).
 func Append(c *app.Call, e Event) string {
 	if !c.Actor.Emits() {
 		return ""
@@ -76,9 +76,9 @@ func Append(c *app.Call, e Event) string {
 	return name
 }
 
-// List returns a page of the feed. It may hold fewer events than its limit,
-// even none, although hasMore is true: the next page goes on behind the
-// events that were looked at.
+// List returns a page of the feed. It may hold fewer events than its limit, or
+// none, although hasMore is true. The next page then continues after the
+// scanned events.
 func List(ctx context.Context, c *app.Call, in ListInput) (Page, error) {
 	scope := fmt.Sprintf("%d|%s|events|%s|%d|%s", c.Actor.Org(), c.Actor.PrincipalID(), in.Sort, in.CreatedSince, c.Version)
 	var from clock.Micros
@@ -103,8 +103,8 @@ func List(ctx context.Context, c *app.Call, in ListInput) (Page, error) {
 	return page, nil
 }
 
-// read returns up to in.Limit events behind from, the tick behind which the
-// next page goes on, and whether there is one.
+// read returns up to in.Limit events after from, the tick at which the next
+// page continues, and whether there is one.
 func read(ctx context.Context, c *app.Call, in ListInput, from clock.Micros, ascending bool) (events []Event, last clock.Micros, more bool, err error) {
 	after, before := max(in.CreatedSince, c.Now-Retention), clock.Micros(math.MaxInt64)
 	switch {
@@ -133,7 +133,8 @@ func read(ctx context.Context, c *app.Call, in ListInput, from clock.Micros, asc
 		return nil, 0, false, err
 	}
 	rows.Close()
-	// Fewer than asked for: either the feed ends here, or the bound was met.
+	// With fewer events than asked for, either the feed ends here or the scan
+	// met its bound.
 	end := clock.Micros(0)
 	err = c.Tx.QueryRow(ctx, boundQuery(ascending), c.Actor.Org(), after, before, scanned-1).Scan(&end)
 	if errors.Is(err, db.ErrNoRows) {
@@ -142,9 +143,9 @@ func read(ctx context.Context, c *app.Call, in ListInput, from clock.Micros, asc
 	return events, end, true, err
 }
 
-// Get returns one event, or NOT_FOUND where there is none that the caller may
-// know of. Where there is no event at all, the record of one that never was is
-// looked for: an event that is hidden takes as long.
+// Get returns one event, or NOT_FOUND if the caller may not know of it. If
+// there is no such event, the query looks for a contact that does not exist.
+// That takes as long as a hidden event.
 func Get(ctx context.Context, c *app.Call, in app.ByID) (Event, error) {
 	if !id.Valid(id.Event, in.ID) {
 		return Event{}, fault.New(fault.NotFound)

@@ -31,7 +31,7 @@ func create(t testing.TB, c *apitest.Client, n int) (ids []string) {
 	return ids
 }
 
-// told names the events of a page: type and record.
+// told returns the type and the record of each event of a page.
 func told(a *apitest.Answer) (events []string) {
 	for _, e := range a.Data() {
 		data := e["data"].(map[string]any)
@@ -40,8 +40,7 @@ func told(a *apitest.Answer) (events []string) {
 	return events
 }
 
-// follow reads pages until there is no more, and returns all events and the
-// last cursor.
+// follow reads pages to the end, and returns all events and the last cursor.
 func follow(t testing.TB, c *apitest.Client, path string) (events []string, cursor string) {
 	t.Helper()
 	for pages := 0; ; pages++ {
@@ -61,8 +60,8 @@ func follow(t testing.TB, c *apitest.Client, path string) (events []string, curs
 	}
 }
 
-// TestExactlyOnce: each change has one event; what changes nothing, and what
-// is refused, has none.
+// TestExactlyOnce checks that each change has one event. A call that changes
+// nothing or is refused has none.
 func TestExactlyOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -103,8 +102,9 @@ func TestExactlyOnce(t *testing.T) {
 	})
 }
 
-// TestFeed: the order of the feed is that of the changes, both ways, in pages
-// of any size; an event carries the tick of its change and nothing of the record.
+// TestFeed checks that the feed has the order of the changes, in both
+// directions and in pages of any size. An event carries the tick of its change
+// and nothing of the record.
 func TestFeed(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -149,8 +149,8 @@ func TestFeed(t *testing.T) {
 	})
 }
 
-// TestPolling: in the order of creation the last page, even an empty one, says
-// where to go on; from there each event comes once.
+// TestPolling checks that in order of creation even an empty last page returns
+// a cursor. From there each event appears once.
 func TestPolling(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -184,8 +184,8 @@ func TestPolling(t *testing.T) {
 	})
 }
 
-// TestRights: without the right to read a family its events do not exist;
-// nor do those of records that the caller does not see.
+// TestRights checks that events of a family do not exist without the right to
+// read it. Nor do those of invisible records.
 func TestRights(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -235,7 +235,7 @@ func TestRetention(t *testing.T) {
 		old := c.Do("GET", "/events", nil).Want(200).Data()[0]["id"].(string)
 		o.Clock.Advance(time.Hour)
 		second := create(t, c, 1)[0]
-		// A key lives 30 days like an event; so who reads is new.
+		// A key expires after 30 days like an event, so the reader is new.
 		o.Clock.Advance(30*24*time.Hour - time.Hour - time.Microsecond)
 		c = &apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal)}
 		want := []string{"contact.created " + first, "contact.created " + second}
@@ -256,8 +256,8 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// TestManyInvisible puts thousands of events that the reader may not know of
-// between the two that it may. Pages get short; nothing is lost or repeated.
+// TestManyInvisible puts thousands of invisible events between two visible
+// ones. Pages become short, but nothing is lost or repeated.
 func TestManyInvisible(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, reader := o.As(access.Member), o.As(access.Member)
@@ -296,7 +296,7 @@ func TestManyInvisible(t *testing.T) {
 	})
 }
 
-// insert writes n events of one record as that many changes would.
+// insert writes n events of one record, as n changes would.
 func insert(t testing.TB, o *apitest.Office, record string, n int) {
 	t.Helper()
 	ctx := t.Context()
@@ -320,7 +320,8 @@ func insert(t testing.TB, o *apitest.Office, record string, n int) {
 	}
 }
 
-// TestNoContent: the thin event names a record and says nothing about it.
+// TestNoContent checks that an event names a record and says nothing else about
+// it.
 func TestNoContent(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

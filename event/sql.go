@@ -16,10 +16,11 @@ func scan(s interface{ Scan(...any) error }) (Event, error) {
 	return e, err
 }
 
-// Visible returns a condition on events under alias e of organization $1: the
-// actor, whose principal id is $2, may read the family, and sees the record as
-// it stands now or stood when it was deleted; of operations it sees those that
-// it began, of endpoints its own. So a change of rights or of visibility holds for events of the past too.
+// Visible returns a condition on events with the alias e of organization $1.
+// The actor, whose principal id is $2, must have the right to read the family.
+// It must see the record as it is now or was when it was deleted. Operations
+// are visible to the principal that began them, endpoints to their owner. A
+// change of rights or visibility therefore also applies to past events.
 func Visible(a *access.Actor, kinds []app.Family) string {
 	var families []string
 	families = append(families, `when 'operation' then exists (select 1 from operations as o
@@ -35,8 +36,8 @@ func Visible(a *access.Actor, kinds []app.Family) string {
 	return "case e.object " + strings.Join(families, " ") + " else false end"
 }
 
-// listQuery looks at the next events between two ticks ($3, $4) and returns
-// those that are visible, $5 at most.
+// listQuery scans the next events between two ticks ($3, $4) and returns the
+// visible ones, at most $5.
 func listQuery(c *app.Call, ascending bool) string {
 	order := direction(ascending)
 	return fmt.Sprintf(`select %s from (
@@ -44,7 +45,7 @@ func listQuery(c *app.Call, ascending bool) string {
 		where %s order by e.tick %s limit $5`, columns, order, scanned, Visible(c.Actor, c.Services.Families), order)
 }
 
-// boundQuery returns the last tick that listQuery looks at, if it meets its bound.
+// boundQuery returns the last tick that listQuery scans, if it meets its bound.
 func boundQuery(ascending bool) string {
 	return fmt.Sprintf(`select tick from events where organization = $1 and tick > $2 and tick < $3
 		order by tick %s limit 1 offset $4`, direction(ascending))

@@ -5,19 +5,20 @@ import (
 	"kartei/kit/id"
 )
 
-// Type is one kind of event.
+// Type is a type of event.
 type Type struct {
-	// Name stands in events, for example contact.created.
+	// Name is the name in events, for example contact.created.
 	Name string
-	// Object and Prefix are those of what it is about.
+	// Object and Prefix describe the subject of the event.
 	Object, Prefix string
 }
 
-// Test is the type that an endpoint gets on demand only, whatever it subscribed to.
+// Test is a type that an endpoint receives on demand only, whatever it
+// subscribed to.
 const Test = "webhook.test"
 
-// Types is the catalogue (contract, 'Event catalog'), in its order. Types are
-// added over time: receivers pass over those that they do not know.
+// Types is the catalogue in the order of the contract ('Event catalog'). Types
+// are added over time, and receivers must ignore unknown ones.
 var Types = []Type{
 	{"contact.created", "contact", id.Contact},
 	{"contact.updated", "contact", id.Contact},
@@ -35,7 +36,7 @@ var Types = []Type{
 	{Test, "webhook_endpoint", id.WebhookEndpoint},
 }
 
-// Subscribable names the types that an endpoint can subscribe to.
+// Subscribable returns the types that an endpoint can subscribe to.
 func Subscribable() (names []string) {
 	for _, t := range Types {
 		if t.Name != Test {
@@ -45,8 +46,8 @@ func Subscribable() (names []string) {
 	return names
 }
 
-// ReadScope returns the scope that reading the records takes which a type is
-// about; empty for what needs none, such as one's own operations.
+// ReadScope returns the scope for reading the records behind a type. It is
+// empty if none is needed, for example for one's own operations.
 func ReadScope(name string, families []app.Family) string {
 	for _, t := range Types {
 		if t.Name != name {
