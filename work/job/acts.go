@@ -9,22 +9,22 @@ import (
 	"kartei/store/db"
 )
 
-// Count is how many jobs of a kind are in a state.
+// Count is the number of jobs of a kind in a state.
 type Count struct {
 	Kind  string `json:"kind"`
 	State string `json:"state"`
 	Count int64  `json:"count"`
-	// Oldest is when the first of them was due (waiting), taken (running) or
-	// given up (failed). That of a waiting one may be in the future.
+	// Oldest is when the first of them was due (waiting), claimed (running) or
+	// given up (failed). For a waiting job it may be in the future.
 	Oldest clock.Micros `json:"oldest"`
 	// Created is when the first of them was enqueued.
 	Created clock.Micros `json:"-"`
-	// Error is that of the last attempt of one of them, empty where none failed:
-	// so what is tried again and again is seen before it is given up.
+	// Error is the error of the last attempt of one of them, empty if none
+	// failed. It shows a job that fails repeatedly before the job is given up.
 	Error string `json:"error"`
 }
 
-// FailedJob is one job that was given up.
+// FailedJob is a job that was given up.
 type FailedJob struct {
 	Organization int64        `json:"-"`
 	ID           string       `json:"id"`
@@ -53,7 +53,7 @@ func Counts(ctx context.Context, tx db.Tx) ([]Count, error) {
 	return counts, rows.Err()
 }
 
-// FailedJobs returns jobs that were given up, the last one first.
+// FailedJobs returns jobs that were given up, latest first.
 func FailedJobs(ctx context.Context, tx db.Tx, limit int) ([]FailedJob, error) {
 	list := []FailedJob{}
 	rows, err := tx.Query(ctx, selectFailed, limit)
@@ -71,9 +71,9 @@ func FailedJobs(ctx context.Context, tx db.Tx, limit int) ([]FailedJob, error) {
 	return list, rows.Err()
 }
 
-// Retry has a job that was given up tried again, with all its attempts, and returns
-// its organization. It is fault.NotFound where there is no such job, and
-// ErrDuplicate of db where its key is in use by another.
+// Retry makes a failed job run again with all its attempts, and returns its
+// organization. It fails with fault.NotFound if there is no such job, and with
+// db.ErrDuplicate if another job uses its key.
 func Retry(ctx context.Context, tx db.Tx, now clock.Micros, id string) (organization int64, err error) {
 	err = tx.QueryRow(ctx, findFailed, id).Scan(&organization)
 	if errors.Is(err, db.ErrNoRows) {

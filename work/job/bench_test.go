@@ -12,8 +12,8 @@ import (
 	"kartei/work/job"
 )
 
-// BenchmarkDrain is the time a job takes of a thousand that are there, each of
-// which does nothing: of one organization, and of a hundred.
+// BenchmarkDrain measures the time for one of a thousand waiting jobs that do
+// nothing, of one organization and of a hundred.
 func BenchmarkDrain(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) db.DB{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres} {
 		for _, organizations := range []int{1, 100} {

@@ -29,17 +29,17 @@ var (
 	start = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 )
 
-// yard is a data base with a clock and the runners that work on it.
+// yard is a database with a clock and the runners that use it.
 type yard struct {
 	testing.TB
 	db    db.DB
 	clock *clock.Fake
 	ends  chan end
-	// begun and ended are how many handlers were called, and ends told.
+	// begun counts the calls of handlers, ended the observed ends.
 	begun, ended atomic.Int64
 }
 
-// end is what a runner observes of a taking.
+// end is the end of a claim as a runner reports it.
 type end struct{ kind, outcome string }
 
 func open(t testing.TB, d db.DB) *yard {
@@ -92,7 +92,7 @@ func (y *yard) run(d db.DB, o job.Options, handlers ...job.Handler) (stop func()
 	return stop
 }
 
-// want waits for the next end.
+// want waits for the next end and compares it.
 func (y *yard) want(kind, outcome string) {
 	y.Helper()
 	if got := <-y.ends; got != (end{kind, outcome}) {
@@ -100,8 +100,8 @@ func (y *yard) want(kind, outcome string) {
 	}
 }
 
-// until returns the next end. Whenever nothing runs, nothing is due and every
-// end was told, it moves the clock to where something is due.
+// until returns the next end. If nothing runs, nothing is due and every end was
+// reported, it moves the clock to the next due time.
 func (y *yard) until() end {
 	y.Helper()
 	for {
@@ -118,7 +118,7 @@ func (y *yard) until() end {
 	}
 }
 
-// number returns the one number that a query returns.
+// number returns the single number that a query returns.
 func (y *yard) number(query string, args ...any) (n int64) {
 	y.Helper()
 	must(y, y.db.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(&n) }))
@@ -156,8 +156,8 @@ func (y *yard) expect(organization int64, want string) {
 	}
 }
 
-// A job runs at once after the commit that it belongs to, with what it was
-// given, and not without that commit. Nothing is left of it.
+// A job runs with its payload right after the commit of its transaction, and
+// never without that commit. Nothing of it is left.
 func TestRunsAfterItsCommit(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -172,7 +172,7 @@ func TestRunsAfterItsCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		y.add(7, job.Spec{Kind: "a", Key: "k", Payload: map[string]string{"id": "con_1"}})
-		j := <-ran // the clock stands still: nothing was polled
+		j := <-ran // the clock stands still, so nothing was polled
 		var in struct{ ID string }
 		must(t, j.Decode(&in))
 		if j.Organization != 7 || j.Kind != "a" || j.Key != "k" || j.Attempt != 1 || in.ID != "con_1" || j.CreatedAt != clock.FromTime(start) || !strings.HasPrefix(j.ID, "job_") {
@@ -200,7 +200,7 @@ func TestUnique(t *testing.T) {
 		y.run(d, o, job.Handler{Kind: "c", Attempts: 1, Run: func(context.Context, *job.Job) error { running <- struct{}{}; return <-fail }})
 		y.add(3, job.Spec{Kind: "c", Key: "k"})
 		<-running
-		y.add(3, job.Spec{Kind: "c", Key: "k"}) // dropped: one runs
+		y.add(3, job.Spec{Kind: "c", Key: "k"}) // dropped, because one runs
 		y.expect(3, "running1")
 		fail <- errors.New("no")
 		for e := range y.ends {
@@ -208,15 +208,15 @@ func TestUnique(t *testing.T) {
 				break
 			}
 		}
-		y.add(3, job.Spec{Kind: "c", Key: "k"}) // one that failed is in nobody's way
+		y.add(3, job.Spec{Kind: "c", Key: "k"}) // a failed job does not block its key
 		<-running
 		y.expect(3, "failed1 no; running1")
 		fail <- nil
 	})
 }
 
-// A job is tried again after growing pauses, then given up, with what its
-// handler does then in the same transaction; and stays, until it is retried.
+// A job is retried after growing pauses and then given up, with GaveUp in the
+// same transaction. It stays until it is retried.
 func TestGivenUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -269,7 +269,8 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// What GaveUp refuses is not given up: it is asked again, without another try.
+// If GaveUp fails, the job is not given up. GaveUp is called again, without
+// another attempt.
 func TestGaveUpFails(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -349,7 +350,8 @@ func TestPermanentLaterAndPanic(t *testing.T) {
 	})
 }
 
-// A job for later does not run before, and no timer is missed for it.
+// A job with a later due time does not run before, and no timer for it is
+// missed.
 func TestSchedule(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -357,7 +359,7 @@ func TestSchedule(t *testing.T) {
 		y.run(d, y.options(), job.Handler{Kind: "a", Run: func(context.Context, *job.Job) error { at <- y.clock.Now().Sub(start); return nil }})
 		y.add(1, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(10 * time.Hour))})
 		y.add(1, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(time.Hour))})
-		y.add(2, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(-time.Hour))}) // as if at once
+		y.add(2, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(-time.Hour))}) // like a job without Due
 		if first := <-at; first != 0 {
 			t.Errorf("after %v", first)
 		}
@@ -371,8 +373,8 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
-// A handler that runs by itself does so once for all runners, and again after
-// each end, also where it failed.
+// A periodic handler runs once for all runners, and again after each end, even
+// a failed one.
 func TestEvery(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -406,8 +408,8 @@ func TestEvery(t *testing.T) {
 	})
 }
 
-// An organization with very many jobs delays another's by those that run, also
-// where it may have all workers, and has no more at once than it may.
+// An organization with very many jobs delays others only by those that run.
+// That holds even if it may use all workers. It never exceeds its share.
 func TestFair(t *testing.T) {
 	for _, share := range []int{3, 4} {
 		t.Run(fmt.Sprint(share, " of 4"), func(t *testing.T) {
@@ -416,8 +418,8 @@ func TestFair(t *testing.T) {
 	}
 }
 
-// fair has one job end at a time and waits for the one that takes its place: so
-// they are called in the order in which they were taken.
+// fair lets one job end at a time and waits for the next one to begin. Handlers
+// are therefore called in the order of the claims.
 func fair(y *yard, share int) {
 	must(y, y.db.Write(ctx, func(tx db.Tx) error {
 		for range 1000 {
@@ -477,7 +479,7 @@ func fair(y *yard, share int) {
 	}
 }
 
-// again opens a data base as another replica would: on SQLite there is only one.
+// again opens a database as another replica would. SQLite has only one.
 func again(t testing.TB, d db.DB) db.DB {
 	if other := dbtest.Again(t, d); other != nil {
 		return other
@@ -485,7 +487,7 @@ func again(t testing.TB, d db.DB) db.DB {
 	return d
 }
 
-// Of several runners on one data base each job is done once.
+// Several runners on one database run each job once.
 func TestRunnersShare(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -523,8 +525,8 @@ func TestRunnersShare(t *testing.T) {
 	})
 }
 
-// A replica dies in the middle of a job: another takes it after its lease, and
-// the dead one, should it wake, can change nothing.
+// A replica dies during a job. Another claims it after the lease, and the dead
+// one can change nothing if it wakes.
 func TestLost(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -578,7 +580,7 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// dying is a data base that a process cannot reach any more.
+// dying is a database that its process can no longer reach.
 type dying struct {
 	db.DB
 	stop atomic.Bool
@@ -598,7 +600,7 @@ func (d *dying) Read(ctx context.Context, f func(db.Tx) error) error {
 	return d.DB.Read(ctx, f)
 }
 
-// Who kills each process that tries it is given up too.
+// A job that kills every process that runs it is given up too.
 func TestGivenUpAfterDeaths(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -619,7 +621,7 @@ func TestGivenUpAfterDeaths(t *testing.T) {
 	})
 }
 
-// The lease of a long job is renewed; at its limit it ends.
+// The lease of a long job is renewed until the limit of the attempt.
 func TestLeaseIsRenewed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -634,7 +636,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		<-begun
 		y.run(again(t, d), y.options(), h)
 		for len(y.ends) == 0 {
-			if clock.Micros(y.number(`select due_at from jobs`)).Sub(clock.Now(y.clock)) > 20*time.Second { // else it is being renewed
+			if clock.Micros(y.number(`select due_at from jobs`)).Sub(clock.Now(y.clock)) > 20*time.Second { // otherwise a renewal is in progress
 				y.clock.Advance(5 * time.Second)
 			}
 		}
@@ -649,7 +651,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 	})
 }
 
-// A runner that stops gives back what runs, and leaves nothing behind.
+// A stopping runner gives back its running jobs and leaves nothing behind.
 func TestStop(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		defer leaktest.None(t, goleak.IgnoreCurrent())
@@ -671,7 +673,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// A kind that this release does not know is left for one that does.
+// A kind that this release does not know is left for a release that does.
 func TestUnknownKind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -718,7 +720,7 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// watched counts the looks of a runner.
+// watched counts the polls of a runner.
 type watched struct {
 	db.DB
 	reads, writes atomic.Int64
@@ -734,7 +736,7 @@ func (w *watched) Write(ctx context.Context, f func(db.Tx) error) error {
 	return w.DB.Write(ctx, f)
 }
 
-// A runner with nothing to do looks once in Poll, and writes nothing.
+// An idle runner polls once in Poll and writes nothing.
 func TestIdle(t *testing.T) {
 	y := open(t, dbtest.SQLite(t))
 	w := &watched{DB: y.db}
@@ -750,8 +752,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A job that waits for its next attempt runs at once if it is enqueued again as
-// Soon, with all its attempts; else it waits for as long as its handler says.
+// A job that waits for its next attempt runs at once if it is enqueued again
+// with Soon, with all its attempts. Otherwise it waits for its backoff.
 func TestSoon(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -786,7 +788,8 @@ func TestSoon(t *testing.T) {
 	})
 }
 
-// The payload of a job with secrets goes when it is given up, and only then.
+// The payload of a secret job is cleared when the job is given up, and only
+// then.
 func TestSecretPayload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -802,7 +805,7 @@ func TestSecretPayload(t *testing.T) {
 	})
 }
 
-// read runs f in a transaction that reads.
+// read runs f in a read transaction.
 func read[T any](d db.DB, f func(db.Tx) (T, error)) (v T, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		v, err = f(tx)
@@ -811,7 +814,7 @@ func read[T any](d db.DB, f func(db.Tx) (T, error)) (v T, err error) {
 	return v, err
 }
 
-// retry has a failed job tried again.
+// retry retries a failed job.
 func (y *yard) retry(d db.DB, name string) error {
 	return d.Write(ctx, func(tx db.Tx) error {
 		_, err := job.Retry(ctx, tx, clock.Now(y.clock), name)

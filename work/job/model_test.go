@@ -18,7 +18,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// row is a job as the model knows it.
+// row is a job of the model.
 type row struct {
 	organization    int64
 	key, state, err string
@@ -27,16 +27,16 @@ type row struct {
 	due             clock.Micros
 }
 
-// plain is a queue as one would write it without a data base, and the runners
-// that are compared with it. A job is known to it by its payload.
+// plain is a simple queue in memory, together with the runners that it is
+// compared with. A job's payload identifies it.
 type plain struct {
 	*rapid.T
 	db      db.DB
 	clock   *clock.Fake
 	runners []*Runner
-	base    int64 // of the organizations of this check
+	base    int64 // before the organizations of this check
 	rows    map[string]*row
-	// held are the jobs that somebody took and has not ended, lost ones too.
+	// held are the claimed jobs that have not ended, including lost ones.
 	held []*Job
 	next int
 }
@@ -53,7 +53,7 @@ var (
 	modelStart = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 )
 
-// must ends the check.
+// must fails the check on an error.
 func (p *plain) must(err error) {
 	p.Helper()
 	if err != nil {
@@ -86,7 +86,7 @@ func (p *plain) Advance(*rapid.T) {
 	p.clock.Advance(time.Duration(rapid.IntRange(1, 90).Draw(p.T, "seconds")) * time.Second)
 }
 
-// Claim takes what is due, the earliest first.
+// Claim claims due jobs, earliest first.
 func (p *plain) Claim(*rapid.T) {
 	organization := p.base + rapid.Int64Range(0, organizations-1).Draw(p.T, "organization")
 	most := rapid.IntRange(1, 3).Draw(p.T, "most")
@@ -124,15 +124,15 @@ func (p *plain) name(j *Job) (name string) {
 	return name
 }
 
-// end lets somebody who took a job, perhaps long ago, do something with it. It
-// has an effect exactly if nobody took it since.
+// end makes a holder of a claim, perhaps an old one, use it. That has an effect
+// only if nobody has claimed the job since.
 func (p *plain) end(does func(r *Runner, h *Handler, j *Job) error, then func(r *row, j *Job)) {
 	if len(p.held) == 0 {
 		p.Skip("nobody holds a job")
 	}
 	j := new(Job)
 	*j = *rapid.SampledFrom(p.held).Draw(p.T, "job")
-	j.ended = false // a taking may end twice: as if one that ended had another life
+	j.ended = false // a claim may be used twice, like that of a process that was thought dead
 	r := p.rows[p.name(j)]
 	mine := r != nil && r.state == "running" && r.claim == j.claim
 	h := &Handler{Kind: modelKind, Attempts: modelAttempts, GaveUp: func(_ context.Context, tx db.Tx, _ *Job, _ error) error {
@@ -166,7 +166,7 @@ func (p *plain) Update(*rapid.T) {
 	}, func(r *row, _ *Job) { r.due = p.now().Add(modelLease) })
 }
 
-// Fail ends a try with an error: the job is tried again, or given up.
+// Fail ends an attempt with an error. The job is retried or given up.
 func (p *plain) Fail(*rapid.T) {
 	p.end(func(r *Runner, h *Handler, j *Job) error {
 		_, err := r.settle(context.Background(), h, j, errModel, false, slog.New(slog.DiscardHandler))
@@ -190,7 +190,7 @@ func (p *plain) Later(*rapid.T) {
 	})
 }
 
-// Check compares all that is stored.
+// Check compares all stored jobs.
 func (p *plain) Check(*rapid.T) {
 	stored := map[string]row{}
 	turns := map[int64]clock.Micros{}
@@ -233,8 +233,8 @@ func (p *plain) Check(*rapid.T) {
 	}
 }
 
-// TestModel compares the queue with a plain one over random histories, in which
-// who took a job may be slow, or dead, for as long as it likes.
+// TestModel compares the queue with a simple one over random histories. A
+// process that claimed a job may be slow or dead for any time.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		others := []db.DB{d, d}
@@ -253,7 +253,7 @@ func TestModel(t *testing.T) {
 				"": p.Check, "enqueue": p.Enqueue, "advance": p.Advance, "claim": p.Claim, "claim more": p.Claim,
 				"finish": p.Finish, "update": p.Update, "fail": p.Fail, "later": p.Later,
 			})
-			// What is left is nobody else's business.
+			// Later checks must not see the rest.
 			if err := d.Write(context.Background(), func(tx db.Tx) error {
 				tx.Queue(`delete from jobs where organization >= $1`, p.base)
 				return nil

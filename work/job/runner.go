@@ -21,68 +21,70 @@ import (
 )
 
 const (
-	// Poll is how long a runner with nothing to do waits before it looks for
-	// work unasked: for what a replica left that died. Its own process wakes it,
-	// and on PostgreSQL replicas that have too much.
+	// Poll is the interval in which an idle runner looks for work without a
+	// notification, for example jobs of a dead replica. Its own process wakes
+	// it for new jobs, and on PostgreSQL so do busy replicas.
 	Poll = 30 * time.Second
-	// tellEvery is how often a replica that has too much wakes the others.
+	// tellEvery is the interval in which a replica with too much work wakes the
+	// others.
 	tellEvery = time.Second
-	// afterFailure is how long a look that failed keeps a runner from the next.
+	// afterFailure is the pause after a failed poll.
 	afterFailure = 5 * time.Second
-	// grace is how long jobs may take to end when the process stops.
+	// grace bounds the time for jobs to end when the process stops.
 	grace = 10 * time.Second
-	// usualLease is that of a handler that names none.
+	// usualLease is the default of Handler.Lease.
 	usualLease = time.Minute
-	// usualLimit is that of a handler that names none.
+	// usualLimit is the default of Handler.Limit.
 	usualLimit = time.Hour
-	// unknown is how long a job rests whose kind this release has no handler
-	// for: another replica, of a newer release, may have one.
+	// unknown is the pause of a job whose kind this release does not know. A
+	// replica of a newer release may have a handler.
 	unknown = time.Minute
-	// backoff is how long a job waits at most before its second attempt; each
-	// further attempt twice as long, up to longest. It waits a random part of
-	// that, so that what failed together does not come back together.
+	// backoff bounds the pause before the second attempt. The bound doubles
+	// with each further attempt, up to longest. The pause is a random part of
+	// it, so that jobs that failed together do not return together.
 	backoff = 2 * time.Second
 	longest = 15 * time.Minute
-	// maxError bounds the error that a job keeps, in bytes.
+	// maxError bounds the stored error of a job, in bytes.
 	maxError = 500
 )
 
-// The ways in which a taking of a job ends.
+// The outcomes of a claim.
 const (
 	Finished = "finished"
-	Again    = "again"  // failed, and is tried again
+	Again    = "again"  // failed, to be retried
 	Waits    = "later"  // the handler said Later
 	Failed   = "failed" // given up
-	Lost     = "lost"   // another took it over
+	Lost     = "lost"   // another process claimed it
 	Returned = "returned"
 )
 
-// Options are what a Runner may be given. The zero value will do.
+// Options configure a Runner. The zero value is valid.
 type Options struct {
-	// Workers is how many jobs run at once, 8 if zero; PerOrganization how many
-	// of them may be of the same one, fewer than half of them if zero.
+	// Workers is the number of jobs that run at once; zero means 8.
+	// PerOrganization bounds those of one organization; zero means fewer than
+	// half of Workers.
 	Workers, PerOrganization int
 	Logger                   *slog.Logger
-	// Observe is told of the end of each taking.
+	// Observe receives the end of each claim.
 	Observe func(kind, outcome string, took time.Duration)
-	// Tracer, if set, has the takings of jobs be spans: of those that traced calls
-	// enqueued, and of those that run by themselves.
+	// Tracer, if set, records a span for each claim of a periodic job, or of a
+	// job that a traced call enqueued.
 	Tracer *trace.Tracer
-	// Rand returns a random number from 0 to below n.
+	// Rand returns a random number in [0,n).
 	Rand func(n int64) int64
 }
 
-// Runner takes jobs and runs them. Any number of runners may share a data base.
+// Runner claims jobs and runs them. Any number of runners may share a database.
 type Runner struct {
 	db       db.DB
 	clock    clock.Clock
 	handlers map[string]*Handler
 	opts     Options
 	log      *slog.Logger
-	// lease is what a job is taken under before its own handler's is known.
+	// lease is the lease of a claim until the job's handler is known.
 	lease time.Duration
 	wake  chan struct{}
-	told  time.Time // when other replicas were woken
+	told  time.Time // when other replicas were last woken
 
 	mu      sync.Mutex
 	running map[int64]int // by organization
@@ -90,10 +92,10 @@ type Runner struct {
 	ground  sync.WaitGroup
 }
 
-// NewRunner returns a runner of the kinds that handlers do, each a kind of its own.
+// NewRunner returns a runner with handlers, each of a different kind.
 func NewRunner(d db.DB, c clock.Clock, handlers []Handler, o Options) *Runner {
 	o.Workers = cmp.Or(o.Workers, 8)
-	o.PerOrganization = cmp.Or(o.PerOrganization, max(1, (o.Workers-1)/2)) // an organization and its sandbox are two
+	o.PerOrganization = cmp.Or(o.PerOrganization, max(1, (o.Workers-1)/2)) // an organization and its sandbox count as two
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -118,16 +120,16 @@ func NewRunner(d db.DB, c clock.Clock, handlers []Handler, o Options) *Runner {
 	return r
 }
 
-// Wake has the runner look for work now.
+// Wake makes the runner look for work now.
 func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it is going to look anyway
+	default: // a wake-up is already pending
 	}
 }
 
-// Run runs jobs until ctx ends. Those that run then are given back, and others
-// take them at once; it waits for them a bounded time.
+// Run runs jobs until ctx ends. Running jobs are then given back, and other
+// processes claim them at once. Run waits for them for a bounded time.
 func (r *Runner) Run(ctx context.Context) {
 	r.ground.Go(func() { r.db.Listen(ctx, Topic, func(string) { r.Wake() }) })
 	scheduled := false
@@ -143,7 +145,7 @@ func (r *Runner) Run(ctx context.Context) {
 		}
 		if err != nil {
 			next = clock.Now(r.clock).Add(afterFailure)
-			if ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+			if ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // db.Writes reports it
 				r.log.Error("jobs cannot be looked up", "error", err)
 			}
 		}
@@ -156,8 +158,8 @@ func (r *Runner) Run(ctx context.Context) {
 	r.end()
 }
 
-// at returns a channel that receives at a point in time, also where that passes
-// between a look at the clock and the waiting.
+// at returns a channel that receives at a time. It also receives if that time
+// passes between reading the clock and waiting.
 func (r *Runner) at(t clock.Micros) <-chan time.Time {
 	c := r.clock.After(t.Sub(clock.Now(r.clock)))
 	if clock.Now(r.clock) >= t {
@@ -166,7 +168,7 @@ func (r *Runner) at(t clock.Micros) <-chan time.Time {
 	return c
 }
 
-// end waits for what runs yet.
+// end waits for running jobs.
 func (r *Runner) end() {
 	ended := make(chan struct{})
 	go func() {
@@ -180,7 +182,7 @@ func (r *Runner) end() {
 	}
 }
 
-// schedule sees to it that each handler that runs by itself has its job.
+// schedule enqueues the jobs of periodic handlers.
 func (r *Runner) schedule(ctx context.Context) error {
 	return r.db.WriteIn(ctx, 0, func(tx db.Tx) error {
 		for kind, h := range r.handlers {
@@ -195,20 +197,20 @@ func (r *Runner) schedule(ctx context.Context) error {
 	})
 }
 
-// turn is an organization's place in the line.
+// turn is the position of an organization in the queue.
 type turn struct {
 	organization int64
 	due          clock.Micros
 }
 
-// look gives jobs to workers that are free, one turn after the other, and
-// returns when to look again: at once where the line has changed.
+// look claims jobs for free workers, one turn after the other. It returns when
+// to look again, at once if the queue has changed.
 func (r *Runner) look(ctx context.Context) (next clock.Micros, err error) {
 	now := clock.Now(r.clock)
 	idle := now.Add(Poll)
 	free, capped := r.free()
 	if free == 0 {
-		return idle, nil // whoever ends wakes
+		return idle, nil // the end of a job wakes the runner
 	}
 	turns, err := r.turns(ctx, free+capped+1)
 	if err != nil {
@@ -243,7 +245,7 @@ func (r *Runner) look(ctx context.Context) (next clock.Micros, err error) {
 	return idle, nil
 }
 
-// free returns how many workers are, and how many organizations may have no more.
+// free returns the number of free workers, and of organizations at their bound.
 func (r *Runner) free() (free, capped int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -262,7 +264,7 @@ func (r *Runner) room(organization int64) int {
 	return r.opts.PerOrganization - r.running[organization]
 }
 
-// share wakes the other replicas where this one has more than it can do.
+// share wakes the other replicas if this one has too much work.
 func (r *Runner) share(ctx context.Context) error {
 	now := r.clock.Now()
 	if r.db.Dialect().Name == "sqlite" || now.Sub(r.told) < tellEvery {
@@ -275,7 +277,7 @@ func (r *Runner) share(ctx context.Context) error {
 	})
 }
 
-// turns returns the first turns of the line.
+// turns returns the first turns.
 func (r *Runner) turns(ctx context.Context, most int) (turns []turn, err error) {
 	err = r.db.Read(ctx, func(tx db.Tx) error {
 		turns = turns[:0]
@@ -296,8 +298,8 @@ func (r *Runner) turns(ctx context.Context, most int) (turns []turn, err error) 
 	return turns, err
 }
 
-// claim takes jobs of one organization and puts it behind the others, or where
-// its next job is due.
+// claim claims jobs of one organization. Its turn then moves behind the others,
+// or to the due time of its next job.
 func (r *Runner) claim(ctx context.Context, organization int64, now clock.Micros, most int) (jobs []*Job, err error) {
 	err = r.db.Write(ctx, func(tx db.Tx) error {
 		jobs = jobs[:0]
@@ -325,7 +327,7 @@ func (r *Runner) claim(ctx context.Context, organization int64, now clock.Micros
 	return jobs, err
 }
 
-// start runs a job beside.
+// start runs a job in a goroutine.
 func (r *Runner) start(ctx context.Context, j *Job) {
 	r.mu.Lock()
 	r.running[j.Organization]++
@@ -345,7 +347,7 @@ func (r *Runner) start(ctx context.Context, j *Job) {
 	})
 }
 
-// work runs a job and says what becomes of it.
+// work runs a job and stores its outcome.
 func (r *Runner) work(ctx context.Context, j *Job) {
 	began := r.clock.Now()
 	log := r.log.With(slog.String("job", j.ID), slog.String("kind", j.Kind), slog.Int("attempt", j.Attempt))
@@ -364,7 +366,7 @@ func (r *Runner) work(ctx context.Context, j *Job) {
 		return
 	}
 	var err error
-	if h.Attempts > 0 && j.Attempt > h.Attempts { // the last ended with its process, or in GaveUp
+	if h.Attempts > 0 && j.Attempt > h.Attempts { // the last attempt ended with its process, or in GaveUp
 		err = permanent{ErrDied}
 		if j.err != "" {
 			err = permanent{errors.New(j.err)}
@@ -373,7 +375,7 @@ func (r *Runner) work(ctx context.Context, j *Job) {
 		err = r.attempt(ctx, h, j, log)
 	}
 	outcome, failure := r.settle(settled, h, j, err, ctx.Err() != nil, log)
-	if failure != nil && !errors.Is(failure, ErrLost) { // its lease ends, and it is taken again
+	if failure != nil && !errors.Is(failure, ErrLost) { // the lease ends and the job is claimed again
 		log.Error("end of a job not stored", "error", failure)
 	}
 	r.opts.Observe(j.Kind, outcome, r.clock.Now().Sub(began))
@@ -383,7 +385,7 @@ func (r *Runner) work(ctx context.Context, j *Job) {
 	}
 }
 
-// span begins the span of a taking.
+// span begins the span of a claim.
 func (r *Runner) span(j *Job, h *Handler) *trace.Span {
 	if r.opts.Tracer == nil || h == nil {
 		return nil
@@ -399,7 +401,7 @@ func (r *Runner) span(j *Job, h *Handler) *trace.Span {
 	return span
 }
 
-// attempt calls the handler, and renews the lease meanwhile.
+// attempt calls the handler and renews the lease meanwhile.
 func (r *Runner) attempt(ctx context.Context, h *Handler, j *Job, log *slog.Logger) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var beside sync.WaitGroup
@@ -415,7 +417,7 @@ func (r *Runner) attempt(ctx context.Context, h *Handler, j *Job, log *slog.Logg
 	return err
 }
 
-// call calls the handler; that it panicked is an error like others.
+// call calls the handler and turns a panic into an error.
 func call(ctx context.Context, h *Handler, j *Job, log *slog.Logger) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -426,9 +428,9 @@ func call(ctx context.Context, h *Handler, j *Job, log *slog.Logger) (err error)
 	return h.Run(ctx, j)
 }
 
-// renew renews a lease three times as often as is needed, until ctx ends, and
-// ends the try when the lease is lost, or may be, since it could not be renewed
-// in time, and at the limit.
+// renew renews the lease after each third of it until ctx ends. It ends the
+// attempt at the limit, or if the lease is lost. A lease that could not be
+// renewed in time counts as lost.
 func (r *Runner) renew(ctx context.Context, j *Job, lease, limit time.Duration, end context.CancelCauseFunc) {
 	until := j.until
 	beat, late := until.Add(-lease*2/3), r.clock.After(limit)
@@ -459,7 +461,7 @@ func (r *Runner) renew(ctx context.Context, j *Job, lease, limit time.Duration, 
 	}
 }
 
-// settle says in the data base how a taking ended.
+// settle stores the outcome of a claim.
 func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stopping bool, log *slog.Logger) (outcome string, failure error) {
 	var wait later
 	given := h.Attempts > 0 && j.Attempt >= h.Attempts
@@ -490,7 +492,7 @@ func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stop
 		log.Error("job could not be given up", "error", failure)
 	default:
 		level := slog.LevelWarn
-		if errors.Is(err, db.ErrUnavailable) { // of that db.Writes tells
+		if errors.Is(err, db.ErrUnavailable) { // db.Writes reports it
 			level = slog.LevelDebug
 		}
 		log.Log(ctx, level, "job to be tried again", "error", err)
@@ -498,7 +500,7 @@ func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stop
 	return Again, r.put(ctx, j, "waiting", j.Attempt, r.pause(h, j.Attempt), reason(err), nil)
 }
 
-// pause is how long a job waits before the next attempt.
+// pause returns the pause before the next attempt.
 func (r *Runner) pause(h *Handler, attempt int) time.Duration {
 	if h.Backoff != nil {
 		return h.Backoff(attempt)
@@ -518,7 +520,7 @@ func (r *Runner) back(ctx context.Context, j *Job, after time.Duration, reason s
 	return r.put(ctx, j, "waiting", j.Attempt-1, after, reason, nil)
 }
 
-// giveUp marks a job as failed, with what the handler does then.
+// giveUp marks a job as failed and calls GaveUp in the same transaction.
 func (r *Runner) giveUp(ctx context.Context, h *Handler, j *Job, cause error) error {
 	if p := (permanent{}); errors.As(cause, &p) {
 		cause = p.error
@@ -535,7 +537,7 @@ func (r *Runner) giveUp(ctx context.Context, h *Handler, j *Job, cause error) er
 	return r.put(ctx, j, "failed", j.Attempt, 0, reason(cause), f)
 }
 
-// put ends the taking of a job that stays.
+// put ends the claim of a job that stays in the queue.
 func (r *Runner) put(ctx context.Context, j *Job, state string, attempt int, after time.Duration, reason string, f func(db.Tx) error) error {
 	due := clock.Now(r.clock).Add(after)
 	comes := due
@@ -545,9 +547,9 @@ func (r *Runner) put(ctx context.Context, j *Job, state string, attempt int, aft
 	return j.fenced(ctx, comes, f, putBack, state, attempt, due, reason)
 }
 
-// reason is an error as it is kept: bounded, without what has the form of a
-// secret or an address, and without bytes that a data base refuses or a terminal
-// obeys: it may quote a file.
+// reason returns an error in the form that is stored. It is bounded, without
+// text that looks like a secret or an address. Since it may quote a file, it
+// has no bytes that a database refuses or a terminal obeys.
 func reason(err error) string {
 	text := telemetry.Clean(err.Error())
 	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")

@@ -1,14 +1,15 @@
 package job
 
-// Whoever changes jobs of an organization holds its turn until the commit, and
-// takes it before the jobs, and those before the organization's clock: so no two
-// wait for each other, and no job is added unseen while the turn is set.
+// Each transaction that changes jobs locks the organization's turn first, then
+// the jobs, and then the organization's clock. This order prevents deadlocks,
+// and no job is added unseen while the turn is set.
 const (
-	// keepTurn has a turn come no later than $2, and holds it in any case.
+	// keepTurn makes a turn come no later than $2, and locks it in any case.
 	keepTurn = `insert into job_turns (organization, due_at) values ($1, $2)
 		on conflict (organization) do update set due_at = excluded.due_at where job_turns.due_at > excluded.due_at`
-	// setTurn has a turn come when the first job is due, but behind all whose
-	// turn is due by $2 already; at $3 where there is none.
+	// setTurn makes a turn come when the first job is due, but not before $2,
+	// so that it follows the turns already due. Without a job the turn comes at
+	// $3.
 	setTurn = `update job_turns set due_at = coalesce((select case when due_at > $2 then due_at else $2 end from jobs
 			where organization = $1 and state <> 'failed' order by due_at limit 1), $3)
 		where organization = $1`
@@ -18,26 +19,26 @@ const (
 	insertOnce = insertJob + `nothing`
 	insertSoon = insertJob + `update set attempt = 0,
 		due_at = case when jobs.due_at > excluded.due_at then excluded.due_at else jobs.due_at end where jobs.state = 'waiting'`
-	// clearPayload forgets the secrets of a job that was given up.
+	// clearPayload erases the secrets of a job that was given up.
 	clearPayload = `update jobs set payload = '{}' where organization = $1 and id = $2`
-	// selectTurns is the look for work: the turns that are due, and the next one.
+	// selectTurns reads the due turns and the next one.
 	selectTurns = `select organization, due_at from job_turns order by due_at limit $1`
-	// claimJobs takes up to $4 jobs that are due until $3. What it found is
-	// asked once more of the row itself: no lock is passed over, and no two
-	// take the same.
+	// claimJobs claims up to $4 jobs that are due at $2, with a lease until $3.
+	// The outer condition is checked again on the locked row. So no lock is
+	// ignored, and no job is claimed twice.
 	claimJobs = `update jobs set state = 'running', claim = claim + 1, attempt = attempt + 1, due_at = $3, started_at = $2
 		where organization = $1 and state <> 'failed' and due_at <= $2 and id in (select id from jobs
 			where organization = $1 and state <> 'failed' and due_at <= $2 order by due_at limit $4)
 		returning id, kind, key, payload, claim, attempt, error, created_at, coalesce(trace, '')`
 	renewJob = `update jobs set due_at = $4 where organization = $1 and id = $2 and claim = $3 and state = 'running'`
-	// putBack ends a taking: with another try, or as failed.
+	// putBack ends a claim: the job waits for its next attempt, or has failed.
 	putBack = `update jobs set state = $4, attempt = $5, due_at = $6, error = $7
 		where organization = $1 and id = $2 and claim = $3 and state = 'running'`
 	deleteJob = `delete from jobs where organization = $1 and id = $2 and claim = $3 and state = 'running'`
 	// retryJob gives a failed job all its attempts again.
 	retryJob = `update jobs set state = 'waiting', attempt = 0, due_at = $3 where organization = $1 and id = $2 and state = 'failed'`
 
-	// The operator's questions, over all organizations.
+	// The queries of the operator, over all organizations.
 	countJobs = `select kind, state, count(*), min(case when state = 'running' then started_at else due_at end), min(created_at), max(error) from jobs
 		group by kind, state order by kind, state`
 	selectFailed = `select organization, id, kind, attempt, error, created_at, due_at from jobs
