@@ -18,21 +18,21 @@ import (
 	"kartei/work/job"
 )
 
-// Rule says of one table how old its rows may become.
+// Rule says how old the rows of a table may become.
 type Rule struct {
-	// Name is the table, for logs and documentation.
+	// Name is the name of the table, for logs and documentation.
 	Name string
 	Age  time.Duration
-	// Due finds a row of organization $1 that is older than the point in time
-	// $2, along an index: where it finds none, nothing is written.
+	// Due finds a row of organization $1 older than $2, by an index. If it
+	// finds none, nothing is written.
 	Due string
-	// Delete removes at most $3 such rows, the oldest first.
+	// Delete removes at most $3 such rows, oldest first.
 	Delete string
-	// Nobody is set where organization 0 has rows too.
+	// Nobody is true if organization 0 has rows too.
 	Nobody bool
 }
 
-// Rules is the table of what is kept how long (contract, 'Other constants';
+// Rules say how long each table keeps its rows (contract, 'Other constants';
 // open points, 'Preconditions and idempotency').
 var Rules = []Rule{
 	rule("request_log", requestlog.Age, "at", "at, request_id").nobody(),
@@ -40,16 +40,17 @@ var Rules = []Rule{
 	rule("limits", 48*time.Hour, "updated_at", "subject"), // twice the longest window
 	rule("notices", notify.Age, "created_at", "principal, id"),
 	rule("idempotency", replay.Lifetime, "created_at", "principal, key"),
-	// An operation.completed of 30 days is seen by whom its operation names.
+	// An operation.completed event is visible through its operation, so
+	// operations are kept a day longer than events.
 	rule("operations", 31*24*time.Hour, "finished_at", "id", "finished_at > 0"),
 	rule("webhook_attempts", 30*24*time.Hour, "attempted_at", "id"),
 	rule("audit_lines", audit.Age, "at", "id").nobody(),
 	rule("jobs", 30*24*time.Hour, "due_at", "id", "state = 'failed'").nobody(),
 }
 
-// rule writes the statements for a table: time is the column that holds the
-// row's time, key the columns that with the organization are the primary key;
-// only rows that meet all of the conditions are deleted.
+// rule builds the statements for a table. time is the column with the time of a
+// row. key has the columns of the primary key without the organization. A row
+// is deleted only if it meets all conditions.
 func rule(table string, age time.Duration, time, key string, only ...string) Rule {
 	conditions := strings.Join(append([]string{"organization = $1"}, only...), " and ")
 	due := fmt.Sprintf("from %s where %s and %s < $2 order by %s limit ", table, conditions, time, time)
@@ -67,33 +68,33 @@ func (r Rule) nobody() Rule {
 }
 
 const (
-	// Interval is how often it is looked for what is too old.
+	// Interval is the interval of the search for old rows.
 	Interval = time.Hour
-	// Piece is the most rows of one transaction, so that on SQLite nobody
-	// waits for the one writer longer than some milliseconds.
+	// Piece bounds the rows of one transaction. On SQLite, others therefore
+	// wait for the single writer only some milliseconds.
 	Piece = 500
-	// Pause is the time between two pieces that leaves the writer to others.
+	// Pause is the time between two pieces, which leaves the writer to others.
 	// It allows 10,000 rows a second, far more than a busy instance writes.
 	Pause = 50 * time.Millisecond
 )
 
-// Keeper applies rules to all organizations, as jobs: one of the instance looks
-// each Interval who has rows that are too old, and enqueues one for each of
-// those. So of several replicas one deletes, and one organization's many rows
-// keep no other's waiting.
+// Keeper applies rules to all organizations by jobs. One job of the instance
+// looks for organizations with old rows in each Interval, and enqueues a job
+// for each. Only one of several replicas therefore deletes, and an organization
+// with many rows does not delay the others.
 type Keeper struct {
 	db    db.DB
 	clock clock.Clock
 	rules []Rule
 }
 
-// New returns a keeper of the given rules, usually Rules.
+// New returns a keeper with rules, usually Rules.
 func New(d db.DB, c clock.Clock, rules []Rule) *Keeper { return &Keeper{d, c, rules} }
 
-// tidy is the kind of the job of one organization.
+// tidy is the kind of job for one organization.
 const tidy = "retention.tidy"
 
-// Handlers are those of the keeper's jobs.
+// Handlers returns the handlers of the keeper's jobs.
 func (k *Keeper) Handlers() []job.Handler {
 	return []job.Handler{
 		{Kind: "retention.look", Every: Interval, Run: func(ctx context.Context, _ *job.Job) error { return k.look(ctx) }},
@@ -101,10 +102,10 @@ func (k *Keeper) Handlers() []job.Handler {
 	}
 }
 
-// look enqueues a job for each organization that has rows that are too old. What
-// fails for one does not keep the others from it. The jobs are spread over the
-// first half of the interval: of very many organizations nobody's work waits
-// behind all of these.
+// look enqueues a job for each organization with old rows. A failure for one
+// does not stop the others. The jobs are spread over the first half of the
+// interval. With very many organizations, other work thus does not wait behind
+// all of them.
 func (k *Keeper) look(ctx context.Context) error {
 	numbers, err := k.organizations(ctx)
 	if err != nil {
@@ -128,7 +129,7 @@ func (k *Keeper) look(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// due reports whether an organization has rows that are too old.
+// due reports whether an organization has old rows.
 func (k *Keeper) due(ctx context.Context, organization int64, now clock.Micros) (due bool, err error) {
 	for _, rule := range k.rules {
 		if organization == requestlog.Nobody && !rule.Nobody {
@@ -142,8 +143,8 @@ func (k *Keeper) due(ctx context.Context, organization int64, now clock.Micros) 
 	return due, err
 }
 
-// Tidy applies every rule to an organization until nothing is left that is too
-// old. What fails does not keep the others from being applied.
+// Tidy applies every rule to an organization until no old row is left. A
+// failure of one rule does not stop the others.
 func (k *Keeper) Tidy(ctx context.Context, organization int64) error {
 	now := clock.Now(k.clock)
 	var errs []error
@@ -165,8 +166,8 @@ func (k *Keeper) Tidy(ctx context.Context, organization int64) error {
 	return errors.Join(errs...)
 }
 
-// apply deletes piece by piece what is older than before; what becomes too old
-// meanwhile is left to the next job.
+// apply deletes the rows older than before in pieces. The next job deletes rows
+// that become too old meanwhile.
 func (k *Keeper) apply(ctx context.Context, rule Rule, organization int64, before clock.Micros) (deleted int64, err error) {
 	if due, err := k.anyDue(ctx, rule, organization, before); err != nil || !due {
 		return 0, err

@@ -25,7 +25,7 @@ var (
 	start = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 )
 
-// hasty is a clock on which every wait is over at once.
+// hasty is a clock whose waits end at once.
 type hasty struct{ *clock.Fake }
 
 func (h hasty) After(d time.Duration) <-chan time.Time {
@@ -34,8 +34,8 @@ func (h hasty) After(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// tables are what the rules look after: how to add a row of the time $3, of
-// which the n-th of its organization is told from the others by $2.
+// tables say how to add a row to each table with a rule. The row has the time
+// $3, and $2 distinguishes the n-th row of its organization.
 var tables = map[string]struct {
 	insert string
 	age    time.Duration
@@ -77,7 +77,7 @@ func write(t *testing.T, d db.DB, f func(db.Tx) error) {
 	}
 }
 
-// fill adds n rows, one each microsecond from first on.
+// fill adds n rows, a microsecond apart, beginning at first.
 func fill(t *testing.T, d db.DB, table string, organization int64, first clock.Micros, n int) {
 	t.Helper()
 	write(t, d, func(tx db.Tx) error {
@@ -99,8 +99,8 @@ func count(t *testing.T, d db.DB, table string, organization int64) (n int) {
 	return n
 }
 
-// TestRules puts rows on both sides of the limit, in several pieces, into
-// several organizations, and looks at what is left.
+// TestRules adds rows on both sides of the limit, in several pieces and
+// organizations, and checks which are left.
 func TestRules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		seed(t, d, 3)
@@ -110,11 +110,11 @@ func TestRules(t *testing.T) {
 		const before, after = 2*retention.Piece + 7, 5
 		for name, table := range tables {
 			limit := clock.FromTime(start.Add(-table.age))
-			fill(t, d, name, 1, limit-before, before+after) // the row at the limit itself stays
+			fill(t, d, name, 1, limit-before, before+after) // the row at the limit stays
 			fill(t, d, name, 2, limit, 3)
 			fill(t, d, name, 0, limit-4, 4)
 		}
-		write(t, d, func(tx db.Tx) error { // however old: they have not ended
+		write(t, d, func(tx db.Tx) error { // running operations stay at any age
 			tx.Queue(tables["operations"].insert, 2, "opr_goes_on", 0)
 			return job.Enqueue(ctx, tx, 2, 1, job.Spec{Kind: "a"})
 		})
@@ -141,7 +141,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// watched counts what a runner does to a data base, and can refuse to write.
+// watched counts the transactions of a runner, and can refuse writes.
 type watched struct {
 	db.DB
 	reads, writes int
@@ -173,8 +173,8 @@ func (t watchedTx) Exec(ctx context.Context, query string, args ...any) (int64, 
 	return n, err
 }
 
-// TestPieces holds that no transaction deletes more than a piece, and that
-// where nothing is old nothing is written.
+// TestPieces checks that no transaction deletes more than a piece, and that
+// nothing is written if no row is old.
 func TestPieces(t *testing.T) {
 	d := &watched{DB: dbtest.SQLite(t)}
 	seed(t, d.DB, 2)
@@ -184,13 +184,14 @@ func TestPieces(t *testing.T) {
 		if err := k.Tidy(ctx, 1); err != nil {
 			t.Fatal(err)
 		}
-		if d.writes != 4 || d.most != retention.Piece { // three full pieces and the empty one that ends it
+		if d.writes != 4 || d.most != retention.Piece { // three full pieces and an empty last one
 			t.Errorf("%d writes, the largest of %d rows", d.writes, d.most)
 		}
 	}
 }
 
-// TestFailureOfOneRule shows that a failure is told and keeps nobody else waiting.
+// TestFailureOfOneRule checks that a failure is reported and does not stop the
+// other rules.
 func TestFailureOfOneRule(t *testing.T) {
 	d := dbtest.SQLite(t)
 	seed(t, d, 1)
@@ -210,9 +211,9 @@ func TestFailureOfOneRule(t *testing.T) {
 	}
 }
 
-// TestJobs has two runners look after two organizations, one of which has
-// something old at the start, after an hour and after thirty: it is deleted in the
-// hour after that, and nothing is enqueued where nothing is old.
+// TestJobs runs two runners for two organizations. One of them has old rows at
+// the start, after an hour and after thirty. They are deleted within the
+// following hour, and otherwise nothing is enqueued.
 func TestJobs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		seed(t, d, 2)
@@ -222,9 +223,9 @@ func TestJobs(t *testing.T) {
 		for _, age := range ages {
 			fill(t, d, "idempotency", 1, now-clock.Day+age, 1)
 		}
-		fill(t, d, "events", 1, now-40*clock.Day, retention.Piece*2) // more than a piece: it pauses
+		fill(t, d, "events", 1, now-40*clock.Day, retention.Piece*2) // more than a piece, so it pauses
 		ends := make(chan string, 100)
-		var begun, told atomic.Int64 // an end is told after it is stored
+		var begun, told atomic.Int64 // an end is reported after it is stored
 		for range 2 {
 			running, stop := context.WithCancel(ctx)
 			ended := make(chan struct{})
@@ -265,7 +266,7 @@ func TestJobs(t *testing.T) {
 				default:
 					t.Fatal(end)
 				}
-			default: // while nothing runs and every end was told, the clock goes to where something is due
+			default: // if nothing runs and every end was reported, the clock moves to the next due time
 				var next int64
 				if err := d.Read(ctx, func(tx db.Tx) error {
 					return tx.QueryRow(ctx, `select case when exists (select 1 from jobs where state = 'running') then 0
@@ -294,13 +295,13 @@ func TestEndsInTheMiddle(t *testing.T) {
 	running, stop := context.WithCancel(ctx)
 	w := &watched{DB: d}
 	c := stopping{clock.NewFake(start), stop}
-	_ = retention.New(w, c, retention.Rules).Tidy(running, 1) // its clock stands still, so only the end of ctx lets it return
+	_ = retention.New(w, c, retention.Rules).Tidy(running, 1) // its clock stands still, so only the end of ctx makes it return
 	if n := count(t, d, "events", 1); n != retention.Piece*2 || w.writes != 1 {
 		t.Errorf("%d events are left after %d writes", n, w.writes)
 	}
 }
 
-// stopping is a clock that ends a context when somebody waits.
+// stopping is a clock that ends a context as soon as something waits.
 type stopping struct {
 	*clock.Fake
 	stop context.CancelFunc
@@ -311,7 +312,7 @@ func (s stopping) After(d time.Duration) <-chan time.Time {
 	return s.Fake.After(d)
 }
 
-// TestPlans holds that both statements of every rule go along an index.
+// TestPlans checks that both statements of every rule use an index.
 func TestPlans(t *testing.T) {
 	d := dbtest.SQLite(t)
 	for _, r := range retention.Rules {
