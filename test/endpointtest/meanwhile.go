@@ -7,12 +7,12 @@ import (
 	"kartei/store/db"
 )
 
-// Meanwhile is a database where another does something once, before a statement
-// of a read or, if the engine lets two write at a time, of a write.
+// Meanwhile is a database that calls Do once. The call comes before a statement
+// of a read or, if the engine permits two writers, of a write.
 type Meanwhile struct {
 	db.DB
 	Reading, Writing bool
-	// Before is how many statements go first.
+	// Before is the number of statements before the call.
 	Before int
 	Do     func()
 	once   sync.Once
@@ -24,10 +24,10 @@ type meanwhileTx struct {
 	left int
 }
 
-// Once calls f if Do was not called, and has it called no more.
+// Once calls f unless Do was called. After that Do is not called any more.
 func (m *Meanwhile) Once(f func()) { m.once.Do(f) }
 
-// Within returns a transaction where Do is called after some statements.
+// Within returns a transaction that calls Do after some statements.
 func (m *Meanwhile) Within(tx db.Tx, before int) db.Tx { return &meanwhileTx{tx, m, before} }
 
 func (m *Meanwhile) Read(ctx context.Context, run func(db.Tx) error) error {

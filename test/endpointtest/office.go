@@ -26,13 +26,13 @@ import (
 	"kartei/work/job"
 )
 
-// Begin is when the clock of an office begins.
+// Begin is the initial time of an office's clock.
 var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
-// Families are those whose records the events of an office are about.
+// Families are the families of records that the events of an office are about.
 var Families = []app.Family{{Object: "contact", Prefix: "con_", Plural: "contacts"}, {Object: "task", Prefix: "tsk_", Plural: "tasks"}}
 
-// Office is an organization with a user who has endpoints, and an admin.
+// Office is an organization with an admin, and with a user who owns endpoints.
 type Office struct {
 	testing.TB
 	DB           db.DB
@@ -47,7 +47,7 @@ type Office struct {
 
 var ctx = context.Background()
 
-// Open makes an office in a database.
+// Open creates an office in a database.
 func Open(t testing.TB, d db.DB) *Office {
 	t.Helper()
 	o := &Office{TB: t, DB: d, Clock: clock.NewFake(Begin)}
@@ -66,7 +66,7 @@ func Open(t testing.TB, d db.DB) *Office {
 	return o
 }
 
-// Must ends the test if there is an error.
+// Must fails the test if err is not nil.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -77,7 +77,7 @@ func Must(t testing.TB, err error) {
 // As returns a pointer to v.
 func As[T any](v T) *T { return &v }
 
-// User makes a user and returns its id.
+// User creates a user and returns its id.
 func (o *Office) User(email string, role access.Role) string {
 	o.Helper()
 	p, err := o.Operator.CreateUser(ctx, settings.NewPrincipal{Organization: o.Info.ID, Name: email, Email: email, Role: role})
@@ -101,13 +101,13 @@ func (o *Office) SetOwner(c settings.PrincipalChange) {
 	Must(o, err)
 }
 
-// Endpoint makes an endpoint of the owner and returns its id.
+// Endpoint creates an endpoint of the owner and returns its id.
 func (o *Office) Endpoint(types ...string) string {
 	o.Helper()
 	return o.EndpointOf(o.Owner, types...)
 }
 
-// EndpointOf makes an endpoint of a principal.
+// EndpointOf creates an endpoint of a principal and returns its id.
 func (o *Office) EndpointOf(principal string, types ...string) string {
 	o.Helper()
 	if types == nil {
@@ -130,26 +130,26 @@ func (o *Office) EndpointOf(principal string, types ...string) string {
 	return name
 }
 
-// At is the address of an endpoint.
+// At returns the address of an endpoint.
 func (o *Office) At(endpoint string) webhook.Address {
 	return webhook.Address{Organization: o.Organization, ID: endpoint}
 }
 
-// Place is where the secrets of an endpoint are sealed for.
+// Place returns the name to which the secrets of an endpoint are bound.
 func (o *Office) Place(endpoint string) string {
 	return strconv.FormatInt(o.Organization, 10) + "|" + endpoint
 }
 
-// Event makes a contact and its event, and returns the event's id.
+// Event creates a contact and its event, and returns the event's id.
 func (o *Office) Event() string { o.Helper(); return o.Events(1)[0] }
 
-// Events makes contacts and their events.
+// Events creates n contacts and their events.
 func (o *Office) Events(n int) (ids []string) {
 	o.Helper()
 	return o.EventsOf("contact.created", "", n)
 }
 
-// EventsOf makes contacts of an audience and events of a type about them.
+// EventsOf creates contacts with an audience, and events of a type about them.
 func (o *Office) EventsOf(kind, audience string, n int) (ids []string) {
 	o.Helper()
 	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
@@ -172,13 +172,14 @@ func (o *Office) EventsOf(kind, audience string, n int) (ids []string) {
 	return ids
 }
 
-// CaughtUp moves the cursors of all endpoints behind the last event.
+// CaughtUp moves the cursors of all endpoints to the last event.
 func (o *Office) CaughtUp() {
 	o.Helper()
 	o.Exec(`update webhook_endpoints set cursor = (select tick from clocks where organization = $1) where organization = $1`, o.Organization)
 }
 
-// Logged writes n rows of the log of an endpoint: attempts at one event that end as given.
+// Logged writes n rows of an endpoint's log, attempts at one event with the
+// same status.
 func (o *Office) Logged(endpoint, event string, status webhook.Result, n int) {
 	o.Helper()
 	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
@@ -190,7 +191,7 @@ func (o *Office) Logged(endpoint, event string, status webhook.Result, n int) {
 	}))
 }
 
-// Told are the notices that were posted, in order: to whom, and of what.
+// Told returns the posted notices in order, each with its recipient and kind.
 func (o *Office) Told() (list []string) {
 	o.Helper()
 	Must(o, o.DB.Read(ctx, func(tx db.Tx) error {
@@ -216,7 +217,7 @@ func (o *Office) Told() (list []string) {
 	return list
 }
 
-// Attempts returns the delivery log of an endpoint, one line an attempt.
+// Attempts returns the delivery log of an endpoint, one line for each attempt.
 func (o *Office) Attempts(endpoint string) (lines []string) {
 	o.Helper()
 	Must(o, o.DB.Read(ctx, func(tx db.Tx) error {
@@ -249,7 +250,7 @@ func (o *Office) Read(endpoint string) (r webhook.Row) {
 	return r
 }
 
-// State is the status of an endpoint, and the reason if it has one.
+// State returns the status of an endpoint, with the reason if there is one.
 func (o *Office) State(endpoint string) string {
 	o.Helper()
 	r := o.Read(endpoint)
@@ -259,7 +260,7 @@ func (o *Office) State(endpoint string) string {
 	return string(r.Status) + " " + string(*r.DisabledReason)
 }
 
-// Count counts the rows of the office that a condition names.
+// Count returns the number of the office's rows that meet a condition.
 func (o *Office) Count(table, where string) (n int) {
 	o.Helper()
 	Must(o, o.DB.Read(ctx, func(tx db.Tx) error {
@@ -277,7 +278,7 @@ func (o *Office) Exec(query string, args ...any) {
 	}))
 }
 
-// Call is a call of the owner, whose transaction is given.
+// Call returns a call of the owner in a transaction.
 func (o *Office) Call(tx db.Tx) *app.Call {
 	o.Helper()
 	actor, err := access.ActorFor(ctx, tx, o.Organization, o.Owner)
@@ -285,7 +286,7 @@ func (o *Office) Call(tx db.Tx) *app.Call {
 	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(o.Clock), Services: &app.Services{Webhooks: app.Webhooks{Secrets: o.Vault}}}
 }
 
-// Notices posts notices about endpoints.
+// Notices returns a Center with the forms of endpoints.
 func (o *Office) Notices() *notify.Center {
 	return notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: webhook.Forms})
 }
@@ -296,20 +297,20 @@ type Desk struct {
 	office *Office
 }
 
-// Bell reads the bells of the office by a center.
+// Bell reads the bells of the office with a center.
 func (o *Office) Bell(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
 	return operator.Do(ctx, o.Operator.With(app.Services{Settings: app.Settings{Notices: c}}), settings.ListBell, in)
 }
 
-// StillDesk is a desk whose jobs nobody runs.
+// StillDesk returns a desk without a runner for its jobs.
 func (o *Office) StillDesk() *Desk { return &Desk{o.DB, o} }
 
-// operator is the operator of the desk's database.
+// operator returns the operator on the desk's database.
 func (d *Desk) operator() *operator.Operator {
 	return operator.New(d.DB, d.office.Clock, d.office.Directory).With(app.Services{Families: Families, Settings: app.Settings{Notices: d.office.Notices()}})
 }
 
-// Resender carries out the desk's jobs.
+// Resender returns the Resender of the desk.
 func (d *Desk) Resender() *webhook.Resender {
 	return &webhook.Resender{DB: d.DB, Clock: d.office.Clock, Families: Families}
 }
@@ -354,7 +355,8 @@ func (d *Desk) Revoke(ctx context.Context, in webhook.RevokeInput) (webhook.Revo
 	return operator.Do(ctx, d.operator(), webhook.RevokeKey, in)
 }
 
-// Desk is a desk with a runner of its jobs; wait returns when n of these have ended.
+// Desk returns a desk with a runner for its jobs. wait returns after n of them
+// have ended.
 func (o *Office) Desk() (d *Desk, wait func(n int)) {
 	o.Helper()
 	d = o.StillDesk()
