@@ -28,7 +28,7 @@ type full struct {
 	hears chan struct{}
 }
 
-func (o *full) Hear(topic string, f func(string)) func() {
+func (o *full) SubscribeLocal(topic string, f func(string)) func() {
 	defer close(o.hears)
 	return o.DB.SubscribeLocal(topic, f)
 }
