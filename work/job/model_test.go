@@ -34,7 +34,7 @@ type plain struct {
 	db      db.DB
 	clock   *clock.Fake
 	runners []*Runner
-	base    int64 // before the organizations of this check
+	base    int64 // the first organization of this check
 	rows    map[string]*row
 	// held are the claimed jobs that have not ended, including lost ones.
 	held []*Job
