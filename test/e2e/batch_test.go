@@ -9,8 +9,8 @@ import (
 )
 
 // TestBatchesOverKills imports in batches while the server is killed again and
-// again. A batch without an answer is sent again as it is: in the end each part
-// has made one contact, and was told of that one.
+// again. A batch without an answer is sent again unchanged. At the end each
+// part has created one contact and was answered with it.
 func TestBatchesOverKills(t *testing.T) {
 	t.Parallel()
 	clusters(t, func(t *testing.T, h *cluster) {
@@ -61,8 +61,8 @@ func TestBatchesOverKills(t *testing.T) {
 	})
 }
 
-// importBatch sends the n-th batch until each of its parts has an answer, and
-// returns what they made and how many were told of it before.
+// importBatch sends the n-th batch until each of its parts is answered. It
+// returns the created contacts and the number of replayed answers.
 func (h *cluster) importBatch(ctx context.Context, c *httpClient, n int) (ids []string, replayed int, err error) {
 	calls := make([]string, 20)
 	for i := range calls {
@@ -113,7 +113,7 @@ func (h *cluster) importBatch(ctx context.Context, c *httpClient, n int) (ids []
 }
 
 // TestBatchStory follows a batch through the real program: its answer, its
-// costs, and the log, which finds a batch with its parts.
+// costs, and the log, which lists a batch with its parts.
 func TestBatchStory(t *testing.T) {
 	t.Parallel()
 	store := []string{"--data-dir", t.TempDir()}

@@ -25,18 +25,18 @@ import (
 	"kartei/test/s3test"
 )
 
-// binary is the product: built once for all stories, or the one that
-// KARTEI_BINARY names.
+// binary is the product. It is built once for all stories, unless KARTEI_BINARY
+// names one.
 var binary = os.Getenv("KARTEI_BINARY")
 
-// sideBySide is how many stories run at the same time unless -parallel says
-// otherwise. They mostly wait: for leases to end, for what does not answer, for
-// the disk.
+// sideBySide is the number of stories that run at once, unless -parallel is
+// given. They mostly wait for the ends of leases, for receivers without an
+// answer, and for the disk.
 const sideBySide = "8"
 
-// TestMain runs the stories in parallel: each has a data folder, a database and
-// ports of its own. Those that hold the server to a time of less than some
-// seconds are not parallel, since the others take the processors from it.
+// TestMain runs the stories in parallel. Each has a data folder, a database and
+// ports of its own. Stories that hold the server to less than some seconds are
+// not parallel, because the others use the processors.
 func TestMain(m *testing.M) {
 	runWithout(os.Args)
 	flag.Parse()
@@ -70,12 +70,12 @@ func build() (dir string, err error) {
 	return dir, nil
 }
 
-// patience bounds a wait for something that must happen. It only ever passes if
+// patience bounds a wait for something that must happen. It elapses only if
 // something is broken.
 const patience = 2 * time.Minute
 
-// command is one run of the binary. Its environment holds the credentials of the
-// tests' buckets and nothing of the tester's own.
+// command returns one run of the binary. Its environment holds the credentials
+// of the tests' buckets and nothing from the tester's own.
 func command(args ...string) *exec.Cmd {
 	c := exec.Command(binary, args...)
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + os.TempDir(),
@@ -83,8 +83,8 @@ func command(args ...string) *exec.Cmd {
 	return c
 }
 
-// kartei runs a command to its end, fails the test unless it succeeds, and
-// returns what it printed.
+// kartei runs a command to its end and returns its output. It fails the test
+// unless the command succeeds.
 func kartei(t testing.TB, args ...string) string {
 	t.Helper()
 	out, errs, status := try(t, args...)
@@ -112,7 +112,7 @@ func try(t testing.TB, args ...string) (out, errs string, status int) {
 	return o.String(), e.String(), c.ProcessState.ExitCode()
 }
 
-// read runs a command with --json and decodes its one line.
+// read runs a command with --json and decodes its single line.
 func read[T any](t testing.TB, args ...string) (v T) {
 	t.Helper()
 	decode(t, kartei(t, append(args, "--json")...), &v)
@@ -129,22 +129,23 @@ func decode(t testing.TB, text string, v any) {
 // server is a running binary.
 type server struct {
 	cmd *exec.Cmd
-	// URL is the public address, Operator that of the operator's listener.
+	// URL is the public address, Operator the address of the operator's
+	// listener.
 	URL, Operator string
 	// First is the first line on standard output, for kartei demo --json.
 	First string
 	temp  string        // TMPDIR of the demo
-	ready chan struct{} // closed when it says so
+	ready chan struct{} // closed when the server is ready
 	ended chan struct{}
-	err   error // of the process, once ended is closed
+	err   error // of the process; valid once ended is closed
 
 	mu    sync.Mutex
 	log   bytes.Buffer
-	spoke chan struct{} // closed with the next line of the log
+	spoke chan struct{} // closed at the next line of the log
 }
 
-// start runs the binary until it says that it is ready. It is ended with the
-// test. Both listeners take free ports unless args say otherwise.
+// start runs the binary until it is ready. It ends with the test. Both
+// listeners use free ports unless args say otherwise.
 func start(t testing.TB, args ...string) *server {
 	t.Helper()
 	s, err := launch(args...)
@@ -155,7 +156,8 @@ func start(t testing.TB, args ...string) *server {
 	return s
 }
 
-// endsWith ends the server with the test, and shows its log where that failed.
+// endsWith ends the server with the test, and prints its log if the test
+// failed.
 func (s *server) endsWith(t testing.TB) {
 	t.Cleanup(func() {
 		s.kill()
@@ -188,8 +190,8 @@ func launchCommand(c *exec.Cmd) (*server, error) {
 	}
 }
 
-// spawn starts a serving command and listens to its words. There is no
-// polling: a server says on its log when it is ready, the demo on its output.
+// spawn starts a serving command and reads its output. Nothing is polled: a
+// server logs that it is ready, and the demo prints it.
 func spawn(c *exec.Cmd) (*server, error) {
 	s := &server{cmd: c, ready: make(chan struct{}), ended: make(chan struct{}), spoke: make(chan struct{})}
 	out, err := c.StdoutPipe()
@@ -247,14 +249,14 @@ func (s *server) readOutput(r io.Reader, ready func()) {
 	io.Copy(io.Discard, lines)
 }
 
-// Log returns what the process has written on standard error so far.
+// Log returns the standard error of the process so far.
 func (s *server) Log() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.String()
 }
 
-// says waits until the server has written a text on its log.
+// says waits until the server has logged a text.
 func (s *server) says(t testing.TB, text string) {
 	t.Helper()
 	overdue := time.After(patience)
@@ -277,13 +279,13 @@ func (s *server) says(t testing.TB, text string) {
 
 func tail(log string) string { return log[max(0, len(log)-4000):] }
 
-// kill ends the process as kill -9 does, and waits until it is gone.
+// kill ends the process like kill -9, and waits for its end.
 func (s *server) kill() {
 	s.cmd.Process.Kill()
 	<-s.ended
 }
 
-// stop asks the process to end and returns how it did.
+// stop asks the process to end and returns its outcome.
 func (s *server) stop(t testing.TB) {
 	t.Helper()
 	s.cmd.Process.Signal(syscall.SIGTERM)
@@ -291,7 +293,7 @@ func (s *server) stop(t testing.TB) {
 }
 
 // wait waits for a process that was asked to end, and fails the test unless it
-// ended well.
+// succeeded.
 func (s *server) wait(t testing.TB) {
 	t.Helper()
 	select {
@@ -304,14 +306,14 @@ func (s *server) wait(t testing.TB) {
 	}
 }
 
-// answer is what a call got.
+// answer is the answer to a call.
 type answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Text returns a member of a JSON answer as text, empty if it is missing.
+// Text returns a member of a JSON answer as text, or the empty text.
 func (a *answer) Text(name string) string {
 	var v map[string]any
 	if json.Unmarshal(a.Body, &v) != nil || v[name] == nil {
@@ -320,7 +322,7 @@ func (a *answer) Text(name string) string {
 	return fmt.Sprint(v[name])
 }
 
-// httpClient speaks HTTP; each one has connections of its own.
+// httpClient is an HTTP client with connections of its own.
 type httpClient struct {
 	http *http.Client
 	key  string
@@ -330,8 +332,8 @@ func newHTTPClient(key string) *httpClient {
 	return &httpClient{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: patience}, key}
 }
 
-// call sends a request to an address below a server's. headers are name, value
-// pairs. Writes carry Svc-Preview and bodies their content type.
+// call sends a request to an address of a server. headers are pairs of name and
+// value. Writes carry Svc-Preview, and bodies their content type.
 func (c *httpClient) call(base, method, path, body string, headers ...string) (*answer, error) {
 	request, err := http.NewRequest(method, base+path, strings.NewReader(body))
 	if err != nil {
@@ -360,20 +362,21 @@ func (c *httpClient) call(base, method, path, body string, headers ...string) (*
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
 	if err != nil {
-		return nil, err // half an answer is none
+		return nil, err // an incomplete answer does not count
 	}
 	return &answer{response.StatusCode, response.Header, content}, nil
 }
 
-// client makes the calls of a story: each must be answered as the story says,
-// and as the frozen document has it.
+// client makes the calls of a story. Each answer must match the story and the
+// frozen document.
 type client struct {
 	testing.TB
 	*server
 	key string
 }
 
-// call sends a request below /v1 and checks status and, for a problem, code.
+// call sends a request below /v1 and checks the status and, for a problem, the
+// code.
 func (s client) call(method, path, body string, status int, code string, headers ...string) *answer {
 	s.Helper()
 	a, err := newHTTPClient(s.key).call(s.URL+"/v1", method, path, body, headers...)
@@ -387,13 +390,13 @@ func (s client) call(method, path, body string, status int, code string, headers
 	return a
 }
 
-// get asks an address outside the API and fails the test unless the answer holds
-// the words. /readyz may be asked again: it gives its checks two seconds, and a
-// busy machine may need more.
+// get requests an address outside the API and fails the test unless the answer
+// contains the words. /readyz may be repeated: it gives its checks two seconds,
+// and a busy machine may need more.
 func get(t testing.TB, url string, status int, words ...string) string {
 	t.Helper()
 	c := newHTTPClient("")
-	defer c.http.CloseIdleConnections() // the operator's listener has room for few
+	defer c.http.CloseIdleConnections() // the operator's listener accepts few connections
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		a, err := c.call(url, "GET", "", "")
 		if err != nil {
@@ -414,10 +417,10 @@ func get(t testing.TB, url string, status int, words ...string) string {
 	}
 }
 
-// office is an organization made over the command line.
+// office is an organization that was created on the command line.
 type office struct{ ID, SandboxID, User, Key string }
 
-// found sets up an organization with one admin and a test key that may do everything.
+// found creates an organization with one admin and a test key with all scopes.
 func found(t testing.TB, store ...string) office {
 	t.Helper()
 	with := func(args ...string) []string { return append(args, store...) }
@@ -428,8 +431,8 @@ func found(t testing.TB, store ...string) office {
 	return office{org.ID, org.SandboxID, user.ID, key.Key}
 }
 
-// times reads how often something is done from the environment, so that the
-// gate does it more often than a developer.
+// times reads a number of repetitions from the environment, so that the gate
+// repeats more often than a developer.
 func times(name string, usual int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
 		return n

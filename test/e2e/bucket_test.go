@@ -20,28 +20,28 @@ import (
 	"kartei/test/s3test"
 )
 
-// bucketFront stands between Kartei, its clients and the bucket, and has the
-// bucket fail on demand.
+// bucketFront stands between the bucket and its users, Kartei and its clients.
+// It makes the bucket fail on demand.
 type bucketFront struct {
 	*s3test.Gateway
 	url, name string
 
 	mu     sync.Mutex
-	fault  string // "500", "away", "gone", "before", "after", or "slow"; empty for none
-	after  int    // that so many requests still get through
-	failed int    // requests since
-	meet   func() // what is done at the request of "before" and "after", once
+	fault  string // "500", "away", "gone", "before", "after" or "slow"; empty means none
+	after  int    // the number of requests that still succeed
+	failed int    // requests since then
+	meet   func() // called once, at the request of "before" or "after"
 	stalls []*stall
 }
 
 // stall is a request that gets no answer, or half of one, until the test ends.
 type stall struct {
 	method, part string        // of the address
-	met          chan struct{} // closed when it comes
+	met          chan struct{} // closed when the request arrives
 	half         bool
 }
 
-// newBucketFront makes a bucket.
+// newBucketFront creates a bucket with a front.
 func newBucketFront(t *testing.T) *bucketFront {
 	t.Helper()
 	b := &bucketFront{Gateway: s3test.Shared(t)}
@@ -53,9 +53,9 @@ func newBucketFront(t *testing.T) *bucketFront {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host
-			r.Out.Host = r.In.Host // which is signed
+			r.Out.Host = r.In.Host // the signature covers it
 		},
-		ErrorLog: log.New(io.Discard, "", 0), // of servers that were killed
+		ErrorLog: log.New(io.Discard, "", 0), // it would log servers that were killed
 	}
 	ended := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,10 +96,10 @@ func newBucketFront(t *testing.T) *bucketFront {
 	return b
 }
 
-// location is that of the bucket behind the front.
+// location returns the location of the bucket behind the front.
 func (b *bucketFront) location() string { return s3test.Location(b.url, b.name) }
 
-// next says how the next request fails.
+// next returns the fault of the next request.
 func (b *bucketFront) next() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,17 +118,17 @@ func (b *bucketFront) next() string {
 	return fault
 }
 
-// meets calls meet once, after so many more requests: when the next request has
-// come, or when the bucket has carried it out. That request gets no answer.
+// meets calls meet once, after some more requests: when the next request
+// arrives, or when the bucket has carried it out. That request gets no answer.
 func (b *bucketFront) meets(fault string, after int, do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fault, b.after, b.failed, b.meet = fault, after, 0, do
 }
 
-// stall makes one request hang: the next with this method and with part in its
-// address, or in the address of the object that it copies. It hangs before it
-// reaches the bucket, or in the middle of its answer.
+// stall makes one request hang. It is the next with this method and with part
+// in its address, or in that of the object that it copies. It hangs before it
+// reaches the bucket, or halfway through its answer.
 func (b *bucketFront) stall(method, part string, half bool) *stall {
 	s := &stall{method, part, make(chan struct{}), half}
 	b.mu.Lock()
@@ -137,7 +137,7 @@ func (b *bucketFront) stall(method, part string, half bool) *stall {
 	return s
 }
 
-// stalled returns the stall that a request meets, nil for none.
+// stalled returns the stall of a request, nil if there is none.
 func (b *bucketFront) stalled(r *http.Request) *stall {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -156,7 +156,7 @@ func (s *stall) hang(ended chan struct{}) {
 	panic(http.ErrAbortHandler)
 }
 
-// cut passes on the first bytes of an answer and hangs then.
+// cut passes on the first bytes of an answer and then hangs.
 type cut struct {
 	http.ResponseWriter
 	stall *stall
@@ -170,7 +170,7 @@ func (c *cut) Write(p []byte) (int, error) {
 	return 0, nil
 }
 
-// slowReader and slowWriter pass on 400 KiB a second, as a slow line does.
+// slowReader and slowWriter pass on 400 KiB a second, like a slow connection.
 type slowReader struct{ io.Reader }
 
 func (r *slowReader) Read(p []byte) (int, error) {
@@ -191,7 +191,7 @@ func (w slowWriter) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// fail has the bucket fail after so many more requests, until heal.
+// fail makes the bucket fail after some more requests, until heal.
 func (b *bucketFront) fail(t *testing.T, fault string, after int) {
 	t.Helper()
 	b.mu.Lock()
@@ -202,7 +202,7 @@ func (b *bucketFront) fail(t *testing.T, fault string, after int) {
 	}
 }
 
-// heal ends the fault, and reports whether any request has met it.
+// heal ends the fault, and reports whether a request met it.
 func (b *bucketFront) heal(t *testing.T) (met bool) {
 	t.Helper()
 	b.mu.Lock()
@@ -214,7 +214,7 @@ func (b *bucketFront) heal(t *testing.T) (met bool) {
 	return b.failed > 0
 }
 
-// move renames the bucket: each is a folder of the server's.
+// move renames the bucket, which is a folder of the bucket server.
 func (b *bucketFront) move(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.Rename(filepath.Join(b.Dir, from), filepath.Join(b.Dir, to)); err != nil {
@@ -228,7 +228,8 @@ func (b *bucketFront) failures() int {
 	return b.failed
 }
 
-// shows waits until the operator is told that the files can be reached, or not.
+// shows waits until the operator's listener reports that the files are
+// reachable or not.
 func (s client) shows(reachable bool) {
 	s.Helper()
 	want, check := "kartei_files_reachable 1\n", `"name":"files","ok":true`
@@ -243,7 +244,7 @@ func (s client) shows(reachable bool) {
 	get(s.TB, s.Operator+"/readyz", 200, check)
 }
 
-// TestBucketFails has the bucket fail, and be slow.
+// TestBucketFails makes the bucket fail and makes it slow.
 func TestBucketFails(t *testing.T) {
 	t.Parallel()
 	together(t, map[string]func(t *testing.T){
@@ -253,8 +254,8 @@ func TestBucketFails(t *testing.T) {
 }
 
 // bucketAway makes the bucket fail at each step of the journey. Each answer is
-// clear, nothing is lost, and calls that need no bytes go on. Later the client's
-// retries succeed.
+// clear, nothing is lost, and calls that need no bytes go on. Later the
+// client's retries succeed.
 func bucketAway(t *testing.T, h *cluster, s client, p place) {
 	b := p.front
 	file := []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")
@@ -311,7 +312,7 @@ func bucketAway(t *testing.T, h *cluster, s client, p place) {
 	s.server.says(t, "the files of documents cannot be reached")
 	s.server.says(t, "the files of documents can be reached again")
 
-	// In the midst of an operation, at each of its requests.
+	// During an operation, at each of its requests.
 	for after := 1; ; after++ {
 		session := s.send("Mitten.txt", file)
 		b.fail(t, []string{"500", "away"}[after%2], after)
@@ -322,7 +323,7 @@ func bucketAway(t *testing.T, h *cluster, s client, p place) {
 		if a.Status != 202 && a.Status != 502 {
 			t.Fatalf("after %d requests: %d %s", after, a.Status, a.Body)
 		}
-		if a.Status == 202 { // the operation meets it, or is quicker
+		if a.Status == 202 { // the operation meets it, or ends before
 			met := s.poll(a.Text("id"), func(string) bool { return b.failures() >= 3 })
 			if met.Text("status") == "failed" {
 				t.Fatalf("after %d requests the operation failed: %s", after, met.Body)
@@ -341,17 +342,17 @@ func bucketAway(t *testing.T, h *cluster, s client, p place) {
 		}
 	}
 	check(t, documents, h.store...)
-	// Backups hold those that were deleted for some minutes.
+	// Deleted files are kept for some minutes, for backups.
 	if n := len(p.files(t)); n < documents || n > documents+3 {
 		t.Errorf("%d objects of %d documents: %q", n, documents, p.files(t))
 	}
 }
 
-// bucketSlow makes the bucket slow for a whole file. Then it makes three requests
-// hang: a copy for an operation, a read by an operation, and a read by a client.
-// Calls that need no bucket go on, and so do other files. Nothing is lost, and
-// each request that hangs is repeated after half a minute without a retry of the
-// client.
+// bucketSlow makes the bucket slow for a whole file. Then it makes three
+// requests hang: a copy for an operation, a read by an operation, and a read by
+// a client. Calls that need no bucket go on, and so do other files. Nothing is
+// lost. Each request that hangs is repeated after half a minute without a retry
+// of the client.
 func bucketSlow(t *testing.T, h *cluster, s client, p place) {
 	b := p.front
 	text := func(name string) []byte {
@@ -394,7 +395,7 @@ func bucketSlow(t *testing.T, h *cluster, s client, p place) {
 	s.has(kept, text("Brief"))
 	s.call("PATCH", "/documents/"+kept, `{"name":"Neu.txt"}`, 200, "", "If-Match", "*")
 	// A request that hangs is repeated after half a minute. If the machine took
-	// longer for the rest, the order cannot be told.
+	// longer for the rest, the order is not checked.
 	var early []string
 	for id := range operations {
 		if status := s.call("GET", "/operations/"+id, "", 200, "").Text("status"); status != "running" {
@@ -423,7 +424,7 @@ func bucketSlow(t *testing.T, h *cluster, s client, p place) {
 	}
 }
 
-// await waits for what must happen.
+// await waits for an event that must happen.
 func await(t *testing.T, happens <-chan struct{}) {
 	t.Helper()
 	select {

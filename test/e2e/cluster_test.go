@@ -14,18 +14,18 @@ import (
 	"kartei/test/dbtest"
 )
 
-// cluster is one set of data whose server, or one of whose replicas, is killed
-// and comes back, again and again, while clients go on.
+// cluster is a server, or several replicas, on one set of data. Servers are
+// killed and restarted repeatedly while clients go on.
 type cluster struct {
 	testing.TB
-	store    []string // flags that name the data
+	store    []string // flags that locate the data
 	database string
 	office   office
 	flags    []string // more flags of the server
-	front    *front   // of replicas; nil for a single server
+	front    *front   // before replicas; nil for a single server
 
 	mu      sync.Mutex
-	servers []*server // nil where none runs
+	servers []*server // nil if none runs
 	last    []*server
 	back    chan struct{} // closed while at least one runs
 
@@ -80,7 +80,7 @@ func newClusterWith(t *testing.T, n int, flags []string, database string, store 
 	return h
 }
 
-// open starts a server on the data in each place where none runs.
+// open starts a server in each place without one.
 func (h *cluster) open() {
 	h.Helper()
 	var starting sync.WaitGroup
@@ -100,7 +100,7 @@ func (h *cluster) openOne(i int) {
 	if !slices.Contains(h.flags, "--limits") {
 		args = append(args, "--no-metered")
 	}
-	if i > 0 { // a replica has a data folder of its own, and the same master key and files
+	if i > 0 { // a replica has its own data folder, with the same master key and files
 		args = append(args, "--data-dir", h.TempDir(), "--master-key-file", filepath.Join(h.store[1], "master.key"),
 			"--blob-url", "file:"+filepath.Join(h.store[1], "files"))
 	}
@@ -112,7 +112,7 @@ func (h *cluster) openOne(i int) {
 	h.put(i, s)
 }
 
-// put notes which server runs in a place; nil for none.
+// put sets the server of a place; nil means none.
 func (h *cluster) put(i int, s *server) (before *server) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,7 +138,7 @@ func (h *cluster) running() bool {
 	return slices.ContainsFunc(h.servers, func(s *server) bool { return s != nil })
 }
 
-// kill ends all servers with kill -9; calls in flight get no answer.
+// kill ends all servers with kill -9. Calls in flight get no answer.
 func (h *cluster) kill() {
 	for i := range h.servers {
 		h.killOne(i)
@@ -151,7 +151,7 @@ func (h *cluster) killOne(i int) {
 	}
 }
 
-// close ends all servers in order.
+// close stops all servers in an orderly way.
 func (h *cluster) close() {
 	h.Helper()
 	for i := range h.servers {
@@ -161,8 +161,8 @@ func (h *cluster) close() {
 	}
 }
 
-// address returns the address of the running server or of the round-robin
-// before several, and waits until one runs.
+// address returns the address of the running server, or of the round-robin
+// before several. It waits until one runs.
 func (h *cluster) address(ctx context.Context) (string, error) {
 	for {
 		h.mu.Lock()
@@ -193,7 +193,7 @@ func (h *cluster) call(ctx context.Context, c *httpClient, method, path, body st
 		return nil, err
 	}
 	switch a.Status {
-	case 409, 429, 503, 502: // try again, as the problem's page says, or because the round-robin lost the replica
+	case 409, 429, 503, 502: // to be repeated, as the problem's page says, or because the round-robin lost the replica
 		return nil, fmt.Errorf("%s %s: %s", method, path, a.Body)
 	case 500:
 		h.Errorf("%s %s: %s", method, path, a.Body)
@@ -201,8 +201,8 @@ func (h *cluster) call(ctx context.Context, c *httpClient, method, path, body st
 	return a, nil
 }
 
-// insist repeats a request until it is answered, as a client may do with a request
-// that can be repeated.
+// insist repeats a request until it is answered, as a client does with a
+// repeatable request.
 func (h *cluster) insist(ctx context.Context, c *httpClient, method, path, body string, headers ...string) (*answer, error) {
 	for {
 		a, err := h.call(ctx, c, method, path, body, headers...)
@@ -212,7 +212,7 @@ func (h *cluster) insist(ctx context.Context, c *httpClient, method, path, body 
 	}
 }
 
-// wrote counts an acknowledged write and wakes those that wait for one.
+// wrote counts an acknowledged write and wakes its waiters.
 func (h *cluster) wrote() {
 	h.writes.Add(1)
 	h.mu.Lock()
@@ -221,7 +221,7 @@ func (h *cluster) wrote() {
 	h.mu.Unlock()
 }
 
-// written waits until n writes have been acknowledged, or done is closed.
+// written waits for n acknowledged writes, or until done is closed.
 func (h *cluster) written(ctx context.Context, n int64, done <-chan struct{}) error {
 	for {
 		h.mu.Lock()
@@ -240,9 +240,9 @@ func (h *cluster) written(ctx context.Context, n int64, done <-chan struct{}) er
 	}
 }
 
-// storm kills the server, or one of the replicas, and starts it again, so many
-// times. A few writes come before each kill. One time in four there are none, so
-// that a server also dies right after its start.
+// storm kills the server, or one of the replicas, and restarts it, several
+// times. A few writes come before each kill. One time in four there are none,
+// so that a server also dies right after its start.
 func (h *cluster) storm(ctx context.Context, kills int) {
 	h.Helper()
 	for range kills {
@@ -256,26 +256,26 @@ func (h *cluster) storm(ctx context.Context, kills int) {
 	}
 }
 
-// change is what a writer knows of one contact: what was acknowledged last.
+// change is the last acknowledged change of a contact.
 type change struct {
 	id, name string
 	revision int64
 	deleted  bool
 	tick     string // updatedAt
-	// maybe is a change without an answer that had not been made when the writer
-	// looked. It may still come: PostgreSQL carries out statements that a server sent
-	// before it was killed.
+	// maybe is a change without an answer that the writer did not find. It may
+	// still happen: PostgreSQL executes statements that a server sent before it
+	// was killed.
 	maybe *attempt
 }
 
-// attempt is a change to a name, or a deletion.
+// attempt is a change of a name, or a deletion.
 type attempt struct {
 	name     string
 	deleting bool
 }
 
-// writer changes contacts of its own and remembers what was acknowledged. It
-// fails the test where the server has lost or invented something.
+// writer changes its own contacts and remembers what was acknowledged. It fails
+// the test if the server has lost or invented something.
 type writer struct {
 	*cluster
 	as       *httpClient
@@ -283,16 +283,15 @@ type writer struct {
 	sequence int
 	random   *rand.Rand
 	contacts []*change
-	retried  int // creations whose first answer was lost
-	unsure   int // other changes whose answer was lost
+	retried  int // creations without a first answer
+	unsure   int // other changes without an answer
 }
 
 func (h *cluster) writer(number int) *writer {
 	return &writer{cluster: h, as: newHTTPClient(h.office.Key), number: number, random: rand.New(rand.NewPCG(uint64(number), 1))}
 }
 
-// work writes until stop is closed; every change that it begins it also brings
-// to its end.
+// work writes until stop is closed, and completes every change that it begins.
 func (w *writer) work(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
@@ -328,7 +327,7 @@ func (w *writer) living() (living []*change) {
 	return living
 }
 
-// next returns a name that no other change has.
+// next returns a name that no other change uses.
 func (w *writer) next() string {
 	w.sequence++
 	return fmt.Sprintf("Schreiber %d Änderung %d", w.number, w.sequence)
@@ -358,8 +357,8 @@ func (w *writer) create(ctx context.Context) error {
 	}
 }
 
-// update patches the revision that it knows. If no answer comes, either the old or
-// the new state must be there.
+// update patches the known revision. If no answer comes, the contact must have
+// either the old or the new state.
 func (w *writer) update(ctx context.Context, c *change) error {
 	want := attempt{name: w.next()}
 	a, err := w.call(ctx, w.as, "PATCH", "/contacts/"+c.id, fmt.Sprintf(`{"lastName":%q}`, want.name), "If-Match", fmt.Sprintf(`"r%d"`, c.revision))
@@ -378,7 +377,7 @@ func (w *writer) update(ctx context.Context, c *change) error {
 	return fmt.Errorf("update of %+v to %s: %d %s", c, want.name, a.Status, a.Body)
 }
 
-// remove deletes the revision that it knows.
+// remove deletes the known revision.
 func (w *writer) remove(ctx context.Context, c *change) error {
 	a, err := w.call(ctx, w.as, "DELETE", "/contacts/"+c.id, "", "If-Match", fmt.Sprintf(`"r%d"`, c.revision))
 	switch {
@@ -400,8 +399,8 @@ func (c *change) accept(now contact) {
 
 func (c *change) erase() { c.deleted, c.revision, c.maybe = true, c.revision+1, nil }
 
-// look checks the outcome of a change without an answer: it was made or it was
-// not, and nothing that was acknowledged before is gone.
+// look checks the outcome of a change without an answer. It happened or it did
+// not, and nothing acknowledged before is gone.
 func (w *writer) look(ctx context.Context, c *change, lost attempt) error {
 	a, err := w.insist(ctx, w.as, "GET", "/contacts/"+c.id, "")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestDemoMovesToPostgreSQL moves a demo to PostgreSQL and back with one command
-// each. The server there gives the same answers byte for byte.
+// TestDemoMovesToPostgreSQL moves a demo to PostgreSQL and back with one
+// command each. The server there gives the same answers byte for byte.
 func TestDemoMovesToPostgreSQL(t *testing.T) {
 	t.Parallel()
 	moveDemo(t, dbtest.EmptyPostgresURL(t), func() {})
@@ -36,8 +36,8 @@ func TestDemoMovesToCitus(t *testing.T) {
 	})
 }
 
-// moveDemo moves a demo to url and back; then is called before a server is
-// started there.
+// moveDemo moves a demo to url and back. It calls then before a server starts
+// there.
 func moveDemo(t *testing.T, url string, then func()) {
 	dir := t.TempDir()
 	file := "sqlite:" + filepath.Join(dir, "kartei.db")
@@ -54,7 +54,7 @@ func moveDemo(t *testing.T, url string, then func()) {
 		}
 		return all
 	}
-	for strings.Contains(kartei(t, "jobs", "--data-dir", dir), "documents.create") { // its documents are being made
+	for strings.Contains(kartei(t, "jobs", "--data-dir", dir), "documents.create") { // its documents are still being created
 	}
 	before := answers(demo)
 	if _, errs, status := try(t, "copy", "--from", file, "--to", url); status != 1 || !strings.Contains(errs, "in use") {
@@ -88,7 +88,8 @@ func moveDemo(t *testing.T, url string, then func()) {
 	compare(start(t, "serve", "--data-dir", dir, "--database-url", back))
 }
 
-// withoutCursor cuts the cursor off a page: it is sealed anew each time.
+// withoutCursor removes the cursor from a page, because each response has a new
+// one.
 func withoutCursor(page string) string {
 	before, after, found := strings.Cut(page, `"nextCursor":"`)
 	if !found {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDemoWithoutItsBucket: the demo starts without its bucket. The next start,
-// with the bucket, has the documents.
+// TestDemoWithoutItsBucket starts the demo without its bucket. The next start,
+// with the bucket, creates the documents.
 func TestDemoWithoutItsBucket(t *testing.T) {
 	t.Parallel()
 	b := newBucketFront(t)
@@ -33,7 +33,7 @@ func TestDemoWithoutItsBucket(t *testing.T) {
 	documents() // waits for one
 }
 
-// failing reports whether the bucket is away at the moment.
+// failing reports whether the bucket is unavailable at present.
 func (b *bucketFront) failing() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFullDisk fills the disk under a server. Writes are refused as something
-// to try again, reads go on, nothing acknowledged is lost, and once there is
-// room writes succeed without a restart.
+// TestFullDisk fills the disk under a server. Writes are refused as retryable,
+// reads go on, and nothing acknowledged is lost. Once there is space, writes
+// succeed without a restart.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 24<<20)
@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
 
-	// The log still has room in it, so some writes may succeed yet.
+	// The database log still has space, so some writes may succeed.
 	refusals := 0
 	for i := 0; refusals < 5; i++ {
 		if i > 10_000 {
@@ -63,7 +63,7 @@ func TestFullDisk(t *testing.T) {
 			a.Status == 503 && !strings.HasPrefix(a.Text("detail"), "Zurzeit lässt sich nichts speichern.") {
 			t.Fatalf("on a full disk: %d %s", a.Status, a.Body)
 		}
-		// Reads go on, and what was refused is not there.
+		// Reads go on, and refused writes are absent.
 		if n := s.call("GET", "/contacts/count", "", 200, "").Text("count"); n != fmt.Sprint(len(acknowledged)) {
 			t.Fatalf("%s contacts, %d were acknowledged", n, len(acknowledged))
 		}
@@ -75,8 +75,8 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	get(t, s.Operator+"/healthz", 200)
-	// The operator is told, once; reads go on, so the replica stays ready. Small
-	// writes, calls being entered into the request log, may find room again.
+	// The operator is told once. Reads go on, so the replica stays ready. Small
+	// writes, such as lines of the request log, may still find space.
 	s.says(t, "writes are refused")
 	s.says(t, "the disk of "+filepath.Join(disk, "kartei")+" is full")
 	for i, end := 0, time.Now().Add(patience); ; i++ {

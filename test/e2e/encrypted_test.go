@@ -10,8 +10,8 @@ import (
 	"filippo.io/age"
 )
 
-// TestEncryptedBackup: a backup for a recipient is made while calls go on. It
-// cannot be read without the recipient's key, and becomes a whole instance
+// TestEncryptedBackup makes a backup for a recipient while calls go on. It is
+// unreadable without the recipient's key, and restores to a complete instance
 // elsewhere.
 func TestEncryptedBackup(t *testing.T) {
 	t.Parallel()

@@ -26,9 +26,9 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// postman stands between the server and a receiver, and does what may happen to
-// deliveries on their way: doubles them and changes their order, and, when told
-// to, takes some and loses them. It speaks TLS for the receiver.
+// postman stands between the server and a receiver. It doubles deliveries and
+// changes their order and, if told to, accepts some and loses them. It
+// terminates TLS for the receiver.
 type postman struct {
 	testing.TB
 	*httptest.Server
@@ -41,7 +41,7 @@ type postman struct {
 	counts map[string]int
 }
 
-// postHost is the host that the certificate of httptest is for.
+// postHost is the host name in the certificate of httptest.
 const postHost = "example.com"
 
 func newPostman(t testing.TB, to string) *postman {
@@ -51,8 +51,8 @@ func newPostman(t testing.TB, to string) *postman {
 	return p
 }
 
-// towards returns the flags with which a server finds a receiver of this
-// machine under the name postHost.
+// towards returns the flags with which a server finds a local receiver under
+// the name postHost.
 func towards(t testing.TB, receiver *httptest.Server) []string {
 	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
@@ -89,7 +89,7 @@ func (p *postman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch n := rand.IntN(4); {
 	case p.loses && n < 2:
 		p.counts["lost"]++
-	case n == 2 && len(p.held) < 5 && !p.prompt: // brought after a later one, by itself or with more
+	case n == 2 && len(p.held) < 5 && !p.prompt: // delivered after a later one, alone or with others
 		p.counts["held back"]++
 		p.held = append(p.held, bring)
 	default:
@@ -99,7 +99,7 @@ func (p *postman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mu.Unlock()
 	for _, f := range now {
-		if err := f(); err != nil && !p.lossy() { // while the receiver restarts, deliveries are lost as well
+		if err := f(); err != nil && !p.lossy() { // while the receiver restarts, deliveries are lost too
 			p.Error(err)
 		}
 	}
@@ -112,15 +112,15 @@ func (p *postman) lossy() bool {
 	return p.loses
 }
 
-// careless has the postman lose deliveries from now on.
+// careless makes the postman lose deliveries from now on.
 func (p *postman) careless() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.loses, p.prompt = true, false
 }
 
-// handOver delivers everything that is held back, and holds nothing back from then
-// on: no later delivery would release it.
+// handOver delivers everything that is held back. From then on nothing is held
+// back, because no later delivery would release it.
 func (p *postman) handOver() {
 	p.mu.Lock()
 	held := p.held
@@ -141,7 +141,8 @@ type copyist struct {
 	run                   *tool
 }
 
-// begin starts the program. It says when its first look at all lists is over.
+// begin starts the program. The program reports when it has read all lists
+// once.
 func (c *copyist) begin(flags ...string) {
 	c.Helper()
 	cmd := exec.Command(c.program, append([]string{"-base", c.front.URL, "-file", c.file, "-listen", c.listen}, flags...)...)
@@ -149,7 +150,8 @@ func (c *copyist) begin(flags ...string) {
 	c.run = startCommand(c.TB, cmd)
 }
 
-// equals waits until the copy equals what the key sees, record by record.
+// equals waits until the copy equals the data that the key sees, record by
+// record.
 func (c *copyist) equals(what string) {
 	c.Helper()
 	want := c.source()
@@ -169,7 +171,7 @@ func (c *copyist) equals(what string) {
 			return
 		}
 		select {
-		case _, more := <-c.run.lines: // after each round that changed something
+		case _, more := <-c.run.lines: // after each round with changes
 			if !more {
 				c.run.cmd.Wait()
 				c.Fatalf("%s: the program ended: %s", what, c.run.errs.String())
@@ -216,7 +218,7 @@ func (c *copyist) copied() map[string]string {
 	defer d.Close()
 	rows, err := d.Query(`select id, body from records`)
 	if err != nil {
-		return all // the program has not made its tables yet
+		return all // the program has not created its tables yet
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -230,8 +232,8 @@ func (c *copyist) copied() map[string]string {
 }
 
 // TestCopyByWebhooks runs the guide's program against the server while
-// deliveries are doubled, held back and lost, and while both are killed and come
-// back. In the end the copy equals the source.
+// deliveries are doubled, held back and lost. Both are killed and restarted. At
+// the end the copy equals the source.
 func TestCopyByWebhooks(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "mirror")
@@ -239,7 +241,7 @@ func TestCopyByWebhooks(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	each := func(t *testing.T, database string, store ...string) {
-		free := httptest.NewServer(nil) // for an address that is free
+		free := httptest.NewServer(nil) // reserves a free address
 		listen := free.Listener.Addr().String()
 		free.Close()
 		post := newPostman(t, "http://"+listen)
@@ -295,7 +297,7 @@ func TestCopyByWebhooks(t *testing.T) {
 			t.Fatal("the operation does not end")
 			return ""
 		}
-		// changes makes, changes and deletes records of every list.
+		// changes creates, changes and deletes records of every list.
 		changes := func(n int) {
 			t.Helper()
 			for i := range n {
@@ -313,14 +315,14 @@ func TestCopyByWebhooks(t *testing.T) {
 				}
 			}
 		}
-		changes(3) // before there is a copy, and an endpoint for it
+		changes(3) // before the copy and its endpoint exist
 		var endpoint struct{ Secret string }
 		decode(t, string(call(c.key, "POST", "/webhook_endpoints", `{"name":"Spiegel","url":"https://`+postHost+`/hook","eventTypes":[
 			"contact.created","contact.updated","contact.deleted","company.created","company.updated","company.deleted",
 			"task.created","task.updated","task.completed","task.deleted","document.created","document.deleted"]}`).Body), &endpoint)
 		c.secret = endpoint.Secret
 
-		// By webhooks alone: they come twice and out of order, but they come.
+		// Webhooks alone suffice, although they come twice and out of order.
 		c.begin("-feed", "1h", "-all", "1h")
 		c.equals("the first copy")
 		changes(6)
@@ -328,7 +330,8 @@ func TestCopyByWebhooks(t *testing.T) {
 		post.handOver()
 		c.equals("by webhooks")
 
-		// Some are lost, the program and the server are killed: the feed tells.
+		// Some are lost, and the program and the server are killed: the feed
+		// has them.
 		post.careless()
 		c.run.kill()
 		changes(2)
@@ -343,7 +346,8 @@ func TestCopyByWebhooks(t *testing.T) {
 		changes(4)
 		c.equals("by the feed")
 
-		// Changes without an event: a document is renamed, a record becomes invisible.
+		// Two changes have no event: a document is renamed, and a record
+		// becomes invisible.
 		c.run.kill()
 		c.begin("-feed", "1h", "-all", "1s")
 		paper = document()

@@ -22,21 +22,21 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// farm is a number of receivers of webhooks behind real TLS, told apart by
-// their host names.
+// farm is a set of receivers of webhooks behind real TLS, distinguished by host
+// name.
 type farm struct {
 	testing.TB
-	ca       string // file with the authority of their certificates
+	ca       string // file with the certificate authority
 	address  string
-	silent   string // takes connections and says nothing
+	silent   string // accepts connections and sends nothing
 	internal *httptest.Server
-	came     atomic.Int64 // at internal, to which some redirect
+	came     atomic.Int64 // requests to the internal address to which some redirect
 	hosts    map[string]*receiver
-	firsts   atomic.Int64 // visits that were the first of their event at a receiver
+	firsts   atomic.Int64 // first visits of an event at a receiver
 	open     sync.WaitGroup
 }
 
-// receiver is one of them.
+// receiver is one receiver of a farm.
 type receiver struct {
 	*farm
 	host   string
@@ -47,19 +47,19 @@ type receiver struct {
 	mu       sync.Mutex
 	visits   map[string][]visit     // by event
 	received []webhooktest.Delivery // the first hundred
-	news     chan struct{}          // closed with the next visit
+	news     chan struct{}          // closed at the next visit
 }
 
-// visit is one request.
+// visit is one request to a receiver.
 type visit struct {
 	at        time.Time
 	createdAt string // of the event
 }
 
-// behaviour is what a receiver answers, and what its endpoint's log says then.
+// behaviour is what a receiver does, and how the log describes it.
 type behaviour struct {
 	name   string
-	to     func(*farm) string // where it is, if not behind the farm's address
+	to     func(*farm) string // its address, unless it is behind the farm's
 	serve  func(*farm, http.ResponseWriter)
 	status int
 	code   string
@@ -87,7 +87,7 @@ var (
 		w.WriteHeader(307)
 	}}
 	closes = &behaviour{name: "closes", code: "PROTOCOL", serve: func(f *farm, w http.ResponseWriter) { f.hijack(w, func(net.Conn) {}) }}
-	// The status has come, and that is what counts.
+	// The status has arrived, and only the status counts.
 	closesLate = &behaviour{name: "closes after its head", status: 200, serve: func(f *farm, w http.ResponseWriter) {
 		f.hijack(w, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n") })
 	}}
@@ -102,7 +102,7 @@ var (
 	}}
 )
 
-// newFarm makes receivers of the given behaviours, so many of each.
+// newFarm creates a number of receivers of each behaviour.
 func newFarm(t testing.TB, numbers map[*behaviour]int) *farm {
 	t.Helper()
 	f := &farm{TB: t, hosts: map[string]*receiver{}, ca: filepath.Join(t.TempDir(), "ca.pem")}
@@ -119,7 +119,7 @@ func newFarm(t testing.TB, numbers map[*behaviour]int) *farm {
 		t.Fatal(err)
 	}
 	f.address = listener.Addr().String()
-	server := &http.Server{Handler: f, ErrorLog: log.New(io.Discard, "", 0)} // those who leave in the middle
+	server := &http.Server{Handler: f, ErrorLog: log.New(io.Discard, "", 0)} // it would log clients that disconnect
 	f.open.Go(func() { server.Serve(listener) })
 	t.Cleanup(func() {
 		quiet.Close()
@@ -135,7 +135,7 @@ func newFarm(t testing.TB, numbers map[*behaviour]int) *farm {
 	return f
 }
 
-// tls makes an authority and a certificate for all hosts.
+// tls creates an authority and a certificate for all hosts.
 func (f *farm) tls() *tls.Config {
 	certificate, err := webhooktest.Certificate("*.farm.test", f.ca)
 	if err != nil {
@@ -144,7 +144,7 @@ func (f *farm) tls() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}}
 }
 
-// hold takes connections and says nothing until the listener is closed.
+// hold accepts connections and sends nothing until the listener is closed.
 func (f *farm) hold(l net.Listener) {
 	var held []net.Conn
 	for {
@@ -189,13 +189,13 @@ func (f *farm) flags() []string {
 	return []string{"--webhook-development", "--webhook-allow-nets", "127.0.0.1/32", "--webhook-ca", f.ca, "--webhook-dial", strings.Join(dial, ",")}
 }
 
-// ServeHTTP holds each request to what a delivery is, and notes it before it
-// is answered.
+// ServeHTTP checks each request as a delivery, and records it before it
+// answers.
 func (f *farm) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r := f.hosts[request.Host]
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return // whoever sent it is gone
+		return // the client has gone
 	}
 	if r == nil {
 		f.Errorf("a request came to %s", request.Host)
@@ -207,7 +207,7 @@ func (f *farm) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.answer.serve(f, w)
 }
 
-// check verifies a request and notes it.
+// check verifies a request and records it.
 func (r *receiver) check(request *http.Request, body []byte) error {
 	now := time.Now()
 	var e feedEntry
@@ -247,9 +247,8 @@ func (r *receiver) saw() map[string]visit {
 	return first
 }
 
-// until waits until done says of what the receiver saw that it is enough. It
-// waits for as long as events come to any receiver that had not had them: a busy
-// machine takes its time.
+// until waits until done accepts what the receiver saw. It goes on as long as
+// any receiver gets new events, because a busy machine takes its time.
 func (r *receiver) until(done func(saw map[string]visit) bool) {
 	r.Helper()
 	going := r.progress()
@@ -270,9 +269,8 @@ func (r *receiver) until(done func(saw map[string]visit) bool) {
 	}
 }
 
-// progress returns what reports whether something has gone on within patience:
-// events came to receivers that had not had them, or the number that it is given is
-// another one.
+// progress returns a function that reports whether there was progress within
+// patience. Progress means new events at receivers, or a changed argument.
 func (f *farm) progress() func(n int) bool {
 	firsts, last, at := f.firsts.Load(), 0, time.Now()
 	return func(n int) bool {
@@ -283,7 +281,7 @@ func (f *farm) progress() func(n int) bool {
 	}
 }
 
-// subscribe makes the receiver's endpoint.
+// subscribe creates the receiver's endpoint.
 func (r *receiver) subscribe(h *cluster, as *httpClient, types ...string) {
 	r.Helper()
 	body, _ := json.Marshal(map[string]any{"name": r.answer.name, "url": "https://" + r.host + "/kartei", "eventTypes": types})

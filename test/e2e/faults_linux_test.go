@@ -17,9 +17,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestFileTurnsReadOnly takes the right to write from the files of an SQLite
-// database under its server. Writes are refused as something to try again,
-// reads go on, and writes are carried out again once the right is back.
+// TestFileTurnsReadOnly makes the files of an SQLite database read-only under
+// its server. Writes are refused as retryable and reads go on. Writes succeed
+// again once the files are writable.
 func TestFileTurnsReadOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func TestFileTurnsReadOnly(t *testing.T) {
 	}
 }
 
-// immutable makes that files cannot be changed, not even by who has them open,
+// immutable makes files unchangeable, even for processes that have them open,
 // or ends that.
 func immutable(t *testing.T, on bool, paths ...string) {
 	t.Helper()
@@ -97,9 +97,9 @@ func immutable(t *testing.T, on bool, paths ...string) {
 	}
 }
 
-// TestPostgresFrozen stops every process of PostgreSQL where it stands. The
-// server says that it is not ready; a call that came meanwhile is answered when
-// they go on.
+// TestPostgresFrozen stops every process of PostgreSQL. The server says that it
+// is not ready. A call that came meanwhile is answered when the processes go
+// on.
 func TestPostgresFrozen(t *testing.T) {
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	h := newCluster(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
@@ -107,7 +107,7 @@ func TestPostgresFrozen(t *testing.T) {
 	if !l.post() || !l.read() {
 		t.Fatal("refused before")
 	}
-	// The first of them starts no other from here on.
+	// The first process starts no other from here on.
 	if err := syscall.Kill(own.Pid(), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestPostgresFrozen(t *testing.T) {
 		}
 	}
 	all(syscall.SIGSTOP)
-	defer all(syscall.SIGCONT) // a frozen one does not end either
+	defer all(syscall.SIGCONT) // a frozen process does not end either
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
 		if !l.post() {

@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ledger writes contacts into an office whose database is in trouble, and
-// holds what is there to what was acknowledged.
+// ledger writes contacts while the database has faults, and compares the data
+// with what was acknowledged.
 type ledger struct {
 	*cluster
 	t            *testing.T
@@ -29,12 +29,11 @@ type ledger struct {
 	acknowledged map[string]string // id to body
 }
 
-// post sends a creation. It must be acknowledged, or refused as something to
-// try again.
+// post sends a creation. It must be acknowledged, or refused as retryable.
 func (l *ledger) post() (accepted bool) {
 	l.t.Helper()
 	l.sequence++
-	note := make([]byte, 4000) // that does not shrink when it is stored
+	note := make([]byte, 4000) // data that does not compress
 	for i := range note {
 		note[i] = byte('a' + l.random.IntN(26))
 	}
@@ -45,13 +44,13 @@ func (l *ledger) post() (accepted bool) {
 	return a.Status == 201
 }
 
-// read asks for a list. It must be answered, or refused as something to try again.
+// read requests a list. It must be answered, or refused as retryable.
 func (l *ledger) read() (answered bool) {
 	l.t.Helper()
 	return l.answer("GET", "/contacts?limit=2", "").Status == 200
 }
 
-// answer fails the test where a refusal is not a clear one.
+// answer fails the test if a refusal is unclear.
 func (l *ledger) answer(method, path, body string, headers ...string) *answer {
 	l.t.Helper()
 	a, err := l.as.call(l.servers[0].URL+"/v1", method, path, body, headers...)
@@ -69,7 +68,7 @@ func (l *ledger) answer(method, path, body string, headers ...string) *answer {
 	return a
 }
 
-// over calls f until it says yes: the trouble has gone, and no restart helped.
+// over calls f until it returns true, without a restart of the server.
 func (l *ledger) over(f func() bool) {
 	l.t.Helper()
 	for end := time.Now().Add(patience); !f(); {
@@ -79,8 +78,8 @@ func (l *ledger) over(f func() bool) {
 	}
 }
 
-// got reads what is there, also where the machine is so busy that the servers'
-// limits are met.
+// got reads the data, even if the machine is so busy that calls meet the
+// servers' limits.
 func (l *ledger) got(path string) (body []byte) {
 	l.t.Helper()
 	l.over(func() bool {
@@ -91,7 +90,7 @@ func (l *ledger) got(path string) (body []byte) {
 	return body
 }
 
-// verify holds the office to what was acknowledged.
+// verify compares the data of the office with what was acknowledged.
 func (l *ledger) verify() {
 	l.t.Helper()
 	var count struct{ Count int }
@@ -105,8 +104,8 @@ func (l *ledger) verify() {
 	}
 }
 
-// TestPostgresInTrouble makes each trouble that a PostgreSQL server can have,
-// one after the other, under one server of ours that is never restarted.
+// TestPostgresInTrouble causes each fault of a PostgreSQL server in turn, under
+// one server of Kartei that is never restarted.
 func TestPostgresInTrouble(t *testing.T) {
 	own := dbtest.OwnServer(t, "max_connections=40", "shared_buffers=16MB")
 	address := own.URL() + "&lock_timeout=300&statement_timeout=1500"
@@ -115,7 +114,7 @@ func TestPostgresInTrouble(t *testing.T) {
 	operator := h.servers[0].Operator
 	sql := func(t *testing.T, statements ...string) {
 		t.Helper()
-		ctx := context.Background() // also after the test
+		ctx := context.Background() // also valid after the test
 		conn, err := pgx.Connect(ctx, own.URL())
 		if err != nil {
 			t.Fatal(err)
@@ -195,7 +194,8 @@ func TestPostgresInTrouble(t *testing.T) {
 				l.over(l.post)
 			}
 			end := trouble.make(t)
-			// What has room yet may be stored, and a setting takes a moment.
+			// Data that still has space may be stored, and a setting takes a
+			// moment.
 			l.over(func() bool { return !l.post() })
 			for range 3 {
 				if l.post() {
@@ -222,7 +222,7 @@ func TestPostgresInTrouble(t *testing.T) {
 	}
 }
 
-// open lets others pass through a folder of the test.
+// open lets other users enter a folder of the test.
 func open(t *testing.T, dir string) {
 	t.Helper()
 	for temp := os.TempDir() + "/"; strings.HasPrefix(dir, temp); dir = filepath.Dir(dir) {
@@ -232,9 +232,9 @@ func open(t *testing.T, dir string) {
 	}
 }
 
-// TestPostgresDiskFull fills the one disk that a PostgreSQL server has, its log
-// included. Whether it refuses or ends, what was acknowledged is there when it
-// has room and runs, and ours was never restarted.
+// TestPostgresDiskFull fills the only disk of a PostgreSQL server, which also
+// holds its log. PostgreSQL refuses or ends. When it has space and runs again,
+// all acknowledged data is there. Kartei is never restarted.
 func TestPostgresDiskFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 160<<20)
@@ -247,7 +247,7 @@ func TestPostgresDiskFull(t *testing.T) {
 	}
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
-	// The pages and the log that there are have room yet.
+	// Existing pages and log files still have space.
 	for refused := 0; refused < 5; refused++ {
 		for l.post() {
 			refused = 0
@@ -280,8 +280,8 @@ func restart(t *testing.T, s *dbtest.Server) {
 	}
 }
 
-// takeConnections takes every connection that the server has to give, also
-// those of ours.
+// takeConnections takes every connection of the database server, including
+// those of Kartei.
 func takeConnections(t *testing.T, address string) (giveBack func()) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -297,7 +297,8 @@ func takeConnections(t *testing.T, address string) (giveBack func()) {
 		if len(taken) == 0 || time.Now().After(end) {
 			t.Fatal("no connection: ", err)
 		}
-		// One that is beginning has no state yet, and does not say whose it is.
+		// A connection that is being opened has no state and no application
+		// name yet.
 		err = taken[0].QueryRow(t.Context(), `select count(*) filter (where state is not null and application_name <> 'kartei') >= cast(current_setting('max_connections') as int),
 			count(pg_terminate_backend(pid)) filter (where application_name = 'kartei') from pg_stat_activity where backend_type = 'client backend'`).Scan(&all, new(int))
 		if err != nil {

@@ -13,9 +13,9 @@ import (
 	"kartei/test/s3test"
 )
 
-// TestBackupWhileFilesGo makes backups while documents are made and deleted all
-// the time, of files in a folder and in a bucket, and brings them back: each
-// document of the copy has its file with its bytes.
+// TestBackupWhileFilesGo makes backups while documents are constantly created
+// and deleted, with files in a folder and in a bucket. After a restore each
+// document has its file with its bytes.
 func TestBackupWhileFilesGo(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"folder", "bucket"} {
@@ -42,7 +42,7 @@ func backupWhileFilesGo(t *testing.T, place, engine string) {
 	}
 	database, files := data(dir), at(dir)
 	store := []string{"--data-dir", dir, "--database-url", database, "--blob-url", files}
-	// Each call has a connection of its own.
+	// Each call uses a connection of its own.
 	h := newClusterWith(t, 1, []string{"--max-connections-per-address", "4096"}, database, store...)
 	s := h.at(0).forFiles(h.office, store...)
 	content := func(name string) []byte { return []byte(strings.Repeat("Inhalt von "+name+"\n", 3000)) }
@@ -94,11 +94,11 @@ func backupWhileFilesGo(t *testing.T, place, engine string) {
 		kartei(t, append(append([]string{"restore", copied}, store...), key...)...)
 		restored := s
 		restored.server = start(t, append(append([]string{"serve"}, store...), key...)...)
-		// Operations of the copy go on: what is a document now has its file, and the
-		// look at the files may find more.
+		// Operations of the copy go on. Each present document has its file, and
+		// the check of the files may find more.
 		var list struct{ Data []struct{ ID, Name string } }
 		decode(t, string(restored.call("GET", "/documents?limit=100", "", 200, "").Body), &list)
-		// What was deleted while the copy was made may be in it, and is told as such.
+		// Files deleted during the copy may be in it, and are reported as such.
 		var out struct {
 			Wanted   int
 			Findings []struct{ State, Name string }

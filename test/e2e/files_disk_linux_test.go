@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// TestFilesOnAFullDisk fills the disk at each step of an upload and of the
-// operation that makes a document of it, once that of the files and the data
-// base together, once that of the files alone. What is refused is refused as
-// something to try again; with room the client's retry succeeds, and then there
-// is a file for each document, a document for each file, and nothing goes on.
+// TestFilesOnAFullDisk fills the disk at each step of an upload and its
+// operation. One run fills the disk of files and database, another that of
+// files alone. Refusals are retryable, and with space the client's retry
+// succeeds. At the end each document has a file, each file a document, and
+// nothing is in progress.
 func TestFilesOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{true, false} {
@@ -34,7 +34,8 @@ func TestFilesOnAFullDisk(t *testing.T) {
 				}
 			}
 			as := newHTTPClient(s.key)
-			// try makes a call that a full disk may refuse, and reports whether it was taken.
+			// try makes a call that a full disk may refuse, and reports whether
+			// it was accepted.
 			try := func(step, method, path, body string, taken int, headers ...string) (*answer, bool) {
 				t.Helper()
 				a, err := as.call(s.URL+"/v1", method, path, body, headers...)
@@ -61,14 +62,14 @@ func TestFilesOnAFullDisk(t *testing.T) {
 				switch step {
 				case "before the file":
 					fill()
-				case "in the midst of the file": // there is room for half of it
+				case "in the midst of the file": // there is space for half of it
 					fill()
 					if err := os.Truncate(ballast, size(t, ballast)-int64(len(file)/2)); err != nil {
 						t.Fatal(err)
 					}
 				}
 				if strings.HasSuffix(step, "the file") {
-					for range 3 { // what one of them left would not fit again
+					for range 3 { // what one attempt leaves would not fit again
 						a, err := s.put(session, text(n))
 						if err != nil || a.Status != 503 || a.Text("code") != "INSTANCE_PENDING" || a.Header.Get("Retry-After") == "" {
 							t.Errorf("%s: %+v, %v", step, a, err)
@@ -87,7 +88,7 @@ func TestFilesOnAFullDisk(t *testing.T) {
 				begun := s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", key)
 				if step == "in the midst of the operation" {
 					fill()
-					until := time.Now().Add(3 * time.Second) // it may be quicker, or need none
+					until := time.Now().Add(3 * time.Second) // the operation may end sooner, or need no space
 					s.poll(begun.Text("id"), func(string) bool { return time.Now().After(until) })
 					room()
 				}
@@ -124,7 +125,7 @@ func TestFilesOnAFullDisk(t *testing.T) {
 	}
 }
 
-// size is that of a file in bytes.
+// size returns the size of a file in bytes.
 func size(t *testing.T, path string) int64 {
 	t.Helper()
 	info, err := os.Stat(path)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// TestKillFiles kills the server with kill -9 while files are on their way.
+// TestKillFiles kills the server with kill -9 while files are transferred.
 func TestKillFiles(t *testing.T) {
 	t.Parallel()
 	together(t, map[string]func(t *testing.T){
@@ -26,10 +26,10 @@ func TestKillFiles(t *testing.T) {
 	})
 }
 
-// killFiles kills the server at any instant while files are sent, made documents
-// of, read and deleted. The client's retries bring each to its end; then there is
-// one file for each document, with its bytes, and nothing else, and no operation
-// goes on.
+// killFiles kills the server at any moment while files are sent, made into
+// documents, read and deleted. The client's retries complete each. At the end
+// each document has one file with its bytes, and there is nothing else. No
+// operation is in progress.
 func killFiles(t *testing.T, h *cluster, key string, p place) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 	defer cancel()
@@ -57,7 +57,7 @@ func killFiles(t *testing.T, h *cluster, key string, p place) {
 		if h.written(ctx, h.writes.Load()+1+rand.Int64N(12), nil) != nil {
 			break
 		}
-		time.Sleep(rand.N(20 * time.Millisecond)) // anywhere in what comes next
+		time.Sleep(rand.N(20 * time.Millisecond)) // anywhere in the next steps
 		h.killOne(0)
 		h.open()
 	}
@@ -83,8 +83,8 @@ func killFiles(t *testing.T, h *cluster, key string, p place) {
 	h.close()
 	files := 0
 	for _, name := range p.files(t) {
-		// Unfinished files are removed when the one server on SQLite starts, elsewhere
-		// later.
+		// The single server on SQLite removes unfinished files when it starts;
+		// others do so later.
 		if strings.HasPrefix(name, "unfinished/") && p.front == nil && !strings.HasPrefix(h.database, "sqlite:") {
 			continue
 		}
@@ -100,10 +100,10 @@ func killFiles(t *testing.T, h *cluster, key string, p place) {
 	t.Logf("%d calls, %d documents", h.writes.Load(), documents)
 }
 
-// killAtEachRequest kills the server at each request that comes to its bucket
-// from the sending of a file to the end of the operation, once before the bucket
-// hears of it and once when it has done what it was asked for. The client's
-// retries bring each file to its end.
+// killAtEachRequest kills the server at each request to its bucket, from the
+// upload of a file to the end of its operation. Each request gets a kill before
+// the bucket receives it and another after the bucket has executed it. The
+// client's retries complete each file.
 func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
 	begun, as := map[string][]byte{}, newHTTPClient(s.key)
 	for _, fault := range []string{"before", "after"} {
@@ -112,7 +112,7 @@ func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
 			session, dead := s.open("Brief.txt", file), make(chan struct{})
 			p.front.meets(fault, n, func() { h.killOne(0); close(dead) })
 			a, err := s.put(session, file)
-			if err != nil || a.Status != 200 { // whoever sends hears nothing of that one
+			if err != nil || a.Status != 200 { // the kill cuts off this answer
 				if a, err = s.put(session, file); err != nil || a.Status != 200 {
 					t.Fatalf("%s request %d: %+v, %v", fault, n, a, err)
 				}
@@ -120,7 +120,7 @@ func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
 			begin := func() (*answer, error) {
 				return as.call(s.URL+"/v1", "POST", "/documents", s.of(session), "Idempotency-Key", fmt.Sprint(fault, n))
 			}
-			for a, err = begin(); err == nil && a.Status == 202; { // until it has ended, or the server has
+			for a, err = begin(); err == nil && a.Status == 202; { // until the operation or the server has ended
 				a, err = as.call(s.URL+"/v1", "GET", "/operations/"+a.Text("id"), "")
 				if err == nil && a.Text("status") == "succeeded" {
 					break
@@ -130,7 +130,7 @@ func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
 				}
 			}
 			ended := err == nil
-			if met := p.front.heal(t); met || !ended { // the server also asks by itself whether the bucket is there
+			if met := p.front.heal(t); met || !ended { // the server also checks by itself whether the bucket is reachable
 				ended = false
 				await(t, dead)
 				h.open()
@@ -158,7 +158,7 @@ func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
 	}
 }
 
-// sender makes documents and remembers what was acknowledged.
+// sender creates documents and remembers what was acknowledged.
 type sender struct {
 	*cluster
 	as        *httpClient
@@ -168,7 +168,7 @@ type sender struct {
 	documents map[string][]byte
 }
 
-// step brings one file to its end.
+// step completes one file.
 func (s *sender) step(ctx context.Context, n int) error {
 	name := fmt.Sprintf("s%d-%d", s.number, n)
 	file := bytes.Repeat([]byte(name+" Guten Tag\n"), 1+s.random.IntN(40_000))
@@ -198,7 +198,7 @@ func (s *sender) step(ctx context.Context, n int) error {
 		if status := ended.Text("status"); status == "succeeded" || status == "failed" {
 			break
 		}
-		time.Sleep(20 * time.Millisecond) // as a client polls
+		time.Sleep(20 * time.Millisecond) // like a polling client
 	}
 	s.wrote()
 	var o struct {
@@ -224,14 +224,14 @@ func (s *sender) step(ctx context.Context, n int) error {
 	return nil
 }
 
-// send sends a file until it is taken.
+// send sends a file until it is accepted.
 func (s *sender) send(ctx context.Context, session *answer, file []byte) error {
 	target, err := url.Parse(session.Text("url"))
 	if err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
-		if s.place.front == nil { // where the server is now
+		if s.place.front == nil { // the present address of the server
 			base, err := s.address(ctx)
 			if err != nil {
 				return err

@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// fresh numbers what must be there once.
+// fresh numbers names that must be unique.
 var fresh atomic.Int64
 
-// forFiles returns a client who may read and write documents.
+// forFiles returns a client that may read and write documents.
 func (s client) forFiles(o office, store ...string) client {
 	s.Helper()
 	s.key = documentsKey(s.TB, o, store...)
 	return s
 }
 
-// documentsKey makes a key for documents.
+// documentsKey creates a key for documents.
 func documentsKey(t testing.TB, o office, store ...string) string {
 	t.Helper()
 	return read[struct{ Key string }](t, append([]string{"key", "create", "--org", o.ID, "--principal", o.User, "--env", "test",
 		"--scopes", "documents:read,documents:write", "--ip", "127.0.0.1/32"}, store...)...).Key
 }
 
-// open opens a session for a file.
+// open opens an upload session for a file.
 func (s client) open(name string, file []byte) *answer {
 	s.Helper()
 	sum := sha256.Sum256(file)
@@ -38,7 +38,7 @@ func (s client) open(name string, file []byte) *answer {
 		201, "", "Idempotency-Key", fmt.Sprint("open-", fresh.Add(1)))
 }
 
-// put sends bytes to where a session says.
+// put sends bytes to the address of a session.
 func (s client) put(session *answer, file []byte) (*answer, error) {
 	s.Helper()
 	var to struct {
@@ -72,10 +72,10 @@ func (s client) send(name string, file []byte) (session *answer) {
 	return session
 }
 
-// of is the body with which a document is made of a session.
+// of returns the body that creates a document from a session.
 func (s client) of(session *answer) string { return fmt.Sprintf(`{"uploadId":%q}`, session.Text("id")) }
 
-// await returns an operation at its end.
+// await returns an operation after its end.
 func (s client) await(id string) *answer {
 	s.Helper()
 	a := s.poll(id, func(string) bool { return false })
@@ -85,12 +85,12 @@ func (s client) await(id string) *answer {
 	return a
 }
 
-// poll asks for an operation until it has ended, or enough says so, on one
-// connection.
+// poll reads an operation on one connection until it has ended, or enough
+// accepts its status.
 func (s client) poll(id string, enough func(status string) bool) (a *answer) {
 	s.Helper()
 	as := newHTTPClient(s.key)
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // as a client does
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // like a client
 		var err error
 		if a, err = as.call(s.URL+"/v1", "GET", "/operations/"+id, ""); err != nil || a.Status != 200 {
 			s.Fatalf("operation %s: %+v, %v", id, a, err)
@@ -102,14 +102,15 @@ func (s client) poll(id string, enough func(status string) bool) (a *answer) {
 	return a
 }
 
-// make takes a file all the way, and returns the operation at its end.
+// make uploads a file, creates its document, and returns the operation after
+// its end.
 func (s client) make(name string, file []byte) *answer {
 	s.Helper()
 	session := s.send(name, file)
 	return s.await(s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", "make-"+session.Text("id")).Text("id"))
 }
 
-// made returns the id of the document that an operation has made.
+// made returns the id of the document that an operation created.
 func (s client) made(operation *answer) string {
 	s.Helper()
 	var o struct{ Result *struct{ ID string } }
@@ -119,13 +120,13 @@ func (s client) made(operation *answer) string {
 	return o.Result.ID
 }
 
-// document makes a document of a file.
+// document creates a document from a file.
 func (s client) document(name string, file []byte) string {
 	s.Helper()
 	return s.made(s.make(name, file))
 }
 
-// has holds that a document has these bytes.
+// has checks the bytes of a document.
 func (s client) has(document string, file []byte) {
 	s.Helper()
 	if a := s.call("GET", "/documents/"+document+"/content", "", 200, ""); !bytes.Equal(a.Body, file) {
@@ -155,7 +156,7 @@ func (s client) idle(store ...string) {
 	}
 }
 
-// check has the files compared with the database: all must be as it should.
+// check compares the files with the database. There must be no difference.
 func check(t testing.TB, documents int, store ...string) {
 	t.Helper()
 	out := read[struct{ Wanted, Stored, Found int }](t, append([]string{"blobs", "check", "--age", "0s"}, store...)...)

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// front is a plain round-robin before replicas, as docs/operating/replicas.md describes
-// one: it asks each replica's /readyz and sends calls in turn to those that are
-// ready, or to any where none is. It repeats no call: where a replica dies, who
-// called it gets 502.
+// front is a plain round-robin before replicas, as in
+// docs/operating/replicas.md. It asks each replica's /readyz and sends calls to
+// the ready ones in turn, or to any if none is ready. It repeats no call: if a
+// replica dies, its callers get 502.
 type front struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -28,7 +28,7 @@ type replica struct {
 	ready bool
 }
 
-// checks is how often the round-robin asks who is ready.
+// checks is the interval of the readiness checks.
 const checks = 50 * time.Millisecond
 
 func newFront(t *testing.T) *front {
@@ -56,8 +56,8 @@ func newFront(t *testing.T) *front {
 	return f
 }
 
-// set puts a replica into a place; nil takes it away, as a name service does
-// that learns of a machine's end at once.
+// set puts a replica into a place; nil removes it at once, like a name service
+// that learns of a machine's end.
 func (f *front) set(i int, s *server) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +70,7 @@ func (f *front) set(i int, s *server) {
 			r.Out.URL.Scheme, r.Out.URL.Host = "http", s.URL[len("http://"):]
 		},
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
-		ErrorLog:  log.New(io.Discard, "", 0), // the replica is gone, as the test has it
+		ErrorLog:  log.New(io.Discard, "", 0), // the replica is gone, as the test intends
 	}
 	f.replicas[i] = &replica{s, proxy, true}
 }
@@ -94,7 +94,7 @@ func (f *front) check() {
 	}
 }
 
-// next returns the replica whose turn it is, nil where there is none.
+// next returns the next replica in turn, nil if there is none.
 func (f *front) next() *replica {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// journey is the life of some documents, told step by step.
+// journey is the life of some documents, step by step.
 type journey struct {
 	client
 	place
@@ -21,12 +21,12 @@ type journey struct {
 	file             []byte
 	session          *answer
 	letter, enclosed string // documents
-	since            string // updatedAt of what was there before the deletion
+	since            string // the latest updatedAt before the deletion
 	copied           string
 }
 
 // TestJourney takes documents from the opening of an upload to a restored
-// backup, on each engine, with the files in a folder and in a bucket.
+// backup. It runs on each engine, with the files in a folder and in a bucket.
 func TestJourney(t *testing.T) {
 	t.Parallel()
 	places(t, everywhere, func(t *testing.T, h *cluster, s client, p place) {
@@ -56,7 +56,7 @@ func TestJourney(t *testing.T) {
 	})
 }
 
-// opens gets an address that leads to where the files lie.
+// opens opens an upload session, whose address leads to the place of the files.
 func (j *journey) opens(t *testing.T) {
 	j.session = j.open("Brief.txt", j.file)
 	want := j.URL + "/uploads/"
@@ -68,14 +68,14 @@ func (j *journey) opens(t *testing.T) {
 	}
 }
 
-// sends other bytes, which nobody takes, and then the file, twice.
+// sends sends wrong bytes, which are refused, and then the file, twice.
 func (j *journey) sends(t *testing.T) {
 	for _, wrong := range [][]byte{j.file[1:], append([]byte("x"), j.file[1:]...)} {
 		if a, err := j.put(j.session, wrong); err != nil || a.Status/100 != 4 {
 			t.Errorf("other bytes are taken: %+v, %v", a, err)
 		}
 	}
-	// A bucket tells nobody why it took nothing.
+	// A bucket gives no reason for its refusal.
 	status, code := 409, "UPLOAD_INCOMPLETE"
 	if j.front == nil {
 		status, code = 422, "UPLOAD_CHECKSUM_MISMATCH"
@@ -88,7 +88,7 @@ func (j *journey) sends(t *testing.T) {
 	}
 }
 
-// makes a document in an operation, which ends with an event.
+// makes creates a document in an operation, which ends with an event.
 func (j *journey) makes(t *testing.T) {
 	begun := j.call("POST", "/documents", j.of(j.session), 202, "", "Idempotency-Key", "letter")
 	if at := begun.Header.Get("Location"); at != "/v1/operations/"+begun.Text("id") {
@@ -99,7 +99,7 @@ func (j *journey) makes(t *testing.T) {
 		t.Errorf("%v %s", again.Header, again.Body)
 	}
 	j.call("POST", "/documents", j.of(j.session), 422, "VALIDATION_FAILED", "Idempotency-Key", "once more")
-	if j.front == nil { // a bucket takes it until the address ends, and it is removed later
+	if j.front == nil { // a bucket accepts it until the address expires, and the server removes it later
 		if a, err := j.put(j.session, j.file); err != nil || a.Status != 404 {
 			t.Errorf("a used upload: %+v, %v", a, err)
 		}
@@ -121,7 +121,7 @@ func (j *journey) makes(t *testing.T) {
 	j.enclosed = j.document("Anlage.txt", []byte("Anlage\n"))
 }
 
-// finds it by its content and its name.
+// finds finds the document by its content and its name.
 func (j *journey) finds(t *testing.T) {
 	for _, words := range []string{"mietaufhebung", "Brief", "frau+morgen"} {
 		if found := j.call("GET", "/documents?q="+words, "", 200, ""); !strings.Contains(string(found.Body), j.letter) || strings.Contains(string(found.Body), j.enclosed) {
@@ -133,7 +133,7 @@ func (j *journey) finds(t *testing.T) {
 	}
 }
 
-// reads all of it, a part, and what has not changed.
+// reads reads the whole file, a part, and an unchanged file.
 func (j *journey) reads(t *testing.T) {
 	content := "/documents/" + j.letter + "/content"
 	whole := j.call("GET", content, "", 200, "")
@@ -148,7 +148,7 @@ func (j *journey) reads(t *testing.T) {
 	j.call("GET", content, "", 304, "", "If-None-Match", whole.Header.Get("Etag"))
 }
 
-// changes its name, which is what it is found by and saved as then.
+// changes changes the name, which then applies to searches and downloads.
 func (j *journey) changes(t *testing.T) {
 	d := j.call("GET", "/documents/"+j.letter, "", 200, "")
 	d = j.call("PATCH", "/documents/"+j.letter, `{"name":"契約 Zusage.txt","tags":["Miete"]}`, 200, "", "If-Match", d.Header.Get("Etag"))
@@ -161,7 +161,7 @@ func (j *journey) changes(t *testing.T) {
 	j.since = d.Text("updatedAt")
 }
 
-// bundles the making of a document with calls that read.
+// bundles creates a document in a batch together with calls that read.
 func (j *journey) bundles(t *testing.T) {
 	session := j.send("Entwurf.txt", []byte("Entwurf\n"))
 	bundle, err := json.Marshal(map[string]any{"calls": []map[string]any{
@@ -194,7 +194,8 @@ func (j *journey) backsUp(t *testing.T) {
 	kartei(t, append([]string{"backup", j.copied}, j.cluster.store...)...)
 }
 
-// deletes one: the record, its words, its bytes; a marker says so.
+// deletes deletes a document: the record, its words and its bytes. A tombstone
+// remains.
 func (j *journey) deletes(t *testing.T) {
 	j.call("DELETE", "/documents/"+j.enclosed, "", 204, "", "If-Match", "*")
 	j.call("GET", "/documents/"+j.enclosed+"/content", "", 404, "NOT_FOUND")
@@ -205,13 +206,14 @@ func (j *journey) deletes(t *testing.T) {
 	if got := j.call("GET", "/documents?includeDeleted=true&updatedSince="+j.since, "", 200, ""); !strings.Contains(string(got.Body), marker) {
 		t.Errorf("%s has no marker", got.Body)
 	}
-	if n := len(j.files(t)); n < 1 || n > 2 { // a backup holds what is deleted for some minutes
+	if n := len(j.files(t)); n < 1 || n > 2 { // deleted files are kept for some minutes, for backups
 		t.Errorf("%d files", n)
 	}
 	j.has(j.letter, j.file)
 }
 
-// restores the backup elsewhere: what was there when it was made is there again.
+// restores restores the backup elsewhere. It has the data of the time of the
+// backup.
 func (j *journey) restores(t *testing.T) {
 	elsewhere, to := t.TempDir(), j.another(t)
 	database := "sqlite:" + elsewhere + "/kartei.db"

@@ -8,25 +8,25 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestKill kills the server with kill -9 at any instant while clients write.
-// Nothing that was acknowledged may be lost, nothing may be there that nobody
-// asked for, and a change, its event, its stored answer and its search entry
-// are there together or not at all.
+// TestKill kills the server with kill -9 at any moment while clients write.
+// Nothing acknowledged is lost, and nothing is there that nobody asked for. A
+// change, its event, its stored answer and its search entry exist together or
+// not at all.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	clusters(t, func(t *testing.T, h *cluster) {
 		writers := h.write(6, func(ctx context.Context) { h.storm(ctx, times("KARTEI_KILLS", 3)) })
-		h.kill() // once more, and this time the data is looked at as it lies there
+		h.kill() // once more, and now the data is read as the kill left it
 		data := h.settle()
 		h.known(data, writers)
-		h.open() // it starts on that too
+		h.open() // the server starts on that too
 		h.close()
 		h.known(h.settle(), writers)
 	})
 }
 
-// TestPostgresGoesAway ends all connections under open transactions, as a
-// restart of PostgreSQL does. The server goes on with new ones.
+// TestPostgresGoesAway ends all connections with open transactions, like a
+// restart of PostgreSQL. The server goes on with new ones.
 func TestPostgresGoesAway(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestPostgresGoesAway(t *testing.T) {
 	})
 }
 
-// hangUp ends every connection that the server has to PostgreSQL.
+// hangUp ends every connection from the server to PostgreSQL.
 func (h *cluster) hangUp(ctx context.Context) {
 	h.Helper()
 	conn, err := pgx.Connect(ctx, h.database)
@@ -60,8 +60,8 @@ func (h *cluster) hangUp(ctx context.Context) {
 	}
 }
 
-// write lets n writers write while trouble is made, and returns them when each
-// has brought its last change to its end.
+// write lets n writers write during trouble, and returns them when each has
+// completed its last change.
 func (h *cluster) write(n int, trouble func(ctx context.Context)) []*writer {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), 5*patience)
@@ -74,7 +74,7 @@ func (h *cluster) write(n int, trouble func(ctx context.Context)) []*writer {
 		working.Go(func() {
 			if err := writers[i].work(ctx, stop); err != nil {
 				h.Errorf("writer %d: %v", i, err)
-				cancel() // who waits for writes shall not wait for ever
+				cancel() // waits for writes must not last for ever
 			}
 		})
 	}
@@ -92,7 +92,7 @@ func (h *cluster) write(n int, trouble func(ctx context.Context)) []*writer {
 	return writers
 }
 
-// known holds the data to what the writers were told, contact by contact.
+// known compares the data with what the writers know, contact by contact.
 func (h *cluster) known(s settled, writers []*writer) {
 	h.Helper()
 	n := 0

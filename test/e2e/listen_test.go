@@ -21,11 +21,11 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// hook is a developer's receiver on an address that stays while it comes and goes.
+// hook is a developer's receiver that starts and stops on a fixed address.
 type hook struct {
 	testing.TB
 	address string
-	took    chan string // ids of events, as they come
+	took    chan string // ids of events in order of arrival
 
 	mu     sync.Mutex
 	secret string
@@ -79,7 +79,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.took <- e.ID
 }
 
-// takes waits for an event and fails the test where another one comes.
+// takes waits for an event and fails the test if another arrives.
 func (h *hook) takes(id string) {
 	h.Helper()
 	if got := h.next(id); got != id {
@@ -99,12 +99,12 @@ func (h *hook) next(expected string) string {
 	return ""
 }
 
-// tool is a running command that prints a line for each thing that it does.
+// tool is a running command that prints a line for each step.
 type tool struct {
 	testing.TB
 	cmd   *exec.Cmd
 	lines chan string
-	errs  bytes.Buffer // to be read when the tool has ended
+	errs  bytes.Buffer // read after the tool has ended
 }
 
 // startTool runs the binary.
@@ -150,7 +150,7 @@ func (l *tool) next() (line string) {
 	return ""
 }
 
-// kill ends the tool as kill -9 does.
+// kill ends the tool like kill -9.
 func (l *tool) kill() {
 	l.cmd.Process.Kill()
 	for range l.lines {
@@ -158,8 +158,8 @@ func (l *tool) kill() {
 	l.cmd.Wait()
 }
 
-// TestListen is a developer's day: events come to a local receiver, signed, in
-// their order and once, whoever of the three is away for a while.
+// TestListen is a developer's day. Events arrive at a local receiver, signed,
+// in order and once, even if one of the three programs is away for a while.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, h *cluster) {
@@ -201,7 +201,7 @@ func TestListen(t *testing.T) {
 			}
 		}
 
-		trigger("contact.created") // before the first start: not for it
+		trigger("contact.created") // before the first start, so not delivered
 		l := listen(false)
 		for _, eventType := range []string{"contact.created", "company.created", "task.created"} {
 			id := trigger(eventType)
@@ -209,7 +209,7 @@ func TestListen(t *testing.T) {
 			says(l, id, 200)
 		}
 
-		// The receiver is away: its events wait. It fails: they do not.
+		// If the receiver is away, its events wait. If it fails, they do not.
 		receiver.close()
 		first, second := trigger("contact.created"), trigger("contact.created")
 		receiver.open(receiver.address)
@@ -223,8 +223,8 @@ func TestListen(t *testing.T) {
 		says(l, id, 500)
 		receiver.answers(receiver.secret, 200)
 
-		// The listener is away, and begins where it was: the event that it was at
-		// when it was killed, before it had noted that, may come once more.
+		// The listener is killed and resumes at its position. The event in
+		// progress at the kill, not yet recorded, may arrive again.
 		l.kill()
 		last := id
 		id = trigger("company.created")
@@ -237,7 +237,7 @@ func TestListen(t *testing.T) {
 		}
 		says(l, id, 200)
 
-		// The instance is away.
+		// The instance is killed.
 		h.kill()
 		h.open()
 		id = trigger("contact.created")
@@ -253,7 +253,7 @@ func TestListen(t *testing.T) {
 			says(l, id, 200)
 		}
 
-		// The key ends.
+		// The key is revoked.
 		kartei(t, append([]string{"key", "revoke", made.ID}, h.store...)...)
 		for range l.lines {
 		}

@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// TestMirror follows an office by its changes and by its feed while many write
-// and the server is killed again and again. At the end each mirror equals the
-// source: nothing was missed, nothing came twice.
+// TestMirror follows an office by its changes and by its feed, with many
+// writers and a server that is killed repeatedly. At the end each mirror equals
+// the source: nothing is missing, and nothing came twice.
 func TestMirror(t *testing.T) {
 	t.Parallel()
 	clusters(t, func(t *testing.T, h *cluster) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 		defer cancel()
-		done := make(chan struct{}) // nobody writes any more
+		done := make(chan struct{}) // all writers have ended
 		var following sync.WaitGroup
 		follow := func(f func(ctx context.Context, done <-chan struct{}) error) {
 			following.Go(func() {
@@ -49,13 +49,13 @@ func TestMirror(t *testing.T) {
 	})
 }
 
-// mirror is a copy of the office's contacts that follows by updatedSince, as
-// the guide tells clients to.
+// mirror is a copy of the office's contacts that follows updatedSince, as in
+// the guide.
 type mirror struct {
 	*cluster
 	as     *httpClient
 	limit  int
-	paging bool // follow cursors within a pass, not only updatedSince
+	paging bool // follows cursors within a pass, not only updatedSince
 	seen   string
 	copy   map[string]contact
 	passes int
@@ -91,7 +91,7 @@ func (m *mirror) follow(ctx context.Context, done <-chan struct{}) error {
 	})
 }
 
-// equals holds the mirror to the source.
+// equals compares the mirror with the source.
 func (m *mirror) equals(s settled) {
 	m.Helper()
 	m.Logf("mirror by %d (cursors: %t): %d contacts after %d pages", m.limit, m.paging, len(m.copy), m.passes)
@@ -106,7 +106,7 @@ func (m *mirror) equals(s settled) {
 	}
 }
 
-// feed follows the events by cursor, from the beginning.
+// feed reads the events by cursor, from the beginning.
 type feed struct {
 	*cluster
 	as     *httpClient
@@ -135,7 +135,7 @@ func (f *feed) follow(ctx context.Context, done <-chan struct{}) error {
 	})
 }
 
-// equals holds what was read to the source, event by event.
+// equals compares the events read with the source, one by one.
 func (f *feed) equals(s settled) {
 	f.Helper()
 	f.Logf("feed by %d: %d events", f.limit, len(f.events))
@@ -147,8 +147,8 @@ func (f *feed) equals(s settled) {
 	}
 }
 
-// poll calls read until it finds nothing after done. Where it finds nothing
-// before, it waits for a write.
+// poll calls read until it finds nothing after done. If it finds nothing
+// earlier, it waits for a write.
 func (h *cluster) poll(ctx context.Context, done <-chan struct{}, read func() (int, error)) error {
 	for {
 		ended := false
@@ -180,7 +180,7 @@ type page[T any] struct {
 	NextCursor string
 }
 
-// list reads a page, as often as it takes.
+// list reads a page, with as many attempts as needed.
 func list[T any](ctx context.Context, h *cluster, as *httpClient, path string) (p page[T], err error) {
 	a, err := h.insist(ctx, as, "GET", path, "")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestFirstHour is a newcomer's: one command, and then the calls of README and
-// guide in their order. (ci/readme.sh types the very lines of the pages.)
+// TestFirstHour is a newcomer's first hour: one command, then the calls of
+// README and guide in order. (ci/readme.sh runs the very lines of the pages.)
 func TestFirstHour(t *testing.T) {
 	t.Parallel()
 	demo := startDemo(t)
@@ -40,7 +40,7 @@ func TestFirstHour(t *testing.T) {
 		t.Errorf("/me says %s", me.Body)
 	}
 
-	// An office looks like one.
+	// The demo's office has realistic data.
 	if n := len(pageOf(t, reader.call("GET", "/contacts?limit=100", "", 200, "")).Data); n != 100 {
 		t.Errorf("the sample office has %d contacts on its first page", n)
 	}
@@ -49,7 +49,7 @@ func TestFirstHour(t *testing.T) {
 		t.Errorf("q=mueller finds %+v", hits.Data)
 	}
 
-	// The life of a contact. A call that got no answer is sent again.
+	// The life of a contact. A call without an answer is sent again.
 	anna := `{"firstName":"Anna","lastName":"Berg"}`
 	full.call("POST", "/contacts", anna, 404, "OPERATION_NOT_IN_VERSION", "Svc-Preview", "", "Idempotency-Key", "first")
 	full.call("POST", "/contacts", anna, 400, "INVALID_REQUEST")
@@ -67,12 +67,13 @@ func TestFirstHour(t *testing.T) {
 	full.call("DELETE", path, "", 204, "", "If-Match", `"r2"`)
 	full.call("GET", path, "", 404, "NOT_FOUND")
 
-	// A mirror asks what has changed since, and the feed tells the same.
+	// A mirror asks for changes, and the feed reports the same ones.
 	changes := pageOf(t, full.call("GET", "/contacts?includeDeleted=true&updatedSince="+seen, "", 200, ""))
 	if len(changes.Data) != 1 || !changes.Data[0].Deleted || "/contacts/"+changes.Data[0].ID != path {
 		t.Errorf("changes since %s: %+v", seen, changes.Data)
 	}
-	// (Between its events are those of the office's documents, which are being made.)
+	// (Between them are events of the office's documents, which are still being
+	// created.)
 	var events page[feedEntry]
 	decode(t, string(full.call("GET", "/events?limit=100", "", 200, "").Body), &events)
 	events.Data = slices.DeleteFunc(events.Data, func(e feedEntry) bool { return "/contacts/"+e.Data.ID != path })
@@ -85,7 +86,7 @@ func TestFirstHour(t *testing.T) {
 		}
 	}
 
-	// What there is to read.
+	// The pages of the documentation.
 	for _, page := range []string{"/docs", "/problems", "/problems/PRECONDITION_FAILED"} {
 		get(t, demo.URL+page, 200)
 	}
@@ -97,7 +98,7 @@ func TestFirstHour(t *testing.T) {
 	}
 }
 
-// startDemo starts the demo with a temporary folder of its own.
+// startDemo starts the demo with its own temporary folder.
 func startDemo(t *testing.T) *server {
 	t.Helper()
 	c := command("demo", "--json", "--listen", "127.0.0.1:0")
@@ -127,9 +128,10 @@ func missing(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// TestFirstDelivery is what a newcomer sees without doing anything, and then
-// after the call that the demo names: a line for each delivery that the demo's
-// own receiver has verified. A demo that keeps its data keeps its endpoint.
+// TestFirstDelivery shows the deliveries that a newcomer sees without a call,
+// and then after the call that the demo suggests. The demo's own receiver
+// prints a line for each delivery that it verified. A demo that keeps its data
+// keeps its endpoint.
 func TestFirstDelivery(t *testing.T) {
 	t.Parallel()
 	temp, data := t.TempDir(), filepath.Join(t.TempDir(), "demo")

@@ -18,7 +18,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestOperatorsDay is an operator's day on SQLite: set up, back up and restore,
+// TestOperatorsDay is an operator's day on SQLite: setup, backup and restore,
 // keys, pause, upgrade.
 func TestOperatorsDay(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestOperatorsDay(t *testing.T) {
 		s.call("POST", "/contacts", fmt.Sprintf(`{"lastName":"Nr. %d"}`, i), 201, "", "Idempotency-Key", fmt.Sprint("day-", i))
 	}
 
-	// A second process on the same data is told which one has it.
+	// A second process on the same data learns which process holds it.
 	for _, second := range [][]string{on("serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"), on("restore", filepath.Join(dir, "none"))} {
 		_, errs, status := try(t, second...)
 		if holder := fmt.Sprintf("process %d ", served.cmd.Process.Pid); status != 1 || second[0] == "serve" && !strings.Contains(errs, holder) {
@@ -43,7 +43,7 @@ func TestOperatorsDay(t *testing.T) {
 	backup(t, s, office, on)
 	keys(t, s, office, on)
 
-	// A pause holds over a restart.
+	// A pause survives a restart.
 	kartei(t, on("pause")...)
 	paused := s.call("GET", "/me", "", 503, "API_PAUSED")
 	if paused.Header.Get("Retry-After") == "" {
@@ -70,8 +70,8 @@ func TestOperatorsDay(t *testing.T) {
 	kartei(t, on("migrate", "--status")...)
 }
 
-// TestBackupOfPostgres copies a PostgreSQL database under a server and makes
-// another one of it.
+// TestBackupOfPostgres copies a PostgreSQL database under a server and restores
+// it as another.
 func TestBackupOfPostgres(t *testing.T) {
 	t.Parallel()
 	url, empty := dbtest.PostgresURL(t), dbtest.EmptyPostgresURL(t)
@@ -107,7 +107,7 @@ func TestBackupOfPostgres(t *testing.T) {
 	other.call("POST", "/contacts", `{"lastName":"Neu"}`, 201, "", "Idempotency-Key", "new")
 }
 
-// TestExampleOfSettings reads the file that docs/operating/settings.md shows.
+// TestExampleOfSettings reads the file from docs/operating/settings.md.
 func TestExampleOfSettings(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/operating/settings.md")
@@ -126,8 +126,8 @@ func TestExampleOfSettings(t *testing.T) {
 	kartei(t, "config", "--config", file)
 }
 
-// backup copies the data while it is written to, restores the copy into a new
-// folder and serves it.
+// backup copies the data during writes, restores the copy into a new folder and
+// serves it.
 func backup(t *testing.T, s client, office office, on func(...string) []string) {
 	before := pageOf(t, s.call("GET", "/contacts?limit=100&sort=updatedAt", "", 200, ""))
 	copied := filepath.Join(t.TempDir(), "copy")
@@ -135,7 +135,7 @@ func backup(t *testing.T, s client, office office, on func(...string) []string) 
 	stop := make(chan struct{})
 	writing.Go(func() {
 		as := newHTTPClient(s.key)
-		for i := range 50 { // more would meet the key's limit
+		for i := range 50 { // more would exceed the key's limit
 			select {
 			case <-stop:
 				return
@@ -175,7 +175,7 @@ func backup(t *testing.T, s client, office office, on func(...string) []string) 
 			t.Fatalf("contact %d of the copy is not %+v", i, want)
 		}
 	}
-	// The copy is a whole instance: it goes on where the data stood.
+	// The copy is a complete instance and continues from its data.
 	if events := pageOf(t, other.call("GET", "/events?limit=1", "", 200, "")); len(events.Data) != 1 {
 		t.Error("the copy has no events")
 	}
@@ -186,7 +186,7 @@ func backup(t *testing.T, s client, office office, on func(...string) []string) 
 	}
 }
 
-// mistyped returns a key with another last letter.
+// mistyped returns a key with a different last letter.
 func mistyped(key string) string {
 	last := "x"
 	if strings.HasSuffix(key, last) {
@@ -195,8 +195,8 @@ func mistyped(key string) string {
 	return key[:len(key)-1] + last
 }
 
-// keys are made, rotated, paused and refused; each refusal is the same 401 to
-// the caller, and the exact reason in the request log.
+// keys creates, rotates and pauses keys and presents bad ones. Each refusal is
+// the same 401, and the request log has the exact reason.
 func keys(t *testing.T, s client, office office, on func(...string) []string) {
 	type key struct{ ID, Key string }
 	create := func(env string, ip string) key {
@@ -251,7 +251,7 @@ func keys(t *testing.T, s client, office office, on func(...string) []string) {
 		t.Fatalf("the log has %d refusals, want %d: %+v", len(log.Data), len(refusals), log.Data)
 	}
 	for i, r := range refusals {
-		got := log.Data[len(refusals)-1-i] // the newest first
+		got := log.Data[len(refusals)-1-i] // newest first
 		if got.Reason != r.reason || got.Status != 401 || got.Address != "127.0.0.1" || r.key.ID != "" && got.KeyID != r.key.ID {
 			t.Errorf("refusal %d is %+v, want %s of %q", i, got, r.reason, r.key.ID)
 		}
@@ -261,8 +261,9 @@ func keys(t *testing.T, s client, office office, on func(...string) []string) {
 	}
 }
 
-// upgrade ends the server in order while a call is in flight: the call is
-// answered, no other is taken, and the next server has what it wrote.
+// upgrade stops the server in an orderly way while a call is in flight. The
+// call is answered, no further call is accepted, and the next server has its
+// data.
 func upgrade(t *testing.T, s client, on func(...string) []string) {
 	body := `{"lastName":"Unterwegs"}`
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
@@ -300,7 +301,7 @@ func upgrade(t *testing.T, s client, on func(...string) []string) {
 	s.server.stop(t)
 }
 
-// TestConfigHidesSecrets prints what is in force, and no password.
+// TestConfigHidesSecrets prints the settings in force, without any password.
 func TestConfigHidesSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,21 +10,21 @@ import (
 	"kartei/test/dbtest"
 )
 
-// place is where the files of an instance lie: in a folder or in a bucket.
+// place is where the files of an instance are stored, a folder or a bucket.
 type place struct {
 	url   string       // as --blob-url names it
-	dir   string       // in which each is a file: a bucket of the tests is a folder
-	front *bucketFront // of a bucket
+	dir   string       // the folder of the files; a bucket of the tests is a folder too
+	front *bucketFront // for a bucket
 }
 
 func folder(dir string) place { return place{url: "file:" + dir, dir: dir} }
 
-// place is the bucket behind the front.
+// place returns the place of the bucket behind the front.
 func (b *bucketFront) place() place {
 	return place{b.location(), filepath.Join(b.Dir, b.name, "kartei"), b}
 }
 
-// another is a further place of the same kind, without a front.
+// another returns a further place of the same kind, without a front.
 func (p place) another(t *testing.T) place {
 	t.Helper()
 	if p.front == nil {
@@ -34,7 +34,7 @@ func (p place) another(t *testing.T) place {
 	return place{p.front.Location(name), filepath.Join(p.front.Dir, name, "kartei"), p.front}
 }
 
-// files returns the names of what lies there.
+// files returns the names of the stored files.
 func (p place) files(t testing.TB) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(p.dir, func(path string, e os.DirEntry, err error) error {
@@ -52,11 +52,11 @@ func (p place) files(t testing.TB) (names []string) {
 	return names
 }
 
-// everywhere are the kinds of places.
+// everywhere has the kinds of places.
 var everywhere = []string{"folder", "bucket"}
 
 // places runs f on an instance of each engine with files in each kind of place,
-// on all at the same time.
+// all at once.
 func places(t *testing.T, kinds []string, f func(t *testing.T, h *cluster, s client, p place)) {
 	tests := map[string]func(t *testing.T){}
 	for _, kind := range kinds {
@@ -80,8 +80,8 @@ func places(t *testing.T, kinds []string, f func(t *testing.T, h *cluster, s cli
 	together(t, tests)
 }
 
-// together runs the parts of a test at the same time that mostly wait, for leases
-// to end and for what does not answer, however many tests may run in parallel.
+// together runs the parts of a test at once, however many tests may run in
+// parallel. The parts mostly wait for ends of leases and for missing answers.
 func together(t *testing.T, tests map[string]func(t *testing.T)) {
 	var all sync.WaitGroup
 	for name, f := range tests {

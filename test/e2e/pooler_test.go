@@ -16,15 +16,16 @@ import (
 )
 
 // TestThroughPgbouncer runs replicas through PgBouncer in transaction mode,
-// with fewer server connections than the replicas use: statements of one
-// transaction stay together, nothing lives in a session, and a revoked key is
-// refused at once although no notification comes through.
+// with fewer server connections than the replicas use. The statements of a
+// transaction stay together, and no state lives in a session. A revoked key is
+// refused at once although no notification gets through.
 func TestThroughPgbouncer(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "max_connections=40", "fsync=off")
 	pooler := pgbouncer(t, own)
 	dir := t.TempDir()
-	// Without the word a pooler is told apart from a server that is away.
+	// Without the setting, the error distinguishes a pooler from an unreachable
+	// server.
 	if _, errs, status := try(t, "migrate", "--data-dir", dir, "--database-url", pooler); status == 0 || !strings.Contains(errs, "default_query_exec_mode=exec") {
 		t.Errorf("a pooler without the setting: exit %d, %s", status, errs)
 	}
@@ -46,8 +47,8 @@ func TestThroughPgbouncer(t *testing.T) {
 	h.known(after, writers)
 }
 
-// pgbouncer starts one in transaction mode before a server, ended with the
-// test, and returns its URL.
+// pgbouncer starts a PgBouncer in transaction mode before a server and returns
+// its URL. It ends with the test.
 func pgbouncer(t *testing.T, server *dbtest.Server) (url string) {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
@@ -56,7 +57,7 @@ func pgbouncer(t *testing.T, server *dbtest.Server) (url string) {
 			missing(t, "no PgBouncer (on Debian: apt-get install pgbouncer)")
 		}
 	}
-	// It refuses to run as root, and must reach its folder.
+	// PgBouncer refuses to run as root, and must reach its folder.
 	info, err := os.Stat(filepath.Join(server.Dir(), "data"))
 	if err != nil {
 		t.Fatal(err)

@@ -19,14 +19,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// later are the codes that cannot be provoked from outside in this release, and
-// why.
+// later has the codes that a client cannot cause in this release, with the
+// reasons.
 var later = map[fault.Code]string{
 	fault.VersionSunset: "no version has been retired yet",
 	fault.Internal:      "it is a defect wherever it shows",
 }
 
-// elsewhere are the codes that have a story of their own.
+// elsewhere has the codes that other stories test.
 var elsewhere = map[fault.Code]string{
 	fault.InstancePending: "TestPending",
 	fault.Upstream:        "TestBucketAway",
@@ -34,8 +34,8 @@ var elsewhere = map[fault.Code]string{
 	fault.QuotaExhausted:  "TestQuotaOverAKill",
 }
 
-// TestEveryProblem provokes each problem code as a client would, and opens the
-// page that the problem points to.
+// TestEveryProblem causes each problem code like a client, and opens the page
+// that the problem links to.
 func TestEveryProblem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -162,8 +162,8 @@ func TestEveryProblem(t *testing.T) {
 	}
 }
 
-// inProgress sends the same creation from several clients at once until one gets
-// the answer that the key is in progress.
+// inProgress sends the same creation from several clients at once until one
+// learns that the key is in progress.
 func inProgress(s client, code string) *answer {
 	s.Helper()
 	const senders, rounds = 8, 200
@@ -202,7 +202,7 @@ func limited(s client, code string) *answer {
 		if err != nil {
 			s.Fatal(err)
 		}
-		if a.Status == 429 && a.Text("code") == code { // that one: the next call may have points again
+		if a.Status == 429 && a.Text("code") == code { // this one, because the next call may have points again
 			apitest.Conform(s.TB, a.Header.Get("Svc-Version"), "GET", "/contacts?q=berg", a.Status, a.Header, a.Body)
 			return a
 		}
@@ -211,7 +211,7 @@ func limited(s client, code string) *answer {
 	return nil
 }
 
-// TestPending starts a server whose migrations must wait: until they are done
+// TestPending starts a server whose migrations must wait. Until they are done,
 // calls are told to come back, and the operator sees why.
 func TestPending(t *testing.T) {
 	t.Parallel()
@@ -238,7 +238,7 @@ func TestPending(t *testing.T) {
 		ready <- s
 	}()
 	var a *answer
-	for a == nil { // until it listens; a start cannot be waited for otherwise
+	for a == nil { // until it listens, which nothing else reports
 		if ctx.Err() != nil {
 			t.Fatal(ctx.Err())
 		}
@@ -263,8 +263,8 @@ func TestPending(t *testing.T) {
 	s.stop(t)
 }
 
-// TestOverloaded lets a writing call wait for longer than it may: it is refused
-// in time, nothing is done, and the same call succeeds later. Reads go on.
+// TestOverloaded makes a writing call wait for longer than the limit. It is
+// refused in time without any effect, and succeeds later. Reads go on.
 func TestOverloaded(t *testing.T) {
 	t.Parallel()
 	url := dbtest.PostgresURL(t)
@@ -296,15 +296,15 @@ func TestOverloaded(t *testing.T) {
 	s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
 }
 
-// nextPort is the one that freePort tries next. It begins anywhere, so that two
-// runs on one machine are apart.
+// nextPort is the next port for freePort. It begins at random, so that two runs
+// on one machine differ.
 var nextPort atomic.Int32
 
 func init() { nextPort.Store(20_000 + rand.Int32N(10_000)) }
 
-// freePort returns an address with a free port. The port is below those that the
-// system gives for port 0 (from 32768 on), so no server of a parallel story takes
-// it meanwhile.
+// freePort returns an address with a free port. The system assigns ports from
+// 32768 for port 0. The port is below that, so no server of a parallel story
+// takes it meanwhile.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {

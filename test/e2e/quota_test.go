@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// bellEntry is what kartei bell prints of one entry.
+// bellEntry is an entry in the output of kartei bell.
 type bellEntry struct {
 	PrincipalID, Kind, Title, Text string
 	MailedAt                       *string
 }
 
-// TestQuotaOverAKill: a day quota that is almost used up is told by bell and
-// email, outlives kill -9, and stops deletes and nothing else.
+// TestQuotaOverAKill checks the notices, by bell and email, of a day quota that
+// is almost used. The quota survives kill -9, and stops deletes and nothing
+// else.
 func TestQuotaOverAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

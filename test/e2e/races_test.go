@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// TestRacesOfReplicas has two replicas do at the same moment what only one of
-// them can.
+// TestRacesOfReplicas makes two replicas do the same thing at once, which only
+// one of them may do.
 func TestRacesOfReplicas(t *testing.T) {
 	t.Parallel()
 	h := newPostgresCluster(t, 2)
 	clients := []*httpClient{newHTTPClient(h.office.Key), newHTTPClient(h.office.Key)}
-	// both sends two calls at once, each to its replica, in turns the other way
-	// round, and returns what they got as statuses and codes, the lower first.
+	// both sends two calls at once, each to its replica, and swaps the replicas
+	// in turn. It returns their statuses and codes, the lower first.
 	both := func(t *testing.T, round int, calls [2]func(c *httpClient, base string) (*answer, error)) (answers [2]*answer, got string) {
 		t.Helper()
 		start := make(chan struct{})
@@ -103,7 +103,7 @@ func TestRacesOfReplicas(t *testing.T) {
 					t.Errorf("a replay differs:\n%s\n%s", answers[0].Body, answers[1].Body)
 				}
 				made += race.makes
-				if race.name == "any revision" { // neither change is lost
+				if race.name == "any revision" { // no change is lost
 					a := h.at(0).call("GET", "/contacts/"+answers[0].Text("id"), "", 200, "")
 					if a.Text("lastName") != "Eins" || a.Text("jobTitle") != "Zwei" || a.Text("revision") != "3" {
 						t.Errorf("a change is lost: %s", a.Body)

@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// at returns a client that speaks to one replica.
+// at returns a client of one replica.
 func (h *cluster) at(i int) client { return client{h.TB, h.servers[i], h.office.Key} }
 
-// connect opens a connection to the database beside the servers'.
+// connect opens a connection to the database beside those of the servers.
 func (h *cluster) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), h.database)
@@ -29,8 +29,8 @@ func (h *cluster) connect(t *testing.T) *pgx.Conn {
 	return conn
 }
 
-// holdClock takes the change clock of the office's sandbox, so that no write
-// goes past it, and returns how to let it go.
+// holdClock locks the change clock of the office's sandbox, which blocks all
+// writes. release unlocks it.
 func (h *cluster) holdClock(t *testing.T) (release func()) {
 	t.Helper()
 	tx, err := h.connect(t).Begin(t.Context())
@@ -51,7 +51,7 @@ func (h *cluster) holdClock(t *testing.T) (release func()) {
 	}
 }
 
-// until asks the database until it says yes.
+// until runs a query until it returns true.
 func until(t *testing.T, conn *pgx.Conn, what, query string) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -68,16 +68,16 @@ func until(t *testing.T, conn *pgx.Conn, what, query string) {
 	}
 }
 
-// waiting are the servers' statements that wait for the clock, while a test holds
-// it. On a cluster the lock itself is another server's.
+// waiting is a condition for a statement of a server that waits for the clock
+// while a test holds it. On a cluster another server holds the lock itself.
 const waiting = "exists(select from pg_stat_activity where datname = current_database() and application_name = 'kartei' and state = 'active' and query like 'update clocks %')"
 
-// TestKeyInUseOnAnotherReplica holds a creation in the middle. Its idempotency key
-// is in progress on every replica until the replica that runs the call dies. Then
-// another one carries out the call.
+// TestKeyInUseOnAnotherReplica stops a creation in the middle. Its idempotency
+// key is in progress on every replica until the replica of the call dies. Then
+// another replica executes the call.
 func TestKeyInUseOnAnotherReplica(t *testing.T) {
 	t.Parallel()
-	url := dbtest.PostgresURL(t) + "&lock_timeout=120000&statement_timeout=120000" // what is held is not to end by itself
+	url := dbtest.PostgresURL(t) + "&lock_timeout=120000&statement_timeout=120000" // blocked statements must not time out
 	h := newCluster(t, 2, url, "--data-dir", t.TempDir(), "--database-url", url)
 	look := h.connect(t)
 	release := h.holdClock(t)
@@ -98,7 +98,8 @@ func TestKeyInUseOnAnotherReplica(t *testing.T) {
 	if err := <-first; err == nil {
 		t.Error("a replica that was killed answered")
 	}
-	// The clock is still held: the server notices by itself that the client has gone.
+	// The clock is still locked. The database notices by itself that its client
+	// has gone.
 	until(t, look, "the dead replica's transaction ends", "select not "+waiting)
 	release()
 	made := h.at(1).call("POST", "/contacts", body, 201, "", "Idempotency-Key", key)
@@ -116,8 +117,8 @@ func TestKeyInUseOnAnotherReplica(t *testing.T) {
 }
 
 // TestRevocationIsSeenByAllReplicas revokes keys, changes roles and closes
-// offices while all replicas are called with them. A call that begins after
-// the act was acknowledged meets its effect, on each replica.
+// offices during calls to all replicas. Each call that begins after the act was
+// acknowledged meets its effect, on every replica.
 func TestRevocationIsSeenByAllReplicas(t *testing.T) {
 	t.Parallel()
 	newPostgresCluster(t, 3).revoke(t)
@@ -128,7 +129,7 @@ func (h *cluster) revoke(t *testing.T) {
 	acts := []struct {
 		name  string
 		act   func(key, user string)
-		after int // status of a POST that begins after it
+		after int // status of a POST that begins after the act
 	}{
 		{"key revoke", func(key, _ string) { kartei(t, with("key", "revoke", key)...) }, 401},
 		{"key pause", func(key, _ string) { kartei(t, with("key", "pause", key)...) }, 401},
@@ -179,8 +180,8 @@ func (h *cluster) revoke(t *testing.T) {
 	}
 }
 
-// TestFiveReplicasStartTogether starts five on an empty database and without
-// a master key. One makes the key, one migrates, all serve.
+// TestFiveReplicasStartTogether starts five replicas on an empty database,
+// without a master key. One creates the key, one migrates, and all serve.
 func TestFiveReplicasStartTogether(t *testing.T) {
 	t.Parallel()
 	url, dir := dbtest.EmptyPostgresURL(t), t.TempDir()
@@ -215,7 +216,7 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 		for n := range 3 {
 			as.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", fmt.Sprintf("%d-%d", i, n))
 		}
-		// A cursor that another replica made is good here.
+		// A cursor of another replica is valid here.
 		page := as.call("GET", "/contacts?limit=1"+cursor, "", 200, "")
 		if i == 0 {
 			cursor = "&cursor=" + page.Text("nextCursor")
@@ -226,7 +227,7 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 
 // TestRollingRestart replaces one replica after the other behind the
 // round-robin, while clients with ordinary kept-alive connections call. Every
-// call is answered, and answered well.
+// call is answered successfully.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	// Limits are counted, since replicas that come and go hand them over.
@@ -262,7 +263,7 @@ func TestRollingRestart(t *testing.T) {
 		}
 		old := h.servers[i]
 		old.cmd.Process.Signal(syscall.SIGTERM)
-		old.wait(t) // the round-robin is told by /readyz alone
+		old.wait(t) // the round-robin learns it from /readyz alone
 		h.openOne(i)
 	}
 	h.written(ctx, h.writes.Load()+40, nil)

@@ -8,8 +8,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestRevokeKeyEndpoints is what an operator does with a stolen key: it is ended,
-// the command tells which webhook endpoints it made, and disables them if asked.
+// TestRevokeKeyEndpoints follows an operator with a stolen key. The command
+// revokes it, lists the webhook endpoints that it made, and disables them if
+// asked.
 func TestRevokeKeyEndpoints(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, store ...string) {

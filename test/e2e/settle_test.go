@@ -12,14 +12,14 @@ import (
 	"kartei/store/db"
 )
 
-// settled is the data as it lies in the database when no server runs.
+// settled is the data in the database while no server runs.
 type settled struct {
 	contacts map[string]contact
 	events   []feedEntry // by tick
 	keys     int         // stored answers
 }
 
-// contact is one as the API gives it, or its marker.
+// contact is a contact in the form of the API, or its tombstone.
 type contact struct {
 	ID        string
 	LastName  string
@@ -30,7 +30,7 @@ type contact struct {
 	DeletedAt string
 }
 
-// tick returns when the contact changed last.
+// tick returns the time of the contact's last change.
 func (c contact) tick() string {
 	if c.Deleted {
 		return c.DeletedAt
@@ -44,9 +44,9 @@ type feedEntry struct {
 	Data                struct{ Object, ID string }
 }
 
-// settle opens the database while no server runs and reads all of it. It fails the
-// test unless changes, events, stored answers, the clock and the search index
-// agree.
+// settle opens the database while no server runs and reads all of it. It fails
+// the test unless changes, events, stored answers, the clock and the search
+// index agree.
 func (h *cluster) settle() settled {
 	h.Helper()
 	ctx := context.Background()
@@ -57,7 +57,7 @@ func (h *cluster) settle() settled {
 	defer d.Close()
 	s := settled{contacts: map[string]contact{}}
 	err = d.Read(ctx, func(tx db.Tx) error {
-		if err := tx.Snapshot(ctx); err != nil { // what a killed server had sent may come yet
+		if err := tx.Snapshot(ctx); err != nil { // statements that a killed server sent may still take effect
 			return err
 		}
 		for _, look := range []func(context.Context, db.Tx, *settled) error{h.whole, h.readContacts, h.readEvents, h.readKeys, h.readRest} {
@@ -74,7 +74,7 @@ func (h *cluster) settle() settled {
 	return s
 }
 
-// whole asks SQLite whether its file is sound.
+// whole checks the integrity of an SQLite file.
 func (h *cluster) whole(ctx context.Context, tx db.Tx, _ *settled) error {
 	if tx.Dialect().Name != "sqlite" {
 		return nil
@@ -138,8 +138,8 @@ func (h *cluster) readEvents(ctx context.Context, tx db.Tx, s *settled) error {
 	})
 }
 
-// readKeys holds each stored answer to the contact that the call made, and
-// each contact to a stored answer: all of them were made with a key.
+// readKeys compares each stored answer with the contact that the call created,
+// and each contact with a stored answer. All of them were created with a key.
 func (h *cluster) readKeys(ctx context.Context, tx db.Tx, s *settled) error {
 	made := map[string]bool{}
 	err := each(ctx, tx, "select key, status, record from idempotency", func(r db.Rows) error {
@@ -163,7 +163,7 @@ func (h *cluster) readKeys(ctx context.Context, tx db.Tx, s *settled) error {
 	return err
 }
 
-// readRest holds the clock and the search index to the changes.
+// readRest compares the clock and the search index with the changes.
 func (h *cluster) readRest(ctx context.Context, tx db.Tx, s *settled) error {
 	living := 0
 	for _, c := range s.contacts {
@@ -182,15 +182,15 @@ func (h *cluster) readRest(ctx context.Context, tx db.Tx, s *settled) error {
 	if err := tx.QueryRow(ctx, "select max(tick) from clocks").Scan(&now); err != nil {
 		return err
 	}
-	// Merging the index moves the clock, too.
+	// Merging the index moves the clock too.
 	if len(s.events) > 0 && now.String() < s.events[len(s.events)-1].CreatedAt {
 		h.Errorf("the clock stands at %s, the last event at %s", now, s.events[len(s.events)-1].CreatedAt)
 	}
 	return nil
 }
 
-// eventsBelong holds the events of each contact to its changes: created once
-// and first, deleted last, and one for every revision.
+// eventsBelong compares the events of each contact with its changes. The
+// creation is first, the deletion last, and each revision has one event.
 func (h *cluster) eventsBelong(s *settled) {
 	h.Helper()
 	histories := map[string][]feedEntry{}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestKilledWhileStarting ends a first start with kill -9 as soon as one of
-// its files appears. The next start goes on from what is there.
+// TestKilledWhileStarting ends a first start with kill -9 as soon as one of its
+// files appears. The next start continues from there.
 func TestKilledWhileStarting(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{".", "master.key", "kartei.db.lock", "kartei.db", "kartei.db-wal"} {

@@ -19,14 +19,14 @@ import (
 	"kartei/store/db"
 )
 
-// TestTortureWebhooks runs an organization with 200 endpoints, most of them dead,
-// slow or malicious. Records change, and a server is killed with kill -9 again and
-// again. At the end every healthy endpoint has exactly the events that its
-// principal may read. The delivery log agrees with the receivers, except for
-// attempts that a dying server could not write down. No request reached the target
-// of a redirect. Once no server has died for the time of a lease, healthy
-// endpoints get events fast. The latencies of events and the memory of the servers
-// are printed.
+// TestTortureWebhooks runs an organization with 200 endpoints, most of them
+// dead, slow or malicious. Records change, and a server is killed with kill -9
+// again and again. At the end every healthy endpoint has exactly the events
+// that its principal may read. The delivery log agrees with the receivers,
+// except for attempts that a dying server could not record. No request reached
+// the target of a redirect. Once no server has died for the time of a lease,
+// healthy endpoints get events fast. The test prints the latencies of events
+// and the memory of the servers.
 func TestTortureWebhooks(t *testing.T) {
 	t.Parallel()
 	together(t, map[string]func(t *testing.T){
@@ -47,7 +47,7 @@ func newTortureFarm(t *testing.T) *farm {
 	})
 }
 
-// perPrincipal is how many endpoints one may have.
+// perPrincipal is the limit of endpoints for a principal.
 const perPrincipal = 16
 
 func torture(t *testing.T, f *farm, h *cluster) {
@@ -86,7 +86,7 @@ func torture(t *testing.T, f *farm, h *cluster) {
 	}
 	h.written(ctx, h.writes.Load()+80, nil)
 	end()
-	select { // the servers' clock is the real one
+	select { // the servers use the real clock
 	case <-time.After(time.Until(kills[len(kills)-1].over.Add(leases))):
 	case <-ctx.Done():
 	}
@@ -100,7 +100,8 @@ func torture(t *testing.T, f *farm, h *cluster) {
 			if r.answer == healthy {
 				r.has(events)
 			}
-			// Attempts of a killed server are repeated when its leases have expired.
+			// Attempts of a killed server are repeated when its leases have
+			// expired.
 			r.logs(ctx, h, o.as, func(rows map[string]string) bool {
 				return len(rows) > 0 && (r.answer != healthy || len(rows) >= len(events))
 			})
@@ -116,10 +117,10 @@ func torture(t *testing.T, f *farm, h *cluster) {
 	}
 }
 
-// leases is longer than a lease of a dead server lasts.
+// leases is longer than a lease of a dead server.
 const leases = 32 * time.Second
 
-// death is when a server was killed or stopped.
+// death is the time in which a server was killed or stopped.
 type death struct{ begun, over time.Time }
 
 func dies(end func()) death {
@@ -134,8 +135,9 @@ type owner struct {
 	receivers []*receiver
 }
 
-// settleIn makes the receivers' endpoints: the first 16 are an admin's, who
-// may read what is private too, the others of service accounts that may not.
+// settleIn creates the receivers' endpoints. The first 16 belong to an admin,
+// who may also read private records. The others belong to service accounts,
+// which may not.
 func (f *farm) settleIn(h *cluster) (owners []*owner) {
 	f.Helper()
 	var all []*receiver
@@ -159,8 +161,8 @@ func (f *farm) settleIn(h *cluster) (owners []*owner) {
 	return owners
 }
 
-// contribute makes and changes contacts, one in ten of them private, some ten
-// times a second, until stop is closed.
+// contribute creates and changes contacts some ten times a second until stop is
+// closed. One in ten is private.
 func (h *cluster) contribute(ctx context.Context, number int, sequence *atomic.Int64, stop <-chan struct{}) error {
 	as := newHTTPClient(h.office.Key)
 	for {
@@ -210,8 +212,8 @@ func (h *cluster) readable(ctx context.Context, as *httpClient) map[string]bool 
 	}
 }
 
-// logs waits until done accepts the receiver's log. It gives up when neither the
-// log nor anything else has made progress for patience.
+// logs waits until done accepts the receiver's log. It gives up if neither the
+// log nor anything else makes progress for patience.
 func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done func(rows map[string]string) bool) {
 	r.Helper()
 	for going := r.progress(); ; time.Sleep(250 * time.Millisecond) {
@@ -238,8 +240,8 @@ func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done fu
 	}
 }
 
-// has waits until the receiver has seen all events, and fails the test if it saw
-// others.
+// has waits until the receiver has seen all events, and fails the test if it
+// saw others.
 func (r *receiver) has(events map[string]bool) {
 	r.Helper()
 	if len(events) == 0 {
@@ -260,10 +262,11 @@ func (r *receiver) has(events map[string]bool) {
 	}
 }
 
-// tellTimes prints the time from the commit of an event to its first attempt at a
-// healthy receiver: for all events, for those away from kills, and for those of
-// the calm at the end, which must be fast. Away from a kill is more than 3 s
-// before it or half a minute after it, when a dead server's leases have expired.
+// tellTimes prints the time from the commit of an event to its first attempt at
+// a healthy receiver. It does so for all events, for those away from kills, and
+// for those of the calm at the end, which must be fast. Away from a kill means
+// more than 3 s before it or half a minute after it, when a dead server's
+// leases have expired.
 func (f *farm) tellTimes(kills []death, calm time.Time) {
 	f.Helper()
 	var all, away, last []time.Duration
@@ -300,9 +303,9 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 		f.Logf("from commit to the first attempt at healthy endpoints, %s (%d): median %s, p90 %s, p99 %s, longest %s", name, len(list), at(0.5), at(0.9), at(0.99), at(1))
 		return at(0.5), at(0.99)
 	}
-	// The times depend on the load of the machine, so they are checked only in the
-	// long form. TestBacklogDelaysNobody and its like check without a clock that
-	// healthy endpoints wait for no others.
+	// The times depend on the load of the machine, so only the long form checks
+	// them. TestBacklogDelaysNobody and others check without a clock that
+	// healthy endpoints do not wait for others.
 	long := times("KARTEI_KILLS", 3) >= 100
 	if median, _ := tell("all", all); long && median > 10*time.Second {
 		f.Errorf("the median is %s: healthy endpoints wait for others", median)
@@ -313,8 +316,8 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 	}
 }
 
-// watchMemory samples the servers' resident memory until the function that it
-// returns is called, which prints it.
+// watchMemory samples the servers' resident memory. The returned function ends
+// that and prints it.
 func (h *cluster) watchMemory(ctx context.Context) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	var samples []int
@@ -358,8 +361,8 @@ func (h *cluster) watchMemory(ctx context.Context) func() {
 	}
 }
 
-// resident returns the resident memory of a process in bytes, 0 where the
-// system does not tell.
+// resident returns the resident memory of a process in bytes, 0 if the system
+// does not report it.
 func resident(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -370,7 +373,7 @@ func resident(pid int) int {
 	return kilobytes << 10
 }
 
-// logged is one row of the delivery log.
+// logged is a row of the delivery log.
 type logged struct {
 	event, status, code string
 	answered            int
@@ -383,8 +386,8 @@ type endpointState struct {
 	log            []logged
 }
 
-// deliveryLog reads the log of each endpoint as it lies in the database, while
-// no server runs.
+// deliveryLog reads the log of each endpoint from the database while no server
+// runs.
 func (h *cluster) deliveryLog() map[string]*endpointState {
 	h.Helper()
 	ctx := context.Background()
@@ -419,15 +422,15 @@ func (h *cluster) deliveryLog() map[string]*endpointState {
 	return states
 }
 
-// An attempt takes at most attemptTime, and how it ended is written down within
+// An attempt takes at most attemptTime, and its outcome is recorded within
 // unwritten after that.
 const (
 	attemptTime = 10 * time.Second
 	unwritten   = 10 * time.Second
 )
 
-// unlogged returns the visits without a row in the log. Each visit needs a row of
-// its own, whose attempt began before the visit, by at most attemptTime.
+// unlogged returns the visits without a row in the log. Each visit needs its
+// own row, whose attempt began before the visit, by at most attemptTime.
 func unlogged(visits []visit, rows []clock.Micros) (list []visit) {
 	slices.SortFunc(visits, func(a, b visit) int { return a.at.Compare(b.at) })
 	slices.Sort(rows)
@@ -442,15 +445,16 @@ func unlogged(visits []visit, rows []clock.Micros) (list []visit) {
 	return list
 }
 
-// excused reports whether the server that made an attempt may have died before
-// it had written down how it ended.
+// excused reports whether the server of an attempt may have died before it
+// recorded the outcome.
 func (v visit) excused(deaths []death) bool {
 	return slices.ContainsFunc(deaths, func(d death) bool {
-		return v.at.After(d.begun.Add(-attemptTime-unwritten)) && v.at.Before(d.over.Add(attemptTime)) // what it had sent may be read later
+		return v.at.After(d.begun.Add(-attemptTime-unwritten)) && v.at.Before(d.over.Add(attemptTime)) // sent data may be read later
 	})
 }
 
-// holdLog holds the log of each endpoint to what its receiver does and saw.
+// holdLog compares the log of each endpoint with what its receiver does and
+// saw.
 func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 	f.Helper()
 	attempts, excused := map[string]int{}, 0
@@ -467,7 +471,7 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 			got := l
 			got.event, got.began = "", 0
 			if late := (logged{status: "failed", code: "TIMEOUT"}); b == slow && got == late {
-				continue // a busy machine needs its second for itself
+				continue // on a busy machine a slow answer may exceed the limit
 			}
 			if got != want {
 				f.Errorf("%s (%s) has %+v in its log", r.host, b.name, l)
@@ -487,7 +491,7 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 			f.Errorf("%s (%s) has nothing in its log", r.host, b.name)
 		}
 		if b.to != nil {
-			continue // it cannot tell
+			continue // the receiver cannot know
 		}
 		r.mu.Lock()
 		for event, list := range rows {
@@ -515,8 +519,8 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 	f.Logf("attempts in the log: %v; requests that are not, because their server was killed or stopped before: %d", attempts, excused)
 }
 
-// TestUnlogged: a visit may lack a row of the log only if a server died soon after
-// it.
+// TestUnlogged checks that a visit may lack a row of the log only if a server
+// died soon after it.
 func TestUnlogged(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

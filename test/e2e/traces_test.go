@@ -20,16 +20,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collected is a collector of traces on the official protocol definitions.
+// collected is a trace collector that uses the official protocol definitions.
 type collected struct {
 	testing.TB
 	*httptest.Server
 	mu    sync.Mutex
 	bytes []byte
 	spans []*traces.Span
-	// resources are the attributes of what sent them.
+	// resources are the attributes of the senders.
 	resources map[string]string
-	news      chan struct{} // closed with the next request
+	news      chan struct{} // closed at the next request
 }
 
 const collectorToken = "geheimes-wort-des-sammlers"
@@ -90,7 +90,7 @@ func (c *collected) until(what string, find func(*traces.Span) bool) *traces.Spa
 	}
 }
 
-// tree shows all spans.
+// tree prints all spans.
 func (c *collected) tree() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +101,7 @@ func (c *collected) tree() string {
 	return text.String()
 }
 
-// below waits for a span of a name whose parent is the given one.
+// below waits for a span with a name and a parent.
 func (c *collected) below(parent *traces.Span, name string) *traces.Span {
 	c.Helper()
 	return c.until(name+" below "+parent.Name, func(s *traces.Span) bool {
@@ -116,7 +116,7 @@ func (c *collected) call(a *answer) *traces.Span {
 	return c.until("the call "+id, func(s *traces.Span) bool { return attribute(s.Attributes, "kartei.request.id") == id })
 }
 
-// has reports whether there are spans below the given one.
+// has reports whether a span has children.
 func (c *collected) has(parent *traces.Span) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,8 +149,8 @@ func traced(t testing.TB, c *collected, environment []string, args ...string) *s
 	return s
 }
 
-// TestTraces: the spans of a create, with its transaction, its job and its
-// delivery, are one trace, and hold nothing of what clients and records say.
+// TestTraces checks that a create, its transaction, its job and its delivery
+// are one trace. The spans hold no contents of clients or records.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	dbtest.EachURL(t, func(t *testing.T, url string) {
@@ -237,7 +237,7 @@ func TestTraces(t *testing.T) {
 			t.Errorf("the proxy's trace is not gone on with: %v", span)
 		}
 		unsampled := as.call("GET", "/me", "", 200, "", "Traceparent", strings.TrimSuffix(foreign, "01")+"00")
-		s.stop(t) // which sends what waits
+		s.stop(t) // which sends the pending spans
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, s := range c.spans {
@@ -258,7 +258,7 @@ func TestTraces(t *testing.T) {
 	})
 }
 
-// TestTracesOff: a collector that is switched off gets nothing.
+// TestTracesOff checks that a disabled collector gets nothing.
 func TestTracesOff(t *testing.T) {
 	t.Parallel()
 	for _, off := range []string{"OTEL_SDK_DISABLED=true", "OTEL_TRACES_EXPORTER=none", "OTEL_TRACES_SAMPLER=always_off"} {
@@ -273,7 +273,8 @@ func TestTracesOff(t *testing.T) {
 	}
 }
 
-// TestTracesAway: a collector that is away costs one line of the log.
+// TestTracesAway checks that an unreachable collector costs one line of the
+// log.
 func TestTracesAway(t *testing.T) {
 	t.Parallel()
 	c, dir := newCollector(t), t.TempDir()

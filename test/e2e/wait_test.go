@@ -15,8 +15,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// startWaiting starts a server whose database is away. The server must listen,
-// refuse calls with INSTANCE_PENDING, and tell the operator.
+// startWaiting starts a server whose database is unavailable. The server must
+// listen, refuse calls with INSTANCE_PENDING, and tell the operator.
 func startWaiting(t *testing.T, key string, store ...string) client {
 	t.Helper()
 	public, operator := freePort(t), freePort(t)
@@ -45,7 +45,7 @@ func startWaiting(t *testing.T, key string, store ...string) client {
 	return w
 }
 
-// becomesReady waits for the server, whose trouble has gone.
+// becomesReady waits for the server after the trouble has ended.
 func (s client) becomesReady() {
 	s.Helper()
 	select {
@@ -106,9 +106,9 @@ func TestServeWaitsForPostgres(t *testing.T) {
 	})
 }
 
-// TestServeOnReadOnlyPostgres starts a server whose PostgreSQL is read-only, as a
-// managed one is when its disk is nearly full. The server serves reads, and writes
-// as soon as PostgreSQL takes them again.
+// TestServeOnReadOnlyPostgres starts a server whose PostgreSQL is read-only,
+// like a managed one with a nearly full disk. The server serves reads. It
+// serves writes as soon as PostgreSQL accepts them.
 func TestServeOnReadOnlyPostgres(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
@@ -148,8 +148,8 @@ func TestServeOnReadOnlyPostgres(t *testing.T) {
 	h.close()
 }
 
-// TestServeDoesNotWaitForWhatIsWrong starts servers whose configuration has to
-// be mended: each says so at once and ends.
+// TestServeDoesNotWaitForWhatIsWrong starts servers with configurations that
+// must be corrected. Each says so at once and ends.
 func TestServeDoesNotWaitForWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")

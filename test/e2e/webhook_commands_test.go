@@ -19,8 +19,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestWebhookCommands follows an operator after a receiver answered 410 Gone: read
-// the email, look at the endpoint, enable it, and resend the missed events.
+// TestWebhookCommands follows an operator after a receiver answered 410 Gone:
+// read the email, look at the endpoint, enable it, and resend the missed
+// events.
 func TestWebhookCommands(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, dir string, more ...string) {
@@ -67,8 +68,8 @@ func TestWebhookCommands(t *testing.T) {
 			t.Helper()
 			return read[struct{ Data []attempt }](t, on(append(append([]string{"webhook", "deliveries", made.ID}, org...), more...)...)...).Data
 		}
-		// logged waits until the log has so many attempts: an attempt is written down
-		// after the receiver has answered.
+		// logged waits until the log has a number of attempts. An attempt is
+		// recorded after the receiver has answered.
 		logged := func(want int, more ...string) (list []attempt) {
 			t.Helper()
 			for end := time.Now().Add(patience); time.Now().Before(end); {
@@ -92,7 +93,8 @@ func TestWebhookCommands(t *testing.T) {
 			t.Errorf("the list says %+v", page)
 		}
 
-		// Gone: disabled at once, and nothing more is sent.
+		// After Gone the endpoint is disabled at once, and nothing more is
+		// sent.
 		receiver.answers(made.Secret, http.StatusGone)
 		gone := contact()
 		receiver.takes(gone)
@@ -119,7 +121,7 @@ func TestWebhookCommands(t *testing.T) {
 			t.Errorf("resend to a disabled endpoint: %d %s", status, errs)
 		}
 
-		// Enabled, it gets what happens; the rest on request.
+		// After Enable it receives new events, and earlier ones on request.
 		enabled := read[endpoint](t, on(append([]string{"webhook", "enable", made.ID}, org...)...)...)
 		if enabled.Status != "active" || enabled.DisabledReason != "" || enabled.Failures != 0 {
 			t.Errorf("enabled: %+v", enabled)
@@ -150,7 +152,7 @@ func TestWebhookCommands(t *testing.T) {
 			t.Errorf("the log of one event says %+v", list)
 		}
 
-		// Errors are told in words and by the exit status.
+		// Errors are explained in words and by the exit status.
 		for _, c := range []struct {
 			args   []string
 			status int
@@ -172,7 +174,8 @@ func TestWebhookCommands(t *testing.T) {
 			t.Errorf("the list for people says %s", out)
 		}
 
-		// A key ends, its owner's endpoint does not, and that is said.
+		// A key is revoked, the endpoint of its owner goes on, and the command
+		// says so.
 		leaked := read[struct{ ID string }](t, on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "test", "--name", "Abgleich", "--scopes", "contacts:read", "--expires-in", "1d", "--json")...)
 		for _, act := range []string{"rotate", "revoke"} {
 			_, told, _ := try(t, on("key", act, leaked.ID)...)
@@ -181,7 +184,7 @@ func TestWebhookCommands(t *testing.T) {
 			}
 		}
 
-		// The readings that docs/operating/webhooks.md names.
+		// The metrics that docs/operating/webhooks.md names.
 		get(t, served.Operator+"/metrics", 200,
 			"\nkartei_webhook_attempts_total{result=\"succeeded\"} ", "\nkartei_webhook_attempts_total{result=\"HTTP_STATUS\"} 1\n",
 			"\nkartei_webhook_first_attempt_seconds_count ",
@@ -189,7 +192,7 @@ func TestWebhookCommands(t *testing.T) {
 			"\nkartei_webhook_endpoints_behind ", "\nkartei_webhook_behind_seconds ",
 			"\nkartei_webhook_endpoints{status=\"active\"} 1\n")
 
-		// Gone once more, told to a user who reads English.
+		// Gone again, with a notice to a user who reads English.
 		kartei(t, on("user", "set", o.User, "--language", "en")...)
 		receiver.answers(made.Secret, http.StatusGone)
 		receiver.takes(contact())
@@ -210,8 +213,8 @@ func TestWebhookCommands(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { each(t, t.TempDir(), "--database-url", dbtest.PostgresURL(t)) })
 }
 
-// mailed waits until the bell says that so many emails were sent and returns
-// subject and text of the last of those that lie in the data folder.
+// mailed waits until the bell reports a number of sent emails. It returns
+// subject and text of the last one in the data folder.
 func mailed(t *testing.T, dir string, want int, bell []string) (heading, text string) {
 	t.Helper()
 	sent := func() (n int) {

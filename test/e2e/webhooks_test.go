@@ -6,8 +6,9 @@ import (
 	"kartei/test/webhooktest"
 )
 
-// TestDeliveriesVerify has the official libraries verify what the binary sends,
-// before its endpoint's secret is rotated and in the overlap after, with either.
+// TestDeliveriesVerify makes the official libraries verify deliveries of the
+// binary, before the rotation of the secret and, with either secret, in the
+// overlap after it.
 func TestDeliveriesVerify(t *testing.T) {
 	t.Parallel()
 	f, dir := newFarm(t, map[*behaviour]int{healthy: 1}), t.TempDir()
@@ -33,7 +34,7 @@ func TestDeliveriesVerify(t *testing.T) {
 	webhooktest.Verify(t, []webhooktest.Delivery{before, with(before, r.secret), after, with(after, r.secret)}, []bool{true, false, true, true})
 }
 
-// sends has a test event sent and waits until it has come.
+// sends requests a test event and waits until it arrives.
 func (r *receiver) sends(s client) {
 	r.Helper()
 	id := s.call("POST", "/webhook_endpoints/"+r.id+"/test", "", 200, "").Text("eventId")
