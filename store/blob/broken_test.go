@@ -14,17 +14,17 @@ import (
 	"kartei/test/s3test"
 )
 
-// breaking is a bucket some of whose answers break off after half of their
+// breaking is a bucket that interrupts some responses after half of their
 // bytes.
 type breaking struct {
 	*S3
 
 	mu    sync.Mutex
-	left  int                        // so many more break off
-	which func(r *http.Request) bool // of these
+	left  int                        // interrupts this many more
+	which func(r *http.Request) bool // among these
 }
 
-// newBreaking returns another way to the bucket of a store.
+// newBreaking returns a breaking proxy to the bucket of a store.
 func newBreaking(t *testing.T, behind *S3, e Encryption) *breaking {
 	b := new(breaking)
 	front := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -50,14 +50,15 @@ func newBreaking(t *testing.T, behind *S3, e Encryption) *breaking {
 	return b
 }
 
-// next has so many answers of objects with this in their name break off.
+// next makes the next responses for objects with this part in their name break
+// off.
 func (b *breaking) next(left int, part string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left, b.which = left, func(r *http.Request) bool { return strings.Contains(r.URL.Path, part) }
 }
 
-// An answer that breaks off is asked for again from where it broke.
+// An interrupted response is resumed at the point of interruption.
 func TestBrokenAnswersAreContinued(t *testing.T) {
 	for _, e := range []Encryption{Never, Always} {
 		t.Run(string(e), func(t *testing.T) {
@@ -89,7 +90,7 @@ func TestBrokenAnswersAreContinued(t *testing.T) {
 	}
 }
 
-// Of a file that the bucket does not give nobody says that it is damaged.
+// A file that the bucket fails to return is not reported as damaged.
 func TestRotateOfWhatIsNotGiven(t *testing.T) {
 	behind := newBucket(t, Always)
 	put(t, behind, kept, content(100_000))
@@ -108,8 +109,8 @@ func TestRotateOfWhatIsNotGiven(t *testing.T) {
 	}
 }
 
-// A check goes on after a file that the bucket does not give, and ends where it
-// gives none.
+// A check continues after a file that the bucket fails to return. It ends if
+// the bucket returns none.
 func TestCheckGoesOn(t *testing.T) {
 	behind := newBucket(t, Never)
 	b := content(1000)

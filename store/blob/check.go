@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// Rows is what the database says of files.
+// Rows is the view that the database has of files.
 type Rows interface {
-	// Wanted gives the bytes that must be there.
+	// Wanted yields the bytes that must exist.
 	Wanted(ctx context.Context) iter.Seq2[Wanted, error]
 	// Has reports whether the bytes of a name must, or may, be there.
 	Has(ctx context.Context, name string) (bool, error)
-	// Pending reports whether bytes that no row has are about to get one, or to be
-	// removed.
+	// Pending reports whether bytes without a row are about to get one, or
+	// about to be removed.
 	Pending(ctx context.Context, name string) (bool, error)
 }
 
-// Wanted is what the database says of bytes.
+// Wanted is the record of the database about bytes.
 type Wanted struct {
 	Name   string
 	Size   int64
 	SHA256 string
 }
 
-// State says what is wrong with bytes.
+// State is a kind of problem with bytes.
 type State string
 
 // The states.
 const (
-	Missing State = "missing" // a row has them, and they are not there
-	Damaged State = "damaged" // they are not what was stored
-	Locked  State = "locked"  // sealed under a master key that is not at hand
-	Orphan  State = "orphan"  // they are there, and no row has them
-	Unread  State = "unread"  // the store is there, and did not give them
+	Missing State = "missing" // a row refers to them, and they do not exist
+	Damaged State = "damaged" // they differ from what was stored
+	Locked  State = "locked"  // sealed under a master key that is not available
+	Orphan  State = "orphan"  // they exist, and no row refers to them
+	Unread  State = "unread"  // the store is reachable, but did not return them
 )
 
-// Finding is one thing that is not as it should be.
+// Finding is one problem.
 type Finding struct {
 	State   State  `json:"state"`
 	Name    string `json:"name"`
@@ -46,37 +46,37 @@ type Finding struct {
 	Removed bool   `json:"removed,omitempty"`
 }
 
-// Check compares a store with the rows. It may run while both are used: what
-// changes meanwhile is looked at again before it is told.
+// Check compares a store with the rows. It may run while both are in use: each
+// finding is verified again before it is reported.
 type Check struct {
 	Store Store
 	Rows  Rows
-	// Quick does not read the bytes, and so finds damage only in what precedes
-	// them, in their size and in what the store knows of their hash.
+	// Quick does not read the bytes. It finds damage only in the envelope, in
+	// the size and in the hash that the store knows.
 	Quick bool
-	// Before leaves younger bytes out that no row has.
+	// Before excludes orphans that are younger.
 	Before time.Time
 	// Remove removes orphans.
 	Remove bool
-	// Found is told of each finding.
+	// Found is called with each finding.
 	Found func(Finding)
 
 	unread int // in a row
 }
 
-// maxUnread is how many files in a row a store may be unable to give before it
-// is taken for one that does not work. Each takes up to minutes.
+// maxUnread is the number of files in a row that the store may fail to return.
+// After that the store is considered broken. Each attempt takes up to minutes.
 const maxUnread = 10
 
-// Checked counts what was looked at.
+// Checked counts the work of a Check.
 type Checked struct {
 	Wanted int   `json:"wanted"` // rows
 	Stored int   `json:"stored"` // names in the store
-	Bytes  int64 `json:"bytes"`  // that were read
+	Bytes  int64 `json:"bytes"`  // bytes read
 }
 
-// Run looks at everything and ends with the first error that says nothing of one
-// file: where the store is away, say, or gives one file after the other not.
+// Run checks everything. It ends with the first error that does not concern a
+// single file: the store is unreachable, or fails for one file after the other.
 func (c *Check) Run(ctx context.Context) (done Checked, err error) {
 	for w, err := range c.Rows.Wanted(ctx) {
 		if err != nil {
@@ -140,13 +140,14 @@ func (c *Check) look(ctx context.Context, w Wanted) (read int64, err error) {
 	return read, err
 }
 
-// orphan looks whether somebody needs what is stored.
+// orphan reports stored bytes that nothing refers to.
 func (c *Check) orphan(ctx context.Context, info Info) error {
 	if !info.Modified.Before(c.Before) {
 		return nil
 	}
-	// Nearly everything has its row, and asking for that is the cheapest. It is
-	// asked for again at the end, since what was pending may have got it in between.
+	// Nearly all bytes have a row, and that query is the cheapest, so it comes
+	// first. It is repeated last, because pending bytes may have got a row in
+	// between.
 	for _, needed := range []func(context.Context, string) (bool, error){c.Rows.Has, c.Rows.Pending, c.Rows.Has} {
 		if yes, err := needed(ctx, info.Name); yes || err != nil {
 			return err

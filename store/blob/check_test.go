@@ -21,7 +21,7 @@ import (
 type rows struct {
 	wanted  []Wanted
 	pending []string
-	asked   []string // of what is pending
+	asked   []string // arguments of Pending
 }
 
 func (r *rows) Wanted(context.Context) iter.Seq2[Wanted, error] {
@@ -54,7 +54,7 @@ func TestCheck(t *testing.T) {
 		want("files/1/doc_" + name)
 	}
 	want("files/1/doc_missing")
-	data.wanted = append(data.wanted, Wanted{"files/1/doc_deleted", -1, ""}) // between the page and the look
+	data.wanted = append(data.wanted, Wanted{"files/1/doc_deleted", -1, ""}) // deleted between the page and the check
 	other := bytes.Clone(b)
 	other[7]++
 	put(t, l, "files/1/doc_other", b[1:])
@@ -108,8 +108,8 @@ func TestCheck(t *testing.T) {
 	if done.Wanted != 8 || done.Stored != 9 || done.Bytes == 0 {
 		t.Errorf("%+v", done)
 	}
-	// Without reading, a byte in the middle is not found out; young files may yet
-	// get a row.
+	// A quick check does not find a changed byte in the middle, and spares
+	// young files, which may yet get a row.
 	done, found = run(Check{Quick: true, Before: time.Now().Add(-time.Hour)})
 	if diff := cmp.Diff([]string{"damaged cut", "damaged hash", "damaged other", "locked foreign", "missing missing"}, found); diff != "" || done.Bytes != 0 {
 		t.Errorf("%+v %s", done, diff)
@@ -124,7 +124,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckEndsWithItsStore tells nothing of files where the bucket is away.
+// TestCheckEndsWithItsStore expects no findings if the bucket is unreachable.
 func TestCheckEndsWithItsStore(t *testing.T) {
 	s := openBucket(t, "s3://office?endpoint=http://"+s3test.Nobody(t), Options{})
 	c := Check{Store: s, Rows: &rows{wanted: []Wanted{{kept, 1, ""}}}, Found: func(f Finding) { t.Errorf("%+v", f) }}
@@ -133,15 +133,15 @@ func TestCheckEndsWithItsStore(t *testing.T) {
 	}
 }
 
-// What a row has and neither store is told of: a copy of a folder that is empty
-// is none. What is in the copy already, came meanwhile or went with its row is
-// not missing.
+// Copy reports rows whose bytes neither store has: a copy of an empty folder is
+// not complete. Bytes that exist in the copy, arrived meanwhile or were deleted
+// with their row are not missing.
 func TestCopyTellsWhatIsMissing(t *testing.T) {
 	from, to := newLocal(t, t.TempDir(), LocalOptions{}), newLocal(t, t.TempDir(), LocalOptions{})
 	put(t, from, "files/7/doc_a", []byte("Guten Tag"))
 	put(t, to, "files/7/doc_b", []byte("Guten Tag"))
 	data := &rows{wanted: []Wanted{{"files/7/doc_a", 9, ""}, {"files/7/doc_b", 9, ""}, {"files/7/doc_c", 9, ""},
-		{"files/7/doc_d", -1, ""}}} // which was deleted meanwhile
+		{"files/7/doc_d", -1, ""}}} // deleted meanwhile
 	c, err := Copy(ctx, from, to, data)
 	if err != nil || c.Copied != 1 || c.Unreadable != 0 || c.Missing != 1 || len(c.Errors) != 1 || !strings.Contains(c.Errors[0], "files/7/doc_c") {
 		t.Errorf("%+v, %v", c, err)

@@ -7,29 +7,31 @@ import (
 	"strings"
 )
 
-// Copied counts what Copy did.
+// Copied counts the work of Copy.
 type Copied struct {
-	// Copied were copied, Bytes in all; Same were there already.
+	// Copied counts the copied files, with Bytes in all; Same counts those that
+	// were there already.
 	Copied int   `json:"copied"`
 	Bytes  int64 `json:"bytes"`
 	Same   int   `json:"same"`
-	// Unreadable counts those that are damaged or sealed under an unknown key, and
-	// so were left out; Missing those that a row has and neither store. Errors says
-	// which, of the first few.
+	// Unreadable counts skipped files that are damaged or sealed under an
+	// unknown key. Missing counts files that a row refers to and neither store
+	// has. Errors describes the first few.
 	Unreadable int      `json:"unreadable"`
 	Missing    int      `json:"missing"`
 	Errors     []string `json:"errors"`
 }
 
-// maxCopyErrors bounds what a Copy tells of.
+// maxCopyErrors bounds Copied.Errors.
 const maxCopyErrors = 20
 
-// Copy brings everything in one store into another, in which it is sealed anew
-// as that store does. Kept bytes never change, so those that are there in their
-// size are left alone, and sealed under the master key in force: that before it
-// may be destroyed once the store that is copied needs it no more. Staged bytes are copied first: what is kept meanwhile is
-// found under its new name. What is removed meanwhile may be missing. What rows
-// want, unless they are nil, is looked for afterwards.
+// Copy copies all of one store into another, which seals the bytes in its own
+// way. Kept bytes never change, so those that exist there in the same size are
+// only sealed under the current master key. The previous master key may be
+// destroyed once the source store no longer needs it. Staged bytes are copied
+// first: bytes that are kept meanwhile appear under their new name. Files
+// removed during the copy may be missing. Afterwards Copy looks for the bytes
+// that rows want, unless rows is nil.
 func Copy(ctx context.Context, from, to Store, rows Rows) (done Copied, err error) {
 	done.Errors = []string{}
 	if err := done.all(ctx, from, to); err != nil || rows == nil {
@@ -46,7 +48,7 @@ func Copy(ctx context.Context, from, to Store, rows Rows) (done Copied, err erro
 	return done, nil
 }
 
-// all copies everything.
+// all copies every file.
 func (c *Copied) all(ctx context.Context, from, to Store) error {
 	for _, prefix := range []string{Staged, Kept} {
 		for info, err := range from.List(ctx, prefix) {
@@ -73,12 +75,12 @@ func (c *Copied) tell(err error) {
 	}
 }
 
-// seek counts the bytes of a row that neither store has. Those that only the
-// first has could not be read, or came meanwhile.
+// seek counts the bytes of a row that neither store has. Bytes that only the
+// source has were unreadable, or arrived during the copy.
 func (c *Copied) seek(ctx context.Context, from, to Store, rows Rows, name string) error {
 	for _, s := range []Store{to, from} {
 		if _, err := s.Stat(ctx, name); !errors.Is(err, ErrNotExist) {
-			if errors.Is(err, ErrDamaged) || errors.Is(err, ErrUnknownKey) { // counted
+			if errors.Is(err, ErrDamaged) || errors.Is(err, ErrUnknownKey) { // already counted
 				err = nil
 			}
 			return err
@@ -103,7 +105,7 @@ func (c *Copied) add(ctx context.Context, from, to Store, name string) error {
 		if err == nil {
 			c.Same++
 		}
-		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrUnknownKey) { // else it is of no use
+		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrUnknownKey) { // a damaged copy is replaced
 			return err
 		}
 	}

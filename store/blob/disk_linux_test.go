@@ -14,7 +14,7 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// smallDisk mounts a file system of its own, for which it must be root.
+// smallDisk mounts a small file system, which needs root.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,9 +36,9 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// TestFullDisk fills the disk in the midst of a Put: nothing is left of it, what
-// is there can be read, kept, sealed anew and deleted, and with room again
-// everything goes on.
+// TestFullDisk fills the disk during a Put. Nothing remains of that Put.
+// Existing files can still be read, kept, sealed anew and deleted. With free
+// space everything works again.
 func TestFullDisk(t *testing.T) {
 	before := masterkey.New()
 	for _, plain := range []bool{false, true} {
@@ -51,7 +51,7 @@ func TestFullDisk(t *testing.T) {
 		if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for range 3 { // what one of them left would not fit again
+		for range 3 { // remains of one attempt would leave too little room for the next
 			_, err := l.Put(ctx, staged, bytes.NewReader(big), Expected{int64(len(big)), sum(big)})
 			if !errors.Is(err, ErrFull) {
 				t.Fatalf("plain %v: %v", plain, err)
@@ -61,7 +61,7 @@ func TestFullDisk(t *testing.T) {
 				t.Fatalf("plain %v: %d files are left, %v", plain, len(left), err)
 			}
 		}
-		// Not a byte of room: what needs none goes on.
+		// No byte is free: calls that need no room still work.
 		if err := os.WriteFile(ballast, make([]byte, 8<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestReadOnlyDisk is what a disk becomes that failed.
+// TestReadOnlyDisk covers the state into which a disk falls after a failure.
 func TestReadOnlyDisk(t *testing.T) {
 	disk := smallDisk(t, 4<<20)
 	l := newLocal(t, disk, LocalOptions{})

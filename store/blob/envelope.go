@@ -20,16 +20,16 @@ var (
 )
 
 // An encrypted file begins with its envelope: two slots of one disk sector
-// each. A slot holds the key of the file's stream, drawn for this file alone,
-// sealed with XChaCha20-Poly1305 under a key that is derived from the master
-// key, with the file's name as associated data: a file in the place of another
-// one does not open.
+// each. A slot holds the key of the file's stream. The key is random and unique
+// to this file. It is sealed with XChaCha20-Poly1305 under a key derived from
+// the master key. The file's name is the associated data, so a file that was
+// moved to the place of another one does not open.
 //
 // One slot is in use, the other is free. To seal the file under another master
-// key, or for another name, the free slot is written, and once that is on the
-// disk the other is freed. So the work does not depend on the file's size, and
-// at every instant one slot opens: a write to one sector leaves its neighbours
-// alone also when power fails, on which SQLite relies too
+// key, or for another name, the free slot is written and synced. Then the other
+// slot is cleared. So the cost does not depend on the size of the file, and at
+// every moment one slot opens. A power failure during a write to one sector
+// leaves its neighbours intact. SQLite relies on the same property
 // (https://www.sqlite.org/psow.html).
 const (
 	slotSize     = 512
@@ -38,26 +38,26 @@ const (
 	slotMagic  = "kartei01"
 	keyIDSize  = 8
 	slotHead   = len(slotMagic) + keyIDSize + chacha20poly1305.NonceSizeX
-	slotSecret = slotSize - slotHead - chacha20poly1305.Overhead // plain
+	slotSecret = slotSize - slotHead - chacha20poly1305.Overhead // plain size
 )
 
-// sealed is what a slot says.
+// sealed is the content of a slot.
 type sealed struct {
 	key    [32]byte // of the stream
-	sha256 string   // of the plain bytes; empty where that is not known
+	sha256 string   // of the plain bytes; empty if unknown
 }
 
-// newSealed draws the key of a new file.
+// newSealed generates the key of a new file.
 func newSealed() *sealed {
 	e := new(sealed)
 	rand.Read(e.key[:])
 	return e
 }
 
-// keyID names a key without telling anything of it.
+// keyID identifies a key and reveals nothing about it.
 type keyID [keyIDSize]byte
 
-// keys seal and open slots: the first seals, each may open.
+// keys seal and open slots: the first one seals, and each may open.
 type keys []slotKey
 
 type slotKey struct {
@@ -77,7 +77,7 @@ func newKeys(ring masterkey.Ring) (keys, error) {
 	return all, nil
 }
 
-// seal returns a slot for a name under the key in force.
+// seal returns a slot for a name under the current key.
 func (k keys) seal(e *sealed, name string) []byte {
 	slot := make([]byte, slotHead, slotSize)
 	copy(slot, slotMagic)
@@ -94,8 +94,9 @@ func (k keys) seal(e *sealed, name string) []byte {
 	return k[0].aead.Seal(slot, nonce, secret, []byte(slotMagic+name))
 }
 
-// open returns what a slot says to a file of this name: ErrDamaged where it was
-// not sealed for it, ErrUnknownKey where the key is not there.
+// open returns the content of a slot of the file with this name. It fails with
+// ErrDamaged if the slot was sealed for another name, and with ErrUnknownKey if
+// the key is not known.
 func (k keys) open(slot []byte, name string) (*sealed, error) {
 	if !bytes.HasPrefix(slot, []byte(slotMagic)) {
 		return nil, ErrDamaged
@@ -118,23 +119,23 @@ func (k keys) open(slot []byte, name string) (*sealed, error) {
 	return nil, ErrUnknownKey
 }
 
-// openEnvelope returns what an envelope says to a file of this name, and in
-// which slot.
+// openEnvelope returns the content of the envelope of the file with this name,
+// and the slot in use.
 func (k keys) openEnvelope(envelope []byte, name string) (e *sealed, slot int, err error) {
 	for i := range 2 {
 		found, failed := k.open(envelope[i*slotSize:(i+1)*slotSize], name)
 		if failed == nil {
 			return found, i, nil
 		}
-		if err == nil || errors.Is(failed, ErrUnknownKey) { // says more
+		if err == nil || errors.Is(failed, ErrUnknownKey) { // the more precise error
 			err = failed
 		}
 	}
 	return nil, 0, err
 }
 
-// current reports whether everything that stands in the envelope is under the
-// key in force.
+// current reports whether all used slots of the envelope are sealed under the
+// current key.
 func (k keys) current(envelope []byte) bool {
 	for i := range 2 {
 		slot := envelope[i*slotSize : (i+1)*slotSize]
@@ -145,5 +146,5 @@ func (k keys) current(envelope []byte) bool {
 	return true
 }
 
-// free reports whether nothing stands in a slot.
+// free reports whether a slot is empty.
 func free(slot []byte) bool { return len(bytes.Trim(slot, "\x00")) == 0 }

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Holds reports whether a folder that a Local made holds bytes of any name. It
-// takes no key, and stops at the first. It fails where the folder cannot be
-// read, and where no Local made it.
+// Holds reports whether the folder of a Local holds bytes of any name. It needs
+// no key and stops at the first file. It fails if the folder cannot be read, or
+// if no Local created it.
 func Holds(dir string) (bool, error) {
 	for _, kind := range []string{"files", "uploads"} {
 		found, err := holds(filepath.Join(dir, kind), 1)
@@ -19,13 +19,13 @@ func Holds(dir string) (bool, error) {
 			return found, err
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, unfinished)); err != nil { // which each Local makes first
+	if _, err := os.Stat(filepath.Join(dir, unfinished)); err != nil { // each Local creates it first
 		return false, fmt.Errorf("blob: %s is no folder of files: %w", dir, err)
 	}
 	return false, nil
 }
 
-// holds looks for anything that lies so many folders below a folder.
+// holds looks for any entry at the given depth below a folder.
 func holds(dir string, below int) (bool, error) {
 	f, err := os.Open(dir)
 	if err != nil {

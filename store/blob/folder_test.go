@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A folder is looked into whatever its name is, and one that cannot be read, or
-// is another, is not an empty one.
+// Holds accepts a folder with any name. A folder that is unreadable, or not a
+// Local's, is not reported as empty.
 func TestHolds(t *testing.T) {
 	for _, name := range []string{"files", "backup [2026]", "a*b?", `\x`, "[z"} {
 		dir := filepath.Join(t.TempDir(), name)

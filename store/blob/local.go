@@ -18,22 +18,21 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// Local keeps bytes in a folder. The file of a name has the name as its path,
-// with sealedSuffix where it is encrypted; names have no dot, so the two are
-// never taken for each other.
+// Local keeps bytes in a folder. The path of a file is its name, with
+// sealedSuffix if it is encrypted. Names have no dot, so the two cannot be
+// confused.
 type Local struct {
 	root    *os.Root
 	keys    keys
-	tokens  [][]byte // keys of the tokens, the one in force first
+	tokens  [][]byte // keys of the tokens, the current one first
 	encrypt bool
 	baseURL string
 }
 
-// LocalOptions say how a folder is used.
+// LocalOptions configure a Local.
 type LocalOptions struct {
 	Keys masterkey.Ring
-	// Plain leaves new files unencrypted. Files that are encrypted are read all the
-	// same.
+	// Plain leaves new files unencrypted. Encrypted files remain readable.
 	Plain bool
 	// BaseURL is the address of the instance, without a path: clients send to
 	// <BaseURL>/uploads/<token>.
@@ -42,12 +41,12 @@ type LocalOptions struct {
 
 const (
 	sealedSuffix = ".sealed"
-	// unfinished is the folder of files that are being written. It lies in the
-	// store's own folder, so that a finished file can be renamed to its place.
+	// unfinished is the folder of files that are being written. It lies inside
+	// the store's folder, so that a finished file can be renamed into place.
 	unfinished = "unfinished"
 )
 
-// NewLocal opens the folder dir, and makes it where it is missing.
+// NewLocal opens the folder dir, and creates it if it does not exist.
 func NewLocal(dir string, o LocalOptions) (*Local, error) {
 	keys, err := newKeys(o.Keys)
 	if err != nil {
@@ -70,11 +69,11 @@ func NewLocal(dir string, o LocalOptions) (*Local, error) {
 	return l, nil
 }
 
-// Close gives the folder back; readers stay open.
+// Close closes the folder; readers stay open.
 func (l *Local) Close() error { return l.root.Close() }
 
-// Put writes into a file of its own, which gets its name when everything is on
-// the disk.
+// Put writes to a temporary file, and renames it once everything is on the
+// disk.
 func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expected) (Info, error) {
 	if err := checkName(name); err != nil {
 		return Info{}, err
@@ -84,7 +83,7 @@ func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expected
 	if l.encrypt {
 		target += sealedSuffix
 	}
-	var info fs.FileInfo // before it has its name, under which it may be kept or deleted at once
+	var info fs.FileInfo // read before the rename, since a named file may be kept or deleted at once
 	err := l.write(target, func(f *os.File) (err error) {
 		if err = l.fill(f, name, m); err == nil {
 			info, err = f.Stat()
@@ -100,7 +99,7 @@ func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expected
 	return Info{name, m.size, m.sum(), info.ModTime()}, nil
 }
 
-// fill writes what m reads into a new file.
+// fill writes the bytes of m to a new file.
 func (l *Local) fill(f *os.File, name string, m *measured) error {
 	if !l.encrypt {
 		buffer := buffers.Get().(*[segmentSize]byte)
@@ -123,8 +122,8 @@ func (l *Local) fill(f *os.File, name string, m *measured) error {
 	return err
 }
 
-// write has fill write a new file and gives it its name. On any error nothing
-// is left of it.
+// write lets fill write a temporary file and renames it to target. On any error
+// it removes the file.
 func (l *Local) write(target string, fill func(*os.File) error) (err error) {
 	temporary := path.Join(unfinished, strings.ToLower(rand.Text()))
 	f, err := l.root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -146,7 +145,7 @@ func (l *Local) write(target string, fill func(*os.File) error) (err error) {
 	return l.rename(temporary, target)
 }
 
-// rename gives a file its name, for good.
+// rename durably gives a file its name.
 func (l *Local) rename(from, to string) error {
 	if err := l.mkdir(path.Dir(to)); err != nil {
 		return err
@@ -157,7 +156,7 @@ func (l *Local) rename(from, to string) error {
 	return l.sync(path.Dir(to))
 }
 
-// mkdir makes a folder and those above it, for good.
+// mkdir durably creates a folder and its parents.
 func (l *Local) mkdir(dir string) error {
 	if dir == "." {
 		return nil
@@ -177,7 +176,7 @@ func (l *Local) mkdir(dir string) error {
 	return l.sync(path.Dir(dir))
 }
 
-// sync has what was made, renamed or removed in a folder outlive a crash of the
+// sync syncs a folder: new, renamed and removed entries survive a crash of the
 // machine.
 func (l *Local) sync(dir string) error {
 	f, err := l.root.Open(dir)
@@ -187,7 +186,7 @@ func (l *Local) sync(dir string) error {
 	return classify(errors.Join(f.Sync(), f.Close()))
 }
 
-// remove removes a file, for good; where there is none it does nothing.
+// remove durably removes a file. It does nothing if there is none.
 func (l *Local) remove(file string) error {
 	err := l.root.Remove(file)
 	switch {
@@ -199,8 +198,8 @@ func (l *Local) remove(file string) error {
 	return l.sync(path.Dir(file))
 }
 
-// otherForm is the file of the same name that is encrypted where this one is
-// not.
+// otherForm returns the path of the plain file for an encrypted one, and the
+// reverse.
 func (l *Local) otherForm(file string) string {
 	if name, ok := strings.CutSuffix(file, sealedSuffix); ok {
 		return name
@@ -225,7 +224,7 @@ func (l *Local) open(name string, flag int) (f *os.File, encrypted bool, err err
 	return nil, false, cmp.Or(l.gone(), fmt.Errorf("%w: %s", ErrNotExist, name))
 }
 
-// gone fails where the whole folder is gone, so that no file of it is taken for
+// gone fails if the whole folder is gone, so that no single file is reported as
 // lost.
 func (l *Local) gone() error {
 	if _, err := l.root.Stat(unfinished); err != nil {
@@ -234,8 +233,7 @@ func (l *Local) gone() error {
 	return nil
 }
 
-// Stat tells the size from that of the file, and the hash where the file is
-// encrypted.
+// Stat returns the size, and the hash if the file is encrypted.
 func (l *Local) Stat(_ context.Context, name string) (Info, error) {
 	f, encrypted, err := l.open(name, os.O_RDONLY)
 	if err != nil {
@@ -266,7 +264,7 @@ func (l *Local) head(f *os.File, name string) (*sealed, []byte, layout, error) {
 	return readHead(f, info.Size(), name, l.keys)
 }
 
-// readHead reads what precedes the segments of an encrypted file of so many
+// readHead reads what precedes the segments of an encrypted file of stored
 // bytes: its key, the head of its stream and the layout.
 func readHead(f io.ReaderAt, stored int64, name string, k keys) (*sealed, []byte, layout, error) {
 	found, ok := layoutOf(stored)
@@ -284,7 +282,8 @@ func readHead(f io.ReaderAt, stored int64, name string, k keys) (*sealed, []byte
 	return e, head[streamStart:], found, nil
 }
 
-// Open opens the bytes; of encrypted ones the last segment is read at once.
+// Open opens the bytes. For an encrypted file it reads the last segment at
+// once.
 func (l *Local) Open(_ context.Context, name string) (Reader, error) {
 	f, encrypted, err := l.open(name, os.O_RDONLY)
 	if err != nil {
@@ -333,11 +332,11 @@ func newPlainFile(f *os.File) (*plainFile, error) {
 	return &plainFile{f, info.Size()}, nil
 }
 
-// Size is that of the file when it was opened; files never grow.
+// Size returns the size at the time of Open; files never grow.
 func (f *plainFile) Size() int64 { return f.size }
 
-// Keep renames the file. An encrypted one is first sealed for its new name too,
-// so that a crash at any point leaves it readable under the name that it has.
+// Keep renames the file. An encrypted one is sealed for its new name first, so
+// that it stays readable under its present name after a crash at any point.
 func (l *Local) Keep(_ context.Context, from, to string) error {
 	if err := errors.Join(checkName(from), checkName(to)); err != nil {
 		return err
@@ -346,7 +345,7 @@ func (l *Local) Keep(_ context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if there { // they stay; what was sent again since is not wanted any more
+	if there { // kept bytes never change, so bytes that were sent again are dropped
 		return l.Delete(context.Background(), from)
 	}
 	encrypted, err := l.reseal(from, from, to)
@@ -359,8 +358,8 @@ func (l *Local) Keep(_ context.Context, from, to string) error {
 	if err != nil && !errors.Is(err, ErrNotExist) {
 		return classify(err)
 	}
-	// Also where somebody else has renamed the file in between, and where the bytes
-	// were put again after they were sealed for their new name.
+	// This also covers a concurrent rename, and bytes that were put again after
+	// they were sealed for the new name.
 	there, failed := l.settle(from, to)
 	if there || failed != nil {
 		err = failed
@@ -379,8 +378,8 @@ func (l *Local) move(from, to string, encrypted bool) error {
 	return l.sync(path.Dir(from))
 }
 
-// settle makes sure that a kept file opens under its name, and tells whether
-// there is one.
+// settle makes sure that a kept file opens under its name, and reports whether
+// it exists.
 func (l *Local) settle(from, to string) (there bool, err error) {
 	_, err = l.reseal(to, from, to)
 	if errors.Is(err, ErrNotExist) {
@@ -389,8 +388,8 @@ func (l *Local) settle(from, to string) (there bool, err error) {
 	return err == nil, err
 }
 
-// reseal has the file of a name, where it is encrypted, also open for the name
-// `to`, if it opens for `from`.
+// reseal makes the encrypted file of a name open for the name `to` too, if it
+// opens for `from`.
 func (l *Local) reseal(name, from, to string) (encrypted bool, err error) {
 	f, encrypted, err := l.open(name, os.O_RDWR)
 	if err != nil || !encrypted {
@@ -410,7 +409,7 @@ func (l *Local) reseal(name, from, to string) (encrypted bool, err error) {
 	return true, errors.Join(err, f.Close())
 }
 
-// change has do change the envelope of a file, one at a time.
+// change runs do on the envelope of a file under a lock.
 func (l *Local) change(f *os.File, do func(envelope []byte) error) error {
 	if err := lockFile(f); err != nil {
 		return classify(err)
@@ -443,13 +442,13 @@ func (l *Local) Delete(_ context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	// In this order, see encryptOne.
+	// The order matters, see encryptOne.
 	return errors.Join(l.remove(name), l.remove(name+sealedSuffix))
 }
 
-// Rotate seals the key of an encrypted file anew, in place. Kept files that are
-// not encrypted are written anew; staged ones are left to their end, which is
-// near.
+// Rotate seals the key of an encrypted file anew, in place. Kept plain files
+// are rewritten. Staged plain files are left alone, because they are removed
+// soon.
 func (l *Local) Rotate(ctx context.Context, name string) (changed bool, err error) {
 	f, encrypted, err := l.open(name, os.O_RDWR)
 	if errors.Is(err, ErrNotExist) {
@@ -472,8 +471,8 @@ func (l *Local) Rotate(ctx context.Context, name string) (changed bool, err erro
 	return true, l.encryptOne(ctx, f, name)
 }
 
-// rotateKey seals the key of a file under the master key in force, and leaves
-// nothing in the envelope that another one opens.
+// rotateKey seals the key of a file under the current master key, and clears
+// every slot under another key.
 func (l *Local) rotateKey(f *os.File, name string) (changed bool, err error) {
 	err = l.change(f, func(envelope []byte) error {
 		if l.keys.current(envelope) {
@@ -492,7 +491,7 @@ func (l *Local) rotateKey(f *os.File, name string) (changed bool, err error) {
 	return changed, err
 }
 
-// isStill reports whether a name still is that of an open file.
+// isStill reports whether a name still belongs to an open file.
 func (l *Local) isStill(f *os.File, name string) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -502,8 +501,9 @@ func (l *Local) isStill(f *os.File, name string) bool {
 	return err == nil && os.SameFile(mine, other)
 }
 
-// encryptOne writes a plain file anew and then removes it. Where that finds it
-// gone, it was deleted meanwhile, and so goes what was written.
+// encryptOne writes an encrypted copy of a plain file and then removes the
+// plain one. If that one is gone, it was deleted meanwhile, so the copy is
+// removed too.
 func (l *Local) encryptOne(ctx context.Context, f *os.File, name string) error {
 	m := newMeasured(ctx, f, Expected{Size: AnySize})
 	if err := l.write(name+sealedSuffix, func(to *os.File) error { return l.fill(to, name, m) }); err != nil {
@@ -530,11 +530,11 @@ func (l *Local) List(ctx context.Context, prefix string) iter.Seq2[Info, error] 
 	}
 }
 
-// errEnough ends a walk whose caller wants no more.
+// errEnough ends a walk whose caller stopped.
 var errEnough = errors.New("blob: enough")
 
-// list gives the files of a folder and those below it. It reads the folder in
-// pieces: there may be millions in it.
+// list yields the files of a folder and its subfolders. It reads the folder in
+// pages, because it may have millions of entries.
 func (l *Local) list(ctx context.Context, dir, prefix string, yield func(Info, error) bool) error {
 	if n := min(len(dir)+1, len(prefix)); (dir + "/")[:n] != prefix[:n] {
 		return nil
@@ -566,14 +566,14 @@ func (l *Local) list(ctx context.Context, dir, prefix string, yield func(Info, e
 	}
 }
 
-// listed gives one entry of a folder.
+// listed yields one entry of a folder.
 func (l *Local) listed(ctx context.Context, file string, entry fs.DirEntry, prefix string, yield func(Info, error) bool) error {
 	if entry.IsDir() {
 		return l.list(ctx, file, prefix, yield)
 	}
 	name := strings.TrimSuffix(file, sealedSuffix)
 	if !names.MatchString(name) || !strings.HasPrefix(name, prefix) {
-		return nil // nothing of ours
+		return nil // a foreign file
 	}
 	info, err := entry.Info()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -584,7 +584,7 @@ func (l *Local) listed(ctx context.Context, file string, entry fs.DirEntry, pref
 	}
 	found := Info{Name: name, Size: info.Size(), Modified: info.ModTime()}
 	if file != name {
-		stored, _ := layoutOf(info.Size()) // of a damaged file 0
+		stored, _ := layoutOf(info.Size()) // 0 for a damaged file
 		found.Size = stored.size
 	}
 	if !yield(found, nil) {
@@ -617,10 +617,10 @@ func (l *Local) Sweep(ctx context.Context, since time.Time) (removed int, err er
 	return removed, nil
 }
 
-// classify names the errors of the disk that callers tell apart.
+// classify wraps the disk errors that callers distinguish.
 func classify(err error) error {
 	switch {
-	case errors.Is(err, ErrFull), errors.Is(err, ErrUnavailable): // named already
+	case errors.Is(err, ErrFull), errors.Is(err, ErrUnavailable): // classified already
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ESTALE),

@@ -57,7 +57,7 @@ func TestLocalOnDisk(t *testing.T) {
 		}
 		return nil
 	})
-	// The same bytes are others each time.
+	// The same bytes are encrypted differently each time.
 	put(t, newLocal(t, encrypted, LocalOptions{}), staged, b)
 	if bytes.Equal(files(t, encrypted)[staged+sealedSuffix][2*slotSize:], found[staged+sealedSuffix][2*slotSize:]) {
 		t.Error("two files of one content are alike")
@@ -99,7 +99,7 @@ func TestSwitchingEncryption(t *testing.T) {
 			t.Errorf("%s: other bytes", name)
 		}
 	}
-	// What is deleted while it is being encrypted stays deleted.
+	// A file that is deleted while it is being encrypted stays deleted.
 	const gone = "files/1/doc_gone"
 	put(t, plain, gone, b)
 	f, _, err := encrypted.open(gone, os.O_RDONLY)
@@ -114,14 +114,14 @@ func TestSwitchingEncryption(t *testing.T) {
 		t.Error(err)
 	}
 	isAbsent(t, encrypted, gone)
-	// A name has one file, whichever way it was put last.
+	// A name has one file, the one of the last Put.
 	put(t, plain, old[0], b[:5])
 	if got := list(t, encrypted, ""); len(got) != 3 || !bytes.Equal(get(t, encrypted, old[0]), b[:5]) {
 		t.Error("there is", got)
 	}
 }
 
-// TestRotate changes the master key under files in every state that a crash can
+// TestRotate changes the master key of files in every state that a crash can
 // leave.
 func TestRotate(t *testing.T) {
 	dir, b := t.TempDir(), content(200_000)
@@ -160,8 +160,8 @@ func TestRotate(t *testing.T) {
 		}
 	}
 
-	// A crash between the two writes leaves two keys; one that tears the first
-	// write leaves what was there. Both are ended by the next run.
+	// A crash between the two writes leaves two keys. A crash that tears the
+	// first write leaves the old slot intact. The next run completes both.
 	path := filepath.Join(dir, kept+sealedSuffix)
 	sound := files(t, dir)[kept+sealedSuffix]
 	for what, envelope := range map[string][]byte{
@@ -186,7 +186,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestKeepAfterCrash goes on where a crash has interrupted a Keep.
+// TestKeepAfterCrash repeats a Keep that a crash interrupted.
 func TestKeepAfterCrash(t *testing.T) {
 	b := content(100_000)
 	for what, crash := range map[string]func(*testing.T, *Local){
@@ -224,7 +224,8 @@ func TestKeepAfterCrash(t *testing.T) {
 	}
 }
 
-// TestPutWhileDeleted deletes what is put at once: it was put all the same.
+// TestPutWhileDeleted deletes a file right after its rename: Put still
+// succeeds.
 func TestPutWhileDeleted(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		s := newLocal(t, t.TempDir(), LocalOptions{Plain: plain})
@@ -277,7 +278,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftOfWhatFailed looks at the folder, not at what the store says.
+// TestNothingIsLeftOfWhatFailed inspects the folder itself, not the listing of
+// the store.
 func TestNothingIsLeftOfWhatFailed(t *testing.T) {
 	for _, o := range []LocalOptions{{}, {Plain: true}} {
 		dir := t.TempDir()
@@ -342,8 +344,9 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// tampered are what somebody who writes to the disk may do to an encrypted file
-// of several segments. Each must be found out, and never a wrong byte be read.
+// tampered returns the changes that an attacker with write access can make to
+// an encrypted file of several segments. Each must be detected, and no wrong
+// byte may be returned.
 func tampered(b []byte) map[string][]byte {
 	edge := func(i int) int { return min(i*segmentSize, len(b)) }
 	segments := (len(b) + segmentSize - 1) / segmentSize
@@ -406,7 +409,7 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// isFoundOut reads kept in the ways there are.
+// isFoundOut reads kept in every way.
 func isFoundOut(t *testing.T, l *Local, what string, b []byte) {
 	t.Helper()
 	if _, err := Read(ctx, l, kept); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrUnknownKey) {
@@ -428,7 +431,7 @@ func isFoundOut(t *testing.T, l *Local, what string, b []byte) {
 	}
 }
 
-// TestSwapping puts a file where another one belongs.
+// TestSwapping exchanges files.
 func TestSwapping(t *testing.T) {
 	dir := t.TempDir()
 	l := newLocal(t, dir, LocalOptions{})
@@ -449,7 +452,7 @@ func TestSwapping(t *testing.T) {
 			t.Errorf("%s in place of %s, and rotated: %v", other, kept, err)
 		}
 	}
-	// The segments of one file under the key of another.
+	// The segments of one file with the key of another.
 	first, second := "files/7/doc_1", "files/7/doc_2"
 	put(t, l, first, b)
 	put(t, l, second, b)

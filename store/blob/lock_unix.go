@@ -8,6 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile waits until no other process and no other open file holds the lock
-// of this one. Closing the file gives it back.
+// lockFile locks a file against other processes and other handles, and waits
+// for the lock. Closing the file releases it.
 func lockFile(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX) }

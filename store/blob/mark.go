@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// markFile tells folders and buckets apart. It is called alike in both, so that
-	// it goes along when files are copied from one to the other.
+	// markFile holds the mark of a folder or a bucket. It has the same name in
+	// both, so that it is copied along with the files.
 	markFile = "folder-id"
-	// markLength is that of rand.Text.
+	// markLength is the length of rand.Text.
 	markLength = 26
-	// markPatience is how long somebody who marks a folder may take between making
-	// the file and writing it; then it was killed there.
+	// markPatience is the time that another process may take between creating
+	// the mark and writing it. After that it is considered killed.
 	markPatience = 3 * time.Second
 )
 
-// newMark is the content of a new mark.
+// newMark returns the content of a new mark.
 func newMark() string { return strings.ToLower(rand.Text())[:markLength] + "\n" }
 
-// Mark reads the file of the mark, and makes it where nobody else does.
+// Mark reads the file of the mark, and creates it unless another process does.
 func (l *Local) Mark(ctx context.Context, make bool) (string, error) {
 	flags := os.O_CREATE | os.O_EXCL | os.O_WRONLY
 	for until := time.Now().Add(markPatience); ; {
@@ -39,7 +39,7 @@ func (l *Local) Mark(ctx context.Context, make bool) (string, error) {
 		switch {
 		case err == nil && len(b) >= markLength:
 			return string(b[:markLength]), nil
-		case err == nil && time.Now().Before(until): // somebody is writing it
+		case err == nil && time.Now().Before(until): // another process is writing it
 			select {
 			case <-ctx.Done():
 				return "", ctx.Err()
@@ -73,7 +73,8 @@ func (l *Local) mark(flags int) error {
 	return errors.Join(err, f.Close(), l.sync("."))
 }
 
-// Mark reads the object of the mark, and makes it where nobody else does.
+// Mark reads the object of the mark, and creates it unless another process
+// does.
 func (s *S3) Mark(ctx context.Context, make bool) (string, error) {
 	for range attempts {
 		mark, err := s.mark(ctx)
@@ -90,7 +91,7 @@ func (s *S3) Mark(ctx context.Context, make bool) (string, error) {
 	return "", fmt.Errorf("%w: it does not show what it was given", ErrUnavailable)
 }
 
-// mark reads the mark; ErrNotExist where there is none.
+// mark reads the mark, and fails with ErrNotExist if there is none.
 func (s *S3) mark(ctx context.Context) (string, error) {
 	body, _, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+markFile, minio.GetObjectOptions{})
 	if err != nil {
@@ -113,19 +114,19 @@ func (s *S3) makeMark(ctx context.Context) error {
 	options.SetMatchETagExcept("*")
 	_, err := s.core.Client.PutObject(ctx, s.bucket, s.prefix+markFile, strings.NewReader(mark), int64(len(mark)), options)
 	switch minio.ToErrorResponse(err).StatusCode {
-	case http.StatusPreconditionFailed, http.StatusConflict: // another process was first, or is at it
+	case http.StatusPreconditionFailed, http.StatusConflict: // another process was first, or is writing
 		return nil
 	}
 	return s.explain(ctx, err, markFile)
 }
 
-// probed is how many bytes Ping writes: more than is left in corners of a full
-// disk.
+// probed is the number of bytes that Ping writes: more than the remains of a
+// full disk hold.
 const probed = 64 << 10
 
-// Ping fails where the folder is gone or cannot be written to, where its disk is
-// full (ErrFull), and where another folder stands in its place: what is then
-// stored would be found by nobody.
+// Ping fails if the folder is gone or not writable, and with ErrFull if its
+// disk is full. It also fails if another folder has taken its place, because
+// files stored in the old one would be lost.
 func (l *Local) Ping(context.Context) error {
 	there, err := os.Stat(l.root.Name())
 	if err == nil {
@@ -140,8 +141,8 @@ func (l *Local) Ping(context.Context) error {
 	return cmp.Or(l.gone(), l.probe())
 }
 
-// probe writes a file that is not kept. It is not synced: a disk that is full or
-// read-only says so before.
+// probe writes a temporary file. It needs no sync: a full or read-only disk
+// fails earlier.
 func (l *Local) probe() error {
 	name := path.Join(unfinished, strings.ToLower(rand.Text()))
 	f, err := l.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)

@@ -14,8 +14,8 @@ import (
 	"kartei/test/s3test"
 )
 
-// TestMark has a folder and a bucket marked by many at once: all get the same
-// mark, which stays, and no other has it.
+// TestMark lets many callers mark a folder and a bucket at the same time. All
+// get the same mark. It never changes, and no other store has it.
 func TestMark(t *testing.T) {
 	for name, place := range map[string]func(t *testing.T) (open func() Store){
 		"folder": func(t *testing.T) func() Store {
@@ -59,11 +59,11 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestMarkBegun has a mark of a folder that was begun and never written: it is
-// made anew, and who did not ask for one waits for it.
+// TestMarkBegun finds a mark of a folder that was created and never written. It
+// is written anew. A caller without make waits for it.
 func TestMarkBegun(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, markFile), nil, 0o600); err != nil { // somebody is killed here
+	if err := os.WriteFile(filepath.Join(dir, markFile), nil, 0o600); err != nil { // as if the process was killed here
 		t.Fatal(err)
 	}
 	marks := make([]string, 8)
@@ -84,8 +84,8 @@ func TestMarkBegun(t *testing.T) {
 	}
 }
 
-// TestMarkDamaged has a mark that is none in a bucket, where nothing is there in
-// part.
+// TestMarkDamaged finds an invalid mark in a bucket. An object is never half
+// written.
 func TestMarkDamaged(t *testing.T) {
 	s := newBucket(t, Never)
 	if _, err := s.core.Client.PutObject(ctx, s.bucket, s.prefix+markFile, strings.NewReader("ab"), 2, minio.PutObjectOptions{}); err != nil {

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// measured passes on what it reads, counts and hashes it, and ends with an
-// error where that is not what is wanted or the context has ended.
+// measured counts and hashes the bytes it reads. It ends with an error if they
+// differ from want, or if the context has ended.
 type measured struct {
 	ctx  context.Context
 	from io.Reader
@@ -45,7 +45,7 @@ func (m *measured) Read(p []byte) (int, error) {
 	return n, m.err
 }
 
-// end returns io.EOF where everything is as wanted.
+// end returns io.EOF if the bytes are as expected.
 func (m *measured) end() error {
 	switch {
 	case m.want.Size != AnySize && m.size < m.want.Size:

@@ -12,46 +12,45 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// Options say how a store is used.
+// Options configure a store.
 type Options struct {
 	Keys masterkey.Ring
-	// Encryption says which new bytes are encrypted; those that are are read all
-	// the same.
+	// Encryption applies to new bytes; encrypted bytes remain readable.
 	Encryption Encryption
 	// BaseURL is the address of the instance, without a path.
 	BaseURL string
-	// MaxSize is that of the largest file that will be stored, in bytes; 0 where
-	// nobody knows.
+	// MaxSize is the size of the largest file that will be stored, in bytes; 0
+	// if unknown.
 	MaxSize int64
-	// Now tells the time; nil is the machine's.
+	// Now returns the time; nil means the clock of the machine.
 	Now func() time.Time
 }
 
-// Encryption says where new bytes are encrypted before they are stored.
+// Encryption says when new bytes are encrypted before they are stored.
 type Encryption string
 
-// The three ways.
+// The three modes.
 const (
-	Auto   Encryption = "auto" // in folders; buckets are left to encrypt on their own
+	Auto   Encryption = "auto" // in folders only; a bucket has its own encryption
 	Always Encryption = "on"
 	Never  Encryption = "off"
 )
 
-// Location is where a store is: a folder or a bucket.
+// Location is the place of a store: a folder or a bucket.
 type Location struct {
 	Dir string
 
 	Bucket    string
 	Prefix    string // empty, or ending in a slash
-	Host      string // with a port where it is not the usual one
+	Host      string // with the port, unless it is the default
 	Insecure  bool   // http
-	PathStyle bool   // the bucket stands in the path, not in the host's name
+	PathStyle bool   // the bucket is in the path, not in the host name
 	Region    string
 }
 
-// ParseLocation reads file:PATH or
-// s3://BUCKET[/PREFIX]?endpoint=URL&region=NAME&path-style=true. Its errors do not
-// repeat the text, in which somebody may have written a password.
+// ParseLocation parses file:PATH or
+// s3://BUCKET[/PREFIX]?endpoint=URL&region=NAME&path-style=true. Its errors do
+// not repeat the text, which may contain a password.
 func ParseLocation(text string) (Location, error) {
 	if dir, ok := strings.CutPrefix(text, "file:"); ok && dir != "" && !strings.ContainsRune(dir, 0) {
 		return Location{Dir: dir}, nil

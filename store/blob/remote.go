@@ -9,20 +9,20 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// remote reads an object. Each request asks for a range that is read to its end,
-// so that connections can be used again. Who reads on gets larger ranges. Where
-// one breaks off, what is missing of it is asked for again: the client of the
-// bucket does so of requests, but not of what answers them.
+// remote reads an object. Each request asks for a range and reads it to its
+// end, so that connections can be reused. Sequential reads get larger and
+// larger ranges. If a range breaks off, remote requests the rest: the client of
+// the bucket retries requests, but not the bodies of responses.
 type remote struct {
 	s    *S3
 	ctx  context.Context
 	o    object
 	name string
 
-	// What follows is for next.
-	body  io.ReadCloser // of the range that is being read, nil for none
+	// The fields below belong to next.
+	body  io.ReadCloser // of the range that is being read, or nil
 	at    int64         // the next byte of it
-	end   int64         // behind the range
+	end   int64         // the end of the range, exclusive
 	ahead int64         // size of the last range
 }
 
@@ -30,7 +30,7 @@ func (s *S3) remote(ctx context.Context, o object, name string) *remote {
 	return &remote{s: s, ctx: ctx, o: o, name: name}
 }
 
-// request asks for bytes of the object, of which there are some.
+// request requests a range of the object that is not empty.
 func (r *remote) request(from, end int64) (io.ReadCloser, error) {
 	var options minio.GetObjectOptions
 	if err := errors.Join(options.SetMatchETag(r.o.ETag), options.SetRange(from, end-1)); err != nil {
@@ -46,7 +46,7 @@ func (r *remote) request(from, end int64) (io.ReadCloser, error) {
 	return body, nil
 }
 
-// ReadAt asks for exactly this part.
+// ReadAt requests exactly this part.
 func (r *remote) ReadAt(p []byte, offset int64) (n int, err error) {
 	if offset < 0 {
 		return 0, errOffset
@@ -72,7 +72,7 @@ func (r *remote) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, nil
 }
 
-// next reads from the range that is being read where that fits.
+// next continues the current range if the offset fits.
 func (r *remote) next(p []byte, offset int64) (n int, err error) {
 	if offset != r.at && r.body != nil {
 		r.drop()
@@ -113,7 +113,7 @@ func (r *remote) drop() {
 	}
 }
 
-// Close ends what is being read.
+// Close ends the current range.
 func (r *remote) Close() error {
 	r.drop()
 	return nil
@@ -126,7 +126,7 @@ type plainObject struct {
 	closed bool
 }
 
-// Size is that of the object when it was opened.
+// Size returns the size at the time of Open.
 func (o *plainObject) Size() int64 { return o.o.Size }
 
 func (o *plainObject) Read(p []byte) (int, error) {
@@ -152,7 +152,7 @@ func (o *plainObject) Seek(offset int64, whence int) (int64, error) {
 	return at, err
 }
 
-// Close ends what is being read.
+// Close ends the current range.
 func (o *plainObject) Close() error {
 	o.closed = true
 	return o.remote.Close()

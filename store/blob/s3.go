@@ -21,9 +21,9 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// S3 keeps bytes in a bucket. The object of a name has the name as its key,
-// below the location's prefix. Clients send to the bucket themselves, so staged
-// bytes are as they sent them; kept ones may be encrypted and then have
+// S3 keeps bytes in a bucket. The key of an object is its name, below the
+// location's prefix. Clients send directly to the bucket, so staged bytes are
+// never encrypted by Kartei. Kept bytes may be encrypted and then have
 // sealedSuffix.
 type S3 struct {
 	core      minio.Core
@@ -36,22 +36,22 @@ type S3 struct {
 }
 
 const (
-	// patience is how long a bucket may not answer, or neither give nor take a
-	// byte, before a call ends with ErrUnavailable.
+	// patience is the time without any progress after which a call ends with
+	// ErrUnavailable: no response, and no byte sent or received.
 	patience = 30 * time.Second
-	// attempts bounds how often a request that failed is sent, and a part of an
-	// object asked for that broke off.
+	// attempts bounds the tries of a failed request, and of an interrupted part
+	// of an object.
 	attempts = 3
-	// window bounds what one request reads of an object.
+	// window bounds the bytes of one request for a part of an object.
 	window = 16 << 20
-	// maxObject is what a bucket takes or copies in one request (Amazon S3 API
-	// reference, PutObject and CopyObject).
+	// maxObject is the limit of a bucket for one request to store or copy
+	// (Amazon S3 API reference, PutObject and CopyObject).
 	maxObject = 5 << 30
 )
 
-// NewS3 makes a store of a bucket. It does not call it. Credentials come from
-// where the tools of AWS look for them: the environment, ~/.aws/credentials, the
-// machine's role.
+// NewS3 returns a store in a bucket, without calling it. Credentials come from
+// the usual places of the AWS tools: the environment, ~/.aws/credentials, the
+// role of the machine.
 func NewS3(l Location, o Options) (*S3, error) { return newS3(l, o, patience, attempts) }
 
 func newS3(l Location, o Options, patience time.Duration, attempts int) (*S3, error) {
@@ -78,7 +78,7 @@ func newS3(l Location, o Options, patience time.Duration, attempts int) (*S3, er
 		MaxIdleConnsPerHost: 32,
 		IdleConnTimeout:     time.Minute,
 		ForceAttemptHTTP2:   true,
-		DisableCompression:  true, // of a body that was unpacked nobody knows the size
+		DisableCompression:  true, // the size of an unpacked body is unknown
 	}
 	lookup := minio.BucketLookupAuto
 	if l.PathStyle {
@@ -99,7 +99,7 @@ func newS3(l Location, o Options, patience time.Duration, attempts int) (*S3, er
 	}, nil
 }
 
-// impatient is a connection on which something must happen now and then.
+// impatient is a connection that fails after a time without progress.
 type impatient struct {
 	net.Conn
 	patience time.Duration
@@ -112,7 +112,7 @@ func (c *impatient) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write also moves the deadline of the reading that waits for the answer.
+// Write also extends the deadline of the pending read for the response.
 func (c *impatient) Write(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.patience)); err != nil {
 		return 0, err
@@ -120,19 +120,19 @@ func (c *impatient) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close gives back connections that nobody uses.
+// Close closes idle connections.
 func (s *S3) Close() error {
 	s.transport.CloseIdleConnections()
 	return nil
 }
 
-// key is the object of a name.
+// key returns the key of the object of a name.
 func (s *S3) key(name string) string { return s.prefix + name }
 
-// isKept reports whether a name is that of bytes that only the server writes.
+// isKept reports whether only the server writes the bytes of a name.
 func isKept(name string) bool { return strings.HasPrefix(name, Kept) }
 
-// forms are the keys that the bytes of a name may have, the likeliest first.
+// forms returns the possible keys of a name, the likeliest first.
 func (s *S3) forms(name string) []string {
 	switch plain := s.key(name); {
 	case !isKept(name):
@@ -144,9 +144,9 @@ func (s *S3) forms(name string) []string {
 	}
 }
 
-// Target is a presigned PUT: the bucket refuses other bytes than declared, and
-// also another Content-Length, which is signed but not among the headers, since
-// every client sends it on its own.
+// Target returns a presigned PUT: the bucket refuses bytes that differ from the
+// declared ones. Content-Length is signed too. It is not among the headers,
+// because every client sends it by itself.
 func (s *S3) Target(ctx context.Context, u Upload) (Target, error) {
 	if err := checkName(u.Name); err != nil {
 		return Target{}, err
@@ -176,8 +176,8 @@ func (s *S3) Target(ctx context.Context, u Upload) (Target, error) {
 
 const checksumHeader = "X-Amz-Checksum-Sha256"
 
-// Put sends the bytes in one request. The last byte leaves only when all are as
-// wanted, so the bucket never takes others for whole.
+// Put sends the bytes in one request. The last byte leaves only after all bytes
+// were verified, so the bucket never stores wrong ones.
 func (s *S3) Put(ctx context.Context, name string, r io.Reader, want Expected) (Info, error) {
 	if err := checkName(name); err != nil {
 		return Info{}, err
@@ -192,7 +192,7 @@ func (s *S3) Put(ctx context.Context, name string, r io.Reader, want Expected) (
 	return Info{name, m.size, m.sum(), s.now()}, nil
 }
 
-// put stores what m reads; where match is not empty only in place of the object
+// put stores the bytes of m. If match is not empty, it only replaces the object
 // with this ETag.
 func (s *S3) put(ctx context.Context, name string, m *measured, match string, want Expected) error {
 	key, options := s.forms(name)[0], minio.PutObjectOptions{ContentType: "application/octet-stream"}
@@ -218,25 +218,24 @@ func (s *S3) put(ctx context.Context, name string, m *measured, match string, wa
 		}
 		options.UserMetadata = map[string]string{checksumHeader: base64.StdEncoding.EncodeToString(sum)}
 	}
-	if size == 0 { // then nobody would look whether there is more
+	if size == 0 { // a reader of length 0 is never read, so excess bytes would go unnoticed
 		if _, err := io.Copy(io.Discard, m); err != nil {
 			return err
 		}
 	}
 	options.DisableMultipart = size != AnySize
-	options.PartSize = window // of an unknown size; it is held in memory
+	options.PartSize = window // for an unknown size; a part is held in memory
 	_, err := s.core.Client.PutObject(ctx, s.bucket, key, struct{ io.Reader }{body}, size, options)
 	if m.err != nil && m.err != io.EOF {
 		return m.err
 	}
-	if err == nil && m.err == nil { // the size of what is sealed is that of what was read
+	if err == nil && m.err == nil { // the size of the sealed bytes follows from those that were read
 		err = errors.New("blob: the bucket took a part for the whole")
 	}
 	return s.explain(ctx, err, name)
 }
 
-// holding passes on what it reads but holds the last byte back until it knows
-// that everything is as it should be.
+// holding holds the last byte back until its source has ended without an error.
 type holding struct{ from *bufio.Reader }
 
 func (h *holding) Read(p []byte) (int, error) {
@@ -254,7 +253,8 @@ func (h *holding) Read(p []byte) (int, error) {
 	return h.from.Read(p[:min(n, len(p))])
 }
 
-// removeOtherForm removes what a name had before the setting was changed.
+// removeOtherForm removes the object of a name under the other value of the
+// setting Encryption.
 func (s *S3) removeOtherForm(ctx context.Context, name string) error {
 	if !isKept(name) {
 		return nil
@@ -270,7 +270,7 @@ func (s *S3) remove(ctx context.Context, key, name string) error {
 	return err
 }
 
-// object is what the bucket tells of an object.
+// object describes an object of the bucket.
 type object struct {
 	minio.ObjectInfo
 	sealed bool
@@ -290,16 +290,17 @@ func (s *S3) look(ctx context.Context, name string) (object, error) {
 			return object{}, err
 		}
 	}
-	// The answer to HEAD has no body: it looks alike where the whole bucket is gone.
+	// The response to HEAD has no body, so it looks the same if the whole
+	// bucket is gone.
 	body, _, _, err := s.core.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
-	if err == nil { // it has come meanwhile
+	if err == nil { // it was created meanwhile
 		body.Close()
 		err = minio.ErrorResponse{Code: minio.NoSuchKey, StatusCode: http.StatusNotFound}
 	}
 	return object{}, s.explain(ctx, err, name)
 }
 
-// info tells of an object, which for an encrypted one reads its head.
+// info describes an object. For an encrypted one it reads the head.
 func (s *S3) info(ctx context.Context, o object, name string) (Info, error) {
 	found := Info{Name: name, Size: o.Size, Modified: o.LastModified}
 	if !o.sealed {
@@ -316,7 +317,7 @@ func (s *S3) info(ctx context.Context, o object, name string) (Info, error) {
 	return found, nil
 }
 
-// Stat asks the bucket; of encrypted bytes it reads the head too.
+// Stat asks the bucket. For encrypted bytes it also reads the head.
 func (s *S3) Stat(ctx context.Context, name string) (Info, error) {
 	o, err := s.look(ctx, name)
 	if err != nil {
@@ -325,8 +326,8 @@ func (s *S3) Stat(ctx context.Context, name string) (Info, error) {
 	return s.info(ctx, o, name)
 }
 
-// Open reads what the object is now: where it is replaced meanwhile, reading
-// ends with ErrUnavailable.
+// Open reads the present version of the object: if it is replaced, reading ends
+// with ErrUnavailable.
 func (s *S3) Open(ctx context.Context, name string) (Reader, error) {
 	o, err := s.look(ctx, name)
 	if err != nil {
@@ -347,8 +348,8 @@ func (s *S3) open(ctx context.Context, o object, name string) (Reader, error) {
 	return unseal(e, head, layout, r)
 }
 
-// Keep has the bucket copy the object, or reads and encrypts it where that is
-// asked for, and then removes the staged one.
+// Keep copies the object inside the bucket, or reads and encrypts it if the
+// setting demands so. Then it removes the staged one.
 func (s *S3) Keep(ctx context.Context, from, to string) error {
 	if err := errors.Join(checkName(from), checkName(to)); err != nil {
 		return err
@@ -357,7 +358,7 @@ func (s *S3) Keep(ctx context.Context, from, to string) error {
 	if errors.Is(err, ErrNotExist) {
 		err = s.copy(ctx, from, to)
 	}
-	if errors.Is(err, ErrNotExist) { // somebody else may have kept it meanwhile
+	if errors.Is(err, ErrNotExist) { // another process may have kept it
 		_, err = s.look(ctx, to)
 	}
 	if err != nil {
@@ -366,7 +367,7 @@ func (s *S3) Keep(ctx context.Context, from, to string) error {
 	return s.remove(ctx, s.key(from), from)
 }
 
-// copy copies staged bytes, and begins again where they are replaced meanwhile.
+// copy copies staged bytes. It starts over if they are replaced meanwhile.
 func (s *S3) copy(ctx context.Context, from, to string) error {
 	for attempt := 1; ; attempt++ {
 		o, err := s.look(ctx, from)
@@ -409,9 +410,9 @@ func (s *S3) Delete(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	// The plain one first: encryptOne, which finds it gone once it has written the
-	// other, removes what it wrote. So nothing comes back, also where this ends in
-	// between.
+	// The plain object goes first. If encryptOne finds it gone after it has
+	// written the sealed one, encryptOne removes that too. So no deleted object
+	// returns, even if Delete is interrupted.
 	if err := s.remove(ctx, s.key(name), name); err != nil || !isKept(name) {
 		return err
 	}
@@ -430,10 +431,10 @@ func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 			}
 			plain, sealed := strings.CutSuffix(strings.TrimPrefix(o.Key, s.prefix), sealedSuffix)
 			if checkName(plain) != nil {
-				continue // nothing of ours
+				continue // a foreign object
 			}
 			if sealed {
-				l, _ := layoutOf(o.Size) // of a damaged object 0
+				l, _ := layoutOf(o.Size) // 0 for a damaged object
 				o.Size = l.size
 			}
 			if !yield(Info{Name: plain, Size: o.Size, Modified: o.LastModified}, nil) {
@@ -446,7 +447,7 @@ func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	}
 }
 
-// Ping asks whether the bucket is there and these credentials may use it.
+// Ping checks that the bucket exists and that the credentials may use it.
 func (s *S3) Ping(ctx context.Context) error {
 	there, err := s.core.BucketExists(ctx, s.bucket)
 	if err == nil && !there {
@@ -458,7 +459,7 @@ func (s *S3) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Sweep ends uploads in several parts that were begun before and never ended.
+// Sweep aborts multipart uploads that began before since and never ended.
 func (s *S3) Sweep(ctx context.Context, since time.Time) (removed int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the listing
@@ -468,7 +469,7 @@ func (s *S3) Sweep(ctx context.Context, since time.Time) (removed int, err error
 		}
 		plain, _ := strings.CutSuffix(strings.TrimPrefix(u.Key, s.prefix), sealedSuffix)
 		if checkName(plain) != nil || u.Initiated.After(since) {
-			continue // nothing of ours, as in List, or being sent
+			continue // a foreign object, as in List, or still being sent
 		}
 		if err := s.core.AbortMultipartUpload(ctx, s.bucket, u.Key, u.UploadID); err != nil {
 			return removed, s.explain(ctx, err, u.Key)
@@ -478,8 +479,8 @@ func (s *S3) Sweep(ctx context.Context, since time.Time) (removed int, err error
 	return removed, ctx.Err()
 }
 
-// Rotate writes an encrypted object anew with another envelope, since a bucket
-// changes no part of an object. The content goes through this process as it is,
+// Rotate rewrites an encrypted object with another envelope, because a bucket
+// cannot change a part of an object. The content passes through this process
 // still encrypted.
 func (s *S3) Rotate(ctx context.Context, name string) (changed bool, err error) {
 	o, err := s.look(ctx, name)
@@ -516,13 +517,13 @@ func (s *S3) rotateKey(ctx context.Context, o object, name string) (changed bool
 		return false, fmt.Errorf("%s: %w", name, err)
 	}
 	options := minio.PutObjectOptions{ContentType: "application/octet-stream", DisableMultipart: true}
-	options.SetMatchETag(o.ETag) // so that what was deleted meanwhile does not come back
+	options.SetMatchETag(o.ETag) // a deleted object must not return
 	body := io.MultiReader(bytes.NewReader(s.keys.seal(e, name)), bytes.NewReader(make([]byte, slotSize)), &onward{r, envelopeSize})
 	_, err = s.core.Client.PutObject(ctx, s.bucket, o.Key, body, o.Size, options)
 	return true, s.explain(ctx, err, name)
 }
 
-// onward reads an object from an offset on.
+// onward reads an object sequentially from an offset.
 type onward struct {
 	from *remote
 	at   int64
@@ -534,8 +535,9 @@ func (o *onward) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// encryptOne writes a plain object anew and then removes it. Where that finds it
-// gone, it was deleted meanwhile, and so goes what was written.
+// encryptOne writes an encrypted copy of a plain object and then removes the
+// plain one. If that one is gone, it was deleted meanwhile, so the copy is
+// removed too.
 func (s *S3) encryptOne(ctx context.Context, o object, name string) error {
 	if err := s.copySealed(ctx, o, name, name); err != nil {
 		return err
@@ -550,13 +552,12 @@ func (s *S3) encryptOne(ctx context.Context, o object, name string) error {
 	return s.remove(ctx, s.key(name), name)
 }
 
-// errReplaced is returned where an object is no longer the one that was looked
-// at.
+// errReplaced means that the object is another one than the call found first.
 var errReplaced = fmt.Errorf("%w as one: the bytes were replaced meanwhile", ErrUnavailable)
 
-// explain names the errors of the bucket that callers tell apart. Whatever else
-// goes wrong there, also a bucket that is gone or credentials that are refused,
-// is ErrUnavailable: it is not for the client to mend.
+// explain maps the bucket's errors to those that callers distinguish. All
+// others are ErrUnavailable, also a missing bucket and refused credentials,
+// because the client cannot fix them.
 func (s *S3) explain(ctx context.Context, err error, name string) error {
 	if err == nil {
 		return nil
@@ -566,7 +567,7 @@ func (s *S3) explain(ctx context.Context, err error, name string) error {
 	}
 	answer := minio.ToErrorResponse(err)
 	switch {
-	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrDamaged): // named already
+	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrDamaged): // mapped already
 		return err
 	case answer.Code == minio.NoSuchKey:
 		return fmt.Errorf("%w: %s", ErrNotExist, name)

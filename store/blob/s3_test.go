@@ -30,7 +30,7 @@ func init() {
 
 var buckets int
 
-// newBucket makes a bucket and a store of it.
+// newBucket creates a bucket and returns a store in it.
 func newBucket(t *testing.T, e Encryption) *S3 {
 	t.Helper()
 	g := s3test.Shared(t)
@@ -57,7 +57,7 @@ func openBucket(t *testing.T, location string, o Options) *S3 {
 	return s.(*S3)
 }
 
-// send does what a client does with a target.
+// send sends bytes to a target as a client does.
 func send(t *testing.T, target Target, b []byte, change func(*http.Request)) (int, string) {
 	t.Helper()
 	r, err := http.NewRequest(target.Method, target.URL, bytes.NewReader(b))
@@ -83,7 +83,7 @@ func send(t *testing.T, target Target, b []byte, change func(*http.Request)) (in
 	return answer.StatusCode, string(text)
 }
 
-// TestPresigned sends what was declared, and everything else that one might.
+// TestPresigned sends the declared bytes, and all kinds of other requests.
 func TestPresigned(t *testing.T) {
 	b := content(70_000)
 	other := bytes.Clone(b)
@@ -122,7 +122,7 @@ func TestPresigned(t *testing.T) {
 		}
 		isAbsent(t, s, staged)
 	}
-	for _, target := range []Target{unhashed, target, target} { // again and again until it is kept
+	for _, target := range []Target{unhashed, target, target} { // repeatedly until the bytes are kept
 		if status, text := send(t, target, b, nil); status != 200 {
 			t.Fatalf("as declared: %d %s", status, text)
 		}
@@ -142,7 +142,7 @@ func TestPresigned(t *testing.T) {
 	}
 }
 
-// TestKeepEncrypts looks into the bucket.
+// TestKeepEncrypts inspects the bucket itself.
 func TestKeepEncrypts(t *testing.T) {
 	s := newBucket(t, Always)
 	b := bytes.Repeat([]byte("Sehr geehrte Frau Morgenstern, "), 10_000)
@@ -190,7 +190,7 @@ func TestRotateBucket(t *testing.T) {
 	}
 }
 
-// TestRotateDoesNotBringBack rotates an object that is deleted in between.
+// TestRotateDoesNotBringBack rotates an object that is deleted meanwhile.
 func TestRotateDoesNotBringBack(t *testing.T) {
 	before := masterkey.New()
 	old := newBucket(t, Always)
@@ -235,7 +235,7 @@ func TestRotateWhileDeleted(t *testing.T) {
 	isAbsent(t, plain, kept)
 }
 
-// forward has the server of all buckets answer.
+// forward passes a request to the shared bucket server.
 func forward(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	behind, err := url.Parse(s3test.Shared(t).URL)
 	if err != nil {
@@ -243,11 +243,11 @@ func forward(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	}
 	(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
 		p.SetURL(behind)
-		p.Out.Host = p.In.Host // which is signed
+		p.Out.Host = p.In.Host // the host is part of the signature
 	}}).ServeHTTP(w, r)
 }
 
-// TestSweepBucket has another program send to the same bucket.
+// TestSweepBucket shares the bucket with another program.
 func TestSweepBucket(t *testing.T) {
 	for what, prefix := range map[string]string{"with a prefix": "kartei/", "without": ""} {
 		t.Run(what, func(t *testing.T) {
@@ -315,16 +315,16 @@ func everything(s *S3) map[string]error {
 	return errs
 }
 
-// TestBucketFails has the bucket gone, the credentials refused, the server away,
-// failing and silent: each is ErrUnavailable and none says that bytes are not
-// there.
+// TestBucketFails covers a missing bucket, refused credentials, and a server
+// that is down, failing or silent. Each is ErrUnavailable, and none reports
+// missing bytes.
 func TestBucketFails(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 	g := s3test.Shared(t)
 	failing := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	slow := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // without that nobody notices that the client has gone
+		io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client has disconnected
 		<-r.Context().Done()
 	})
 	for what, c := range map[string]struct{ endpoint, secret string }{
@@ -354,7 +354,7 @@ func TestBucketFails(t *testing.T) {
 	}
 }
 
-// TestBucketIsAskedAgain fails once.
+// TestBucketIsAskedAgain lets the first request fail.
 func TestBucketIsAskedAgain(t *testing.T) {
 	var asked atomic.Int32
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -372,7 +372,7 @@ func TestBucketIsAskedAgain(t *testing.T) {
 	}
 }
 
-// serve answers in place of a bucket.
+// serve starts a fake bucket.
 func serve(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -417,7 +417,7 @@ func TestParseLocation(t *testing.T) {
 	}
 }
 
-// The time for which an address is valid is that of the instance's clock.
+// The validity of an address follows the clock of the instance.
 func TestPresignedByTheClock(t *testing.T) {
 	now := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := openBucket(t, "s3://office?endpoint=http://127.0.0.1:1", Options{Now: func() time.Time { return now }})
@@ -430,7 +430,7 @@ func TestPresignedByTheClock(t *testing.T) {
 	}
 }
 
-// A bucket takes 5 GiB at once, and what seals a file is a part of that.
+// A bucket accepts 5 GiB in one request, and the overhead of encryption counts.
 func TestLargestInABucket(t *testing.T) {
 	l := Location{Bucket: "office", Host: "127.0.0.1:1"}
 	sealable := int64(sort.Search(maxObject, func(size int) bool { return storedSize(int64(size)) > maxObject })) - 1

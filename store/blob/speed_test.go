@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkTransfer sends 100 MiB over a loopback connection: as a file that is
-// copied and hashed, and into and out of a store. What counts is the ratio.
+// copied and hashed, and into and out of a store. The ratio is what matters.
 func BenchmarkTransfer(b *testing.B) {
 	data := content(100 << 20)
 	dir := b.TempDir()
@@ -82,8 +82,7 @@ func open(b *testing.B, path string) *os.File {
 	return f
 }
 
-// transfer has one side of a connection send until it is done and the other
-// receive.
+// transfer connects a sender and a receiver, and returns after both are done.
 func transfer(send, receive func(net.Conn) error) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

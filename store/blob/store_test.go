@@ -26,7 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetOutput(io.Discard) // where requests are broken off, net/http tells of the server's complaint
+	log.SetOutput(io.Discard) // net/http logs the server's errors about interrupted requests
 	status := m.Run()
 	s3test.Stop()
 	if status == 0 {
@@ -38,13 +38,13 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// stores are all kinds of store; each must pass the whole suite.
+// stores lists all kinds of store; each must pass the whole suite.
 var stores = map[string]func(*testing.T) Store{
 	"LocalPlain":     func(t *testing.T) Store { return newLocal(t, t.TempDir(), LocalOptions{Plain: true}) },
 	"LocalEncrypted": func(t *testing.T) Store { return newLocal(t, t.TempDir(), LocalOptions{}) },
 }
 
-// key is the master key of all tests that do not change it.
+// key is the master key of all tests that do not rotate it.
 var key = masterkey.New()
 
 func newLocal(t testing.TB, dir string, o LocalOptions) *Local {
@@ -77,7 +77,7 @@ const (
 
 var ctx = context.Background()
 
-// content returns bytes that differ from place to place.
+// content returns bytes that differ by position.
 func content(size int) []byte {
 	b := make([]byte, size)
 	source := rand.NewChaCha8([32]byte{1, byte(size)})
@@ -113,7 +113,7 @@ func get(t *testing.T, s Store, name string) []byte {
 	return b
 }
 
-// list returns the names below a prefix in order.
+// list returns the sorted names below a prefix.
 func list(t *testing.T, s Store, prefix string) []string {
 	t.Helper()
 	found := []string{}
@@ -137,7 +137,7 @@ func isAbsent(t *testing.T, s Store, name string) {
 	}
 }
 
-// sizes are those at which something could go wrong by one.
+// sizes are those at which an off-by-one error could show.
 var sizes = []int{
 	0, 1, 4095, firstPlain - 1, firstPlain, firstPlain + 1,
 	segmentSize - 1, segmentSize, segmentSize + 1,
@@ -216,8 +216,8 @@ func TestNamesAreNoPaths(t *testing.T) {
 
 var errBroken = errors.New("the line broke")
 
-// TestPutRefuses puts what is not wanted, with nothing and with something there
-// before: it stays as it was.
+// TestPutRefuses puts bytes that differ from the declaration, under a new and
+// an existing name. Nothing changes.
 func TestPutRefuses(t *testing.T) {
 	b := content(200_000)
 	other := bytes.Clone(b)
@@ -278,7 +278,7 @@ func TestPutEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// call is a reader of nothing that calls itself.
+// call is an empty reader that calls the function when read.
 type call func()
 
 func (c call) Read([]byte) (int, error) { c(); return 0, io.EOF }
@@ -301,8 +301,8 @@ func TestPutInSmallPieces(t *testing.T) {
 	})
 }
 
-// TestPutTogether puts two contents under one name again and again: what is read
-// is one of them, whole, at every time.
+// TestPutTogether repeatedly puts two contents under one name. Every read
+// returns one of them, whole.
 func TestPutTogether(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		contents := [][]byte{content(70_000), content(150_000)}
@@ -325,7 +325,7 @@ func TestPutTogether(t *testing.T) {
 			}
 			read, err := io.ReadAll(r)
 			r.Close()
-			if errors.Is(err, errReplaced) { // a bucket says so, and keeps nothing for its readers
+			if errors.Is(err, errReplaced) { // a bucket keeps no old version for readers
 				continue
 			}
 			if err != nil || !bytes.Equal(read, contents[0]) && !bytes.Equal(read, contents[1]) {
@@ -340,7 +340,7 @@ func TestKeep(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		b := content(100_000)
 		put(t, s, staged, b)
-		for i := range 3 { // the second and third time it has happened already
+		for i := range 3 { // the second and third time there is nothing left to do
 			if err := s.Keep(ctx, staged, kept); err != nil {
 				t.Fatal(i, err)
 			}
@@ -352,7 +352,7 @@ func TestKeep(t *testing.T) {
 		if info, err := s.Stat(ctx, kept); err != nil || info.Size != int64(len(b)) || info.SHA256 != "" && info.SHA256 != sum(b) {
 			t.Errorf("%+v, %v", info, err)
 		}
-		// What is sent once more has no way into what is kept.
+		// Bytes that are sent again do not replace kept bytes.
 		put(t, s, staged, content(3))
 		if err := s.Keep(ctx, staged, kept); err != nil {
 			t.Fatal(err)
@@ -445,7 +445,8 @@ func TestOpenReadersOutliveDeletion(t *testing.T) {
 	}
 }
 
-// TestReadAnywhere reads and seeks at random and compares with a plain slice.
+// TestReadAnywhere reads and seeks at random and compares the results with
+// those of a plain slice.
 func TestReadAnywhere(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		readers := map[int]Reader{}
@@ -478,7 +479,7 @@ func TestReadAnywhere(t *testing.T) {
 				case 0:
 					n, err := r.ReadAt(p, offset)
 					m, expected := model.ReadAt(q, offset)
-					if len(p) == 0 { // of which io.ReaderAt does not say whether it meets the end
+					if len(p) == 0 { // for which io.ReaderAt leaves io.EOF open
 						expected = err
 					}
 					if n != m || !bytes.Equal(p[:n], q[:m]) || (err == nil) != (expected == nil) || (err == io.EOF) != (expected == io.EOF) {

@@ -13,36 +13,36 @@ import (
 	"sync"
 )
 
-// The bytes of a file are encrypted with AES-GCM-HKDF as Google's Tink defines
-// it (https://developers.google.com/tink/streaming-aead/aes_gcm_hkdf_streaming),
-// an instance of STREAM (Hoang, Reyhanitabar, Rogaway, Vizár: Online
-// Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance, CRYPTO 2015;
-// the analysis of Tink's form is Hoang, Shen: Security of Streaming Encryption
-// in Google's Tink Library, CCS 2020). A test holds it to Tink's own code.
+// The bytes of a file are encrypted with AES-GCM-HKDF as defined by Google's Tink
+// (https://developers.google.com/tink/streaming-aead/aes_gcm_hkdf_streaming). It
+// is an instance of STREAM (Hoang, Reyhanitabar, Rogaway, Vizár: Online
+// Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance, CRYPTO 2015).
+// Tink's variant is analysed in Hoang, Shen: Security of Streaming Encryption in
+// Google's Tink Library, CCS 2020. A test compares this code with Tink's own.
 //
-// The plain bytes are cut into segments. Each is sealed with AES-256-GCM under
-// the nonce
+// The plain bytes are cut into segments. Each segment is sealed with AES-256-GCM
+// under the nonce
 //
 //	prefix of the file (7 bytes) | number of the segment (4) | 1 for the last, else 0
 //
-// so a segment that was changed, exchanged, repeated, left out or added does not
-// open, and neither does a file that was cut. A part is read by opening the
+// A segment that was changed, exchanged, repeated, omitted or added does not
+// open, and neither does a file that was cut. Reading a part opens only the
 // segments that it touches.
 const (
-	// segmentSize is that of a sealed segment: what a reader or writer holds in
-	// memory, and what is read for a single byte.
+	// segmentSize is the size of a sealed segment. A reader or writer holds one
+	// in memory, and reading a single byte reads one.
 	segmentSize = 64 << 10
 	tagSize     = 16
 	prefixSize  = 7
 	saltSize    = 32
-	// streamHead is what precedes the first segment: its own length, the salt, the
-	// prefix.
+	// streamHead is the length of the header before the first segment: its own
+	// length, the salt, the prefix.
 	streamHead = 1 + saltSize + prefixSize
-	// streamStart is where the stream begins in a file: behind the envelope.
-	// The first segment is shorter by both, so that all others begin at multiples
-	// of segmentSize.
+	// streamStart is the offset of the stream in a file, behind the envelope.
+	// The first segment is shorter by both, so that all others begin at
+	// multiples of segmentSize.
 	streamStart  = envelopeSize
-	firstSegment = segmentSize - streamStart - streamHead // sealed
+	firstSegment = segmentSize - streamStart - streamHead // sealed size
 	firstPlain   = firstSegment - tagSize
 	restPlain    = segmentSize - tagSize
 
@@ -52,25 +52,26 @@ const (
 // purpose is the associated data of every stream.
 const purpose = "kartei blob"
 
-// stream is the key and the nonces of one file.
+// stream holds the key and the nonce prefix of one file.
 type stream struct {
 	aead   cipher.AEAD
 	prefix [prefixSize]byte
 }
 
-// newStream draws the head of a stream under a key that seals nothing else.
+// newStream generates the header of a stream, with a key that seals nothing
+// else.
 func newStream(key []byte) (*stream, []byte) {
 	head := make([]byte, streamHead)
 	head[0] = streamHead
 	rand.Read(head[1:])
 	s, err := openStream(key, head)
 	if err != nil {
-		panic(err) // the head is the one above
+		panic(err) // the header above is valid
 	}
 	return s, head
 }
 
-// openStream reads the head of a stream.
+// openStream opens a stream by its header.
 func openStream(key, head []byte) (*stream, error) {
 	if len(head) != streamHead || head[0] != streamHead {
 		return nil, fmt.Errorf("%w: no stream begins like this", ErrDamaged)
@@ -98,28 +99,28 @@ func (s *stream) nonce(segment int64, last bool) []byte {
 	return nonce
 }
 
-// layout is where the segments of a file lie.
+// layout describes the segments of a file.
 type layout struct {
 	size     int64 // of the plain bytes
 	segments int64 // at least 1
 }
 
-// layoutOf returns the layout of a file of so many bytes, envelope and head
-// among them; false where no file has this size.
+// layoutOf returns the layout of a file of stored bytes, including envelope and
+// header. It returns false if no file has this size.
 func layoutOf(stored int64) (layout, bool) {
 	segments := (stored + segmentSize - 1) / segmentSize
 	l := layout{stored - streamStart - streamHead - segments*tagSize, segments}
 	if l.size < 0 || segments > maxSegments {
 		return layout{}, false
 	}
-	// Only the one segment of an empty file is empty.
+	// Only an empty file has an empty segment.
 	if start, _ := l.plain(segments - 1); segments > 1 && l.size <= start {
 		return layout{}, false
 	}
 	return l, true
 }
 
-// storedSize is the reverse: how many bytes a file of so many plain bytes has.
+// storedSize is the inverse: the size of a file with that many plain bytes.
 func storedSize(size int64) int64 {
 	segments := int64(1)
 	if size > firstPlain {
@@ -128,7 +129,7 @@ func storedSize(size int64) int64 {
 	return streamStart + streamHead + size + segments*tagSize
 }
 
-// plain returns which plain bytes a segment holds.
+// plain returns the range of plain bytes in a segment.
 func (l layout) plain(segment int64) (start, end int64) {
 	if segment > 0 {
 		start = firstPlain + (segment-1)*restPlain
@@ -136,7 +137,7 @@ func (l layout) plain(segment int64) (start, end int64) {
 	return start, min(firstPlain+segment*restPlain, l.size)
 }
 
-// segment returns in which segment a plain byte is.
+// segment returns the segment of a plain byte.
 func (l layout) segment(offset int64) int64 {
 	if offset < firstPlain {
 		return 0
@@ -147,8 +148,8 @@ func (l layout) segment(offset int64) int64 {
 // buffers hold one sealed segment each.
 var buffers = sync.Pool{New: func() any { return new([segmentSize]byte) }}
 
-// sealing reads plain bytes and gives the head of the stream and the sealed
-// segments. It reads one byte ahead, to know which segment is the last.
+// sealing reads plain bytes and returns the header of the stream and the sealed
+// segments. It reads one byte ahead to recognize the last segment.
 type sealing struct {
 	stream *stream
 	from   io.Reader
@@ -156,11 +157,12 @@ type sealing struct {
 	have   int // bytes in plain that were read ahead: 0 or 1
 	out    []byte
 	sealed *[segmentSize]byte
-	next   int64 // segment
+	next   int64 // number of the next segment
 	err    error
 }
 
-// newSealing must be closed, to give its buffers back.
+// newSealing returns a sealing. The caller must close it to release its
+// buffers.
 func newSealing(s *stream, head []byte, from io.Reader) *sealing {
 	return &sealing{
 		stream: s, from: from, out: head,
@@ -190,7 +192,7 @@ func (s *sealing) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo spares io.Copy a buffer.
+// WriteTo saves io.Copy a buffer.
 func (s *sealing) WriteTo(w io.Writer) (total int64, err error) {
 	for {
 		n, err := w.Write(s.out)
@@ -221,7 +223,7 @@ func (s *sealing) fill() {
 	n, err := io.ReadFull(s.from, s.plain[s.have:size+1])
 	n += s.have
 	switch {
-	case err == nil: // there is more
+	case err == nil: // more bytes follow
 		n--
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
 		s.err = io.EOF
@@ -240,16 +242,16 @@ func (s *sealing) fill() {
 	}
 }
 
-// source is the stored bytes under a reader.
+// source provides the stored bytes of a reader.
 type source interface {
 	io.ReaderAt
 	io.Closer
-	// next is like ReadAt, but is called one at a time, and most often for what
-	// follows on the last part.
+	// next is like ReadAt, but not for concurrent use, and fast for sequential
+	// parts.
 	next(p []byte, offset int64) (int, error)
 }
 
-// file is a source for which reading on is nothing special.
+// file is a source whose next is ReadAt.
 type file struct {
 	io.ReaderAt
 	io.Closer
@@ -263,15 +265,16 @@ type opened struct {
 	layout layout
 	from   source
 
-	// What follows is for Read and Seek, which are called one at a time.
+	// The fields below belong to Read and Seek, which are not for concurrent
+	// use.
 	at      int64
 	buffer  *[segmentSize]byte // of the segment read last
 	current int64              // its number
 	text    []byte             // its plain bytes, nil before the first
 }
 
-// newOpened opens the last segment, so that a file that was cut is found out
-// before any byte of it is believed.
+// newOpened opens the last segment first, so that a file that was cut is
+// detected before any byte is returned.
 func newOpened(s *stream, l layout, from source) (*opened, error) {
 	o := &opened{stream: s, layout: l, from: from, buffer: buffers.Get().(*[segmentSize]byte)}
 	last := buffers.Get().(*[segmentSize]byte)
@@ -283,7 +286,7 @@ func newOpened(s *stream, l layout, from source) (*opened, error) {
 	return o, nil
 }
 
-// load opens a segment into the buffer, unless it is there.
+// load opens a segment into the buffer, unless it is loaded already.
 func (o *opened) load(segment int64) (err error) {
 	if o.text != nil && o.current == segment {
 		return nil
@@ -293,7 +296,7 @@ func (o *opened) load(segment int64) (err error) {
 	return err
 }
 
-// open reads and opens a segment in place. Its text is never nil.
+// open reads and opens a segment in place. The returned text is never nil.
 func (o *opened) open(read func([]byte, int64) (int, error), into *[segmentSize]byte, segment int64) ([]byte, error) {
 	start, end := o.layout.plain(segment)
 	offset, size := segment*segmentSize, int(end-start)+tagSize
@@ -314,7 +317,7 @@ func (o *opened) open(read func([]byte, int64) (int, error), into *[segmentSize]
 	return text, nil
 }
 
-// Size is that of the plain bytes.
+// Size returns the size of the plain bytes.
 func (o *opened) Size() int64 { return o.layout.size }
 
 func (o *opened) Read(p []byte) (int, error) {
@@ -365,7 +368,7 @@ func (o *opened) Seek(offset int64, whence int) (int64, error) {
 	return at, err
 }
 
-// Close closes what is read from.
+// Close closes the source.
 func (o *opened) Close() error {
 	if o.buffer == nil {
 		return nil
@@ -379,13 +382,13 @@ func (o *opened) release() {
 	o.buffer, o.text = nil, nil
 }
 
-// giveBack clears a buffer before somebody else gets it.
+// giveBack clears a buffer and returns it to the pool.
 func giveBack(b *[segmentSize]byte) {
 	clear(b[:])
 	buffers.Put(b)
 }
 
-// seek is what io.Seeker asks of bytes that stand still.
+// seek implements io.Seeker for bytes of a fixed size.
 func seek(at, size, offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekStart:

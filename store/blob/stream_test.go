@@ -12,7 +12,7 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// tink is the construction as its authors wrote it.
+// tink is the construction in its authors' implementation.
 func tink(t *testing.T, key []byte) *subtle.AESGCMHKDF {
 	t.Helper()
 	c, err := subtle.NewAESGCMHKDF(key, "SHA256", 32, segmentSize, streamStart)
@@ -67,7 +67,7 @@ func TestWeOpenWhatTinkSeals(t *testing.T) {
 	}
 }
 
-// inMemory is a file that is none.
+// inMemory is a source in memory.
 func inMemory(b []byte) source { return file{bytes.NewReader(b), io.NopCloser(nil)} }
 
 // openBytes opens a file whose stream has the given key.
@@ -103,8 +103,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// FuzzHostileFile opens what somebody put into the folder: in place of the whole
-// file, and behind a sound envelope. Nothing but what was sealed may be read.
+// FuzzHostileFile opens hostile files: as a whole, and behind a valid envelope.
+// Only bytes that were sealed may be returned.
 func FuzzHostileFile(f *testing.F) {
 	keys, err := newKeys(masterkey.Ring{Current: key})
 	if err != nil {
@@ -121,7 +121,7 @@ func FuzzHostileFile(f *testing.F) {
 	envelope := append(keys.seal(e, kept), make([]byte, slotSize)...)
 	f.Add(append(bytes.Clone(envelope), body...))
 	for what, changed := range tampered(append(bytes.Clone(envelope), body...)) {
-		if len(what)%4 == 0 { // enough to begin with
+		if len(what)%4 == 0 { // a selection is enough for the corpus
 			f.Add(changed)
 		}
 	}

@@ -14,15 +14,15 @@ import (
 
 // Errors of tokens.
 var (
-	// ErrToken is returned for a token that this instance has not made.
+	// ErrToken means that this instance did not issue the token.
 	ErrToken = errors.New("blob: not a token of this instance")
-	// ErrExpired is returned for a token whose time is over.
+	// ErrExpired means that the token has expired.
 	ErrExpired = errors.New("blob: the token has expired")
 )
 
-// granted is what a token says: HMAC-SHA256 over it, then it itself, in
-// base64url. It is all that there is of a session on this side of the database:
-// whoever has it may send these bytes until then.
+// granted is the content of a token. The token is the HMAC-SHA256 of the
+// content followed by the content, in base64url. Outside the database it is the
+// only record of a session: its holder may send these bytes until it expires.
 type granted struct {
 	Name        string `json:"n"`
 	Size        int64  `json:"s"`
@@ -31,10 +31,11 @@ type granted struct {
 	Expires     int64  `json:"e"` // Unix seconds
 }
 
-// maxToken bounds what is looked at: names have at most 128 bytes, types 255.
+// maxToken bounds the length of a token: names have at most 128 bytes, types
+// 255.
 const maxToken = 1024
 
-// Target is a signed address of this instance.
+// Target returns a signed address of this instance.
 func (l *Local) Target(_ context.Context, u Upload) (Target, error) {
 	if err := checkName(u.Name); err != nil {
 		return Target{}, err
@@ -51,10 +52,10 @@ func (l *Local) Target(_ context.Context, u Upload) (Target, error) {
 	return Target{http.MethodPut, l.baseURL + "/uploads/" + token, headers}, nil
 }
 
-// Verify returns what a token grants at the time now: ErrToken where it was
-// changed or made up, ErrExpired where its time is over.
+// Verify returns the grant of a token at the time now. It fails with ErrToken
+// if the token was forged or changed, and with ErrExpired after its time.
 func (l *Local) Verify(token string, now time.Time) (Upload, error) {
-	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // base64 would pass over line ends
+	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // base64 would skip line ends
 		return Upload{}, ErrToken
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
