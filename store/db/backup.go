@@ -13,14 +13,14 @@ import (
 	"kartei/store/db/sqlite"
 )
 
-// Backup writes a consistent copy of the database to the file at path, which
-// must not exist, while reads and writes go on. The copy is checked page by
-// page and on the disk when Backup returns; until then there is no file of that
-// name. For PostgreSQL it is an archive made by pg_dump, which must be on PATH.
+// Backup writes a consistent copy of the database to a new file at path, while
+// reads and writes go on. When Backup returns, the copy was checked page by
+// page and is on the disk. Until then there is no file of that name. For
+// PostgreSQL the copy is an archive of pg_dump, which must be on PATH.
 func Backup(ctx context.Context, d DB, path string) error { return BackupFor(ctx, d, path, nil) }
 
-// BackupFor is Backup for recipients, who alone can open the copy; without any it
-// is not encrypted.
+// BackupFor is Backup with encryption: only the recipients can open the copy.
+// Without recipients it is not encrypted.
 func BackupFor(ctx context.Context, d DB, path string, to Recipients) error {
 	if err := mustNotExist(path); err != nil {
 		return err
@@ -54,8 +54,7 @@ func backupPlain(ctx context.Context, d DB, draft string) error {
 	return fmt.Errorf("%T cannot be backed up", d)
 }
 
-// newDraft makes an empty draft beside a file, where those of killed runs are
-// removed.
+// newDraft creates an empty draft beside a file, and removes old drafts there.
 func newDraft(beside, prefix string) (string, error) {
 	dir := filepath.Dir(beside)
 	removeOldDrafts(dir)
@@ -66,31 +65,31 @@ func newDraft(beside, prefix string) (string, error) {
 	return draft.Name(), draft.Close()
 }
 
-// A draft is a file that a Backup or Restore has not finished.
+// A draft is the unfinished file of a Backup or Restore.
 const (
-	// SQLite's journal of a draft begins like the draft itself.
+	// The name of SQLite's journal begins with that of the draft.
 	backupDraft  = ".kartei-backup-"
 	restoreDraft = ".kartei-restore-"
-	// draftTime is how long nothing was written to the draft of one that was
-	// killed: half a day, so that a nightly run removes what the last one left.
-	// One that runs writes all the time.
+	// draftTime is the time without a write after which a draft belongs to a
+	// killed process. Half a day, so that a nightly run removes the draft of
+	// the previous one. A running process writes all the time.
 	draftTime = 12 * time.Hour
 )
 
-// discard removes a draft, and what SQLite made beside it.
+// discard removes a draft and SQLite's files beside it.
 func discard(draft string) {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
-		_ = os.Remove(draft + suffix) // what cannot be removed goes with the old drafts
+		_ = os.Remove(draft + suffix) // files that cannot be removed go with the old drafts
 	}
 }
 
-// removeOldDrafts removes what killed runs have left in dir, which can be as
-// large as the database. Whatever cannot be removed stays: it is in nobody's way
-// but the disk's.
+// removeOldDrafts removes the drafts of killed processes in dir. A draft can be
+// as large as the database. Drafts that cannot be removed stay, since they only
+// take room on the disk.
 func removeOldDrafts(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return // whoever wants to write there will say it
+		return // the next write to dir reports it
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), backupDraft) && !strings.HasPrefix(e.Name(), restoreDraft) {
@@ -102,21 +101,21 @@ func removeOldDrafts(dir string) {
 	}
 }
 
-// ErrExists is returned, wrapped, by a Restore without force where a database
-// is already.
+// ErrExists is the error, wrapped, of a Restore without force over an existing
+// database.
 var ErrExists = errors.New("there is a database already")
 
-// Restore makes the database named by url from a file that Backup wrote. The
-// file is checked first. An existing database is refused unless force is set;
-// then Restore puts a SQLite one aside, under the returned name, and replaces
-// the tables of a PostgreSQL one. A database in use is always refused on
-// SQLite. For PostgreSQL it needs pg_restore on PATH and an existing database.
+// Restore creates the database named by url from a file of Backup, which it
+// checks first. Without force it refuses an existing database. With force it
+// renames an existing SQLite database and returns the new name; the tables of a
+// PostgreSQL database are replaced. A SQLite database in use is always refused.
+// For PostgreSQL, Restore needs pg_restore on PATH and an existing database.
 func Restore(ctx context.Context, from, url string, force bool) (aside string, err error) {
 	return RestoreWith(ctx, from, url, force, nil)
 }
 
-// RestoreWith is Restore of an encrypted copy, which one of the identities opens.
-// The copy is read whole before anything is touched.
+// RestoreWith is Restore for an encrypted copy that one of the identities
+// opens. The copy is read whole before anything changes.
 func RestoreWith(ctx context.Context, from, url string, force bool, identities Identities) (aside string, err error) {
 	c, err := openCopy(from, identities)
 	if err != nil {
@@ -137,10 +136,10 @@ func RestoreWith(ctx context.Context, from, url string, force bool, identities I
 	return aside, nil
 }
 
-// checkEngine refuses a backup of the other engine, by how the file begins.
-// It must not be called for a SQLite database that this process has open.
+// checkEngine refuses a backup of the other engine, by the first bytes of the
+// file. It must not be called for a SQLite database that this process has open.
 func checkEngine(c *copied, postgres bool) error {
-	begin, err := c.head() // a shorter file is of neither
+	begin, err := c.head() // a shorter file belongs to neither
 	if err != nil {
 		return err
 	}
@@ -156,8 +155,8 @@ func checkEngine(c *copied, postgres bool) error {
 	return nil
 }
 
-// backup copies the database as it is at this moment. The copy is compact: it
-// is written row by row, not page by page.
+// backup copies the present state of the database. The copy is compact, because
+// SQLite writes it row by row, not page by page.
 func (d *liteDB) backup(path string) error {
 	if !d.gate.enter() {
 		return ErrClosed
@@ -177,8 +176,8 @@ func (d *liteDB) backup(path string) error {
 	return checkFile(path)
 }
 
-// checkFile reads a SQLite file whole and fails unless it is an intact Kartei
-// database that this binary can open.
+// checkFile reads a whole SQLite file. It fails unless the file is an intact
+// Kartei database that this binary can open.
 func checkFile(path string) error {
 	if ok, err := isSQLite(path); err != nil || !ok {
 		return errors.Join(err, fmt.Errorf("%s is not an SQLite database", path))
@@ -191,7 +190,7 @@ func checkFile(path string) error {
 	if err := checkApplication(conn, path); err != nil {
 		return err
 	}
-	// The first finding is enough; without any the check says ok.
+	// One finding is enough; an intact file yields ok.
 	for _, check := range []struct{ pragma, intact string }{
 		{"pragma integrity_check(1)", "ok"},
 		{"pragma foreign_key_check", ""},
@@ -261,8 +260,8 @@ func restoreSQLite(c *copied, path string, force bool) (aside string, err error)
 	return aside, publish(draft, path)
 }
 
-// putAside renames a database and what belongs to it, and returns the new
-// name. Left beside another file, an old write-ahead log would spoil it.
+// putAside renames a database and its log, and returns the new name. An old
+// write-ahead log beside another file would corrupt it.
 func putAside(path string) (string, error) {
 	aside := path + ".replaced-" + time.Now().UTC().Format("20060102T150405.000")
 	found := false
@@ -274,7 +273,7 @@ func putAside(path string) (string, error) {
 			return "", err
 		}
 	}
-	// The index of the log is made anew when it is missing.
+	// SQLite rebuilds the index of the log if it is missing.
 	if err := os.Remove(path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
@@ -284,8 +283,8 @@ func putAside(path string) (string, error) {
 	return aside, nil
 }
 
-// draft writes what the copy holds into a draft beside path, and returns its name
-// also when that fails.
+// draft writes the content of the copy to a draft beside path. It returns the
+// name even on an error.
 func (c *copied) draft(path string) (string, error) {
 	name, err := newDraft(path, restoreDraft)
 	if err != nil {
@@ -298,8 +297,8 @@ func (c *copied) draft(path string) (string, error) {
 	return name, errors.Join(c.each(file), file.Close())
 }
 
-// publish gives a complete draft its name, never that of an existing file, and
-// returns once both are on the disk.
+// publish renames a complete draft, never over an existing file. It returns
+// once the content and the name are on the disk.
 func publish(draft, path string) error {
 	file, err := os.OpenFile(draft, os.O_RDWR, 0)
 	if err != nil {
@@ -308,12 +307,12 @@ func publish(draft, path string) error {
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	// A link fails where the name is taken; a rename would replace the file.
+	// A link fails if the name exists; a rename would replace the file.
 	if err := os.Link(draft, path); err != nil {
 		if err := mustNotExist(path); err != nil {
 			return err
 		}
-		// The file system has no links.
+		// The file system does not support links.
 		if err := os.Rename(draft, path); err != nil {
 			return err
 		}

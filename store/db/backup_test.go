@@ -15,8 +15,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A backup made while writers write holds each write whole or not at all, and
-// everything that was acknowledged before it began.
+// A backup during writes holds each write whole or not at all, and everything
+// that was acknowledged before it began.
 func TestBackupWhileServing(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		needTools(t, url)
@@ -88,7 +88,7 @@ func TestBackupWhileServing(t *testing.T) {
 	})
 }
 
-// needTools puts PostgreSQL's client programs on PATH or skips.
+// needTools puts PostgreSQL's client programs on PATH, or skips the test.
 func needTools(t *testing.T, url string) {
 	t.Helper()
 	if !strings.HasPrefix(url, "postgres:") {
@@ -144,8 +144,8 @@ func TestRestoreReplacesOnlyWhenTold(t *testing.T) {
 	})
 }
 
-// A copy for which there is no room is none: nothing is left of it, and the error
-// says where the room is missing. The database is larger than the cache of its copy.
+// A backup without room for it fails: nothing of it remains, and the error says
+// which disk is full. The database is larger than the page cache of the copy.
 func TestBackupToAFullDisk(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)
@@ -218,7 +218,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	if _, err := db.Restore(ctx, good, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false); err != nil {
 		t.Errorf("the good one: %v", err)
 	}
-	// Who restores in a hurry is told which engine the file belongs to.
+	// A restore to the wrong engine names the engine of the file.
 	archive := write("archive", append([]byte("PGDMP"), content[:4096]...))
 	_, err = db.Restore(ctx, archive, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false)
 	if err == nil || !strings.Contains(err.Error(), archive+" is an archive of pg_dump") || !strings.Contains(err.Error(), "--database-url postgres://") {
@@ -230,8 +230,9 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	}
 }
 
-// A backup and a restore remove what killed ones left in the folder that they
-// write to, and nothing that may still be written or is not theirs.
+// A backup and a restore remove the drafts of killed processes from the folder
+// they write to. They spare drafts that may still be written, and the files of
+// others.
 func TestOldDraftsAreRemoved(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)

@@ -20,7 +20,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// KARTEI_BENCH_ROWS is how many rows the benchmarks read among; 100,000 unless set.
+// benchRows returns the number of rows in benchmarks: KARTEI_BENCH_ROWS, by
+// default 100,000.
 func benchRows(b *testing.B) int {
 	b.Helper()
 	if text := os.Getenv("KARTEI_BENCH_ROWS"); text != "" {
@@ -121,9 +122,9 @@ func readList(d db.DB, i int) error {
 	return err
 }
 
-// reportCPU reports the processor time of an operation, which stays the same on
-// a machine that is busy with other things. Call it where the loop begins and
-// what it returns at its end.
+// reportCPU reports the processor time of an operation, which does not depend
+// on other load of the machine. Call it before the loop, and call its result
+// after the loop.
 func reportCPU(b *testing.B) func() {
 	used := func() time.Duration {
 		var u unix.Rusage
@@ -136,7 +137,8 @@ func reportCPU(b *testing.B) func() {
 	return func() { b.ReportMetric(float64(used()-before)/1000/float64(b.N), "cpu-us/op") }
 }
 
-// BenchmarkRead is a read by key and a page of 25, by one caller and by 16.
+// BenchmarkRead reads a row by key and a page of 25 rows, with one caller and
+// with 16.
 func BenchmarkRead(b *testing.B) {
 	benchEach(b, func(b *testing.B, d db.DB) {
 		n := benchRows(b)
@@ -159,7 +161,7 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
-// concurrently runs f b.N times by several goroutines and reports percentiles.
+// concurrently runs f b.N times in several goroutines and reports percentiles.
 func concurrently(b *testing.B, goroutines int, f func(i int) error) {
 	b.Helper()
 	var next atomic.Int64
@@ -198,8 +200,8 @@ func report(b *testing.B, times []time.Duration) {
 	b.ReportMetric(float64(sorted[len(sorted)-1].Microseconds())/1000, "max-ms")
 }
 
-// BenchmarkInsert is a durable write of one row, alone, and by 64 callers that
-// share commits.
+// BenchmarkInsert writes one row durably, alone, and with 64 callers that share
+// commits.
 func BenchmarkInsert(b *testing.B) {
 	benchEach(b, func(b *testing.B, d db.DB) {
 		people(b, d, 1000)
@@ -218,8 +220,8 @@ func BenchmarkInsert(b *testing.B) {
 	})
 }
 
-// BenchmarkLayers holds a point read through this package against the same
-// statement through database/sql on the same library, and against the bare
+// BenchmarkLayers compares a point read through this package with the same
+// statement through database/sql on the same library, and through the bare
 // connection.
 func BenchmarkLayers(b *testing.B) {
 	address := dbtest.SQLiteURL(b)

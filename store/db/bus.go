@@ -10,7 +10,7 @@ type bus struct {
 	subscribers map[string]map[*func(string)]bool
 }
 
-// subscribe has f called with each message of a topic until end is called.
+// subscribe calls f with each message of a topic until end is called.
 func (b *bus) subscribe(topic string, f func(word string)) (end func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -28,8 +28,8 @@ func (b *bus) subscribe(topic string, f func(word string)) (end func()) {
 	}
 }
 
-// subscribed reports whether a topic has a subscriber. A transaction that only
-// reads has no bus.
+// subscribed reports whether a topic has a subscriber. A read-only transaction
+// has no bus.
 func (b *bus) subscribed(topic string) bool {
 	if b == nil {
 		return false

@@ -24,7 +24,7 @@ const (
 
 func goexit() { runtime.Goexit() }
 
-// child is what this test binary does as a second process, until it is killed.
+// child runs this test binary as a second process, until it is killed.
 func child(act, url string) {
 	d, err := db.Open(ctx, url, db.Options{})
 	if err != nil {
@@ -38,7 +38,7 @@ func child(act, url string) {
 	if to, copies := strings.CutPrefix(act, "copy "); copies {
 		halfCopy(d, to)
 	}
-	// Sixteen writers; each write is two rows and one acknowledgement.
+	// Sixteen writers write two rows and one acknowledgement each time.
 	var out sync.Mutex
 	for w := range 16 {
 		go func() {
@@ -60,12 +60,12 @@ func child(act, url string) {
 	stay()
 }
 
-// stay waits until the process is killed. With select {} the runtime ends a
-// process that has nothing else to wait for, as deadlocked.
+// stay waits until the process is killed. With select {} the runtime would
+// report a deadlock.
 func stay() { time.Sleep(time.Hour) }
 
-// startChild runs this test binary as a second process and returns its lines
-// after the first, which says that the database is open.
+// startChild starts this test binary as a second process. It returns the output
+// after the first line, which says that the database is open.
 func startChild(t *testing.T, act, url string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -89,13 +89,13 @@ func startChild(t *testing.T, act, url string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, lines
 }
 
-// What was acknowledged is there after kill -9, and every write is whole.
+// Acknowledged writes survive kill -9, and every write is whole.
 func TestKill(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		d := dbtest.Open(t, url, db.Options{})
 		table(t, d)
 		if strings.HasPrefix(url, "sqlite:") {
-			// The database is the child's now.
+			// The child opens the database now.
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestKill(t *testing.T) {
 				acknowledged[lines.Text()] = true
 			}
 			cmd.Process.Signal(syscall.SIGKILL)
-			for lines.Scan() { // what it had said before it died
+			for lines.Scan() { // its output before it died
 				acknowledged[lines.Text()] = true
 			}
 			cmd.Wait()
@@ -136,7 +136,7 @@ func TestKill(t *testing.T) {
 					t.Errorf("acknowledged write %s is lost", n)
 				}
 			}
-			// The next child counts from the start again.
+			// The next child starts counting anew.
 			run(t, check, "delete from things")
 			clear(acknowledged)
 			if check != d {
@@ -172,7 +172,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	d := dbtest.Open(t, url, db.Options{})
-	// Nor does this process open its own database twice.
+	// This process cannot open its database twice either.
 	if _, err := db.Open(ctx, url, db.Options{}); !errors.As(err, &inUse) {
 		t.Errorf("in the same process: %v", err)
 	}

@@ -11,53 +11,55 @@ import (
 	"strings"
 )
 
-// NotCopied are the tables that Copy leaves out, each with the reason.
+// NotCopied holds the tables that Copy omits, each with the reason.
 var NotCopied = map[string]string{
 	"limit_replicas": "the replicas that run, of which there are none",
 }
 
-// ErrOtherInstance is returned, wrapped, where the target of a Copy has data
-// that the source did not give it.
+// ErrOtherInstance is the error, wrapped, of a Copy to a target with data that
+// did not come from the source.
 var ErrOtherInstance = errors.New("the target is not empty: it holds a finished copy, or another instance")
 
-// ErrUnfinishedCopy is returned by CheckCopied.
+// ErrUnfinishedCopy is the error of CheckCopied.
 var ErrUnfinishedCopy = errors.New("the database is a copy that was not finished: repeat kartei copy")
 
-// copyPage is how many rows are read, and written in one transaction, at once.
+// copyPage is the number of rows that are read at once, and written in one
+// transaction.
 const copyPage = 1000
 
-// comparing is how many rows are read and hashed in the time in which one is copied.
+// comparing is the number of rows that are read and hashed in the time that
+// copying one takes.
 const comparing = 8
 
-// copyMark is the name of the setting in which the target keeps how far the
-// copy is. It is the last thing that goes.
+// copyMark names the setting of the target that holds the progress of the copy.
+// It is removed last.
 const copyMark = "copy"
 
-// Copied is what was copied of one table.
+// Copied describes the copy of one table.
 type Copied struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`
-	// Hash is the sum of the SHA-256 of all rows, in hex. It does not depend on
+	// Hash is the sum of the SHA-256 of all rows, in hex. It depends neither on
 	// the engine nor on the order of the rows.
 	Hash string `json:"sha256Sum"`
 }
 
-// copying is the state of a copy as the target keeps it.
+// copying is the progress of a copy, as stored in the target.
 type copying struct {
-	// Source is the identifier of the source's first organization.
+	// Source is the id of the source's first organization.
 	Source string `json:"source"`
-	// Table is the one that is being copied; those before it are complete.
+	// Table is the table in progress; those before it are complete.
 	Table string `json:"table"`
-	// After is the primary key of the last row that was copied of it.
+	// After is the primary key of its last copied row.
 	After []any `json:"after"`
 }
 
-// Copy copies all rows of one database into another, empty one, both of this
-// release's version, and proves at the end that they hold the same. It may be
-// repeated after it was broken off, and goes on where it was. Nobody may write
-// into either meanwhile. It holds some thousand rows in memory. tell, if not
-// nil, is called with how much is done, and of how much: in rows copied, beside
-// which those that are compared in the end count little.
+// Copy copies all rows of one database to another, empty one, and proves that
+// both hold the same rows. Both must have this release's schema, and nothing
+// else may write to them. An interrupted copy is continued by the next call.
+// Copy holds some thousand rows in memory. tell, if not nil, is called with the
+// progress, in copied rows. The comparison at the end counts little beside
+// them.
 func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Copied, error) {
 	if tell == nil {
 		tell = func(int64, int64) {}
@@ -80,7 +82,7 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 	}
 	at := slices.IndexFunc(tables, func(t Table) bool { return t.Name == state.Table })
 	for i, t := range tables {
-		if i <= at { // it was copied, or begun, before
+		if i <= at { // copied or begun by an earlier call
 			n, err := countRows(ctx, to, &t)
 			if err != nil {
 				return nil, err
@@ -112,7 +114,7 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 		all = append(all, both[0])
 	}
 	err = to.Write(ctx, func(tx Tx) error {
-		if tx.Dialect() == postgresDialect { // the planner should know the new rows
+		if tx.Dialect() == postgresDialect { // the planner needs statistics of the new rows
 			for _, t := range tables {
 				tx.Queue("analyze " + t.Name)
 			}
@@ -123,8 +125,8 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 	return all, err
 }
 
-// CheckCopied returns ErrUnfinishedCopy where a Copy into the database was
-// broken off.
+// CheckCopied returns ErrUnfinishedCopy if a Copy to the database was
+// interrupted.
 func CheckCopied(ctx context.Context, d DB) error {
 	return d.Read(ctx, func(tx Tx) error {
 		var value string
@@ -139,7 +141,8 @@ func CheckCopied(ctx context.Context, d DB) error {
 	})
 }
 
-// copiedTables returns the tables to copy, which must be the same on both sides.
+// copiedTables returns the tables to copy, which must be the same in both
+// databases.
 func copiedTables(ctx context.Context, from, to DB) ([]Table, error) {
 	var both [2][]Table
 	for i, d := range []DB{from, to} {
@@ -166,9 +169,10 @@ func copiedTables(ctx context.Context, from, to DB) ([]Table, error) {
 	return both[0], nil
 }
 
-// countRows returns how many rows a table has, for the bar. PostgreSQL reads the
-// whole table to count, which of a large one takes longer than a statement may:
-// there it is what the server reckons, and 0 where it cannot tell.
+// countRows returns the number of rows of a table, for the progress bar.
+// PostgreSQL reads the whole table to count. For a large one that takes longer
+// than a statement may, so the server's estimate is used, or 0 if there is
+// none.
 func countRows(ctx context.Context, d DB, t *Table) (n int64, err error) {
 	err = d.Read(ctx, func(tx Tx) error {
 		if tx.Dialect() == postgresDialect {
@@ -186,7 +190,7 @@ func countRows(ctx context.Context, d DB, t *Table) (n int64, err error) {
 	return n, err
 }
 
-// beginCopy marks an empty target, or finds how far it is.
+// beginCopy marks an empty target, or returns the progress of an earlier copy.
 func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, error) {
 	state := &copying{Table: tables[0].Name}
 	err := from.Read(ctx, func(tx Tx) error {
@@ -221,8 +225,9 @@ func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, erro
 			return err
 		}
 		for _, t := range tables {
-			// The migrations fill the one; a server that only was started on the
-			// empty target leaves its master key's fingerprint in the other.
+			// The migrations fill generations. A server that was merely started
+			// on the empty target leaves the fingerprint of its master key in
+			// settings.
 			if t.Name == "generations" || t.Name == "settings" {
 				tx.Queue("delete from " + t.Name)
 				continue
@@ -250,7 +255,7 @@ func mark(tx Tx, state *copying) {
 	tx.Queue("insert into settings (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value", copyMark, string(value))
 }
 
-// copyTable copies what is left of a table.
+// copyTable copies the rest of a table.
 func copyTable(ctx context.Context, from, to DB, t *Table, state *copying, tell func(int64)) error {
 	after, err := t.keyOf(state.After)
 	if err != nil {
@@ -269,8 +274,8 @@ func copyTable(ctx context.Context, from, to DB, t *Table, state *copying, tell 
 	})
 }
 
-// insert stores rows: with COPY on PostgreSQL, which costs it half of what an
-// insert a row does.
+// insert stores rows. On PostgreSQL it uses COPY, which costs half of an insert
+// for each row.
 func (t *Table) insert(ctx context.Context, tx Tx, rows [][]any) error {
 	if copied, err := CopyRows(ctx, tx, t.Name, t.columnNames(), rows); copied {
 		return err
@@ -286,7 +291,7 @@ func (t *Table) insert(ctx context.Context, tx Tx, rows [][]any) error {
 	return nil
 }
 
-// keyOf returns a primary key as it is bound, from what JSON made of it.
+// keyOf returns a primary key for binding from its JSON form.
 func (t *Table) keyOf(values []any) ([]any, error) {
 	var key []any
 	for _, v := range values {
@@ -312,9 +317,9 @@ func (t *Table) columnNames() []string {
 
 func (t *Table) names() string { return strings.Join(t.columnNames(), ", ") }
 
-// eachPage calls f with the rows behind a primary key, page by page, and the
-// key of the last of each. The next page is read while f is at work. The mark
-// of the copy itself is left out.
+// eachPage calls f with the rows behind a primary key, page by page, and with
+// the key of the last row of each page. The next page is read while f runs. The
+// copy's own mark is omitted.
 func eachPage(ctx context.Context, d DB, t *Table, after []any, f func(rows [][]any, last []any) error) error {
 	if len(t.Key) == 0 {
 		return errors.New("a table without primary key")
@@ -358,7 +363,7 @@ func eachPage(ctx context.Context, d DB, t *Table, after []any, f func(rows [][]
 	return ctx.Err()
 }
 
-// nextPage reads the rows behind a primary key, copyPage at most.
+// nextPage reads at most copyPage rows behind a primary key.
 func nextPage(ctx context.Context, d DB, t *Table, after []any) (page [][]any, err error) {
 	key, where := strings.Join(t.Key, ", "), ""
 	if after != nil {
@@ -384,7 +389,7 @@ func (t *Table) keyIn(row []any) []any {
 	return key
 }
 
-// readPage returns rows of string, int64, bool and nil.
+// readPage returns rows with values of type string, int64, bool or nil.
 func readPage(ctx context.Context, tx Tx, t *Table, query string, args []any) ([][]any, error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
@@ -425,7 +430,7 @@ func readPage(ctx context.Context, tx Tx, t *Table, query string, args []any) ([
 	return page, rows.Err()
 }
 
-// sumTable counts and hashes a table.
+// sumTable counts and hashes the rows of a table.
 func sumTable(ctx context.Context, d DB, t *Table, tell func(int64)) (Copied, error) {
 	sum := Copied{Table: t.Name}
 	var lanes [4]uint64
@@ -448,12 +453,11 @@ func sumTable(ctx context.Context, d DB, t *Table, tell func(int64)) (Copied, er
 	return sum, err
 }
 
-// InUseBy fails where other connections of Kartei are open to a PostgreSQL database:
-// a server may be running on it. Those that name themselves AloneName
-// are left out.
+// InUseBy fails if a PostgreSQL database has other connections of Kartei, since
+// a server may be running on it. Connections named AloneName do not count.
 func InUseBy(ctx context.Context, d DB) error {
 	if d.Dialect() != postgresDialect {
-		return nil // a SQLite database is locked by who opened it
+		return nil // an open SQLite database is locked by its process
 	}
 	return d.Read(ctx, func(tx Tx) error {
 		var n int
@@ -465,6 +469,6 @@ func InUseBy(ctx context.Context, d DB) error {
 	})
 }
 
-// AloneName is the application_name of connections that need the database for
-// themselves, to copy it or to spread it.
+// AloneName is the application_name of commands that need exclusive use of the
+// database: to copy or to distribute it.
 const AloneName = "kartei-alone"

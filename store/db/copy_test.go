@@ -12,9 +12,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// fill puts rows into every table, whatever it is made of: each column gets a
-// value of its type that differs from row to row. So a table that Copy leaves
-// out is found.
+// fill inserts rows into every table. Each column gets a value of its type that
+// differs from row to row. So a table that Copy omits is detected.
 func fill(t *testing.T, d db.DB, rows int) {
 	t.Helper()
 	ctx := context.Background()
@@ -72,7 +71,7 @@ func directions(t *testing.T, f func(t *testing.T, from, to db.DB)) {
 	t.Run("to sqlite", func(t *testing.T) { f(t, dbtest.Postgres(t), dbtest.SQLite(t)) })
 }
 
-// countIn returns how many rows a table has, read without Copy's help.
+// countIn returns the number of rows of a table, without the help of Copy.
 func countIn(t *testing.T, d db.DB, table string) (n int) {
 	t.Helper()
 	ctx := context.Background()
@@ -85,7 +84,7 @@ func countIn(t *testing.T, d db.DB, table string) (n int) {
 func TestCopyMovesEveryTable(t *testing.T) {
 	directions(t, func(t *testing.T, from, to db.DB) {
 		ctx := context.Background()
-		const rows = 1203 // some pages, the last one not full
+		const rows = 1203 // several pages, the last one not full
 		fill(t, from, rows)
 		copied, err := db.Copy(ctx, from, to, nil)
 		if err != nil {
@@ -116,8 +115,8 @@ func TestCopyMovesEveryTable(t *testing.T) {
 	})
 }
 
-// A copy that was broken off, after any page, goes on where it was; until then
-// it says that it is not finished, and another instance does not get into it.
+// An interrupted copy, after any page, is continued. Until its end it is
+// reported as unfinished, and no other instance can be copied to the target.
 func TestCopyGoesOn(t *testing.T) {
 	directions(t, func(t *testing.T, from, to db.DB) {
 		fill(t, from, 600)
@@ -155,7 +154,7 @@ func TestCopyGoesOn(t *testing.T) {
 			if _, err := db.Copy(context.Background(), other, to, nil); !errors.Is(err, db.ErrOtherInstance) {
 				t.Fatalf("another instance: %v", err)
 			}
-			if broken == 8 { // the comparison alone is more than 5 pages
+			if broken == 8 { // the comparison alone reads more than 5 pages
 				if _, err := db.Copy(context.Background(), from, to, nil); err != nil {
 					t.Fatal(err)
 				}
@@ -168,7 +167,7 @@ func TestCopyGoesOn(t *testing.T) {
 	})
 }
 
-// halfCopy copies nine pages, says so, and stands still.
+// halfCopy copies nine pages, reports it, and waits.
 func halfCopy(from db.DB, url string) {
 	to, err := db.Open(ctx, url, db.Options{})
 	if err == nil {
@@ -184,7 +183,7 @@ func halfCopy(from db.DB, url string) {
 	os.Exit(1)
 }
 
-// A copy that is killed goes on where it was.
+// A killed copy is continued.
 func TestCopyIsKilled(t *testing.T) {
 	for name, urls := range map[string]func() (from, to string){
 		"to postgres": func() (string, string) { return dbtest.SQLiteURL(t), dbtest.PostgresURL(t) },
@@ -225,7 +224,7 @@ func TestCopyIsKilled(t *testing.T) {
 	}
 }
 
-// What changed behind the copy's back is found by the comparison.
+// The comparison detects rows that changed during the copy.
 func TestCopyFindsADifference(t *testing.T) {
 	directions(t, func(t *testing.T, from, to db.DB) {
 		fill(t, from, 3)

@@ -7,116 +7,119 @@ import (
 	"fmt"
 )
 
-// ErrNoRows is what Row.Scan returns when the query found nothing.
+// ErrNoRows is the error of Row.Scan if the query found nothing.
 var ErrNoRows = errors.New("db: no rows")
 
-// ErrConflict is returned by a Write function that found its record changed
-// under it: DB.Write rolls back and calls the function again, a bounded
-// number of times.
+// ErrConflict means that a record changed under a Write function. If the
+// function returns it, DB.Write rolls back and calls the function again, a
+// bounded number of times.
 var ErrConflict = errors.New("db: changed by another writer")
 
-// ErrDuplicate is returned, wrapped, when a statement broke a unique index.
+// ErrDuplicate means that a statement violated a unique index. It is returned
+// wrapped.
 var ErrDuplicate = errors.New("db: duplicate")
 
-// ErrBusy is returned, wrapped, when the engine cannot take the call now:
-// the waiting line is full, a lock or a statement timed out. Nothing was changed.
+// ErrBusy means that the engine cannot take the call now: the queue is full, or
+// a lock or a statement timed out. Nothing was changed. It is returned wrapped.
 var ErrBusy = errors.New("db: busy")
 
-// ErrUnavailable is returned, wrapped, when the database cannot be reached,
-// or has no room to store anything more. Nothing was changed.
+// ErrUnavailable means that the database cannot be reached, or has no room to
+// store more. Nothing was changed. It is returned wrapped.
 var ErrUnavailable = errors.New("db: unavailable")
 
-// ErrRefused is returned, wrapped, by a Write that the database does not take
-// although it may be read: its disk is full or broken, or it is read-only. It
-// is an ErrUnavailable. DB.Writes tells the operator of it, so who meets it
-// needs no line of its own in the log.
+// ErrRefused is the error, wrapped, of a Write to a database that can be read
+// and not written: its disk is full or broken, or it is read-only. It is an
+// ErrUnavailable. DB.Writes reports it to the operator, so callers need not log
+// it.
 var ErrRefused = fmt.Errorf("%w for writes", ErrUnavailable)
 
-// ErrStale is returned where Tx.Expect was disappointed.
+// ErrStale means that the assumption of a Tx.Expect was wrong.
 var ErrStale = errors.New("db: what was expected has changed")
 
-// DB is one open database. It is safe for use by several goroutines.
+// DB is an open database. It is safe for concurrent use.
 type DB interface {
-	// Read runs f on a connection that cannot write. Each statement sees what
-	// is committed when it starts, unless f asks for a Snapshot.
+	// Read runs f on a read-only connection. Each statement sees what is
+	// committed when it starts, unless f asks for a Snapshot.
 	Read(ctx context.Context, f func(Tx) error) error
 	// Write runs f in a transaction and commits it if f returns nil. It returns
 	// nil only after the commit is durable. f may run more than once and must
 	// not have effects outside the transaction.
 	Write(ctx context.Context, f func(Tx) error) error
-	// WriteIn is Write for a change in one organization. On PostgreSQL calls
-	// that change the same organization at the same time are committed
-	// together, each undone alone if it fails; and the transaction that f is first
-	// called with is speculative: what f assumes is checked with the commit. If an
-	// assumption was wrong, f is called again, and the engine asks before it answers.
-	// So a change can be one round trip to PostgreSQL.
+	// WriteIn is Write for a change in one organization. On PostgreSQL,
+	// concurrent changes of one organization are committed together, and a
+	// failed one is undone alone. The first transaction that f is called with
+	// is speculative: the assumptions of f are verified with the commit. If one
+	// was wrong, f is called again, and the engine queries before it answers.
+	// So a change can take one round trip to PostgreSQL.
 	WriteIn(ctx context.Context, organization int64, f func(Tx) error) error
-	// Listen calls f after each commit of a transaction, of any replica, that
-	// notified topic, with the word that it said, and with an empty one whenever
-	// a notification may have been missed, until ctx ends. It is a fast way to learn of a change and never a certain one:
-	// what must be known is read. On SQLite, which has no replicas, and behind
-	// a transaction pooler, which loses notifications, f is called for what this
-	// process sent with NotifyLocal only. It must return at once.
+	// Listen calls f after each commit, of any replica, that notified topic,
+	// with the word of the notification. It also calls f with an empty word
+	// whenever a notification may have been missed. It returns when ctx ends.
+	// Notifications are fast but not reliable, so callers must also read from
+	// the database. On SQLite, which has no replicas, f is called only for
+	// NotifyLocal of this process. So it is behind a transaction pooler, which
+	// loses notifications. f must return at once.
 	Listen(ctx context.Context, topic string, f func(word string))
-	// SubscribeLocal calls f with what this process sends to topic with NotifyLocal,
-	// from now on until end is called. Unlike Listen it costs the server no connection.
+	// SubscribeLocal calls f with each NotifyLocal of this process to topic,
+	// until end is called. Unlike Listen it needs no connection to the server.
 	SubscribeLocal(topic string, f func(word string)) (end func())
-	// Dialect returns the words in which the two engines differ.
+	// Dialect returns the SQL fragments in which the two engines differ.
 	Dialect() *Dialect
-	// Ping fails when the database cannot be reached.
+	// Ping fails if the database cannot be reached.
 	Ping(ctx context.Context) error
-	// Writes knows whether the database takes writes.
+	// Writes reports whether the database accepts writes.
 	Writes() *Writes
-	// Close waits for running calls and closes.
+	// Close waits for running calls and closes the database.
 	Close() error
 }
 
-// Tx runs statements. Statements are written with $1 placeholders and are
-// prepared once a connection. A Tx belongs to one goroutine and ends with the
-// function that it was given to.
+// Tx runs statements. Statements have $1 placeholders and are prepared once for
+// each connection. A Tx is not safe for concurrent use, and is valid only
+// during the function that receives it.
 type Tx interface {
-	// Exec runs a statement and returns how many rows it changed.
+	// Exec runs a statement and returns the number of changed rows.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
 	// Query runs a statement that returns rows.
 	Query(ctx context.Context, query string, args ...any) (Rows, error)
-	// QueryRow runs a statement of which only the first row is wanted.
+	// QueryRow runs a statement that returns at most one row of interest.
 	QueryRow(ctx context.Context, query string, args ...any) Row
-	// Queue runs a statement at the latest at commit; its error fails the
-	// commit. On PostgreSQL all queued statements travel with the commit in
-	// one round trip. A later Exec or Query sees their effect.
+	// Queue runs a statement at the latest with the commit, which fails if the
+	// statement does. On PostgreSQL all queued statements travel with the
+	// commit in one round trip. A later Exec or Query sees their effect.
 	Queue(query string, args ...any)
-	// Notify wakes who listens to topic, on every replica, after the commit. The
-	// word, of some hundred bytes at most, tells them what it is about.
+	// Notify wakes the listeners of topic on every replica after the commit.
+	// They receive the word, which has at most some hundred bytes.
 	Notify(topic, word string)
-	// NotifyLocal sends the word to the subscribers of topic in this process, after
-	// the commit, and reports whether there are any. Unlike Notify it costs the
-	// server nothing; commits that notify take turns there.
+	// NotifyLocal sends the word to the subscribers of topic in this process
+	// after the commit, and reports whether there are any. Unlike Notify it
+	// costs the server nothing. There, commits with notifications are
+	// serialized.
 	NotifyLocal(topic, word string) (subscribed bool)
-	// Lock takes an exclusive lock named key for the rest of the transaction
-	// without waiting, and reports whether it got it. The lock ends with the
-	// transaction, also when the process dies. A speculative transaction assumes
-	// that the lock is free.
+	// Lock takes an exclusive lock named key until the end of the transaction.
+	// It does not wait, and reports whether it got the lock. The lock ends with
+	// the transaction, even if the process dies. A speculative transaction
+	// assumes that the lock is free.
 	Lock(ctx context.Context, key string) (bool, error)
-	// AssumeNone is QueryRow for a query that most probably finds no row. Another
-	// statement of the transaction must fail if there is one, as an insert into a
-	// unique index does: a speculative transaction does not ask and answers
-	// ErrNoRows.
+	// AssumeNone is QueryRow for a query that most probably finds no row.
+	// Another statement of the transaction must fail if there is a row, as an
+	// insert into a unique index does. A speculative transaction returns
+	// ErrNoRows without a query.
 	AssumeNone(ctx context.Context, query string, args ...any) Row
 	// ExecOne runs a statement that must change one row, and fails with
 	// ErrConflict if it changed none. check is a select that divides by zero in
-	// that case: a speculative transaction queues both.
+	// that case. A speculative transaction queues both.
 	ExecOne(ctx context.Context, change, check Statement) error
-	// Expect makes the transaction fail with ErrStale, with no effect and no
-	// answer, unless the query, which returns one number, returns want. To
-	// PostgreSQL it travels with the statement that follows, or with the commit,
-	// so it costs no round trip of its own. Of a Read only the first statement
-	// waits for it; the others follow that one.
+	// Expect makes the transaction fail with ErrStale unless the query, which
+	// returns one number, returns want. Then it has no effect and no result. On
+	// PostgreSQL the query travels with the next statement or with the commit,
+	// so it costs no extra round trip. In a Read only the first statement
+	// carries it; the others follow that one.
 	Expect(ctx context.Context, query string, want int64) error
-	// Snapshot makes all statements of a Read that follow see one moment: that
-	// of the first of them. It costs PostgreSQL one more round trip. Inside
+	// Snapshot makes all later statements of a Read see the same snapshot, that
+	// of the first of them. It costs one more round trip to PostgreSQL. Inside
 	// Write it does nothing.
 	Snapshot(ctx context.Context) error
-	// Dialect returns the words in which the two engines differ.
+	// Dialect returns the SQL fragments in which the two engines differ.
 	Dialect() *Dialect
 }
 
@@ -129,8 +132,8 @@ type Statement struct {
 // Rows is the result of Tx.Query. Close may be called twice.
 type Rows interface {
 	Next() bool
-	// Scan takes pointers to string, int64, int, bool, []byte, float64, or to
-	// a type whose kind is one of these, or to a pointer of one (NULL gives nil).
+	// Scan takes pointers to string, int64, int, bool, []byte or float64, to a
+	// type of such a kind, or to a pointer to one, which NULL sets to nil.
 	Scan(dest ...any) error
 	Err() error
 	Close()
@@ -138,6 +141,6 @@ type Rows interface {
 
 // Row is the result of Tx.QueryRow.
 type Row interface {
-	// Scan is like Rows.Scan and returns ErrNoRows when there is none.
+	// Scan is like Rows.Scan and returns ErrNoRows if there is no row.
 	Scan(dest ...any) error
 }

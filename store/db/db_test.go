@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 
 var ctx = context.Background()
 
-// table makes the table that these tests use, with its text in byte order.
+// table creates the table of these tests, with text sorted by bytes.
 func table(t testing.TB, d db.DB) {
 	t.Helper()
 	collate := ""
@@ -202,9 +202,9 @@ func TestScanRefusesWhatDoesNotFit(t *testing.T) {
 			{"select name from things", []any{&text}},          // null into a string
 			{"select size from things", []any{&number}},        // null into a number
 			{"select 'word' from things", []any{&number}},      // text into a number
-			{"select n, name from things", []any{&number}},     // too few
-			{"select n from things", []any{&number, &text}},    // too many
-			{"select n from things", []any{number}},            // no pointer
+			{"select n, name from things", []any{&number}},     // too few destinations
+			{"select n from things", []any{&number, &text}},    // too many destinations
+			{"select n from things", []any{number}},            // not a pointer
 			{"select n + 40000 from things", []any{new(int8)}}, // does not fit
 		} {
 			err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, c.query).Scan(c.dest...) })
@@ -246,7 +246,7 @@ func TestDuplicateIsToldApart(t *testing.T) {
 				t.Errorf("error tells data: %v", err)
 			}
 		}
-		// The statement itself fails, not only the commit that it shares with others.
+		// The statement itself fails, not only the commit that it shares.
 		for name, insert := range map[string]func(tx db.Tx, query string) error{
 			"row": func(tx db.Tx, query string) error { return tx.QueryRow(ctx, query).Scan(new(int)) },
 			"rows": func(tx db.Tx, query string) error {
@@ -284,7 +284,8 @@ func TestTextThatPostgresCannotStoreIsRefused(t *testing.T) {
 	})
 }
 
-// To SQLite $2 is a name, and the first parameter where it stands first.
+// To SQLite $2 is a name, and the parameter that comes first in the text has
+// the first index.
 func TestParametersAreNumbered(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		var s string
@@ -305,7 +306,7 @@ func TestParametersAreNumbered(t *testing.T) {
 	})
 }
 
-// Byte order, so that a page ends at the same row on both engines.
+// Sorting by bytes makes a page end at the same row on both engines.
 func TestTextSortsByBytes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
@@ -430,8 +431,8 @@ func TestReadCannotWrite(t *testing.T) {
 	})
 }
 
-// After Snapshot a Read sees what was there at its next statement, whatever is
-// committed meanwhile; the connection forgets it afterwards.
+// After Snapshot all statements of a Read see the same snapshot, whatever is
+// committed meanwhile. The connection leaves the snapshot afterwards.
 func TestSnapshotSeesOneMoment(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
@@ -466,7 +467,7 @@ func TestSnapshotSeesOneMoment(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for range 20 { // each connection in its turn
+		for range 20 { // each connection in turn
 			read(true, 0)
 			read(false, 1)
 		}
@@ -496,8 +497,9 @@ func TestErrorUndoesEverything(t *testing.T) {
 	})
 }
 
-// PostgreSQL ends a transaction at its first failed statement; SQLite would go
-// on. A function that goes on must fail on both, or it fails only in production.
+// PostgreSQL ends a transaction at its first failed statement; SQLite would
+// continue. A function that continues must fail on both, or it would fail only
+// in production.
 func TestFailedStatementEndsTheTransaction(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
@@ -521,7 +523,7 @@ func TestFailedStatementEndsTheTransaction(t *testing.T) {
 func TestQueue(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
-		// Nothing but queued statements, in order.
+		// Only queued statements, in order.
 		err := d.Write(ctx, func(tx db.Tx) error {
 			tx.Queue("insert into things (n, size) values (1, 1)")
 			tx.Queue("update things set size = size * 10 where n = $1", 1)
@@ -536,7 +538,7 @@ func TestQueue(t *testing.T) {
 		if size != 11 {
 			t.Errorf("size %d, want 11", size)
 		}
-		// A later statement sees them.
+		// A later statement sees their effect.
 		err = d.Write(ctx, func(tx db.Tx) error {
 			tx.Queue("insert into things (n, size) values (2, 5)")
 			if err := tx.QueryRow(ctx, "select size from things where n = 2").Scan(&size); err != nil {
@@ -617,7 +619,7 @@ func TestTransactionEndsWithItsFunction(t *testing.T) {
 	})
 }
 
-// A statement has its effect also when its rows are not read.
+// A statement takes effect even if its rows are not read.
 func TestReturningUnread(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
@@ -644,7 +646,7 @@ func TestReturningUnread(t *testing.T) {
 	})
 }
 
-// A reader that stops in the middle leaves the connection usable.
+// A reader that stops early leaves the connection usable.
 func TestRowsLeftOpen(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
@@ -693,7 +695,7 @@ func TestPanicReachesTheCaller(t *testing.T) {
 	})
 }
 
-// runtime.Goexit, which testing.T.FailNow calls, must not take the writer with it.
+// runtime.Goexit, as called by testing.T.FailNow, must not end the writer.
 func TestGoexitLeavesTheWriterAlive(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
@@ -823,8 +825,8 @@ func TestUnreachableServerIsUnavailable(t *testing.T) {
 	}
 }
 
-// What is expected holds for all that a transaction does, or it fails with no
-// effect and no answer.
+// An expectation holds for the whole transaction. Otherwise the transaction
+// fails without effect and without a result.
 func TestExpect(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		write := func(ctx context.Context, f func(db.Tx) error) error { return d.WriteIn(ctx, 1, f) }
@@ -877,7 +879,7 @@ func TestExpect(t *testing.T) {
 	})
 }
 
-// What goes by itself is told from what somebody has to mend.
+// Away distinguishes temporary failures from those that the operator must fix.
 func TestAway(t *testing.T) {
 	server := func(code string) error { return fmt.Errorf("db: migrations: %w", &pgconn.PgError{Code: code}) }
 	for name, c := range map[string]struct {
@@ -907,8 +909,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// What was told is heard in this process after the commit, and not without it,
-// alone or in a group.
+// A local notification is delivered in this process after the commit and never
+// without it, alone or in a group.
 func TestTell(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx, end := context.WithCancel(context.Background())
@@ -919,7 +921,7 @@ func TestTell(t *testing.T) {
 		deaf := d.SubscribeLocal("topic", func(word string) { near <- word })
 		defer listening.Wait()
 		defer end()
-		<-heard // it listens
+		<-heard // the subscription is active
 		stop := errors.New("stop")
 		tell := func(topic string, end error) {
 			t.Helper()
@@ -969,8 +971,8 @@ func TestTell(t *testing.T) {
 	})
 }
 
-// What a change assumes is checked on both engines: an assumption that was wrong
-// has the change run again, and then the answer tells.
+// The assumptions of a change are checked on both engines. After a wrong one
+// the change runs again, and then the query decides.
 func TestAssumptions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)

@@ -2,50 +2,52 @@ package db
 
 import "encoding/json"
 
-// Dialect holds the words in which SQLite and PostgreSQL differ. Everything
-// else is written once.
+// Dialect holds the SQL fragments in which SQLite and PostgreSQL differ. All
+// other SQL is shared.
 type Dialect struct {
 	// Name is sqlite or postgres.
 	Name string
-	// TextList turns a parameter that holds a JSON array of strings into rows
-	// of one column named value, in their order: sprintf it with the placeholder,
-	// as in `select value from ` + fmt.Sprintf(d.TextList, "$2"). A condition is In.
+	// TextList turns a parameter, a JSON array of strings, into rows of one
+	// column named value, in the same order. Format it with the placeholder, as
+	// in `select value from ` + fmt.Sprintf(d.TextList, "$2"). For a condition
+	// use In.
 	TextList string
-	// In is the condition that a column has one of the texts of a parameter that
-	// holds a JSON array of strings: `where id ` + d.In("$2"). PostgreSQL reads
-	// along an index that ends in the column whatever it believes to know of the
-	// table, which it does not with rows of TextList: of a table that empties and
-	// fills it would read all to compare.
+	// In is the condition that a column equals one of the strings in a
+	// parameter, a JSON array: `where id ` + d.In("$2"). With it PostgreSQL
+	// always uses an index that ends in the column. With rows of TextList it
+	// does not: misled by its statistics, it would read all of a table that
+	// fills and empties.
 	In func(placeholder string) string
-	// Rows turns a parameter that holds a JSON array of arrays into rows of one
-	// column named value, of which `value ->> 0` is the first text or number, as
-	// text: sprintf it with the placeholder.
+	// Rows turns a parameter, a JSON array of arrays, into rows of one column
+	// named value. `value ->> 0` is the first element as text. Format it with
+	// the placeholder.
 	Rows string
-	// Arm writes a select as one arm of a `union all` that as a whole is put in
-	// the given order and limited. PostgreSQL reads a whole arm and sorts it
-	// unless the arm itself is ordered and limited; SQLite merges arms along
-	// their indexes, and would sort one that is limited.
+	// Arm writes a select as one arm of a `union all` whose result is sorted
+	// and limited. PostgreSQL reads and sorts a whole arm unless the arm itself
+	// is sorted and limited. SQLite merges arms along their indexes, and would
+	// sort a limited one.
 	Arm func(query, order, limit string) string
-	// Along names the index that a table in a from clause is read by. SQLite,
-	// which keeps no figures of how often a value occurs, would guess; where
-	// the index cannot serve the statement, it fails. PostgreSQL knows.
+	// Along names the index of a table in a from clause. SQLite keeps no
+	// statistics of values and would guess. If the index does not fit the
+	// statement, it fails. PostgreSQL needs no hint.
 	Along func(index string) string
 	// Share ends a query whose rows must not change until the transaction ends.
-	// It is empty on SQLite, where writers do not overlap.
+	// It is empty on SQLite, which has only one writer at a time.
 	Share string
 }
 
-// Texts packs texts into one parameter or column, for TextList and In: [] where
+// Texts encodes texts as one parameter or column, for TextList and In: [] if
 // there are none.
 func Texts(texts []string) string {
 	if len(texts) == 0 {
-		return "[]" // PostgreSQL takes no null for a list
+		return "[]" // PostgreSQL rejects null in place of an array
 	}
-	b, _ := json.Marshal(texts) // texts always encode
+	b, _ := json.Marshal(texts) // strings always encode
 	return string(b)
 }
 
-// Dialects are those of both engines, for statements that are made once.
+// Dialects returns those of both engines, for statements that are built in
+// advance.
 func Dialects() []*Dialect { return []*Dialect{sqliteDialect, postgresDialect} }
 
 var sqliteDialect = &Dialect{

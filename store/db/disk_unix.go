@@ -4,7 +4,7 @@ package db
 
 import "golang.org/x/sys/unix"
 
-// freeBytes returns how much room the disk of a folder has for this process.
+// freeBytes returns the free space on the disk of a folder.
 func freeBytes(dir string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

@@ -2,7 +2,7 @@ package db
 
 import "golang.org/x/sys/windows"
 
-// freeBytes returns how much room the disk of a folder has for this process.
+// freeBytes returns the free space on the disk of a folder.
 func freeBytes(dir string) (free uint64, err error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

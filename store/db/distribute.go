@@ -10,31 +10,32 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrNotDistributable is returned, wrapped, by Distribute where the database
-// cannot be spread as it is. The message says what to do.
+// ErrNotDistributable is the error, wrapped, of Distribute if the database
+// cannot be distributed in its present state. The message says what to do.
 var ErrNotDistributable = errors.New("the database cannot be distributed")
 
-// Distribution says how a database is spread over a Citus cluster.
+// Distribution describes a database on a Citus cluster.
 type Distribution struct {
-	// Nodes is how many servers hold rows.
+	// Nodes is the number of servers with rows.
 	Nodes int `json:"nodes"`
-	// Spread and Whole are how many tables are spread by organization, and how
-	// many stay on the coordinator.
+	// Spread counts the tables that are distributed by organization. Whole
+	// counts those that stay on the coordinator.
 	Spread int `json:"spread"`
 	Whole  int `json:"whole"`
-	// Statements are those that were sent, or would be.
+	// Statements holds the statements that were sent, or would be.
 	Statements []string `json:"statements"`
-	// Before says what must be done before they can be sent, empty for nothing.
+	// Before says what must be done first, or is empty.
 	Before string `json:"before,omitempty"`
 }
 
-// Distribute spreads the tables of a migrated PostgreSQL database by
-// organization over the servers of a Citus cluster; those of Whole stay where
-// they are. Tables that are spread already are left as they are, so a run that
-// was broken off is completed by the next one. No server may be running. With
-// dry nothing is sent, only looked at what would be; servers may be running,
-// and the database need not be part of a cluster yet. tell, if not nil, is
-// called before each statement.
+// Distribute distributes the tables of a migrated PostgreSQL database by
+// organization over the servers of a Citus cluster. The tables of Whole stay in
+// place. Distributed tables remain unchanged, so the next run completes an
+// interrupted one. No server may be running.
+//
+// With dry, Distribute only plans and sends nothing. Then servers may be
+// running, and the database need not be part of a cluster yet. tell, if not
+// nil, is called before each statement.
 func Distribute(ctx context.Context, d DB, dry bool, tell func(statement string)) (Distribution, error) {
 	pg, ok := d.(*pgDB)
 	if !ok {
@@ -81,8 +82,8 @@ func Distribute(ctx context.Context, d DB, dry bool, tell func(statement string)
 	return state, err
 }
 
-// distributeNew spreads the tables that migrations have added to a database
-// that is spread already. It does nothing elsewhere.
+// distributeNew distributes new tables of migrations if the database is
+// distributed already. Otherwise it does nothing.
 func (d *pgDB) distributeNew(ctx context.Context) error {
 	c, err := d.cluster(ctx)
 	if err != nil {
@@ -112,38 +113,40 @@ func (d *pgDB) distributeNew(ctx context.Context) error {
 	return err
 }
 
-// karteisTables returns the tables that are spread or stay whole; others that
-// are in the database are another program's.
+// karteisTables returns Kartei's tables, distributed or whole. Other tables in
+// the database belong to another program.
 func karteisTables(ctx context.Context, d DB) ([]Table, error) {
 	tables, err := Tables(ctx, d)
 	return slices.DeleteFunc(tables, func(t Table) bool { return Whole[t.Name] == "" && !t.Spread() }), err
 }
 
-// cluster is what Citus says of itself to one connection.
+// cluster is the state of Citus as seen by one connection.
 type cluster struct {
 	conn *pgx.Conn
-	// installed is whether the database has the extension.
+	// installed reports whether the database has the extension.
 	installed bool
 	tables    map[string]placement
 }
 
-// placement says where a table's rows are.
+// placement describes where the rows of a table are.
 type placement struct {
-	// placed is whether Citus has put it on other servers too.
+	// placed is true if Citus has put the table on other servers too.
 	placed bool
-	// column is that by which it is spread, empty for one that each server has whole.
+	// column is the distribution column, empty if each server has the whole
+	// table.
 	column string
-	// group is the same for tables whose rows of one organization are on one server.
+	// group is equal for tables that keep the rows of an organization on the
+	// same server.
 	group int
-	// own is whether the coordinator has rows in the table itself: all of them
-	// before it is placed, and those that are left over then.
+	// own is true if the coordinator has rows in the table itself. Before it is
+	// placed these are all rows, and afterwards leftovers.
 	own bool
 }
 
-// cluster connects to what must not be a worker: that knows nothing of
-// migrations, locks and notifications.
+// cluster connects to the coordinator. A worker is refused, because it knows
+// nothing of migrations, locks and notifications.
 func (d *pgDB) cluster(ctx context.Context) (_ *cluster, err error) {
-	conn, err := pgx.ConnectConfig(ctx, d.config.Copy()) // without limits: rows are moved
+	conn, err := pgx.ConnectConfig(ctx, d.config.Copy()) // without timeouts, because rows are moved
 	if err != nil {
 		return nil, mapError(err)
 	}
@@ -166,7 +169,8 @@ func (d *pgDB) cluster(ctx context.Context) (_ *cluster, err error) {
 
 func (c *cluster) close(ctx context.Context) { c.conn.Close(context.WithoutCancel(ctx)) }
 
-// check returns how many servers take rows, and fails where there is none.
+// check returns the number of servers that accept rows, and fails if there is
+// none.
 func (c *cluster) check(ctx context.Context) (nodes int, err error) {
 	if !c.installed {
 		return 0, fmt.Errorf("%w: the extension citus is not in it: have a superuser run `create extension citus` in this database "+
@@ -180,8 +184,8 @@ func (c *cluster) check(ctx context.Context) (nodes int, err error) {
 	return nodes, mapError(err)
 }
 
-// where tells of each table where its rows are. One that only stands in Citus's
-// list (partmethod n, repmodel s) is local.
+// where queries the placement of all tables. A table that is only listed by
+// Citus (partmethod n, repmodel s) is local.
 const (
 	where = `select c.relname::text, p.logicalrelid is not null, coalesce(column_to_column_name(p.logicalrelid, p.partkey), ''),
 		coalesce(p.colocationid, 0), pg_relation_size(c.oid) > 0
@@ -191,7 +195,7 @@ const (
 		where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace`
 )
 
-// look finds where the tables are.
+// look reads the placement of the tables.
 func (c *cluster) look(ctx context.Context) error {
 	query := where
 	if !c.installed {
@@ -211,10 +215,10 @@ func (c *cluster) look(ctx context.Context) error {
 	return mapError(err)
 }
 
-// distribute carries out what is left to do, each statement in a transaction
-// of its own, and returns the statements. With dry it only returns them.
+// distribute runs the statements that are left, each in its own transaction,
+// and returns them. With dry it only returns them.
 func (c *cluster) distribute(ctx context.Context, tables []Table, dry bool, tell func(string)) ([]string, error) {
-	if !dry { // of two that come together, the second finds all done
+	if !dry { // the second of two concurrent runs finds nothing left to do
 		if _, err := c.conn.Exec(ctx, "select pg_advisory_lock($1)", lockNumber("distribute")); err != nil {
 			return nil, mapError(err)
 		}
@@ -244,10 +248,12 @@ func (c *cluster) distribute(ctx context.Context, tables []Table, dry bool, tell
 	return all, nil
 }
 
-// spreading returns the statements that spread the tables that are local yet,
-// each after those that it refers to, and fails where one was spread otherwise.
+// spreading returns the statements that distribute the tables that are still
+// local, each after the tables that it references. It fails if a table was
+// distributed in another way.
 func (c *cluster) spreading(tables []Table) ([]string, error) {
-	// All rows of an organization are on one server: where those of the anchor are.
+	// All rows of an organization are on one server, next to those of the
+	// anchor.
 	anchor := ""
 	for _, t := range tables {
 		if c.tables[t.Name].column != "" && Whole[t.Name] == "" {
@@ -274,9 +280,8 @@ func (c *cluster) spreading(tables []Table) ([]string, error) {
 	return list, nil
 }
 
-// emptying returns the statements that remove from the coordinator the rows
-// that it had before they were spread. No query sees them any more, and
-// neither does an erasure.
+// emptying returns the statements that remove leftover local rows from the
+// coordinator. Queries no longer see these rows, and neither does an erasure.
 func (c *cluster) emptying(tables []Table) ([]string, error) {
 	var list []string
 	for _, t := range tables {
@@ -287,5 +292,5 @@ func (c *cluster) emptying(tables []Table) ([]string, error) {
 	return list, nil
 }
 
-// literal writes a name as an SQL text.
+// literal returns a name as an SQL literal.
 func literal(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }

@@ -18,7 +18,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// apart opens a database under a name that no server has.
+// apart opens a database under an application_name that no server has.
 func apart(t *testing.T, url string) db.DB {
 	t.Helper()
 	joint := "?"
@@ -28,8 +28,8 @@ func apart(t *testing.T, url string) db.DB {
 	return dbtest.Open(t, url+joint+"application_name="+db.AloneName, db.Options{Readers: 2, Writers: 2})
 }
 
-// local returns the URL of a migrated database that is no part of a cluster,
-// also where those of other tests are.
+// local returns the URL of a migrated database outside a cluster, even if the
+// tests run on one.
 func local(t *testing.T) string {
 	t.Helper()
 	url := dbtest.EmptyPostgresURL(t)
@@ -41,8 +41,8 @@ func local(t *testing.T) string {
 
 var placing = regexp.MustCompile(`^select create_distributed_table\('(\w+)', 'organization', colocate_with => '(\w+)'\)$`)
 
-// The statements are those of the schema: one for each table that is spread, in
-// the order of the foreign keys, and all go with the first.
+// The statements follow the schema: one for each distributed table, in the
+// order of the foreign keys, all colocated with the first.
 func TestDistributeFollowsTheSchema(t *testing.T) {
 	d := apart(t, local(t))
 	tables, err := db.Tables(ctx, d)
@@ -66,14 +66,15 @@ func TestDistributeFollowsTheSchema(t *testing.T) {
 		}
 		with = tables[0].Name
 	}
-	// Rows that are there are removed from where they were.
+	// Existing rows are removed from their former place.
 	want := []string{"select truncate_local_data_after_distributing_table('clocks')"}
 	if got := how.Statements[len(tables):]; !slices.Equal(got, want) {
 		t.Errorf("then %q", got)
 	}
 }
 
-// What cannot be distributed is refused, with a word on what to do.
+// A database that cannot be distributed is refused, with the remedy in the
+// message.
 func TestDistributeRefuses(t *testing.T) {
 	served := local(t)
 	run(t, dbtest.Open(t, served, db.Options{}), "delete from generations") // the pool keeps its connection
@@ -127,8 +128,8 @@ func TestDistributeRefusesClusters(t *testing.T) {
 	}
 }
 
-// All rows are where they belong afterwards, none is left behind, and a second
-// run changes nothing.
+// Afterwards all rows are on the right servers and none is left behind. A
+// second run changes nothing.
 func TestDistribute(t *testing.T) {
 	url := dbtest.EmptyCitus(t)
 	d := apart(t, url)
@@ -160,7 +161,7 @@ func TestDistribute(t *testing.T) {
 	}
 }
 
-// described tells the columns, keys and number of rows of all tables.
+// described returns the columns, keys and row counts of all tables.
 func described(t *testing.T, d db.DB) string {
 	t.Helper()
 	tables, err := db.Tables(ctx, d)
@@ -177,7 +178,7 @@ func described(t *testing.T, d db.DB) string {
 	return all.String()
 }
 
-// A run that is broken off, before any statement, is completed by the next one.
+// A run that was interrupted before any statement is completed by the next one.
 func TestDistributeGoesOn(t *testing.T) {
 	for _, after := range []int{1, 8, 13, 20} {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
@@ -235,8 +236,8 @@ func migrations(t *testing.T, last int) fstest.MapFS {
 	return set
 }
 
-// A database that was distributed at version 1 reaches the latest one: a cluster
-// accepts each migration since then.
+// A database that was distributed at version 1 reaches the latest version: a
+// cluster accepts every migration since then.
 func TestMigrateSinceDistributed(t *testing.T) {
 	const first = 1
 	d := apart(t, dbtest.EmptyCitus(t))
@@ -245,7 +246,7 @@ func TestMigrateSinceDistributed(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, d, "select create_distributed_table('clocks', 'organization', colocate_with => 'none')")
-	if _, err := db.MigrateFiles(ctx, d, older); err != nil { // it spreads the other tables
+	if _, err := db.MigrateFiles(ctx, d, older); err != nil { // it distributes the other tables
 		t.Fatal(err)
 	}
 	if schema, err := db.Migrate(ctx, d); err != nil || !schema.Current() {
@@ -257,7 +258,7 @@ func TestMigrateSinceDistributed(t *testing.T) {
 }
 
 // Later migrations change the shards, fill new tables from old ones, and
-// spread them; several servers may start together.
+// distribute them. Several servers may start at the same time.
 func TestMigrateDistributed(t *testing.T) {
 	url := dbtest.Citus(t)
 	d := apart(t, url)
@@ -295,8 +296,8 @@ func TestMigrateDistributed(t *testing.T) {
 	}
 }
 
-// A worker that dies while it commits: the coordinator does not know whether
-// the change is there, so it is neither acknowledged nor carried out again.
+// If a worker dies during its commit, the coordinator does not know the
+// outcome. So the change is neither acknowledged nor repeated.
 func TestWorkerLostAtCommit(t *testing.T) {
 	url := dbtest.Citus(t)
 	d := dbtest.Open(t, url, db.Options{Writers: 2})
@@ -331,7 +332,7 @@ func TestWorkerLostAtCommit(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if tries == "asking" { // sends what waits
+			if tries == "asking" { // sends the pending statements
 				if err := tx.QueryRow(ctx, "select 1 from clocks where organization = 1").Scan(new(int)); err != nil {
 					return err
 				}

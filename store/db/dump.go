@@ -14,12 +14,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// dump writes the database into an archive of pg_dump's own format.
+// dump writes the database to an archive in the custom format of pg_dump.
 func (d *pgDB) dump(ctx context.Context, path string) error {
 	return runTool(ctx, d.url, streams{}, "pg_dump", append(dumpArguments, "--file="+path)...)
 }
 
-// dumpTo writes the same to w.
+// dumpTo writes the same archive to w.
 func (d *pgDB) dumpTo(ctx context.Context, w io.Writer) error {
 	return runTool(ctx, d.url, streams{out: w}, "pg_dump", dumpArguments...)
 }
@@ -55,22 +55,23 @@ func restorePostgres(ctx context.Context, c *copied, url string, force bool) err
 	if !c.encrypted {
 		return runTool(ctx, url, streams{}, "pg_restore", append(args, c.path)...)
 	}
-	// The copy was read whole before. Should it fail now all the same, the archive
-	// ends early, and pg_restore takes its transaction back.
+	// The copy was read whole before. If reading fails all the same, the
+	// archive ends early and pg_restore rolls back.
 	in, out := io.Pipe()
 	go func() { out.CloseWithError(c.each(out)) }()
 	defer in.Close()
 	return runTool(ctx, url, streams{in: in}, "pg_restore", args...)
 }
 
-// streams are what a program reads and writes instead of a file.
+// streams replace the files of a program.
 type streams struct {
 	in  io.Reader
 	out io.Writer
 }
 
-// runTool runs one of PostgreSQL's programs against a database. The password
-// goes by the environment: other users of the machine can read arguments.
+// runTool runs one of PostgreSQL's programs against a database. The password is
+// passed in the environment, because other users of the machine can read
+// arguments.
 func runTool(ctx context.Context, address string, s streams, name string, args ...string) error {
 	program, err := exec.LookPath(name)
 	if err != nil {
@@ -83,7 +84,7 @@ func runTool(ctx context.Context, address string, s streams, name string, args .
 	cmd := exec.CommandContext(ctx, program, append([]string{"--dbname=" + u, "--no-password"}, args...)...)
 	cmd.Env = os.Environ()
 	if os.Getenv("PGREQUIREAUTH") == "" && needsNoClearText(address) {
-		cmd.Env = append(cmd.Env, "PGREQUIREAUTH="+noClearText) // libpq 16 or later knows it
+		cmd.Env = append(cmd.Env, "PGREQUIREAUTH="+noClearText) // libpq 16 or later supports it
 	}
 	if password != "" {
 		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
@@ -96,14 +97,15 @@ func runTool(ctx context.Context, address string, s streams, name string, args .
 	return nil
 }
 
-// needsNoClearText reports whether the programs must be told what this process
-// refuses itself.
+// needsNoClearText reports whether the programs must refuse clear-text
+// passwords, as this process does.
 func needsNoClearText(address string) bool {
 	a, err := readPostgres(address)
 	return err == nil && a.config.ConnConfig.RequireAuth == noClearText
 }
 
-// forLibpq takes from a URL the password and what only pgx understands.
+// forLibpq removes the password from a URL, and the parameters that only pgx
+// understands.
 func forLibpq(address string) (_, password string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {

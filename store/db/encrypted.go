@@ -14,22 +14,22 @@ import (
 	"filippo.io/age/agessh"
 )
 
-// Recipients are those who can open an encrypted copy, and Identities what they
-// open it with (age-encryption.org/v1).
+// Recipients can open an encrypted copy, with their Identities
+// (age-encryption.org/v1).
 type (
 	Recipients []age.Recipient
 	Identities []age.Identity
 )
 
-// encryptedHead is how every encrypted copy begins.
+// encryptedHead begins every encrypted copy.
 const encryptedHead = "age-encryption.org/v1\n"
 
-// ErrEncrypted is returned, wrapped, by a Restore without identities of a copy
-// that is encrypted.
+// ErrEncrypted is the error, wrapped, of a Restore from an encrypted copy
+// without identities.
 var ErrEncrypted = errors.New("the copy is encrypted")
 
-// ParseRecipients reads recipients, one each: age1... or the public key of SSH
-// (ssh-ed25519, ssh-rsa). Empty lines and those that begin with # are passed over.
+// ParseRecipients parses one recipient a line: age1... or a public key of SSH
+// (ssh-ed25519, ssh-rsa). It skips empty lines and those that begin with #.
 func ParseRecipients(lines []string) (list Recipients, err error) {
 	for _, line := range lines {
 		line = strings.TrimSpace(line)
@@ -44,7 +44,7 @@ func ParseRecipients(lines []string) (list Recipients, err error) {
 		} else {
 			some, err = age.ParseRecipients(strings.NewReader(line))
 		}
-		if err != nil { // a secret key that was named by mistake is not repeated
+		if err != nil { // the error must not repeat a secret key that was given by mistake
 			return nil, errors.New("a recipient is not accepted; accepted are public keys of age (age1...) and of SSH (ssh-ed25519, ssh-rsa)")
 		}
 		list = append(list, some...)
@@ -52,8 +52,8 @@ func ParseRecipients(lines []string) (list Recipients, err error) {
 	return list, nil
 }
 
-// ReadIdentities reads the identities in files: secret keys of age, as
-// age-keygen writes them, or one private key of SSH without a passphrase.
+// ReadIdentities reads identities from files: secret keys of age, as age-keygen
+// writes them, or one SSH private key without a passphrase.
 func ReadIdentities(paths ...string) (list Identities, err error) {
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
@@ -76,8 +76,8 @@ func ReadIdentities(paths ...string) (list Identities, err error) {
 	return list, nil
 }
 
-// backupEncrypted writes an encrypted copy into a draft. What is not encrypted
-// touches the disk at most where the database itself lies.
+// backupEncrypted writes an encrypted copy to a draft. Plain data touches at
+// most the disk of the database itself.
 func backupEncrypted(ctx context.Context, d DB, draft string, to Recipients) (err error) {
 	file, err := os.OpenFile(draft, os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -106,9 +106,9 @@ func backupEncrypted(ctx context.Context, d DB, draft string, to Recipients) (er
 	return buffered.Flush()
 }
 
-// backupTo writes a checked copy. SQLite makes it as a file, which is beside the
-// database and loses its name before it is read: nothing of it is left when the
-// process ends, however that happens.
+// backupTo writes a checked copy. SQLite needs a file for it. That file lies
+// beside the database and is unlinked before it is read, so it vanishes with
+// the process in any case.
 func (d *liteDB) backupTo(w io.Writer) error {
 	draft, err := newDraft(d.path, backupDraft)
 	if err != nil {
@@ -128,15 +128,15 @@ func (d *liteDB) backupTo(w io.Writer) error {
 	return err
 }
 
-// copied is a copy that is restored: a file as Backup wrote it.
+// copied is a copy to restore: a file written by Backup.
 type copied struct {
 	path       string
 	identities Identities
 	encrypted  bool
 }
 
-// openCopy looks at a copy. An encrypted one is read whole: so it is known before
-// anything is touched that an identity opens it, and that every byte is there.
+// openCopy opens a copy. It reads an encrypted one whole. So it is known early
+// that an identity opens it and that every byte is intact.
 func openCopy(path string, identities Identities) (*copied, error) {
 	c, err := newCopy(path, identities)
 	if err == nil && c.encrypted {
@@ -161,8 +161,8 @@ func newCopy(path string, identities Identities) (c *copied, err error) {
 	return c, nil
 }
 
-// CheckCopy fails where Restore would not begin: of a copy that is encrypted and
-// that no identity opens. Whether it is whole Restore finds out.
+// CheckCopy fails if Restore would refuse to begin: for an encrypted copy that
+// no identity opens. It does not check that the copy is intact.
 func CheckCopy(path string, identities Identities) error {
 	c, err := newCopy(path, identities)
 	if err == nil {
@@ -179,11 +179,11 @@ func headOf(path string, n int) (string, error) {
 	}
 	defer file.Close()
 	head := make([]byte, n)
-	n, _ = io.ReadFull(file, head) // a shorter file begins with less
+	n, _ = io.ReadFull(file, head) // the result is shorter for a shorter file
 	return string(head[:n]), nil
 }
 
-// each writes what the copy holds.
+// each writes the plain content of the copy.
 func (c *copied) each(w io.Writer) error {
 	file, err := os.Open(c.path)
 	if err != nil {
@@ -206,7 +206,8 @@ func (c *copied) each(w io.Writer) error {
 	return nil
 }
 
-// reading tells the damage of a copy from the failure of who takes it.
+// reading marks read errors as damage of the copy, to distinguish them from
+// write errors.
 type reading struct {
 	io.Reader
 	copied *copied
@@ -224,7 +225,7 @@ func (c *copied) damaged(err error) error {
 	return fmt.Errorf("%s is damaged or cut off: %w; nothing was restored from it", c.path, err)
 }
 
-// head returns how what the copy holds begins.
+// head returns the first bytes of the plain content.
 func (c *copied) head() (string, error) {
 	var head bounded
 	err := c.each(&head)
@@ -234,7 +235,7 @@ func (c *copied) head() (string, error) {
 	return string(head), err
 }
 
-// bounded takes the first 16 bytes.
+// bounded holds the first 16 bytes written to it.
 type bounded []byte
 
 var errEnough = errors.New("enough")

@@ -18,8 +18,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// identity makes an identity, and returns the file that holds it and its
-// recipient.
+// identity creates an identity, and returns its file and its recipient.
 func identity(t *testing.T) (file, recipient string) {
 	t.Helper()
 	made, err := age.GenerateX25519Identity()
@@ -33,8 +32,8 @@ func identity(t *testing.T) (file, recipient string) {
 	return file, made.Recipient().String()
 }
 
-// TestEncryptedBackup: who has an identity opens the copy and nobody else; what is
-// cut or changed restores nothing; and no plain copy is left.
+// TestEncryptedBackup: only the holder of an identity can open the copy. A cut
+// or changed copy restores nothing. No plain copy remains.
 func TestEncryptedBackup(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		needTools(t, url)
@@ -108,8 +107,8 @@ func TestEncryptedBackup(t *testing.T) {
 		for _, keep := range []int{len(bytesOf) - 1, len(bytesOf) - 17, len(bytesOf) / 2, 64<<10 + 300, 250, 100, 30} {
 			refused("cut off", spoilt("cut", bytesOf[:min(keep, len(bytesOf)-1)]), identities(mine), "damaged")
 		}
-		// The chunks of age end after each 64 KiB and a tag of 16 bytes: what is cut
-		// there has only whole chunks.
+		// age writes chunks of 64 KiB and a tag of 16 bytes, so a copy that is
+		// cut there has only whole chunks.
 		header := bytes.Index(bytesOf, []byte("\n---")) + 1
 		header += bytes.IndexByte(bytesOf[header:], '\n') + 1 + 16
 		refused("cut between chunks", spoilt("cut", bytesOf[:header+64<<10+16]), identities(mine), "damaged")
@@ -145,8 +144,8 @@ func TestEncryptedBackup(t *testing.T) {
 	})
 }
 
-// TestRecipients: what is accepted, and that a secret named by mistake is not
-// repeated.
+// TestRecipients covers accepted recipients. The error must not repeat a secret
+// key that was given by mistake.
 func TestRecipients(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {

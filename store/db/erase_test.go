@@ -19,13 +19,13 @@ import (
 	"kartei/test/dbtest"
 )
 
-// promised is within what time after its deletion a record is in no file
-// (SECURITY.md).
+// promised is the time after a deletion in which the record vanishes from all
+// files (SECURITY.md).
 const promised = time.Minute
 
-// TestErasedIsInNoFile: what was deleted is neither in the file nor in the log
-// once a while has gone by in which nobody wrote, and not in the middle of a page
-// whose rows have moved.
+// TestErasedIsInNoFile: some time without writes after a deletion, the record
+// is neither in the file nor in the log, not even in the unused middle of a
+// page.
 func TestErasedIsInNoFile(t *testing.T) {
 	url, now := dbtest.SQLiteURL(t), clock.NewFake(time.Unix(0, 0))
 	d := dbtest.Open(t, url, db.Options{NoSync: true, Clock: now})
@@ -44,7 +44,7 @@ func TestErasedIsInNoFile(t *testing.T) {
 	for _, i := range random.Perm(people) {
 		change("insert into people values (1, $1, $2, $3)", fmt.Sprint(i), mark(50), mark(400))
 	}
-	for range 2 * people { // rows grow, and pages are divided
+	for range 2 * people { // rows grow, and pages are split
 		change("update people set email = $2, note = $3 where id = $1", fmt.Sprint(random.IntN(people)), mark(50), mark(5000))
 	}
 	for _, i := range random.Perm(people) {
@@ -64,7 +64,7 @@ func TestErasedIsInNoFile(t *testing.T) {
 	if got := texts(t, d, "pragma integrity_check"); strings.Join(got, "") != "ok" {
 		t.Error(got)
 	}
-	// The next change has the log emptied again, and nothing else has.
+	// The next change, and nothing else, schedules another emptying of the log.
 	change("update people set note = 'Geheimwort' where id = '1'")
 	change("delete from people")
 	now.Await(1)
@@ -75,8 +75,8 @@ func TestErasedIsInNoFile(t *testing.T) {
 	}
 }
 
-// TestErasedBeforeALongReadEnds: a read that would go on for ever keeps what was
-// deleted for no longer than was promised. Another one that is quick is not ended.
+// TestErasedBeforeALongReadEnds: an endless read delays the erasure by no more
+// than was promised. A quick read is not interrupted.
 func TestErasedBeforeALongReadEnds(t *testing.T) {
 	url, now := dbtest.SQLiteURL(t), clock.NewFake(time.Unix(0, 0))
 	log := new(logBuffer)
@@ -95,7 +95,7 @@ func TestErasedBeforeALongReadEnds(t *testing.T) {
 			}
 			defer rows.Close()
 			rows.Next()
-			close(begun) // the statement runs, and is ended in the middle
+			close(begun) // the statement runs, and is interrupted
 			for rows.Next() {
 			}
 			return rows.Err()
@@ -120,7 +120,7 @@ func TestErasedBeforeALongReadEnds(t *testing.T) {
 		if err == nil && strings.Contains(log.String(), "a read was ended") {
 			err = <-ended
 		}
-		if n := people(); n != 0 { // which takes and gives back a reader
+		if n := people(); n != 0 { // takes and returns a reader
 			t.Fatalf("%d people", n)
 		}
 		now.Advance(5 * time.Second)
@@ -142,8 +142,8 @@ func TestErasedBeforeALongReadEnds(t *testing.T) {
 	}
 }
 
-// TestErasedAfterABackup: a backup is not ended, and once it has ended the log is
-// emptied.
+// TestErasedAfterABackup: a backup is not interrupted, and the log is emptied
+// after it.
 func TestErasedAfterABackup(t *testing.T) {
 	url, now := dbtest.SQLiteURL(t), clock.NewFake(time.Unix(0, 0))
 	d := dbtest.Open(t, url, db.Options{NoSync: true, Clock: now})
@@ -174,7 +174,7 @@ func untilEmpty(t *testing.T, d db.DB, n int64) {
 	}
 }
 
-// marked counts the marks in a file of a database.
+// marked counts the marks in a file of the database.
 func marked(t *testing.T, url, suffix string) int {
 	t.Helper()
 	b, err := os.ReadFile(strings.TrimPrefix(url, "sqlite:") + suffix)
@@ -184,7 +184,7 @@ func marked(t *testing.T, url, suffix string) int {
 	return bytes.Count(b, []byte("Geheimwort"))
 }
 
-// carryOut carries out statements, one transaction each.
+// carryOut runs each statement in its own transaction.
 func carryOut(t *testing.T, d db.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
@@ -198,7 +198,7 @@ func carryOut(t *testing.T, d db.DB, statements ...string) {
 	}
 }
 
-// logBuffer is a log that is read while it is written.
+// logBuffer is a log that can be read while it is written.
 type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

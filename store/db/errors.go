@@ -15,19 +15,19 @@ import (
 	"kartei/store/db/sqlite"
 )
 
-// ErrUnknownOutcome is returned, wrapped, when the connection broke while a
-// commit was on its way: the change is either whole or not there at all.
+// ErrUnknownOutcome means that the connection broke during a commit: the change
+// was stored as a whole or not at all. It is returned wrapped.
 var ErrUnknownOutcome = errors.New("db: connection lost during commit, outcome unknown")
 
-// ErrText is returned, wrapped, for an argument that is not UTF-8 or holds a
-// NUL character. Neither engine takes one.
+// ErrText is the error, wrapped, for an argument that is not UTF-8 or holds a
+// NUL character. Neither engine accepts one.
 var ErrText = errors.New("db: text is not UTF-8 or holds NUL")
 
-// ErrClosed is returned for calls after Close.
+// ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("db: closed")
 
-// Panic carries a panic of a Write function from the writer's goroutine into
-// the caller's, with the stack of where it happened.
+// Panic carries a panic of a Write function from the writer's goroutine to the
+// caller's, with the stack of its origin.
 type Panic struct {
 	Value any
 	Stack []byte
@@ -35,14 +35,14 @@ type Panic struct {
 
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
-// Unwrap returns the panic's value where it is an error.
+// Unwrap returns the value of the panic if it is an error.
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err
 }
 
-// mapError gives an engine's error the meaning that callers ask for. It is the
-// only place that knows the engines' codes.
+// mapError maps an engine's error to the errors of this package. No other code
+// knows the engines' codes.
 func mapError(err error) error {
 	var lite *sqlite.Error
 	var pg *pgconn.PgError
@@ -72,7 +72,7 @@ func mapError(err error) error {
 		case "23505": // unique_violation
 			return wrap(ErrDuplicate, err)
 		case "40001", "40P01", // serialization_failure, deadlock_detected
-			"22012": // division_by_zero, by which an assumption fails (see pgTx.assumeTick)
+			"22012": // division_by_zero: a wrong assumption (see pgTx.assumeTick)
 			return wrap(ErrConflict, err)
 		case "22021", "22P05": // character_not_in_repertoire, untranslatable_character
 			return wrap(ErrText, err)
@@ -111,15 +111,15 @@ func wrap(kind, err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// Away reports whether an error of Open, or of what a start does next, says that
-// the database cannot be used now and may be later, with nothing changed in the
-// configuration: no server, one that is starting or has no room, a full disk.
+// Away reports whether an error at startup says that the database cannot be
+// used now and may be usable later, with the same configuration: no server, a
+// server that is starting or has no room, a full disk.
 func Away(err error) bool {
 	var server *pgconn.PgError
 	var lite *sqlite.Error
 	var certificate *tls.CertificateVerificationError
 	switch {
-	case errors.As(err, &server): // else a refused connection is all that is known of it
+	case errors.As(err, &server): // otherwise only the refused connection is known
 		err = mapError(server)
 	case errors.As(err, &lite):
 		return lite.Primary() == sqlite.Full || lite.Primary() == sqlite.IOError || errors.Is(err, ErrBusy)
@@ -131,7 +131,7 @@ func Away(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnknownOutcome)
 }
 
-// isConnectionLoss recognises what pgx reports in its own words.
+// isConnectionLoss recognizes the errors of pgx for lost connections.
 func isConnectionLoss(err error) bool {
 	var connect *pgconn.ConnectError
 	return errors.As(err, &connect) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) ||

@@ -1,12 +1,12 @@
 package db
 
-// For tests in package db_test, which need dbtest and with it this package.
+// For tests in package db_test, which import dbtest and so this package.
 var (
 	MigrateFiles = migrate
 	StatusFiles  = status
 )
 
-// Waiting returns how many writes wait in SQLite's line.
+// Waiting returns the number of writes in SQLite's queue.
 func Waiting(d DB) int {
 	l := d.(*liteDB).write.queue
 	l.mu.Lock()
@@ -14,14 +14,15 @@ func Waiting(d DB) int {
 	return l.waiting
 }
 
-// Commits returns how often SQLite's writer has committed.
+// Commits returns the number of commits of SQLite's writer.
 func Commits(d DB) int64 { return d.(*liteDB).write.commits.Load() }
 
-// Restarts returns how often SQLite's write-ahead log has begun anew while it was
-// written without pause.
+// Restarts returns how often SQLite's write-ahead log has started over under
+// constant writes.
 func Restarts(d DB) int64 { return d.(*liteDB).write.restarts.Load() }
 
-// WaitingIn returns how many changes of an organization wait on PostgreSQL.
+// WaitingIn returns the number of waiting changes of an organization on
+// PostgreSQL.
 func WaitingIn(d DB, organization int64) int {
 	l := &d.(*pgDB).queues
 	l.mu.Lock()
@@ -29,5 +30,6 @@ func WaitingIn(d DB, organization int64) int {
 	return len(l.waiting[organization])
 }
 
-// Empties returns how often SQLite's write-ahead log was emptied while it was open.
+// Empties returns how often SQLite's write-ahead log was emptied while it was
+// open.
 func Empties(d DB) int64 { return d.(*liteDB).write.empties.Load() }

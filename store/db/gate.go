@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// gate counts the calls that run, so that Close can wait for them.
+// gate counts running calls, so that Close can wait for them.
 type gate struct {
-	n    atomic.Int64 // running calls, plus shut once closed
+	n    atomic.Int64 // running calls, plus shut after close
 	idle chan struct{}
 	once sync.Once
 }
@@ -17,7 +17,7 @@ const shut = math.MinInt64 / 2
 
 func newGate() *gate { return &gate{idle: make(chan struct{})} }
 
-// enter reports whether the call may run; leave must follow.
+// enter reports whether the call may run. If so, leave must follow.
 func (g *gate) enter() bool {
 	if g.n.Add(1) > 0 {
 		return true
@@ -32,8 +32,8 @@ func (g *gate) leave() {
 	}
 }
 
-// close lets no further call in and waits for those that run. It reports
-// whether it was the first to close.
+// close refuses further calls and waits for the running ones. It reports
+// whether it was the first close.
 func (g *gate) close() bool {
 	for {
 		n := g.n.Load()

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// InUse is returned by Open when another process has the SQLite database.
+// InUse is the error of Open if another process has the SQLite database open.
 type InUse struct {
 	// Path is the database file.
 	Path string
-	// Holder says who has it: process, since when, which command. It is empty
-	// while the holder is just starting.
+	// Holder describes that process: id, command, start. It is empty while the
+	// process is starting.
 	Holder string
 }
 
@@ -25,13 +25,14 @@ func (e *InUse) Error() string {
 	return fmt.Sprintf("db: %s is in use by %s; an SQLite database serves one process at a time", e.Path, holder)
 }
 
-// fileLock is the claim of this process on a SQLite database. It is a lock of
-// the operating system on a file beside the database, so it ends with the
-// process however that dies. The file stays, its content tells others who has it.
+// fileLock locks a SQLite database for this process. It is an operating system
+// lock on a file beside the database, so it ends with the process in any case.
+// The file remains; its content describes the holder.
 type fileLock struct{ file *os.File }
 
-// lockFile claims the database at path. The database file itself is not
-// touched: closing any other descriptor of it would drop SQLite's own locks.
+// lockFile locks the database at path. It does not touch the database file,
+// because closing any other descriptor of that file would drop SQLite's own
+// locks.
 func lockFile(path string) (*fileLock, error) {
 	file, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -59,7 +60,8 @@ func lockFile(path string) (*fileLock, error) {
 	return &fileLock{file: file}, nil
 }
 
-// describeSelf names this process without its arguments, which may hold secrets.
+// describeSelf describes this process without its arguments, which may hold
+// secrets.
 func describeSelf() string {
 	command := filepath.Base(os.Args[0])
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {

@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
-	_ "modernc.org/sqlite" // the driver under which goose finds SQLite
+	_ "modernc.org/sqlite" // the SQLite driver for goose
 
 	"kartei/store/db/sqlite"
 )
@@ -25,18 +25,18 @@ import (
 //go:embed migrations
 var embedded embed.FS
 
-// Schema says how far a database is migrated.
+// Schema is the state of a database's migrations.
 type Schema struct {
-	// Version is the number of the last migration that was applied, 0 for none.
+	// Version is the number of the last applied migration, 0 if there is none.
 	Version int64
-	// Latest is the number of the last migration that this binary has.
+	// Latest is the number of the last migration in this binary.
 	Latest int64
 }
 
-// Current reports whether the database is as this binary needs it.
+// Current reports whether the database has the schema of this binary.
 func (s Schema) Current() bool { return s.Version == s.Latest }
 
-// NewerError is returned when the database was migrated by a newer binary.
+// NewerError means that a newer binary has migrated the database.
 type NewerError struct{ Schema }
 
 func (e *NewerError) Error() string {
@@ -44,27 +44,26 @@ func (e *NewerError) Error() string {
 		"start the newer program, or restore a backup that was made before it", e.Version, e.Latest)
 }
 
-// Migrate brings the database to the latest version. Each migration is a
-// transaction: one that fails leaves nothing behind. Several PostgreSQL
-// replicas may call it at the same time, one migrates and the others wait, at
-// most 5 minutes. Where there is something to do it needs a connection without
-// a transaction pooler.
+// Migrate applies all missing migrations. Each runs in a transaction, so a
+// failed one leaves no trace. Several PostgreSQL replicas may call Migrate at
+// the same time: one migrates, and the others wait at most 5 minutes. Missing
+// migrations cannot be applied through a transaction pooler.
 func Migrate(ctx context.Context, d DB) (Schema, error) {
 	return migrate(ctx, d, Migrations())
 }
 
-// Status returns how far the database is migrated, and a *NewerError where it
-// is further than this binary knows.
+// Status returns the state of the migrations. The error is a *NewerError if a
+// newer binary has migrated the database.
 func Status(ctx context.Context, d DB) (Schema, error) {
 	return status(ctx, d, Migrations())
 }
 
-// Migrations returns the embedded files, NNNN_name.sql, with the text for both
+// Migrations returns the embedded files NNNN_name.sql, with the text for both
 // engines: see migrations/README.md.
 func Migrations() fs.FS {
 	files, err := fs.Sub(embedded, "migrations")
 	if err != nil {
-		panic(err) // the folder's name is a constant
+		panic(err) // the name of the folder is a constant
 	}
 	return files
 }
@@ -106,7 +105,7 @@ func status(ctx context.Context, d DB, files fs.FS) (Schema, error) {
 	return Schema{}, fmt.Errorf("db: %T cannot be migrated", d)
 }
 
-// alone runs f while nothing is written.
+// alone runs f while no write runs.
 func (d *liteDB) alone(ctx context.Context, f func() error) error {
 	if !d.gate.enter() {
 		return ErrClosed
@@ -118,9 +117,9 @@ func (d *liteDB) alone(ctx context.Context, f func() error) error {
 	})
 }
 
-// driver opens the database through database/sql, as goose needs it. It goes
-// through the same SQLite library as our own connections, so closing it drops
-// none of their locks.
+// driver opens the database through database/sql for goose. It uses the same
+// SQLite library as the connections of this package, so closing it drops none
+// of their locks.
 func (d *liteDB) driver() (*sql.DB, error) {
 	query := url.Values{
 		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(2)"},
@@ -130,13 +129,13 @@ func (d *liteDB) driver() (*sql.DB, error) {
 	return sql.Open("sqlite", name.String())
 }
 
-// driver opens the database through database/sql, as goose needs it, without
-// the limits that a long migration would break.
+// driver opens the database through database/sql for goose, without the
+// timeouts, which a long migration would exceed.
 func (d *pgDB) driver() (*sql.DB, error) { return stdlib.OpenDB(*d.config.Copy()), nil }
 
-// withProvider calls f with the migrations of an engine. locked is whether
-// others wait meanwhile; a lock is a session's, which a transaction pooler has
-// not.
+// withProvider calls f with the migrations of an engine. With locked, other
+// replicas wait. The lock belongs to a session, which a transaction pooler does
+// not provide.
 func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goose.Dialect, locked bool, files fs.FS,
 	f func(context.Context, *goose.Provider, fs.FS) (Schema, error)) (_ Schema, err error) {
 	driver, err := open()
@@ -163,17 +162,17 @@ func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goo
 	return f(ctx, provider, files)
 }
 
-// ofEngine are the migrations as one engine runs them: the text that is for it
-// alone is part of them, that for the other engine is not.
+// ofEngine holds the migrations of one engine: without the text that is only
+// for the other one.
 type ofEngine struct {
 	fs.FS
 	engine string
 }
 
-// engineOnly matches text for one engine alone: /*postgres: collate "C" */.
+// engineOnly matches text for one engine: /*postgres: collate "C" */.
 var engineOnly = regexp.MustCompile(`(?s)/\*(sqlite|postgres):(.*?)\*/`)
 
-// Open opens a migration, or their folder.
+// Open opens a migration, or the folder of the migrations.
 func (f ofEngine) Open(name string) (fs.File, error) {
 	file, err := f.FS.Open(name)
 	if err != nil || !strings.HasSuffix(name, ".sql") {
@@ -192,7 +191,7 @@ func (f ofEngine) Open(name string) (fs.File, error) {
 	return &migration{file, bytes.NewReader(text)}, nil
 }
 
-// migration is an open file that is read as one engine runs it.
+// migration is an open file with the text of one engine.
 type migration struct {
 	fs.File
 	text *bytes.Reader

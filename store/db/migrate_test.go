@@ -95,15 +95,15 @@ func TestNewerDataBaseIsRefused(t *testing.T) {
 	})
 }
 
-// Several replicas that start together migrate once.
+// Several replicas that start at the same time migrate once.
 func TestReplicasMigrateOnce(t *testing.T) {
 	url := dbtest.EmptyPostgresURL(t)
 	set := map[string]string{}
 	for i := 1; i <= 5; i++ {
-		// Applied twice, each of these fails.
+		// Each of these fails if it is applied twice.
 		set[fmt.Sprintf("%04d_t.sql", i)] = fmt.Sprintf("create table t%d (n bigint);", i)
 	}
-	set["0001_t.sql"] += "select pg_sleep(0.5);" // so that all have come before one is done
+	set["0001_t.sql"] += "select pg_sleep(0.5);" // so that all replicas start before one is done
 	var wait sync.WaitGroup
 	start := make(chan struct{})
 	for range 4 {
@@ -121,13 +121,13 @@ func TestReplicasMigrateOnce(t *testing.T) {
 	wait.Wait()
 }
 
-// Calls go on while a database is migrated, and see the new tables after it.
+// Calls continue during a migration, and see the new tables afterwards.
 func TestMigrateWhileOpen(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
 		run(t, d, "insert into things (n) values (1)")
 		set := fstest.MapFS{}
-		// The migrations that the database has, and one more.
+		// The migrations of the database, and one more.
 		err := fs.WalkDir(db.Migrations(), ".", func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {
 				text, err := fs.ReadFile(db.Migrations(), path)
@@ -153,15 +153,15 @@ func TestMigrateWhileOpen(t *testing.T) {
 	})
 }
 
-// Migrations are numbered 0001, 0002 and so on, and each text for one engine
-// names one that exists: else it would be a comment on both.
+// Migrations are numbered 0001, 0002 and so on. Each text for one engine names
+// an existing engine; otherwise it would be a comment on both.
 func TestMigrationFiles(t *testing.T) {
 	names, err := fs.Glob(db.Migrations(), "*.sql")
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}
 	comments, known := regexp.MustCompile(`/\*\s*\w*`), []string{"/*sqlite", "/*postgres"}
-	for i, name := range names { // in their order
+	for i, name := range names { // in order
 		if want := fmt.Sprintf("%04d_", i+1); !strings.HasPrefix(name, want) {
 			t.Errorf("%s: want a name that begins with %s", name, want)
 		}

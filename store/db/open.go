@@ -11,42 +11,44 @@ import (
 	"kartei/kit/clock"
 )
 
-// Options says how a database is opened. The zero value is what production uses.
+// Options configure an open database. Production uses the zero value.
 type Options struct {
-	// Logger is told what an operator should know; nil is slog.Default().
+	// Logger receives messages for the operator; nil means slog.Default().
 	Logger *slog.Logger
-	// Clock times the pauses between tries; nil is the system's.
+	// Clock times the backoff between attempts; nil means the clock of the
+	// machine.
 	Clock clock.Clock
-	// Readers is how many reads run at the same time: connections of their own
-	// on SQLite (0 is twice the processors, at least 4), the size of the pool
-	// of reading connections on PostgreSQL (0 is what the URL says in
-	// pool_max_conns, else 4 times the processors, at least 8).
+	// Readers bounds concurrent reads. On SQLite it is the number of reading
+	// connections; 0 means twice the processors, at least 4. On PostgreSQL it
+	// is the size of the pool of reading connections. There 0 means
+	// pool_max_conns of the URL, or else 4 times the processors, at least 8.
 	Readers int
-	// Writers is the size of the pool of writing connections on PostgreSQL;
-	// 0 is like Readers, at least 16 where neither they nor the URL say how many.
-	// SQLite always has one.
+	// Writers is the size of the pool of writing connections on PostgreSQL. 0
+	// means the same as Readers. If neither Readers nor the URL sets a number,
+	// it is at least 16. SQLite always has one writer.
 	Writers int
-	// Queue is how many writes may wait for SQLite's writer before a further
-	// one is refused with ErrBusy; 0 is 1024.
+	// Queue is the number of writes that may wait for SQLite's writer; the next
+	// one fails with ErrBusy. 0 means 1024.
 	Queue int
-	// Wait is how long a call waits for a connection before it is refused with
-	// ErrBusy; 0 is 5 seconds.
+	// Wait is the time that a call waits for a connection before it fails with
+	// ErrBusy. 0 means 5 seconds.
 	Wait time.Duration
-	// Transaction bounds a whole transaction on PostgreSQL as seen from here: it
-	// holds where the server or the network fell silent. The server's own limits
-	// are shorter. 0 is 30 seconds.
+	// Transaction bounds a whole transaction on PostgreSQL, measured by this
+	// process, for the case of a silent server or network. The server's own
+	// timeouts are shorter. 0 means 30 seconds.
 	Transaction time.Duration
-	// Grouped is told after each commit of SQLite's writer, and of a change in an
-	// organization on PostgreSQL, how many writes shared it. Nil is nobody.
+	// Grouped, if not nil, is called with the number of writes that shared a
+	// commit: after each commit of SQLite's writer, and after each commit for
+	// an organization on PostgreSQL.
 	Grouped func(writes int)
-	// Stated is told of each statement before it is sent, in the goroutine that
-	// asks for it. For tests, which look at what is sent. Nil is nobody.
+	// Stated, if not nil, is called with each statement before it is sent, in
+	// the goroutine of its caller. For tests that inspect statements.
 	Stated func(query string)
-	// Traced has transactions and their statements be spans of the calls that
-	// carry one (see package trace).
+	// Traced adds transactions and their statements as spans to traced calls
+	// (see package trace).
 	Traced bool
-	// NoSync leaves out SQLite's fsync: commits outlive the process but not the
-	// machine. For tests of everything but durability.
+	// NoSync omits the fsync of SQLite: commits survive the process but not a
+	// crash of the machine. For tests of everything but durability.
 	NoSync bool
 }
 
@@ -75,8 +77,8 @@ func (o Options) withDefaults() Options {
 // Open opens the database named by url: sqlite:PATH or postgres://... . It
 // applies no migrations: see Migrate.
 //
-// A SQLite database belongs to one process. When another has it, Open returns
-// an *InUse that says who.
+// A SQLite database belongs to one process. If another process has it, Open
+// returns an *InUse.
 func Open(ctx context.Context, url string, opts Options) (DB, error) {
 	opts = opts.withDefaults()
 	scheme, rest, _ := strings.Cut(url, ":")
@@ -92,6 +94,6 @@ func Open(ctx context.Context, url string, opts Options) (DB, error) {
 	case "postgres", "postgresql":
 		return openPostgres(ctx, url, opts)
 	}
-	// The URL may hold a password, so it is not repeated here.
+	// The URL may contain a password, so the error does not repeat it.
 	return nil, fmt.Errorf("db: the database must be sqlite:PATH or postgres://..., not %.12q", scheme+":")
 }

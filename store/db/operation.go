@@ -10,11 +10,10 @@ import (
 	"kartei/store/db/sqlite"
 )
 
-// operation is one call of Write on its way to a group that is committed
-// together.
+// operation is one Write in the queue for a group commit.
 type operation struct {
 	f func(Tx) error
-	// alone, in place of f, runs outside any transaction (SQLite).
+	// alone, instead of f, runs outside any transaction (SQLite).
 	alone func(*sqlite.Conn) error
 	// span is that of the caller's transaction, or nil.
 	span     *trace.Span
@@ -22,7 +21,7 @@ type operation struct {
 	messages []message // of NotifyLocal (SQLite)
 	done     chan struct{}
 
-	// Written before done is closed.
+	// Set before done is closed.
 	err      error
 	panicked *Panic
 	exited   bool
@@ -34,8 +33,8 @@ const (
 	opGivenUp
 )
 
-// wait returns what became of the operation. A panic or runtime.Goexit of its
-// function happens here once more, in the goroutine that it belongs to.
+// wait returns the result of the operation. A panic or runtime.Goexit of its
+// function is repeated here, in the caller's goroutine.
 func (op *operation) wait(ctx context.Context) error {
 	select {
 	case <-op.done:
@@ -54,7 +53,7 @@ func (op *operation) wait(ctx context.Context) error {
 	return op.err
 }
 
-// call runs the function, and keeps what it throws.
+// call runs the function and catches its panic.
 func (op *operation) call(tx Tx) (err error) {
 	op.exited, op.panicked = true, nil
 	defer func() {
@@ -69,7 +68,7 @@ func (op *operation) call(tx Tx) (err error) {
 	return err
 }
 
-// finish answers the caller.
+// finish returns the result to the caller.
 func (op *operation) finish(err error) {
 	op.err = err
 	close(op.done)

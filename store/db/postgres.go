@@ -14,13 +14,13 @@ import (
 	"kartei/kit/trace"
 )
 
-// limits are the settings of each PostgreSQL connection: a statement ends
-// after 10 s, a wait for a lock after 5 s, a transaction whose client says
-// nothing after 10 s: ours never think between two statements. A statement
-// whose client died ends within a second (PostgreSQL 14 or later), so that
-// the locks of a replica that was killed go with it also where it waited for
-// another's; where a whole machine vanished, keep-alives find it within 25 s.
-// Compiling plans pays for none of our statements.
+// limits are the settings of each PostgreSQL connection. A statement ends after
+// 10 s and a wait for a lock after 5 s. A transaction whose client is silent
+// ends after 10 s, since Kartei never pauses between two statements. A
+// statement whose client died ends within a second (PostgreSQL 14 or later), so
+// that the locks of a killed replica are released even while it waits for
+// another lock. If a whole machine vanished, keep-alives detect it within 25 s.
+// None of the statements is worth compiling (jit).
 var limits = map[string]string{
 	"statement_timeout":                   "10s",
 	"lock_timeout":                        "5s",
@@ -33,33 +33,32 @@ var limits = map[string]string{
 	"application_name":                    "kartei",
 }
 
-// planOnce keeps the server from planning a statement anew for each call's
-// values, which it does where it takes that for cheaper: ours are written so
-// that one plan is right for all values, and among ten million records planning
-// takes three times as long as a list. Citus needs the values to find the
-// server that has the rows.
+// planOnce makes the server reuse plans instead of planning each call's values
+// anew. Each statement is written so that one plan is right for all values.
+// With ten million records planning takes three times as long as a list. Citus
+// needs the values to find the server with the rows.
 const planOnce = `select set_config('plan_cache_mode', 'force_generic_plan', false)
 	where not exists (select 1 from pg_extension where extname = 'citus')`
 
-// pgDB is the PostgreSQL engine: one pool of connections that cannot write and
-// one of connections that can.
+// pgDB is the PostgreSQL engine: one pool of read-only connections and one of
+// writing connections.
 type pgDB struct {
 	opts    Options
 	gate    *gate
 	url     string
-	config  *pgx.ConnConfig // as the URL gives it, without the limits
+	config  *pgx.ConnConfig // from the URL, without the timeouts
 	readers *pool
 	writers *pool
 	watch   *watchdog
-	// pooled is set where the URL asks for default_query_exec_mode=exec (or
-	// simple_protocol): a transaction pooler is between, which has no sessions
-	// that could be set or keep prepared statements.
+	// pooled is true if the URL has default_query_exec_mode=exec (or
+	// simple_protocol). Then a transaction pooler is in between. It has no
+	// sessions, so there are no settings and no prepared statements.
 	pooled bool
-	// spread is set where tables may be spread over several servers.
+	// spread is true if tables may be distributed over several servers.
 	spread bool
 	queues queues
 	bus    bus
-	// writes is told what becomes of each.
+	// writes observes the result of each write.
 	writes *Writes
 }
 
@@ -85,9 +84,9 @@ func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err erro
 		}
 	}()
 	readers := max(8, 4*runtime.GOMAXPROCS(0))
-	// Writes wait for the disk together: of 16 that come at the same time on two
-	// processors each costs this process a tenth less where none waits for a
-	// connection.
+	// Writes wait for the disk together. If 16 concurrent writes on two
+	// processors need not wait for a connection, each costs this process a
+	// tenth less.
 	writers := max(16, readers)
 	if strings.Contains(url, "pool_max_conns") {
 		readers = max(8, int(config.MaxConns))
@@ -137,12 +136,12 @@ func (d *pgDB) pool(ctx context.Context, config *pgxpool.Config, size int, readO
 	return &pool{p, make(chan struct{}, size)}, nil
 }
 
-// check fails where the server is away or stores text in another encoding.
+// check fails if the server is unreachable or stores text in another encoding.
 func (d *pgDB) check(ctx context.Context) error {
 	conn, err := d.acquire(ctx, d.readers)
 	if err != nil {
 		if strings.Contains(err.Error(), "unsupported startup parameter") {
-			err = fmt.Errorf("db: a pooler is between that takes no session settings: "+ // which is for the operator to mend, so not Away
+			err = fmt.Errorf("db: a pooler is between that takes no session settings: "+ // the operator must fix it, so it is not Away
 				"add default_query_exec_mode=exec to the URL: %v", err)
 		}
 		return err
@@ -166,8 +165,8 @@ func (d *pgDB) check(ctx context.Context) error {
 
 func (d *pgDB) Dialect() *Dialect { return postgresDialect }
 
-// acquire takes a connection, waiting for one at most Options.Wait; release
-// gives it back.
+// acquire takes a connection and waits at most Options.Wait for one; release
+// returns it.
 func (d *pgDB) acquire(ctx context.Context, pool *pool) (*pgxpool.Conn, error) {
 	if !pool.take(ctx, d.opts.Wait) {
 		if ctx.Err() != nil {
@@ -175,7 +174,7 @@ func (d *pgDB) acquire(ctx context.Context, pool *pool) (*pgxpool.Conn, error) {
 		}
 		return nil, fmt.Errorf("%w: all connections are in use", ErrBusy)
 	}
-	conn, err := pool.Acquire(ctx) // connecting has its own limit of time
+	conn, err := pool.Acquire(ctx) // connecting has its own timeout
 	switch {
 	case err == nil:
 		d.watch.enter(conn.Conn())
@@ -209,12 +208,12 @@ func (d *pgDB) read(ctx context.Context, span *trace.Span, f func(Tx) error) err
 			return false, err
 		}
 		defer d.release(conn, d.readers, try)
-		// A caller that goes away must not cost the connection, as it would if
+		// A disconnecting caller must not cost the connection, as it would if
 		// pgx watched its context.
 		tx := &pgTx{conn: conn.Conn(), ctx: context.Background(), stated: d.opts.Stated, spread: d.spread, span: span}
 		defer tx.end()
 		err = tx.settled(f(tx))
-		// f has seen nothing yet, so it does not notice that it runs again.
+		// f has seen no result yet, so it may run again unnoticed.
 		return tx.lost(err) && !tx.answered, err
 	})
 }
@@ -230,10 +229,11 @@ func (d *pgDB) Write(ctx context.Context, f func(Tx) error) error {
 	return err
 }
 
-// Writes knows whether the database takes writes.
+// Writes reports whether the database accepts writes.
 func (d *pgDB) Writes() *Writes { return d.writes }
 
-// whyRefused says first what the server does not: that it is its disk.
+// whyRefused states first what the server leaves out: that its disk is the
+// cause.
 func whyRefused(err error) string {
 	var server *pgconn.PgError
 	if !errors.As(err, &server) {
@@ -248,7 +248,7 @@ func whyRefused(err error) string {
 	return "the database server takes no writes: " + server.Error()
 }
 
-// write runs f until it is committed, or fails for good.
+// write runs f until it is committed or fails permanently.
 func (d *pgDB) write(ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(Tx) error) error {
 	if speculative {
 		if again, err := d.attempt(ctx, span, organization, true, 0, f); !again {
@@ -258,10 +258,10 @@ func (d *pgDB) write(ctx context.Context, span *trace.Span, organization int64, 
 	return d.tries(ctx, func(try int) (again bool, err error) { return d.attempt(ctx, span, organization, false, try, f) })
 }
 
-// tries calls f until it says that there is no use in calling it again, a
-// bounded number of times. Nothing can happen twice: f says so only of what
-// was rolled back, by the server or because the connection was lost before a
-// commit was sent.
+// tries calls f, a bounded number of times, until f says that another call is
+// useless. Nothing can happen twice. f asks for another call only after a
+// rollback by the server, or if the connection was lost before a commit was
+// sent.
 func (d *pgDB) tries(ctx context.Context, f func(try int) (again bool, err error)) error {
 	for try := 0; ; try++ {
 		if err := pause(ctx, d.opts.Clock, try); err != nil {
@@ -273,8 +273,8 @@ func (d *pgDB) tries(ctx context.Context, f func(try int) (again bool, err error
 	}
 }
 
-// attempt runs f in one transaction, and reports whether another one may end
-// otherwise.
+// attempt runs f in one transaction, and reports whether another attempt may
+// have a different result.
 func (d *pgDB) attempt(ctx context.Context, span *trace.Span, organization int64, speculative bool, try int, f func(Tx) error) (again bool, err error) {
 	tx, end, err := d.begin(ctx, organization, speculative, try)
 	if err != nil {
@@ -291,7 +291,7 @@ func (d *pgDB) attempt(ctx context.Context, span *trace.Span, organization int64
 	return tx.again(err), err
 }
 
-// begin returns a transaction on a connection of its own.
+// begin returns a transaction on its own connection.
 func (d *pgDB) begin(ctx context.Context, organization int64, speculative bool, try int) (tx *pgTx, end func(), err error) {
 	conn, err := d.acquire(ctx, d.writers)
 	if err != nil {
@@ -305,7 +305,7 @@ func (d *pgDB) begin(ctx context.Context, organization int64, speculative bool, 
 	}, nil
 }
 
-// fresh reports whether a connection is taken for the first time.
+// fresh reports whether a connection is used for the first time.
 func fresh(conn *pgx.Conn) bool {
 	data := conn.PgConn().CustomData()
 	_, taken := data["taken"]
@@ -313,9 +313,9 @@ func fresh(conn *pgx.Conn) bool {
 	return !taken
 }
 
-// again reports whether another attempt may end otherwise: who lost a race or
-// a connection, and who assumed wrongly or failed after an assumption. It is
-// never so once a commit may have been carried out.
+// again reports whether another attempt may have a different result: after a
+// lost race, a lost connection, or a failure that may follow from a wrong
+// assumption. It is never true after a commit that may have succeeded.
 func (t *pgTx) again(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, ErrUnknownOutcome), errors.Is(err, ErrBusy):
@@ -326,8 +326,8 @@ func (t *pgTx) again(err error) bool {
 	return errors.Is(err, ErrConflict) || t.assumed || t.expecting
 }
 
-// release gives a connection back. Where a second try met a lost connection
-// too, the server was restarted, and all that are idle are lost.
+// release returns a connection to its pool. If a second attempt also met a lost
+// connection, the server was restarted, and all idle connections are lost.
 func (d *pgDB) release(conn *pgxpool.Conn, pool *pool, try int) {
 	d.watch.leave(conn.Conn())
 	lost := conn.Conn().IsClosed()

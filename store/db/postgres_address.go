@@ -12,30 +12,31 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// noClearText is what of the ways to sign in is refused without TLS: whoever
-// answers in the server's place is handed the password. MD5 and SCRAM do not
-// hand it over.
+// noClearText is the authentication method that is refused without TLS, because
+// an impostor of the server would receive the password. MD5 and SCRAM do not
+// reveal it.
 const noClearText = "!password"
 
-// verifiedHint tells an operator whose server has no TLS why that is wanted.
+// verifiedHint explains to the operator of a server without TLS why it is
+// required.
 const verifiedHint = "the database URL does not say sslmode, and the server is not this machine, so it must prove by TLS who it is (sslmode=verify-full); " +
 	"name its authority with sslrootcert=FILE, or say another sslmode in the URL"
 
-// postgresAddress is a URL as it was read.
+// postgresAddress is a parsed URL.
 type postgresAddress struct {
-	// url is the one that is meant, for this process and for pg_dump.
+	// url is the completed URL, for this process and for pg_dump.
 	url    string
 	config *pgxpool.Config
-	// verified says that the URL leaves open whether TLS is used, and that it is
-	// verify-full.
+	// verified is true if the URL leaves TLS open, so that verify-full is
+	// added.
 	verified bool
 }
 
-// readPostgres reads a URL as libpq does, but for two of its habits. Where nobody
-// says sslmode, libpq tries TLS without looking at the certificate, and goes
-// on without TLS where the server has none: of a server that is not this
-// machine verify-full is wanted then. And a clear-text password is refused on a
-// connection without TLS, unless require_auth allows it in words.
+// readPostgres parses a URL as libpq does, with two exceptions. Without
+// sslmode, libpq tries TLS, ignores the certificate, and continues without TLS
+// if the server has none. For a server on another machine verify-full is
+// required instead. And a clear-text password is refused on a connection
+// without TLS, unless require_auth explicitly allows it.
 func readPostgres(address string) (postgresAddress, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
@@ -53,8 +54,7 @@ func readPostgres(address string) (postgresAddress, error) {
 	return a, nil
 }
 
-// saysTLS reports whether the URL or the environment says in words which TLS is
-// wanted.
+// saysTLS reports whether the URL or the environment states the mode of TLS.
 func saysTLS(address string) bool {
 	if os.Getenv("PGSSLMODE") != "" {
 		return true
@@ -64,15 +64,15 @@ func saysTLS(address string) bool {
 	return err != nil || values.Has("sslmode") || values.Has("ssl")
 }
 
-// ways are the ways that are tried to connect: of each host with TLS, without,
-// or both.
+// ways returns the connections that are tried: to each host with TLS, without
+// TLS, or both.
 func (a *postgresAddress) ways() []*pgconn.FallbackConfig {
 	c := &a.config.ConnConfig.Config
 	return append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
 }
 
-// goesAway reports whether a connection to another machine may be one without
-// TLS. A service file that names a better sslmode is left as it is.
+// goesAway reports whether a connection to another machine may lack TLS. A
+// service file with a stricter sslmode remains in effect.
 func (a *postgresAddress) goesAway() bool {
 	for _, way := range a.ways() {
 		if way.TLSConfig == nil && !isSocket(way.Host) && !isHere(way.Host) {
@@ -82,8 +82,8 @@ func (a *postgresAddress) goesAway() bool {
 	return false
 }
 
-// clear reports whether a connection over a network, that of this machine
-// included, may be one without TLS.
+// clear reports whether a network connection, even to this machine, may lack
+// TLS.
 func (a *postgresAddress) clear() bool {
 	for _, way := range a.ways() {
 		if way.TLSConfig == nil && !isSocket(way.Host) {
@@ -93,8 +93,9 @@ func (a *postgresAddress) clear() bool {
 	return false
 }
 
-// verify has every host prove who it is. Without a file of authorities those of
-// the system vouch, which libpq (16 or later) must be told.
+// verify requires every host to prove its identity. Without a file of
+// authorities those of the system are used. libpq (16 or later) needs a
+// parameter for that.
 func (a *postgresAddress) verify() (err error) {
 	a.verified = true
 	added := "sslmode=verify-full"
@@ -124,8 +125,8 @@ func (a *postgresAddress) hasRoots() bool {
 // isSocket reports whether a host is the folder of a UNIX socket.
 func isSocket(host string) bool { return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") }
 
-// isHere reports whether a host is this machine by its name alone: what other
-// names lead to is for the resolver to say, which may be lied to.
+// isHere reports whether a host is this machine by its name alone. Other names
+// depend on the resolver, which an attacker may control.
 func isHere(host string) bool {
 	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
 		return true
@@ -134,7 +135,8 @@ func isHere(host string) bool {
 	return err == nil && address.IsLoopback()
 }
 
-// explainTLS adds to a failure to connect what the URL leaves open.
+// explainTLS adds to a connection failure the hint that the URL leaves TLS
+// open.
 func (a *postgresAddress) explainTLS(err error) error {
 	var connect *pgconn.ConnectError
 	if err == nil || !a.verified || !errors.As(err, &connect) {

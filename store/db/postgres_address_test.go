@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// TestPostgresAddress: a server that is not this machine proves who it is unless
-// somebody says otherwise in words.
+// TestPostgresAddress: a server on another machine must prove its identity
+// unless the URL explicitly says otherwise.
 func TestPostgresAddress(t *testing.T) {
 	home := t.TempDir()
 	for _, name := range []string{"PGSSLMODE", "PGSSLROOTCERT", "PGHOST", "PGSERVICE", "PGSERVICEFILE", "PGREQUIREAUTH", "PGPORT"} {
@@ -34,8 +34,8 @@ func TestPostgresAddress(t *testing.T) {
 	for _, test := range []struct {
 		url, environment string
 		verified         bool
-		// plain says that a connection without TLS may come of it, refused that a
-		// clear-text password is not sent.
+		// plain means that a connection may lack TLS; refused, that no
+		// clear-text password is sent.
 		plain, refused bool
 	}{
 		{"postgres://u:p@db.example/n", "", true, false, false},
@@ -90,13 +90,13 @@ func TestPostgresAddress(t *testing.T) {
 	}
 }
 
-// liar answers in a PostgreSQL server's place: it has no TLS, and asks for the
+// liar is an impostor of a PostgreSQL server: it has no TLS, and asks for the
 // password in clear text.
 type liar struct {
 	net.Listener
 	mu    sync.Mutex
 	heard []byte
-	asked int // how often it has asked
+	asked int // number of such requests
 }
 
 func newLiar(t *testing.T) *liar {
@@ -150,7 +150,7 @@ func (l *liar) talk(conn net.Conn) {
 	l.mu.Unlock()
 }
 
-// TestNoPasswordForALiar: whoever answers that there is no TLS gets no password.
+// TestNoPasswordForALiar: a server that claims to have no TLS gets no password.
 func TestNoPasswordForALiar(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")
 	for host, query := range map[string]string{"127.0.0.1": "", "localhost": "?sslmode=prefer", "0.0.0.0": "", "0.0.0.0 ": "?sslmode=prefer", "127.0.0.1 ": "?sslmode=disable"} {
@@ -194,7 +194,8 @@ func TestNoPasswordForALiar(t *testing.T) {
 	}
 }
 
-// knowsRequireAuth reports whether pg_dump is there, and of PostgreSQL 16 or later.
+// knowsRequireAuth reports whether pg_dump is installed, from PostgreSQL 16 or
+// later.
 func knowsRequireAuth() bool {
 	said, err := exec.Command("pg_dump", "--version").Output()
 	words := strings.Fields(string(said))

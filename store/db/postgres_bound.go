@@ -9,16 +9,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// watchdog bounds transactions in time. Theirs is no context with a deadline:
-// pgx would have a function called for each statement, in case it ends, and each
-// transaction would set a timer, which together was 3 µs of the 50 that a read
-// takes. It looks around once in a while instead.
+// watchdog bounds the duration of transactions. Contexts with a deadline cost
+// more: pgx registers a function for each statement, and each transaction sets
+// a timer, together 3 µs of the 50 that a read takes. The watchdog scans
+// periodically instead.
 type watchdog struct {
 	most time.Duration
 
 	mu sync.Mutex
-	// until is when each transaction that runs must have ended; the zero time
-	// where it had not.
+	// until holds the deadline of each running transaction, or the zero time
+	// after it has passed.
 	until map[*pgx.Conn]time.Time
 	ended chan struct{}
 	once  sync.Once
@@ -32,7 +32,7 @@ func newWatchdog(most time.Duration) *watchdog {
 
 func (w *watchdog) end() { w.once.Do(func() { close(w.ended) }) }
 
-// enter begins to watch a transaction.
+// enter starts to watch a transaction.
 func (w *watchdog) enter(conn *pgx.Conn) {
 	until := time.Now().Add(w.most)
 	w.mu.Lock()
@@ -40,7 +40,8 @@ func (w *watchdog) enter(conn *pgx.Conn) {
 	w.mu.Unlock()
 }
 
-// leave ends it. A connection whose transaction took too long is of no use any more.
+// leave stops watching. It closes the connection of a transaction that took too
+// long.
 func (w *watchdog) leave(conn *pgx.Conn) {
 	w.mu.Lock()
 	late := w.until[conn].IsZero()
@@ -64,8 +65,8 @@ func (w *watchdog) run() {
 	}
 }
 
-// look ends what should have ended: reading from the connection, and writing
-// to it, fails from now on.
+// look interrupts overdue transactions: every later read and write of the
+// connection fails.
 func (w *watchdog) look(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,28 +78,28 @@ func (w *watchdog) look(now time.Time) {
 	}
 }
 
-// hangUp closes a connection without waiting long for the server to agree.
+// hangUp closes a connection and waits at most a second for the server.
 func hangUp(conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	conn.Close(ctx)
 }
 
-// pool is a pool of connections with a place for each call that uses one.
+// pool is a pool of connections with a slot for each call that uses one.
 type pool struct {
 	*pgxpool.Pool
-	// places has room for as many as there may be connections. Who has one finds
-	// a connection, or makes it, and waits for nobody.
+	// places is a semaphore with one slot for each connection. The holder of a
+	// slot gets or creates a connection without waiting.
 	places chan struct{}
 }
 
-// take waits for a place until the context ends or the time is over; then it
-// returns false.
+// take waits for a slot. It returns false if the context ends or the time is
+// over.
 func (p *pool) take(ctx context.Context, wait time.Duration) bool {
 	select {
 	case p.places <- struct{}{}:
 		return true
-	default: // only who waits pays for a timer
+	default: // the fast path needs no timer
 	}
 	patience, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

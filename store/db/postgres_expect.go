@@ -9,19 +9,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// expectation is a query that returns one number, and which it shall be.
+// expectation is a query for one number, and the expected number.
 type expectation struct {
 	query string
 	want  int64
 }
 
-// composed holds the statements that expectation.within made, by both texts.
+// composed caches the statements of expectation.within, by both texts.
 var composed sync.Map
 
-// within returns a statement that also answers the expectation, in a first
-// column of its own; can is false where the statement is not one select, so
-// that the expectation has to travel as a statement of its own. That takes the
-// server 8 microseconds more, a fifth of what reading a record takes.
+// within returns a statement that also returns the expectation's number, as an
+// additional first column. can is false if the statement is not a single
+// select. Then the expectation travels as a separate statement. That costs the
+// server 8 microseconds more, a fifth of reading a record.
 func (e *expectation) within(query string) (together string, can bool) {
 	key := [2]string{e.query, query}
 	if known, is := composed.Load(key); is {
@@ -35,9 +35,9 @@ func (e *expectation) within(query string) (together string, can bool) {
 	return together, together != ""
 }
 
-// compound reports whether a statement joins several selects outside of
-// parentheses, or speaks of what it returns as a whole. (Ours name columns and
-// do not count them, as in 'order by 1'.)
+// compound reports whether a statement combines several selects outside of
+// parentheses, or refers to its result as a whole. (Kartei's statements name
+// columns and never number them, as in 'order by 1'.)
 func compound(query string) bool {
 	depth := 0
 	for _, word := range strings.FieldsFunc(strings.NewReplacer("(", " ( ", ")", " ) ").Replace(query), unicode.IsSpace) {
@@ -55,7 +55,7 @@ func compound(query string) bool {
 	return false
 }
 
-// met reads the answer to an expectation.
+// met reads the result of an expectation.
 func (t *pgTx) met(e *expectation, row pgx.Row) error {
 	var number int64
 	if err := row.Scan(&number); err != nil {
@@ -68,7 +68,8 @@ func (t *pgTx) met(e *expectation, row pgx.Row) error {
 	return nil
 }
 
-// Expect asks at once, or divides by zero in a speculative transaction.
+// Expect queries at once. A speculative transaction divides by zero instead if
+// the expectation is wrong.
 func (t *pgTx) Expect(ctx context.Context, query string, want int64) error {
 	switch {
 	case !t.write:
@@ -85,8 +86,8 @@ func (t *pgTx) Expect(ctx context.Context, query string, want int64) error {
 	return expect(ctx, t, query, want)
 }
 
-// assume fails the transaction if a condition on $1 is not true. Two of them that
-// wait one after the other travel as one statement, because each statement costs
+// assume fails the transaction unless a condition on $1 is true. Two successive
+// assumptions that wait travel as one statement, because each statement costs
 // the server 8 microseconds.
 func (t *pgTx) assume(condition string, value any) {
 	values := []any{value}
@@ -103,7 +104,7 @@ func (t *pgTx) assume(condition string, value any) {
 	}
 }
 
-// expect asks at once.
+// expect queries at once.
 func expect(ctx context.Context, t Tx, query string, want int64) error {
 	var number int64
 	if err := t.QueryRow(ctx, query).Scan(&number); err != nil {
@@ -115,8 +116,8 @@ func expect(ctx context.Context, t Tx, query string, want int64) error {
 	return nil
 }
 
-// settled returns what a Read ends with, which its function may not have
-// noticed, or not have asked for.
+// settled returns the result of a Read, including failures that its function
+// did not notice or did not ask for.
 func (t *pgTx) settled(err error) error {
 	if t.open != nil {
 		t.open.Close()

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// listenPause is how long Listen waits before it connects again.
+	// listenPause is the pause of Listen before it reconnects.
 	listenPause = time.Second
-	// listenAgain is how long it waits for a notification before it looks
-	// whether the connection is still there.
+	// listenAgain is the time without a notification after which Listen checks
+	// the connection.
 	listenAgain = 30 * time.Second
 )
 
-// Listen keeps one connection of its own. What was notified while there was
-// none may have been missed, so f is called after each connecting.
+// Listen keeps one connection. Notifications during a disconnection may be
+// lost, so f is called after each connect.
 func (d *pgDB) Listen(ctx context.Context, topic string, f func(word string)) {
 	defer d.bus.subscribe(topic, f)()
-	if d.pooled { // this process only; what it sent before may have been missed
+	if d.pooled { // this process only; earlier messages may have been missed
 		f("")
 		<-ctx.Done()
 		return
@@ -36,10 +36,10 @@ func (d *pgDB) Listen(ctx context.Context, topic string, f func(word string)) {
 	}
 }
 
-// SubscribeLocal hears this process only.
+// SubscribeLocal receives messages of this process only.
 func (d *pgDB) SubscribeLocal(topic string, f func(string)) func() { return d.bus.subscribe(topic, f) }
 
-// listen returns when the connection is lost.
+// listen returns after the connection is lost.
 func (d *pgDB) listen(ctx context.Context, topic string, f func(word string)) error {
 	config := d.config.Copy()
 	config.ConnectTimeout = min(config.ConnectTimeout, d.opts.Wait)

@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// maxQueueGroup bounds how many changes of one organization are committed
-	// together, and with it how long the first of them waits for the others.
+	// maxQueueGroup bounds the changes of one organization in a group commit,
+	// and so the time that the first one waits for the others.
 	maxQueueGroup = 64
-	// maxTicks is of how many organizations the last tick is kept.
+	// maxTicks bounds the organizations whose last tick is cached.
 	maxTicks = 10_000
 )
 
-// queues are the changes that wait, by organization. All changes of an
-// organization hold its clock row until their commit, so running two at the same
-// time has no use. While one runs, the others wait here, and are then committed
-// together. A change that finds no other one runs at once.
+// queues hold waiting changes by organization. Each change of an organization
+// holds its clock row until the commit, so concurrent changes gain nothing.
+// While one runs, the others wait here, and are then committed together. A
+// change that finds no other one runs at once.
 type queues struct {
 	mu sync.Mutex
-	// waiting holds an entry for each organization that is being written to.
+	// waiting has an entry for each organization that is being written to.
 	waiting map[int64][]*operation
 	ticks   map[int64]clock.Micros
 }
 
-// enter reports whether the caller may go at once; leave must follow then.
+// enter reports whether the caller may run at once; then leave must follow.
 // Otherwise op waits in the queue, or the queue is full.
 func (q *queues) enter(organization int64, op *operation, most int) (free bool, err error) {
 	q.mu.Lock()
@@ -49,7 +49,8 @@ func (q *queues) enter(organization int64, op *operation, most int) (free bool, 
 	return false, nil
 }
 
-// next returns the group that runs next. The queue ends with none.
+// next returns the next group, or nil at the end of the queue, which it then
+// removes.
 func (q *queues) next(organization int64) []*operation {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -63,8 +64,8 @@ func (q *queues) next(organization int64) []*operation {
 	return queue[:n]
 }
 
-// last returns the last tick that is known of an organization; another replica
-// may have given later ones.
+// lastTick returns the last known tick of an organization. Other replicas may
+// have taken later ones.
 func (q *queues) lastTick(organization int64) clock.Micros {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -91,7 +92,7 @@ func (d *pgDB) WriteIn(ctx context.Context, organization int64, f func(Tx) error
 	return err
 }
 
-// inQueue carries out a change alone, or together with those that wait.
+// inQueue runs a change alone, or in a group with other waiting changes.
 func (d *pgDB) inQueue(ctx context.Context, span *trace.Span, organization int64, f func(Tx) error) error {
 	op := &operation{f: f, span: span, done: make(chan struct{})}
 	free, err := d.queues.enter(organization, op, d.opts.Queue)
@@ -114,7 +115,7 @@ func (d *pgDB) inQueue(ctx context.Context, span *trace.Span, organization int64
 	return err
 }
 
-// writeIn carries out one change alone.
+// writeIn runs one change alone.
 func (d *pgDB) writeIn(ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(Tx) error) error {
 	err := d.write(ctx, span, organization, speculative, f)
 	if err == nil {
@@ -123,10 +124,10 @@ func (d *pgDB) writeIn(ctx context.Context, span *trace.Span, organization int64
 	return err
 }
 
-// errAlone tells an operation of a group to try again outside of it.
+// errAlone tells an operation of a group to try again on its own.
 var errAlone = errors.New("db: to be tried alone")
 
-// leave runs the changes that came meanwhile.
+// leave runs the changes that arrived meanwhile.
 func (d *pgDB) leave(organization int64) {
 	if group := d.queues.next(organization); group != nil {
 		go d.runGroups(organization, group)
@@ -157,18 +158,18 @@ func (d *pgDB) runGroups(organization int64, group []*operation) {
 	}
 }
 
-// runGroup carries out the operations of a group and answers each after the
-// commit. It first speculates, which takes one round trip if the operations only
-// queue statements. If that fails, each runs in a savepoint and asks. One that
-// loses a race there tries again alone.
+// runGroup runs the operations of a group, and answers each after the commit.
+// It first speculates, which takes one round trip if the operations only queue
+// statements. If that fails, each operation runs in a savepoint and queries. An
+// operation that loses a race there tries again alone.
 func (d *pgDB) runGroup(organization int64, group []*operation) {
 	running := make([]*operation, 0, len(group))
 	for _, op := range group {
-		if op.state.CompareAndSwap(opWaiting, opRunning) { // else its caller has gone
+		if op.state.CompareAndSwap(opWaiting, opRunning) { // otherwise its caller has given up
 			running = append(running, op)
 		}
 	}
-	ctx := context.Background() // of no one caller
+	ctx := context.Background() // the group has no single caller
 	again, err := d.speculate(ctx, organization, running)
 	if again {
 		again, err = d.runInSavepoints(ctx, organization, running)
@@ -188,8 +189,8 @@ func (d *pgDB) runGroup(organization int64, group []*operation) {
 	}
 }
 
-// speculate runs the group in a speculative transaction. again is true if nothing
-// was stored and another attempt may end otherwise.
+// speculate runs the group in a speculative transaction. again is true if
+// nothing was stored and another attempt may have a different result.
 func (d *pgDB) speculate(ctx context.Context, organization int64, group []*operation) (again bool, err error) {
 	tx, end, err := d.begin(ctx, organization, true, 0)
 	if err != nil {
@@ -217,24 +218,24 @@ func (d *pgDB) speculate(ctx context.Context, organization int64, group []*opera
 }
 
 // mayGoAlone reports whether the members of a group that failed with err may
-// still succeed.
+// still succeed alone.
 func (t *pgTx) mayGoAlone(err error) bool { return t.lost(err) || !hopeless(err) }
 
-// hopeless reports whether an error is the server's and not an operation's:
-// all others would meet it too.
+// hopeless reports whether an error concerns the server rather than an
+// operation, so that all others would meet it too.
 func hopeless(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrBusy)
 }
 
-// An operation of a group that asks begins and ends with these. Since each is
-// released, there is never another one that could be rolled back to.
+// These begin and end an operation in a group that queries. Each savepoint is
+// released, so a rollback always finds the right one.
 const (
 	savepoint        = "savepoint operation"
 	releaseSavepoint = "release savepoint operation"
 )
 
-// runInSavepoints runs the group in one transaction, each operation in a savepoint to
-// which it is undone where it fails.
+// runInSavepoints runs the group in one transaction. Each operation has a
+// savepoint, to which it is rolled back if it fails.
 func (d *pgDB) runInSavepoints(ctx context.Context, organization int64, group []*operation) (again bool, err error) {
 	tx, end, err := d.begin(ctx, organization, false, 0)
 	if err != nil {

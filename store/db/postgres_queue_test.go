@@ -14,8 +14,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// inLine holds a change of organization 1, lets the functions come while it is
-// under way, and returns what each was answered.
+// inLine holds a change of organization 1 open, starts the functions meanwhile,
+// and returns their results.
 func inLine(t *testing.T, d db.DB, functions ...func(db.Tx) error) []error {
 	t.Helper()
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -47,7 +47,7 @@ func inLine(t *testing.T, d db.DB, functions ...func(db.Tx) error) []error {
 	return errs
 }
 
-// change takes a tick and stores it under a number that must be new.
+// change takes a tick and stores it under a new number.
 func change(n int, now clock.Micros) func(db.Tx) error {
 	return func(tx db.Tx) error {
 		tick, err := db.Tick(ctx, tx, 1, now)
@@ -70,7 +70,7 @@ func changed(t *testing.T, d db.DB) (n int) {
 	return n
 }
 
-// lineData is a database with a clock and a table.
+// lineData returns a database with a clock and a table.
 func lineData(t *testing.T) db.DB {
 	t.Helper()
 	d := dbtest.Postgres(t)
@@ -79,8 +79,8 @@ func lineData(t *testing.T) db.DB {
 	return d
 }
 
-// increasing fails the test unless the ticks rise in the order of n, and
-// returns in how many transactions the rows were written.
+// increasing fails the test unless the ticks increase with n. It returns the
+// number of transactions that wrote the rows.
 func increasing(t *testing.T, d db.DB) (transactions int) {
 	t.Helper()
 	var wrong, behind int
@@ -93,8 +93,8 @@ func increasing(t *testing.T, d db.DB) (transactions int) {
 	return transactions
 }
 
-// Changes of one organization that wait are committed together, and the clock
-// goes on also where that of the machine stands or jumps back.
+// Waiting changes of one organization are committed together. Its clock
+// advances even if that of the machine stands still or jumps back.
 func TestLineIsCommittedTogether(t *testing.T) {
 	d := lineData(t)
 	var all []func(db.Tx) error
@@ -111,7 +111,7 @@ func TestLineIsCommittedTogether(t *testing.T) {
 	}
 }
 
-// Another replica is ahead: what was supposed of the clock is wrong.
+// Another replica is ahead, so the assumption about the clock is wrong.
 func TestLineBehindAnotherReplica(t *testing.T) {
 	d := lineData(t)
 	if err := d.WriteIn(ctx, 1, change(0, 5)); err != nil {
@@ -137,10 +137,10 @@ func TestLineBehindAnotherReplica(t *testing.T) {
 	}
 }
 
-// Whoever fails is undone alone, whatever the failure.
+// A failing member is undone alone, whatever the failure.
 func TestLineMembersFailAlone(t *testing.T) {
 	stop := errors.New("stop")
-	lock := func(tx db.Tx) error { // taken by the test
+	lock := func(tx db.Tx) error { // held by the test
 		if free, err := tx.Lock(ctx, "held"); err != nil || !free {
 			return errors.Join(stop, err)
 		}
@@ -216,8 +216,9 @@ func TestLineMembersFailAlone(t *testing.T) {
 	}
 }
 
-// A connection that is lost before the commit was sent costs nobody anything;
-// one that is lost with the commit is told as such, and nothing is repeated.
+// A connection that is lost before the commit was sent fails no caller. If it
+// is lost during the commit, the outcome is reported as unknown, and nothing is
+// repeated.
 func TestLineLosesItsConnection(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d, killer := dbtest.Open(t, url, db.Options{}), dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
@@ -258,7 +259,7 @@ func TestLineLosesItsConnection(t *testing.T) {
 	}
 }
 
-// Who waits for others of the organization too long is told so.
+// A change that waits too long for others of its organization fails.
 func TestLineIsLeftInTime(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Wait: 5 * time.Second} /* which holds for connecting, too */)
@@ -273,7 +274,8 @@ func TestLineIsLeftInTime(t *testing.T) {
 	}
 }
 
-// A change that asks nothing is one round trip, however many share it.
+// A change without queries takes one round trip, whatever the size of its
+// group.
 func TestRoundTrips(t *testing.T) {
 	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
 	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})
@@ -287,7 +289,7 @@ func TestRoundTrips(t *testing.T) {
 		}
 		return change(n, clock.Micros(n))(tx)
 	}
-	for range 3 { // statements are prepared, and the line's goroutines there
+	for range 3 { // until the statements are prepared and the goroutines of the queue exist
 		if err := d.WriteIn(ctx, 1, next); err != nil {
 			t.Fatal(err)
 		}
@@ -315,13 +317,13 @@ func TestRoundTrips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The first of its text: one to prepare it, one to run it.
+	// A new statement takes one round trip to prepare and one to run.
 	if got := trips.Load() - before; got != 2 {
 		t.Errorf("a first read took %d round trips", got)
 	}
 }
 
-// A server that was restarted has lost all connections that lie ready. Nobody
+// After a restart of the server all idle connections are lost. No caller
 // notices, however many there were.
 func TestLostIdleConnectionsAreNotNoticed(t *testing.T) {
 	url := dbtest.PostgresURL(t)
@@ -341,7 +343,7 @@ func TestLostIdleConnectionsAreNotNoticed(t *testing.T) {
 	}
 	var together sync.WaitGroup
 	together.Add(16)
-	all(func(int) error { // every connection is opened
+	all(func(int) error { // opens every connection
 		return d.Read(ctx, func(tx db.Tx) error {
 			together.Done()
 			return d.Write(ctx, func(db.Tx) error {

@@ -10,7 +10,7 @@ import (
 	"kartei/kit/clock"
 )
 
-// TestScanPlain reads what pgx writes, and leaves to pgx what it does not know.
+// TestScanPlain scans values encoded by pgx, and leaves unknown types to pgx.
 func TestScanPlain(t *testing.T) {
 	types := pgtype.NewMap()
 	field := func(oid uint32, format int16, value any) (pgconn.FieldDescription, []byte) {

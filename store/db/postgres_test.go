@@ -52,7 +52,7 @@ func TestLockIsExclusive(t *testing.T) {
 	}
 }
 
-// On SQLite who writes holds every lock, so that it is always given.
+// On SQLite the writer holds every lock, so Lock always succeeds.
 func TestLockOnSQLite(t *testing.T) {
 	d := dbtest.SQLite(t)
 	err := d.Write(ctx, func(tx db.Tx) error {
@@ -67,8 +67,8 @@ func TestLockOnSQLite(t *testing.T) {
 	}
 }
 
-// Two transactions that lock each other out: the server ends one, Write calls
-// it again, both go through.
+// If two transactions deadlock, the server ends one, Write calls it again, and
+// both succeed.
 func TestDeadlockIsTriedAgain(t *testing.T) {
 	d := dbtest.Postgres(t)
 	table(t, d)
@@ -101,13 +101,14 @@ func TestDeadlockIsTriedAgain(t *testing.T) {
 	wait.Wait()
 	var sum int
 	get(t, d, []any{&sum}, "select cast(sum(size) as bigint) from things")
-	// The second try may meet the other's first again.
+	// The second attempt may deadlock with the other's first one again.
 	if sum != 4 || calls[0]+calls[1] < 3 {
 		t.Errorf("sum %d after %v calls", sum, calls)
 	}
 }
 
-// A connection that dies under a transaction is ErrUnavailable, and the pool heals.
+// A connection that dies during a transaction is ErrUnavailable, and the pool
+// recovers.
 func TestLostConnectionIsUnavailable(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
@@ -142,7 +143,8 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	if n := count(t, d); n != 0 {
 		t.Errorf("%d rows were stored", n)
 	}
-	// When it dies with the commit, nobody can know; it must not be tried again.
+	// If the connection dies during the commit, the outcome is unknown, and the
+	// change must not be repeated.
 	calls := 0
 	err = d.Write(ctx, func(tx db.Tx) error {
 		calls++
@@ -158,9 +160,9 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	run(t, d, "insert into things (n) values (4)")
 }
 
-// A database that is made read-only refuses changes and answers reads, and the
-// first change after it was set back is carried out, though the sessions that
-// began meanwhile keep the setting: whichever way the change goes.
+// A read-only database refuses changes and serves reads. The first change after
+// the setting was removed succeeds, although sessions of the meantime keep it,
+// on every path of a change.
 func TestReadOnlySessionsAreGivenUp(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Readers: 4, Writers: 4})
@@ -200,7 +202,7 @@ func TestReadOnlySessionsAreGivenUp(t *testing.T) {
 			if _, err := admin.Exec(ctx, "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'kartei' and datname = current_database()"); err != nil {
 				t.Fatal(err)
 			}
-			before := changed(t, d) // reads go on
+			before := changed(t, d) // reads succeed
 			for range 2 {
 				for _, err := range write() {
 					if !errors.Is(err, db.ErrUnavailable) {
@@ -208,7 +210,8 @@ func TestReadOnlySessionsAreGivenUp(t *testing.T) {
 					}
 				}
 			}
-			// The pool fills with sessions that change nothing, so that none is refused.
+			// The pool fills with sessions whose transactions change nothing,
+			// so none is refused.
 			var all, here sync.WaitGroup
 			here.Add(4)
 			for range 4 {
@@ -239,8 +242,8 @@ func TestReadOnlySessionsAreGivenUp(t *testing.T) {
 	}
 }
 
-// While a database is read-only a change is refused at the first new
-// connection that says so.
+// While a database is read-only, a change fails at the first new connection
+// that is read-only.
 func TestReadOnlyIsNotTriedForEver(t *testing.T) {
 	d := dbtest.Open(t, dbtest.PostgresURL(t)+"&default_transaction_read_only=on", db.Options{Readers: 1, Writers: 1})
 	for name, write := range map[string]func(func(db.Tx) error) error{
@@ -259,7 +262,7 @@ func TestReadOnlyIsNotTriedForEver(t *testing.T) {
 	}
 }
 
-// A waiting statement ends by itself: here one that waits for a locked row.
+// A statement that waits for a locked row ends by a timeout.
 func TestLockTimeoutIsBusy(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url+"&lock_timeout=20", db.Options{Readers: 2})
@@ -279,7 +282,8 @@ func TestLockTimeoutIsBusy(t *testing.T) {
 	}
 }
 
-// With default_query_exec_mode=exec nothing lives in a session, as a pooler needs it.
+// With default_query_exec_mode=exec nothing depends on a session, as a pooler
+// requires.
 func TestWithoutSessions(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url+"&default_query_exec_mode=exec", db.Options{Readers: 1, Writers: 1})
@@ -344,8 +348,8 @@ func TestSessionLimits(t *testing.T) {
 	}
 }
 
-// Behind a pooler, too, whoever listens looks once after it began to: what was told
-// just before may have been missed, and a job would wait for the next look unasked.
+// Behind a pooler a listener is called once at the start, because earlier
+// notifications may be lost. Otherwise a job would wait for the next poll.
 func TestListenWithoutSessionsLooksOnce(t *testing.T) {
 	d := dbtest.Open(t, dbtest.PostgresURL(t)+"&default_query_exec_mode=exec", db.Options{Readers: 1, Writers: 1})
 	listen, end := context.WithCancel(ctx)
@@ -363,8 +367,8 @@ func TestListenWithoutSessionsLooksOnce(t *testing.T) {
 	<-ended
 }
 
-// A notification comes after the commit and not without it, to each who
-// listens; and a lost connection is replaced.
+// A notification arrives after the commit and never without it, at every
+// listener. A lost connection is replaced.
 func TestListen(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
@@ -374,7 +378,7 @@ func TestListen(t *testing.T) {
 	listening.Go(func() { d.Listen(listen, "topic", func(word string) { heard <- word }) })
 	defer listening.Wait()
 	defer end()
-	<-heard // it listens
+	<-heard // the listener is active
 	stop := errors.New("stop")
 	for _, end := range []error{stop, nil} {
 		err := d.Write(ctx, func(tx db.Tx) error {
@@ -390,7 +394,7 @@ func TestListen(t *testing.T) {
 		t.Errorf("heard %q: of what was rolled back, or of another topic", word)
 	}
 	run(t, d, "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()")
-	<-heard // it listens again
+	<-heard // the listener is active again
 	err := d.Write(ctx, func(tx db.Tx) error {
 		tx.Notify("topic", "second")
 		return nil
@@ -403,9 +407,9 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// A select says in a column of its own what is expected; others are sent with
-// the question. Either way it is one round trip, and no row, or rows that
-// nobody reads, do not pass for the answer.
+// A select carries the expectation in an additional column; other statements
+// travel with its query. Either way it is one round trip. No row, or unread
+// rows, do not count as fulfilled.
 func TestExpectTravelsAlong(t *testing.T) {
 	address, trips := dbtest.Counted(t, dbtest.EmptyPostgresURL(t))
 	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})
@@ -425,7 +429,7 @@ func TestExpectTravelsAlong(t *testing.T) {
 		for _, want := range []int64{7, 8} {
 			var took int64
 			var n, found int
-			for range 2 { // the first time the statement is prepared
+			for range 2 { // the first run prepares the statement
 				before := trips.Load()
 				found = 0
 				err := d.Read(ctx, func(tx db.Tx) error {
@@ -473,8 +477,8 @@ func TestExpectTravelsAlong(t *testing.T) {
 	}
 }
 
-// TestSilenceEnds: a transaction whose server says nothing any more ends, and
-// with it its connection; the next one is served by another.
+// TestSilenceEnds: a transaction ends if its server falls silent, and so does
+// its connection. The next transaction gets another one.
 func TestSilenceEnds(t *testing.T) {
 	d := dbtest.Open(t, dbtest.PostgresURL(t), db.Options{Transaction: 300 * time.Millisecond, Readers: 1, Writers: 1})
 	for name, run := range map[string]func(context.Context, func(db.Tx) error) error{"read": d.Read, "write": d.Write} {

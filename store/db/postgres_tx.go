@@ -16,52 +16,55 @@ import (
 )
 
 // pgTx runs statements on one PostgreSQL connection. Statements wait in
-// pending, led by begin, and travel with the first one whose answer is needed
-// or with the commit.
+// pending. They travel, after begin, with the first statement whose result is
+// needed, or with the commit.
 type pgTx struct {
 	conn     *pgx.Conn
-	fresh    bool // of a write: nobody had this connection before
+	fresh    bool // for a write: the connection is used for the first time
 	ctx      context.Context
 	write    bool
-	snapshot bool // of a read: all its statements see one moment
+	snapshot bool // for a read: all statements see the same snapshot
 	pooled   bool
 	spread   bool // see pgDB
-	begun    bool // begin was sent and the transaction is open
+	begun    bool // begin was sent
 	pending  []queued
-	// err is the first failure of a Write; nothing runs after it.
+	// err is the first failure of a Write; no statement runs after it.
 	err   error
 	open  *pgRows
 	ended bool
-	// speculative transactions assume instead of asking; assumed is set once one
-	// did.
+	// speculative transactions assume results instead of querying. assumed is
+	// true after the first assumption.
 	speculative, assumed bool
-	// expecting is set while an expectation of a change waits to be sent.
+	// expecting is true while an expectation of a change is pending.
 	expecting bool
-	// assumption is the condition that the last of pending checks, alone.
+	// assumption is the condition of the last pending statement, if that only
+	// checks assumptions.
 	assumption string
-	// organization is that of WriteIn, tick the last one that is known of it.
+	// organization is that of WriteIn; tick is its last known tick.
 	organization int64
 	tick         clock.Micros
-	// holds is the organization whose clock was last assumed to be there.
+	// holds is the organization whose clock was last assumed to exist.
 	holds int64
-	// expected is what a Read's first statement travels with, until it has.
+	// expected travels with the first statement of a Read. It is nil
+	// afterwards.
 	expected *expectation
-	// stale is set where that was disappointed.
+	// stale is true if the expectation was wrong.
 	stale bool
-	// answered is set once a statement's answer has come.
+	// answered is true once a statement has returned a result.
 	answered bool
 	stated   func(string) // Options.Stated
-	span     *trace.Span  // of the transaction, or of the member of a group that runs; nil for most
-	// changed is set once a statement changed something; a commit then calls took.
+	span     *trace.Span  // of the transaction, or of the running member of a group; usually nil
+	// changed is true once a statement has changed something; then a commit
+	// calls took.
 	changed bool
 	took    func()
-	// messages are those of NotifyLocal, sent after the commit.
+	// messages of NotifyLocal are sent after the commit.
 	messages []message
 	bus      *bus
 }
 
-// lost reports whether err came of a connection that broke while no commit
-// was on its way, or that was given up.
+// lost reports whether err stems from a connection that broke or was given up
+// while no commit was in progress.
 func (t *pgTx) lost(err error) bool {
 	return errors.Is(err, ErrUnavailable) && t.conn.IsClosed() && !errors.Is(err, ErrUnknownOutcome) &&
 		!(t.fresh && readOnly(err))
@@ -97,11 +100,11 @@ func (t *pgTx) fail(err error) error {
 	return err
 }
 
-// readOnly reports whether a change was refused because its session may only
-// read. A session can be so from its beginning to its end (after alter database
-// set default_transaction_read_only, as hosts do where a disk is nearly full),
-// also when the reason has gone. So its connection is given up, and the change
-// tried on another, until a new one says the same.
+// readOnly reports whether a change was refused because its session is
+// read-only. A session can stay so for its whole life, even after the cause is
+// gone. Hosts set default_transaction_read_only on a database whose disk is
+// nearly full. So the connection is closed, and the change is tried on others
+// until a new one fails in the same way.
 func readOnly(err error) bool {
 	var server *pgconn.PgError
 	return errors.As(err, &server) && server.Code == "25006" // read_only_sql_transaction
@@ -127,8 +130,8 @@ func (t *pgTx) Queue(query string, args ...any) {
 	t.pending = append(t.pending, queued{query, plain})
 }
 
-// batch holds all that waits, led by begin where a transaction needs it and it
-// was not sent yet. It returns how many statements those are.
+// batch returns all pending statements and their number. If a transaction is
+// needed and not yet begun, they follow a begin.
 func (t *pgTx) batch() (*pgx.Batch, int) {
 	b := &pgx.Batch{}
 	if !t.begun && (t.write || t.snapshot) {
@@ -190,7 +193,7 @@ func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, erro
 		return nil, t.fail(err)
 	}
 	r := &pgRows{tx: t, span: t.span.Statement(query, 1+len(t.pending))}
-	// A cluster would have to bring both tables to one server.
+	// A cluster would have to move both tables to one server.
 	if e := t.expected; e != nil && !t.write && !t.snapshot && !t.spread {
 		if together, can := e.within(query); can {
 			t.expected, r.expected, query = nil, e, together
@@ -209,7 +212,7 @@ func (t *pgTx) Query(ctx context.Context, query string, args ...any) (Rows, erro
 	return r, nil
 }
 
-// send sends what waits together with a query.
+// send sends the pending statements together with a query.
 func (t *pgTx) send(query string, args []any) (pgx.Rows, pgx.BatchResults, error) {
 	b, waiting := t.batch()
 	expected := t.expected
@@ -236,10 +239,11 @@ func (t *pgTx) send(query string, args []any) (pgx.Rows, pgx.BatchResults, error
 	return rows, results, nil
 }
 
-// CopyRows stores rows with COPY, which takes PostgreSQL and this process a
-// half of what inserts take them, and is another round trip or two. It reports
-// whether it can: not on SQLite, nor behind a pooler. A row that is there
-// already fails it with ErrDuplicate, on a cluster with an error without a name.
+// CopyRows stores rows with COPY. That costs PostgreSQL and this process half
+// of what inserts cost, and takes another round trip or two. It reports whether
+// COPY is available, which it is neither on SQLite nor behind a pooler. A
+// duplicate row fails with ErrDuplicate, and on a cluster with an unspecific
+// error.
 func CopyRows(ctx context.Context, tx Tx, table string, columns []string, rows [][]any) (can bool, err error) {
 	p, is := tx.(*pgTx)
 	if !is || p.pooled {
@@ -267,7 +271,7 @@ func (t *pgTx) copyFrom(ctx context.Context, table string, columns []string, row
 	return t.fail(err)
 }
 
-// skip reads the answers of n statements of which only the failure counts.
+// skip reads the results of n statements and returns the first failure.
 func (t *pgTx) skip(results pgx.BatchResults, n int) error {
 	for range n {
 		tag, err := results.Exec()
@@ -279,7 +283,7 @@ func (t *pgTx) skip(results pgx.BatchResults, n int) error {
 	return nil
 }
 
-// did notes what a statement was.
+// did records the effect of a statement.
 func (t *pgTx) did(tag pgconn.CommandTag) {
 	t.changed = t.changed || tag.RowsAffected() > 0 && !tag.Select()
 }
@@ -288,17 +292,17 @@ func (t *pgTx) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return &pgRow{t, ctx, query, args}
 }
 
-// Notify is one statement of the transaction; the server tells the listeners
-// when it commits.
+// Notify is a statement of the transaction; the server notifies the listeners
+// after the commit.
 func (t *pgTx) Notify(topic, word string) { t.Queue("select pg_notify($1, $2)", topic, word) }
 
-// NotifyLocal remembers the message for the commit.
+// NotifyLocal keeps the message until the commit.
 func (t *pgTx) NotifyLocal(topic, word string) (subscribed bool) {
 	t.messages = append(t.messages, message{topic, word})
 	return t.bus.subscribed(topic)
 }
 
-// AssumeNone asks unless the transaction is speculative.
+// AssumeNone queries unless the transaction is speculative.
 func (t *pgTx) AssumeNone(ctx context.Context, query string, args ...any) Row {
 	if t.speculative {
 		t.assumed = true
@@ -312,7 +316,8 @@ type noRow struct{}
 
 func (noRow) Scan(...any) error { return ErrNoRows }
 
-// ExecOne counts the changed rows, or has the check count them.
+// ExecOne counts the changed rows. A speculative transaction leaves that to the
+// check.
 func (t *pgTx) ExecOne(ctx context.Context, change, check Statement) error {
 	if t.speculative {
 		t.assumed = true
@@ -332,11 +337,12 @@ func execOne(ctx context.Context, t Tx, change Statement) error {
 	return err
 }
 
-// assumeTick returns the tick that the clock will most probably give, and
-// queues a statement that gives it that, or divides by zero. The next divides by
-// zero where there is no clock: an update of no row fails nothing, and the change
-// would be committed behind the erasure of its organization. It costs the server
-// 8 microseconds, once in a transaction, which holds its clock from then on.
+// assumeTick returns the tick that the clock will most probably give. It queues
+// a statement that sets this tick, or divides by zero. The second statement
+// divides by zero if there is no clock: an update of no row fails nothing, so
+// the change would be committed after the erasure of its organization. It costs
+// the server 8 microseconds, once in a transaction, which holds its clock from
+// then on.
 func (t *pgTx) assumeTick(organization int64, now clock.Micros) clock.Micros {
 	tick := now
 	if organization == t.organization {
@@ -358,16 +364,16 @@ func (t *pgTx) noteTick(organization int64, tick clock.Micros) {
 	}
 }
 
-// lockNumber tells keys apart by 64 bits of their hash, so that the number is
-// not one that a client can aim at another's key. Two keys that collide lock
-// each other out, which a caller cannot tell from one that is in use.
+// lockNumber maps a key to 64 bits of its hash. So a client cannot choose a key
+// that collides with another's. Two colliding keys lock each other out, which
+// looks to a caller like a key in use.
 func lockNumber(key string) int64 {
 	hash := sha256.Sum256([]byte(key))
 	return int64(binary.BigEndian.Uint64(hash[:]))
 }
 
-// Lock takes an advisory lock, which the server drops with the transaction. A
-// speculative transaction divides by zero if another one has the lock.
+// Lock takes an advisory lock, which the server releases with the transaction.
+// A speculative transaction divides by zero if another one holds the lock.
 func (t *pgTx) Lock(ctx context.Context, key string) (bool, error) {
 	switch {
 	case !t.write:
@@ -382,7 +388,7 @@ func (t *pgTx) Lock(ctx context.Context, key string) (bool, error) {
 	return got, err
 }
 
-// flush sends what waits.
+// flush sends the pending statements.
 func (t *pgTx) flush() error {
 	if t.open != nil {
 		t.open.Close()
@@ -401,8 +407,7 @@ func (t *pgTx) flush() error {
 	return t.fail(err)
 }
 
-// undo takes back what was done since the savepoint, and fails where the server
-// never got to it.
+// undo rolls back to the savepoint. It fails if the server never reached that.
 func (t *pgTx) undo() error {
 	if t.open != nil {
 		t.open.Close()
@@ -416,7 +421,7 @@ func (t *pgTx) undo() error {
 	return t.fail(err)
 }
 
-// commit sends what waits and the commit in one round trip.
+// commit sends the pending statements and the commit in one round trip.
 func (t *pgTx) commit() error {
 	if t.open != nil {
 		t.open.Close()
@@ -455,21 +460,21 @@ func (t *pgTx) commit() error {
 		t.begun = false
 		return t.fail(fmt.Errorf("db: commit ended with %s", tag))
 	case t.conn.IsClosed():
-		// The commit was on its way and its answer never came.
+		// The commit was sent and its result never arrived.
 		return t.fail(fmt.Errorf("%w: %w", ErrUnknownOutcome, err))
 	}
 	return t.fail(err)
 }
 
-// doubtful reports whether a commit that failed with err may have been carried
-// out all the same: the coordinator of a Citus cluster says so, as an internal
-// error, where it lost the worker that committed.
+// doubtful reports whether a commit that failed with err may have succeeded all
+// the same. The coordinator of a Citus cluster reports an internal error if it
+// lost the worker that committed.
 func doubtful(err error) bool {
 	var server *pgconn.PgError
 	return errors.As(err, &server) && (server.Code == "XX000" || strings.HasPrefix(server.Code, "08"))
 }
 
-// end rolls back what was not committed, also after a panic.
+// end rolls back an uncommitted transaction, also after a panic.
 func (t *pgTx) end() {
 	if t.open != nil {
 		t.open.Close()
@@ -490,8 +495,8 @@ type pgRows struct {
 	err   error
 	ended bool
 	span  *trace.Span
-	// expected is what the first column answers, nil where it is a usual one;
-	// number is the answer, and met is set once it was the right one.
+	// expected belongs to the first column; nil if that is an ordinary one.
+	// number is its value. met is true once it was right.
 	expected *expectation
 	number   int64
 	met      bool
@@ -543,7 +548,7 @@ func (r *pgRows) Close() {
 	}
 	r.ended, r.tx.open = true, nil
 	defer r.span.End()
-	if r.expected != nil && !r.met && !r.tx.stale { // no row said it
+	if r.expected != nil && !r.met && !r.tx.stale { // there was no row to carry it
 		r.tx.expected = r.expected
 	}
 	r.rows.Close()
@@ -562,7 +567,7 @@ func (r *pgRows) Close() {
 	}
 }
 
-// pgRow is a query that runs when it is scanned.
+// pgRow is a query that runs at Scan.
 type pgRow struct {
 	tx    *pgTx
 	ctx   context.Context

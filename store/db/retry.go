@@ -8,9 +8,9 @@ import (
 	"kartei/kit/clock"
 )
 
-// pause waits before a further try of a Write that met ErrConflict: not before
-// the first, then about 1, 2, 4, 8 ms, half of it by chance, so that two that
-// collided do not collide again.
+// pause is the backoff before a retry of a Write after ErrConflict. The first
+// attempt has none. The next ones wait about 1, 2, 4, 8 ms, half of it random,
+// so that two colliding writes do not collide again.
 func pause(ctx context.Context, c clock.Clock, try int) error {
 	if try == 0 {
 		return ctx.Err()

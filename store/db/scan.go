@@ -8,7 +8,7 @@ import (
 	"kartei/store/db/sqlite"
 )
 
-// scanRow reads the current row of a SQLite statement into dest.
+// scanRow scans the current row of a SQLite statement into dest.
 func scanRow(s *sqlite.Stmt, dest []any) error {
 	if len(dest) != s.Columns() {
 		return fmt.Errorf("db: %d destinations for %d columns", len(dest), s.Columns())

@@ -9,8 +9,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// Every table but those of db.Whole, every unique index and foreign key leads with the organization,
-// so that a cluster can spread the rows by it and check each on one server.
+// Every table but those of db.Whole leads with the organization, and so do all
+// unique indexes and foreign keys. So a cluster can distribute the rows by it
+// and check each on one server.
 func TestSchemaSpreadsByOrganization(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		tables, err := db.Tables(context.Background(), d)

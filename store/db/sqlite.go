@@ -15,17 +15,17 @@ import (
 	"kartei/store/db/sqlite"
 )
 
-// settings are made on every connection.
+// settings apply to every connection.
 //
-//   - synchronous=full: a commit is on the disk when it returns. It is set and
-//     not left to the library's default, which differs from build to build.
-//   - mmap_size: the most that the library was built for, 2 GiB; on Linux the
-//     whole file is mapped (sqlite.Conn). Without it all connections share one
+//   - synchronous=full: a commit is on the disk when it returns. The library's
+//     default differs from build to build.
+//   - mmap_size: the maximum of the library's build, 2 GiB. On Linux the whole
+//     file is mapped (sqlite.Conn). Without a mapping all connections share one
 //     page cache and its mutex (half the reads a second at 8 readers, seven
 //     times the memory).
-//   - busy_timeout: only a checkpoint or a migration can be in the way, briefly.
-//   - secure_delete: what a delete or an update frees is overwritten, so that an
-//     erased record is not left lying in the file.
+//   - busy_timeout: only a checkpoint or a migration blocks, and briefly.
+//   - secure_delete: space freed by a delete or an update is overwritten, so
+//     that no erased record remains in the file.
 //   - cache_size: 8 MiB, for pages that are not read through the mapping.
 const settings = `
 	pragma busy_timeout = 5000; -- busyTimeout
@@ -39,13 +39,13 @@ const settings = `
 	pragma secure_delete = on;
 `
 
-// busyTimeout is that of settings.
+// busyTimeout equals busy_timeout in settings.
 const busyTimeout = 5 * time.Second
 
-// maxTries bounds how often Write calls its function when it meets ErrConflict.
+// maxTries bounds the calls of a Write function that meets ErrConflict.
 const maxTries = 5
 
-// liteDB is the SQLite engine: some reading connections and one writer.
+// liteDB is the SQLite engine: several reading connections and one writer.
 type liteDB struct {
 	path  string
 	opts  Options
@@ -53,21 +53,22 @@ type liteDB struct {
 	write *liteWriter
 	watch *fileWatch
 	bus   bus
-	// writes is told what becomes of each.
+	// writes observes the result of each write.
 	writes *Writes
 
-	slots chan struct{} // one per reader in use
+	slots chan struct{} // one for each reader in use
 	mu    sync.Mutex
-	idle  []*liteReader // the last one used is taken first, its caches are warm
+	idle  []*liteReader // the last one used is reused first, because its caches are warm
 	all   []*liteReader
 }
 
-// liteReader is a reading connection. All but the connection is under liteDB.mu.
+// liteReader is a reading connection. All fields but the connection are guarded
+// by liteDB.mu.
 type liteReader struct {
 	*sqlite.Conn
 	busy bool
-	// uses counts the reads; of the one that had the number noted, since tells
-	// when it was first seen in the way of the log.
+	// uses counts the reads. since is when the read with the number noted was
+	// first seen to block the log.
 	uses, noted int64
 	since       time.Time
 }
@@ -121,7 +122,8 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 	return d, ctx.Err()
 }
 
-// realPath makes two names of one database the same, so that both meet its lock.
+// realPath resolves the names of a database, so that all of them lead to the
+// same lock.
 func realPath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -144,10 +146,11 @@ func realPath(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// openConn opens one connection. A new database file is readable by its owner only.
+// openConn opens a connection. A new database file is readable by its owner
+// only.
 func openConn(path string, opts Options) (*sqlite.Conn, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		// No connection is open yet, so this descriptor can drop no lock.
+		// No connection is open yet, so closing this descriptor drops no lock.
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("db: %w", err)
@@ -169,10 +172,11 @@ func openConn(path string, opts Options) (*sqlite.Conn, error) {
 	return conn, nil
 }
 
-// application marks a SQLite file as Kartei's: "KART" in the file's header.
+// application is the application id in the header of Kartei's SQLite files:
+// "KART".
 const application = "1262572116"
 
-// claimApplication marks a new database and refuses one of another program.
+// claimApplication marks a new database, and refuses one of another program.
 func claimApplication(conn *sqlite.Conn, path string) error {
 	tables, err := conn.Value("select name from sqlite_schema limit 1")
 	if err != nil {
@@ -226,7 +230,7 @@ func (d *liteDB) Read(ctx context.Context, f func(Tx) error) (err error) {
 	return tx.err
 }
 
-// reader takes a reading connection, waiting for one if it must.
+// reader takes a reading connection, and waits for one if necessary.
 func (d *liteDB) reader(ctx context.Context) (*liteReader, error) {
 	select {
 	case d.slots <- struct{}{}:
@@ -257,9 +261,9 @@ func (d *liteDB) waitForReader(ctx context.Context) error {
 	}
 }
 
-// interruptLong ends the reads that have been in the way of the log for longer
-// than longestRead, as PostgreSQL does by itself. They are told that the database
-// is busy.
+// interruptLong interrupts reads that have blocked the log for longer than
+// longestRead. PostgreSQL does the same by a timeout. Their callers get
+// ErrBusy.
 func (d *liteDB) interruptLong() {
 	now := d.opts.Clock.Now()
 	d.mu.Lock()
@@ -289,7 +293,7 @@ func (d *liteDB) release(conn *liteReader, tx *liteTx) {
 
 func (d *liteDB) Write(ctx context.Context, f func(Tx) error) error { return d.WriteIn(ctx, 0, f) }
 
-// WriteIn has organizations take turns: see liteQueue.
+// WriteIn lets organizations take turns: see liteQueue.
 func (d *liteDB) WriteIn(ctx context.Context, organization int64, f func(Tx) error) error {
 	if !d.gate.enter() {
 		return ErrClosed
@@ -317,17 +321,18 @@ func (d *liteDB) tries(ctx context.Context, span *trace.Span, organization int64
 	return err
 }
 
-// Writes knows whether the database takes writes.
+// Writes reports whether the database accepts writes.
 func (d *liteDB) Writes() *Writes { return d.writes }
 
-// Listen hears this process only: no other one changes the data.
+// Listen receives messages of this process only, since no other one changes the
+// data.
 func (d *liteDB) Listen(ctx context.Context, topic string, f func(string)) {
 	defer d.bus.subscribe(topic, f)()
 	f("")
 	<-ctx.Done()
 }
 
-// SubscribeLocal hears this process only, as Listen does.
+// SubscribeLocal receives messages of this process only, as Listen does.
 func (d *liteDB) SubscribeLocal(topic string, f func(string)) func() {
 	return d.bus.subscribe(topic, f)
 }
@@ -346,8 +351,8 @@ func (d *liteDB) Close() error {
 	return d.closeAll()
 }
 
-// closeAll closes what is open. The last connection to close empties the
-// write-ahead log into the file.
+// closeAll closes all connections. The last one to close copies the write-ahead
+// log to the file.
 func (d *liteDB) closeAll() error {
 	var errs []error
 	for _, conn := range d.idle {
@@ -360,11 +365,11 @@ func (d *liteDB) closeAll() error {
 	return errors.Join(errs...)
 }
 
-// sqliteHead is how every SQLite file begins.
+// sqliteHead begins every SQLite file.
 const sqliteHead = "SQLite format 3\x00"
 
-// isSQLite reports whether the file begins like a SQLite database. It must
-// not be called for one that this process has open.
+// isSQLite reports whether a file begins like a SQLite database. It must not be
+// called for a database that this process has open.
 func isSQLite(path string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {

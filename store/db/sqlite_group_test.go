@@ -11,9 +11,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// Who fails because of what another of the group did is told after that is
-// stored. Told before, a client could learn that a record is gone and then
-// read it.
+// An operation that fails because of another one in its group returns after
+// that one is stored. Otherwise a client could learn that a record is gone and
+// then read it.
 func TestGroupMembersLearnNothingBeforeTheCommit(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)
@@ -46,11 +46,11 @@ func TestGroupMembersLearnNothingBeforeTheCommit(t *testing.T) {
 	waitFor(d, 2)
 	go func() {
 		results <- d.Write(ctx, func(db.Tx) error {
-			for range 10_000 { // time enough for one who was told
+			for range 10_000 { // time enough for a caller that got an answer
 				runtime.Gosched()
 			}
 			select {
-			case <-told: // rightly so where the group has lasted for too long and was cut before this
+			case <-told: // correct if the group took too long and was split before this one
 				var n int
 				if err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, "select n from things").Scan(&n) }); err != nil {
 					return fmt.Errorf("the second was told before the first was stored: %w", err)
@@ -69,8 +69,8 @@ func TestGroupMembersLearnNothingBeforeTheCommit(t *testing.T) {
 	}
 }
 
-// Organizations take turns: who makes many changes at once keeps nobody else
-// waiting for all of them, and its own come in their order.
+// Organizations take turns: many changes of one do not hold up the others, and
+// its own run in order.
 func TestOrganizationsTakeTurns(t *testing.T) {
 	d := dbtest.SQLite(t)
 	release := occupy(t, d)

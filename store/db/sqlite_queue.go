@@ -5,26 +5,27 @@ import (
 	"sync"
 )
 
-// liteQueue are the operations that wait for SQLite's writer. Organizations take
-// turns, so that many or long changes of one make no other wait for more than
-// those of theirs that are next; within one it is first come, first served. What
-// belongs to none, or to several, has a turn as organization 0.
+// liteQueue holds the operations that wait for SQLite's writer. Organizations
+// take turns, one operation each, so an organization with many changes does not
+// hold up the others. Within one organization the order is first come, first
+// served. Operations of no organization, or of several, count as organization
+// 0.
 type liteQueue struct {
 	most int
-	// ready holds something while operations wait.
+	// ready has an element while operations wait.
 	ready chan struct{}
 
 	mu      sync.Mutex
 	waiting int
-	turns   []int64                // organizations with operations that wait, the next one first
-	by      map[int64][]*operation // none is empty
+	turns   []int64                // organizations with waiting operations, the next one first
+	by      map[int64][]*operation // no list is empty
 }
 
 func newLiteQueue(most int) *liteQueue {
 	return &liteQueue{most: most, ready: make(chan struct{}, 1), by: map[int64][]*operation{}}
 }
 
-// join adds an operation to the queue, unless that is full.
+// join adds an operation to the queue, or fails if the queue is full.
 func (q *liteQueue) join(organization int64, op *operation) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -40,7 +41,7 @@ func (q *liteQueue) join(organization int64, op *operation) error {
 	return nil
 }
 
-// next takes the operation whose turn it is; nil where none waits.
+// next removes and returns the next operation, or nil if none waits.
 func (q *liteQueue) next() *operation {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// occupy makes the writer run a function until the returned one is called,
+// occupy makes the writer run a function until the returned function is called,
 // which also waits for its commit.
 func occupy(t *testing.T, d db.DB) (release func()) {
 	t.Helper()
@@ -39,15 +39,15 @@ func occupy(t *testing.T, d db.DB) (release func()) {
 	}
 }
 
-// waitFor returns once n writes wait in the line.
+// waitFor returns once n writes wait in the queue.
 func waitFor(d db.DB, n int) {
 	for db.Waiting(d) < n {
 		runtime.Gosched()
 	}
 }
 
-// A failing, a panicking and a vanishing operation leave the others of their
-// group alone.
+// An operation that fails, panics or ends its goroutine does not affect the
+// others of its group.
 func TestGroupMembersFailAlone(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)
@@ -99,8 +99,8 @@ func TestGroupMembersFailAlone(t *testing.T) {
 	if want := "0 1 2 4 6 8 10 11"; got != want {
 		t.Errorf("stored %s, want %s", got, want)
 	}
-	// The goroutine that ended cut its group in two; else all have one commit,
-	// unless the group has lasted for too long.
+	// The goroutine that ended splits the group in two. Otherwise all share one
+	// commit, unless the group takes too long.
 	if n := db.Commits(d) - commits; n > 3 && time.Since(began) < 100*time.Millisecond {
 		t.Errorf("%d commits for 8 operations that waited together", n)
 	}
@@ -137,7 +137,7 @@ func TestCancelledWhileWaitingIsSkipped(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	release()
-	// Once running, an operation finishes: others wait for the same commit.
+	// A running operation completes, because others wait for the same commit.
 	running, cancel := context.WithCancel(ctx)
 	err := d.Write(running, func(tx db.Tx) error {
 		cancel()
@@ -221,8 +221,8 @@ func TestForeignFilesAreRefused(t *testing.T) {
 	}
 }
 
-// A write-ahead log that is written and read without pause must not grow
-// without end, as it does where no moment comes at which nobody uses it.
+// A write-ahead log under constant writes and reads must not grow without
+// limit, as it does if it is never unused.
 func TestLogStaysBounded(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)
@@ -263,8 +263,8 @@ func TestLogStaysBounded(t *testing.T) {
 	}
 }
 
-// A full disk stores nothing of the group that met it, says so, and loses
-// nothing that was acknowledged before.
+// On a full disk the group that met it is not stored and fails. No acknowledged
+// write is lost.
 func TestDiskFull(t *testing.T) {
 	dir, resize := smallDisk(t, "3m")
 	d := dbtest.Open(t, "sqlite:"+filepath.Join(dir, "kartei.db"), db.Options{Readers: 2})
@@ -306,8 +306,8 @@ func TestDiskFull(t *testing.T) {
 	run(t, d, "insert into things (n, note) values (-1, $1)", text)
 }
 
-// A log that has filled the disk goes into the file with the first room that is
-// freed, and gives its own back: to a server that runs, and to one that starts.
+// A log that has filled the disk is copied to the file with the first freed
+// space, and then frees its own: on a running server, and at a start.
 func TestLogGivesRoomBack(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restarts), func(t *testing.T) {
@@ -316,9 +316,9 @@ func TestLogGivesRoomBack(t *testing.T) {
 			open := func() db.DB { return dbtest.Open(t, "sqlite:"+path, db.Options{Readers: 2}) }
 			d := open()
 			table(t, d)
-			// 20 rows are 240 KB; the log has them many times.
+			// 20 rows take 240 KB; the log holds them many times.
 			write := func(n int) error {
-				text := strings.Repeat(string(rune('a'+n%26)), 10_000) // the same again would not be written
+				text := strings.Repeat(string(rune('a'+n%26)), 10_000) // an unchanged text would not be written
 				return tryExec(d, "insert into things (n, note) values ($1, $2) on conflict (n) do update set note = excluded.note", n%20, text)
 			}
 			n := 0
@@ -331,7 +331,7 @@ func TestLogGivesRoomBack(t *testing.T) {
 				t.Errorf("the full disk gave %v", err)
 			}
 			if restarts {
-				d.Close() // it has no room to empty the log
+				d.Close() // there is no room to empty the log
 			}
 			if size := logSize(t, path); size < 2<<20 {
 				t.Fatalf("full with a log of %d bytes", size)
@@ -343,7 +343,7 @@ func TestLogGivesRoomBack(t *testing.T) {
 					t.Errorf("started with a log of %d bytes", size)
 				}
 			}
-			for n := range 100 { // a megabyte and more, of which half was freed
+			for n := range 100 { // more than a megabyte, half of which was freed
 				if err := write(n); err != nil {
 					t.Fatalf("write %d after room was freed: %v", n, err)
 				}
@@ -361,7 +361,8 @@ func logSize(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// smallDisk mounts a file system of the given size, and returns what changes it.
+// smallDisk mounts a file system of the given size, and returns a function that
+// resizes it.
 func smallDisk(t *testing.T, size string) (dir string, resize func(size string)) {
 	t.Helper()
 	dir = t.TempDir()

@@ -15,13 +15,13 @@ var (
 	errReadOnly = errors.New("db: Exec, Queue or Lock inside Read")
 )
 
-// liteTx runs statements on one SQLite connection. Its rules are PostgreSQL's,
-// so that what passes here passes there: a failed statement ends the
-// transaction, and one result is read at a time.
+// liteTx runs statements on one SQLite connection. Its rules are those of
+// PostgreSQL, so that code that works here works there: a failed statement ends
+// the transaction, and only one result is open at a time.
 type liteTx struct {
 	conn  *sqlite.Conn
 	write bool
-	// err is the first failure of a Write; nothing runs after it.
+	// err is the first failure of a Write; no statement runs after it.
 	err      error
 	open     *liteRows
 	pending  []queued
@@ -32,7 +32,7 @@ type liteTx struct {
 	span     *trace.Span  // of the transaction, or nil
 }
 
-// queued is a statement given to Queue.
+// queued is a statement of Queue.
 type queued struct {
 	query string
 	args  []any
@@ -40,10 +40,10 @@ type queued struct {
 
 func (t *liteTx) Dialect() *Dialect { return sqliteDialect }
 
-// ready reports why no statement can run now. The context of a read is asked
-// before each statement and not during one: statements are bounded, and a
-// watched context costs a third of a point read. A write that has begun is
-// finished, since others wait for the same commit.
+// ready returns an error if no statement can run now. It checks the context of
+// a read before each statement, and nothing does so during one: statements are
+// bounded, and a watched context costs a third of a point read. A write that
+// has begun is completed, because other operations share its commit.
 func (t *liteTx) ready(ctx context.Context) error {
 	switch {
 	case t.ended:
@@ -59,7 +59,7 @@ func (t *liteTx) ready(ctx context.Context) error {
 	return t.flush()
 }
 
-// fail notes the first failure of a Write.
+// fail records the first failure of a Write.
 func (t *liteTx) fail(err error) error {
 	err = mapError(err)
 	if t.write && t.err == nil {
@@ -160,7 +160,7 @@ func (t *liteTx) Queue(query string, args ...any) {
 	case !t.write:
 		t.err = errReadOnly
 	case t.open != nil:
-		// It runs once the rows that are being read are closed.
+		// It runs after the open rows are closed.
 		plain, err := plainArgs(args)
 		if err != nil {
 			t.fail(err)
@@ -172,7 +172,7 @@ func (t *liteTx) Queue(query string, args ...any) {
 	}
 }
 
-// flush runs what was queued while rows were open.
+// flush runs the statements that were queued while rows were open.
 func (t *liteTx) flush() error {
 	pending := t.pending
 	t.pending = nil
@@ -184,7 +184,7 @@ func (t *liteTx) flush() error {
 	return nil
 }
 
-// finish ends the transaction's use and returns why it must not be committed.
+// finish ends the transaction, and returns the error that prevents its commit.
 func (t *liteTx) finish() error {
 	if t.open != nil {
 		t.open.Close()
@@ -196,21 +196,21 @@ func (t *liteTx) finish() error {
 	return t.err
 }
 
-// Notify does nothing: there is no other process to wake.
+// Notify does nothing, because there are no replicas.
 func (t *liteTx) Notify(_, _ string) {}
 
-// NotifyLocal remembers the message for the commit.
+// NotifyLocal keeps the message until the commit.
 func (t *liteTx) NotifyLocal(topic, word string) (subscribed bool) {
 	t.messages = append(t.messages, message{topic, word})
 	return t.bus.subscribed(topic)
 }
 
-// Expect asks at once.
+// Expect queries at once.
 func (t *liteTx) Expect(ctx context.Context, query string, want int64) error {
 	return expect(ctx, t, query, want)
 }
 
-// AssumeNone asks: that costs little here.
+// AssumeNone queries, since that costs little here.
 func (t *liteTx) AssumeNone(ctx context.Context, query string, args ...any) Row {
 	return t.QueryRow(ctx, query, args...)
 }
@@ -220,8 +220,8 @@ func (t *liteTx) ExecOne(ctx context.Context, change, _ Statement) error {
 	return execOne(ctx, t, change)
 }
 
-// Lock always succeeds: a SQLite database has one writer, so whoever runs
-// holds every lock until its transaction ends.
+// Lock always succeeds: a SQLite database has one writer, and the running
+// transaction holds every lock until its end.
 func (t *liteTx) Lock(ctx context.Context, _ string) (bool, error) {
 	if !t.write {
 		return false, errReadOnly
@@ -312,7 +312,7 @@ func (t *liteTx) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return &liteRow{t, ctx, query, args}
 }
 
-// liteRow is a query that runs when it is scanned.
+// liteRow is a query that runs at Scan.
 type liteRow struct {
 	tx    *liteTx
 	ctx   context.Context

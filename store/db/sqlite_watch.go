@@ -14,18 +14,18 @@ import (
 	"kartei/store/db/sqlite"
 )
 
-// lookEvery is how often the names of the files are looked at: so much of what
-// was acknowledged can be lost where somebody deletes them.
+// lookEvery is the interval between checks of the files. If they are deleted,
+// at most this much of acknowledged data is lost.
 const lookEvery = time.Second
 
-// fileWatch notices that somebody deleted or replaced the files of a database
-// that is open. What is written then goes into files that have no name any more
-// and is lost when the last of them is closed.
+// fileWatch notices if the files of an open database are deleted or replaced.
+// Later writes would go to files without a name, and be lost when the last
+// descriptor is closed.
 type fileWatch struct {
 	clock clock.Clock
 	gate  *gate
 	path  string
-	files map[string]fs.FileInfo // as they were opened
+	files map[string]fs.FileInfo // as they were at Open
 
 	mu   sync.Mutex
 	lock *fileLock
@@ -33,7 +33,7 @@ type fileWatch struct {
 	err  error
 }
 
-// begin begins to watch the files, which are open now.
+// begin records the files, which are open now.
 func (w *fileWatch) begin() error {
 	w.at = w.clock.Now()
 	w.files = map[string]fs.FileInfo{}
@@ -47,11 +47,11 @@ func (w *fileWatch) begin() error {
 	return nil
 }
 
-// look looks at the names, at most once in lookEvery, and returns why nothing
-// more may be written.
+// look checks the files, at most once in lookEvery, and returns an error if
+// writes must stop.
 func (w *fileWatch) look() error {
 	if !w.gate.enter() {
-		return nil // it is being closed
+		return nil // the database is being closed
 	}
 	defer w.gate.leave()
 	w.mu.Lock()
@@ -67,7 +67,7 @@ func (w *fileWatch) look() error {
 	return w.err
 }
 
-// check fails where a name leads to another file than the one that is open.
+// check fails if a name leads to another file than the open one.
 func (w *fileWatch) check() error {
 	for name, opened := range w.files {
 		switch changed(name, opened) {
@@ -80,16 +80,16 @@ func (w *fileWatch) check() error {
 	return nil
 }
 
-// What changed finds.
+// A change is the result of changed.
 type change int
 
 const (
-	unchanged change = iota // as far as can be seen
+	unchanged change = iota // as far as can be determined
 	deleted
 	replaced
 )
 
-// changed tells what became of the file that was opened under a name.
+// changed reports what happened to a file that was opened under a name.
 func changed(name string, opened fs.FileInfo) change {
 	there, err := os.Stat(name)
 	switch {
@@ -101,8 +101,9 @@ func changed(name string, opened fs.FileInfo) change {
 	return unchanged
 }
 
-// checkLock takes the lock anew where its file was deleted, which lets a second
-// process in. Where one came in already, this one writes no more.
+// checkLock takes the lock anew if its file was deleted, because a second
+// process could open the database then. If one already has, this process stops
+// writing.
 func (w *fileWatch) checkLock() error {
 	held, err := w.lock.file.Stat()
 	if err != nil {
@@ -120,15 +121,15 @@ func (w *fileWatch) checkLock() error {
 	return nil
 }
 
-// release gives up the lock.
+// release releases the lock.
 func (w *fileWatch) release() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lock.release()
 }
 
-// whyRefused puts a failure to write into words that name the place and what is
-// to be done there.
+// whyRefused describes a write failure to the operator, with the path and the
+// remedy.
 func (d *liteDB) whyRefused(err error) string {
 	var lite *sqlite.Error
 	switch {

@@ -15,48 +15,49 @@ import (
 )
 
 const (
-	// maxGroup and maxGroupTime bound how long the first of a group waits for
-	// those that join it, and with it the latency under load. The larger a
-	// group, the more of its writes share a page, which is written once.
+	// maxGroup and maxGroupTime bound the time that the first operation of a
+	// group waits for the others, and so the latency under load. In a larger
+	// group more writes share a page, which is written once.
 	maxGroup     = 128
 	maxGroupTime = 100 * time.Millisecond
 
-	// checkpointPages is how much the write-ahead log grows (4 KiB a page)
-	// before it is copied into the file: a page that was written many times
-	// since is copied once. 4,000 is what the log's index finds in one step.
+	// checkpointPages is the growth of the write-ahead log, in pages of 4 KiB,
+	// that triggers a checkpoint. A page that was written many times is copied
+	// once. The index of the log finds 4,000 pages in one step.
 	checkpointPages = 4000
-	// restartPages is the size at which the writer stands still for a moment
-	// so that the log begins anew: without that a log that is written without
-	// pause would grow without end.
+	// restartPages is the size at which the writer pauses until the log can
+	// start over. Otherwise a log under constant writes would grow without
+	// limit.
 	restartPages = 4 * checkpointPages
 
-	// What was erased stands in the log, and in the file as long as the log is not
-	// written back. So the log is emptied emptyAfter the first change that it
-	// holds. If readers are in the way, it is tried again, at most emptyRetry
-	// later, and a read that was in the way for longestRead is ended: PostgreSQL
-	// bounds statements alike. Readers that begin once all is written back need
-	// no log. So a log is empty 50 seconds after a change, whatever is read:
-	// emptyAfter, twice longestRead, and two retries between. A backup is not
-	// ended: it holds what the log holds.
+	// Erased data remains in the log, and in the file until the log is copied
+	// back. So the log is emptied emptyAfter the first change that it holds. If
+	// readers block that, it is tried again, with a backoff of at most
+	// emptyRetry. A read that blocks for longestRead is interrupted; PostgreSQL
+	// bounds statements alike. New readers need no log once all of it is copied
+	// back. So the log is empty 50 seconds after a change: emptyAfter, twice
+	// longestRead, and two retries in between. A backup is not interrupted: it
+	// holds what the log holds.
 	emptyAfter  = 15 * time.Second
 	emptyRetry  = 5 * time.Second
 	longestRead = 10 * time.Second
-	// emptyWait is how long the writer waits for the last readers, which is
-	// what each try may cost those who write.
+	// emptyWait is the time that the writer waits for the last readers. Each
+	// attempt delays writes by at most that.
 	emptyWait = 50 * time.Millisecond
-	// emptyLate is when the operator is told that the log could not be emptied.
+	// emptyLate is the time after which the operator is told that the log could
+	// not be emptied.
 	emptyLate = time.Minute
 )
 
-// liteWriter is SQLite's only writer. It runs the operations that wait one
-// after the other, each undone alone if it fails, and commits them together:
-// one fsync for all. Nobody is answered before that commit. It never waits for
-// others to join, so a lone operation is not delayed.
+// liteWriter is SQLite's only writer. It runs waiting operations one after the
+// other, undoes a failed one alone, and commits the group with one fsync. No
+// caller gets an answer before that commit. The writer never waits for more
+// operations to join, so a single operation is not delayed.
 type liteWriter struct {
 	conn    *sqlite.Conn
 	log     *slog.Logger
 	grouped func(writes int) // Options.Grouped
-	took    func()           // is called after each commit that changed something
+	took    func()           // called after each commit that changed something
 	bus     *bus
 	// stated is Options.Stated.
 	stated func(query string)
@@ -65,15 +66,15 @@ type liteWriter struct {
 	stop   chan struct{}
 	ended  chan struct{}
 
-	// The group that is running. Only the writer's goroutine touches these.
+	// The running group. Only the writer's goroutine uses these fields.
 	group   []*operation
 	refused []*operation // failed after others of the group had changed something
 	started time.Time
-	changes int64 // of the connection before the group
+	changes int64 // of the connection, before the group
 	commits atomic.Int64
-	// reclaim is set while the log is to be emptied before the next write is
-	// tried: from the start, since a process that was killed or met a full disk
-	// has left it long, and again whenever the disk is full.
+	// reclaim is true if the log must be emptied before the next write. It is
+	// true at the start, because a killed process or a full disk may have left
+	// a long log, and again whenever the disk is full.
 	reclaim bool
 
 	checkpoints    *sqlite.Conn
@@ -82,12 +83,12 @@ type liteWriter struct {
 	restarts       atomic.Int64
 	empties        atomic.Int64
 	checkpointDone sync.WaitGroup
-	// changed is sent to by the first change after the log was emptied; full says
-	// that there was one.
+	// changed receives an element at the first change after the log was
+	// emptied. full is true from then on.
 	changed chan struct{}
 	full    atomic.Bool
 	clock   clock.Clock
-	// interruptLong ends reads that take too long.
+	// interruptLong interrupts reads that take too long.
 	interruptLong func()
 }
 
@@ -118,7 +119,7 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), bu
 	return w
 }
 
-// do runs f in a group, when it is the organization's turn, and returns after the
+// do runs f in a group, at the organization's turn, and returns after the
 // commit.
 func (w *liteWriter) do(ctx context.Context, span *trace.Span, organization int64, f func(Tx) error) error {
 	op := &operation{f: f, span: span, done: make(chan struct{})}
@@ -141,7 +142,7 @@ func (w *liteWriter) doAlone(ctx context.Context, f func(*sqlite.Conn) error) er
 	}
 }
 
-// close stops the writer. No call may be running.
+// close stops the writer. No call may be in progress.
 func (w *liteWriter) close() error {
 	close(w.stop)
 	<-w.ended
@@ -152,7 +153,7 @@ func (w *liteWriter) close() error {
 // loop runs groups until close.
 func (w *liteWriter) loop() {
 	// A function that ended its goroutine (runtime.Goexit, as testing.T.FailNow
-	// does) took this one with it: another continues where it stood.
+	// does) ended this one. Another one takes over.
 	finished := false
 	defer func() {
 		if !finished {
@@ -178,7 +179,7 @@ func (w *liteWriter) loop() {
 	}
 }
 
-// runWaiting runs a group of those who wait.
+// runWaiting runs a group of waiting operations.
 func (w *liteWriter) runWaiting() {
 	for len(w.group) == 0 || len(w.group) < maxGroup && time.Since(w.started) < maxGroupTime {
 		op := w.queue.next()
@@ -192,7 +193,7 @@ func (w *liteWriter) runWaiting() {
 // run runs one operation inside the group's transaction.
 func (w *liteWriter) run(op *operation) {
 	if !op.state.CompareAndSwap(opWaiting, opRunning) {
-		return // its caller has gone
+		return // its caller has given up
 	}
 	joins, err := w.begin()
 	if err != nil {
@@ -222,8 +223,8 @@ func (w *liteWriter) run(op *operation) {
 	w.group = append(w.group, op)
 }
 
-// begin opens the group's transaction, or a savepoint in it where others are
-// in the group already.
+// begin opens the group's transaction, or a savepoint in it if the group has
+// members already.
 func (w *liteWriter) begin() (joins bool, err error) {
 	if len(w.group) > 0 {
 		return true, w.statement("savepoint operation")
@@ -234,11 +235,11 @@ func (w *liteWriter) begin() (joins bool, err error) {
 	return false, w.statement("begin immediate")
 }
 
-// emptyLog copies the log into the file and cuts it off, where that is due.
-// On a full disk the log may hold all the room that there was; tried first, it
-// takes the first megabyte that is freed, which a write would add to the log,
-// and gives back up to 64. Where a long read is in the way, most of the log is
-// in the file now and is written anew once the read has ended.
+// emptyLog copies the log to the file and truncates it, if that is due. On a
+// full disk the log may occupy all the space. This checkpoint comes before the
+// write, which would add the first freed megabyte to the log. It uses that
+// megabyte and frees up to 64. If a long read blocks the truncation, most of
+// the log is in the file now, and the log starts over after the read.
 func (w *liteWriter) emptyLog() {
 	if !w.reclaim {
 		return
@@ -255,9 +256,9 @@ func isFull(err error) bool {
 	return errors.As(err, &lite) && (lite.Primary() == sqlite.Full || lite.Code == sqlite.NoRoomForIndex)
 }
 
-// undo takes back what a failed operation did, and nothing else. Where others
-// of the group have changed something, it may have failed because of that (a
-// record that one of them deleted), so it is told after their commit.
+// undo undoes a failed operation alone. If others of the group have changed
+// something, the failure may result from that, as with a record that one of
+// them deleted. So its caller gets the error after their commit.
 func (w *liteWriter) undo(op *operation, cause error) {
 	op.err = cause
 	w.reclaim = w.reclaim || isFull(cause)
@@ -269,7 +270,7 @@ func (w *liteWriter) undo(op *operation, cause error) {
 	var err error
 	switch {
 	case !w.conn.InTransaction():
-		// SQLite rolled back everything: the disk is full or broken.
+		// SQLite rolled back the whole transaction: the disk is full or broken.
 		err = cause
 	case len(w.group) == 0:
 		err = w.statement("rollback")
@@ -308,7 +309,7 @@ func (w *liteWriter) commit() {
 	w.watchLog()
 }
 
-// answer tells everyone in the group what became of their operation.
+// answer returns the results to the callers of the group.
 func (w *liteWriter) answer(result func(*operation) error) {
 	for _, list := range [][]*operation{w.group, w.refused} {
 		for _, op := range list {
@@ -319,15 +320,15 @@ func (w *liteWriter) answer(result func(*operation) error) {
 	w.group, w.refused = w.group[:0], w.refused[:0]
 }
 
-// failGroup takes back the whole group. Nobody in it was answered yet, nor was
-// who failed because of what it did.
+// failGroup rolls back the whole group. No caller in it has an answer yet, not
+// even those whose operations failed.
 func (w *liteWriter) failGroup(cause error) {
 	if w.conn.InTransaction() {
 		w.statement("rollback")
 	}
 	w.reclaim = w.reclaim || isFull(cause)
 	cause = fmt.Errorf("db: nothing was stored, the commit failed: %w", cause)
-	if !errors.Is(cause, ErrUnavailable) { // of that Writes tells
+	if !errors.Is(cause, ErrUnavailable) { // Writes reports that
 		w.log.Error("commit failed", "writes", len(w.group), "error", cause)
 	}
 	w.answer(func(*operation) error { return cause })
@@ -343,12 +344,12 @@ func (w *liteWriter) statement(sql string) error {
 	return mapError(err)
 }
 
-// watchLog has the log copied once it has grown enough.
+// watchLog requests a checkpoint if the log has grown enough.
 func (w *liteWriter) watchLog() {
 	pages := int64(w.conn.LogPages())
 	done := w.checkpointed.Load()
 	if pages < done {
-		// The log has begun anew.
+		// The log has started over.
 		w.checkpointed.Store(0)
 		done = 0
 	}
@@ -361,17 +362,17 @@ func (w *liteWriter) watchLog() {
 	}
 }
 
-// noteChange has the log emptied within the time that is promised.
+// noteChange schedules the emptying of the log within the promised time.
 func (w *liteWriter) noteChange() {
 	if !w.full.Load() && w.full.CompareAndSwap(false, true) {
-		w.changed <- struct{}{} // there is room: full is cleared after it was taken
+		w.changed <- struct{}{} // never blocks: full is cleared after the element was received
 	}
 }
 
-// checkpointLoop copies the write-ahead log into the file beside the writer:
-// done by the writer itself, as SQLite would, a commit in some hundred would
-// wait for two more fsyncs and the copying. And it empties the log some time
-// after a change, so that nothing that was erased stays in it.
+// checkpointLoop copies the write-ahead log to the file concurrently with the
+// writer. SQLite's automatic checkpoint would make one commit in some hundred
+// wait for two more fsyncs and the copying. The loop also empties the log some
+// time after a change, so that no erased data stays in it.
 func (w *liteWriter) checkpointLoop() {
 	defer w.checkpointDone.Done()
 	var due <-chan time.Time
@@ -396,14 +397,14 @@ func (w *liteWriter) checkpointLoop() {
 	}
 }
 
-// emptying is the state of a log that must be emptied.
+// emptying is the state of an overdue emptying of the log.
 type emptying struct {
-	since time.Time // of the first change
+	since time.Time // time of the first change
 	wait  time.Duration
 	told  bool
 }
 
-// again returns when to try again to empty the log.
+// again returns the backoff before the next attempt to empty the log.
 func (e *emptying) again(w *liteWriter) time.Duration {
 	if late := w.clock.Now().Sub(e.since); late >= emptyLate && !e.told {
 		e.told = true
@@ -413,12 +414,12 @@ func (e *emptying) again(w *liteWriter) time.Duration {
 	return e.wait
 }
 
-// copyLog copies the log as far as nobody has to wait for it, and returns the
-// pages in it.
+// copyLog copies as much of the log as is possible without waiting, and returns
+// its number of pages.
 func (w *liteWriter) copyLog() (log int, ok bool) {
 	log, done, err := w.checkpoints.Checkpoint(sqlite.Passive)
 	if err != nil {
-		if !isFull(err) { // of that Writes tells
+		if !isFull(err) { // Writes reports that
 			w.log.Warn("checkpoint failed", "error", err)
 		}
 		return 0, false
@@ -427,9 +428,9 @@ func (w *liteWriter) copyLog() (log int, ok bool) {
 	return log, true
 }
 
-// tryEmpty copies the log into the file and cuts it off, and reports whether it
-// did. Most is copied beside the writer, which then waits for the rest and, for
-// a moment, for readers of the log.
+// tryEmpty copies the log to the file and truncates it, and reports whether it
+// succeeded. Most is copied concurrently with the writer, which then waits for
+// the rest and, for a moment, for readers of the log.
 func (w *liteWriter) tryEmpty() bool {
 	if log, ok := w.copyLog(); !ok || int64(log) > w.checkpointed.Load() {
 		w.interruptLong()
@@ -458,13 +459,13 @@ func (w *liteWriter) tryEmpty() bool {
 	return false
 }
 
-// restartLog has the writer stand still while the rest of the log is copied
-// and the last readers of it finish.
+// restartLog pauses the writer while the rest of the log is copied and its last
+// readers finish.
 func (w *liteWriter) restartLog() {
 	err := w.doAlone(context.Background(), func(conn *sqlite.Conn) error {
 		_, _, err := conn.Checkpoint(sqlite.Restart)
 		select {
-		case <-w.checkpointNow: // asked for before, and done now
+		case <-w.checkpointNow: // an earlier request, fulfilled by this checkpoint
 		default:
 		}
 		return err

@@ -10,15 +10,15 @@ import (
 // Table is one table as the database describes it.
 type Table struct {
 	Name string
-	// Columns are in the order of their names, without those that the engine
-	// computes.
+	// Columns are sorted by name, without generated ones.
 	Columns []Column
-	// Key are the columns of the primary key, in its order.
+	// Key holds the columns of the primary key, in its order.
 	Key []string
-	// Uniques are the columns of each unique index, foreign ones those of each
+	// Uniques holds the columns of each unique index, Foreign those of each
 	// foreign key.
 	Uniques, Foreign [][]string
-	// Refers names the tables that foreign keys lead to, without itself.
+	// Refers names the tables that foreign keys reference, without the table
+	// itself.
 	Refers []string
 }
 
@@ -29,13 +29,13 @@ type Column struct {
 	Type string
 }
 
-// Spread reports whether the table's rows belong to one organization each.
+// Spread reports whether each row belongs to one organization.
 func (t *Table) Spread() bool {
 	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name == "organization" })
 }
 
-// describing are the statements that tell of an engine's tables. All return
-// the table's name first, in the order of what they list.
+// describing holds the queries that describe an engine's tables. Each returns
+// the name of the table first, and is sorted by what it lists.
 var describing = map[*Dialect]struct{ columns, keys, uniques, foreign string }{
 	sqliteDialect: {
 		columns: `select t.name, c.name, lower(c.type) from sqlite_schema t join pragma_table_xinfo(t.name) c
@@ -65,8 +65,8 @@ var describing = map[*Dialect]struct{ columns, keys, uniques, foreign string }{
 	},
 }
 
-// Tables describes all tables but that of the migrations, each after those
-// that it refers to, else in the order of their names.
+// Tables describes all tables but that of the migrations. A table comes after
+// those that it references; otherwise they are sorted by name.
 func Tables(ctx context.Context, d DB) ([]Table, error) {
 	byName := map[string]*Table{}
 	err := d.Read(ctx, func(tx Tx) error {
@@ -82,7 +82,7 @@ func Tables(ctx context.Context, d DB) ([]Table, error) {
 				byName[t.Name] = t
 			}
 			if v[2] == "smallint" {
-				v[2] = "bigint" // read and written alike
+				v[2] = "bigint" // Go code treats both alike
 			}
 			if v[2] != "text" && v[2] != "bigint" && v[2] != "boolean" {
 				return fmt.Errorf("db: column %s of %s is of type %s", v[1], v[0], v[2])
@@ -122,8 +122,8 @@ func Tables(ctx context.Context, d DB) ([]Table, error) {
 	return inOrder(byName)
 }
 
-// group appends a column to the last list, or begins one where another thing
-// than before is described.
+// group appends a column to the last list, or starts a new list if the row
+// describes another index or key.
 func group(lists *[][]string, last *string, v []string) {
 	if this := v[0] + "." + v[1]; this != *last {
 		*last = this
@@ -155,7 +155,7 @@ func eachText(ctx context.Context, tx Tx, query string, n int, f func([]string) 
 	return rows.Err()
 }
 
-// inOrder puts each table behind those that it refers to.
+// inOrder sorts each table behind those that it references.
 func inOrder(byName map[string]*Table) ([]Table, error) {
 	var names []string
 	for name := range byName {

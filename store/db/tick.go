@@ -7,11 +7,11 @@ import (
 )
 
 // Tick takes the next tick of an organization's change clock: now, or one
-// microsecond after the last tick where that is later. It holds the clock
-// until the transaction ends, so ticks are unique in the organization and
-// become visible in their order. That is all that sync and the event feed
-// rest on: a reader that has seen a tick never finds a change at or below it
-// that it was not offered. Take it as late as the operation allows.
+// microsecond after the last tick if that is later. It holds the clock until
+// the transaction ends, so ticks are unique in the organization and become
+// visible in order. Sync and the event feed depend only on that: a reader that
+// has seen a tick was offered all changes up to it. Call Tick as late as the
+// operation allows.
 func Tick(ctx context.Context, tx Tx, organization int64, now clock.Micros) (clock.Micros, error) {
 	t, postgres := tx.(*pgTx)
 	if postgres && t.speculative {

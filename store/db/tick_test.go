@@ -42,8 +42,8 @@ func TestTickIsNowOrOneMore(t *testing.T) {
 	})
 }
 
-// What sync and the feed rest on: ticks are unique, and a reader that has seen
-// one never finds a change at or below it that it was not offered.
+// Sync and the feed depend on this: ticks are unique, and a reader that has
+// seen one was offered every change up to it.
 func TestTicksBecomeVisibleInOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		run(t, d, "insert into clocks (organization, tick) values (1, 0)")
@@ -56,7 +56,8 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 				writer := fmt.Sprint(w)
 				for range each {
 					err := d.Write(ctx, func(tx db.Tx) error {
-						// Work before the tick lets writers overtake one another.
+						// Work before the tick lets writers overtake one
+						// another.
 						if err := tx.QueryRow(ctx, "select count(*) from events where organization = 1 and record_id = $1", writer).Scan(new(int)); err != nil {
 							return err
 						}
@@ -114,7 +115,7 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 	})
 }
 
-// A rolled back write gives its tick back and moves nothing.
+// A write that is rolled back also returns its tick.
 func TestTickRollsBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		run(t, d, "insert into clocks (organization, tick) values (1, 10)")
@@ -132,8 +133,8 @@ func TestTickRollsBack(t *testing.T) {
 	})
 }
 
-// An organization without a clock takes no change: it is being erased. That
-// holds for one that waits for the end of the clock too.
+// An organization without a clock accepts no change, because it is being
+// erased. The same holds for a change that waits while the clock is deleted.
 func TestNoChangeWithoutAClock(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		changes(t, d)

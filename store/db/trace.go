@@ -7,16 +7,17 @@ import (
 	"kartei/kit/trace"
 )
 
-// The names of the spans of transactions. That of a write has also the wait for
-// those before it, and the commit that it shares with others.
+// The names of the spans of transactions. The span of a write includes the wait
+// for earlier ones, and the commit that a group shares.
 const (
 	readSpan  = "db read"
 	writeSpan = "db write"
-	// begunEvent is when a write's turn comes.
+	// begunEvent marks the start of a write after its wait.
 	begunEvent = "begun"
 )
 
-// begin begins the span of a transaction; nil where the caller has none.
+// begin starts the span of a transaction, or returns nil if the caller has
+// none.
 func (o *Options) begin(ctx context.Context, name, system string) *trace.Span {
 	if !o.Traced {
 		return nil
@@ -41,8 +42,8 @@ func endSpan(span *trace.Span, err error) {
 	span.End()
 }
 
-// failures are the errors of the database itself. What an operation refuses
-// stands in the span of its call.
+// failures are the errors of the database itself. The span of a call has the
+// refusals of its operation.
 var failures = []struct {
 	err  error
 	name string
@@ -51,14 +52,13 @@ var failures = []struct {
 	{ErrConflict, "conflict"}, {ErrDuplicate, "duplicate"}, {ErrStale, "stale"},
 }
 
-// begins has what follows in a transaction be shown with a member of its group.
+// begins assigns the following statements to the span of a member of the group.
 func (t *pgTx) begins(op *operation) {
 	t.span = op.span
 	op.span.Event(begunEvent)
 }
 
-// ends has the commit, which the group shares, be shown with the first member
-// that is traced.
+// ends assigns the commit, which the group shares, to the first traced member.
 func (t *pgTx) ends(group []*operation) {
 	for _, op := range group {
 		if t.span = op.span; t.span != nil {

@@ -17,7 +17,7 @@ const (
 	kindFloat
 )
 
-// value is one argument of a statement in the form in which both engines take it.
+// value is an argument of a statement in a form that both engines take.
 type value struct {
 	kind  kind
 	text  string
@@ -25,7 +25,7 @@ type value struct {
 	float float64
 }
 
-// valueOf reads an argument: nil, a string, []byte, bool, whole number or
+// valueOf converts an argument: nil, a string, []byte, bool, integer or
 // float64, a type of such a kind, or a pointer to one (nil is NULL).
 func valueOf(arg any) (value, error) {
 	switch v := arg.(type) {
@@ -95,7 +95,7 @@ func reflected(v reflect.Value) (value, error) {
 	return value{}, fmt.Errorf("db: argument of type %s", v.Type())
 }
 
-// plain returns the argument as pgx takes it without reflection.
+// plain returns the argument in a form that pgx takes without reflection.
 func (v value) plain() any {
 	switch v.kind {
 	case kindText:
@@ -110,7 +110,7 @@ func (v value) plain() any {
 	return nil
 }
 
-// plainArgs returns the arguments as pgx takes them, copied.
+// plainArgs returns a copy of the arguments in that form.
 func plainArgs(args []any) ([]any, error) {
 	plain := make([]any, len(args))
 	for i, arg := range args {

@@ -2,7 +2,7 @@ package db
 
 import "context"
 
-// Values returns what a query's only column has in each of its rows.
+// Values returns the values of a query's only column.
 func Values[T any](ctx context.Context, tx Tx, query string, args ...any) (list []T, err error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
@@ -19,7 +19,7 @@ func Values[T any](ctx context.Context, tx Tx, query string, args ...any) (list 
 	return list, rows.Err()
 }
 
-// Organizations returns the numbers of all organizations, in their order.
+// Organizations returns the sorted numbers of all organizations.
 func Organizations(ctx context.Context, tx Tx) ([]int64, error) {
 	return Values[int64](ctx, tx, `select number from organizations where erased_at = 0 order by number`)
 }

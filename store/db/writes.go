@@ -12,43 +12,43 @@ import (
 )
 
 const (
-	// settle is how long after the last refused write a successful one is taken
-	// for the end of the trouble. On a full disk a small change finds room again
-	// and again where a larger one does not.
+	// settle is the time after a refused write before a successful one counts
+	// as the end of the problem. On a full disk small changes still succeed
+	// while larger ones fail.
 	settle = time.Second
-	// sayAgain is how often the log is told that writes are still refused.
+	// sayAgain is the interval of log messages while writes are refused.
 	sayAgain = time.Minute
 )
 
-// Writes knows whether a database takes writes. It learns that from the writes
-// that are tried and from nothing else: who only reads notices nothing of a
-// full disk. It is safe for use by several goroutines.
+// Writes reports whether a database accepts writes. It learns that only from
+// writes that are tried: reads do not notice a full disk. It is safe for
+// concurrent use.
 type Writes struct {
 	clock clock.Clock
 	log   *slog.Logger
-	// reason puts into the operator's words why a write was refused.
+	// reason describes to the operator why a write was refused.
 	reason func(error) string
-	// look finds what no failed write shows.
+	// look finds problems that no failed write shows.
 	look func() error
 
 	total   atomic.Int64
-	refused atomic.Bool // err is set
+	refused atomic.Bool // whether err is set
 
 	mu    sync.Mutex
-	err   error     // why the last one was refused, nil once they are taken again
-	since time.Time // of the first that was refused
-	last  time.Time // of the last that was refused
-	told  time.Time // when the log was told last
-	count int       // refused since the first
+	err   error     // why the last one was refused, nil once writes are accepted again
+	since time.Time // time of the first refused write
+	last  time.Time // time of the last refused write
+	told  time.Time // time of the last log message
+	count int       // refused since then
 }
 
 func newWrites(opts Options, reason func(error) string, look func() error) *Writes {
 	return &Writes{clock: opts.Clock, log: opts.Logger, reason: reason, look: look}
 }
 
-// Refused returns why the database takes no writes at present, in words for
-// its operator, and nil where the last one that was tried was stored. Reads may
-// go on all the same.
+// Refused returns the reason, in words for the operator, why the database
+// refuses writes at present. It returns nil if the last write succeeded. Reads
+// may succeed all the same.
 func (w *Writes) Refused() error {
 	if err := w.look(); err != nil {
 		w.refuse(err, 0)
@@ -62,7 +62,7 @@ func (w *Writes) Refused() error {
 	return errors.New(w.reason(err))
 }
 
-// inPlain leaves out what callers ask an error for.
+// inPlain returns the text of an error without the prefixes for callers.
 func inPlain(err error) string {
 	text := err.Error()
 	for _, kind := range []error{ErrRefused, ErrUnavailable} {
@@ -71,10 +71,11 @@ func inPlain(err error) string {
 	return text
 }
 
-// Total returns how many writes were refused since the start, each call counted once.
+// Total returns the number of refused writes since the start. It counts each
+// call once.
 func (w *Writes) Total() int64 { return w.total.Load() }
 
-// note learns from what a write ended with, and returns it.
+// note records the result of a write, and returns it.
 func (w *Writes) note(err error) error {
 	if errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrUnknownOutcome) {
 		w.total.Add(1)
@@ -83,8 +84,8 @@ func (w *Writes) note(err error) error {
 	return err
 }
 
-// refuse notes that n writes were refused, and tells the log at the beginning
-// and then once a minute.
+// refuse records n refused writes. It logs the first refusal, and then one
+// message a minute.
 func (w *Writes) refuse(err error, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +106,7 @@ func (w *Writes) refuse(err error, n int) {
 	}
 }
 
-// took notes that a transaction that changed something was committed.
+// took records the commit of a transaction that changed something.
 func (w *Writes) took() {
 	if !w.refused.Load() {
 		return

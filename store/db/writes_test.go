@@ -18,7 +18,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// watched opens a database under a clock of the test's, and returns its log.
+// watched opens a database with a fake clock, and returns its log.
 func watched(t *testing.T, url string) (db.DB, *clock.Fake, *bytes.Buffer) {
 	t.Helper()
 	now, log := clock.NewFake(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)), &bytes.Buffer{}
@@ -27,8 +27,8 @@ func watched(t *testing.T, url string) (db.DB, *clock.Fake, *bytes.Buffer) {
 	return d, now, log
 }
 
-// refused fails unless writes are refused for a reason that holds the words,
-// and returns it.
+// refused fails the test unless writes are refused with a reason that contains
+// the words.
 func refused(t *testing.T, d db.DB, words ...string) {
 	t.Helper()
 	err := d.Writes().Refused()
@@ -46,7 +46,7 @@ func refused(t *testing.T, d db.DB, words ...string) {
 	}
 }
 
-// accepted fails where writes are refused.
+// accepted fails the test if writes are refused.
 func accepted(t *testing.T, d db.DB) {
 	t.Helper()
 	if err := d.Writes().Refused(); err != nil {
@@ -54,8 +54,8 @@ func accepted(t *testing.T, d db.DB) {
 	}
 }
 
-// A full disk is told at its beginning, once a minute and at its end, with the
-// folder and the room, however many writes it refuses.
+// A full disk is logged at its beginning, once a minute and at its end, with
+// the folder and the free space, however many writes fail.
 func TestFullDiskIsTold(t *testing.T) {
 	dir, resize := smallDisk(t, "3m")
 	d, now, log := watched(t, "sqlite:"+filepath.Join(dir, "kartei.db"))
@@ -76,7 +76,7 @@ func TestFullDiskIsTold(t *testing.T) {
 	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "writes are refused") {
 		t.Errorf("5 refused writes were told as\n%s", log)
 	}
-	// What is small has room yet: the trouble goes on all the same.
+	// A small change still succeeds, but the problem persists.
 	if err := write(1); err != nil {
 		t.Error(err)
 	}
@@ -90,7 +90,7 @@ func TestFullDiskIsTold(t *testing.T) {
 	}
 	resize("30m")
 	now.Advance(time.Second)
-	// A transaction that changes nothing needs no room and proves nothing.
+	// A transaction without changes needs no room and proves nothing.
 	if err := tryExec(d, "update things set note = 'y' where n = -1"); err != nil {
 		t.Error(err)
 	}
@@ -107,7 +107,7 @@ func TestFullDiskIsTold(t *testing.T) {
 	}
 }
 
-// A PostgreSQL database that is read-only is told, until a change is stored.
+// A read-only PostgreSQL database is reported until a change is stored.
 func TestReadOnlyIsTold(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	alter := func(setting string) {
@@ -162,8 +162,8 @@ func TestReadOnlyIsTold(t *testing.T) {
 	}
 }
 
-// Files that somebody deleted or replaced under an open database take nothing
-// more, and no backup is made of what stands in their place.
+// If the files of an open database are deleted or replaced, it accepts no
+// writes, and no backup is made of the replacement.
 func TestMissingFilesAreNotWrittenTo(t *testing.T) {
 	for _, file := range []string{"", "-wal"} {
 		for _, how := range []string{"deleted", "replaced"} {
@@ -196,7 +196,7 @@ func TestMissingFilesAreNotWrittenTo(t *testing.T) {
 				if _, err := os.Stat(path + file); how == "deleted" && err == nil {
 					t.Error("the file was made anew")
 				}
-				// Put back, it is the one that is open.
+				// The original file is put back.
 				if err := os.Rename(path+file+".away", path+file); err != nil {
 					t.Fatal(err)
 				}
@@ -208,8 +208,8 @@ func TestMissingFilesAreNotWrittenTo(t *testing.T) {
 	}
 }
 
-// A lock file that somebody deleted is made again, unless another process came
-// in before that: then only that one writes.
+// A deleted lock file is created again, unless another process took the lock
+// before. Then only that process writes.
 func TestLockFileDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kartei.db")
 	d, now, _ := watched(t, "sqlite:"+path)

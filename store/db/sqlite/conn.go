@@ -1,9 +1,10 @@
-// Package sqlite owns the calls into the SQLite library: connections, prepared statements, online backup.
+// Package sqlite owns the calls into the SQLite library: connections, prepared
+// statements, online backup.
 //
-// It stands directly on the library's C interface as modernc.org/sqlite
-// translates it, below database/sql: a point read costs half of what it costs
-// through the driver (see BenchmarkLayers in the parent package), because
-// nothing is copied, looked up or locked that a statement did not ask for.
+// It uses the library's C interface directly, as modernc.org/sqlite translates
+// it, below database/sql. A point read costs half of what it costs through the
+// driver (see BenchmarkLayers in the parent package), because nothing is
+// copied, looked up or locked without need.
 package sqlite
 
 import (
@@ -17,8 +18,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// Result codes that callers tell apart.
-// See https://www.sqlite.org/rescode.html.
+// Result codes that callers distinguish. See
+// https://www.sqlite.org/rescode.html.
 const (
 	Busy             = lib.SQLITE_BUSY
 	Locked           = lib.SQLITE_LOCKED
@@ -36,17 +37,17 @@ const (
 	NoRoomForIndex = lib.SQLITE_IOERR_SHMSIZE
 )
 
-// maxStatements bounds the prepared statements that a connection keeps.
-// The product has some hundred; a statement takes about 10 KiB.
+// maxStatements bounds the prepared statements of a connection. The product has
+// some hundred; a statement takes about 10 KiB.
 const maxStatements = 500
 
-// Error is a failure reported by SQLite. Its text names tables and columns,
+// Error is a failure that SQLite reports. Its text names tables and columns,
 // never values.
 type Error struct {
-	// Code is the extended result code; its low byte is the primary one.
+	// Code is the extended result code; its low byte is the primary code.
 	Code int
 	text string
-	// cause is what the operating system said, 0 where it was not asked.
+	// cause is the error of the operating system, or 0.
 	cause syscall.Errno
 }
 
@@ -57,7 +58,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("sqlite: %s (%d)", e.text, e.Code)
 }
 
-// Writing reports whether the code is that of an attempt to change a file.
+// Writing reports whether the failure occurred while changing a file.
 func (e *Error) Writing() bool {
 	switch e.Code {
 	case lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC, lib.SQLITE_IOERR_TRUNCATE, NoRoomForIndex:
@@ -69,12 +70,12 @@ func (e *Error) Writing() bool {
 // Primary returns the primary result code.
 func (e *Error) Primary() int { return e.Code & 0xff }
 
-// Conn is one connection. It belongs to one goroutine at a time.
+// Conn is a connection. It is not safe for concurrent use.
 type Conn struct {
 	tls        *libc.TLS
 	db         uintptr
 	statements map[string]*Stmt
-	out        uintptr // C memory: two words for results, then the count of WatchLog
+	out        uintptr // C memory: two words for results, then the page count of WatchLog
 	methods    methods
 	mapping    mapping
 }
@@ -84,7 +85,7 @@ func Open(path string) (*Conn, error) {
 	return open(path, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_CREATE)
 }
 
-// OpenExisting opens the database file at path and fails where there is none.
+// OpenExisting opens the database file at path and fails if there is none.
 func OpenExisting(path string) (*Conn, error) {
 	return open(path, lib.SQLITE_OPEN_READWRITE)
 }
@@ -98,7 +99,7 @@ func open(path string, flags int32) (*Conn, error) {
 		return nil, errors.Join(errors.New("sqlite: out of memory"), err)
 	}
 	defer libc.Xfree(c.tls, name)
-	// A Conn belongs to one goroutine at a time, so it needs no mutex of its own.
+	// A Conn is not for concurrent use, so it needs no mutex.
 	rc := lib.Xsqlite3_open_v2(c.tls, name, c.out, flags|lib.SQLITE_OPEN_NOMUTEX|lib.SQLITE_OPEN_EXRESCODE, 0)
 	c.db = *word(c.out)
 	if rc != lib.SQLITE_OK {
@@ -106,9 +107,9 @@ func open(path string, flags int32) (*Conn, error) {
 		c.Close()
 		return nil, err
 	}
-	// A statement keeps its plan whatever is bound to it. Otherwise SQLite looks
-	// at the value of a parameter in a limit, and so prepares the statement anew
-	// (0.1 ms and more) every time that it runs.
+	// A statement keeps its plan whatever values are bound. Otherwise SQLite
+	// depends on the value of a parameter in a limit, and prepares the
+	// statement anew (0.1 ms and more) on every run.
 	rc = lib.Xsqlite3_db_config(c.tls, c.db, lib.SQLITE_DBCONFIG_ENABLE_QPSG, libc.VaList(c.out, int32(1), uintptr(0)))
 	if rc != lib.SQLITE_OK {
 		err := c.fail(rc)
@@ -122,7 +123,7 @@ func open(path string, flags int32) (*Conn, error) {
 	return c, nil
 }
 
-// Close ends the connection. Its statements must not be used afterwards.
+// Close closes the connection. Its statements must not be used afterwards.
 func (c *Conn) Close() error {
 	if c.tls == nil {
 		return nil
@@ -141,7 +142,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Script runs statements separated by semicolons and throws their rows away.
+// Script runs statements separated by semicolons and discards their rows.
 func (c *Conn) Script(text string) error {
 	sql, err := libc.CString(text)
 	if err != nil {
@@ -154,8 +155,8 @@ func (c *Conn) Script(text string) error {
 	return nil
 }
 
-// Value returns the first column of the first row of a statement as text,
-// and the empty string where there is none.
+// Value returns the first column of the first row of a statement as text, or
+// the empty string if there is none.
 func (c *Conn) Value(query string) (string, error) {
 	s, err := c.Prepare(query)
 	if err != nil {
@@ -169,43 +170,45 @@ func (c *Conn) Value(query string) (string, error) {
 	return s.Text(0), nil
 }
 
-// InTransaction reports whether a transaction is open. After an error that
-// made SQLite roll back by itself it is false.
+// InTransaction reports whether a transaction is open. It is false after an
+// error that made SQLite roll back by itself.
 func (c *Conn) InTransaction() bool { return lib.Xsqlite3_get_autocommit(c.tls, c.db) == 0 }
 
-// Changes returns how many rows the last statement inserted, updated or deleted.
+// Changes returns the number of rows that the last statement inserted, updated
+// or deleted.
 func (c *Conn) Changes() int64 { return lib.Xsqlite3_changes64(c.tls, c.db) }
 
-// TotalChanges returns how many rows were inserted, updated or deleted since
+// TotalChanges returns the number of rows inserted, updated or deleted since
 // the connection was opened.
 func (c *Conn) TotalChanges() int64 { return lib.Xsqlite3_total_changes64(c.tls, c.db) }
 
-// Interrupt has the statement that runs on the connection fail with Interrupt. It
-// may be called while another goroutine uses the connection, and not after Close.
+// Interrupt makes the running statement of the connection fail with Interrupt.
+// It may be called while another goroutine uses the connection, but not after
+// Close.
 func (c *Conn) Interrupt() {
-	tls := libc.NewTLS() // the connection's own is in use
+	tls := libc.NewTLS() // that of the connection is in use
 	defer tls.Close()
 	lib.Xsqlite3_interrupt(tls, c.db)
 }
 
-// BusyTimeout is how long a statement waits for those in its way.
+// BusyTimeout sets the time that a statement waits for locks.
 func (c *Conn) BusyTimeout(d time.Duration) {
 	lib.Xsqlite3_busy_timeout(c.tls, c.db, int32(d.Milliseconds()))
 }
 
-// How a Checkpoint goes about it.
+// The modes of Checkpoint.
 const (
-	// Passive copies as far as nobody has to wait for it.
+	// Passive copies as much as is possible without waiting.
 	Passive = lib.SQLITE_CHECKPOINT_PASSIVE
-	// Restart waits, up to the connection's busy timeout, until the log can be
-	// begun anew.
+	// Restart waits, up to the connection's busy timeout, until the log can
+	// start over.
 	Restart = lib.SQLITE_CHECKPOINT_RESTART
-	// Truncate is Restart, and gives the log's room back to the disk.
+	// Truncate is Restart, and truncates the log.
 	Truncate = lib.SQLITE_CHECKPOINT_TRUNCATE
 )
 
-// Checkpoint copies the write-ahead log into the database file. It returns the
-// pages in the log and how many of them are in the file now.
+// Checkpoint copies the write-ahead log to the database file. It returns the
+// pages in the log, and how many of them are in the file now.
 func (c *Conn) Checkpoint(mode int32) (log, done int, err error) {
 	rc := lib.Xsqlite3_wal_checkpoint_v2(c.tls, c.db, 0, mode, c.out, c.out+4)
 	if rc != lib.SQLITE_OK {
@@ -214,7 +217,7 @@ func (c *Conn) Checkpoint(mode int32) (log, done int, err error) {
 	return int(*int32At(c.out)), int(*int32At(c.out + 4)), nil
 }
 
-// fail makes the error of a result code.
+// fail returns the error of a result code.
 func (c *Conn) fail(rc int32) error {
 	if c.db == 0 {
 		return &Error{Code: int(rc), text: libc.GoString(lib.Xsqlite3_errstr(c.tls, rc))}
@@ -226,8 +229,8 @@ func (c *Conn) fail(rc int32) error {
 	return e
 }
 
-// pointer turns an address of the library's memory, which lies outside the Go
-// heap and does not move, into a pointer.
+// pointer converts an address of the library's memory to a pointer. That memory
+// is outside the Go heap and does not move.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
 func word(address uintptr) *uintptr  { return (*uintptr)(pointer(address)) }

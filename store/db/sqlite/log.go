@@ -7,14 +7,14 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// logPages is where in Conn.out the count of WatchLog stands.
+// logPages is the offset of WatchLog's count in Conn.out.
 const logPages = 16
 
-// WatchLog makes the connection note after each of its commits how many pages
-// the write-ahead log holds, and switches automatic checkpoints off.
+// WatchLog makes the connection record the pages of the write-ahead log after
+// each of its commits. It turns automatic checkpoints off.
 func (c *Conn) WatchLog() {
-	// The library calls back with an address that must not be one of the Go
-	// heap's: the connection's words in C memory serve, and carry the count.
+	// The library passes an address to the callback, which must not be in the
+	// Go heap. The connection's words in C memory serve, and hold the count.
 	*int32At(c.out + logPages) = 0
 	lib.Xsqlite3_wal_hook(c.tls, c.db, function(noteLog), c.out+logPages)
 }
@@ -27,7 +27,7 @@ func noteLog(_ *libc.TLS, count, _, _ uintptr, pages int32) int32 {
 	return lib.SQLITE_OK
 }
 
-// function makes the address under which the library calls a Go function.
+// function returns the address by which the library calls a Go function.
 func function(f func(*libc.TLS, uintptr, uintptr, uintptr, int32) int32) uintptr {
 	return *(*uintptr)(unsafe.Pointer(&struct {
 		f func(*libc.TLS, uintptr, uintptr, uintptr, int32) int32

@@ -11,8 +11,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// mapping is what a connection reads the database file through as long as it
-// is open.
+// mapping is how a connection reads the database file while it is open.
 type mapping struct {
 	file    *mappedFile
 	read    *read
@@ -26,33 +25,33 @@ type (
 	unfetch = func(tls *libc.TLS, file uintptr, offset int64, page uintptr) int32
 )
 
-// mappedFile is a database file in memory, one for all connections to it.
+// mappedFile is a memory-mapped database file, one for all connections to it.
 //
-// The library maps a file for each connection by itself, at most 2 GiB of it,
-// and takes the mapping away when another connection has committed, since the
-// file may be shorter now. What lies beyond is read by a system call a page,
-// which made a read among 10,000,000 contacts half as dear again as among
-// 100,000; what was taken away has to be faulted in again, page by page and
-// connection by connection, which was a seventh of what reading a record costs
-// a server that commits twice a second. The mapping is shared, so it always shows what
-// is in the file; and the library asks for no page behind the end of the database,
-// so it need not go where a file becomes shorter.
+// The library itself maps a file once for each connection, at most 2 GiB of it.
+// It drops the mapping when another connection has committed, because the file
+// may be shorter. Pages beyond 2 GiB need a system call each: a read among
+// 10,000,000 contacts cost half as much again as among 100,000. A dropped
+// mapping is faulted in again, page by page for each connection. That was a
+// seventh of the cost of reading a record on a server that commits twice a
+// second. This mapping is shared, so it always shows the content of the file.
+// The library never asks for pages behind the end of the database, so a shorter
+// file needs no change.
 type mappedFile struct {
 	key   fileKey
-	users int // under mappedFiles.mu
+	users int // guarded by mappedFiles.mu
 
 	now     atomic.Pointer[region]
 	mu      sync.Mutex
-	regions [][]byte // all there are: pages of old ones may be in use
+	regions [][]byte // all of them, because pages of old ones may be in use
 }
 
-// region is a mapping of the file from its beginning. It reaches behind the
-// file's end, to grow without moving; size is what may be touched.
+// region is a mapping of the file from its beginning. It is longer than the
+// file, to grow without moving. Only size bytes of it may be accessed.
 type region struct {
 	base     uintptr
 	size     int64
 	reserved int64
-	most     int64 // what it can grow to; size where there was no room for more
+	most     int64 // the maximum size; equal to size if there was no room for more
 }
 
 type fileKey struct{ device, inode uint64 }
@@ -63,19 +62,19 @@ var mappedFiles = struct {
 }{open: map[fileKey]*mappedFile{}}
 
 const (
-	// overread is how far the library may read behind a page of a damaged file;
-	// see unixFetch in https://sqlite.org/src/file/src/os_unix.c.
+	// overread is the number of bytes that the library may read behind a page
+	// of a damaged file; see unixFetch in
+	// https://sqlite.org/src/file/src/os_unix.c.
 	overread = 256
-	// reserve is the least that a region reaches behind the end of the file.
+	// reserve is the minimum length of a region behind the end of the file.
 	reserve = 64 << 20
-	// mostMapped is how much of a file is mapped: all of it where addresses have
-	// 64 bits.
+	// mostMapped bounds the mapped part of a file. With 64-bit addresses it
+	// exceeds every file.
 	mostMapped = 1 << (30 + 16*(^uintptr(0)>>63))
 )
 
-// keepMapping has the connection read the database file through the mapping
-// that all connections to it share.
-// See xFetch in https://www.sqlite.org/c3ref/io_methods.html.
+// keepMapping makes the connection read the database file through the shared
+// mapping. See xFetch in https://www.sqlite.org/c3ref/io_methods.html.
 func (c *Conn) keepMapping(file uintptr, ours *lib.Tsqlite3_io_methods) (err error) {
 	if c.mapping.file, err = openMapped(file); err != nil {
 		return err
@@ -88,26 +87,26 @@ func (c *Conn) keepMapping(file uintptr, ours *lib.Tsqlite3_io_methods) (err err
 	return nil
 }
 
-// dropMapping gives back what keepMapping took. The connection must be closed.
+// dropMapping releases the mapping. The connection must be closed.
 func (c *Conn) dropMapping() {
 	if c.mapping.file != nil {
 		c.mapping.file.release()
 	}
 }
 
-// descriptor is that of the library's open file. No other may be opened: to
-// close it would drop the library's locks.
+// descriptor returns that of the library's open file. No other may be opened,
+// because closing it would drop the library's locks.
 func descriptor(file uintptr) int { return int((*lib.TunixFile)(pointer(file)).Fh) }
 
-// fetch is the file's xFetch: it stores where a page is in memory, 0 where the
-// library has to read it.
+// fetch implements xFetch: it stores the address of a page in memory, or 0 if
+// the library has to read it.
 func (c *Conn) fetch(_ *libc.TLS, file uintptr, offset int64, size int32, page uintptr) int32 {
 	*word(page) = c.mapping.file.at(file, offset, int64(size), overread)
 	return lib.SQLITE_OK
 }
 
-// unfetch is the file's xUnfetch: pages and mapping stay where they are. The
-// library has a mapping of its own only where it made the file longer.
+// unfetch implements xUnfetch: pages and mapping stay in place. The library has
+// its own mapping only if it made the file longer.
 func (c *Conn) unfetch(tls *libc.TLS, file uintptr, offset int64, page uintptr) int32 {
 	if page != 0 {
 		return lib.SQLITE_OK
@@ -115,8 +114,8 @@ func (c *Conn) unfetch(tls *libc.TLS, file uintptr, offset int64, page uintptr) 
 	return (*(*unfetch)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxUnfetch})))(tls, file, offset, page)
 }
 
-// read is the file's xRead, by which the library reads what it does not fetch:
-// long values, and pages that are to be written.
+// read implements xRead, by which the library reads what it does not fetch:
+// long values, and pages before a write.
 func (c *Conn) read(tls *libc.TLS, file, to uintptr, size int32, offset int64) int32 {
 	from := c.mapping.file.at(file, offset, int64(size), 0)
 	if from == 0 {
@@ -126,8 +125,8 @@ func (c *Conn) read(tls *libc.TLS, file, to uintptr, size int32, offset int64) i
 	return lib.SQLITE_OK
 }
 
-// at returns where a part of the file is in memory, 0 where it is not, or not
-// with so many bytes behind it.
+// at returns the address of a part of the file. It returns 0 if that part is
+// not mapped with enough bytes behind it.
 func (m *mappedFile) at(file uintptr, offset, size, behind int64) uintptr {
 	r, end := m.now.Load(), offset+size
 	if end > r.size && end <= r.most {
@@ -139,7 +138,7 @@ func (m *mappedFile) at(file uintptr, offset, size, behind int64) uintptr {
 	return r.base + uintptr(offset)
 }
 
-// openMapped returns the mapping of a file, which may not be mapped yet.
+// openMapped returns the mapping of a file, which may still be empty.
 func openMapped(file uintptr) (*mappedFile, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(descriptor(file), &stat); err != nil {
@@ -170,8 +169,8 @@ func (m *mappedFile) release() {
 	}
 }
 
-// grow returns the region after it was made to hold the file up to an end. It
-// may hold less: the file may be shorter, or there may be no room for it.
+// grow extends the region to an end, and returns it. It may remain shorter: if
+// the file is, or if there is no room.
 func (m *mappedFile) grow(file int, end int64) *region {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,14 +7,15 @@ import (
 	"testing"
 )
 
-// mapped returns where the file is mapped, and how much of it.
+// mapped returns the address and the size of the mapping.
 func (c *Conn) mapped() (at uintptr, size int64) {
 	r := c.mapping.file.now.Load()
 	return r.base, r.size
 }
 
-// Others' commits do not take the mapping away; what they wrote is seen all the
-// same, whether it is in the log, in the file, or makes the file longer.
+// Commits of other connections do not drop the mapping. Their changes are
+// visible all the same, whether in the log, in the file, or beyond the former
+// end of the file.
 func TestTheMappingIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	open := func() *Conn {
@@ -75,7 +76,7 @@ func TestTheMappingIsKept(t *testing.T) {
 	}
 }
 
-// All connections to a file use one mapping, and the last one takes it along.
+// All connections to a file share one mapping. The last one to close unmaps it.
 func TestTheMappingIsShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	var all []*Conn
@@ -117,7 +118,7 @@ func TestTheMappingIsShared(t *testing.T) {
 	}
 }
 
-// A mapping that has to move leaves the pages alone that are being read.
+// A mapping that has to move leaves pages in use untouched.
 func TestTheMappingMoves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	writer, err := Open(path)
@@ -170,9 +171,9 @@ func TestTheMappingMoves(t *testing.T) {
 	}
 }
 
-// Where there is no room to map a file it is read, and no more is tried.
+// If a file cannot be mapped, it is read, and mapping is not tried again.
 func TestNoRoomToMap(t *testing.T) {
-	folder, err := os.Open(t.TempDir()) // which cannot be mapped
+	folder, err := os.Open(t.TempDir()) // a folder cannot be mapped
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,14 +8,13 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// methods are the library's ways to read and write the database file, with some
-// of ours in their place.
-// See https://www.sqlite.org/c3ref/io_methods.html.
+// methods are the library's functions for the database file, some of them
+// replaced. See https://www.sqlite.org/c3ref/io_methods.html.
 type methods struct {
 	table uintptr // C memory
 	usual lib.Tsqlite3_io_methods
 	write *write
-	clean uintptr // C memory: a page as it is written
+	clean uintptr // C memory: a page in the form in which it is written
 }
 
 type (
@@ -24,17 +23,17 @@ type (
 )
 
 const (
-	// maxPage is the largest page that the library knows.
+	// maxPage is the largest page size of the library.
 	maxPage = 1 << 16
 	// mostCleaned is the size of a file up to which a page of an overflow chain
-	// cannot be taken for one of a tree: it begins with the number of the next
-	// page, which has the first byte of a tree's page, 2 or more, from page
-	// 33,554,432 on. That is at 128 GiB with pages of 4 KiB; half of it leaves
-	// room for what is still in the log.
+	// cannot be mistaken for a b-tree page. An overflow page begins with the
+	// number of the next page. From page 33,554,432 on, its first byte is that
+	// of a b-tree page, 2 or more. That is at 128 GiB with pages of 4 KiB; half
+	// of it leaves a margin for pages in the log.
 	mostCleaned = 64 << 30
 )
 
-// ownMethods has the connection use methods of ours for the database file.
+// ownMethods installs the replaced methods for the connection's database file.
 func (c *Conn) ownMethods() error {
 	file, err := c.file()
 	if err != nil {
@@ -63,7 +62,7 @@ func (c *Conn) ownMethods() error {
 	return nil
 }
 
-// dropMethods gives back what ownMethods took. The connection must be closed.
+// dropMethods releases the memory of ownMethods. The connection must be closed.
 func (c *Conn) dropMethods() {
 	libc.Xfree(c.tls, c.methods.table)
 	libc.Xfree(c.tls, c.methods.clean)
@@ -72,18 +71,18 @@ func (c *Conn) dropMethods() {
 
 // file returns the library's database file.
 func (c *Conn) file() (uintptr, error) {
-	// A name of 0 is the main database.
+	// The name 0 stands for the main database.
 	if rc := lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_FILE_POINTER, c.out); rc != lib.SQLITE_OK {
 		return 0, c.fail(rc)
 	}
 	return *word(c.out), nil
 }
 
-// writePage is the file's xWrite. It leaves nothing in the unused middle of a
-// page. The library's secure_delete overwrites what a delete frees, but not what
-// stays behind when rows move to another page because a page was divided: there
-// a deleted record would be found for as long as the page is not filled again.
-// Nothing reads these bytes.
+// writePage implements xWrite. It clears the unused middle of a page. The
+// library's secure_delete overwrites what a delete frees. It does not clear the
+// old copies of rows that moved to another page because their page was split. A
+// deleted record would be found there until the page is filled again. Nothing
+// reads these bytes.
 func (c *Conn) writePage(tls *libc.TLS, file, from uintptr, size int32, offset int64) int32 {
 	usual := *(*write)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxWrite}))
 	if size < 512 || size > maxPage || size&(size-1) != 0 || offset < int64(size) || offset%int64(size) != 0 {
@@ -100,8 +99,8 @@ func (c *Conn) writePage(tls *libc.TLS, file, from uintptr, size int32, offset i
 	return usual(tls, file, c.methods.clean, size, offset)
 }
 
-// cleanable reports whether the file is so small that a page of a tree is
-// surely one.
+// cleanable reports whether the file is small enough to recognize b-tree pages
+// with certainty.
 func (c *Conn) cleanable(tls *libc.TLS, file uintptr, offset int64) bool {
 	var end int64
 	size := *(*fileSize)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxFileSize}))
@@ -114,13 +113,13 @@ func (c *Conn) cleanable(tls *libc.TLS, file uintptr, offset int64) bool {
 	return max(end, offset) < mostCleaned
 }
 
-// unused returns the bytes between the directory of cells and the first cell of
-// a page of a tree, and nothing of another page.
-// See https://www.sqlite.org/fileformat2.html#b_tree_pages.
+// unused returns the range between the cell pointers and the first cell of a
+// b-tree page, and an empty range for any other page. See
+// https://www.sqlite.org/fileformat2.html#b_tree_pages.
 func unused(page []byte) (begin, end int) {
 	head := 8
 	switch page[0] {
-	case 2, 5: // of the inside of an index, of a table
+	case 2, 5: // an interior page of an index, of a table
 		head = 12
 	case 10, 13: // a leaf
 	default:

@@ -12,8 +12,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// ErrText is returned for text that is not UTF-8 or holds a NUL character:
-// PostgreSQL stores neither, so this engine refuses both.
+// ErrText means that a text is not UTF-8 or holds a NUL character. PostgreSQL
+// stores neither, so this engine refuses both.
 var ErrText = errors.New("sqlite: text is not UTF-8 or holds NUL")
 
 // Kinds of values.
@@ -29,7 +29,7 @@ const (
 type Stmt struct {
 	c        *Conn
 	p        uintptr
-	params   []int32 // where SQLite keeps parameter $1, $2, ...; 0 for one that is not used
+	params   []int32 // SQLite's index of parameter $1, $2, ...; 0 for an unused one
 	columns  int
 	readOnly bool
 	cached   bool
@@ -40,8 +40,8 @@ type Stmt struct {
 	textLen  int
 }
 
-// Prepare returns the statement for a query, from the connection's cache
-// where it is there and not in use.
+// Prepare returns the statement of a query, from the connection's cache if it
+// is there and not in use.
 func (c *Conn) Prepare(query string) (*Stmt, error) {
 	if s, ok := c.statements[query]; ok && !s.inUse {
 		s.inUse = true
@@ -60,7 +60,7 @@ func (c *Conn) Prepare(query string) (*Stmt, error) {
 	return s, nil
 }
 
-// makeRoom drops a statement that is not in use when the cache is full.
+// makeRoom evicts an unused statement if the cache is full.
 func (c *Conn) makeRoom() {
 	if len(c.statements) < maxStatements {
 		return
@@ -101,8 +101,8 @@ func (c *Conn) prepare(query string) (*Stmt, error) {
 	}, nil
 }
 
-// parameters returns where $1, $2, ... are bound. To SQLite they are names,
-// which it counts in the order in which they first stand in the text.
+// parameters returns the indexes of $1, $2, ... . To SQLite these are names,
+// numbered in the order of their first use.
 func (c *Conn) parameters(p uintptr) []int32 {
 	var places []int32
 	for i := range lib.Xsqlite3_bind_parameter_count(c.tls, p) {
@@ -130,14 +130,14 @@ func (s *Stmt) finalize() {
 // Params returns the highest parameter number of the statement.
 func (s *Stmt) Params() int { return len(s.params) }
 
-// Columns returns how many columns a row has.
+// Columns returns the number of columns of a row.
 func (s *Stmt) Columns() int { return s.columns }
 
-// ReadOnly reports whether the statement leaves the database as it is.
+// ReadOnly reports whether the statement does not change the database.
 func (s *Stmt) ReadOnly() bool { return s.readOnly }
 
-// Reserve makes room for n bytes of bound text. It must be called before the
-// first BindText, since bound texts are read where they lie.
+// Reserve allocates n bytes for bound text. It must be called before the first
+// BindText, because SQLite reads bound texts in place.
 func (s *Stmt) Reserve(n int) error {
 	s.textLen = 0
 	if n < s.textCap {
@@ -192,7 +192,7 @@ func (s *Stmt) check(rc int32) error {
 	return nil
 }
 
-// Step runs the statement to its next row and reports whether there is one.
+// Step advances the statement to its next row and reports whether there is one.
 func (s *Stmt) Step() (bool, error) {
 	switch rc := lib.Xsqlite3_step(s.c.tls, s.p); rc {
 	case lib.SQLITE_ROW:
@@ -204,8 +204,8 @@ func (s *Stmt) Step() (bool, error) {
 	}
 }
 
-// Finish steps a statement that writes to its end, so that it has its effect
-// also where nobody asked for its rows. Of a query it drops the rest.
+// Finish runs a writing statement to its end, so that it takes effect even if
+// its rows are not read. The rest of a query is dropped.
 func (s *Stmt) Finish() error {
 	if s.readOnly {
 		return nil
@@ -232,7 +232,7 @@ func (s *Stmt) Reset() {
 		lib.Xsqlite3_clear_bindings(s.c.tls, s.p)
 		s.bound = 0
 	}
-	// A statement does not keep the memory of its largest text.
+	// A statement does not keep the memory of a large text.
 	if s.textCap > 64<<10 {
 		libc.Xfree(s.c.tls, s.text)
 		s.text, s.textCap = 0, 0
