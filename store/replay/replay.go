@@ -12,14 +12,15 @@ import (
 	"kartei/store/db"
 )
 
-// Lifetime is how long an answer is remembered (open points, 'Preconditions and
+// Lifetime is the retention of an answer (open points, 'Preconditions and
 // idempotency').
 const Lifetime = 24 * time.Hour
 
-// Purpose is what the keys that seal answers are derived for.
+// Purpose is the purpose of the derived keys that seal answers.
 const Purpose = "answers"
 
-// Key names a call: keys of different principals and organizations never meet.
+// Key identifies a call. Keys of different principals and organizations are
+// independent.
 type Key struct {
 	Organization int64
 	Principal    string
@@ -27,16 +28,17 @@ type Key struct {
 	Name string
 }
 
-// String names the key within the instance.
+// String returns an identifier of the key within the instance.
 func (k Key) String() string { return fmt.Sprintf("%d|%s|%s", k.Organization, k.Principal, k.Name) }
 
-// Answer is what a call was answered.
+// Answer is the response to a call.
 type Answer struct {
-	// Fingerprint is the same for calls with the same content.
+	// Fingerprint is equal for calls with equal content.
 	Fingerprint string
-	// Record is the id of the record that the answer shows or names.
+	// Record is the id of the record that the answer contains or names.
 	Record string
-	// Erased says that this record was deleted since; nothing below is kept then.
+	// Erased is true if this record was deleted since; the fields below are
+	// empty then.
 	Erased bool
 	Status int
 	// ETag is without quotes.
@@ -45,8 +47,8 @@ type Answer struct {
 }
 
 const (
-	// store replaces an answer that has outlived its time and was not swept yet. It
-	// divides by zero if there is a younger one.
+	// store replaces an expired answer that was not removed yet. It divides by
+	// zero if there is a younger one.
 	store = `insert into idempotency (organization, principal, key, created_at, fingerprint, record, erased, status, etag, location, body)
 		values ($1, $2, $3, $4, $5, $6, false, $7, $8, $9, $10)
 		on conflict (organization, principal, key) do update set
@@ -62,22 +64,22 @@ const (
 	reseal = `update idempotency set body = $5 where organization = $1 and principal = $2 and key = $3 and body = $4`
 )
 
-// sealedMark begins a body that is kept encrypted; JSON never does. Rows of a
-// release that sealed secrets only may be without it for a day.
+// sealedMark begins an encrypted body; JSON never begins so. Rows of a release
+// that sealed only secrets may lack it for a day.
 const sealedMark = "sealed:"
 
-// Vault seals answers under the master key, each for its own row.
+// Vault seals answers under the master key, each bound to its row.
 type Vault struct{ masterkey.Vault }
 
-// Store remembers an answer in the transaction of the change, in which Find found
+// Store stores an answer in the transaction of the change, after Find found
 // none. It fails the commit if there is one all the same.
 func (v Vault) Store(tx db.Tx, k Key, now clock.Micros, a *Answer) {
 	tx.Queue(store, k.Organization, k.Principal, k.Name, now, a.Fingerprint, a.Record, a.Status, a.ETag, a.Location,
 		sealedMark+v.Seal(a.Body, k.String()), now.Add(-Lifetime))
 }
 
-// Find returns the answer to an earlier call of that key, or db.ErrNoRows. A
-// speculative transaction assumes that there is none, and Store checks it.
+// Find returns the answer to an earlier call with that key, or db.ErrNoRows. A
+// speculative transaction assumes that there is none, and Store checks that.
 func (v Vault) Find(ctx context.Context, tx db.Tx, k Key, now clock.Micros) (a Answer, err error) {
 	var body string
 	err = tx.AssumeNone(ctx, find, k.Organization, k.Principal, k.Name, now.Add(-Lifetime)).
@@ -89,8 +91,8 @@ func (v Vault) Find(ctx context.Context, tx db.Tx, k Key, now clock.Micros) (a A
 	return a, err
 }
 
-// open returns a body as it was, and whether it is as this release and the
-// master key in force would store it.
+// open returns the plain body. current reports whether it is stored in the form
+// of this release and under the current master key.
 func (v Vault) open(stored string, k Key) (body []byte, current bool, err error) {
 	sealed, is := strings.CutPrefix(stored, sealedMark)
 	if !is {
@@ -99,24 +101,24 @@ func (v Vault) open(stored string, k Key) (body []byte, current bool, err error)
 	return v.Open(sealed, k.String())
 }
 
-// Erase erases all answers that show or name a record, in the transaction of its
-// deletion. That they were there is remembered: the calls are not run again. It
-// must follow the statement that deletes the record, so that an answer that was
-// stored while that waited is seen.
+// Erase erases all answers that contain or name a record, in the transaction of
+// its deletion. A tombstone remains, so that the calls do not run again. Erase
+// must follow the statement that deletes the record, so that it sees an answer
+// that was stored while that statement waited.
 func Erase(tx db.Tx, organization int64, record string) { tx.Queue(erase, organization, record) }
 
-// Name has the answers that name one record follow the fate of another, which
-// was made of it.
+// Name makes the answers that name one record follow the fate of another one
+// that was made from it.
 func Name(tx db.Tx, organization int64, record, made string) {
 	tx.Queue(name, organization, record, made)
 }
 
-// resealPiece is how many answers are read in one go.
+// resealPiece is the number of answers that are read at once.
 const resealPiece = 500
 
-// Reseal seals anew what is not under the master key in force, and returns how
-// many answers that was. An answer that no key opens stays until its day is over.
-// It may be interrupted at any time.
+// Reseal seals all answers under the current master key, and returns the number
+// of those it changed. An answer that no key opens stays until it expires.
+// Reseal may be interrupted at any time.
 func (v Vault) Reseal(ctx context.Context, d db.DB) (changed int, err error) {
 	var organizations []int64
 	err = d.Read(ctx, func(tx db.Tx) (err error) {
@@ -134,13 +136,13 @@ func (v Vault) Reseal(ctx context.Context, d db.DB) (changed int, err error) {
 	return changed, err
 }
 
-// stored is a row that may have to be sealed anew.
+// stored is a row that may need resealing.
 type stored struct {
 	Key
 	body string
 }
 
-// resealPage seals the answers that follow a key.
+// resealPage seals the page of answers behind a key.
 func (v Vault) resealPage(ctx context.Context, d db.DB, after Key) (changed int, last Key, more bool, err error) {
 	rows, err := next(ctx, d, after)
 	if err != nil || len(rows) == 0 {
@@ -163,7 +165,7 @@ func (v Vault) resealPage(ctx context.Context, d db.DB, after Key) (changed int,
 	return changed, rows[len(rows)-1].Key, len(rows) == resealPiece, nil
 }
 
-// next reads the answers that follow a key.
+// next reads the page of answers behind a key.
 func next(ctx context.Context, d db.DB, after Key) (list []stored, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		list = nil
