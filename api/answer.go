@@ -12,7 +12,7 @@ import (
 	"kartei/requestlog"
 )
 
-// Headers that never differ are shared by all answers; nobody changes them.
+// Constant headers, shared by all answers. They must not be changed.
 var (
 	noCache      = []string{"private, no-cache"}
 	noStore      = []string{"no-store"}
@@ -26,14 +26,14 @@ var (
 	yes          = []string{"true"}
 )
 
-// maxInstance is how many bytes of a path a problem repeats. No path of the
-// table has a tenth of it, and percent-encoding makes it at most three times
-// as long, which is within the document's 2,000 characters.
+// maxInstance bounds the bytes of a path in a problem. No path of the table has
+// a tenth of that. Percent-encoding makes it at most three times as long, which
+// stays below the document's limit of 2,000 characters.
 const maxInstance = 600
 
-// finish makes the response of a call, gives it to the request log and settles
-// what was charged. With a file that is done when the file is sent: until then its
-// key has a call running.
+// finish builds the response of a call, passes it to the request log and
+// settles the charge. If the answer is a file, this happens once it is sent:
+// until then the call counts as running.
 func (a *API) finish(c *call, err error) *Response {
 	if err == nil {
 		err = c.notModified()
@@ -67,24 +67,24 @@ func (a *API) finish(c *call, err error) *Response {
 			r.File = c.file // Sent records it
 			return r
 		}
-		_ = c.file.Close() // it was only read
+		_ = c.file.Close() // opened for reading only
 	}
 	a.record(c, r.Status, code, f)
 	a.settle(c)
 	return r
 }
 
-// problem writes the problem document.
+// problem returns the problem document.
 func (a *API) problem(c *call, f *fault.Fault) []byte {
 	return f.AppendProblem(make([]byte, 0, 512), fault.Problem{
 		TypeBase: a.docsBase, Instance: "/v1" + c.Path[:min(len(c.Path), maxInstance)], RequestID: c.id, Language: c.language,
 	})
 }
 
-// setHeaders writes the headers of the contract, on every answer alike.
+// setHeaders sets the headers that the contract requires on every answer.
 func (a *API) setHeaders(c *call, f *fault.Fault) {
 	h := c.header
-	values := make([]string, 0, 6) // one allocation for those that differ
+	values := make([]string, 0, 6) // one allocation for the variable ones
 	set := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)]
@@ -157,12 +157,12 @@ func setFaultHeaders(c *call, f *fault.Fault, set func(name, value string)) {
 	}
 }
 
-// seconds writes a duration as Retry-After has it, rounded up.
+// seconds formats a duration for Retry-After, rounded up.
 func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
-// record gives the call to the request log and to the metrics.
+// record passes the call to the request log and to the metrics.
 func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	e := requestlog.Entry{
 		At: c.now, RequestID: c.id, Operation: c.operation(), Method: known(c.Method), Status: status, Code: code,
@@ -175,7 +175,7 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	case c.refusal != nil:
 		e.Organization, e.KeyID, e.KidShort = c.refusal.Organization, c.refusal.KeyID, c.refusal.KidShort
 	}
-	if c.rules != nil { // the version was resolved
+	if c.rules != nil { // whether the version was resolved
 		e.Version = c.version
 	}
 	if f != nil {
@@ -193,8 +193,8 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	}
 }
 
-// known returns a method that has a name. What else a stranger sends as one
-// may be long, or a secret, and is not kept.
+// known returns a standard method, or OTHER. An arbitrary one may be long, or a
+// secret, and is not logged.
 func known(method string) string {
 	switch method {
 	case "GET", "POST", "PATCH", "DELETE", "PUT", "OPTIONS", "TRACE", "CONNECT":
@@ -210,10 +210,10 @@ func (c *call) operation() string {
 	return c.op.ID
 }
 
-// errNotModified ends a read whose client has the record already.
+// errNotModified ends a read whose client has the current record.
 var errNotModified = fault.New("")
 
-// notModified ends a read whose client has the record already.
+// notModified ends a read whose client has the current record.
 func (c *call) notModified() error {
 	if c.isCurrent() {
 		return errNotModified
@@ -221,8 +221,8 @@ func (c *call) notModified() error {
 	return nil
 }
 
-// isCurrent compares If-None-Match with the answer's tag, weakly (RFC 9110,
-// section 13.1.2).
+// isCurrent compares If-None-Match with the tag of the answer, weakly (RFC
+// 9110, section 13.1.2).
 func (c *call) isCurrent() bool {
 	if c.result.etag == "" || c.op.Writes() {
 		return false
@@ -230,8 +230,8 @@ func (c *call) isCurrent() bool {
 	return c.ifNoneMatchAny || slices.Contains(c.ifNoneMatch, c.result.etag)
 }
 
-// languageOf picks the language of problem documents: English if the
-// client prefers it to German, else German (contract, 'Errors').
+// languageOf returns the language of problem documents: English if the client
+// prefers it to German, otherwise German (contract, 'Errors').
 func languageOf(values []string) fault.Language {
 	best, weight := fault.German, 0.0
 	for _, value := range values {
@@ -247,8 +247,8 @@ func languageOf(values []string) fault.Language {
 	return best
 }
 
-// quality reads the weight of one range of an Accept-Language header: 1 if
-// there is none, 0 if it is not a number.
+// quality parses the weight of one range of an Accept-Language header: 1 if
+// there is none, 0 if it is invalid.
 func quality(parameters string) float64 {
 	name, value, ok := strings.Cut(strings.TrimSpace(parameters), "=")
 	if !ok || !strings.EqualFold(strings.TrimSpace(name), "q") {

@@ -28,15 +28,15 @@ import (
 	"kartei/task"
 )
 
-// Families are the kinds of record that this release serves.
+// Families are the families of records in this release.
 var Families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
 
-// table is Operations, for functions that stand in it themselves.
+// table equals Operations, for functions that are used in its rows.
 var table []Operation
 
 func init() { table = Operations }
 
-// Authenticator accepts or refuses what a caller presents; see access.Directory.
+// Authenticator accepts or refuses credentials; see access.Directory.
 type Authenticator interface {
 	Resolve(ctx context.Context, p access.Presented, from netip.Addr, fresh bool) (a *access.Actor, assumed bool, err error)
 	Confirm(ctx context.Context, tx db.Tx, a *access.Actor) error
@@ -44,50 +44,49 @@ type Authenticator interface {
 	Forget()
 }
 
-// Options are what an API is made of.
+// Options configure an API.
 type Options struct {
 	DB      db.DB
 	Access  Authenticator
 	Limiter limit.Limiter
-	// Log keeps the calls. An API that is pending for good needs none, nor DB and
-	// Access.
+	// Log is the request log. An API that stays pending needs none, and neither
+	// DB nor Access.
 	Log    *requestlog.Log
 	Clock  clock.Clock
 	Logger *slog.Logger
-	// Versions are those that are served, the oldest first; at least one is no
-	// candidate.
+	// Versions are the served versions, the oldest first. At least one must not
+	// be a candidate.
 	Versions []Version
-	// CursorKey is 32 secret bytes, the same on all replicas.
+	// CursorKey has 32 secret bytes, the same on all replicas.
 	CursorKey []byte
-	// Answers encrypts stored answers that hold a secret; with the same keys on
-	// all replicas.
+	// Answers encrypts stored answers, with the same keys on all replicas.
 	Answers masterkey.Vault
-	// Files is the store of files, with the rules for those that it accepts.
+	// Files is the store of files, with the rules for accepted files.
 	Files app.Files
-	// Webhooks is what operations on webhook endpoints need.
+	// Webhooks holds the dependencies of operations on webhook endpoints.
 	Webhooks app.Webhooks
-	// Settings is what administrative operations need. Its Versions may be empty:
-	// then they are those that are served.
+	// Settings holds the dependencies of administrative operations. If its
+	// Versions are empty, they are the served ones.
 	Settings app.Settings
-	// DocsBase is the address below which /problems/{CODE} and /docs/openapi.json
-	// are found.
+	// DocsBase is the address of the instance, with /problems/{CODE} and
+	// /docs/openapi.json below it.
 	DocsBase string
-	// MaxCalls is how many calls may be answered at the same time; one more is
-	// 429 OVERLOADED. Zero is 1,024.
+	// MaxCalls bounds concurrent calls; a further one gets 429 OVERLOADED. Zero
+	// means 1,024.
 	MaxCalls int
-	// MaxTransfers is how many files may be on their way at the same time; one more
-	// is 429 OVERLOADED. Zero is 256. MaxTransfersEach is how many of them may be of
-	// one organization; one more is 429 RATE_LIMITED. Zero is 32.
+	// MaxTransfers bounds the files in transit; a further one gets 429
+	// OVERLOADED. Zero means 256. MaxTransfersEach bounds those of one
+	// organization; a further one gets 429 RATE_LIMITED. Zero means 32.
 	MaxTransfers, MaxTransfersEach int
 	// Transfers, if set, observes files in transit.
 	Transfers TransferObserver
-	// Observe, if set, is called for every answer.
+	// Observe, if set, is called with every answer.
 	Observe func(Observation)
-	// Tracer, if set, has calls be spans.
+	// Tracer, if set, records calls as spans.
 	Tracer *trace.Tracer
 }
 
-// Observation is what metrics are made of.
+// Observation is the input of metrics.
 type Observation struct {
 	// Operation is the operationId, empty if the path is not in the table.
 	Operation string
@@ -96,8 +95,7 @@ type Observation struct {
 	Duration  time.Duration
 }
 
-// API serves the operations of the table. It is safe for use by several
-// goroutines.
+// API serves the operations of the table. It is safe for concurrent use.
 type API struct {
 	db       db.DB
 	access   Authenticator
@@ -107,13 +105,13 @@ type API struct {
 	logger   *slog.Logger
 	docsBase string
 	observe  func(Observation)
-	tracer   *trace.Tracer // nil if nothing is traced
+	tracer   *trace.Tracer // nil without tracing
 	services *app.Services
 	answers  replay.Vault
 	routes   routes
 	versions map[string]*served
-	// names are those of the versions, the oldest first; current is the newest
-	// that is no candidate, the default of calls that name none.
+	// names lists the versions, the oldest first. current is the newest that is
+	// not a candidate, and the default.
 	names    []string
 	current  string
 	busy     inFlight
@@ -121,13 +119,13 @@ type API struct {
 	paused   atomic.Bool
 	maxCalls int64
 	inFlight atomic.Int64
-	lastCall atomic.Int64 // when the last one began, in microseconds
-	// declared is what the limit headers say before a caller is known.
+	lastCall atomic.Int64 // start of the last call, in microseconds
+	// declared fills the limit headers while the caller is unknown.
 	declared  limit.Decision
 	transfers transfers
 }
 
-// New makes an API. It fails if a frozen document cannot be compiled.
+// New returns an API. It fails if a frozen document cannot be compiled.
 func New(o Options) (*API, error) {
 	cursors, err := app.NewCursors(o.CursorKey)
 	if err != nil {
@@ -152,7 +150,7 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// settings returns what administrative operations need.
+// settings returns the dependencies of administrative operations.
 func (o *Options) settings() app.Settings {
 	s := o.Settings
 	if len(s.Versions) == 0 {
@@ -188,7 +186,7 @@ func (a *API) serve(versions []Version) error {
 	return nil
 }
 
-// document returns the frozen document of a version that is served.
+// document returns the frozen document of a served version.
 func (a *API) document(version string) ([]byte, bool) {
 	if a.versions[version] == nil {
 		return nil, false
@@ -196,32 +194,32 @@ func (a *API) document(version string) ([]byte, bool) {
 	return openapi.Document(version)
 }
 
-// Pending makes every call answer 503 INSTANCE_PENDING, or ends that: the
+// Pending sets whether every call gets 503 INSTANCE_PENDING, because the
 // instance is still starting.
 func (a *API) Pending(pending bool) { a.pending.Store(pending) }
 
-// Pause makes every call answer 503 API_PAUSED, or ends that.
+// Pause sets whether every call gets 503 API_PAUSED.
 func (a *API) Pause(paused bool) { a.paused.Store(paused) }
 
-// pauseRetry is what a paused API asks clients to wait. A pause is ended by
-// hand, so there is no better number; a minute keeps them from hammering.
+// pauseRetry is the Retry-After during a pause. The operator ends a pause
+// manually, so there is no better estimate. A minute prevents polling at a high
+// rate.
 const pauseRetry = time.Minute
 
-// pendingRetry is what an instance that is starting asks clients to wait: a
-// migration rarely takes longer.
+// pendingRetry is the Retry-After during the start: a migration rarely takes
+// longer.
 const pendingRetry = time.Second
 
-// callsApart is the longest pause between two calls of a client that makes one
-// after the other.
+// callsApart is the longest pause between the calls of a sequential client.
 const callsApart = 100 * time.Millisecond
 
-// Busy reports whether calls are being answered, or were a moment ago.
+// Busy reports whether calls are running, or were a moment ago.
 func (a *API) Busy() bool {
 	return a.inFlight.Load() > 0 || a.clock.Now().Sub(time.UnixMicro(a.lastCall.Load())) < callsApart
 }
 
-// Ready refuses a request that is none of the table's as calls are refused
-// while the instance is not ready, or is paused.
+// Ready returns the refusal of a request outside the table while the instance
+// is not ready or is paused. Calls get the same.
 func (a *API) Ready() error {
 	if a.pending.Load() {
 		return &fault.Fault{Code: fault.InstancePending, RetryAfter: pendingRetry}

@@ -19,14 +19,14 @@ func Bearer(text string) Credential { return Credential{Scheme: access.Bearer, T
 // Local returns the credential of a door that only the operator can reach.
 func Local() Credential { return Credential{Scheme: access.Local} }
 
-// authenticate finds out who is calling. Every failure is the same 401; the
-// request log keeps the reason.
+// authenticate identifies the caller. Every failure is the same 401; the
+// request log has the reason.
 //
-// If other replicas share the database, a caller that this one remembers is
-// assumed to be in order, and confirm asks the database in the round trip of the
-// operation itself. A call whose assumption was wrong begins again, and then
-// authenticate asks first (see walk). No call is answered, and nothing is
-// changed, on an assumption.
+// If other replicas share the database, a cached credential is assumed to be
+// valid, and confirm asks the database in the round trip of the operation
+// itself. If the assumption was wrong, the call starts over, and authenticate
+// asks first (see walk). No call is answered, and nothing is changed, on an
+// unconfirmed assumption.
 func authenticate(a *API, ctx context.Context, c *call) (err error) {
 	if c.console != nil && c.console.Who.Has(byAnyone) && c.Credential == (Credential{}) {
 		c.actor = access.Nobody()
@@ -41,8 +41,9 @@ func authenticate(a *API, ctx context.Context, c *call) (err error) {
 	return nil
 }
 
-// confirm has the database agree with what is assumed of the caller: within the
-// transaction, which fails with db.ErrStale, or, if tx is nil, at once.
+// confirm checks the assumptions about the caller against the database. With a
+// transaction the check is a part of it, which then fails with db.ErrStale. If
+// tx is nil, confirm checks at once.
 func (a *API) confirm(ctx context.Context, c *call, tx db.Tx) error {
 	if !c.assumed {
 		return nil
@@ -54,8 +55,8 @@ func (a *API) confirm(ctx context.Context, c *call, tx db.Tx) error {
 	return err
 }
 
-// confirmedBy notes the end of the transaction that confirm was a part of: the
-// caller is in order unless the database itself failed.
+// confirmedBy handles the end of a transaction that included confirm. The
+// caller is confirmed unless the database itself failed.
 func (a *API) confirmedBy(c *call, err error) {
 	if _, refused := errors.AsType[*fault.Fault](err); c.assumed && (err == nil || refused) {
 		a.confirmed(c)

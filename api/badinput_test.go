@@ -18,8 +18,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// contents returns everything that bad input must not change: all contacts,
-// events, remembered answers and the change clock, as one text.
+// contents returns all data that bad input must not change, as one text:
+// contacts, events, stored answers and the change clock.
 func contents(t testing.TB, d db.DB) string {
 	t.Helper()
 	var all strings.Builder
@@ -56,19 +56,20 @@ func contents(t testing.TB, d db.DB) string {
 	return all.String()
 }
 
-// bad is one request that nobody should send, and what it gets.
+// bad is a bad request and its expected answer.
 type bad struct {
 	name string
 	wire apitest.Wire
-	// status and code are the answer's; without a code HTTP itself refuses.
+	// status and code are expected in the answer. An empty code means that HTTP
+	// itself refuses.
 	status int
 	code   string
-	// fields are the problem's errors; nil is not compared.
+	// fields are the expected errors of the problem; nil is not compared.
 	fields []string
 }
 
-// refuse sends bad requests over real connections and checks the answers, that
-// nothing has changed, and that the server lives.
+// refuse sends bad requests over real connections. It checks the answers, that
+// no data has changed, and that the server still works.
 func refuse(t *testing.T, s *apitest.Server, c *apitest.Client, requests []bad) {
 	t.Helper()
 	before := contents(t, s.DB)
@@ -118,7 +119,7 @@ func badBodies(t *testing.T, o *apitest.Office) {
 	add := func(name string, status int, code string, body string, lines ...string) {
 		b := bad{name: name, wire: apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: lines}, status: status, code: code}
 		requests = append(requests, b)
-		// What is wrong in a new record is as wrong in a patch.
+		// An error in a new record is the same error in a patch.
 		b.name, b.wire.Method, b.wire.Path = name+", patch", "PATCH", "/contacts/"+made
 		b.wire.Lines = append(slices.Clone(lines), "If-Match: *")
 		requests = append(requests, b)
@@ -304,7 +305,7 @@ func TestBadHeaders(t *testing.T) {
 		create("Idempotency-Key open quote", `Idempotency-Key: "a`),
 		create("Svc-Preview twice", "Svc-Preview: true", "Svc-Preview: true"),
 	})
-	// Lists may come in several lines (RFC 9110, section 5.3).
+	// A list may span several headers (RFC 9110, section 5.3).
 	s.Send(c, apitest.Wire{Method: "PATCH", Path: "/contacts/" + made, Body: `{"lastName":"X"}`, Lines: []string{`If-Match: "r9"`, `If-Match: "r1"`}}).Want(200)
 }
 
@@ -347,12 +348,12 @@ func badIds(t *testing.T, o *apitest.Office) {
 		bad{name: "a way up", wire: apitest.Wire{Method: "GET", Path: "/contacts/../me"}, status: 404, code: "NOT_FOUND"},
 	)
 	refuse(t, s, c, requests)
-	// Encoded where it need not be, an id is the same id (RFC 3986, section 6.2.2.2).
+	// A needlessly encoded id is the same id (RFC 3986, section 6.2.2.2).
 	s.Send(c, apitest.Wire{Method: "GET", Path: "/contacts/%63on%5F" + made[4:]}).Want(200)
 }
 
-// TestForgedCursors changes every byte of a cursor and uses good ones where
-// they do not belong.
+// TestForgedCursors changes every byte of a cursor, and uses valid ones for
+// other lists.
 func TestForgedCursors(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -426,7 +427,7 @@ func badQueries(t *testing.T, o *apitest.Office) {
 		"0000-01-01T00:00:00Z", "10000-01-01T00:00:00Z", "-0001-01-01T00:00:00Z", "2026-11-01T00:00:00%2B25:00", "2026-11-01T00:00:00-24:00", "2026-11-01T00:00:00%2B01:60",
 		"2026-11-01T23:59:61Z", "9999-12-31T23:59:60Z", "2026-11-01T24:00:00Z", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-11-01", "2026-11-01T00:00:00", "2026-11-01%2000:00:00Z",
 		"2026-11-01_00:00:00Z", "2026-11-01T00:00:00,5Z", "2026-11-01T0:00:00Z", "2026-11-01T00:00:00.Z", "1761955200", "now", "", "2026-11-01T00:00:00%2b01", "2026-11-01T00:00:00%2b2500", "2026-11-01T00:00:00%2b0160", "2026-11-01T00:00:00+01:00",
-		"%D9%A2026-11-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00%2B23:59", // no such years in UTC
+		"%D9%A2026-11-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00%2B23:59", // these years do not exist in UTC
 		"2026-11-01T00:00:00Z%00", "2026-11-01T00:00:00Z%20",
 	} {
 		add("updatedSince="+at, "updatedSince INVALID_FORMAT")
@@ -481,7 +482,7 @@ func badQueries(t *testing.T, o *apitest.Office) {
 	)
 	refuse(t, s, c, requests)
 
-	// At the edge of what is allowed.
+	// The limits of what is allowed.
 	for query, want := range map[string]int{
 		"updatedSince=2100-01-01T00:00:00Z": 0, "updatedSince=9999-12-31T23:59:59.999999Z": 0, "updatedSince=0001-01-01T00:00:00Z": 1,
 		"updatedSince=2026-11-01T00:00:00.123456789123456789Z": 1, "updatedSince=2026-11-01T00:00:00%2B23:59": 1, "updatedSince=2024-02-29T00:00:00-00:00": 1, "&&limit=1&": 1, "": 1,
@@ -493,7 +494,7 @@ func badQueries(t *testing.T, o *apitest.Office) {
 			continue
 		}
 		if strings.HasPrefix(query, "q=%") && query != "q="+strings.Repeat("%C3%A4", 200) {
-			continue // a query without words: that it is answered is enough
+			continue // a query without words: any answer will do
 		}
 		if got := len(a.Data()); got != want {
 			t.Errorf("%s: %d records, want %d", query, got, want)
@@ -550,7 +551,7 @@ func TestBadKeys(t *testing.T) {
 	for _, line := range []string{"Authorization: bearer " + c.Key, "AUTHORIZATION: BEARER   " + c.Key + "  "} {
 		s.Send(c, apitest.Wire{Method: "GET", Path: "/contacts", Lines: []string{line}}).Want(200)
 	}
-	// Nothing of a key stands anywhere but in its owner's hands.
+	// No part of a key is stored outside its owner's hands.
 	if err := o.Log.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -559,7 +560,7 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// TestExpiredKey checks the key's last moment.
+// TestExpiredKey checks the last moment of a key.
 func TestExpiredKey(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)

@@ -11,21 +11,20 @@ import (
 )
 
 const (
-	// readsAtOnce is how many parts of a batch read at the same time: six batches
-	// of one key must not take every connection from everybody else. Parts that
-	// write all begin at once and stand in line with other writes; so they share
-	// commits, which is what makes a batch fast (decisions, 23).
+	// readsAtOnce bounds the concurrent reads of a batch: six batches of one
+	// key must not take all connections. All writes start at once and queue
+	// with other writes. So they share commits, which makes a batch fast
+	// (decisions, 23).
 	readsAtOnce = 4
-	// mostAnswered is how many bytes the answers of a batch may hold before
-	// parts that have not begun are refused. Twenty full pages of ordinary
-	// records are 4 MB; of the largest there may be, 90.
+	// mostAnswered bounds the bytes of the answers in a batch; after that,
+	// parts that have not started are refused. Twenty full pages of ordinary
+	// records have 4 MB; of the largest possible ones, 90.
 	mostAnswered = 16 << 20
 )
 
-// runBatch makes a call of each part and sends it along the path, as if it had
-// come alone. It adds no rule of its own and skips none. That the caller may
-// call at all is certain before the first part runs: afterwards the batch
-// cannot begin again.
+// runBatch runs each part as a call along the path, as if it had arrived alone.
+// It adds no rule and skips none. The caller is confirmed before the first part
+// runs, because afterwards the batch cannot start over.
 func runBatch(a *API, ctx context.Context, c *call, in batch.Input) (batch.Results, error) {
 	if err := in.Calls.Check(a.services); err != nil {
 		return batch.Results{}, err
@@ -38,8 +37,8 @@ func runBatch(a *API, ctx context.Context, c *call, in batch.Input) (batch.Resul
 	return batch.Results{Results: results}, ctx.Err()
 }
 
-// runParts runs the parts, and returns when all that have begun are done. When
-// the client goes away no more begin.
+// runParts runs the parts, and returns when all started ones are done. If the
+// client disconnects, no further part starts.
 func (a *API) runParts(ctx context.Context, c *call, in *batch.Calls) ([]*call, []batch.Result) {
 	calls, names := in.Calls, in.Names()
 	parts, results := make([]*call, len(calls)), make([]batch.Result, len(calls))
@@ -86,15 +85,15 @@ var tooMuch = fault.Text{
 	EN: "The answers of the parts before fill the answer of the batch already. Send this part in a new one.",
 }
 
-// inBatch reports whether a batch may hold a call. A path that does not exist is
-// its part's own affair.
+// inBatch reports whether a batch may contain a call. A path that does not
+// exist is refused in its part only.
 func (r routes) inBatch(method, path string) bool {
 	at := r.find(path)
 	return at.family == "" && (at.node == nil || at.node.inBatch(asGet(method)))
 }
 
-// asGet turns HEAD into GET, as every door does; such a part has no body in
-// its answer.
+// asGet maps HEAD to GET, as every door does. The answer of such a part has no
+// body.
 func asGet(method string) string {
 	if method == "HEAD" {
 		return "GET"
@@ -102,10 +101,10 @@ func asGet(method string) string {
 	return method
 }
 
-// inherited are the headers that hold for all parts of a batch.
+// inherited lists the headers of a batch that apply to its parts.
 var inherited = [...]string{"Svc-Version", "Svc-Preview", "Svc-Organization", "Accept-Language"}
 
-// part makes the request of one part of a batch.
+// part returns the request of one part of a batch.
 func (c *call) part(p *batch.Call) *Request {
 	r := &Request{Method: asGet(p.Method), Header: make(map[string][]string, 8), HasBody: p.HasBody(), Door: c.Door, Credential: c.Credential, Address: c.Address, of: c}
 	r.Path, r.Query, _ = p.Target()
@@ -114,7 +113,7 @@ func (c *call) part(p *batch.Call) *Request {
 			r.Header[name] = values
 		}
 	}
-	r.Header["Content-Type"] = jsonType // a body can be nothing else
+	r.Header["Content-Type"] = jsonType // the only type of a body in a batch
 	p.Header(r.Header)
 	if r.HasBody {
 		r.Body = func() ([]byte, error) { return p.Body, nil }
@@ -122,8 +121,8 @@ func (c *call) part(p *batch.Call) *Request {
 	return r
 }
 
-// showLimits has the answer of a batch tell what is left after its parts, of
-// all limits that one of them has met.
+// showLimits sets the limit headers of a batch: what is left after its parts,
+// of all limits that applied to one of them.
 func (a *API) showLimits(c *call, parts []*call) {
 	var all limit.Charge
 	decisions := []*limit.Decision{&c.decision}

@@ -26,8 +26,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestBatch: every part has its own answer, in the order of the calls, with
-// the headers that are its own.
+// TestBatch: every part has its own answer and headers, in the order of the
+// calls.
 func TestBatch(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -83,7 +83,7 @@ func TestBatch(t *testing.T) {
 	})
 }
 
-// TestBatchBody: what is refused as a whole runs nothing.
+// TestBatchBody: if the batch is refused as a whole, no part runs.
 func TestBatchBody(t *testing.T) {
 	c := office(t).As(access.Member)
 	create := `{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"k"},"body":{"lastName":"Berg"}}`
@@ -146,9 +146,9 @@ func TestBatchBody(t *testing.T) {
 	}
 }
 
-// TestWalkSameAnswer calls each row that a batch may hold alone and as a part,
-// on records that are alike: but for what each answer has of its own, they
-// are the same.
+// TestWalkSameAnswer calls each row that a batch may contain alone and as a
+// part, on similar records. Apart from ids, times and cursors the answers are
+// equal.
 func TestWalkSameAnswer(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -160,7 +160,7 @@ func TestWalkSameAnswer(t *testing.T) {
 			}
 			same++
 			for _, query := range []string{"", "?nosuch=1"} {
-				o.Rest() // a document that an earlier call began is counted by both or by none
+				o.Rest() // an unfinished document of an earlier call counts in both calls or in neither
 				headers := []string{"If-Match", "*"}
 				if !op.Writes() {
 					headers = nil
@@ -203,13 +203,14 @@ func TestWalkSameAnswer(t *testing.T) {
 	})
 }
 
-// ownHeaders are those that a part's answer shows; the others stand at the batch.
+// ownHeaders are the headers in the answer of a part; the batch itself has the
+// others.
 var ownHeaders = map[string]bool{
 	"Content-Type": true, "Content-Language": true, "Location": true, "Etag": true, "Idempotent-Replayed": true, "Retry-After": true, "Allow": true,
 	"Www-Authenticate": true, "Ratelimit": true, "Ratelimit-Policy": true, "Request-Id": true,
 }
 
-// spelled is a header's name as results have it.
+// spelled returns the name of a header as results spell it.
 func spelled(name string) string {
 	for _, own := range []string{"ETag", "RateLimit", "RateLimit-Policy", "WWW-Authenticate"} {
 		if strings.EqualFold(own, name) {
@@ -221,11 +222,11 @@ func spelled(name string) string {
 
 var ownIDs = regexp.MustCompile(`[a-z]{3}_[0-7][0-9a-z]{25}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|"(nextCursor)":"[^"]*"`)
 
-// nameless takes ids, times and cursors out of a text.
+// nameless replaces ids, times and cursors in a text.
 func nameless(text string) string { return ownIDs.ReplaceAllString(text, "…") }
 
-// TestWalksInBatch runs the walks of the table, and what else tells one call
-// from another, with the calls as parts of batches.
+// TestWalksInBatch repeats the walks of the table, and other tests of single
+// calls, with the calls as parts of batches.
 func TestWalksInBatch(t *testing.T) {
 	t.Setenv("KARTEI_TEST_DOOR", "batch")
 	for name, walk := range map[string]func(*testing.T){
@@ -247,8 +248,8 @@ func TestWalksInBatch(t *testing.T) {
 	}
 }
 
-// TestBatchCosts: a batch costs what its parts cost, on every level, and its
-// own headers tell what is left afterwards.
+// TestBatchCosts: a batch costs the sum of its parts, on every level. Its own
+// headers show what is left afterwards.
 func TestBatchCosts(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Metered())
@@ -257,14 +258,14 @@ func TestBatchCosts(t *testing.T) {
 		o.Clock.Advance(10 * time.Minute)
 		before := allLeft(t, c)
 		a, results := c.Batch([]apitest.Part{
-			{Method: "POST", Path: "/contacts", Headers: map[string]string{"Idempotency-Key": "k"}, Body: []byte(`{"lastName":"Thal"}`)}, // 5
-			{Method: "GET", Path: "/tasks"},       // 2
-			{Method: "GET", Path: "/tasks?q=x"},   // 7
-			{Method: "GET", Path: at},             // 1
-			{Method: "GET", Path: "/me"},          // 1
-			{Method: "GET", Path: "/me?nosuch=1"}, // 1
+			{Method: "POST", Path: "/contacts", Headers: map[string]string{"Idempotency-Key": "k"}, Body: []byte(`{"lastName":"Thal"}`)}, // costs 5
+			{Method: "GET", Path: "/tasks"},       // costs 2
+			{Method: "GET", Path: "/tasks?q=x"},   // costs 7
+			{Method: "GET", Path: at},             // costs 1
+			{Method: "GET", Path: "/me"},          // costs 1
+			{Method: "GET", Path: "/me?nosuch=1"}, // costs 1
 			{Method: "GET", Path: "/nothing"},
-			{Method: "DELETE", Path: "/contacts/con_x", Headers: map[string]string{"If-Match": "*"}}, // 10
+			{Method: "DELETE", Path: "/contacts/con_x", Headers: map[string]string{"If-Match": "*"}}, // costs 10
 		})
 		a.Want(200)
 		after := allLeft(t, c)
@@ -286,7 +287,7 @@ func TestBatchCosts(t *testing.T) {
 	})
 }
 
-// parts are n times the same call.
+// parts returns the same call n times.
 func parts(n int, p apitest.Part) (list []apitest.Part) {
 	for range n {
 		list = append(list, p)
@@ -296,8 +297,9 @@ func parts(n int, p apitest.Part) (list []apitest.Part) {
 
 var me = apitest.Part{Method: "GET", Path: "/me"}
 
-// TestBatchOverTheLimit: parts over a limit are refused each for itself, and
-// their refusals count for the lock; the batch is refused once the key is locked.
+// TestBatchOverTheLimit: parts over a limit are refused one by one, and their
+// refusals count for the lock. The batch itself is refused once the key is
+// locked.
 func TestBatchOverTheLimit(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Metered())
@@ -328,14 +330,14 @@ func TestBatchOverTheLimit(t *testing.T) {
 				locked++
 			}
 		}
-		if locked != 10 { // the 51st refusal locks
+		if locked != 10 { // the 51st refusal locks the key
 			t.Errorf("%d parts are told of the lock", locked)
 		}
 		if a, _ := c.Batch([]apitest.Part{me}); a.Status != 429 || a.Header.Get("Retry-After") != "300" {
 			t.Errorf("a batch of a locked key: %d %s", a.Status, a.Body)
 		}
 		o.Clock.Advance(10 * time.Minute)
-		// 60 writes a minute, whatever they come in.
+		// 60 writes a minute, whether in batches or not.
 		create := apitest.Part{Method: "POST", Path: "/contacts", Body: []byte(`{"lastName":"Berg"}`)}
 		made := 0
 		for range 4 {
@@ -358,8 +360,8 @@ func TestBatchOverTheLimit(t *testing.T) {
 	})
 }
 
-// TestBatchIsOneCall: a batch is one of the six calls that may run, and its
-// parts are none.
+// TestBatchIsOneCall: a batch is one of the six concurrent calls of a key, and
+// its parts are none.
 func TestBatchIsOneCall(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Metered())
@@ -388,7 +390,7 @@ func TestBatchIsOneCall(t *testing.T) {
 	})
 }
 
-// readHook calls what stands in the context before a read.
+// readHook calls the function in the context before a read.
 type readHook struct{ db.DB }
 
 func (d readHook) Read(ctx context.Context, f func(db.Tx) error) error {
@@ -398,8 +400,8 @@ func (d readHook) Read(ctx context.Context, f func(db.Tx) error) error {
 	return d.DB.Read(ctx, f)
 }
 
-// TestBatchOfARevokedKey: who loses the key while a batch runs is refused the
-// parts that have not begun.
+// TestBatchOfARevokedKey: if the key is revoked during a batch, the parts that
+// have not started are refused.
 func TestBatchOfARevokedKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, readHook{d})
@@ -412,7 +414,7 @@ func TestBatchOfARevokedKey(t *testing.T) {
 		})
 		r := c.Request("POST", "/batch", map[string]any{"calls": parts(20, apitest.Part{Method: "GET", Path: "/contacts"})})
 		a := c.Send(r.WithContext(context.WithValue(r.Context(), hookKey{}, revoke)))
-		if a.Status == 401 { // on PostgreSQL it is asked for before the first part
+		if a.Status == 401 { // on PostgreSQL the key is confirmed before the first part
 			return
 		}
 		var body struct{ Results []struct{ Status int } }
@@ -426,8 +428,8 @@ func TestBatchOfARevokedKey(t *testing.T) {
 	})
 }
 
-// TestBatchIsLogged: the request log has a line for the batch and one for each
-// part, which names the batch.
+// TestBatchIsLogged: the request log has an entry for the batch and one for
+// each part, which names the batch.
 func TestBatchIsLogged(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -450,8 +452,8 @@ func TestBatchIsLogged(t *testing.T) {
 	}
 }
 
-// TestBatchOnOneRecord: of parts that change the same revision one wins, and
-// one key makes one record, in whatever order they ran.
+// TestBatchOnOneRecord: of several parts that change the same revision one
+// succeeds, and one key creates one record, in any order.
 func TestBatchOnOneRecord(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -476,8 +478,8 @@ func TestBatchOnOneRecord(t *testing.T) {
 	})
 }
 
-// TestBatchPaths: no way of writing a path leads where the same path alone
-// does not lead, least of all into a batch, past /v1, or to another host.
+// TestBatchPaths: no spelling of a path reaches more than the same path alone.
+// In particular none reaches a batch, leaves /v1, or names another host.
 func TestBatchPaths(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -507,8 +509,8 @@ func TestBatchPaths(t *testing.T) {
 	}
 }
 
-// TestBatchForeign: another organization's record is as unknown in a part as
-// one that never was.
+// TestBatchForeign: a part cannot distinguish another organization's record
+// from one that never existed.
 func TestBatchForeign(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -533,8 +535,8 @@ func TestBatchForeign(t *testing.T) {
 	})
 }
 
-// TestBatchOfLargeAnswers: what a batch keeps in memory is bounded. Parts that
-// would go beyond are refused before they run, and cost nothing.
+// TestBatchOfLargeAnswers: the memory of a batch is bounded. Parts beyond the
+// bound are refused before they run, and cost nothing.
 func TestBatchOfLargeAnswers(t *testing.T) {
 	o := office(t, apitest.Metered(limit.Override{Name: "writes", Quota: 1000, Capacity: 1000}, limit.Override{Name: "key", Quota: 10_000, Capacity: 10_000}))
 	c := o.As(access.Member)
@@ -559,7 +561,7 @@ func TestBatchOfLargeAnswers(t *testing.T) {
 	if took := before - allLeft(t, c)["key"]; took != 2*full+1 {
 		t.Errorf("%d parts that were answered took %d points", full, took)
 	}
-	// Twenty large bodies fit into a megabyte only together.
+	// Twenty large bodies fit into a megabyte only barely.
 	body, _ := json.Marshal(map[string]string{"lastName": "Berg", "note": strings.Repeat("x", 10_000)})
 	list := parts(20, apitest.Part{Method: "POST", Path: "/contacts", Body: body})
 	for i := range list {
@@ -579,9 +581,9 @@ func TestBatchOfLargeAnswers(t *testing.T) {
 	a.Want(413, "PAYLOAD_TOO_LARGE")
 }
 
-// TestRandomBatches sends the same calls in batches to one office and one
-// after the other to another: the answers are the same, and so is what is
-// there in the end. Of the calls of a batch no two are about one record.
+// TestRandomBatches sends the same calls in batches to one office and one by
+// one to another. The answers and the final records are equal. No two calls of
+// a batch concern the same record.
 func TestRandomBatches(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		alone := apitest.New(t, dbtest.SQLite(t))
@@ -644,14 +646,14 @@ func TestRandomBatches(t *testing.T) {
 	})
 }
 
-// randomCall is a call about the record of a number, or about none.
+// randomCall is a call about the record with a number, or about none.
 type randomCall struct {
 	kind   string
 	record int
 	value  string
 }
 
-// randomCalls are those of one batch, over so many records.
+// randomCalls returns the calls of one batch, over a number of records.
 func randomCalls(random *rand.Rand, records, round int) (calls []randomCall) {
 	free := random.Perm(records)
 	for n := 1 + random.IntN(20); len(calls) < n; {
@@ -667,12 +669,12 @@ func randomCalls(random *rand.Rand, records, round int) (calls []randomCall) {
 	return calls
 }
 
-// batchSide is one of two offices that should be alike.
+// batchSide is one of two offices that should stay equal.
 type batchSide struct {
 	*apitest.Client
 	records []string       // paths
 	names   map[string]int // their numbers by id
-	keys    []apitest.Part // what made them
+	keys    []apitest.Part // the calls that created them
 }
 
 func newBatchSide(c *apitest.Client) *batchSide {
@@ -720,8 +722,8 @@ func (s *batchSide) made(record int) apitest.Part {
 	return s.keys[record]
 }
 
-// told notes what a call made, and returns its answer without what two offices
-// do not share.
+// told records what a call created, and returns its answer without the parts
+// that differ between two offices.
 func (s *batchSide) told(c randomCall, status int, tag string, body []byte) string {
 	if status == 201 && c.kind != "replay" {
 		var made struct {
@@ -734,7 +736,7 @@ func (s *batchSide) told(c randomCall, status int, tag string, body []byte) stri
 		s.keys = append(s.keys, s.parts([]randomCall{c})[0])
 	}
 	if c.kind == "me" {
-		body = nil // names a person
+		body = nil // it names a person
 	}
 	if string(body) == "null" {
 		body = nil
@@ -742,8 +744,8 @@ func (s *batchSide) told(c randomCall, status int, tag string, body []byte) stri
 	return fmt.Sprint(status, " ", tag, " ", nameless(string(body)))
 }
 
-// FuzzBatch sends whole bodies: each is answered, never by a 5xx, and each
-// part as the document has it for its operation.
+// FuzzBatch sends whole bodies. Each gets an answer, never a 5xx, and each part
+// an answer that fits the document.
 func FuzzBatch(f *testing.F) {
 	for _, seed := range []string{
 		`{"calls":[{"method":"GET","path":"/me"}]}`, `{"calls":[]}`, `{"calls":[{"id":"a","method":"POST","path":"/contacts","headers":{"Idempotency-Key":"k"},"body":{"lastName":"x"}}]}`,
@@ -801,8 +803,8 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// TestBatchMethods: a method that a path does not have is answered in its own
-// place, and HEAD works as GET does.
+// TestBatchMethods: a part with a method that its path lacks is answered in its
+// place, and HEAD works like GET.
 func TestBatchMethods(t *testing.T) {
 	c := office(t).As(access.Member)
 	parts := []string{"HEAD /me", "PUT /me", "get /me", "TRACE /contacts", "GET /me", "HEAD /nothing", "PUT /nothing", "PUT /contacts/count"}

@@ -8,23 +8,23 @@ import (
 	"kartei/kit/clock"
 )
 
-// binding says which fields of an input type are filled from where. It is
-// made once a row; a call only sets fields.
+// binding maps the fields of an input type to their sources. It is built once
+// for each row; a call only sets fields.
 type binding struct {
 	input reflect.Type
 	// path is the index of the field tagged `path:"id"`, or -1.
 	path int
-	// query maps a parameter's name to its field, which may stand in an
+	// query maps the name of a parameter to its field, which may be in an
 	// embedded struct.
 	query map[string][]int
 	// body is the index of the field tagged `body:"..."`, or -1.
 	body int
-	// whole is set for rows of the second table: the body is the whole input.
+	// whole is true for rows of the second table: the body is the whole input.
 	whole bool
 }
 
-// bindingFor reads the tags of an input type. It panics on a type that the
-// path cannot fill: that is a mistake in the table, found at start.
+// bindingFor reads the tags of an input type. It panics if a field has no
+// source: that is a mistake in the table, found at the start.
 func bindingFor(t reflect.Type) *binding {
 	b := &binding{input: t, path: -1, body: -1, query: map[string][]int{}}
 	for _, f := range reflect.VisibleFields(t) {
@@ -43,7 +43,7 @@ func bindingFor(t reflect.Type) *binding {
 	return b
 }
 
-// fill makes an input from its parts and returns a pointer to it.
+// fill builds an input from its parts and returns a pointer to it.
 func (b *binding) fill(id string, parameters []schema.Parameter) reflect.Value {
 	in := reflect.New(b.input)
 	v := in.Elem()

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Door is a way by which calls come in.
+// Door is an entrance for calls.
 type Door string
 
 // The doors.
@@ -22,19 +22,19 @@ const (
 	REST Door = "rest"
 )
 
-// Caller is on whose behalf a part of this process calls.
+// Caller identifies the part of this process that calls, and its credential.
 type Caller struct {
 	Door       Door
 	Credential Credential
 	Address    netip.Addr
-	// Header holds headers of the contract under their canonical names, such as
-	// Idempotency-Key or Accept-Language.
+	// Header holds headers of the contract under their canonical names, for
+	// example Idempotency-Key or Accept-Language.
 	Header map[string][]string
 }
 
-// Arguments are what an operation is called with.
+// Arguments are the arguments of an operation.
 type Arguments struct {
-	// ID takes the place of {id} in the path.
+	// ID replaces {id} in the path.
 	ID string
 	// Query holds the query parameters.
 	Query url.Values
@@ -42,10 +42,10 @@ type Arguments struct {
 	Body any
 }
 
-// Call carries out the operation with an id, along the same path as every other
-// call, and decodes its answer. An operation that answers with nothing leaves
-// the zero value. A call that was refused or failed is the *fault.Fault that a
-// client would read as a problem document.
+// Call runs the operation with an id, along the same path as every other call,
+// and decodes its answer. Without an answer it returns the zero value. If the
+// call is refused or fails, the error is the *fault.Fault that a client would
+// get as a problem document.
 func Call[Out any](ctx context.Context, a *API, by Caller, operation string, args Arguments) (out Out, err error) {
 	op := operationByID(operation)
 	if op == nil {
@@ -68,7 +68,7 @@ func Call[Out any](ctx context.Context, a *API, by Caller, operation string, arg
 	return out, err
 }
 
-// request makes the request of a call.
+// request returns the request of a call.
 func (args *Arguments) request(op *Operation, by Caller) (*Request, error) {
 	r := &Request{
 		Method: op.Method, Path: strings.Replace(op.Path, "{id}", url.PathEscape(args.ID), 1), Query: args.Query.Encode(),

@@ -9,16 +9,17 @@ import (
 	"kartei/kit/fault"
 )
 
-// The stages of the path that only check, in the order of the path.
+// This file has the stages of the path that only check, in the order of the
+// path.
 
-// fullRetry is what a full instance asks clients to wait.
+// fullRetry is the Retry-After of a full instance.
 const fullRetry = time.Second
 
-// available refuses every call while the instance is not ready or the operator
-// has paused the API. It also refuses calls beyond the limit of concurrent ones:
-// a refusal at once costs less than an endless queue. Neither says anything about
-// the caller, so it comes before all other checks and does not count for the lock.
-// The operator's own calls pass a pause, which only the operator ends.
+// available refuses every call while the instance is not ready or is paused,
+// and calls beyond the limit of concurrent ones. An immediate refusal costs
+// less than an endless queue. The refusals do not depend on the caller, so this
+// check comes first, and they do not count for the lock of a key. The
+// operator's own calls pass a pause, because only the operator can end it.
 func available(a *API, _ context.Context, c *call) error {
 	if c.Door == Admin && !a.pending.Load() {
 		return nil
@@ -32,7 +33,7 @@ func available(a *API, _ context.Context, c *call) error {
 	return nil
 }
 
-// gate asks the credential's organization whether its API may be used: the
+// gate checks whether the API of the credential's organization may be used: the
 // module, the declaration of secrecy, the level, and whether it is open.
 func gate(_ *API, _ context.Context, c *call) error {
 	err := c.actor.Gate()
@@ -42,8 +43,8 @@ func gate(_ *API, _ context.Context, c *call) error {
 	return err
 }
 
-// organization compares the header Svc-Organization, if it is sent, with the
-// organization that the credential is bound to.
+// organization compares the header Svc-Organization, if sent, with the
+// organization of the credential.
 func organization(_ *API, _ context.Context, c *call) error {
 	for _, want := range c.Header["Svc-Organization"] {
 		if want != c.actor.Organization().ID {
@@ -53,10 +54,11 @@ func organization(_ *API, _ context.Context, c *call) error {
 	return nil
 }
 
-// channel hides rows of the preview channel from calls that did not ask for it.
+// channel hides rows of the preview channel from calls that did not ask for
+// them.
 func channel(_ *API, _ context.Context, c *call) error {
 	if c.op == nil {
-		return nil // a blocked family, refused by the next stage
+		return nil // a blocked family, which the next stage refuses
 	}
 	asked, err := wantsPreview(c.Header["Svc-Preview"])
 	if err != nil {
@@ -73,7 +75,7 @@ var isPreview = fault.Text{
 	EN: "This operation is a preview in this version. Send the header Svc-Preview: true.",
 }
 
-// wantsPreview reads Svc-Preview, which is true or false.
+// wantsPreview parses Svc-Preview, which is true or false.
 func wantsPreview(values []string) (bool, error) {
 	if len(values) == 0 {
 		return false, nil
@@ -89,7 +91,7 @@ func wantsPreview(values []string) (bool, error) {
 	return false, fault.BadRequest(fault.Field{Name: "Svc-Preview", Code: fault.NotInEnum, Limit: []string{"true", "false"}})
 }
 
-// blocked refuses the families that no credential may call.
+// blocked refuses the families that are closed to all credentials.
 func blocked(_ *API, _ context.Context, c *call) error {
 	if c.family != "" {
 		f := fault.New(fault.RiskFamilyBlocked)
@@ -106,8 +108,8 @@ var noUsers = fault.Text{
 	EN: "User accounts are never available through the API. Whoever runs the instance knows the ids of people (kartei user list); one's own is in GET /v1/me.",
 }
 
-// authorize asks for the row's scope or, in the second table, who may call it. Which records the actor sees is decided
-// in the queries.
+// authorize checks the scope of the row or, in the second table, its set of
+// callers. The queries decide which records the actor sees.
 func authorize(_ *API, _ context.Context, c *call) error {
 	if c.console != nil {
 		return c.console.authorize(c.actor, c.now)
@@ -118,10 +120,10 @@ func authorize(_ *API, _ context.Context, c *call) error {
 	return nil
 }
 
-// show leaves the record out of the answer to a change if the credential may
-// write the family but not read it: the answer is 204 with the new ETag. Otherwise
-// an empty change would read any record whose id is known. A creation shows only
-// what the caller sent.
+// show removes the record from the answer to a change if the credential may
+// write the family but not read it. The answer is then 204 with the new ETag.
+// Otherwise an empty change would read any record with a known id. A creation
+// returns only what the caller sent.
 func show(_ *API, _ context.Context, c *call) error {
 	if c.op.ShowsRecord() && !c.actor.May(c.op.ReadScope()) {
 		c.result.status, c.result.body = http.StatusNoContent, nil

@@ -14,8 +14,8 @@ import (
 	"kartei/work/retention"
 )
 
-// changes makes, changes and deletes a contact and returns the ticks of what
-// is left to be seen, in order.
+// changes creates, changes and deletes contacts, and returns the visible ticks
+// in order.
 func changes(c *apitest.Client, name string) (ticks []string) {
 	c.Helper()
 	made := c.Do("POST", "/contacts", fmt.Sprintf(`{"lastName":%q}`, name)).Want(201)
@@ -27,7 +27,7 @@ func changes(c *apitest.Client, name string) (ticks []string) {
 	return append(ticks, other.Text("updatedAt"))
 }
 
-// after returns the ticks of the changes after one, by sync, oldest first.
+// after returns the ticks of later changes by sync, oldest first.
 func after(c *apitest.Client, tick string) (ticks []string) {
 	c.Helper()
 	page := c.Do("GET", "/contacts?sort=updatedAt&includeDeleted=true&limit=100&updatedSince="+url.QueryEscape(tick), nil).Want(200)
@@ -50,8 +50,8 @@ func rising(t *testing.T, what string, ticks []string) {
 	}
 }
 
-// TestClockJumpsBack sets the machine's clock back by an hour. The change
-// clock goes on, and nothing that depends on time is lost or ends too early.
+// TestClockJumpsBack sets the machine's clock back by an hour. The change clock
+// still advances, and nothing that depends on time is lost or ends early.
 func TestClockJumpsBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -70,7 +70,8 @@ func TestClockJumpsBack(t *testing.T) {
 		if len(delta) != 2 { // one changed, one deleted
 			t.Errorf("sync has %d records after the jump: %v", len(delta), delta)
 		}
-		// What was handed out before goes on: cursors, the feed, answers, keys.
+		// Earlier cursors, stored answers and keys remain valid, and the feed
+		// continues.
 		c.Do("GET", "/contacts?limit=1&updatedSince=2020-01-01T00:00:00Z&includeDeleted=true&cursor="+page.Text("nextCursor"), nil).Want(200)
 		more := c.Do("GET", "/events?sort=createdAt&cursor="+feed.Text("nextCursor"), nil).Want(200)
 		var events []string
@@ -85,7 +86,7 @@ func TestClockJumpsBack(t *testing.T) {
 		if string(again.Body) != string(kept.Body) || again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("replayed is %s, want %s", again.Body, kept.Body)
 		}
-		o.As(access.Member).Do("GET", "/me", nil).Want(200) // a key made now
+		o.As(access.Member).Do("GET", "/me", nil).Want(200) // a key created now
 		for organization := range int64(3) {
 			if err := retention.New(d, o.Clock, retention.Rules).Tidy(t.Context(), organization); err != nil {
 				t.Fatal(err)
@@ -95,7 +96,8 @@ func TestClockJumpsBack(t *testing.T) {
 			t.Errorf("retention left %d events", n)
 		}
 
-		// Back where it was: a day after it was stored, the answer is forgotten.
+		// The clock is right again: a day after it was stored, the answer
+		// expires.
 		o.Clock.Advance(time.Hour)
 		rising(t, "afterwards", append(ticks, changes(c, "See")...))
 		o.Clock.Advance(24*time.Hour + time.Second)
@@ -106,8 +108,9 @@ func TestClockJumpsBack(t *testing.T) {
 	})
 }
 
-// TestReplicasWhoseClocksDiffer has two replicas, minutes apart, answer in
-// turn: ticks rise across both, and what one hands out the other takes.
+// TestReplicasWhoseClocksDiffer alternates between two replicas whose clocks
+// are minutes apart. Ticks increase across both, and each accepts the cursors
+// of the other.
 func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	d := dbtest.Postgres(t)
 	slow := apitest.New(t, d, apitest.Replicas(1))

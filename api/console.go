@@ -20,15 +20,15 @@ import (
 	"kartei/webhook"
 )
 
-// Console is the second table: what people and operators do, and programs with
-// an API key may not. A row is called by its id and never by a path, so no address
-// below /v1 leads to one. Everything else is as in Operations: the same path, in
-// the same transaction, with one check of who may.
+// Console is the second table: operations for people and operators, but not for
+// programs with an API key. A row is called by its id and never by a path, so
+// it has no address below /v1. Everything else is as in Operations: the same
+// path, the same transaction, one check of rights.
 //
-// What concerns the process or the machine it runs on stands in no table: pause,
-// resume, backup, files, the master key (see instance/acts.go). Such an act takes
-// hours, needs a folder, or must work on a database of another release; no other
-// door will ever offer it.
+// No table has what concerns the process or its machine: pause, resume, backup,
+// files, the master key (see instance/acts.go). Such an act takes hours, needs
+// a folder, or must work on a database of another release. No other door will
+// ever offer it.
 var Console = []ConsoleRow{
 	row("organizations.list", read, byOperator, atSocket, "", ask(settings.ListOrganizations)),
 	row("organizations.create", administer, byOperator, atSocket, "organization.create", ask(settings.CreateOrganization)),
@@ -74,14 +74,14 @@ var Console = []ConsoleRow{
 // ConsoleRow is an operation of the second table.
 type ConsoleRow struct {
 	Operation
-	// Who may call it.
+	// Who is the set of allowed callers.
 	Who Who
-	// Doors are those by which it can be called. At others it does not exist.
+	// Doors are the doors at which it exists.
 	Doors []Door
-	// Fresh says that a person must have signed in a short while ago, or again.
+	// Fresh requires that a person has signed in recently.
 	Fresh bool
-	// Audit is the word under which the audit log has the act, and is empty for an
-	// operation that it does not have.
+	// Audit is the word of the act in the audit log, empty if the log omits the
+	// operation.
 	Audit string
 }
 
@@ -89,16 +89,16 @@ type ConsoleRow struct {
 type Who uint8
 
 const (
-	// byAnyone callers need not have signed in.
+	// byAnyone includes callers who did not sign in.
 	byAnyone Who = 1 << iota
-	// bySelf is each person and service account, about what belongs to it: the
-	// operation sees to that.
+	// bySelf is each person and service account, for what belongs to it. The
+	// operation checks that.
 	bySelf
 	// byMember is each person and service account of the organization.
 	byMember
-	// byAdmin is whoever administers the organization.
+	// byAdmin is each admin of the organization.
 	byAdmin
-	// byOperator is whoever runs the instance.
+	// byOperator is the operator of the instance.
 	byOperator
 )
 
@@ -131,8 +131,7 @@ func (w Who) allows(a *access.Actor) bool {
 	return w.Has(byMember | bySelf)
 }
 
-// places says by which doors a row is called, and whether that takes a fresh
-// sign-in.
+// places holds the doors of a row, and whether it requires a fresh sign-in.
 type places uint8
 
 const (
@@ -140,13 +139,13 @@ const (
 	atSocket places = 1 << iota
 	// atWeb is the web application.
 	atWeb
-	// fresh asks for a fresh sign-in.
+	// fresh requires a fresh sign-in.
 	fresh
-	// atPeople are the doors of people.
+	// atPeople stands for the doors of people.
 	atPeople = atSocket | atWeb
 )
 
-// administer changes settings. It is about no record.
+// administer changes settings. It concerns no record.
 const administer Act = "administer"
 
 // The doors of the second table.
@@ -157,7 +156,7 @@ const (
 	Web Door = "web"
 )
 
-// row makes a row.
+// row returns a row.
 func row(id string, act Act, who Who, where places, audit string, run handler) ConsoleRow {
 	family, _, _ := strings.Cut(id, ".")
 	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Audit: audit}
@@ -170,8 +169,8 @@ func row(id string, act Act, who Who, where places, audit string, run handler) C
 	return r
 }
 
-// ask turns a typed function into a row's handler. The input is JSON; members
-// that the type does not have are refused.
+// ask turns a typed function into the handler of a row. The input is JSON;
+// unknown members are refused.
 func ask[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fault.Code) handler {
 	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
 	return handler{
@@ -180,15 +179,15 @@ func ask[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...f
 	}
 }
 
-// asking is ask for a function that needs something done outside the database
-// before its transaction begins; see prefetching.
+// asking is ask for a function that needs a step outside the database before
+// its transaction; see prefetching.
 func asking[I, L, O any](prefetch func(context.Context, *app.Call, I) (L, error), f func(context.Context, *app.Call, I, L) (O, error)) handler {
 	h := ask(func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, c.Prefetched.(L)) })
 	h.prefetch = func(ctx context.Context, c *app.Call, in any) (any, error) { return prefetch(ctx, c, *in.(*I)) }
 	return h
 }
 
-// console finds rows of the second table by their ids.
+// console finds the rows of the second table by id.
 var console = map[string]*ConsoleRow{}
 
 func init() {
@@ -197,11 +196,11 @@ func init() {
 	}
 }
 
-// InConsole reports whether the second table has a row.
+// InConsole reports whether the second table has a row with an id.
 func InConsole(id string) bool { return console[id] != nil }
 
-// routeByID finds the row that a call names. At a door where the row cannot be
-// called it does not exist.
+// routeByID finds the row with the given id. It is NOT_FOUND at doors that do
+// not offer it.
 func (c *call) routeByID() error {
 	r := console[c.Operation]
 	if r == nil {
@@ -216,7 +215,7 @@ func (c *call) routeByID() error {
 	return fault.New(fault.NotFound)
 }
 
-// decodeWhole decodes a body that is the input of a row of the second table.
+// decodeWhole reads and decodes a body that is the whole input.
 func (c *call) decodeWhole() (err error) {
 	if c.Body != nil {
 		if c.body, err = c.read(); err != nil {
@@ -226,8 +225,8 @@ func (c *call) decodeWhole() (err error) {
 	return c.fillWhole()
 }
 
-// fillWhole decodes the body into the input. The types of the second table are
-// those of the command line's answers, which encoding/json writes.
+// fillWhole decodes the body into the input. It uses encoding/json, as the
+// command line does for the answers of the second table.
 func (c *call) fillWhole() error {
 	if len(bytes.TrimSpace(c.body)) == 0 {
 		return nil
@@ -243,7 +242,7 @@ func (c *call) fillWhole() error {
 	return wrongInput(err)
 }
 
-// encodeWhole writes the answer of a row of the second table.
+// encodeWhole encodes the answer of a row of the second table.
 func encodeWhole(op *Operation, answer any) (r result, err error) {
 	r.status = op.Run.status
 	_, r.secret = answer.(app.Secret)
@@ -253,7 +252,7 @@ func encodeWhole(op *Operation, answer any) (r result, err error) {
 	return r, err
 }
 
-// wrongInput says what is wrong with an input.
+// wrongInput maps an error of the decoder to a fault.
 func wrongInput(err error) error {
 	if err == nil {
 		return nil
@@ -267,8 +266,8 @@ func wrongInput(err error) error {
 	return &fault.Fault{Code: fault.InvalidRequest, Cause: err}
 }
 
-// authorize asks whether a caller may call the row. A key is for programs: it never
-// opens the second table, whoever's it is.
+// authorize checks whether a caller may call the row. A key is for programs and
+// never opens the second table, whoever owns it.
 func (r *ConsoleRow) authorize(a *access.Actor, now clock.Micros) error {
 	if a.Credential().Kind == access.Key && !r.Who.Has(byAnyone) || !r.Who.allows(a) {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &notAdministered}
@@ -289,10 +288,10 @@ var notAdministered = fault.Text{
 	EN: "You do not have the right to do this. An admin of your organization can help.",
 }
 
-// administer runs a row of the second table: a read on a reader's connection, a
-// change in one transaction together with its line of the audit log. After a change,
-// also after an error that leaves open whether it was committed, nothing is
-// remembered of callers.
+// administer runs a row of the second table: a read on a reading connection, a
+// change in one transaction together with its entry in the audit log. After a
+// change it clears the cache of callers, even if the outcome of the commit is
+// unknown.
 func (a *API) administer(ctx context.Context, c *call) (err error) {
 	if c.op.Run.prefetch != nil {
 		c.prefetched, c.prefetchErr = c.op.Run.prefetch(ctx, a.callOf(c, nil), c.input.Interface())
@@ -301,7 +300,7 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 		if err := a.confirm(ctx, c, tx); err != nil {
 			return err
 		}
-		c.input = c.newInput() // a run before may have changed it
+		c.input = c.newInput() // an earlier run may have changed it
 		if err := c.fillWhole(); err != nil {
 			return err
 		}
@@ -316,14 +315,14 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 	} else {
 		defer a.access.Forget()
 		if err = a.db.Write(ctx, operate); errors.Is(err, db.ErrDuplicate) {
-			err = a.db.Write(ctx, operate) // what another took meanwhile is found now
+			err = a.db.Write(ctx, operate) // the value that another call took is found now
 		}
 	}
 	a.confirmedBy(c, err)
 	return c.sortFields(err)
 }
 
-// audit writes the line of an act into the audit log.
+// audit appends an act to the audit log.
 func (c *call) audit(tx db.Tx) error {
 	if c.console.Audit == "" {
 		return nil

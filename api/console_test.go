@@ -22,11 +22,11 @@ import (
 	"kartei/test/operator"
 )
 
-// session is a scheme of the tests whose text is the id of the organization and of a
-// person in it, as a session of the web application will be.
+// session is a scheme for tests. Its text is the id of an organization and of a
+// person in it, like a future session of the web application.
 const session access.Scheme = "session"
 
-// acceptSessions has the office's directory resolve sessions.
+// acceptSessions makes the office's directory resolve sessions.
 func acceptSessions(o *apitest.Office) {
 	o.Directory.Accept(session, func(ctx context.Context, text string, _ netip.Addr) (*access.Actor, error) {
 		name, person, _ := strings.Cut(text, " ")
@@ -78,8 +78,8 @@ func TestTablesAreDisjoint(t *testing.T) {
 	}
 }
 
-// Every row for everybody: who is not named by the row is refused before anything is
-// looked at, and at another door the row does not exist.
+// Every row for every caller: a caller outside the row's set is refused before
+// anything is read, and at other doors the row does not exist.
 func TestWhoMayAdminister(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	acceptSessions(o)
@@ -127,7 +127,7 @@ func TestWhoMayAdminister(t *testing.T) {
 	}
 }
 
-// A fresh sign-in is asked for where the row says so.
+// Rows with the column Fresh require a fresh sign-in.
 func TestFreshSignIn(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	admin := o.User(access.Admin)
@@ -155,8 +155,8 @@ func TestFreshSignIn(t *testing.T) {
 	}
 }
 
-// An admin reaches the own organization and its sandbox; another one does not exist
-// for them.
+// An admin reaches their own organization and its sandbox. Any other one does
+// not exist for them.
 func TestAdminsStayAtHome(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
@@ -187,7 +187,7 @@ func TestAdminsStayAtHome(t *testing.T) {
 		if got := ask(t, o, api.Web, as, "names.resolve", settings.NamesInput{IDs: []string{admin, stranger}}); got.Status != 200 || strings.Contains(string(got.Body), stranger) || !strings.Contains(string(got.Body), "Petra Morgenstern") {
 			t.Errorf("names: %d %s", got.Status, got.Body)
 		}
-		// A member makes keys for themselves only, and sees only their own.
+		// A member creates keys for themselves only, and sees only their own.
 		member := o.User(access.Member)
 		own := api.Credential{Scheme: session, Text: o.ID + " " + member}
 		for principal, want := range map[string]int{member: 200, admin: 422} {
@@ -202,8 +202,9 @@ func TestAdminsStayAtHome(t *testing.T) {
 	})
 }
 
-// Each row with an audit word writes one line, in the transaction of the act, about
-// what it acted on; and nothing of it is a name, an address of a person or a secret.
+// Each row with an audit word writes one entry about its target, in the
+// transaction of the act. The entry has no name, no address of a person and no
+// secret.
 func TestEveryActIsAudited(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
@@ -240,7 +241,7 @@ func TestEveryActIsAudited(t *testing.T) {
 				}
 			}
 		}
-		// An act that is refused leaves no line.
+		// A refused act leaves no entry.
 		before := len(lines(t, o))
 		ask(t, o, api.Admin, api.Local(), "people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: "ida"})
 		if n := len(lines(t, o)); n != before {
@@ -249,7 +250,7 @@ func TestEveryActIsAudited(t *testing.T) {
 	})
 }
 
-// lines are those of all organizations, the newest first.
+// lines returns the entries of all organizations, the newest first.
 func lines(t *testing.T, o *apitest.Office) []audit.Line {
 	t.Helper()
 	page, err := operator.Do(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Limit: 1000})
@@ -259,7 +260,7 @@ func lines(t *testing.T, o *apitest.Office) []audit.Line {
 	return page.Data
 }
 
-// auditInputs returns for each row with an audit word an input with which it succeeds.
+// auditInputs returns, for each row with an audit word, an input that succeeds.
 func auditInputs(t *testing.T, o *apitest.Office) map[string]any {
 	t.Helper()
 	c := o.As(access.Admin)
@@ -313,7 +314,8 @@ func auditInputs(t *testing.T, o *apitest.Office) map[string]any {
 	}
 }
 
-// An operation that does not say what it acted on fails, and nothing of it stays.
+// An operation that does not name its target fails, and none of its changes
+// remain.
 func TestActsNameTheirTarget(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	i := slices.IndexFunc(api.Console, func(r api.ConsoleRow) bool { return r.ID == "people.create" })

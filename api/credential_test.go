@@ -21,11 +21,11 @@ import (
 	"kartei/test/apitest"
 )
 
-// badges is a scheme that only these tests know: a badge is the name of a
-// principal, and means what the test says about its kind.
+// badges is a scheme for these tests: a badge is the name of a principal, and
+// the test defines its kind.
 const badges access.Scheme = "badge"
 
-// issueBadges makes an office accept badges that hold every scope.
+// issueBadges makes an office accept badges with every scope.
 func issueBadges(t *testing.T, o *apitest.Office, organization int64, duties *access.Duties) {
 	t.Helper()
 	o.Directory.Accept(badges, func(ctx context.Context, name string, _ netip.Addr) (a *access.Actor, err error) {
@@ -40,8 +40,7 @@ func issueBadges(t *testing.T, o *apitest.Office, organization int64, duties *ac
 	})
 }
 
-// withBadge calls a row as a client would that shows a badge and sends no header
-// that it need not.
+// withBadge calls a row with a badge and without optional headers.
 func withBadge(t *testing.T, c *apitest.Client, op *api.Operation, path string, body any) *api.Response {
 	t.Helper()
 	r := c.Request(op.Method, path, body, "Svc-Preview", "", "Idempotency-Key", "", "Authorization", "")
@@ -60,19 +59,19 @@ func withBadge(t *testing.T, c *apitest.Client, op *api.Operation, path string, 
 	return answer
 }
 
-// TestKindOfItsOwn adds a kind of credential without a change of the path, and
-// walks every row with it, once for each duty that the kind can have: only the
-// rule of that duty is applied to it.
+// TestKindOfItsOwn adds a kind of credential without a change of the path. It
+// calls every row with it, once for each possible duty: only the rule of that
+// duty applies.
 func TestKindOfItsOwn(t *testing.T) {
 	always := func(*api.Operation) bool { return true }
 	for _, test := range []struct {
 		name   string
 		duties access.Duties
-		// refused are the rows that are refused with status and code.
+		// refused reports whether a row is refused with status and code.
 		refused func(*api.Operation) bool
 		status  int
 		code    fault.Code
-		// level is the organization's.
+		// level is the level of the organization.
 		level access.Level
 	}{
 		{name: "no duty", level: access.Off},
@@ -114,7 +113,7 @@ func TestKindOfItsOwn(t *testing.T) {
 			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Level: &test.level}); err != nil {
 				t.Fatal(err)
 			}
-			withBadge(t, c, &api.Operations[0], "/me", nil) // takes the only point, if points are counted
+			withBadge(t, c, &api.Operations[0], "/me", nil) // uses the only point, if points are charged
 			called := 1
 			for op := range rows() {
 				answer := withBadge(t, c, op, paths[op.ID], example(t, op))
@@ -148,7 +147,7 @@ func TestKindOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestUnknownScheme presents what no kind of credential understands.
+// TestUnknownScheme presents a scheme that no kind of credential has.
 func TestUnknownScheme(t *testing.T) {
 	o := office(t)
 	for _, credential := range []api.Credential{{}, {Scheme: badges, Text: o.User(access.Admin)}, api.Bearer(""), api.Bearer("local")} {
@@ -159,8 +158,8 @@ func TestUnknownScheme(t *testing.T) {
 	}
 }
 
-// TestOperatorIsNoMember shows that the operator's credential, which is no
-// secret, opens no row of the contract that asks for a scope.
+// TestOperatorIsNoMember: the operator's credential, which is no secret, cannot
+// call rows of the contract that require a scope.
 func TestOperatorIsNoMember(t *testing.T) {
 	o := office(t)
 	for op := range rows() {
@@ -173,8 +172,8 @@ func TestOperatorIsNoMember(t *testing.T) {
 	}
 }
 
-// TestCall calls from inside the process: the answer is typed, and what a client
-// would read as a problem document is an error.
+// TestCall calls from inside the process: the answer is typed, and a problem
+// document is an error.
 func TestCall(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

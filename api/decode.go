@@ -17,13 +17,13 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// checked is an input whose parameters must go together.
+// checked is an input with rules about combinations of parameters.
 type checked interface {
 	Check(given func(parameter string) bool) []fault.Field
 }
 
-// decode checks the query, the headers and the body by the version's frozen
-// document.
+// decode checks the query, the headers and the body against the version's
+// frozen document.
 func decode(a *API, _ context.Context, c *call) error {
 	if c.console != nil {
 		c.input = c.newInput()
@@ -49,7 +49,7 @@ func (c *call) given(name string) bool {
 	return slices.ContainsFunc(c.parameters, func(p schema.Parameter) bool { return p.Name == name && p.Given })
 }
 
-// newInput makes the operation's input from path and query.
+// newInput builds the operation's input from path and query.
 func (c *call) newInput() reflect.Value {
 	return c.op.Run.bind.fill(c.record, c.parameters)
 }
@@ -134,15 +134,15 @@ func (c *call) decodeBody(a *API) error {
 	return c.fillBody(a, c.input)
 }
 
-// empty reports whether a body is an object without members, which many HTTP
-// clients send with every POST.
+// empty reports whether a body is an object without members. Many HTTP clients
+// send one with every POST.
 func empty(body []byte) bool {
 	inner, open := bytes.CutPrefix(bytes.TrimSpace(body), []byte("{"))
 	inner, closed := bytes.CutSuffix(inner, []byte("}"))
 	return open && closed && len(bytes.TrimSpace(inner)) == 0
 }
 
-// read returns the body. A client sends it once, and a call may begin again.
+// read returns the body. It is read once, because a call may start over.
 func (c *call) read() ([]byte, error) {
 	if c.sent == nil {
 		c.sent = sync.OnceValues(c.Body)
@@ -165,8 +165,8 @@ func (c *call) fillBody(a *API, in reflect.Value) error {
 	return c.rules.Body(c.op.ID, c.body, in.Elem().Field(c.op.Run.bind.body).Addr().Interface(), a.services)
 }
 
-// contentType takes application/json and, for a patch, its own type, as it is:
-// a body in a coding is not decoded (RFC 9110, section 8.4).
+// contentType accepts application/json and, for a patch, its own type. An
+// encoded body is refused, not decoded (RFC 9110, section 8.4).
 func (c *call) contentType() error {
 	for _, coding := range c.Header["Content-Encoding"] {
 		if !strings.EqualFold(strings.TrimSpace(coding), "identity") {
@@ -191,8 +191,8 @@ func (c *call) contentType() error {
 	return fault.New(fault.UnsupportedMediaType)
 }
 
-// acceptsJSON reports whether an Accept header leaves room for JSON (RFC 9110,
-// section 12.5.1).
+// acceptsJSON reports whether an Accept header allows JSON (RFC 9110, section
+// 12.5.1).
 func acceptsJSON(values []string) bool {
 	if len(values) == 0 {
 		return true
@@ -211,7 +211,7 @@ func acceptsJSON(values []string) bool {
 	return false
 }
 
-// refused reports whether media type parameters hold a weight of zero.
+// refused reports whether the parameters of a media type have the weight zero.
 func refused(parameters string) bool {
 	for p := range strings.SplitSeq(parameters, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
@@ -224,7 +224,7 @@ func refused(parameters string) bool {
 }
 
 // precondition parses If-Match: * or a list of entity tags (RFC 9110, section
-// 13.1.1). Several headers are one list.
+// 13.1.1). Several headers form one list.
 func precondition(values []string) (app.Precondition, bool) {
 	if len(values) == 0 {
 		return app.Precondition{}, true
@@ -242,13 +242,14 @@ func precondition(values []string) (app.Precondition, bool) {
 	return p, ok
 }
 
-// isStar tells * from a list of tags, in which "*" in quotes is an ordinary one.
+// isStar distinguishes * from a list of tags. The quoted "*" is an ordinary
+// tag.
 func isStar(values []string) bool {
 	return len(values) == 1 && strings.Trim(values[0], " \t") == "*"
 }
 
-// entityTags splits a list of one or more entity tags. A tag comes without its
-// quotes, a weak one with W/ in front. Empty entries are passed over (RFC
+// entityTags parses a list of one or more entity tags. Tags are returned
+// without quotes, and weak ones begin with W/. Empty entries are skipped (RFC
 // 9110, section 5.6.1.2).
 func entityTags(values []string) (tags []string, ok bool) {
 	for _, rest := range values {
@@ -266,8 +267,8 @@ func entityTags(values []string) (tags []string, ok bool) {
 	return tags, len(tags) > 0
 }
 
-// entityTag takes one tag off the front of s: opaque text of visible
-// characters in double quotes, with W/ before it for a weak one.
+// entityTag parses the first tag of s: visible characters in double quotes,
+// after W/ for a weak one.
 func entityTag(s string) (tag, rest string, ok bool) {
 	weak := ""
 	if after, found := strings.CutPrefix(s, "W/"); found {
@@ -289,9 +290,9 @@ func entityTag(s string) (tag, rest string, ok bool) {
 	return weak + opaque, s[end+2:], true
 }
 
-// idempotencyKey reads the key: 1 to 255 printable ASCII characters, bare or
-// as a structured field string, both naming the same key. No header gives an
-// empty key.
+// idempotencyKey parses the key: 1 to 255 printable ASCII characters, bare or
+// as a structured field string. Both forms mean the same key. Without a header
+// the key is empty.
 func idempotencyKey(values []string) (key string, ok bool) {
 	if len(values) == 0 {
 		return "", true

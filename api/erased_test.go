@@ -18,9 +18,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestErasedIsNowhere makes a record of each family, deletes it, and looks for
-// its words in every row and every file. The call that made it is not carried out
-// again, nor answered as it was.
+// TestErasedIsNowhere creates a record of each family, deletes it, and searches
+// every row and every file for its words. The call that created it is neither
+// repeated nor answered as before.
 func TestErasedIsNowhere(t *testing.T) {
 	const word = "Geheimwort"
 	dbtest.EachURL(t, func(t *testing.T, url string) {
@@ -89,7 +89,7 @@ func TestErasedIsNowhere(t *testing.T) {
 			if a.Header.Get("Idempotent-Replayed") != "true" {
 				t.Errorf("POST %s of a deleted record is no replay", r.path)
 			}
-			words, _, _ := strings.Cut(a.Text("detail"), " Kennungen") // which form of ids an address takes
+			words, _, _ := strings.Cut(a.Text("detail"), " Kennungen") // the form of the path's ids
 			if a.Text("title") != hidden.Text("title") || !strings.HasPrefix(hidden.Text("detail"), words) {
 				t.Errorf("POST %s: %s; of a hidden record: %s", r.path, a.Body, hidden.Body)
 			}
@@ -114,7 +114,7 @@ func TestErasedIsNowhere(t *testing.T) {
 	})
 }
 
-// hiddenSince is the answer to a repeated call that shows a record which was
+// hiddenSince returns the answer to a repeated call about a record that was
 // hidden from the caller since.
 func hiddenSince(t *testing.T, o *apitest.Office) *apitest.Answer {
 	t.Helper()
@@ -129,7 +129,7 @@ func hiddenSince(t *testing.T, o *apitest.Office) *apitest.Answer {
 	return complete().Want(404, "NOT_FOUND")
 }
 
-// holding returns the tables that have a row with a text in it.
+// holding returns the tables that contain a text.
 func holding(t *testing.T, d db.DB, text string) (names []string) {
 	t.Helper()
 	tables, err := db.Tables(t.Context(), d)
@@ -163,7 +163,7 @@ func holding(t *testing.T, d db.DB, text string) (names []string) {
 	return names
 }
 
-// filesHolding returns the files of a folder that hold a text.
+// filesHolding returns the files of a folder that contain a text.
 func filesHolding(t *testing.T, dir, text string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, e os.DirEntry, err error) error {
@@ -182,8 +182,8 @@ func filesHolding(t *testing.T, dir, text string) (names []string) {
 	return names
 }
 
-// wantLogEmptied fails the test unless a text is in no file of a SQLite data base
-// within a minute, although nobody writes any more.
+// wantLogEmptied fails the test unless a text vanishes from all files of a
+// SQLite database within a minute without any write.
 func wantLogEmptied(t *testing.T, now *clock.Fake, path, text string) {
 	t.Helper()
 	left := func() []string { return filesHolding(t, filepath.Dir(path), text) }
@@ -191,7 +191,7 @@ func wantLogEmptied(t *testing.T, now *clock.Fake, path, text string) {
 		t.Error("no file of the database holds the text even now: this test cannot fail")
 	}
 	now.Await(1)
-	now.Advance(time.Minute) // the first try is due, and nobody reads
+	now.Advance(time.Minute) // the first attempt is due, and no read runs
 	for overdue := time.Now().Add(time.Minute); ; runtime.Gosched() {
 		info, err := os.Stat(path + "-wal")
 		if err != nil || time.Now().After(overdue) {

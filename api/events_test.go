@@ -10,12 +10,12 @@ import (
 	"kartei/test/apitest"
 )
 
-// TestWalkEvents: a call emits the events of its row, once each and of the
-// record that it is about, and no others.
+// TestWalkEvents: a call emits exactly the events of its row, once each and
+// about its record.
 func TestWalkEvents(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
-		c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201) // so that there is a last event
+		c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201) // so that there is an earlier event
 		for op := range rows() {
 			at := path(t, c, op)
 			last := c.Do("GET", "/events?limit=1", nil).Want(200).Data()[0]

@@ -6,8 +6,8 @@ import (
 	"kartei/app"
 )
 
-// Replace has a row of the second table run another function, until the function
-// that it returns is called.
+// Replace makes a row of the second table run another function, until back is
+// called.
 func Replace[I, O any](r *ConsoleRow, f func(context.Context, *app.Call, I) (O, error)) (back func()) {
 	before := r.Run
 	r.Run = ask(f)

@@ -19,16 +19,16 @@ import (
 	"kartei/upload"
 )
 
-// File is an answer that a door streams, whole or in parts.
+// File is an answer that a door streams, as a whole or in ranges.
 type File struct {
 	blob.Reader
-	// Created is when the file came.
+	// Created is the time at which the file was stored.
 	Created  time.Time
 	call     *call
 	api      *API
 	transfer *Transfer
 	err      error
-	code     string // of the problem, if there is one
+	code     string // of the problem, or empty
 }
 
 // AnswersFile reports whether the operation answers with a file.
@@ -36,8 +36,7 @@ func (o *Operation) AnswersFile() bool {
 	return o.Run.Output == reflect.TypeFor[app.File]()
 }
 
-// openFile opens the file that the operation answers with, unless the client
-// has it.
+// openFile opens the file of the answer, unless the client has it.
 func (a *API) openFile(ctx context.Context, c *call) error {
 	f := c.result.file
 	if f == nil || c.isCurrent() {
@@ -51,7 +50,7 @@ func (a *API) openFile(ctx context.Context, c *call) error {
 	if err != nil {
 		t.End(Failed)
 	}
-	if errors.Is(err, blob.ErrNotExist) { // the record may have been deleted since it was read
+	if errors.Is(err, blob.ErrNotExist) { // the record may have been deleted after it was read
 		gone := a.db.Read(ctx, func(tx db.Tx) error {
 			_, err := a.operate(ctx, c, tx)
 			return err
@@ -70,8 +69,8 @@ func (a *API) openFile(ctx context.Context, c *call) error {
 	return nil
 }
 
-// Read reads on. It keeps the error for the operator: to who streams, and to
-// the client, the answer only breaks off.
+// Read reads from the file. It keeps the first error for the log: the door and
+// the client only see that the answer breaks off.
 func (f *File) Read(p []byte) (int, error) {
 	n, err := f.Reader.Read(p)
 	if err != nil && f.err == nil && !errors.Is(err, io.EOF) {
@@ -80,12 +79,11 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Moved says that so many more bytes have gone to the client.
+// Moved counts bytes sent to the client.
 func (f *File) Moved(bytes int) { f.transfer.Moved(bytes) }
 
-// Sent ends what is done for the call, with the status that the door has
-// answered in the end; taken says that the client took everything. It must be
-// called once.
+// Sent completes the call, with the final status of the door. taken reports
+// whether the client received everything. Sent must be called once.
 func (f *File) Sent(status int, taken bool) {
 	c, how := f.call, Whole
 	switch {
@@ -97,12 +95,12 @@ func (f *File) Sent(status int, taken bool) {
 	case f.code != "":
 		how = Refused
 	}
-	_ = f.end(how) // it was only read
+	_ = f.end(how) // opened for reading only
 	f.api.settle(c)
 	f.api.record(c, status, f.code, nil)
 }
 
-// Close ends the transfer of a file without sending any of it.
+// Close ends the transfer without sending any of the file.
 func (f *File) Close() error { return f.end(Refused) }
 
 func (f *File) end(how string) error {
@@ -110,22 +108,22 @@ func (f *File) end(how string) error {
 	return f.Reader.Close()
 }
 
-// Refuse returns the problem document for a part of the file that is not
-// there, and sets the headers that belong to it.
+// Refuse returns the problem document for a range outside the file, and sets
+// its headers.
 func (f *File) Refuse() *Response {
 	c := f.call
 	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "ETag", "Repr-Digest", "Last-Modified"} {
 		delete(c.header, name)
 	}
 	refused := c.withDetail(fault.New(fault.RangeNotSatisfiable))
-	c.header["Cache-Control"] = noCache // net/http takes it from what it refuses
+	c.header["Cache-Control"] = noCache // net/http removes it from refused ranges
 	setFaultHeaders(c, refused, func(name, value string) { c.header[name] = []string{value} })
 	f.code = string(refused.Code)
 	return &Response{Status: refused.Code.Status(), Header: c.header, Body: f.api.problem(c, refused)}
 }
 
-// setFileHeaders says what the file is. It is always to be saved and never
-// shown: what clients sent is not ours to vouch for.
+// setFileHeaders sets the headers of a file. A file is a download and is never
+// displayed, because its content comes from clients and is not trusted.
 func (c *call) setFileHeaders(f *app.File, set func(name, value string)) {
 	set("Content-Type", f.ContentType)
 	set("Content-Disposition", disposition(f.Name))
@@ -135,8 +133,8 @@ func (c *call) setFileHeaders(f *app.File, set func(name, value string)) {
 	}
 }
 
-// disposition names the file for who saves it: in ASCII for the oldest
-// clients, and whole (RFC 6266, section 4.3, and RFC 8187).
+// disposition returns the header that names the file: in ASCII for very old
+// clients, and in full (RFC 6266, section 4.3, and RFC 8187).
 func disposition(name string) string {
 	plain := strings.Map(func(c rune) rune {
 		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '%' {
@@ -150,14 +148,13 @@ func disposition(name string) string {
 	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + extended(name)
 }
 
-// extended percent-encodes all but the characters of RFC 8187's attr-char that
-// url.PathEscape leaves too.
+// extended percent-encodes all characters outside RFC 8187's attr-char,
+// including those that url.PathEscape leaves.
 func extended(name string) string {
 	return strings.NewReplacer("'", "%27", "(", "%28", ")", "%29", "*", "%2A", ":", "%3A", "@", "%40", "=", "%3D", ",", "%2C", ";", "%3B").Replace(url.PathEscape(name))
 }
 
-// device reports whether Windows takes a file name for that of a device,
-// whatever its ending is.
+// device reports whether a name is that of a Windows device, with any suffix.
 func device(name string) bool {
 	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
 	switch base = strings.TrimRight(base, " "); base {

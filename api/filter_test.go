@@ -15,14 +15,14 @@ import (
 	"kartei/test/dbtest"
 )
 
-// filtered is one record as the model of TestFilters has it.
+// filtered is a record in the model of TestFilters.
 type filtered struct {
 	id, updatedAt, owner string
 	private              bool
 	values               map[string]string
 }
 
-// office with families of records, as far as they are built.
+// filing is an office with families of records, as far as they were created.
 type filing struct {
 	*testing.T
 	*apitest.Office
@@ -30,7 +30,7 @@ type filing struct {
 	named  map[string][]string
 }
 
-// creator returns the row that makes records of a family.
+// creator returns the row that creates records of a family.
 func creator(family string) *api.Operation {
 	for op := range rows() {
 		if op.Creates() && op.Family == family {
@@ -40,7 +40,7 @@ func creator(family string) *api.Operation {
 	return nil
 }
 
-// values returns what a parameter's member may be set to.
+// values returns possible values for a parameter's member.
 func (f *filing) values(parameter string) []string {
 	if f.named[parameter] != nil {
 		return f.named[parameter]
@@ -67,7 +67,7 @@ func (f *filing) values(parameter string) []string {
 	return list
 }
 
-// make makes one record with random members.
+// make creates a record with random members.
 func (f *filing) make(family string, parameters []string, taken map[string]bool) *filtered {
 	op := creator(family)
 	who := f.people[rand.IntN(len(f.people))]
@@ -100,8 +100,8 @@ func (f *filing) make(family string, parameters []string, taken map[string]bool)
 	return r
 }
 
-// hide makes the records that a family refers to private and then deletes
-// them: who does not see a record finds nothing by it.
+// hide makes the records that a family refers to private and then deletes them.
+// A caller who does not see a record finds nothing by it.
 func (f *filing) hide(family string, parameters []string, records []*filtered) {
 	f.T.Helper()
 	for _, p := range parameters {
@@ -130,7 +130,7 @@ func (f *filing) hide(family string, parameters []string, records []*filtered) {
 		look("private", 0, 2)
 		f.people[0].Do("DELETE", at, nil, "If-Match", "*").Want(204)
 		look("deleted")
-		f.named[p] = nil // the next family refers to others
+		f.named[p] = nil // the next family refers to other records
 	}
 }
 
@@ -153,7 +153,7 @@ func want(records []*filtered, c *apitest.Client, admin bool, by map[string]stri
 	return ids
 }
 
-// got follows a list to its end, in pages of three.
+// got reads a list to its end, in pages of three.
 func got(t testing.TB, c *apitest.Client, path string, query url.Values) (ids []string) {
 	t.Helper()
 	query.Set("limit", "3")
@@ -169,13 +169,15 @@ func got(t testing.TB, c *apitest.Client, path string, query url.Values) (ids []
 	}
 }
 
-// TestFilters holds narrowed lists and counts of every family to a model: all
-// pairs of filters, for members and an admin, both orders, with updatedSince.
+// TestFilters compares filtered lists and counts of every family with a model:
+// all pairs of filters, for members and an admin, in both orders, with
+// updatedSince.
 func TestFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		checked := 0
 		for family, parameters := range api.Versions[1].Parameters {
-			// Each in an office of its own, without what others refer to.
+			// Each family has its own office, without the records that others
+			// refer to.
 			o := apitest.New(t, d, apitest.Versions(api.VersionsIn("rc")...))
 			f := &filing{t, o, []*apitest.Client{o.As(access.Member), o.As(access.Member), o.As(access.Admin)}, map[string][]string{}}
 			op := creator(family)
@@ -201,7 +203,7 @@ func TestFilters(t *testing.T) {
 						want := want(records, c, i == 2, by, since)
 						if family == "contacts" && f.named["contactId"] != nil || family == "companies" && f.named["companyId"] != nil {
 							if len(by) == 0 {
-								continue // others were made to refer to
+								continue // created only as targets of references
 							}
 						}
 						count := c.Do("GET", op.Path+"/count?"+query.Encode(), nil, "Svc-Version", next).Want(200)
@@ -234,7 +236,7 @@ func TestFilters(t *testing.T) {
 				}
 			}
 			all()
-			// What changes, moves; what is hidden or deleted, goes.
+			// Changed records move; hidden or deleted ones disappear.
 			for _, r := range records[:20] {
 				owner := f.people[slices.IndexFunc(f.people, func(c *apitest.Client) bool { return c.Principal == r.owner })]
 				at := op.Path + "/" + r.id
@@ -270,7 +272,8 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-// TestFilterRules: where filters are taken, and what they do not go with.
+// TestFilterRules covers the rows that accept filters, and combinations that
+// are refused.
 func TestFilterRules(t *testing.T) {
 	c := rc(t).As(access.Member)
 	for family, parameters := range api.Versions[1].Parameters {
@@ -298,7 +301,8 @@ func TestFilterRules(t *testing.T) {
 				c.Do("GET", at+"?"+by, nil, "Svc-Version", next).Want(200)
 				wantFields(t, c.Do("GET", at+"?q=x&"+by, nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" FORBIDDEN_COMBINATION")
 				wantFields(t, c.Do("GET", at+"?"+p+"=", nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" "+map[string]string{"status": "NOT_IN_ENUM", "email": "TOO_SHORT", "externalId": "TOO_SHORT", "companyId": "INVALID_FORMAT", "contactId": "INVALID_FORMAT", "taskId": "INVALID_FORMAT", "assigneeId": "INVALID_FORMAT"}[p])
-				// Only white space is no member's value, and not 'not set'.
+				// White space alone is no member's value, and does not mean
+				// 'not set'.
 				if p == "email" || p == "externalId" {
 					if a := c.Do("GET", path+"?"+p+"=%20", nil, "Svc-Version", next).Want(200); len(a.Data()) != 0 {
 						t.Errorf("%s of white space finds %s", p, a.Body)

@@ -11,8 +11,8 @@ import (
 	"kartei/test/apitest"
 )
 
-// FuzzQuery sends whole queries to lists: each is answered, never by a 5xx,
-// always as the document has it, and what is taken is taken again.
+// FuzzQuery sends whole queries to lists. Each gets an answer that fits the
+// document, never a 5xx, and an accepted query is accepted again.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		"", "limit=1", "limit=0", "limit=5&limit=5", "q=berg", "q=%C3%A4", "q=%ff", "q=%00", "q=%", "sort=updatedAt&updatedSince=2026-11-01T00:00:00Z&includeDeleted=true", "cursor=AAAA",
@@ -28,7 +28,7 @@ func FuzzQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, path := range []string{"/contacts", "/contacts/count", "/events"} {
 			r := httptest.NewRequest("GET", "/v1"+path, nil)
-			r.URL.RawQuery = query // as a server would have it, which does not look into it either
+			r.URL.RawQuery = query // as a server passes it, unparsed
 			r.Header = http.Header{"Authorization": {"Bearer " + c.Key}}
 			w := httptest.NewRecorder()
 			o.Handler.ServeHTTP(w, r)
@@ -71,7 +71,7 @@ func FuzzHeaders(f *testing.F) {
 	})
 }
 
-// FuzzPath sends paths: nothing but what is there is found.
+// FuzzPath sends paths: only existing records are found.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{"/contacts/x", "/contacts/%2F", "/contacts/..", "/contacts/%2e%2e/me", "//", "/me", "/contacts/con_/a/b", "/invoices/1", "/events/%00", "/%zz", "", "x", "/contacts/ä", "/contacts/\x00"} {
 		f.Add(seed)
@@ -81,7 +81,7 @@ func FuzzPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string) {
 		at, err := url.ParseRequestURI("/v1" + path)
 		if err != nil || !strings.HasPrefix(at.Path, "/v1") {
-			return // no server takes it, or not for this handler
+			return // no server passes it, or not to this handler
 		}
 		r := httptest.NewRequest("GET", "/", nil)
 		r.URL, r.Header = at, http.Header{"Authorization": {"Bearer " + c.Key}}

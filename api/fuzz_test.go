@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// FuzzIfMatch: whatever is sent, a precondition that is accepted says
-// something, and one that is refused says nothing.
+// FuzzIfMatch: an accepted precondition has content, and a refused one has
+// none.
 func FuzzIfMatch(f *testing.F) {
 	for _, seed := range []string{`*`, `"r1"`, `W/"r1"`, `"r1", "r2"`, `"r1",W/"r2" ,"r3"`, `r1`, `"r1`, `"r1" "r2"`, `*, "r1"`, `,`, `""`, ` "r1" `, "\"a\xffb\"", `W/`, `"r9223372036854775808"`} {
 		f.Add(seed)
@@ -36,7 +36,7 @@ func FuzzIfMatch(f *testing.F) {
 				t.Fatalf("%q holds the tag %q", value, tag)
 			}
 		}
-		// A tag that is taken out can be sent alone, and means the same.
+		// A parsed tag can be sent alone, with the same meaning.
 		for _, tag := range p.Tags {
 			q, ok := precondition([]string{`"` + tag + `"`})
 			if !ok || q.Any || len(q.Tags) != 1 || q.Tags[0] != tag {
@@ -73,7 +73,8 @@ func FuzzIdempotencyKey(f *testing.F) {
 	})
 }
 
-// FuzzAcceptLanguage: there are two languages, and German is the default.
+// FuzzAcceptLanguage: the result is one of two languages, and German is the
+// default.
 func FuzzAcceptLanguage(f *testing.F) {
 	for _, seed := range []string{"", "en", "de", "fr", "en-GB", "de;q=0.5,en;q=0.6", "en;q=0", "*", "en;q=NaN", "en;q=1e-300", ";q=1", ",,,", "en;q=-1, de;q=2", "EN;Q=1", "e\u0144"} {
 		f.Add(seed)
@@ -86,14 +87,14 @@ func FuzzAcceptLanguage(f *testing.F) {
 		if l == fault.English && !strings.Contains(strings.ToLower(value), "en") {
 			t.Fatalf("%q gives English", value)
 		}
-		// Ranges of other languages decide nothing.
+		// Ranges of other languages do not matter.
 		if with := languageOf([]string{value, "fr", "x;q=1"}); with != l {
 			t.Fatalf("%q gives %s, with French %s", value, l, with)
 		}
 	})
 }
 
-// FuzzAccept: what is taken alone is taken beside others.
+// FuzzAccept: a range that is accepted alone is accepted among others.
 func FuzzAccept(f *testing.F) {
 	for _, seed := range []string{"", "*/*", "application/json", "text/html", "application/json;q=0", "application/json;q=0.000", "*/*;q=0.1,text/html", ";;;", "a/b;q=", "application/json; charset=utf-8; q=1"} {
 		f.Add(seed)
@@ -108,8 +109,7 @@ func FuzzAccept(f *testing.F) {
 	})
 }
 
-// FuzzCursor: nothing but what was sealed can be opened, and only for the list
-// that it was sealed for.
+// FuzzCursor: only sealed cursors can be opened, and only for their own list.
 func FuzzCursor(f *testing.F) {
 	cursors, err := app.NewCursors([]byte("0123456789abcdef0123456789abcdef"))
 	if err != nil {
@@ -132,7 +132,7 @@ func FuzzCursor(f *testing.F) {
 				t.Fatalf("%q opens as %v, %v", forged, position, err)
 			}
 		}
-		// The text as the position of a sealed cursor, and as its scope.
+		// The text serves as the position of a sealed cursor, and as its scope.
 		sealed, err := cursors.Seal(cursor, now, cursor)
 		if err != nil {
 			t.Fatal(err)
@@ -147,12 +147,11 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// replaced is s as JSON keeps it: each byte that is no UTF-8 is U+FFFD.
+// replaced returns s as JSON stores it: each invalid byte becomes U+FFFD.
 func replaced(s string) string { return string([]rune(s)) }
 
-// FuzzMergePatch holds the product's way to patch, decoding into what is
-// there, against RFC 7396 done by the letter on maps. Only patches that the
-// path lets through reach it.
+// FuzzMergePatch compares decoding into existing fields with RFC 7396 applied
+// literally to maps. It uses only patches that the path accepts.
 func FuzzMergePatch(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"lastName":"Thal"}`, `{"lastName":null}`, `{"address":null}`, `{"address":{}}`, `{"address":{"city":null}}`, `{"address":{"city":"Bonn","street":null}}`,
@@ -196,7 +195,8 @@ func FuzzMergePatch(f *testing.F) {
 		if err := json.Unmarshal(merged, &want); err != nil {
 			t.Fatal(err)
 		}
-		// An address of nothing and no address, no tags and none, are the same to a record.
+		// To a record an empty address equals none, and so does an empty list
+		// of tags.
 		for _, fields := range []*contact.Fields{&patched, &want} {
 			if fields.Address != nil && *fields.Address == (record.Address{}) {
 				fields.Address = nil

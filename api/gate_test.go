@@ -14,14 +14,14 @@ import (
 	"kartei/test/apitest"
 )
 
-// cell is one setting of an organization's switches.
+// cell is one combination of an organization's switches.
 type cell struct {
 	module, secrecy string
 	level           access.Level
 	state           access.State
 }
 
-// cells are all 36 of them.
+// cells are all 36 combinations.
 var cells = func() (all []cell) {
 	for _, module := range []string{"off", "on"} {
 		for _, secrecy := range []string{"undeclared", "declared"} {
@@ -35,8 +35,8 @@ var cells = func() (all []cell) {
 	return all
 }()
 
-// gate is what the contract's table says of a cell ('Authentication', points
-// 6 and 8): what every call is refused with, and whether writes are.
+// gate returns the contract's result for a cell ('Authentication', points 6 and
+// 8): the refusal of every call, and whether writes are refused.
 func (c cell) gate() (refusal string, readOnly bool) {
 	switch {
 	case c.module == "off", c.secrecy == "undeclared": // not declared counts as off
@@ -52,7 +52,7 @@ func (c cell) gate() (refusal string, readOnly bool) {
 func (c cell) set(t testing.TB, o *apitest.Office, organization string) {
 	t.Helper()
 	change := settings.OrganizationChange{ID: organization, Module: &c.module, Secrecy: &c.secrecy, Level: &c.level}
-	if organization != o.SandboxID { // whose state is that of its organization
+	if organization != o.SandboxID { // the state of a sandbox is that of its organization
 		change.State = &c.state
 	}
 	if _, err := o.Operator.SetOrganization(t.Context(), change); err != nil {
@@ -60,7 +60,7 @@ func (c cell) set(t testing.TB, o *apitest.Office, organization string) {
 	}
 }
 
-// said writes an answer as the tables here have it.
+// said formats an answer like the tables of this file.
 func said(a *apitest.Answer) string {
 	if a.Status < 400 {
 		return fmt.Sprint(a.Status)
@@ -68,7 +68,7 @@ func said(a *apitest.Answer) string {
 	return fmt.Sprint(a.Status, " ", a.Text("code"))
 }
 
-// liveKey returns a client with a live key of every scope.
+// liveKey returns a client with a live key and every scope.
 func liveKey(t testing.TB, o *apitest.Office) *apitest.Client {
 	t.Helper()
 	user := o.User(access.Member)
@@ -82,8 +82,8 @@ func liveKey(t testing.TB, o *apitest.Office) *apitest.Client {
 }
 
 // TestGate calls every row of the table, and every blocked family, in every
-// cell, with a live key and with a test key, whose sandbox has switches of its
-// own. Each change of a switch is in effect on the next call.
+// cell, with a live and a test key. The sandbox of the test key has its own
+// switches. Each change of a switch applies to the next call.
 func TestGate(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		live, test := liveKey(t, o), o.As(access.Member)
@@ -110,7 +110,7 @@ func TestGate(t *testing.T) {
 						at, want = places[op.ID], "200"
 					case readOnly && op.Scope != "":
 						want = "403 FORBIDDEN"
-					default: // the body is asked for next
+					default: // the next error is about the body
 						want = said(c.Do(op.Method, at, nil))
 						if strings.HasPrefix(want, "401") || strings.HasPrefix(want, "403") {
 							t.Errorf("%+v: %s answers %s", cell, op.ID, want)
@@ -139,7 +139,7 @@ func TestGate(t *testing.T) {
 						t.Errorf("%+v: %s answers %s, want %s", cell, family, got, want)
 					}
 				}
-				// The gate comes before everything but the credential.
+				// The gate comes first after the credential.
 				want := refusal
 				if want == "" {
 					want = "403 ORGANIZATION_MISMATCH"
@@ -148,15 +148,15 @@ func TestGate(t *testing.T) {
 					t.Errorf("%+v, another organization: %s, want %s", cell, got, want)
 				}
 			}
-			for op := range rows() { // nothing was lost meanwhile
+			for op := range rows() { // no record was lost meanwhile
 				call(t, c.Client, op).Want(op.Run.Status())
 			}
 		}
 	})
 }
 
-// TestGateIsOneOrganizations: what one organization switches off is on for its
-// sandbox and for everybody else, except the state, which a sandbox shares.
+// TestGateIsOneOrganizations: a switch of one organization affects neither its
+// sandbox nor other organizations. Only the state applies to its sandbox too.
 func TestGateIsOneOrganizations(t *testing.T) {
 	o := office(t)
 	live, test := liveKey(t, o), o.As(access.Member)
@@ -184,9 +184,9 @@ func TestGateIsOneOrganizations(t *testing.T) {
 	}
 }
 
-// TestModuleOff: while the module is off, changes made inside, as the web
-// application makes them, write no events, neither then nor later; sync by
-// updatedSince from before finds every one of them afterwards.
+// TestModuleOff: while the module is off, internal changes, like those of the
+// web application, write no events, neither then nor later. A later sync by
+// updatedSince finds every one of them.
 func TestModuleOff(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

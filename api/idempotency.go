@@ -20,9 +20,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// inFlight holds the idempotency keys of calls that run in this process. The
-// lock in the transaction does the same across processes; this one also
-// covers the time before the transaction begins.
+// inFlight holds the idempotency keys of running calls in this process. The
+// lock in the transaction covers other processes. inFlight also covers the time
+// before the transaction begins.
 type inFlight struct{ keys sync.Map }
 
 func (f *inFlight) enter(c *call) bool {
@@ -32,22 +32,22 @@ func (f *inFlight) enter(c *call) bool {
 
 func (f *inFlight) leave(c *call) { f.keys.Delete(c.idempotencyScope()) }
 
-// replayKey names the call among those that are remembered.
+// replayKey returns the key of the call's stored answer.
 func (c *call) replayKey() replay.Key {
 	return replay.Key{Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Name: c.idempotency}
 }
 
-// idempotencyScope names the key within the instance.
+// idempotencyScope returns an identifier of the key within the instance.
 func (c *call) idempotencyScope() string { return c.replayKey().String() }
 
 func inProgress() error {
 	return &fault.Fault{Code: fault.IdempotencyInProgress, RetryAfter: time.Second}
 }
 
-// once runs the operation unless its key has been used: then it repeats the
-// stored answer, or refuses where the content differs. What is stored is the
-// answer of a call that succeeded, in the same transaction as its change; so
-// after a crash either both are there or neither.
+// once runs the operation unless its key has been used. For a used key it
+// repeats the stored answer, or refuses the call if the content differs. Only
+// the answer of a successful call is stored, in the same transaction as the
+// change. So a crash leaves both or neither.
 func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	c.replayed = false
 	if c.idempotency == "" {
@@ -77,9 +77,9 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	return nil
 }
 
-// repeat answers as the first call was answered. It fails with NOT_FOUND if the
-// record was deleted since, and the stored answer with it, or if somebody else
-// may have made the record and the caller sees it no longer.
+// repeat returns the stored answer. It fails with NOT_FOUND if the record was
+// deleted since, and the stored answer with it. It also does so if the call
+// changed an existing record that the caller no longer sees.
 func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answer) error {
 	if stored.Erased {
 		return fault.New(fault.NotFound)
@@ -95,12 +95,12 @@ func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answ
 	return nil
 }
 
-// secret reports whether the answer holds one.
+// secret reports whether the answer contains a secret.
 func (h handler) secret() bool { return h.Output.Implements(reflect.TypeFor[app.Secret]()) }
 
-// store remembers the answer in the transaction of the change.
+// store stores the answer in the transaction of the change.
 func (a *API) store(c *call, tx db.Tx) {
-	if c.op.ShowsRecord() { // perhaps without a change of it
+	if c.op.ShowsRecord() { // it may be answered without a change
 		record.Hold(tx, c.actor.Org(), c.op.Family, c.record)
 	}
 	a.answers.Store(tx, c.replayKey(), c.now, &replay.Answer{
@@ -109,8 +109,8 @@ func (a *API) store(c *call, tx db.Tx) {
 	})
 }
 
-// about returns the id of the record that the answer shows or names: the one
-// that the call is about, or the one that it made.
+// about returns the id of the record that the answer contains or names: the one
+// that the call names, or the one that it created.
 func (c *call) about() string {
 	if c.op.Named() {
 		return c.record
@@ -118,10 +118,10 @@ func (c *call) about() string {
 	return c.result.location[strings.LastIndexByte(c.result.location, '/')+1:]
 }
 
-// fingerprintOf is what two calls must share to be the same: the operation, the
-// record, the version and the JSON value of the body. Member order, white space and the
-// spelling of numbers and texts do not matter (RFC 8785). It is a hash, so
-// the table holds no second copy of what was sent.
+// fingerprintOf returns a hash of what identifies equal calls: the operation,
+// the record, the version and the JSON value of the body. Member order, white
+// space and the spelling of numbers and strings do not matter (RFC 8785). With
+// a hash the table holds no second copy of the body.
 func fingerprintOf(c *call) string {
 	h := sha256.New()
 	for _, part := range [...]string{c.op.ID, c.record, c.version} {
@@ -129,7 +129,7 @@ func fingerprintOf(c *call) string {
 	}
 	body := jsontext.Value(append([]byte(nil), c.body...))
 	if body.Canonicalize() != nil {
-		body = c.body // no JSON: a call without a body
+		body = c.body // not JSON: a call without a body
 	}
 	h.Write(body)
 	return hex.EncodeToString(h.Sum(nil))

@@ -35,7 +35,7 @@ func replayed(t testing.TB, a, b *apitest.Answer) {
 	}
 }
 
-// wantContacts checks how many contacts and events there are.
+// wantContacts checks the number of contacts and events.
 func wantContacts(t testing.TB, c *apitest.Client, contacts, events int) {
 	t.Helper()
 	if got := c.Do("GET", "/contacts/count", nil).Want(200).JSON()["count"]; got != float64(contacts) {
@@ -71,17 +71,17 @@ func TestReplay(t *testing.T) {
 				t.Error("a refusal says that it is a replay")
 			}
 		}
-		replayed(t, first, post(body, `"k-1"`)) // quoted is the same key
+		replayed(t, first, post(body, `"k-1"`)) // the quoted form is the same key
 		quoted := post(body, `"a \"b\" \\c"`).Want(201)
 		replayed(t, quoted, post(body, `a "b" \c`))
-		post(body, "K-1").Want(201) // keys have a case
+		post(body, "K-1").Want(201) // keys are case-sensitive
 		post(body, "k-2").Want(201)
 		wantContacts(t, c, 4, 4)
 	})
 }
 
-// TestReplayEndsWithTheRecord: what was answered is answered again, whatever
-// has become of the record, until it is deleted.
+// TestReplayEndsWithTheRecord: a stored answer is replayed, however the record
+// has changed, until the record is deleted.
 func TestReplayEndsWithTheRecord(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -103,7 +103,7 @@ func TestReplayEndsWithTheRecord(t *testing.T) {
 	})
 }
 
-// TestKeyScope: a key belongs to a principal in an organization, and to no one else.
+// TestKeyScope: a key belongs to one principal in one organization.
 func TestKeyScope(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		away, _ := o.Organization("Kanzlei Abendroth")
@@ -132,8 +132,8 @@ func TestKeyScope(t *testing.T) {
 	})
 }
 
-// TestRefusedIsNotStored: after a refusal the same key may be used again, for
-// something else too.
+// TestRefusedIsNotStored: after a refusal the same key may be used again, even
+// for another call.
 func TestRefusedIsNotStored(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -165,7 +165,7 @@ func TestKeysExpire(t *testing.T) {
 		}
 		first := post()
 		o.Clock.Advance(24*time.Hour - time.Microsecond)
-		replayed(t, first, post()) // does not lengthen the key's life
+		replayed(t, first, post()) // a replay does not extend the life of the key
 		o.Clock.Advance(time.Microsecond)
 		second := post()
 		if second.Header.Get("Idempotent-Replayed") != "" || second.Text("id") == first.Text("id") {
@@ -178,9 +178,9 @@ func TestKeysExpire(t *testing.T) {
 	})
 }
 
-// hookedDB lets a test stop a transaction before it commits, or end it there:
-// at the end of each that writes, the hook of its context is called, if it has
-// one, and an error of the hook ends the transaction.
+// hookedDB lets a test delay or fail a transaction before its commit. At the
+// end of each write it calls the hook in the context, if there is one. An error
+// of the hook fails the transaction.
 type hookedDB struct{ db.DB }
 
 type hookKey struct{}
@@ -191,7 +191,7 @@ func (d hookedDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 			return err
 		}
 		if hook, is := ctx.Value(hookKey{}).(func() error); is {
-			// What was only queued is sent before.
+			// Queued statements are sent first.
 			if err := tx.QueryRow(ctx, "select 1").Scan(new(int)); err != nil {
 				return err
 			}
@@ -201,13 +201,14 @@ func (d hookedDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 	})
 }
 
-// hooked creates a contact with a hook in its transaction.
+// hooked creates a contact with a hook in the transaction.
 func hooked(c *apitest.Client, hook func() error, body, key string) *apitest.Answer {
 	r := c.Request("POST", "/contacts", body, "Idempotency-Key", key)
 	return c.Send(r.WithContext(context.WithValue(r.Context(), hookKey{}, hook)))
 }
 
-// TestInProgress holds the first call in its transaction while the second comes.
+// TestInProgress holds the first call in its transaction while the second
+// arrives.
 func TestInProgress(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, hookedDB{d})
@@ -220,7 +221,7 @@ func TestInProgress(t *testing.T) {
 			return nil
 		}
 		release := sync.OnceFunc(func() { close(leave) })
-		t.Cleanup(release) // also where the test ends early
+		t.Cleanup(release) // also if the test ends early
 		first := make(chan *apitest.Answer, 1)
 		go func() { first <- hooked(c, wait, `{"lastName":"Berg"}`, "k") }()
 		<-entered
@@ -230,7 +231,7 @@ func TestInProgress(t *testing.T) {
 				t.Errorf("Retry-After %q: %s", busy.Header.Get("Retry-After"), busy.Body)
 			}
 		}
-		c.Do("POST", "/contacts", `{`, "Idempotency-Key", "k").Want(400) // looked at before
+		c.Do("POST", "/contacts", `{`, "Idempotency-Key", "k").Want(400) // decoding comes first
 		release()
 		made := (<-first).Want(201)
 		replayed(t, made, c.Do("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k"))
@@ -239,9 +240,8 @@ func TestInProgress(t *testing.T) {
 	})
 }
 
-// TestInProgressElsewhere is the same between two replicas of the API, which
-// share nothing but the data base. SQLite has one writer, so there a second
-// replica does not exist.
+// TestInProgressElsewhere does the same with two replicas of the API, which
+// share only the database. SQLite has one writer and so no second replica.
 func TestInProgressElsewhere(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, hookedDB{d})
@@ -256,11 +256,11 @@ func TestInProgressElsewhere(t *testing.T) {
 		return nil
 	}
 	release := sync.OnceFunc(func() { close(leave) })
-	t.Cleanup(release) // also where the test ends early
+	t.Cleanup(release) // also if the test ends early
 	first := make(chan *apitest.Answer, 1)
 	go func() { first <- hooked(c, wait, `{"lastName":"Berg"}`, "k") }()
 	<-entered
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // who would wait for the first call instead waits for ever
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // otherwise a call that waits for the first one would block forever
 	defer cancel()
 	second := there.Request("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k").WithContext(ctx)
 	busy := there.Send(second).Want(409, "IDEMPOTENCY_IN_PROGRESS")
@@ -272,7 +272,7 @@ func TestInProgressElsewhere(t *testing.T) {
 	wantContacts(t, &there, 1, 1)
 }
 
-// TestCrashLeavesNeither ends the transaction when everything is done but the commit.
+// TestCrashLeavesNeither fails the transaction right before the commit.
 func TestCrashLeavesNeither(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, hookedDB{d})
@@ -298,8 +298,8 @@ func TestCrashLeavesNeither(t *testing.T) {
 	})
 }
 
-// TestRetriedTransaction: a transaction that lost a race is run again from its
-// input, and leaves one record, one event, one answer.
+// TestRetriedTransaction: a transaction that lost a race runs again from its
+// input, and leaves one record, one event and one answer.
 func TestRetriedTransaction(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, hookedDB{d})
@@ -320,11 +320,11 @@ func TestRetriedTransaction(t *testing.T) {
 	})
 }
 
-// TestReplayCosts: a replay costs what the call cost.
+// TestReplayCosts: a replay costs the same as the call.
 func TestReplayCosts(t *testing.T) {
 	o := office(t, apitest.Metered())
 	c := o.As(access.Member)
-	for _, want := range []float64{594, 588} { // 5 for the create, 1 for asking
+	for _, want := range []float64{594, 588} { // 5 for the creation, 1 for the query
 		c.Do("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k").Want(201)
 		if got := remaining(t, c); got != want {
 			t.Errorf("%v points left, want %v", got, want)
@@ -332,8 +332,8 @@ func TestReplayCosts(t *testing.T) {
 	}
 }
 
-// TestCreateInParallel sends one key many times at once: one record is made,
-// and every answer is it, or says to wait.
+// TestCreateInParallel sends one key many times at once. One record is created,
+// and every answer is that record or a request to wait.
 func TestCreateInParallel(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -10,10 +10,10 @@ import (
 	"kartei/limit"
 )
 
-// searchCost is what a search adds to the row's cost (contract, 'Cost per operation').
+// searchCost is the extra cost of a search (contract, 'Cost per operation').
 const searchCost = 5
 
-// limits charges the call, before it does anything.
+// limits charges the call before it runs.
 func limits(a *API, ctx context.Context, c *call) error {
 	if !c.duties.Limits {
 		return nil
@@ -21,8 +21,9 @@ func limits(a *API, ctx context.Context, c *call) error {
 	var err error
 	c.charged = c.charge()
 	if c.charged.Delete && a.limiter.Metered() {
-		// A delete too many may pause its key and make the assumption stale. Its own
-		// answer is 429 all the same, so the caller is confirmed before.
+		// One delete too many may pause the key, which makes the assumption
+		// about the caller stale. That call must get 429 all the same, so the
+		// caller is confirmed first.
 		if err := a.confirm(ctx, c, nil); err != nil {
 			return err
 		}
@@ -45,8 +46,8 @@ func limits(a *API, ctx context.Context, c *call) error {
 	}
 }
 
-// settle ends a call that was charged: it runs no more, and what it returned
-// is counted. Of a call that was refused nothing was taken.
+// settle ends a charged call: it no longer counts as running, and the records
+// it returned are counted. A refused call has no charge.
 func (a *API) settle(c *call) { a.limiter.Done(c.charged, &c.decision, c.returned) }
 
 func (c *call) charge() limit.Charge {
@@ -56,33 +57,32 @@ func (c *call) charge() limit.Charge {
 	}
 	return limit.Charge{
 		Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Key: c.actor.Credential().ID,
-		// What a batch changes its parts are charged for.
+		// The changes of a batch are charged to its parts.
 		Points: points, Write: c.op.Writes() && c.op.Cost > 0, Nested: c.of != nil, Delete: c.op.Deletes(), Reads: c.discloses(),
 		Into: c.statuses[:0], At: c.begun,
 	}
 }
 
-// discloses reports whether the answer holds records that the caller may not
-// know yet, which the limit on data outflow counts. Changes count as well: a
-// change of nothing answers with any record whose id is known.
+// discloses reports whether the answer has records that may be new to the
+// caller; the limit on data outflow counts those. Changes count as well,
+// because an empty change returns any record with a known id.
 func (c *call) discloses() bool {
 	return c.op.Discloses() && (!c.op.Writes() || c.actor.May(c.op.ReadScope()))
 }
 
-// Discloses reports whether the operation answers with records that were there
-// before: lists, reads, search and the content of documents, and the changes
-// that show the record.
+// Discloses reports whether the operation returns existing records: lists,
+// reads, search, the content of documents, and changes that return the record.
 func (o *Operation) Discloses() bool {
 	return o.Run.counted && o.ofRecords() && (!o.Writes() || o.ShowsRecord())
 }
 
-// ofRecords reports whether the operation is of a family of records.
+// ofRecords reports whether the operation belongs to a family of records.
 func (o *Operation) ofRecords() bool {
 	return slices.ContainsFunc(Families, func(f app.Family) bool { return f.Plural == o.Family })
 }
 
-// searches reports whether the call has a parameter q, however its name is
-// encoded. It is charged for before the query is looked at closely.
+// searches reports whether the call has a parameter q, in any encoding of the
+// name. The charge precedes the decoding of the query.
 func (c *call) searches() bool {
 	for part := range strings.SplitSeq(c.Query, "&") {
 		name, _, _ := strings.Cut(part, "=")

@@ -21,13 +21,14 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// remaining asks how many points the caller's key has left; that costs one.
+// remaining returns the points left to the caller's key. The query costs one
+// point.
 func remaining(t testing.TB, c *apitest.Client) float64 {
 	t.Helper()
 	return policy(t, c, "key")["remaining"].(float64)
 }
 
-// policy returns what GET /rate_limit says of one policy.
+// policy returns one policy from GET /rate_limit.
 func policy(t testing.TB, c *apitest.Client, name string) map[string]any {
 	t.Helper()
 	for _, p := range c.Do("GET", "/rate_limit", nil).Want(200).JSON()["policies"].([]any) {
@@ -39,7 +40,7 @@ func policy(t testing.TB, c *apitest.Client, name string) map[string]any {
 	return nil
 }
 
-// left reads the RateLimit header.
+// left parses the RateLimit header.
 func left(t testing.TB, a *apitest.Answer) (name string, r, reset int) {
 	t.Helper()
 	if _, err := fmt.Sscanf(strings.NewReplacer(`"`, " ", ";", " ").Replace(a.Header.Get("RateLimit")), "%s r=%d t=%d", &name, &r, &reset); err != nil {
@@ -48,7 +49,8 @@ func left(t testing.TB, a *apitest.Answer) (name string, r, reset int) {
 	return name, r, reset
 }
 
-// exhaust calls until the key's points are used up and returns the refusal.
+// exhaust makes calls until the key has no points left, and returns the
+// refusal.
 func exhaust(t testing.TB, c *apitest.Client) *apitest.Answer {
 	t.Helper()
 	for range 601 {
@@ -62,7 +64,7 @@ func exhaust(t testing.TB, c *apitest.Client) *apitest.Answer {
 
 func TestUnmetered(t *testing.T) {
 	c := office(t).As(access.Member)
-	for range 700 { // more than a key has points
+	for range 700 { // more than the points of a key
 		a := c.Do("GET", "/me", nil).Want(200)
 		if _, _, reset := left(t, a); reset != 0 {
 			t.Fatalf("RateLimit %q", a.Header.Get("RateLimit"))
@@ -89,13 +91,13 @@ func TestUnmetered(t *testing.T) {
 	}
 }
 
-// TestWalkCost checks what each row costs, on the way out and by asking.
+// TestWalkCost checks the cost of each row, by the headers and by a query.
 func TestWalkCost(t *testing.T) {
 	o := office(t, apitest.Metered())
 	for op := range rows() {
 		c := o.As(access.Member)
 		at, body := path(t, c, op), ready(t, c, op)
-		o.Clock.Advance(10 * time.Minute) // all points are back
+		o.Clock.Advance(10 * time.Minute) // refills all points
 		a := c.Do(op.Method, at, body, "If-Match", "*").Want(op.Run.Status())
 		if got := 600 - remaining(t, c) - 1; got != float64(op.Cost) {
 			t.Errorf("%s cost %v, want %d", op.ID, got, op.Cost)
@@ -103,7 +105,8 @@ func TestWalkCost(t *testing.T) {
 		if name, r, _ := left(t, a); name == "key" && r != 600-int(op.Cost) {
 			t.Errorf("%s: RateLimit %q", op.ID, a.Header.Get("RateLimit"))
 		}
-		// What is refused later has been charged; what is refused earlier has not.
+		// Calls refused after the limits stage are charged; earlier refusals
+		// are not.
 		o.Clock.Advance(10 * time.Minute)
 		c.Do(op.Method, at+"?nosuch=1", body, "If-Match", "*").Want(400)
 		c.Do(op.Method, at, body, "Svc-Organization", "org_x").Want(403)
@@ -113,7 +116,8 @@ func TestWalkCost(t *testing.T) {
 	}
 }
 
-// left of every policy, as GET /rate_limit tells it; asking costs one point.
+// allLeft returns the rest of every policy from GET /rate_limit. The query
+// costs one point.
 func allLeft(t testing.TB, c *apitest.Client) map[string]int {
 	t.Helper()
 	all := map[string]int{}
@@ -124,9 +128,9 @@ func allLeft(t testing.TB, c *apitest.Client) map[string]int {
 	return all
 }
 
-// TestWalkLevels checks what each row takes from every level: its cost from
-// the key, the principal and the organization, one write, one delete, the
-// records that it returned.
+// TestWalkLevels checks the charge of each row on every level: its cost to the
+// key, the principal and the organization, one write, one delete, the records
+// that it returned.
 func TestWalkLevels(t *testing.T) {
 	o := office(t, apitest.Metered())
 	for op := range rows() {
@@ -136,7 +140,7 @@ func TestWalkLevels(t *testing.T) {
 		before := allLeft(t, c)
 		a := c.Do(op.Method, at, body, "If-Match", "*").Want(op.Run.Status())
 		after := allLeft(t, c)
-		changes := op.Writes() && op.Cost > 0 // and not only its parts
+		changes := op.Writes() && op.Cost > 0 // and not only by its parts
 		want := map[string]int{"key": int(op.Cost) + 1, "principal": int(op.Cost) + 1, "organization": int(op.Cost) + 1}
 		if changes {
 			want["writes"] = 1
@@ -183,7 +187,8 @@ func TestWalkLevels(t *testing.T) {
 	}
 }
 
-// TestNotModifiedReturnsNothing: who has the record already is sent none.
+// TestNotModifiedReturnsNothing: a client with the current record is sent no
+// record, so none is counted.
 func TestNotModifiedReturnsNothing(t *testing.T) {
 	c := office(t, apitest.Metered()).As(access.Member)
 	at := "/contacts/" + c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
@@ -197,7 +202,8 @@ func TestNotModifiedReturnsNothing(t *testing.T) {
 	}
 }
 
-// hang starts a POST whose body does not come, and returns how to end it.
+// hang starts a POST whose body does not arrive, and returns a function that
+// ends it.
 func hang(t testing.TB, c *apitest.Client) (end func()) {
 	t.Helper()
 	body, sender := io.Pipe()
@@ -236,8 +242,8 @@ func (s *slow) Read(b []byte) (int, error) {
 	return s.PipeReader.Read(b)
 }
 
-// TestConcurrencyOfCallsThatHang: six calls of a key may run, a seventh is
-// refused until one of them ends.
+// TestConcurrencyOfCallsThatHang: six calls of a key may run at the same time.
+// A seventh is refused until one of them ends.
 func TestConcurrencyOfCallsThatHang(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered())
@@ -265,8 +271,8 @@ func TestConcurrencyOfCallsThatHang(t *testing.T) {
 	})
 }
 
-// TestOverloaded: a full instance answers at once, whoever asks, and is open
-// again when a call ends.
+// TestOverloaded: a full instance answers every caller at once, and accepts
+// calls again when one ends.
 func TestOverloaded(t *testing.T) {
 	apitest.Alone(t)
 	o := office(t, apitest.Metered(), apitest.MaxCalls(3), apitest.Replicas(1))
@@ -312,8 +318,8 @@ func TestLockOfAKey(t *testing.T) {
 	})
 }
 
-// TestQuotaExhausted: what counts by the day or the hour is QUOTA_EXHAUSTED,
-// and only what it counts is refused.
+// TestQuotaExhausted: limits by the day or the hour are QUOTA_EXHAUSTED, and
+// refuse only the calls that they count.
 func TestQuotaExhausted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "deletes-day", Quota: 1, Capacity: 1}, limit.Override{Name: "outflow", Quota: 2, Capacity: 2}))
@@ -334,7 +340,7 @@ func TestQuotaExhausted(t *testing.T) {
 		if a.Header.Get("Retry-After") != "3600" || fmt.Sprint(a.JSON()["violated-policies"]) != "[outflow]" {
 			t.Errorf("Retry-After %q: %s", a.Header.Get("Retry-After"), a.Body)
 		}
-		// A change of nothing would read on: it shows the record.
+		// An empty change would still read, because it returns the record.
 		c.Do("PATCH", made[1], `{}`, "If-Match", "*").Want(429, "QUOTA_EXHAUSTED")
 		c.Do("GET", "/contacts/count", nil).Want(200)
 		c.Do("GET", "/webhook_endpoints", nil).Want(200)
@@ -397,15 +403,16 @@ func TestRateLimited(t *testing.T) {
 		if after := contents(t, o.DB); after != before {
 			t.Error("a refused call changed something")
 		}
-		// Other keys are not concerned, not even of the same principal.
+		// Other keys are not affected, not even those of the same principal.
 		o.As(access.Member).Do("GET", "/me", nil).Want(200)
 		(&apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal)}).Do("GET", "/me", nil).Want(200)
-		// Who has no credentials learns nothing of the key's state.
+		// A caller without valid credentials learns nothing about the state of
+		// the key.
 		c.Do("GET", "/me", nil, "Authorization", "Bearer x").Want(401)
 	}
 }
 
-// TestRefill: 300 points a minute come back one by one, up to 600.
+// TestRefill: 300 points a minute are refilled one by one, up to 600.
 func TestRefill(t *testing.T) {
 	o := office(t, apitest.Metered())
 	c := o.As(access.Member)
@@ -426,14 +433,14 @@ func TestRefill(t *testing.T) {
 	if got := remaining(t, c); got != 599 {
 		t.Errorf("%v points after an hour, want 599", got)
 	}
-	// Whoever waits as long as was asked for is served.
+	// A client that waits as long as Retry-After says succeeds.
 	a := exhaust(t, c)
 	wait, _ := strconv.Atoi(a.Header.Get("Retry-After"))
 	o.Clock.Advance(time.Duration(wait) * time.Second)
 	c.Do("GET", "/me", nil).Want(200)
 }
 
-// TestRateLimitTells: GET /rate_limit and the headers tell the same, and the truth.
+// TestRateLimitTells: GET /rate_limit and the headers agree, and are right.
 func TestRateLimitTells(t *testing.T) {
 	o := office(t, apitest.Metered())
 	c := o.As(access.Member)
@@ -465,8 +472,8 @@ func TestRateLimitTells(t *testing.T) {
 	}
 }
 
-// Calls that are refused before they are charged do not fill the log; those
-// that are charged are all there.
+// Calls that are refused before the charge do not fill the log; charged calls
+// are all logged.
 func TestWhoDoesNotPayIsLoggedLess(t *testing.T) {
 	apitest.Alone(t)
 	o := apitest.New(t, dbtest.SQLite(t))

@@ -33,7 +33,7 @@ type MeOrg struct {
 	Name string `json:"name" example:"Kanzlei Morgenstern"`
 }
 
-// MeKey tells of an API key what its owner may know.
+// MeKey describes an API key to its owner.
 type MeKey struct {
 	KidShort    string       `json:"kidShort" example:"5k3xf0q8"`
 	Environment string       `json:"environment" enum:"test,live" example:"test"`
@@ -41,7 +41,7 @@ type MeKey struct {
 	ExpiresAt   clock.Micros `json:"expiresAt" example:"2026-12-01T09:30:00.000000Z"`
 }
 
-// MeGrant tells of an OAuth grant.
+// MeGrant describes an OAuth grant.
 type MeGrant struct {
 	ID         string       `json:"id" example:"gra_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	ClientID   string       `json:"clientId" example:"cli_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -63,8 +63,8 @@ func meGet(_ context.Context, c *app.Call, _ app.None) (Me, error) {
 	}, nil
 }
 
-// openFamilies returns the families of which the actor may call at least one
-// operation, sorted.
+// openFamilies returns the sorted families with at least one operation that the
+// actor may call.
 func openFamilies(a *access.Actor) []string {
 	var open []string
 	for i := range table {
@@ -84,7 +84,7 @@ type RateLimit struct {
 	Policies []LimitPolicy `json:"policies"`
 }
 
-// LimitPolicy is one declared limit and what is left of it.
+// LimitPolicy is one declared limit and the rest of its quota.
 type LimitPolicy struct {
 	Name          string `json:"name" example:"key"`
 	Level         string `json:"level" example:"key"`
@@ -130,7 +130,8 @@ func (d Document) AppendJSON(b []byte) []byte {
 	return append(b, d.bytes...)
 }
 
-// EntityTag returns the start of the document's SHA-256.
+// EntityTag returns the first 12 bytes of the document's SHA-256 in hexadecimal
+// digits.
 func (d Document) EntityTag() string {
 	sum := sha256.Sum256(d.bytes)
 	return hex.EncodeToString(sum[:12])

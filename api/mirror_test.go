@@ -15,15 +15,15 @@ import (
 	"kartei/test/apitest"
 )
 
-// mirror is what a follower of a family keeps: revisions by id. It follows as
-// the guide says, by the largest tick it has seen, or by the cursor behind the
-// last page.
+// mirror is the copy that a client keeps of a family: revisions by id. It syncs
+// as the guide says, by the largest tick it has seen, or by the cursor behind
+// the last page.
 type mirror struct {
 	*apitest.Client
 	who, path string
 	limit     int
 	records   map[string]any
-	marked    map[string]bool // ever
+	marked    map[string]bool // at any time
 	seen      string
 	byCursor  bool
 	cursor    string
@@ -35,7 +35,7 @@ func newMirror(c *apitest.Client, who, path string, limit int) *mirror {
 	return &mirror{Client: c, who: who, path: path, limit: limit, records: map[string]any{}, marked: map[string]bool{}, seen: longAgo}
 }
 
-// follow reads until nothing new comes.
+// follow reads until there are no new records.
 func (m *mirror) follow() error {
 	for {
 		since := m.seen
@@ -60,7 +60,7 @@ func (m *mirror) follow() error {
 			return nil
 		}
 		for _, r := range page.Data {
-			tick := r.UpdatedAt + r.DeletedAt // one of them is there
+			tick := r.UpdatedAt + r.DeletedAt // one of them is set
 			if tick <= m.seen {
 				return fmt.Errorf("%s: %+v came after %s", m.who, r, m.seen)
 			}
@@ -73,7 +73,7 @@ func (m *mirror) follow() error {
 	}
 }
 
-// sees returns what a client lists, as a mirror keeps it.
+// sees returns a client's list in the form of a mirror.
 func sees(t testing.TB, c *apitest.Client, path string) map[string]any {
 	t.Helper()
 	records, cursor := map[string]any{}, ""
@@ -89,9 +89,9 @@ func sees(t testing.TB, c *apitest.Client, path string) map[string]any {
 	}
 }
 
-// TestMirrorsOfSight: while records are made, changed, hidden, handed over,
-// shared again and deleted by several at once, many follow. At the end each
-// mirror holds what its principal sees, no more and no less.
+// TestMirrorsOfSight: several clients create, change, hide, transfer, share and
+// delete records at the same time, while many mirrors follow. At the end each
+// mirror equals what its principal sees.
 func TestMirrorsOfSight(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		people := map[string]*apitest.Client{
@@ -192,7 +192,7 @@ func TestMirrorsOfSight(t *testing.T) {
 						hidden++
 					}
 				}
-				// Who begins afresh gets the same, and each record once.
+				// A new mirror gets the same, and each record once.
 				fresh := newMirror(m.Client, m.who+", afresh", op.Path, m.limit)
 				if err := fresh.follow(); err != nil {
 					t.Error(err)
@@ -213,9 +213,9 @@ func TestMirrorsOfSight(t *testing.T) {
 	})
 }
 
-// TestMarkerOfSight: who loses sight of a record gets one deletion marker, with
-// the tick of that change, and learns nothing of what comes after; who sees it
-// still, or never saw it, gets none.
+// TestMarkerOfSight: a caller who loses sight of a record gets one deletion
+// marker, with the tick of that change, and no later ones. Callers who still
+// see it, or never saw it, get none.
 func TestMarkerOfSight(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, heir, other := o.As(access.Member), o.As(access.Member), o.As(access.Member)
@@ -229,8 +229,8 @@ func TestMarkerOfSight(t *testing.T) {
 				t.Helper()
 				return c.Do("PATCH", at, body, "If-Match", "*").Want(200).Text("updatedAt")
 			}
-			// told holds what sync says of the record: nothing, that it is
-			// there (its updatedAt), or a marker (its deletedAt).
+			// told checks the answer of sync about the record: nothing, its
+			// updatedAt, or the deletedAt of a marker.
 			told := func(step string, c *apitest.Client, name, want string) {
 				t.Helper()
 				got := ""
@@ -256,7 +256,7 @@ func TestMarkerOfSight(t *testing.T) {
 			}
 
 			hidden := change(owner, map[string]any{"visibility": "private"})
-			late := o.As(access.Member) // came when it was hidden already
+			late := o.As(access.Member) // joined after it was hidden
 			for name, c := range map[string]*apitest.Client{"colleague": other, "heir": heir, "viewer": viewer} {
 				told("hidden", c, name, "gone "+hidden)
 			}
@@ -280,7 +280,8 @@ func TestMarkerOfSight(t *testing.T) {
 				told("shared again", c, name, "there "+shared)
 			}
 
-			// Hidden and handed over at once: the former owner loses it too.
+			// Hidden and transferred at once: the former owner loses sight of
+			// it too.
 			hidden = change(owner, map[string]any{"visibility": "private", "ownerId": heir.Principal})
 			told("hidden and given away", owner, "former owner", "gone "+hidden)
 			told("hidden and given away", heir, "heir", "there "+hidden)
@@ -296,8 +297,8 @@ func TestMarkerOfSight(t *testing.T) {
 	})
 }
 
-// TestWhoMayShare: of a shared record only its owner and admins change who
-// owns and sees it; all who may write change the rest.
+// TestWhoMayShare: only the owner and admins may change the owner and the
+// visibility of a shared record. All writers may change the rest.
 func TestWhoMayShare(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -311,7 +312,7 @@ func TestWhoMayShare(t *testing.T) {
 				for _, body := range []map[string]any{
 					{"visibility": "private"}, {"ownerId": c.Principal}, {"ownerId": admin.Principal},
 					{"visibility": "private", "ownerId": c.Principal}, {"tags": []string{"neu"}, "visibility": "private"},
-					{"ownerId": "usr_01jb2z5k3xf0q8r9s7t6v5w4y3"}, // not even whether there is such a user
+					{"ownerId": "usr_01jb2z5k3xf0q8r9s7t6v5w4y3"}, // the answer does not even reveal whether this user exists
 				} {
 					c.Do("PATCH", at, body, "If-Match", "*").Want(403, "FORBIDDEN")
 				}
@@ -324,21 +325,22 @@ func TestWhoMayShare(t *testing.T) {
 			if n := len(owner.Do("GET", "/events?limit=100", nil).Want(200).Data()); n != events {
 				t.Errorf("%s: refused changes made %d events", op.ID, n-events)
 			}
-			// The same values are no change, and the rest is everyone's.
+			// Equal values are no change, and the other members are open to all
+			// writers.
 			other.Do("PATCH", at, map[string]any{"visibility": "organization", "ownerId": owner.Principal, "tags": []string{"neu"}}, "If-Match", "*").Want(200)
 			admin.Do("PATCH", at, map[string]any{"visibility": "private"}, "If-Match", "*").Want(200)
 			other.Do("PATCH", at, map[string]any{"visibility": "organization"}, "If-Match", "*").Want(404)
 			admin.Do("PATCH", at, map[string]any{"visibility": "organization", "ownerId": service.Principal}, "If-Match", "*").Want(200)
-			owner.Do("PATCH", at, map[string]any{"visibility": "private"}, "If-Match", "*").Want(403) // no longer its owner
+			owner.Do("PATCH", at, map[string]any{"visibility": "private"}, "If-Match", "*").Want(403) // no longer the owner
 			service.Do("PATCH", at, map[string]any{"visibility": "private", "ownerId": owner.Principal}, "If-Match", "*").Want(200)
 			owner.Do("PATCH", at, map[string]any{"visibility": "organization"}, "If-Match", "*").Want(200)
 		}
 	})
 }
 
-// TestCursorBehindTheLastPage: in sync from the oldest change on, the last page
-// has a cursor too, and behind it stands what changes later, each change once. It
-// is taken for a day.
+// TestCursorBehindTheLastPage: in a sync, oldest changes first, the last page
+// has a cursor too. It leads to later changes, each once, and is valid for a
+// day.
 func TestCursorBehindTheLastPage(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

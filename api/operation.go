@@ -8,36 +8,35 @@ import (
 	"kartei/kit/fault"
 )
 
-// Operation is one row of the table: everything that the product knows about
-// one of its calls. What is not here is derived from it, but for what the
-// documents say of it in words: package words has that under ID.
+// Operation is one row of the table. It defines everything about an operation
+// but its descriptions, which package words has under ID.
 type Operation struct {
 	Method string
 	// Path is relative to /v1; {id} stands for one segment.
 	Path string
 	// ID is the operationId, unique and stable: family.verb.
 	ID string
-	// Family is the tag under which the reference lists the operation. Of an
-	// operation on records it is their family.
+	// Family is the tag of the operation in the reference. For operations on
+	// records it is their family.
 	Family string
-	// Act is what the operation does, and to what.
+	// Act is the kind of operation.
 	Act     Act
 	Channel Channel
-	// Scope is what a credential must hold; empty needs none.
+	// Scope is the required scope of the credential; empty means none.
 	Scope string
 	// Cost is in points.
 	Cost int64
-	// Batch says whether the call may be a part of POST /batch.
+	// Batch says whether POST /batch may contain the call.
 	Batch Batch
-	// Events are the types of which a call that succeeds emits one each, space
-	// separated; one that changes nothing emits none.
+	// Events are the types of the events that a successful call emits, one
+	// each, separated by spaces. A call without a change emits none.
 	Events string
 	// Run is the operation itself.
 	Run handler
 }
 
-// Channel says in which versions an operation is stable. In the versions
-// before, it is preview.
+// Channel is the first version in which an operation is stable. In earlier
+// versions it is a preview.
 type Channel string
 
 const (
@@ -45,15 +44,15 @@ const (
 	stable Channel = ""
 	// preview is stable in no version yet.
 	preview Channel = "9999-12-31"
-	// stableFrom2027 becomes stable with the first follow-up version.
+	// stableFrom2027 is stable from the first follow-up version on.
 	stableFrom2027 Channel = "2027-02-01"
 )
 
-// Preview reports whether the operation is of the preview channel in version.
-// Versions are dates, so they compare as texts.
+// Preview reports whether the operation is a preview in version. Versions are
+// dates, so they compare as strings.
 func (c Channel) Preview(version string) bool { return version < string(c) }
 
-// Batch is an operation's place on the allow-list of POST /batch.
+// Batch says whether an operation is on the allow-list of POST /batch.
 type Batch bool
 
 const (
@@ -71,66 +70,68 @@ func operationByID(name string) *Operation {
 	return nil
 }
 
-// Act is what an operation does. The rules for Idempotency-Key and If-Match
+// Act is the kind of operation. The rules for Idempotency-Key and If-Match
 // follow from it (contract, 'Common rules' 2 and 3).
 type Act string
 
 const (
-	// read answers about the caller or about many records: a list, a count.
+	// read returns data about the caller or about many records: a list, a
+	// count.
 	read Act = "read"
-	// get answers about the one record that the call names.
+	// get returns the record that the call names.
 	get Act = "get"
-	// create makes a record. It requires an Idempotency-Key.
+	// create creates a record. It requires an Idempotency-Key.
 	create Act = "create"
 	// update changes members of the record that the call names. It requires
 	// If-Match.
 	update Act = "update"
 	// remove deletes the record that the call names. It requires If-Match.
 	remove Act = "delete"
-	// act is any other change of the record that the call names. It takes an
-	// Idempotency-Key, and If-Match if it makes a revision, but requires neither.
+	// act is any other change of the record that the call names. It accepts an
+	// Idempotency-Key, and If-Match if it creates a revision, but requires
+	// neither.
 	act Act = "act"
-	// bundle carries other calls. Keys and conditions belong to them.
+	// bundle contains other calls. Keys and conditions belong to them.
 	bundle Act = "bundle"
 )
 
 // Writes reports whether the operation changes anything.
 func (o *Operation) Writes() bool { return o.Act != read && o.Act != get }
 
-// Named reports whether the operation is about one record that the call names.
+// Named reports whether the call names one record.
 func (o *Operation) Named() bool {
 	return o.Act == get || o.Act == update || o.Act == remove || o.Act == act
 }
 
-// Creates reports whether the operation makes a record and so requires an
+// Creates reports whether the operation creates a record and so requires an
 // Idempotency-Key.
 func (o *Operation) Creates() bool { return o.Act == create }
 
 // Deletes reports whether the operation deletes the record that the call names.
 func (o *Operation) Deletes() bool { return o.Act == remove }
 
-// Idempotent reports whether the operation honours an Idempotency-Key.
+// Idempotent reports whether the operation accepts an Idempotency-Key.
 func (o *Operation) Idempotent() bool { return o.Act == create || o.Act == act }
 
 // Conditional reports whether the operation requires If-Match.
 func (o *Operation) Conditional() bool { return o.Act == update || o.Act == remove }
 
-// Preconditional reports whether the operation honours If-Match. It is
-// required by Conditional operations and optional for each act on a record.
+// Preconditional reports whether the operation accepts If-Match. Conditional
+// operations require it; for acts that revise a record it is optional.
 func (o *Operation) Preconditional() bool { return o.Conditional() || o.Revises() }
 
 // HasBody reports whether the operation takes a body.
 func (o *Operation) HasBody() bool { return o.Run.Body() != nil }
 
-// ShowsRecord reports whether the operation changes a record that was there
-// before and answers with it. One that makes a secret is left out: its answer
-// is the only one that tells it.
+// ShowsRecord reports whether the operation changes an existing record and
+// returns it. Operations that create a secret are excluded: their answer is the
+// only one that contains it.
 func (o *Operation) ShowsRecord() bool {
 	return o.Revises() && !o.Run.Output.Implements(reflect.TypeFor[app.Secret]())
 }
 
-// Revises reports whether the operation makes the next revision of a record
-// that was there before, and not another record.
+// Revises reports whether the operation creates the next revision of an
+// existing record, rather than another record.
 func (o *Operation) Revises() bool {
 	out := o.Run.Output
 	return o.Writes() && o.Named() && out.Implements(reflect.TypeFor[app.Revised]()) && !out.Implements(reflect.TypeFor[app.Located]())
@@ -139,37 +140,39 @@ func (o *Operation) Revises() bool {
 // ReadScope returns the scope for reading records of the operation's family.
 func (o *Operation) ReadScope() string { return o.Family + ":read" }
 
-// handler is a typed function in the form that the path can call: the types
-// for the OpenAPI document and the tools, the call for the path.
+// handler is a typed function with what the path and the documents need of it:
+// its types, its status, a uniform call.
 type handler struct {
 	// Input and Output are the function's types.
 	Input, Output reflect.Type
 	call          func(ctx context.Context, c *app.Call, in any) (any, error)
-	// outsideTx is set in the place of call by doOutsideTx.
+	// outsideTx replaces call in handlers of doOutsideTx.
 	outsideTx stage
-	// prefetch, if set, is called before the transaction; see prefetching.
+	// prefetch, if set, runs before the transaction; see prefetching.
 	prefetch func(ctx context.Context, c *app.Call, in any) (any, error)
-	// faults are the codes that the function raises of its own.
+	// faults are the function's own codes.
 	faults []fault.Code
 	// status is the HTTP status of success.
 	status int
-	// counted says that the output holds records; see app.Counted.
+	// counted is true if the output contains records; see app.Counted.
 	counted bool
-	// bind makes the input from path, query and body; prepared once a row.
+	// bind builds the input from path, query and body. It is prepared once for
+	// each row.
 	bind *binding
 }
 
-// do turns a typed function into a row's handler.
+// do turns a typed function into the handler of a row.
 //
-// The input is a struct whose fields say where they come from: `path:"id"`,
-// `query:"limit"` or `body:"..."`, the last one a struct of JSON members or an
-// app.Patch of one. Rules stand in further tags (listed in api/draft);
-// they are enforced from the frozen OpenAPI document, not from the tags.
+// The input is a struct whose tags name the source of each field: `path:"id"`,
+// `query:"limit"` or `body:"..."`. A body is a struct of JSON members or an
+// app.Patch of one. Further tags hold rules (listed in api/draft). The path
+// enforces them from the frozen OpenAPI document, not from the tags.
 //
-// The output decides the status: app.Accepted 202, app.Located 201, app.Nothing 204, else 200.
+// The output determines the status: app.Accepted 202, app.Located 201,
+// app.Nothing 204, otherwise 200.
 //
-// faults are the codes that the function answers with beyond those that every
-// operation of its form has; the document names them.
+// faults are codes beyond those that every operation of this form has; the
+// document lists them.
 func do[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fault.Code) handler {
 	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
 	return handler{
@@ -185,7 +188,7 @@ func do[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fa
 	}
 }
 
-// doOutsideTx is do for a function of the path itself, which runs outside of any
+// doOutsideTx is do for a function of the path itself, which runs outside any
 // transaction.
 func doOutsideTx[I, O any](f func(*API, context.Context, *call, I) (O, error), faults ...fault.Code) handler {
 	h := do[I, O](nil, faults...)
@@ -199,9 +202,9 @@ func doOutsideTx[I, O any](f func(*API, context.Context, *call, I) (O, error), f
 	return h
 }
 
-// prefetching is do for a function that needs something from outside the database.
-// prefetch fetches it before the transaction begins, because others wait while one
-// is open. Its Call has no transaction.
+// prefetching is do for a function that needs data from outside the database.
+// prefetch fetches it before the transaction begins, because other calls wait
+// while one is open. Its Call has no transaction.
 func prefetching[I, P, O any](prefetch func(context.Context, *app.Call, I) (P, error), f func(context.Context, *app.Call, I, P) (O, error), faults ...fault.Code) handler {
 	h := do(func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, c.Prefetched.(P)) }, faults...)
 	h.prefetch = func(ctx context.Context, c *app.Call, in any) (any, error) { return prefetch(ctx, c, *in.(*I)) }
@@ -219,13 +222,13 @@ func (h handler) Body() reflect.Type {
 // BodyField returns the index of the input's field that the body fills, or -1.
 func (h handler) BodyField() int { return h.bind.body }
 
-// Takes reports whether the operation has a query parameter of that name.
+// Takes reports whether the operation has a query parameter of this name.
 func (h handler) Takes(parameter string) bool {
 	_, takes := h.bind.query[parameter]
 	return takes
 }
 
-// Faults returns the codes that the operation has of its own.
+// Faults returns the operation's own codes.
 func (h handler) Faults() []fault.Code { return h.faults }
 
 // Status returns the HTTP status of success.

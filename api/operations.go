@@ -13,9 +13,9 @@ import (
 	"kartei/webhook"
 )
 
-// Operations is the table: one row per operation of the contract, in its
-// order, without logic. Routing, scopes, costs, the OpenAPI document, the
-// tools and the tests that walk every row are derived from it.
+// Operations is the table: one row for each operation of the contract, in its
+// order, without logic. Routing, scopes, costs, the OpenAPI document, the tools
+// and the tests of every row are derived from it.
 var Operations = []Operation{
 	{"GET", "/me", "me.get", "meta", read, stable, "", 1, inBatch, "", do(meGet)},
 	{"GET", "/rate_limit", "rateLimit.get", "meta", read, stable, "", 1, inBatch, "", do(rateLimitGet)},

@@ -18,7 +18,7 @@ import (
 )
 
 // contractRows are the rows of the contract's operation table: method, path,
-// channel, scope and cost. A channel that is a version is that from which on
+// channel, scope and cost. A version as the channel is the first one in which
 // the operation is stable.
 const contractRows = `
 GET /me stable none 1
@@ -90,8 +90,8 @@ func TestTableIsTheContracts(t *testing.T) {
 	}
 }
 
-// TestKeptAsLongAsUsed: what is looked up for so long is not erased before, and
-// not kept longer.
+// TestKeptAsLongAsUsed: the retention of rows equals the time for which they
+// are read.
 func TestKeptAsLongAsUsed(t *testing.T) {
 	ages := map[string]time.Duration{"idempotency": replay.Lifetime, "events": event.Retention.Sub(0), "webhook_attempts": webhook.LogAge.Sub(0)}
 	for _, rule := range retention.Rules {
@@ -105,10 +105,10 @@ func TestKeptAsLongAsUsed(t *testing.T) {
 	}
 }
 
-// methods are those of the acts of the table.
+// methods are the methods of the table's acts.
 var methods = map[Act]string{read: "GET", get: "GET", create: "POST", update: "PATCH", remove: "DELETE", act: "POST", bundle: "POST"}
 
-// TestColumnsAgree: a row says in columns what its path shows.
+// TestColumnsAgree: the columns of a row agree with its path.
 func TestColumnsAgree(t *testing.T) {
 	families := map[string]string{"me": "meta", "rateLimit": "meta", "openapi": "meta", "webhookEndpoints": "webhook_endpoints"}
 	for i := range Operations {

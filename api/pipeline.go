@@ -21,82 +21,82 @@ import (
 	"kartei/store/db"
 )
 
-// path is the way of every call, whichever door it came through. Stages with
-// work of their own stand in the file of their name, those that only check in
-// checks.go. The first that returns an error ends the call. The order is part of
-// the contract: it decides which of several faults a client is told of.
+// path holds the stages of every call, through any door. Stages that do work
+// have a file of their own; those that only check are in checks.go. The first
+// error ends the call. The order is part of the contract, because it decides
+// which of several faults the client gets.
 var path = [...]stage{
 	available,    // the instance is ready, not paused (503) and not full (429)
 	route,        // path and method name a row of the table, else 404 or 405
-	authenticate, // the credential is good, else 401
-	gate,         // the organization lets its API be used, else 401 or 403
+	authenticate, // the credential is valid, else 401
+	gate,         // the organization allows use of its API, else 401 or 403
 	organization, // Svc-Organization, if sent, names the credential's, else 403
 	version,      // the version exists and is served, else 400 or 410
 	channel,      // the row is in that version and channel, else 404
 	blocked,      // the row is not of a blocked family, else 403
-	authorize,    // the credential holds the row's scope, else 403
-	limits,       // the cost is charged before anything is done, else 429
+	authorize,    // the credential has the row's scope, else 403
+	limits,       // the cost is charged before the operation runs, else 429
 	decode,       // query, headers and body are well formed, else 400, 413, 415, 422
 	run,          // one transaction: idempotency (409, 422), then the operation
-	show,         // the record is left out if the credential may not read it
+	show,         // the record is removed from the answer if the credential may not read it
 }
 
 // stage is one step of the path.
 type stage func(a *API, ctx context.Context, c *call) error
 
-// Request is what a door hands over. Only the door knows the protocol.
+// Request is a call as its door passes it. Only the door knows the protocol.
 type Request struct {
 	// Method is GET, POST, PATCH or DELETE; a door turns HEAD into GET.
 	Method string
-	// Path is below /v1 and escaped, as it stands in the URL.
+	// Path is the escaped path below /v1, as in the URL.
 	Path string
-	// Operation is the id of a row of the second table. It takes the place of
-	// Method, Path and Query.
+	// Operation is the id of a row of the second table. It replaces Method,
+	// Path and Query.
 	Operation string
 	// Query is the raw query.
 	Query string
-	// Header holds the request's headers under their canonical names.
+	// Header holds the headers of the request under their canonical names.
 	Header map[string][]string
-	// Body returns the body, read once and up to MaxBody bytes; it fails with
-	// a fault. A nil Body is an empty one.
+	// Body returns the body, at most MaxBody bytes; its error is a fault. It is
+	// called once. A nil Body is an empty one.
 	Body func() ([]byte, error)
-	// HasBody reports whether the client sent one.
+	// HasBody reports whether the client sent a body.
 	HasBody bool
-	// Door says through which door the call came.
+	// Door is the door of the call.
 	Door Door
 	// Credential is what the caller presented.
 	Credential Credential
-	// Address is the client's.
+	// Address is the address of the client.
 	Address netip.Addr
-	// Trace is the traceparent header of a caller whose network is trusted, empty
-	// of all others: whoever may choose it decides what is traced.
+	// Trace is the traceparent header of a caller in a trusted network, and
+	// empty for others: that header decides which calls are traced.
 	Trace string
-	// Refusal, if set, is what the door found wrong already: the call is
-	// answered with it at once.
+	// Refusal, if set, is a fault that the door found. The call is answered
+	// with it at once.
 	Refusal error
-	// of is the batch that the call is a part of, nil for others.
+	// of is the batch that contains the call, or nil.
 	of *call
 }
 
-// MaxBody is how many bytes a JSON body may have.
+// MaxBody bounds the bytes of a JSON body.
 const MaxBody = 1 << 20
 
 // Response is the answer to a Request.
 type Response struct {
 	Status int
-	// Fault is why the call was refused or failed, with its words, and nil for a
-	// call that succeeded. Body is the problem document of it.
+	// Fault is the reason why the call was refused or failed, or nil. Body is
+	// its problem document.
 	Fault *fault.Fault
-	// Header holds the headers of the contract under the names that the
-	// contract and the RFCs write, which are not always the canonical ones of
-	// net/http: ETag, RateLimit, RateLimit-Policy, WWW-Authenticate.
+	// Header holds the headers of the contract. Their names are spelled as in
+	// the contract and the RFCs, not always in the canonical form of net/http:
+	// ETag, RateLimit, RateLimit-Policy, WWW-Authenticate.
 	Header map[string][]string
 	Body   []byte
-	// File, if set, is sent in place of Body; the door calls its Sent.
+	// File, if set, is sent instead of Body; the door calls its Sent.
 	File *File
 }
 
-// call is one request on its way along the path. The stages fill it.
+// call is a request on the path. The stages fill it.
 type call struct {
 	*Request
 	id       string // req_...
@@ -106,22 +106,22 @@ type call struct {
 	op      *Operation  // route
 	console *ConsoleRow // route: if the row is of the second table
 	record  string      // route: the {id} segment
-	family  string      // route: the blocked family, if the path is of one
+	family  string      // route: the blocked family of the path, or empty
 	actor   *access.Actor
-	duties  access.Duties   // authenticate: what the kind of credential must do
+	duties  access.Duties   // authenticate: the duties of the kind of credential
 	refusal *access.Refusal // authenticate: for the request log
-	// assumed is set while the actor comes from memory; again once that turned
-	// out to be stale.
+	// assumed is true while the actor comes from the cache; again, after that
+	// turned out to be stale.
 	assumed, again bool
 	version        string
 	rules          *schema.Document
 	charged        limit.Charge // limits
 	decision       limit.Decision
 	paid           bool
-	returned       int // answer: records
+	returned       int // finish: number of records
 	statuses       [8]limit.Status
 
-	sent        func() ([]byte, error) // the body, read at most once
+	sent        func() ([]byte, error) // returns the body, read at most once
 	parameters  []schema.Parameter     // decode
 	input       reflect.Value
 	body        []byte
@@ -130,29 +130,29 @@ type call struct {
 	// ifNoneMatchAny is If-None-Match: *.
 	ifNoneMatchAny bool
 	idempotency    string
-	fingerprint    string // run: of the content, where there is an idempotency key
+	fingerprint    string // run: of the content, if there is an idempotency key
 
 	prefetched  any        // run
-	prefetchErr error      // run: why the prefetch failed
-	audited     *audit.Act // run: what an administrative act says of itself
+	prefetchErr error      // run: the error of the prefetch
+	audited     *audit.Act // run: the description of an administrative act
 	result      result     // run
 	file        *File      // run
 	replayed    bool
 
 	header map[string][]string
 	begun  time.Time
-	span   *trace.Span // nil for most
+	span   *trace.Span // usually nil
 }
 
-// Do walks a request along the path and returns its answer: a problem document
-// if a stage refused it. It never panics. header is filled with
-// the answer's headers; nil makes a new map.
+// Do runs a request along the path and returns its answer: a problem document
+// if a stage refused it. It never panics. header receives the headers of the
+// answer; nil means a new map.
 func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *Response {
 	response, _ := a.do(ctx, r, header)
 	return response
 }
 
-// do is Do, and returns the call as well.
+// do is Do, and also returns the call.
 func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*Response, *call) {
 	ctx, c := a.begin(ctx, r, header)
 	defer a.inFlight.Add(-1)
@@ -160,7 +160,7 @@ func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*
 	return a.finish(c, err), c
 }
 
-// begin makes the call of a request, which is in flight from then on.
+// begin starts the call of a request and counts it as running.
 func (a *API) begin(ctx context.Context, r *Request, header map[string][]string) (context.Context, *call) {
 	c := a.newCall(r, header)
 	a.lastCall.Store(c.begun.UnixMicro())
@@ -179,8 +179,8 @@ func (a *API) newCall(r *Request, header map[string][]string) *call {
 	}
 }
 
-// walk takes a call along the path, and once more if what was assumed of its
-// caller turned out to be stale. A panic is an error.
+// walk runs a call along the path, and a second time if the assumption about
+// its caller was stale. A panic becomes an error.
 func (a *API) walk(ctx context.Context, c *call) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -191,7 +191,7 @@ func (a *API) walk(ctx context.Context, c *call) (err error) {
 		return c.Refusal
 	}
 	err = a.pass(ctx, c)
-	if stale := a.confirm(ctx, c, nil); stale != nil { // the call was refused before the database was asked
+	if stale := a.confirm(ctx, c, nil); stale != nil { // the refusal may rest on an unconfirmed assumption
 		err = stale
 	}
 	if errors.Is(err, db.ErrStale) {
@@ -201,7 +201,7 @@ func (a *API) walk(ctx context.Context, c *call) (err error) {
 	return explain(err)
 }
 
-// pass walks the path once.
+// pass runs the stages once.
 func (a *API) pass(ctx context.Context, c *call) error {
 	if c.span != nil {
 		return a.passTraced(ctx, c)
@@ -214,8 +214,8 @@ func (a *API) pass(ctx context.Context, c *call) error {
 	return nil
 }
 
-// restart resets the call; the retry authenticates against the database, not from
-// memory. What was charged is charged once more.
+// restart resets the call; the retry authenticates against the database, not
+// the cache. The charge is settled and made again.
 func (a *API) restart(c *call) {
 	a.settle(c)
 	next := a.newCall(c.Request, c.header)

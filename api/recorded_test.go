@@ -23,18 +23,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// recorded is one call of testdata/recorded-VERSION.json with its answer. Ids and
-// cursors stand there as names that the replay gives anew (con_#2, cursor_#1).
+// recorded is a call of testdata/recorded-VERSION.json with its answer. Ids and
+// cursors are replaced by names, which the replay assigns anew (con_#2,
+// cursor_#1).
 type recorded struct {
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
 	Headers map[string]string `json:"headers,omitzero"`
 	Body    jsontext.Value    `json:"body,omitzero"`
-	// Next says that the next version answers otherwise, by its declared
+	// Next is true if the next version answers differently, by a declared
 	// difference.
 	Next bool `json:"next,omitzero"`
-	// Early says that the call is answered before the version is looked at, and
-	// so in the current one.
+	// Early is true if the call is answered before the version stage, and so in
+	// the current version.
 	Early  bool    `json:"early,omitzero"`
 	Answer *answer `json:"answer,omitzero"`
 }
@@ -47,8 +48,8 @@ type answer struct {
 
 var fillIn = flag.Bool("record", false, "fill in the answers that a recording has not, and what those that it has have gained; nothing else of them is changed")
 
-// names gives the ids and cursors of one run the names that they have in the
-// recording, by the order in which they appear.
+// names maps the ids and cursors of one run to their names in the recording, by
+// order of appearance.
 type names struct {
 	byReal, byName map[string]string
 	count          map[string]int
@@ -57,10 +58,10 @@ type names struct {
 var (
 	opaque = regexp.MustCompile(`\b(con|cmp|tsk|evt|req|usr|svc|org|key)_[0-9a-z]{26}\b|"nextCursor":"[^"]+"|"kidShort":"[^"]+"`)
 	named  = regexp.MustCompile(`[a-z]+_#[0-9]+`)
-	// families are added within a version, and what the limits say of
-	// themselves is told by other tests.
+	// families are added within a version, and other tests cover the limit
+	// headers
 	growing = regexp.MustCompile(`"openFamilies":\[[^]]*\]`)
-	// what problems say in words may come to say more; programs go by the code.
+	// the texts of problems may change; programs use the code
 	words = regexp.MustCompile(`"(detail|message)":"([^"\\]|\\.)*"`)
 )
 
@@ -72,7 +73,7 @@ func newNames() *names {
 	return &names{map[string]string{}, map[string]string{}, map[string]int{}}
 }
 
-// hide writes names for ids and cursors.
+// hide replaces ids and cursors by names.
 func (n *names) hide(text string) string {
 	text = growing.ReplaceAllString(text, `"openFamilies":[]`)
 	return opaque.ReplaceAllStringFunc(text, func(found string) string {
@@ -87,7 +88,7 @@ func (n *names) hide(text string) string {
 		switch {
 		case kind == "req":
 			return "req_"
-		case strings.HasSuffix(real, "_01jb2z5k3xf0q8r9s7t6v5w4y3"): // which nothing has
+		case strings.HasSuffix(real, "_01jb2z5k3xf0q8r9s7t6v5w4y3"): // no record has this id
 			return real
 		}
 		if n.byReal[real] == "" {
@@ -102,7 +103,7 @@ func (n *names) hide(text string) string {
 	})
 }
 
-// show writes ids and cursors for names.
+// show replaces names by ids and cursors.
 func (n *names) show(t testing.TB, text string) string {
 	return named.ReplaceAllStringFunc(text, func(name string) string {
 		if n.byName[name] == "" {
@@ -112,7 +113,7 @@ func (n *names) show(t testing.TB, text string) string {
 	})
 }
 
-// play sends a recorded call and returns its answer as a recording has it.
+// play sends a recorded call and returns its answer in the form of a recording.
 func (n *names) play(t testing.TB, c *apitest.Client, r *recorded, version string) *answer {
 	t.Helper()
 	var headers []string
@@ -136,11 +137,10 @@ func (n *names) play(t testing.TB, c *apitest.Client, r *recorded, version strin
 	return out
 }
 
-// TestRecordedCalls sends recorded calls of 2026-11-01 again: to production, to the
-// release candidate, which serves the next version beside it, and in the next
-// version. The old answers are byte for byte what they were, apart from ids,
-// cursors and limits; those of the next version differ where that is declared
-// and nowhere else.
+// TestRecordedCalls repeats recorded calls of 2026-11-01: on production, on the
+// release candidate, which also serves the next version, and in the next
+// version. Apart from ids, cursors and limits the old answers are the same,
+// byte for byte. Those of the next version differ only as declared.
 func TestRecordedCalls(t *testing.T) {
 	apitest.Alone(t)
 	const file = "testdata/recorded-2026-11-01.json"
@@ -153,7 +153,7 @@ func TestRecordedCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		current := apitest.Current() // what a call gets that names none
+		current := apitest.Current() // the version of calls that name none
 		for _, run := range []struct{ name, environment, version string }{
 			{"production", "production", old},
 			{"production, nothing asked", "production", ""},
@@ -214,8 +214,8 @@ func TestRecordedCalls(t *testing.T) {
 	}
 }
 
-// gained reports whether an answer differs from the recorded one by members
-// and headers that it has in addition, and by nothing else.
+// gained reports whether an answer differs from the recorded one only by
+// additional members and headers.
 func gained(was, is *answer) bool {
 	for name, value := range was.Headers {
 		if is.Headers[name] != value {
@@ -229,7 +229,8 @@ func gained(was, is *answer) bool {
 	return was.Status == is.Status && (was.Body != "" || is.Body == "") && within(before, now)
 }
 
-// within reports whether a value is in another one that may have more members.
+// within reports whether a value equals another one apart from additional
+// members of that one.
 func within(was, is any) bool {
 	switch was := was.(type) {
 	case map[string]any:
@@ -252,7 +253,8 @@ func within(was, is any) bool {
 	return was == is
 }
 
-// firstDifference shows where an answer begins to differ from the recorded one.
+// firstDifference shows the first difference between an answer and the recorded
+// one.
 func firstDifference(was, is *answer) string {
 	if was.Status != is.Status {
 		return fmt.Sprintf("was %d %s\nis  %d %s", was.Status, was.Body, is.Status, is.Body)
@@ -272,7 +274,7 @@ func firstDifference(was, is *answer) string {
 	return fmt.Sprintf("from byte %d on: was ...%s...\nand is ...%s...\nWhere it only has more members, go test ./api -run Recorded -record takes it over.", same, around(a), around(b))
 }
 
-// TestGained holds what -record takes over to what clients do not notice.
+// TestGained: -record accepts only differences that clients do not notice.
 func TestGained(t *testing.T) {
 	of := func(body string) *answer {
 		return &answer{200, map[string]string{"ETag": "x"}, body}

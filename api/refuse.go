@@ -7,15 +7,14 @@ import (
 	"kartei/kit/id"
 )
 
-// done sets the headers of the answer to a call that is none of the table's and
-// was carried out.
+// done sets the headers of a successful answer outside the table.
 func (a *API) done(header map[string][]string) {
 	header["Request-Id"] = []string{id.New(id.Request)}
 	header["Cache-Control"], header["X-Content-Type-Options"] = noStore, nosniff
 }
 
-// Refuse returns the problem document of an error for a call that is none of
-// the table's, and sets the headers that belong to it.
+// Refuse returns the problem document of an error outside the table, and sets
+// its headers.
 func (a *API) Refuse(err error, instance string, acceptLanguage []string, header map[string][]string) *Response {
 	c := a.newCall(&Request{Header: map[string][]string{"Accept-Language": acceptLanguage}}, header)
 	f := fault.From(explain(err))

@@ -9,7 +9,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// routes finds the row of a path. It is a tree of at most three segments:
+// routes finds the rows of a path. It is a tree of at most three levels:
 // family, record or fixed word, verb.
 type routes map[string]*node
 
@@ -19,8 +19,8 @@ type node struct {
 	children map[string]*node // fixed words; "{id}" stands for any segment
 }
 
-// blockedFamilies are paths that are no operations and never will be with an
-// API key: money, secrets and identity (open points, 'Order of the checks').
+// blockedFamilies are paths that never become operations for API keys: money,
+// secrets and identity (open points, 'Order of the checks').
 var blockedFamilies = []string{"invoices", "secrets", "users", "api_keys"}
 
 func routesOf(table []Operation) routes {
@@ -42,7 +42,8 @@ func routesOf(table []Operation) routes {
 	return r
 }
 
-// setAllow writes the Allow header of each path. HEAD works wherever GET does.
+// setAllow builds the Allow header of each path. HEAD is allowed wherever GET
+// is.
 func (r routes) setAllow(nodes map[string]*node) {
 	for _, n := range nodes {
 		var methods []string
@@ -57,15 +58,15 @@ func (r routes) setAllow(nodes map[string]*node) {
 	}
 }
 
-// location is where a path leads. A path that does not exist has neither node nor
-// family.
+// location is the result of find. For a path that does not exist it has neither
+// node nor family.
 type location struct {
 	node   *node
 	record string // the {id} segment
-	family string // the blocked family, if the path is of one
+	family string // the blocked family of the path, or empty
 }
 
-// find follows an escaped path.
+// find looks up an escaped path.
 func (r routes) find(path string) location {
 	rest, ok := strings.CutPrefix(path, "/")
 	if !ok {
@@ -96,9 +97,9 @@ func (r routes) find(path string) location {
 	return at
 }
 
-// inBatch reports whether a call of a method may be a part of a batch. Of a
-// method that the path does not have it is the part's own affair, unless the
-// path has none that may.
+// inBatch reports whether a batch may contain a call with this method. If the
+// path lacks the method, the part is answered with the error, unless no call of
+// the path is allowed.
 func (n *node) inBatch(method string) bool {
 	some := false
 	for _, op := range n.rows {
@@ -110,9 +111,9 @@ func (n *node) inBatch(method string) bool {
 	return some
 }
 
-// route finds the row: an unknown path is 404, a known one with another
-// method 405. A row of the second table is named by its id. A path of a blocked
-// family goes on, to be refused in its turn.
+// route finds the row: an unknown path is 404, and a known path with another
+// method 405. A row of the second table is found by its id. A blocked family
+// passes this stage and is refused later.
 func route(a *API, _ context.Context, c *call) error {
 	if c.Operation != "" {
 		return c.routeByID()

@@ -13,24 +13,24 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// result is what an operation answered, in the form that is sent and that a
-// replay repeats.
+// result is the answer of an operation in the form in which it is sent and
+// stored.
 type result struct {
 	status   int
 	body     []byte
 	etag     string // without quotes
 	location string
 	records  int
-	// wait is after how long it is worth asking again.
+	// wait is the time after which another attempt is useful.
 	wait time.Duration
-	// secret says that the body holds one.
+	// secret reports whether the body contains a secret.
 	secret bool
 	file   *app.File
 }
 
-// run runs the operation: a read on a reader's connection, a write in one
+// run runs the operation: a read on a reading connection, a write in one
 // transaction together with its event, its search entry and its idempotency
-// record. An operation that lost a race is run again from its input.
+// record. An operation that lost a race runs again from its input.
 func run(a *API, ctx context.Context, c *call) (err error) {
 	if c.op.Run.outsideTx != nil {
 		return c.sortFields(c.op.Run.outsideTx(a, ctx, c))
@@ -55,7 +55,7 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 				return inProgress()
 			}
 			defer a.busy.leave(c)
-			c.fingerprint = fingerprintOf(c) // not in the transaction, where others wait
+			c.fingerprint = fingerprintOf(c) // outside the transaction, which blocks others
 		}
 		if c.op.Run.prefetch != nil {
 			c.prefetched, c.prefetchErr = c.op.Run.prefetch(ctx, a.callOf(c, nil), c.input.Interface())
@@ -66,7 +66,7 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 	return c.sortFields(err)
 }
 
-// sortFields has what an operation found wrong stand in the order of the body.
+// sortFields sorts the invalid fields by their position in the body.
 func (c *call) sortFields(err error) error {
 	if f, is := errors.AsType[*fault.Fault](err); is && len(f.Fields) > 1 {
 		f.Fields = schema.SortByPosition(c.body, f.Fields)
@@ -78,7 +78,7 @@ func (c *call) sortFields(err error) error {
 func (a *API) change(ctx context.Context, c *call) error {
 	again := false
 	write := func(tx db.Tx) error {
-		if again { // the run before may have changed its input
+		if again { // the previous run may have changed its input
 			c.input = c.newInput()
 			if c.op.Run.bind.body >= 0 {
 				if err := c.fillBody(a, c.input); err != nil {
@@ -95,7 +95,7 @@ func (a *API) change(ctx context.Context, c *call) error {
 	err := a.db.WriteIn(ctx, c.actor.Org(), write)
 	if errors.Is(err, db.ErrDuplicate) {
 		// Another call took the same unique value at the same moment. Now that
-		// it is there, the operation finds it and says so.
+		// value exists, so the operation finds it and reports it.
 		err = a.db.WriteIn(ctx, c.actor.Org(), write)
 	}
 	return err
@@ -103,7 +103,7 @@ func (a *API) change(ctx context.Context, c *call) error {
 
 // operate calls the operation and encodes its answer.
 func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
-	if c.prefetchErr != nil { // a stored answer needs no prefetch
+	if c.prefetchErr != nil { // a replay needs no prefetch
 		return result{}, c.prefetchErr
 	}
 	answer, err := c.op.Run.call(ctx, a.callOf(c, tx), c.input.Interface())
@@ -113,7 +113,7 @@ func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
 	return encode(c.op, answer)
 }
 
-// callOf returns what an operation gets to know about its call.
+// callOf returns the view that an operation has of its call.
 func (a *API) callOf(c *call, tx db.Tx) *app.Call {
 	return &app.Call{
 		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id,
@@ -151,16 +151,16 @@ func encode(op *Operation, answer any) (r result, err error) {
 	return r, err
 }
 
-// notStored is the detail if the database can be read but not written.
+// notStored is the detail if the database can be read and not written.
 var notStored = fault.Text{
 	DE: "Zurzeit lässt sich nichts speichern. Geändert wurde nichts; Lesen ist weiterhin möglich. Versuchen Sie es etwas später noch einmal.",
 	EN: "Nothing can be stored at the moment. Nothing was changed; reading is still possible. Please try again a little later.",
 }
 
-// explain turns the database's own errors into faults: one that has no time
-// is 429 OVERLOADED, one that is away or has no room is 503 INSTANCE_PENDING.
-// Where a commit's outcome is unknown, the client sends the call again: its
-// Idempotency-Key or its If-Match keep it from happening twice.
+// explain maps the errors of the database to faults. A busy one is 429
+// OVERLOADED. One that is unreachable or full is 503 INSTANCE_PENDING. If the
+// outcome of a commit is unknown, the client repeats the call; its
+// Idempotency-Key or If-Match prevents a second change.
 func explain(err error) error {
 	switch {
 	case err == nil:
@@ -170,7 +170,7 @@ func explain(err error) error {
 	case errors.Is(err, db.ErrUnavailable), errors.Is(err, db.ErrUnknownOutcome):
 		return &fault.Fault{Code: fault.InstancePending, RetryAfter: 5 * time.Second, Cause: err}
 	case errors.Is(err, db.ErrBusy), errors.Is(err, db.ErrConflict),
-		errors.Is(err, context.Canceled): // the client went away; nobody reads this
+		errors.Is(err, context.Canceled): // the client has disconnected, so no one reads this
 		return &fault.Fault{Code: fault.Overloaded, RetryAfter: time.Second, Cause: err}
 	}
 	return err

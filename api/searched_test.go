@@ -17,7 +17,7 @@ import (
 	"kartei/task"
 )
 
-// searched are the words for what q searches, German and English, by member.
+// searched has the German and English words for the members that q searches.
 var searched = map[string][2]string{
 	"firstName": {"Namen", "names"}, "lastName": {"Namen", "names"}, "name": {"Name", "name"}, "email": {"E-Mail-Adresse", "email address"},
 	"mobile": {"Telefonnummern", "telephone numbers"}, "phone": {"Telefon", "telephone number"}, "jobTitle": {"Funktion", "job title"},
@@ -27,8 +27,8 @@ var searched = map[string][2]string{
 	"description": {"Beschreibung", "description"},
 }
 
-// TestWhatIsSearched holds what the descriptions of the lists and the guide
-// say of q to what the families index.
+// TestWhatIsSearched compares the descriptions of q in lists and the guide with
+// the members that the families index.
 func TestWhatIsSearched(t *testing.T) {
 	guide := strings.ReplaceAll(strings.Join(strings.Fields(string(docs.Guide)), " "), "`", "")
 	and := regexp.MustCompile(", | und | and ")

@@ -14,11 +14,11 @@ import (
 	"kartei/test/apitest"
 )
 
-// These walks go over the table too: who may not see is told nothing, whatever
-// the row, and who may not do is refused alike.
+// These walks cover the table too. Every row treats a hidden record as unknown,
+// and refuses missing rights alike.
 
-// families yields the families of records that the table has rows for, with
-// the row that makes one.
+// families yields the families of records in the table, with the row that
+// creates one.
 func families() func(func(app.Family, *api.Operation) bool) {
 	return func(yield func(app.Family, *api.Operation) bool) {
 		for _, f := range api.Families {
@@ -29,8 +29,8 @@ func families() func(func(app.Family, *api.Operation) bool) {
 	}
 }
 
-// makeRecord makes a record that is found by the word Geheimwort. An endpoint is
-// always its principal's.
+// makeRecord creates a record that the word Geheimwort finds. An endpoint
+// always belongs to its principal.
 func makeRecord(t testing.TB, c *apitest.Client, op *api.Operation, visibility string) string {
 	t.Helper()
 	body := example(t, op).(map[string]any)
@@ -52,7 +52,7 @@ func eventOf(t testing.TB, c *apitest.Client, record string) string {
 	return ""
 }
 
-// serviceAccount returns a client that acts as a service account.
+// serviceAccount returns a client for a service account.
 func serviceAccount(t testing.TB, o *apitest.Office, role access.Role) *apitest.Client {
 	t.Helper()
 	made, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Abgleich", Role: role})
@@ -66,8 +66,8 @@ func serviceAccount(t testing.TB, o *apitest.Office, role access.Role) *apitest.
 	return &apitest.Client{Office: o, Principal: made.ID, Key: o.Key(made.ID, scopes...)}
 }
 
-// onlookers are those who do not see a member's private records in the
-// sandbox; of the strangers none sees anything there.
+// onlookers returns clients who do not see a member's private records in the
+// sandbox. The strangers see no record there.
 func onlookers(t testing.TB, o *apitest.Office) (colleagues, strangers map[string]*apitest.Client) {
 	t.Helper()
 	other, _ := o.Organization("Kanzlei Abendroth")
@@ -83,15 +83,15 @@ func onlookers(t testing.TB, o *apitest.Office) (colleagues, strangers map[strin
 		}
 }
 
-// TestInvisibleIsUnknown asks every row about a record that is private, of
-// another organization, deleted or of another family: each answer is that for
-// an id which nothing has, whatever precondition is sent.
+// TestInvisibleIsUnknown calls every row with a record that is private, of
+// another organization, deleted or of another family. Each answer equals that
+// for an id that does not exist, with any precondition.
 func TestInvisibleIsUnknown(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner := o.As(access.Member)
 		colleagues, strangers := onlookers(t, o)
-		hidden := map[string]map[string]string{} // by tag: what it is, and its id
-		shared := map[string]string{}            // what colleagues see
+		hidden := map[string]map[string]string{} // by tag: the reason and the id
+		shared := map[string]string{}            // records that colleagues see
 		var events []string
 		for _, op := range families() {
 			private, open := makeRecord(t, owner, op, "private"), makeRecord(t, owner, op, "organization")
@@ -149,7 +149,7 @@ func TestInvisibleIsUnknown(t *testing.T) {
 					ask(who, c, op, what, record)
 				}
 			}
-			if shared[op.Family] == "" { // operations and endpoints are nobody's but their principal's
+			if shared[op.Family] == "" { // operations and endpoints belong to their principal only
 				for what, record := range hidden[op.Family] {
 					ask("admin", admin, op, what, record)
 				}
@@ -158,7 +158,7 @@ func TestInvisibleIsUnknown(t *testing.T) {
 			for who, c := range strangers {
 				ask(who, c, op, "another organization's", shared[op.Family])
 			}
-			// What the walk rests on: the others do see it.
+			// The premise of the walk: others do see the shared record.
 			at := strings.Replace(op.Path, "{id}", shared[op.Family], 1)
 			if a := colleagues["member"].Do(op.Method, at, example(t, op), "If-Match", `"r9"`); a.Status == 404 {
 				t.Errorf("%s of a shared record: %s", op.ID, a.Body)
@@ -170,13 +170,13 @@ func TestInvisibleIsUnknown(t *testing.T) {
 	})
 }
 
-// requestID returns body with the request id of another answer.
+// requestID replaces the request id in body by that of another answer.
 func requestID(body string, of, to *apitest.Answer) string {
 	return strings.ReplaceAll(body, of.Header.Get("Request-Id"), to.Header.Get("Request-Id"))
 }
 
-// queries are the ways to ask a row that names no record, made from the
-// parameters that the document lists for it.
+// queries returns queries for a row without a record, built from the parameters
+// in the document.
 func queries(op *api.Operation) []string {
 	list := []string{"", "limit=1", "limit=100"}
 	if op.Path == "/contacts/count" || strings.HasSuffix(op.Path, "/count") {
@@ -198,8 +198,8 @@ func queries(op *api.Operation) []string {
 	return list
 }
 
-// seen returns what a client is told by all rows that name no record. Of a
-// cursor it counts that there is one.
+// seen returns the answers to a client from all rows without a record. Of a
+// cursor it records only the presence.
 func seen(t testing.TB, c *apitest.Client) map[string]string {
 	t.Helper()
 	answers := map[string]string{}
@@ -224,9 +224,8 @@ func cursors(body string) string {
 	return before + `"nextCursor":"..."` + rest
 }
 
-// TestInvisibleLeavesNoTrace: what is done with a private record changes no
-// list, count, search, sync or feed of anybody who does not see it, while an
-// admin sees each step.
+// TestInvisibleLeavesNoTrace: acts on a private record change no list, count,
+// search, sync or feed of callers who do not see it. An admin sees each step.
 func TestInvisibleLeavesNoTrace(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, admin := o.As(access.Member), o.As(access.Admin)
@@ -271,8 +270,9 @@ func TestInvisibleLeavesNoTrace(t *testing.T) {
 	})
 }
 
-// TestChangesOfSight: who is hidden from, made admin, or given a record sees
-// it or not from the next call on, with the events of its past.
+// TestChangesOfSight: if a record is hidden from callers or given to them, or
+// they become admin, that applies from the next call on, and to its past
+// events.
 func TestChangesOfSight(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -326,13 +326,15 @@ func TestChangesOfSight(t *testing.T) {
 			sees(owner, "shared again", true)
 			change(other, map[string]any{"visibility": "private"})
 			other.Do("DELETE", at, nil, "If-Match", "*").Want(204)
-			// The marker and the events stay with those who could see the record.
+			// The marker and the events remain visible to those who could see
+			// the record.
 			for who, c := range map[string]*apitest.Client{"owner": other, "admin": admin, "former owner": owner} {
 				want := who != "former owner"
 				if a := c.Do("GET", "/events?limit=100", nil).Want(200); strings.Contains(string(a.Body), record) != want {
 					t.Errorf("deleted: the feed tells the %s %t", who, !want)
 				}
-				// The former owner has a marker too, of when it was hidden.
+				// The former owner has a marker too, with the time at which it
+				// was hidden.
 				q := op.Path + "?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100"
 				if a := c.Do("GET", q, nil).Want(200); !strings.Contains(string(a.Body), record) {
 					t.Errorf("deleted: no marker for the %s", who)
@@ -344,9 +346,9 @@ func TestChangesOfSight(t *testing.T) {
 	})
 }
 
-// TestRights gives a principal every role with every right, and calls every
-// row after each change with the same key: it is refused exactly where role
-// and right do not reach, from the next call on.
+// TestRights gives a principal every role with every right, and calls every row
+// after each change with the same key. Calls are refused exactly if role and
+// right do not suffice, from the next call on.
 func TestRights(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner := o.As(access.Member)
@@ -361,7 +363,8 @@ func TestRights(t *testing.T) {
 			}
 			for _, role := range []access.Role{access.Admin, access.Member, access.Viewer} {
 				for _, right := range []access.Right{access.NoRight, access.ReadRight, access.WriteRight} {
-					// One family has the right, the others what the role gives.
+					// One family has the right, and the others what the role
+					// gives.
 					for _, family := range access.Families {
 						rights := access.Rights{}
 						for _, f := range access.Families {

@@ -24,10 +24,10 @@ func keyID(c *apitest.Client) string {
 	return actor.Credential().ID
 }
 
-// What this replica remembers of a caller, another may have changed. Every row
-// of the table, also where it refuses before it asks the data base for
-// anything, answers by what holds when the call begins; and where something
-// else was changed it answers as if nothing had been.
+// Another replica may have changed a caller that this one has cached. Every
+// row, even if it refuses before any query, answers by the state at the
+// beginning of the call. If the change concerns something else, the answer is
+// not affected.
 func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))
@@ -63,11 +63,11 @@ func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 				right, wrong = nil, []string{"Accept", "text/plain"}
 			}
 			c.Do("GET", "/me", nil).Want(200)
-			// An act about somebody else: the call is carried out, once, with its body.
+			// An act about another key: the call runs once, with its body.
 			do(elsewhere.PauseKey(t.Context(), access.ByID{ID: bystanders}))
 			if a := call(right...); a.Status >= 400 && a.Status != 404 {
 				t.Errorf("after an act about another key: %d %s", a.Status, a.Body)
-			} else if maker := creator(op.Family); op.Creates() && maker != nil && a.Status == 201 && op.Family != "uploads" { // which does not repeat what was sent
+			} else if maker := creator(op.Family); op.Creates() && maker != nil && a.Status == 201 && op.Family != "uploads" { // its answer does not repeat the input
 				sent := body.(map[string]any)
 				for _, name := range slices.Sorted(maps.Keys(sent)) {
 					if text, is := sent[name].(string); is && !strings.HasSuffix(name, "At") && a.JSON()[name] != text {
@@ -79,7 +79,7 @@ func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 			if a := call(wrong...); a.Status == 401 {
 				t.Errorf("after an act about another key, refused: %s", a.Body)
 			}
-			// An act about this one.
+			// An act about this key.
 			for _, headers := range [][]string{right, wrong} {
 				c.Do("GET", "/me", nil).Want(200)
 				do(elsewhere.PauseKey(t.Context(), access.ByID{ID: key}))
@@ -90,8 +90,8 @@ func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 	}
 }
 
-// A key that lost its right on another replica stores nothing, also together
-// with others whose writes share its transaction.
+// A key that lost its right on another replica changes nothing, even together
+// with other writes in its transaction.
 func TestWhoLostTheRightStoresNothing(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))

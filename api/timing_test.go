@@ -15,14 +15,14 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestInvisibleTakesAsLong compares, for every row that names a record, how
-// long it takes to say NOT_FOUND of a record that is there but not to be seen,
-// and of one that never was. Whoever compares two calls is right hardly more
-// often than by tossing a coin, or has to tell less than a statement takes:
-// both engines find a row before they compare whose it is, which is one or two
-// microseconds on SQLite, and an event is two rows. A network varies by
-// hundreds. That the measure sees a difference where there is one is shown by
-// reads that succeed: most of them must be told.
+// TestInvisibleTakesAsLong compares, for every row that names a record, the
+// time of NOT_FOUND for a hidden record and for one that never existed. An
+// attacker who compares two calls must hardly do better than by chance, or must
+// detect less than the time of a statement. Both engines find a row before they
+// compare its owner, which takes one or two microseconds on SQLite, and an
+// event is two rows. The jitter of a network is hundreds. Successful reads
+// prove that the measure can detect a difference: most of them must be
+// detected.
 func TestInvisibleTakesAsLong(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -37,13 +37,13 @@ func TestInvisibleTakesAsLong(t *testing.T) {
 			}
 			maker := creator(op.Family)
 			name := func(_ *apitest.Client, record string) string { return record }
-			if maker == nil { // an event is named by that of a record
+			if maker == nil { // the id of an event is found by its record
 				maker, name = creator("contacts"), func(c *apitest.Client, record string) string { return eventOf(t, c, record) }
 			}
 			private := name(owner, makeRecord(t, owner, maker, "private"))
 			open := name(owner, makeRecord(t, owner, maker, "organization"))
 			elsewhere := name(foreign, makeRecord(t, foreign, maker, "organization"))
-			switch op.Family { // seen by who made it, and by nobody else
+			switch op.Family { // visible only to its creator
 			case "operations":
 				private, open, elsewhere = begun(t, owner), begun(t, c), begun(t, foreign)
 			case "webhook_endpoints":
@@ -71,8 +71,8 @@ func TestInvisibleTakesAsLong(t *testing.T) {
 			}
 			apitest.Measure(50, attempts)
 
-			// The machine is shared: a round that was disturbed is repeated, but a
-			// real difference shows in every round.
+			// The machine is shared, so a disturbed round is repeated. A real
+			// difference shows in every round.
 			const rounds, turns, tolerance = 6, 400, 0.1
 			blur := map[string]time.Duration{"sqlite": 8 * time.Microsecond, "postgres": 15 * time.Microsecond}[d.Dialect().Name]
 			seen := op.Method != "GET"

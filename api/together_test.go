@@ -14,17 +14,17 @@ import (
 	"kartei/test/apitest"
 )
 
-// broken is a body that the schema takes and that breaks every rule which can be
-// told without the data base; no such rule is one that this table lacks.
+// broken is a body that the schema accepts and that breaks every rule that
+// needs no database. This table covers all such rules.
 type broken struct {
 	body map[string]any
-	// rules are what is wrong, in the order of the body, whose members are sorted.
+	// rules are the errors, in the order of the body, whose members are sorted.
 	rules []brokenRule
 }
 
 type brokenRule struct {
 	field, code string
-	reads       []string // the members that the rule looks at; none is its field alone
+	reads       []string // the members that the rule reads; nil means its field alone
 }
 
 var brokenBodies = map[string]broken{
@@ -46,7 +46,7 @@ var brokenBodies = map[string]broken{
 		body:  map[string]any{"title": "Klage", "status": "completed"},
 		rules: []brokenRule{{"status", "READ_ONLY", nil}},
 	},
-	"tasks.update": {body: map[string]any{"status": "completed"}}, // which may be what it is already
+	"tasks.update": {body: map[string]any{"status": "completed"}}, // this may be the present value
 	"documents.create": {
 		body:  map[string]any{"uploadId": id.New(id.Upload), "name": " .. "},
 		rules: []brokenRule{{"name", "INVALID_FORMAT", nil}},
@@ -86,9 +86,9 @@ var brokenBodies = map[string]broken{
 	},
 }
 
-// TestWalkAllErrorsAtOnce: wherever a body goes, what the schema refuses and
-// what the rules refuse is told in one answer, each member once and in the
-// order of the body; and no rule is applied to a member that the schema refuses.
+// TestWalkAllErrorsAtOnce: for every row with a body, the errors of the schema
+// and of the rules come in one answer, each member once and in the order of the
+// body. No rule applies to a member that the schema refuses.
 func TestWalkAllErrorsAtOnce(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -148,22 +148,22 @@ func TestWalkAllErrorsAtOnce(t *testing.T) {
 	}
 }
 
-// with returns members with another one.
+// with returns members with one more member.
 func with(members map[string]any, name string, value any) map[string]any {
 	members = maps.Clone(members)
 	members[name] = value
 	return members
 }
 
-// bodyMembers are the members that a row's body may have.
+// bodyMembers returns the members that the document allows in a row's body.
 func bodyMembers(op *api.Operation) []string {
 	media := document.Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"]
 	return slices.Sorted(maps.Keys(resolve(media.Schema).Properties))
 }
 
-// TestErrorsStandTogether: required members that are missing, numbers that Go
-// does not take and rules are told together; and so is what the operation finds,
-// where no value is of the wrong form.
+// TestErrorsStandTogether: missing required members, numbers that Go does not
+// accept and broken rules come in one answer. The operation's own errors join
+// them if every value has the right form.
 func TestErrorsStandTogether(t *testing.T) { each(t, errorsStandTogether) }
 
 func errorsStandTogether(t *testing.T, o *apitest.Office) {

@@ -7,15 +7,16 @@ import (
 	"kartei/kit/trace"
 )
 
-// groups are the stages of the path as spans show them: those before limits take
-// microseconds each and are one.
+// groups maps the stages of the path to spans. Those before limits take
+// microseconds each and share one span.
 var groups = [len(path)]string{
 	"authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate",
 	"limits", "decode", "run", "run",
 }
 
-// trace begins the span of a call, and returns the context for what it does. A
-// part of a batch counts its statements: twenty parts would be hundreds of spans.
+// trace starts the span of a call, and returns the context for its work. A part
+// of a batch only counts its statements, because twenty parts would have
+// hundreds of spans.
 func (a *API) trace(ctx context.Context, c *call) context.Context {
 	if a.tracer == nil {
 		return ctx
@@ -49,8 +50,8 @@ func (a *API) passTraced(ctx context.Context, c *call) (err error) {
 	return nil
 }
 
-// endSpan says what became of the call. Its name is the operation's id: a path
-// that leads nowhere is a text of the client's.
+// endSpan ends the span with the result of the call. Its name is the id of the
+// operation. An unknown path is text of the client and is not used.
 func (c *call) endSpan(status int, code string) {
 	if c.span == nil {
 		return
@@ -68,7 +69,7 @@ func (c *call) endSpan(status int, code string) {
 	c.span.End()
 }
 
-// logOf returns the logger for what is said of a call.
+// logOf returns the logger for messages about a call.
 func (a *API) logOf(c *call) *slog.Logger {
 	if c.span == nil {
 		return a.logger

@@ -7,11 +7,11 @@ import (
 	"kartei/kit/fault"
 )
 
-// Transfer is a file on its way between a client and this process. It goes at
-// the pace of the client's line, which may take hours, and so it takes nothing
-// from the calls that may be answered at the same time: it is bounded on its
-// own. A download counts as a call of its key until it ends, an upload, which
-// has no key, does not.
+// Transfer is a file in transit between a client and this process. It takes as
+// long as the client's connection needs, possibly hours. So it has limits of
+// its own and does not count among the concurrent calls of the instance. A
+// download counts as a running call of its key until it ends. An upload has no
+// key and does not.
 type Transfer struct {
 	transfers    *transfers
 	organization int64
@@ -26,12 +26,12 @@ const (
 	Down = "down"
 )
 
-// How a transfer ends.
+// The results of a transfer.
 const (
-	Whole   = "whole"   // everything is where it should be
-	Refused = "refused" // it is not the file that was announced, or none is taken
-	Broken  = "broken"  // the client went away, or was too slow
-	Failed  = "failed"  // the store could not take or give it
+	Whole   = "whole"   // the file arrived as a whole
+	Refused = "refused" // it is not the announced file, or none is accepted
+	Broken  = "broken"  // the client disconnected, or was too slow
+	Failed  = "failed"  // the store failed
 )
 
 // TransferObserver observes files in transit.
@@ -48,9 +48,9 @@ type unobserved struct{}
 func (unobserved) Moved(string, int)                   {}
 func (unobserved) Ended(string, string, time.Duration) {}
 
-// transfers are the files on their way.
+// transfers counts the files in transit.
 type transfers struct {
-	most, each int // at the same time: in all, and of one organization
+	most, each int // bounds: in all, and for each organization
 	observer   TransferObserver
 	now        func() time.Time
 
@@ -59,8 +59,8 @@ type transfers struct {
 	of    map[int64]int
 }
 
-// Transfer begins a transfer of an organization's file, which is refused with
-// 503 or 429 where calls are, and where there is no room for one more.
+// Transfer begins the transfer of a file. It is refused with 503 while calls
+// are, and with 429 if there are too many transfers.
 func (a *API) Transfer(organization int64, direction string) (*Transfer, error) {
 	if err := a.Ready(); err != nil {
 		return nil, err
@@ -80,17 +80,18 @@ func (a *API) Transfer(organization int64, direction string) (*Transfer, error) 
 	return &Transfer{transfers: t, organization: organization, direction: direction, begun: t.now()}, nil
 }
 
-// Transfers returns how many files are on their way.
+// Transfers returns the number of files in transit.
 func (a *API) Transfers() int {
 	a.transfers.mu.Lock()
 	defer a.transfers.mu.Unlock()
 	return a.transfers.count
 }
 
-// Moved says that so many more bytes have gone through.
+// Moved counts transferred bytes.
 func (t *Transfer) Moved(bytes int) { t.transfers.observer.Moved(t.direction, bytes) }
 
-// End ends the transfer, in one of the ways above. Only the first call counts.
+// End ends the transfer with one of the results above. Only the first call
+// counts.
 func (t *Transfer) End(how string) {
 	t.once.Do(func() {
 		s := t.transfers

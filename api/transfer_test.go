@@ -15,8 +15,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// stuck is a client that takes the head of an answer and then nothing, until it
-// is let go.
+// stuck is a client that reads the header of an answer and then nothing, until
+// it is released.
 type stuck struct {
 	http.ResponseWriter
 	flows, let chan struct{}
@@ -28,7 +28,8 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// trickle begins a download whose client takes nothing; end has it take the rest.
+// trickle begins a download whose client reads nothing; end makes it read the
+// rest.
 func trickle(c *apitest.Client, document string) (end func()) {
 	w := &stuck{httptest.NewRecorder(), make(chan struct{}, 100), make(chan struct{})}
 	done := make(chan struct{})
@@ -41,7 +42,7 @@ func trickle(c *apitest.Client, document string) (end func()) {
 	return func() { close(w.let); <-done }
 }
 
-// send begins a PUT whose client sends nothing; end has it go away.
+// send begins a PUT whose client sends nothing; end disconnects it.
 func send(c *apitest.Client) (end func(), answer *httptest.ResponseRecorder) {
 	c.Helper()
 	session := c.Do("POST", "/uploads", `{"fileName":"a.txt","contentType":"text/plain","size":10}`).Want(201)
@@ -65,7 +66,7 @@ func send(c *apitest.Client) (end func(), answer *httptest.ResponseRecorder) {
 	return func() { out.CloseWithError(io.ErrUnexpectedEOF); <-done }, answer
 }
 
-// readTold tells when somebody begins to read.
+// readTold signals the first read.
 type readTold struct {
 	io.Reader
 	told chan struct{}
@@ -80,9 +81,9 @@ func (r readTold) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// TestTransfersHoldNothing: files on their way take none of the instance's calls,
-// no connection to the data base and not its writer. Of the key's six calls a
-// download takes one, a file that comes none.
+// TestTransfersHoldNothing: files in transit occupy no concurrent call of the
+// instance, no connection to the database and not its writer. A download is one
+// of the key's six calls, an upload is not.
 func TestTransfersHoldNothing(t *testing.T) {
 	apitest.Alone(t)
 	o := apitest.New(t, dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Readers: 1, Writers: 1}), apitest.Metered(), apitest.MaxCalls(1))
@@ -112,9 +113,9 @@ func TestTransfersHoldNothing(t *testing.T) {
 	}
 }
 
-// TestTransfersAreBounded: one organization has its part of them, and all
-// together have theirs; who is refused is told in both languages when to come
-// again, and may after one has ended.
+// TestTransfersAreBounded: the transfers of one organization are bounded, and
+// so are all together. A refusal says in both languages when to retry, and a
+// retry succeeds after a transfer has ended.
 func TestTransfersAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1), apitest.Transfers(3, 2))
@@ -147,8 +148,8 @@ func TestTransfersAreBounded(t *testing.T) {
 		if _, answer := send(clients[0]); answer.Code != 429 {
 			t.Errorf("a third file up: %d %s", answer.Code, answer.Body)
 		}
-		get(0, "If-None-Match", "*").Want(304) // nothing is sent
-		get(1).Want(200)                       // another organization's
+		get(0, "If-None-Match", "*").Want(304) // no file is sent
+		get(1).Want(200)                       // of another organization
 		three := trickle(clients[1], documents[1])
 		get(1).Want(429, "OVERLOADED")
 		one()

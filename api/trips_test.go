@@ -11,8 +11,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestRoundTrips counts what calls cost PostgreSQL: one round trip for a read
-// or a create, which brings along whether a key was revoked.
+// TestRoundTrips counts the round trips to PostgreSQL: one for a read or a
+// create, which also checks whether the key was revoked.
 func TestRoundTrips(t *testing.T) {
 	apitest.Alone(t)
 	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
@@ -30,8 +30,8 @@ func TestRoundTrips(t *testing.T) {
 		{"read", func() { c.Do("GET", "/contacts/"+id, nil).Want(200) }, 1},
 		{"create", func() { c.Do("POST", "/contacts", `{"lastName":"Tal"}`).Want(201) }, 1},
 		{"create with externalId", func() { c.Do("POST", "/contacts", `{"lastName":"Tal","externalId":"`+apitest.Fresh()+`"}`).Want(201) }, 1},
-		// A change reads the record first. Its words cost two more: what the index
-		// has of it, and where.
+		// A change reads the record first. The search words cost two more: the
+		// present words and their place in the index.
 		{"change", func() {
 			revision++
 			c.Do("PATCH", "/contacts/"+id, fmt.Sprintf(`{"birthday":"19%02d-01-01"}`, revision), "If-Match", fmt.Sprintf(`"r%d"`, revision)).Want(200)
@@ -48,8 +48,8 @@ func TestRoundTrips(t *testing.T) {
 		{"me", func() { c.Do("GET", "/me", nil).Want(200) }, 1},
 		{"count", func() { c.Do("GET", "/contacts/count", nil).Want(200) }, 1},
 	} {
-		// The least of several: statements are prepared on first use, and now
-		// and then a create tidies the search index.
+		// The minimum of several: statements are prepared on first use, and
+		// some creates merge the search index.
 		least := int64(1000)
 		for range 5 {
 			before := trips.Load()

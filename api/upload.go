@@ -9,39 +9,40 @@ import (
 	"kartei/store/blob"
 )
 
-// Uploads takes the files that are sent to the addresses of upload sessions,
-// which are no operations of the table.
+// Uploads receives files at the addresses of upload sessions, which are outside
+// the table.
 type Uploads struct {
 	API *API
-	// Receiver has the rules; see upload.Receiver.
+	// Receiver holds the rules; see upload.Receiver.
 	Receiver FileReceiver
 }
 
-// FileReceiver takes files; its errors are faults, or those of the database.
+// FileReceiver receives files. Its errors are faults, or those of the database.
 type FileReceiver interface {
 	Open(token, method string, header map[string][]string) (blob.Upload, error)
 	Receive(ctx context.Context, granted blob.Upload, body io.Reader, announced int64) error
 }
 
-// Incoming is a request with a file, as its door received it.
+// Incoming is a request with a file, as its door passes it.
 type Incoming struct {
 	Token, Method string
-	// Header holds the request's headers under their canonical names.
+	// Header holds the headers of the request under their canonical names.
 	Header map[string][]string
-	// Body is read as fast as the client sends.
+	// Body delivers the bytes at the pace of the client.
 	Body io.Reader
-	// Size is how many bytes are announced, -1 if nobody said.
+	// Size is the announced number of bytes, or -1.
 	Size int64
-	// Broken reports, after Body failed, whether the client went away or is too slow.
+	// Broken reports, after Body failed, whether the client disconnected or is
+	// too slow.
 	Broken func() bool
 }
 
-// uploadInstance is what a problem document names as its instance: the address
-// itself is a secret.
+// uploadInstance is the instance in problem documents. The actual address is a
+// secret.
 const uploadInstance = "/uploads"
 
-// Receive takes a file and returns the answer: 204, or a problem document.
-// header is filled with the answer's headers.
+// Receive receives a file and returns the answer: 204, or a problem document.
+// header receives the headers of the answer.
 func (u *Uploads) Receive(ctx context.Context, in *Incoming, header map[string][]string) *Response {
 	if err := u.receive(ctx, in); err != nil {
 		return u.API.Refuse(err, uploadInstance, in.Header["Accept-Language"], header)
@@ -62,14 +63,14 @@ func (u *Uploads) receive(ctx context.Context, in *Incoming) error {
 	if err != nil {
 		return err
 	}
-	how := Failed // by a panic
+	how := Failed // after a panic
 	defer func() { transfer.End(how) }()
 	err = u.Receiver.Receive(ctx, granted, &counted{in.Body, transfer}, in.Size)
 	how = ended(err, in.Broken())
 	return err
 }
 
-// ended says how a transfer ended.
+// ended returns the result of a transfer.
 func ended(err error, broken bool) string {
 	switch {
 	case err == nil:
@@ -82,7 +83,7 @@ func ended(err error, broken bool) string {
 	return Failed
 }
 
-// counted counts the bytes of a transfer as they come.
+// counted counts the bytes of a transfer as they arrive.
 type counted struct {
 	io.Reader
 	transfer *Transfer

@@ -15,14 +15,14 @@ import (
 type served struct {
 	Version
 	rules *schema.Document
-	// The headers that tell of the version in every answer; deprecation and
-	// sunset are nil until they are announced.
+	// The headers about the version in every answer; deprecation and sunset are
+	// nil until they are announced.
 	svcVersion, link, deprecation, sunset []string
 }
 
-// newServed prepares a version for serving; successor is the name of the next
-// one that is served, or empty. The document that the headers name is the one
-// below base, the instance's address, which can be read without credentials.
+// newServed prepares a version for serving. successor is the name of the next
+// served version, or empty. The headers name the document below base, the
+// address of the instance, because it can be read without credentials.
 func newServed(v Version, successor string, rules *schema.Document, base string) *served {
 	s := &served{Version: v, rules: rules, svcVersion: []string{v.Name}}
 	document := func(version string) string { return base + "/docs/openapi.json?version=" + version }
@@ -43,7 +43,7 @@ func newServed(v Version, successor string, rules *schema.Document, base string)
 	return s
 }
 
-// linkTo writes one link of a Link header (RFC 8288).
+// linkTo formats one link of a Link header (RFC 8288).
 func linkTo(target, rel, contentType string) string {
 	return "<" + target + `>; rel="` + rel + `"; type="` + contentType + `"`
 }
@@ -53,8 +53,8 @@ func (s *served) over(now clock.Micros) bool {
 	return !s.Sunset.IsZero() && clock.FromTime(s.Sunset.Truncate(time.Second)) <= now
 }
 
-// version resolves the version: the one that the request asks for, else the
-// one that the credential pins, else the current one.
+// version selects the version: that of the request, else the pin of the
+// credential, else the current one.
 func version(a *API, _ context.Context, c *call) error {
 	name := cmp.Or(c.actor.Credential().VersionPin, a.current)
 	if asked := c.Header["Svc-Version"]; len(asked) > 0 {

@@ -18,9 +18,9 @@ import (
 	"kartei/test/operator"
 )
 
-// In old, writes are of the preview channel, and lists are not narrowed; in
-// next they are stable, and lists are. Which of them is current is nothing to
-// tests that name them.
+// In old, writes are previews, and lists have no filters; in next, writes are
+// stable, and lists have filters. Tests that name these versions do not depend
+// on which is current.
 const old, next = "2026-11-01", "2027-02-01"
 
 func TestVersionOfTheRequest(t *testing.T) {
@@ -56,7 +56,7 @@ func TestVersionOfTheRequest(t *testing.T) {
 	}
 }
 
-// candidates are the versions that production does not serve.
+// candidates returns the versions that production does not serve.
 func candidates() (names []string) {
 	for _, v := range api.Versions {
 		if v.Candidate {
@@ -66,8 +66,8 @@ func candidates() (names []string) {
 	return names
 }
 
-// TestDocument: the frozen file of every version that is served is served
-// byte for byte.
+// TestDocument: the frozen file of every served version is served byte for
+// byte.
 func TestDocument(t *testing.T) {
 	for _, environment := range []string{"production", "rc"} {
 		c := office(t, apitest.Versions(api.VersionsIn(environment)...)).As(access.Member)
@@ -95,7 +95,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestDeclaredVersions: the declared versions and the frozen files are the same.
+// TestDeclaredVersions: there is one frozen file for each declared version.
 func TestDeclaredVersions(t *testing.T) {
 	var names []string
 	for _, v := range api.Versions {
@@ -104,7 +104,8 @@ func TestDeclaredVersions(t *testing.T) {
 	if !slices.Equal(names, openapi.Versions()) {
 		t.Errorf("declared are %v, frozen %v", names, openapi.Versions())
 	}
-	// The contract's, 'Versioning' 1. Nothing else in these tests names it.
+	// The current version of the contract, 'Versioning' 1. No other place in
+	// these tests names it.
 	if got := apitest.Current(); got != "2026-11-01" {
 		t.Errorf("the current version is %s", got)
 	}
@@ -125,7 +126,7 @@ func TestDeclaredVersions(t *testing.T) {
 	}
 }
 
-// TestStanding: what is announced of a version is also said in words.
+// TestStanding: the announcements about a version also exist in words.
 func TestStanding(t *testing.T) {
 	at := time.Date(2027, 11, 1, 1, 0, 0, 0, time.FixedZone("", 3600))
 	for _, test := range []struct {
@@ -144,7 +145,7 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestDeclaredParameters: what a version says that lists take, they take.
+// TestDeclaredParameters: lists accept the parameters that a version declares.
 func TestDeclaredParameters(t *testing.T) {
 	for _, v := range api.Versions {
 		for op := range rows() {
@@ -163,9 +164,8 @@ func rc(t testing.TB) *apitest.Office {
 	return office(t, apitest.Versions(api.VersionsIn("rc")...))
 }
 
-// TestCandidate: in the environment rc, a version is selected by header or by
-// the key's pin, also one that is not released yet; who does neither gets the
-// current one.
+// TestCandidate: in the environment rc, the header or the key's pin selects a
+// version, even an unreleased one. The default is the current version.
 func TestCandidate(t *testing.T) {
 	o := rc(t)
 	first, last, current := api.Versions[0].Name, api.Versions[len(api.Versions)-1].Name, apitest.Current()
@@ -191,7 +191,7 @@ func TestCandidate(t *testing.T) {
 			if got := a.Header["Link"]; !slices.Equal(got, []string{want}) {
 				t.Errorf("%s in %s: Link %q", op.ID, test.want, got)
 			}
-			// Stable there, a preview here.
+			// It is stable there and a preview here.
 			a = call(t, test.Client, op, "Svc-Version", test.asked, "Svc-Preview", "")
 			if op.Channel.Preview(test.want) {
 				a.Want(404, "OPERATION_NOT_IN_VERSION")
@@ -206,8 +206,8 @@ func TestCandidate(t *testing.T) {
 	wantFields(t, c.Do("GET", "/me", nil, "Svc-Version", "2027-02-02").Want(400, "INVALID_REQUEST"), "Svc-Version NOT_IN_ENUM")
 }
 
-// successor is what the header Link of a version has where versions are served
-// and one of them comes after it.
+// successor returns the part of the header Link that names the next served
+// version.
 func successor(version string, served []api.Version) string {
 	for _, v := range served {
 		if v.Name > version {
@@ -217,8 +217,8 @@ func successor(version string, served []api.Version) string {
 	return ""
 }
 
-// TestPinOfProduction: a key cannot pin what is not served; one that did, in an
-// environment of other days, is told so.
+// TestPinOfProduction: a key cannot pin a version that is not served. A key
+// with such a pin from another environment gets an error.
 func TestPinOfProduction(t *testing.T) {
 	const unserved = "2099-01-01"
 	o := office(t)
@@ -238,8 +238,8 @@ func TestPinOfProduction(t *testing.T) {
 	c.Do("GET", "/me", nil, "Svc-Version", apitest.Current()).Want(200)
 }
 
-// TestRetirement follows a version from the announcement of its end to the
-// end, beside its successor.
+// TestRetirement follows a version, beside its successor, from the announcement
+// of its end to the end.
 func TestRetirement(t *testing.T) {
 	versions := []api.Version{
 		{Name: old, Deprecated: apitest.Begin.Add(-24 * time.Hour), Sunset: apitest.Begin.Add(time.Hour)},
@@ -282,12 +282,12 @@ func TestRetirement(t *testing.T) {
 			t.Errorf("%s of the next version: %d %v", op.ID, a.Status, a.Header)
 		}
 	}
-	// What the old version said can still be read.
+	// The document of the old version remains readable.
 	c.Do("GET", "/openapi.json?version="+old, nil).Want(200)
 }
 
-// TestVersionsInUse: the log knows which key used which version, also one that
-// has ended, and nothing of calls that named none that there is.
+// TestVersionsInUse: the log knows the version of each key's calls, including
+// ended versions. It omits calls that named an unknown version.
 func TestVersionsInUse(t *testing.T) {
 	apitest.Alone(t)
 	each(t, func(t *testing.T, o *apitest.Office) {

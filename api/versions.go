@@ -8,24 +8,25 @@ import (
 	"kartei/kit/fault"
 )
 
-// Version is one version of the API, as a release declares it.
+// Version is a version of the API, as a release declares it.
 type Version struct {
-	// Name is a date, YYYY-MM-DD. The frozen document of that name says
+	// Name is a date, YYYY-MM-DD. The frozen document of that name defines
 	// everything that holds in the version.
 	Name string
-	// Candidate keeps a version to the environment rc until it is current.
+	// Candidate restricts a version to the environment rc until it becomes
+	// current.
 	Candidate bool
-	// Deprecated and Sunset are announced by setting them: from when on nobody
-	// should begin with the version any more, and when it ends. Both may lie
-	// ahead; every answer of the version tells them (RFC 9745, RFC 8594).
+	// Deprecated is the time from which new clients should not use the version,
+	// and Sunset its end. Setting them announces them, possibly in advance, in
+	// every answer of the version (RFC 9745, RFC 8594).
 	Deprecated, Sunset time.Time
-	// Parameters are the query parameters that lists and counts of a family
-	// take from this version on.
+	// Parameters holds, by family, the query parameters of lists and counts
+	// that begin with this version.
 	Parameters map[string][]string
 }
 
-// Standing says in words what is announced of the version, for its page: the
-// header Link leads there. It is empty if there is nothing to say.
+// Standing returns the announcements about the version in words, for the page
+// that the header Link names. It is empty if there are none.
 func (v Version) Standing() fault.Text {
 	var s fault.Text
 	say := func(de, en string) {
@@ -46,9 +47,9 @@ func (v Version) Standing() fault.Text {
 	return s
 }
 
-// Versions are all there are, the oldest first. This table, and the column
-// Channel of the table of operations, are all that tells one version from the
-// next: nothing that runs asks for a version's name.
+// Versions lists all versions, the oldest first. They differ only in this table
+// and in the column Channel of the table of operations: no code tests for the
+// name of a version.
 var Versions = []Version{
 	{Name: "2026-11-01"},
 	{
@@ -64,14 +65,14 @@ var Versions = []Version{
 	},
 }
 
-// VersionsIn returns the versions that are served in an environment,
-// production or rc, the oldest first.
+// VersionsIn returns the versions that an environment, production or rc,
+// serves, the oldest first.
 func VersionsIn(environment string) []Version {
 	return slices.DeleteFunc(slices.Clone(Versions), func(v Version) bool { return v.Candidate && environment != "rc" })
 }
 
-// Names returns the names of versions, the current one first: the newest that
-// is no candidate. The others follow, the newest first.
+// Names returns the names of versions. The current one, the newest that is not
+// a candidate, comes first. The others follow, the newest first.
 func Names(versions []Version) []string {
 	var names []string
 	for _, v := range slices.Backward(versions) {
@@ -87,8 +88,8 @@ func Names(versions []Version) []string {
 	return names
 }
 
-// TakesIn reports whether the operation takes a query parameter in a version:
-// from the first that names it on, or always, where none does.
+// TakesIn reports whether the operation has a query parameter in a version:
+// from the first version that declares it, or always if none does.
 func (o *Operation) TakesIn(version, parameter string) bool {
 	named := false
 	for _, v := range Versions {
@@ -102,8 +103,8 @@ func (o *Operation) TakesIn(version, parameter string) bool {
 	return !named
 }
 
-// later returns the first version that has a query parameter of a list or of
-// its count, or "".
+// later returns the first version with a query parameter of a list or count, or
+// "".
 func later(operation, parameter string) string {
 	family, verb, _ := strings.Cut(operation, ".")
 	for _, v := range Versions {

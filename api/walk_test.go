@@ -26,8 +26,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// The walks of this file go over the table, so that a rule that holds for
-// every operation is tested for every row, also for rows of the future.
+// The walks of this file test every row of the table, including future ones,
+// against the rules for all operations.
 
 func TestTable(t *testing.T) {
 	ids, places := map[string]bool{}, map[string]bool{}
@@ -62,14 +62,14 @@ func rows() func(func(*api.Operation) bool) {
 	}
 }
 
-// office opens an office on SQLite: the rules that the walks test stand before
-// the data base.
+// office opens an office on SQLite: the rules that the walks test do not depend
+// on the database.
 func office(t testing.TB, with ...apitest.Option) *apitest.Office {
 	t.Helper()
 	return apitest.New(t, dbtest.SQLite(t), with...)
 }
 
-// somePath is the path of a row with an id that nothing has.
+// somePath returns the path of a row with an id that does not exist.
 func somePath(op *api.Operation) string {
 	return strings.Replace(op.Path, "{id}", id.New(id.Contact), 1)
 }
@@ -117,14 +117,14 @@ func resolve(r ref) ref {
 	return r
 }
 
-// example returns a body for a row, made of the document's example, without
-// members that must be unique or name other records. Rows without a body give nil.
+// example returns a body for a row from the document's example, without members
+// that must be unique or name other records. It is nil for rows without a body.
 func example(t testing.TB, op *api.Operation) any {
 	t.Helper()
 	if !op.HasBody() {
 		return nil
 	}
-	if op.ID == "batch.run" { // by itself: nothing of its part is charged, nor counted
+	if op.ID == "batch.run" { // a batch alone: its part is neither charged nor counted
 		return map[string]any{"calls": []any{map[string]any{"method": "GET", "path": "/nothing"}}}
 	}
 	media := document.Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"]
@@ -147,7 +147,8 @@ func example(t testing.TB, op *api.Operation) any {
 	return nil
 }
 
-// ready is like example, with what the body must name made by c, if c may.
+// ready is like example, but c creates the records that the body must name, if
+// it may.
 func ready(t testing.TB, c *apitest.Client, op *api.Operation) any {
 	t.Helper()
 	body := example(t, op)
@@ -157,8 +158,8 @@ func ready(t testing.TB, c *apitest.Client, op *api.Operation) any {
 	return body
 }
 
-// uploaded returns an upload of which c can make a document, or one that does
-// not exist where c may not upload.
+// uploaded returns an upload from which c can create a document, or one that
+// does not exist if c may not upload.
 func uploaded(c *apitest.Client) string {
 	c.Helper()
 	file := []byte("Klageschrift\n")
@@ -170,7 +171,8 @@ func uploaded(c *apitest.Client) string {
 	return session.Text("id")
 }
 
-// begin calls a row whose call goes on after its answer, and returns that.
+// begin calls a row whose work continues after its answer, and returns the
+// answer.
 func begin(t testing.TB, c *apitest.Client, op *api.Operation, body any) *apitest.Answer {
 	t.Helper()
 	if body == nil {
@@ -186,12 +188,12 @@ func begun(t testing.TB, c *apitest.Client) string {
 	return c.Await(begin(t, c, creator("documents"), nil)).Text("id")
 }
 
-// create makes a record by the row that makes one, and returns it.
+// create creates a record and returns the answer.
 func create(t testing.TB, c *apitest.Client, op *api.Operation, body any) *apitest.Answer {
 	t.Helper()
 	if op.Run.Status() != 202 {
 		made := c.Do("POST", op.Path, body)
-		if made.Status == 409 { // of endpoints a principal has 16
+		if made.Status == 409 { // a principal has at most 16 endpoints
 			for _, e := range c.Do("GET", op.Path, nil).Want(200).Data() {
 				c.Do("DELETE", op.Path+"/"+e["id"].(string), nil, "If-Match", "*").Want(204)
 			}
@@ -203,8 +205,7 @@ func create(t testing.TB, c *apitest.Client, op *api.Operation, body any) *apite
 	return c.Do("GET", op.Path+"/"+ended["result"].(map[string]any)["id"].(string), nil).Want(200)
 }
 
-// path makes the record that a row is about, if it is about one, and returns
-// the row's path.
+// path creates the record of a row, if it has one, and returns the row's path.
 func path(t testing.TB, c *apitest.Client, op *api.Operation) string {
 	t.Helper()
 	if !strings.Contains(op.Path, "{id}") {
@@ -219,17 +220,17 @@ func path(t testing.TB, c *apitest.Client, op *api.Operation) string {
 	if family == "/operations" {
 		return family + "/" + begun(t, c)
 	}
-	c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201) // something has happened
+	c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201) // an event to read
 	return strings.Replace(op.Path, "{id}", c.Do("GET", family, nil).Want(200).Data()[0]["id"].(string), 1)
 }
 
-// call calls a row so that it succeeds, unless headers say otherwise.
+// call calls a row with success, unless headers prevent it.
 func call(t testing.TB, c *apitest.Client, op *api.Operation, headers ...string) *apitest.Answer {
 	t.Helper()
 	return callAt(t, c, op, path(t, c, op), headers...)
 }
 
-// callAt is like call, at a path that the test has made.
+// callAt is like call, with a given path.
 func callAt(t testing.TB, c *apitest.Client, op *api.Operation, at string, headers ...string) *apitest.Answer {
 	t.Helper()
 	if op.Conditional() {
@@ -238,7 +239,7 @@ func callAt(t testing.TB, c *apitest.Client, op *api.Operation, at string, heade
 	return c.Do(op.Method, at, ready(t, c, op), headers...)
 }
 
-// bare returns an answer without what is its own: the path and the request id.
+// bare returns an answer without its own path and request id.
 func bare(a *apitest.Answer) string {
 	own := regexp.MustCompile(`"instance":"[^"]*"|"requestId":"[^"]*"`)
 	h := a.Header.Clone()
@@ -311,7 +312,7 @@ func TestWalkCredentials(t *testing.T) {
 	}
 }
 
-// resealed changes the character of a key at i and makes its checksum right again.
+// resealed changes character i of a key and corrects its checksum.
 func resealed(key string, i int) string {
 	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	b := []byte(key[:len(key)-6])
@@ -346,7 +347,7 @@ func TestWalkScope(t *testing.T) {
 		}
 		only := &apitest.Client{Office: o, Principal: all.Principal, Key: o.Key(all.Principal, scopes...)}
 		status := op.Run.Status()
-		// Who may write and not read is shown nothing that was there before.
+		// A caller who may write but not read gets no existing record.
 		changes := op.ShowsRecord()
 		if changes {
 			status = 204
@@ -443,7 +444,7 @@ func parameters(op *api.Operation) (query []ref) {
 	return query
 }
 
-// sample returns a parameter's example as a query has it.
+// sample returns a parameter's example in the form of a query.
 func sample(p ref) string {
 	var named map[string]struct{ Value json.RawMessage }
 	json.Unmarshal(p.Examples, &named)
@@ -464,7 +465,8 @@ var english = map[string]bool{
 	"english": false, "de;q=0": false, "en;level=1": true, "\"en\"": false, strings.Repeat("en,", 1000): true,
 }
 
-// TestWalkLanguage asks every row for a problem of two kinds in every language.
+// TestWalkLanguage requests two kinds of problem from every row, in every
+// language.
 func TestWalkLanguage(t *testing.T) {
 	c := office(t).As(access.Member)
 	for op := range rows() {
@@ -490,7 +492,7 @@ func TestWalkLanguage(t *testing.T) {
 	}
 }
 
-// emptyBody is a body that is refused only after the query.
+// emptyBody returns a body that is refused only after the query.
 func emptyBody(op *api.Operation) any {
 	if op.Method == "POST" || op.Method == "PATCH" {
 		return `{}`
@@ -498,7 +500,7 @@ func emptyBody(op *api.Operation) any {
 	return nil
 }
 
-// checkProblem checks the shape of a problem document.
+// checkProblem checks the form of a problem document.
 func checkProblem(t testing.TB, a *apitest.Answer, path string, inEnglish bool) {
 	t.Helper()
 	p := a.JSON()
@@ -542,11 +544,11 @@ var (
 	rateLimitPolicy = regexp.MustCompile(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`)
 )
 
-// secret are the rows whose answer holds a secret: of an upload that is the
-// address to send to.
+// secret lists the rows whose answer contains a secret: for an upload the
+// address.
 var secret = []string{"uploads.create", "webhookEndpoints.create", "webhookEndpoints.rotateSecret"}
 
-// checkHeaders checks the headers that every answer carries, once each.
+// checkHeaders checks the headers of every answer, which occur once each.
 func checkHeaders(t testing.TB, name string, a *apitest.Answer) {
 	t.Helper()
 	for header, want := range map[string]string{
@@ -599,13 +601,13 @@ func TestWalkHeaders(t *testing.T) {
 				}
 			}
 			checkHeaders(t, op.ID+" wrong", c.Do(op.Method, somePath(op)+"?nosuch=1", nil).Want(400))
-			c.Clock.Advance(time.Minute) // so that the points last
+			c.Clock.Advance(time.Minute) // so that the points suffice
 		}
 	}
 }
 
-// TestWalkRequestID checks that no two answers share a request id, and that
-// the request log knows each.
+// TestWalkRequestID checks that every answer has a unique request id, which the
+// request log knows.
 func TestWalkRequestID(t *testing.T) {
 	c := office(t).As(access.Member)
 	seen := map[string]bool{}
@@ -623,7 +625,7 @@ func TestWalkRequestID(t *testing.T) {
 func TestWalkIdempotencyKey(t *testing.T) {
 	o := office(t)
 	for op := range rows() {
-		c := o.As(access.Member) // keys are a principal's
+		c := o.As(access.Member) // keys belong to a principal
 		if !op.Creates() {
 			if !op.Writes() {
 				continue
@@ -673,7 +675,7 @@ func TestWalkPreconditions(t *testing.T) {
 	}
 }
 
-// TestWalkHead checks that HEAD answers what GET does, without the content.
+// TestWalkHead checks that HEAD answers like GET without the content.
 func TestWalkHead(t *testing.T) {
 	o := office(t)
 	c, s := o.As(access.Member), o.Listen()
@@ -700,8 +702,8 @@ func TestWalkHead(t *testing.T) {
 	}
 }
 
-// TestWalkMethods sends every other method to every path, without credentials:
-// the answer does not depend on them.
+// TestWalkMethods sends all other methods to every path, with and without
+// credentials: the answers are equal.
 func TestWalkMethods(t *testing.T) {
 	c := office(t).As(access.Member)
 	allowed := map[string][]string{}
@@ -717,7 +719,8 @@ func TestWalkMethods(t *testing.T) {
 				continue
 			}
 			for _, authorization := range []string{"", "Bearer " + c.Key} {
-				// The request is made without package url, which knows fewer methods.
+				// The request is built without package url, which knows fewer
+				// methods.
 				r := c.Request("POST", strings.Replace(at, "{id}", id.New(id.Contact), 1), nil, "Authorization", authorization)
 				r.Method = method
 				a := c.Send(r).Want(405)
@@ -786,7 +789,7 @@ func TestBlockedFamilies(t *testing.T) {
 	}
 }
 
-// request is one that TestOrder puts faults into.
+// request is a request into which TestOrder puts faults.
 type request struct {
 	method, path           string
 	body                   any
@@ -795,10 +798,10 @@ type request struct {
 	key                    string
 }
 
-// TestOrder puts two faults into one request and expects the answer to the
-// one that is looked for first, for every pair (open points, 'Order of the checks').
+// TestOrder puts every pair of faults into one request. The answer must report
+// the one that is checked first (open points, 'Order of the checks').
 func TestOrder(t *testing.T) {
-	// Only the limit of one key is met.
+	// Only the limit of one key is reached.
 	raised := func(name string) limit.Override { return limit.Override{Name: name, Quota: 1 << 40, Capacity: 1 << 40} }
 	o := office(t, apitest.Metered(raised("writes"), raised("deletes"), raised("deletes-day"), raised("principal"), raised("organization")))
 	clients := map[string]*apitest.Client{}
@@ -889,10 +892,10 @@ func TestOrder(t *testing.T) {
 		}
 		if table.status != 0 {
 			send().Want(table.status)
-			o.Clock.Advance(time.Millisecond) // next to nothing is refilled
+			o.Clock.Advance(time.Millisecond) // hardly any refill
 		}
 		faults := slices.Concat(common, table.own)
-		if table.base.method == "DELETE" { // has no body
+		if table.base.method == "DELETE" { // without a body
 			faults = slices.DeleteFunc(faults, func(f faulty) bool { return f.name == "media type" })
 		}
 		for i, first := range faults {
@@ -905,7 +908,8 @@ func TestOrder(t *testing.T) {
 			}
 		}
 	}
-	// A blocked family is told of before scope and limits, after everything else.
+	// A blocked family is refused before scope and limits, and after everything
+	// else.
 	blocked := func(gate, scope, exhausted bool, status int, code string, headers ...string) {
 		t.Helper()
 		clients[fmt.Sprint(gate, scope, exhausted)].Do("DELETE", "/invoices/1?nosuch=1", nil, headers...).Want(status, code)
@@ -925,7 +929,7 @@ func TestAccept(t *testing.T) {
 	c := office(t).As(access.Member)
 	for op := range rows() {
 		if op.AnswersFile() {
-			continue // whatever it is, it is what was asked for
+			continue // a file is sent whatever Accept says
 		}
 		for _, accept := range []string{"text/html", "application/xml;q=1, text/*", "application/json;q=0", "application/json;q=0.0", "*/*; q=0.000", "json", "application/jsonp"} {
 			checkHeaders(t, op.ID, call(t, c, op, "Accept", accept).Want(406, "NOT_ACCEPTABLE"))
@@ -936,7 +940,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestNotModified checks every read whose answer carries a tag.
+// TestNotModified checks every read whose answer has a tag.
 func TestNotModified(t *testing.T) {
 	c := office(t).As(access.Member)
 	tagged := 0
@@ -971,7 +975,8 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// TestPausedAndPending checks what every row answers while nobody is served.
+// TestPausedAndPending checks the answers of every row while the instance is
+// paused or pending.
 func TestPausedAndPending(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -991,7 +996,7 @@ func TestPausedAndPending(t *testing.T) {
 	}
 }
 
-// TestTimestamps checks that every time in every answer is written alike.
+// TestTimestamps checks the format of every time in every answer.
 func TestTimestamps(t *testing.T) {
 	c := office(t).As(access.Member)
 	form := regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$`)

@@ -12,11 +12,11 @@ import (
 	"kartei/limit"
 )
 
-// The words of faults that depend on the operation, on the organization or on
-// the limit, rather than on the code alone.
+// This file has the texts of faults that depend on the operation, the
+// organization or the limit, and not only on the code.
 
-// withDetail completes a fault with what the operation knows: ids of another kind
-// are a common reason for a 404. It says the same whatever the reason is.
+// withDetail adds the expected prefix of ids to NOT_FOUND, because an id of
+// another kind is a common mistake. The text is the same for every cause.
 func (c *call) withDetail(f *fault.Fault) *fault.Fault {
 	if f.Code != fault.NotFound || f.Detail != nil || c.op == nil || !c.op.Named() {
 		return f
@@ -34,7 +34,7 @@ func (c *call) withDetail(f *fault.Fault) *fault.Fault {
 	return &more
 }
 
-// Prefix returns that of the ids of the records which the operation names.
+// Prefix returns the id prefix of the operation's records.
 func (o *Operation) Prefix() string {
 	for _, f := range Families {
 		if f.Plural == o.Family {
@@ -44,7 +44,7 @@ func (o *Operation) Prefix() string {
 	return map[string]string{"events": id.Event, "operations": id.Operation, "webhook_endpoints": id.WebhookEndpoint}[o.Family]
 }
 
-// forbidden says why an actor may not call an operation.
+// forbidden explains why an actor may not call an operation.
 func forbidden(op *Operation, a *access.Actor) *fault.Fault {
 	if a.OnlyReads() && op.Writes() {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.LevelRead), Detail: &fault.Text{
@@ -55,7 +55,8 @@ func forbidden(op *Operation, a *access.Actor) *fault.Fault {
 	return access.Lacking(op.Scope)
 }
 
-// policyWords say what a limit counts; the amount and the time follow.
+// policyWords describes what a limit counts; the amount and the window are
+// added.
 var policyWords = map[string]fault.Text{
 	"key":          {DE: "Punkte dieses Schlüssels", EN: "points of this key"},
 	"writes":       {DE: "schreibende Aufrufe mit diesem Schlüssel", EN: "writing calls with this key"},
@@ -67,14 +68,15 @@ var policyWords = map[string]fault.Text{
 	"outflow":      {DE: "gelesene Datensätze mit diesem Schlüssel", EN: "records read with this key"},
 }
 
-// windowWords name the windows that policies have.
+// windowWords describes the windows of policies.
 var windowWords = map[time.Duration]fault.Text{
 	time.Minute:    {DE: " in der Minute", EN: " a minute"},
 	time.Hour:      {DE: " in der Stunde", EN: " an hour"},
 	24 * time.Hour: {DE: " in 24 Stunden", EN: " in 24 hours"},
 }
 
-// limited says which limits refused a call that began at the time begun.
+// limited describes the limits that refused a call. begun is the start of the
+// call.
 func limited(d *limit.Decision, begun time.Time) *fault.Text {
 	wait := int64((d.RetryAfter + time.Second - 1) / time.Second)
 	if d.Locked {

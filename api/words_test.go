@@ -16,7 +16,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// inBoth sends a call once for each language and returns detail and messages.
+// inBoth sends a call once in each language and returns details and messages.
 func inBoth(c *apitest.Client, method, path string, body any, status int, headers ...string) (all string) {
 	for _, l := range []string{"de", "en"} {
 		h := append([]string{"Accept-Language", l, "Idempotency-Key", apitest.Fresh()}, headers...)
@@ -40,8 +40,8 @@ func says(t *testing.T, text string, words ...string) {
 	}
 }
 
-// TestReferencesSayWhatIsExpected has no words that tell what exists: they
-// depend on what was sent, and on the caller's scopes, alone.
+// TestReferencesSayWhatIsExpected: the texts never reveal which records exist.
+// They depend only on the input and on the caller's scopes.
 func TestReferencesSayWhatIsExpected(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -54,7 +54,8 @@ func TestReferencesSayWhatIsExpected(t *testing.T) {
 		says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "assigneeId": "Anna"}, 422), "usr_ oder svc_", "usr_ or svc_")
 		says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "assigneeId": id.New(id.User)}, 422), "GET /me", "Betreiber")
 
-		// Without the scope the words are the same for what exists and what does not.
+		// Without the scope the texts are the same for existing and missing
+		// records.
 		narrow := o.As(access.Member, "tasks:read", "tasks:write")
 		found := inBoth(narrow, "POST", "/tasks", map[string]any{"title": "x", "companyId": company}, 422)
 		says(t, found, "fehlt dem Aufruf der Scope companies:read", "lacks the scope companies:read")
@@ -62,7 +63,8 @@ func TestReferencesSayWhatIsExpected(t *testing.T) {
 			t.Errorf("of a company that is not there:\n%s\nof one that is:\n%s", none, found)
 		}
 
-		// A path tells ids of another kind as it tells unknown ones.
+		// In a path, the texts for ids of another kind are those for unknown
+		// ids.
 		unknown := inBoth(c, "GET", "/tasks/"+id.New(id.Task), nil, 404)
 		says(t, unknown, "beginnen hier mit tsk_", "begin with tsk_")
 		if other := inBoth(c, "GET", "/tasks/"+company, nil, 404); other != unknown {
@@ -80,7 +82,8 @@ func TestFilterSaysWhatIsExpected(t *testing.T) {
 		"de: assigneeId INVALID_FORMAT", "en: assigneeId INVALID_FORMAT", "Expected: an id that begins with usr_ or svc_")
 }
 
-// TestWhoIsRefusedLearnsTheReason tells apart what one code says.
+// TestWhoIsRefusedLearnsTheReason: the texts distinguish the causes of one
+// code.
 func TestWhoIsRefusedLearnsTheReason(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -107,8 +110,8 @@ func TestWhoIsRefusedLearnsTheReason(t *testing.T) {
 	c.Do("GET", "/contacts", nil).Want(200)
 }
 
-// TestRefusalsNameTheLimit: the one that refused, with its number, and of a
-// lock until when it lasts.
+// TestRefusalsNameTheLimit: the text names the limit and its number, and for a
+// lock its end.
 func TestRefusalsNameTheLimit(t *testing.T) {
 	o := office(t, apitest.Metered(limit.Override{Name: "writes", Quota: 2, Capacity: 2}))
 	c := o.As(access.Member)
@@ -148,7 +151,7 @@ func TestFieldsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestDuplicateNamesTheRecord to those who see it.
+// TestDuplicateNamesTheRecord only to callers who see it.
 func TestDuplicateNamesTheRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
