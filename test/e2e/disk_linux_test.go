@@ -100,8 +100,8 @@ func TestFullDisk(t *testing.T) {
 	if a := post("after"); a.Status != 201 {
 		t.Fatalf("with room again: %d %s", a.Status, a.Body)
 	}
-	// The next write that comes a second later is the end of it: here, calls being
-	// entered into the request log.
+	// The trouble ends with the next write that comes a second later, here of the
+	// request log.
 	for end := time.Now().Add(patience); !strings.Contains(s.server.Log(), "writes are accepted again"); {
 		if _, err := as.call(s.URL+"/v1", "GET", "/me", ""); err != nil || time.Now().After(end) {
 			t.Fatal("not told that it is over", err)
@@ -122,8 +122,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestStartOnFullDisk starts a server whose disk has not a byte left. It waits,
-// answers as one that is starting, and serves when there is room.
+// TestStartOnFullDisk starts a server on a completely full disk. It waits,
+// answers like a starting server, and serves once there is space.
 func TestStartOnFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 24<<20)
@@ -148,8 +148,8 @@ func TestStartOnFullDisk(t *testing.T) {
 	s.stop(t)
 }
 
-// TestReadOnlyDisk starts a server on a read-only disk. The server says so, ends,
-// and changes nothing. It starts once the disk can be written again. (Linux
+// TestReadOnlyDisk starts a server on a read-only disk. The server says so,
+// ends, and changes nothing. It starts once the disk is writable again. (Linux
 // refuses to make a disk read-only while a file on it is open for writing.)
 func TestReadOnlyDisk(t *testing.T) {
 	t.Parallel()
@@ -181,7 +181,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	s.call("POST", "/contacts", `{"lastName":"Tal"}`, 201, "", "Idempotency-Key", "two")
 }
 
-// smallDisk mounts a file system of its own, for which it must be root.
+// smallDisk mounts a file system of a given size, in bytes. Only root may mount.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -204,7 +204,7 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// fill writes a file until no byte more has room.
+// fill writes a file until the disk has no byte left.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)
