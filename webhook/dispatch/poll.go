@@ -274,9 +274,9 @@ func (p *poll) elapse(ctx context.Context) error {
 }
 
 // closeDisabled ends the pending deliveries of a disabled endpoint, except
-// tests. A test is sent on demand, whatever the status. If the owner has
-// enabled the endpoint since it was read, all deliveries stay: some may have
-// been sent again.
+// tests. A test is sent on demand, whatever the status. If the endpoint was
+// enabled after it was read, all deliveries stay, since some may have been sent
+// again.
 func (p *poll) closeDisabled(ctx context.Context) error {
 	if p.endpoint.DueAt == 0 && !p.expectDue && len(p.held) == 0 {
 		return nil

@@ -85,8 +85,8 @@ type Handler struct {
 	// Limit bounds one attempt; zero means 1 hour. After that its context ends
 	// and its lease is not renewed.
 	Limit time.Duration
-	// Backoff, if not nil, returns the pause after a failed attempt; the first
-	// is 1. Nil means a pause that begins with some seconds and grows.
+	// Backoff, if not nil, returns the pause after a failed attempt. The first
+	// attempt is 1. Nil means a pause that begins with some seconds and grows.
 	Backoff func(attempt int) time.Duration
 	// Secret says that payloads hold sealed data. The payload of a job that is
 	// given up becomes {}.
