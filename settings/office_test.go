@@ -3,7 +3,6 @@ package settings_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"testing"
 	"time"
@@ -41,17 +40,6 @@ func newOffice(t *testing.T, d db.DB) *office {
 
 func newOfficeWith(t *testing.T, d db.DB, options access.Options) *office {
 	t.Helper()
-	return newOfficeNamed(t, d, options, "johanna@morgenstern.example")
-}
-
-// newOfficeOf is the n-th office in one data base.
-func newOfficeOf(t *testing.T, d db.DB, n int) *office {
-	t.Helper()
-	return newOfficeNamed(t, d, access.Options{Failures: 1_000_000}, fmt.Sprintf("johanna%d@morgenstern.example", n))
-}
-
-func newOfficeNamed(t *testing.T, d db.DB, options access.Options, email string) *office {
-	t.Helper()
 	c := clock.NewFake(start)
 	o := &office{T: t, dir: access.NewDirectory(d, c, options), db: d, clock: c}
 	o.operator = operator.New(d, c, o.dir)
@@ -59,7 +47,7 @@ func newOfficeNamed(t *testing.T, d db.DB, options access.Options, email string)
 		Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On,
 	}))
 	o.admin = must(o.operator.CreateUser(ctx, settings.NewPrincipal{
-		Organization: o.org.ID, Name: "Johanna Morgenstern", Email: email, Role: access.Admin,
+		Organization: o.org.ID, Name: "Johanna Morgenstern", Email: "johanna@morgenstern.example", Role: access.Admin,
 	}))
 	return o
 }
@@ -113,7 +101,5 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
-
-func clockAt(t time.Time) *clock.Fake { return clock.NewFake(t) }
 
 func ptr[T any](v T) *T { return &v }
