@@ -1,5 +1,4 @@
-// Package sqlite owns the calls into the SQLite library: connections, prepared
-// statements, online backup.
+// Package sqlite owns the calls into the SQLite library: connections, prepared statements, online backup.
 //
 // It uses the library's C interface directly, as modernc.org/sqlite translates
 // it, below database/sql. A point read costs half of what it costs through the
