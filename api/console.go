@@ -289,7 +289,7 @@ var notAdministered = fault.Text{
 }
 
 // administer runs a row of the second table: a read on a reading connection, a
-// change in one transaction together with its entry in the audit log. After a
+// change in one transaction together with its line of the audit log. After a
 // change it clears the cache of callers, even if the outcome of the commit is
 // unknown.
 func (a *API) administer(ctx context.Context, c *call) (err error) {
@@ -322,7 +322,7 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 	return c.sortFields(err)
 }
 
-// audit appends an act to the audit log.
+// audit appends the line of an act to the audit log.
 func (c *call) audit(tx db.Tx) error {
 	if c.console.Audit == "" {
 		return nil

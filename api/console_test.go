@@ -202,8 +202,8 @@ func TestAdminsStayAtHome(t *testing.T) {
 	})
 }
 
-// Each row with an audit word writes one entry about its target, in the
-// transaction of the act. The entry has no name, no address of a person and no
+// Each row with an audit word writes one line about its target, in the
+// transaction of the act. The line has no name, no address of a person and no
 // secret.
 func TestEveryActIsAudited(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
@@ -241,7 +241,7 @@ func TestEveryActIsAudited(t *testing.T) {
 				}
 			}
 		}
-		// A refused act leaves no entry.
+		// A refused act leaves no line.
 		before := len(lines(t, o))
 		ask(t, o, api.Admin, api.Local(), "people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: "ida"})
 		if n := len(lines(t, o)); n != before {
@@ -250,7 +250,7 @@ func TestEveryActIsAudited(t *testing.T) {
 	})
 }
 
-// lines returns the entries of all organizations, the newest first.
+// lines returns the lines of all organizations, the newest first.
 func lines(t *testing.T, o *apitest.Office) []audit.Line {
 	t.Helper()
 	page, err := operator.Do(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Limit: 1000})

@@ -16,60 +16,60 @@ import (
 	"kartei/store/db"
 )
 
-// Age is how long a line is kept.
+// Age is the retention of a line.
 const Age = 400 * 24 * time.Hour
 
-// Instance is the number under which acts are kept that belong to no
-// organization, such as erasing one: the organization's own lines fall with it.
+// Instance is the organization number of acts that belong to no organization,
+// for example the erasure of one: that removes the organization's own lines.
 const Instance int64 = 0
 
-// OperatorKind is the kind of credential of whoever runs the instance. Query
-// takes it in place of a principal.
+// OperatorKind is the kind of the operator's credential. Filter.Who accepts it
+// instead of a principal.
 const OperatorKind = "operator"
 
-// Act is what an operation says of itself. The path adds who called, how and
-// when. The methods of a nil Act do nothing.
+// Act is an operation's description of itself. The path adds the caller, the
+// door and the time. The methods of a nil Act do nothing.
 type Act struct {
 	organization int64
 	target       string
 	changes      []Change
 }
 
-// Change is one member that an act changed. From and To are null in lines about
-// members whose values are personal data or secret.
+// Change is a member that an act changed. From and To are null if the member's
+// values are personal data or secret.
 type Change struct {
 	Member string `json:"member"`
 	From   any    `json:"from"`
 	To     any    `json:"to"`
 }
 
-// About names what the act is about: the number of the organization whose log
-// the line belongs to, and the identifier of the target.
+// About sets the subject of the act: the number of the organization whose log
+// has the line, and the id of the target.
 func (a *Act) About(organization int64, target string) {
 	if a != nil {
 		a.organization, a.target = organization, target
 	}
 }
 
-// Target returns what About was told, and is empty before.
+// Target returns the target set by About, or the empty string.
 func (a *Act) Target() string { return a.target }
 
-// Changed notes a member's values before and after, unless they are equal.
-// Values that are personal data or secret go to Hidden.
+// Changed records a member's values before and after, unless they are equal.
+// For personal data and secrets use Hidden.
 func (a *Act) Changed(member string, from, to any) {
 	if a != nil && !reflect.DeepEqual(from, to) {
 		a.changes = append(a.changes, Change{member, from, to})
 	}
 }
 
-// Hidden notes that a member changed, without its values.
+// Hidden records that a member changed, without its values.
 func (a *Act) Hidden(member string, changed bool) {
 	if a != nil && changed {
 		a.changes = append(a.changes, Change{Member: member})
 	}
 }
 
-// Line is one line of the log. It names people by their identifiers alone.
+// Line is a line of the log. It identifies people by their ids only.
 type Line struct {
 	ID   string       `json:"id"`
 	Time clock.Micros `json:"time"`
@@ -77,11 +77,11 @@ type Line struct {
 	OrganizationID string `json:"organizationId"`
 	// PrincipalID is empty for the operator, and for callers who did not sign in.
 	PrincipalID string `json:"principalId"`
-	// CredentialKind and CredentialID say by what the caller was known.
+	// CredentialKind and CredentialID identify the credential of the caller.
 	CredentialKind string `json:"credentialKind"`
 	CredentialID   string `json:"credentialId"`
 	Door           string `json:"door"`
-	// Address is empty for callers on the machine itself.
+	// Address is empty for callers on the same machine.
 	Address   string   `json:"address"`
 	Operation string   `json:"operation"`
 	Word      string   `json:"word"`
@@ -97,8 +97,8 @@ const (
 		from audit_lines where organization = $1`
 )
 
-// Append writes the line of an act with the transaction. l holds what the path
-// knows; the rest is the act's.
+// Append writes the line of an act in the transaction. l holds the values from
+// the path; the others come from the act.
 func Append(tx db.Tx, a *Act, l Line) error {
 	changes, err := json.Marshal(a.changes)
 	if err != nil {
@@ -109,24 +109,26 @@ func Append(tx db.Tx, a *Act, l Line) error {
 	return nil
 }
 
-// Filter chooses lines. Empty members do not restrict.
+// Filter selects lines. Empty members do not restrict.
 type Filter struct {
-	// Who is a principal's id, or OperatorKind.
+	// Who is the id of a principal, or OperatorKind.
 	Who string
-	// Word is a word, such as key.create, or its first part, such as key.
+	// Word is a word, for example key.create, or its first part, for example
+	// key.
 	Word string
-	// Target is the identifier of what acts were about.
+	// Target is the id of the target.
 	Target string
-	// Since is included, Until is not.
+	// Since is inclusive, Until exclusive.
 	Since, Until clock.Micros
-	// Before is the id of the last line of the page before.
+	// Before is the id of the last line of the previous page.
 	Before string
-	// Limit is the most lines that Query returns.
+	// Limit bounds the number of lines.
 	Limit int
 }
 
-// statement returns the query of an organization's lines, with its arguments:
-// only conditions that restrict, so that each engine plans for what is asked.
+// statement returns the query for an organization's lines, with its arguments.
+// It contains only conditions that restrict, so that each engine can choose a
+// fitting plan.
 func (f *Filter) statement(organization int64) (string, []any) {
 	text, args := selectLines, []any{organization}
 	given := func(condition string, value any) {
@@ -162,8 +164,8 @@ func (f *Filter) statement(organization int64) (string, []any) {
 	return text + fmt.Sprintf(" order by id desc limit $%d", len(args)), args
 }
 
-// Query returns the newest lines of organizations, the newest first. The map
-// holds their identifiers by number.
+// Query returns the newest lines of several organizations, the newest first.
+// The map holds their ids by number.
 func Query(ctx context.Context, tx db.Tx, organizations map[int64]string, f Filter) ([]Line, error) {
 	lines := []Line{}
 	for number := range organizations {

@@ -10,20 +10,21 @@ import (
 	"kartei/kit/fault"
 )
 
-// AuditInput asks for lines of the audit log. Empty members do not restrict.
+// AuditInput is the input of ListAudit. Empty members do not restrict.
 type AuditInput struct {
 	Organization string `json:"organizationId,omitempty"`
-	// Who is a user, a service account, or the word operator.
+	// Who is the id of a user or a service account, or the word operator.
 	Who string `json:"who,omitempty"`
-	// Word is that of an act, such as key.create, or its first part, such as key.
+	// Word is that of an act, for example key.create, or its first part, for
+	// example key.
 	Word string `json:"word,omitempty"`
-	// Target is the id of what acts were about.
+	// Target is the id of the target.
 	Target string       `json:"target,omitempty"`
 	Since  clock.Micros `json:"since,omitempty"`
 	Until  clock.Micros `json:"until,omitempty"`
-	// Before is the id of the last line already seen.
+	// Before is the id of the last line of the previous page.
 	Before string `json:"before,omitempty"`
-	// Limit is 1 to 1,000; zero is 100.
+	// Limit is 1 to 1,000; zero means 100.
 	Limit int `json:"limit,omitempty"`
 }
 

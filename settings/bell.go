@@ -10,8 +10,8 @@ import (
 	"kartei/notify"
 )
 
-// ListBell returns entries of bells, the newest first. A person sees their own, the
-// operator those of everybody.
+// ListBell returns entries of bells, the newest first. A person sees their own,
+// the operator those of all.
 func ListBell(ctx context.Context, c *app.Call, in notify.BellInput) (access.List[notify.Entry], error) {
 	o, err := Organization(ctx, c, in.Organization)
 	if err != nil {
@@ -23,21 +23,21 @@ func ListBell(ctx context.Context, c *app.Call, in notify.BellInput) (access.Lis
 	return c.Services.Settings.Notices.Bell(ctx, c.Tx, o.Live, in)
 }
 
-// ReadInput says which entries of a bell were read.
+// ReadInput is the input of ReadBell.
 type ReadInput struct {
 	Organization string `json:"organizationId,omitempty"`
-	// Principal is whose bell it is. A person need not say it.
+	// Principal is the owner of the bell. A person may omit it.
 	Principal string `json:"principalId,omitempty"`
-	// Entry is one; empty for all.
+	// Entry is the id of one entry; empty means all.
 	Entry string `json:"id,omitempty"`
 }
 
-// ReadOutput says how many entries were not read before.
+// ReadOutput is the number of entries that were unread before.
 type ReadOutput struct {
 	Read int64 `json:"read"`
 }
 
-// ReadBell notes that somebody has read entries of their bell.
+// ReadBell marks entries of a bell as read.
 func ReadBell(ctx context.Context, c *app.Call, in ReadInput) (out ReadOutput, err error) {
 	o, err := Organization(ctx, c, in.Organization)
 	if err != nil {

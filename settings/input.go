@@ -14,23 +14,23 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of what administrative acts take.
+// Bounds of the input of administrative acts.
 const (
 	maxName     = 200
 	maxEmail    = 254
 	maxNetworks = 50
-	// maxPage is how many entries one page of a list holds.
+	// maxPage bounds the entries of a page.
 	maxPage = 1000
 )
 
-// faults gathers what is wrong with an input, so that all of it is told at once.
+// faults collects the errors of an input, so that they are reported together.
 type faults []fault.Field
 
 func (f *faults) add(name string, code fault.FieldCode, limit any) {
 	*f = append(*f, fault.Field{Name: name, Code: code, Limit: limit})
 }
 
-// say adds a fault with a sentence of its own.
+// say adds a fault with its own text.
 func (f *faults) say(name string, code fault.FieldCode, de, en string) {
 	*f = append(*f, fault.Field{Name: name, Code: code, Text: &fault.Text{DE: de, EN: en}})
 }
@@ -43,13 +43,14 @@ func (f faults) err() error {
 	return fault.Invalid(f...)
 }
 
-// name cleans a name: trimmed, NFC, 1 to 200 characters, no control characters.
+// name normalizes and checks a name: trimmed, NFC, 1 to 200 characters, no
+// control characters.
 func (f *faults) name(field, s string) string {
 	return f.text(field, s, maxName)
 }
 
-// text cleans a text of one line: trimmed, NFC, 1 to max characters, no
-// control characters.
+// text normalizes and checks a single-line text: trimmed, NFC, 1 to max
+// characters, no control characters.
 func (f *faults) text(field, s string, max int) string {
 	s = norm.NFC.String(strings.TrimSpace(s))
 	switch {
@@ -65,8 +66,9 @@ func (f *faults) text(field, s string, max int) string {
 	return s
 }
 
-// email cleans an email address. Whether it exists only a mail can tell, so
-// the rule is coarse: one @ with something before it and a domain after it.
+// email normalizes and checks an email address. Only an actual email can tell
+// whether the address exists. So the rule is coarse: one @ with a local part
+// before it and a domain after it.
 func (f *faults) email(field, s string) string {
 	before := len(*f)
 	s = f.text(field, s, maxEmail)
@@ -79,7 +81,7 @@ func (f *faults) email(field, s string) string {
 	return s
 }
 
-// oneOf checks a value against a closed set.
+// oneOf checks a value against an enumeration.
 func oneOf[T ~string](f *faults, field string, value T, allowed ...T) {
 	if slices.Contains(allowed, value) {
 		return
@@ -105,7 +107,7 @@ func (f *faults) rights(field string, rights access.Rights) {
 	}
 }
 
-// scopes checks scopes and returns them sorted, each once.
+// scopes checks scopes and returns them sorted, without duplicates.
 func (f *faults) scopes(field string, scopes []string) []string {
 	if len(scopes) == 0 {
 		f.add(field, fault.Required, nil)
@@ -122,15 +124,16 @@ func (f *faults) scopes(field string, scopes []string) []string {
 	return slices.Compact(clean)
 }
 
-// The widest networks that a key may be bound to: anything wider is no
-// binding. An IPv4 /8 and an IPv6 /16 are more than any one network operator has.
+// The widest networks that a key may be bound to. Wider ones are no
+// restriction: an IPv4 /8 and an IPv6 /16 exceed those of any single network
+// operator.
 const (
 	widestIPv4 = 8
 	widestIPv6 = 16
 )
 
-// networks parses addresses and CIDR networks, IPv4 or IPv6, and returns them
-// without host bits, sorted, each once.
+// networks parses addresses and CIDR networks, IPv4 or IPv6. It returns them
+// without host bits, sorted and without duplicates.
 func (f *faults) networks(field string, texts []string) []netip.Prefix {
 	if len(texts) > maxNetworks {
 		f.add(field, fault.TooLong, fault.Items(maxNetworks))
@@ -157,8 +160,9 @@ func (f *faults) networks(field string, texts []string) []netip.Prefix {
 	return slices.Compact(nets)
 }
 
-// parseNetwork takes an address as the network of that one address. IPv4 in
-// IPv6 becomes IPv4, as callers' addresses do.
+// parseNetwork parses an address or a network. An address becomes the network
+// of that address alone. IPv4 in IPv6 becomes IPv4, as it does for callers'
+// addresses.
 func parseNetwork(text string) (netip.Prefix, bool) {
 	if addr, err := netip.ParseAddr(text); err == nil {
 		if addr.Zone() != "" {

@@ -12,28 +12,29 @@ import (
 	"kartei/work/job"
 )
 
-// JobsInput is what ListJobs takes.
+// JobsInput is the input of ListJobs.
 type JobsInput struct {
-	// Limit is how many failed jobs are listed at most, 1 to 1,000; zero is 100.
+	// Limit bounds the listed failed jobs, 1 to 1,000; zero means 100.
 	Limit int `json:"limit,omitempty"`
 }
 
-// JobsOutput is what ListJobs answers.
+// JobsOutput is the output of ListJobs.
 type JobsOutput struct {
-	// Counts are by kind and state; no number is 0.
+	// Counts are by kind and state, without zeros.
 	Counts []job.Count `json:"counts"`
-	// Failed are the jobs that were given up last.
+	// Failed are the jobs that failed last.
 	Failed []FailedJob `json:"failed"`
 }
 
-// FailedJob is a job that was given up.
+// FailedJob is a job that failed for good.
 type FailedJob struct {
 	job.FailedJob
-	// Organization is its id, empty for the instance's own.
+	// Organization is the id of its organization, empty for a job of the
+	// instance.
 	Organization string `json:"organizationId"`
 }
 
-// ListJobs says what waits, runs and has failed.
+// ListJobs counts the jobs and lists the failed ones.
 func ListJobs(ctx context.Context, c *app.Call, in JobsInput) (out JobsOutput, err error) {
 	if in.Limit <= 0 || in.Limit > maxPage {
 		in.Limit = 100
@@ -56,7 +57,7 @@ func ListJobs(ctx context.Context, c *app.Call, in JobsInput) (out JobsOutput, e
 	return out, nil
 }
 
-// RetryJob has a failed job tried again.
+// RetryJob schedules a failed job again.
 func RetryJob(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
 	_, err := job.Retry(ctx, c.Tx, c.Now, in.ID)
 	switch {

@@ -19,16 +19,16 @@ import (
 	"kartei/store/db"
 )
 
-// How long a key lives: 30 days unless said otherwise (contract,
-// 'Authentication', point 3), and at most a year and a day, so that a key that
-// is renewed every year never lapses.
+// The lifetime of a key: 30 days by default (contract, 'Authentication', point
+// 3), and at most 366 days, so that a key that is renewed every year never
+// expires.
 const (
 	DefaultLifetime = 30 * 24 * time.Hour
 	MaxLifetime     = 366 * 24 * time.Hour
 	minLifetime     = time.Second
 )
 
-// KeyStatus says whether a key works. Where several apply the first counts:
+// KeyStatus says whether a key works. If several apply, the first counts:
 // revoked, expired, paused.
 type KeyStatus string
 
@@ -40,13 +40,13 @@ const (
 	KeyRevoked KeyStatus = "revoked"
 )
 
-// KeyInfo is an API key as administration shows it; never the secret.
+// KeyInfo is an API key as administration shows it, without the secret.
 type KeyInfo struct {
 	ID       string `json:"id"`
 	KidShort string `json:"kidShort"`
 	Name     string `json:"name"`
-	// OrganizationID is the organization that the key is bound to: for test
-	// keys a sandbox.
+	// OrganizationID is the id of the organization that the key is bound to: a
+	// sandbox for test keys.
 	OrganizationID string         `json:"organizationId"`
 	PrincipalID    string         `json:"principalId"`
 	Environment    string         `json:"environment"`
@@ -59,8 +59,8 @@ type KeyInfo struct {
 	CreatedAt      clock.Micros   `json:"createdAt"`
 	// LastUsedAt is exact to a minute.
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
-	// LockedUntil is when the lock ends of a key that got too many 429 answers;
-	// 0 where there is none. Acts that change a key do not look.
+	// LockedUntil is the end of the lock of a key with too many 429 answers, or
+	// 0. Acts that change a key leave it 0.
 	LockedUntil clock.Micros `json:"lockedUntil"`
 
 	paused       bool
@@ -68,30 +68,31 @@ type KeyInfo struct {
 	live         int64 // the organization of its principal
 }
 
-// NewKey is what CreateKey takes.
+// NewKey is the input of CreateKey.
 type NewKey struct {
-	// Organization is a live organization, also for test keys, which are then
-	// bound to its sandbox; or, for test keys, the sandbox itself.
+	// Organization is a live organization. A test key is bound to its sandbox.
+	// For a test key it may also be the sandbox itself.
 	Organization string `json:"organizationId,omitempty"`
-	// Principal is the user or service account for whom the key speaks.
+	// Principal is the user or service account of the key.
 	Principal string `json:"principalId"`
-	// Environment is test or live. A live key needs an organization whose
-	// level is not off.
+	// Environment is test or live. A live key requires that the level of the
+	// organization is not off.
 	Environment string `json:"environment"`
 	// Name is for people and may be empty.
 	Name string `json:"name,omitempty"`
-	// Scopes are one or more, all within the principal's rights.
+	// Scopes has at least one scope, and all are within the principal's rights.
 	Scopes []string `json:"scopes"`
-	// Networks are IPv4 or IPv6 addresses and CIDR networks from which the key
-	// may be used; required where a scope writes.
+	// Networks are the IPv4 or IPv6 addresses and CIDR networks from which the
+	// key may be used. They are required if a scope allows writing.
 	Networks []string `json:"networks,omitempty"`
-	// ExpiresIn is the key's lifetime, one second to 366 days; zero is 30 days.
+	// ExpiresIn is the key's lifetime, one second to 366 days; zero means 30
+	// days.
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
-	// VersionPin is a version of the API; empty is the current one.
+	// VersionPin is a version of the API; empty means the current one.
 	VersionPin string `json:"versionPin,omitempty"`
 }
 
-// CreatedKey is a key on the one occasion on which it is shown.
+// CreatedKey is a new key. Its secret is shown only here.
 type CreatedKey struct {
 	ID        string       `json:"id"`
 	Key       string       `json:"key"`
@@ -99,19 +100,19 @@ type CreatedKey struct {
 	ExpiresAt clock.Micros `json:"expiresAt"`
 }
 
-// Secret says that the answer holds one.
+// Secret implements app.Secret.
 func (CreatedKey) Secret() {}
 
-// Rotation is what RotateKey takes.
+// Rotation is the input of RotateKey.
 type Rotation struct {
 	ID string `json:"id"`
-	// ExpiresIn is the lifetime of the new key, from now; zero leaves the
-	// expiry as it is.
+	// ExpiresIn is the lifetime of the new key, from now; zero keeps the
+	// expiry.
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
 }
 
-// CreateKey makes a key. It is the only time that the secret is shown. Who does
-// not administer the organization makes keys for themselves only.
+// CreateKey creates a key. Its secret is shown only in this answer. Only admins
+// and the operator create keys for others.
 func CreateKey(ctx context.Context, c *app.Call, in NewKey) (CreatedKey, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return CreatedKey{}, err
@@ -137,7 +138,8 @@ func CreateKey(ctx context.Context, c *app.Call, in NewKey) (CreatedKey, error) 
 	return created, err
 }
 
-// noteKey tells the audit log of a change. The name may hold that of a person.
+// noteKey records a change in the audit log. The name is hidden, because it may
+// contain that of a person.
 func noteKey(c *app.Call, before, after KeyInfo) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Changed("networks", texts(before.Networks), texts(after.Networks))
@@ -162,7 +164,7 @@ type keyDraft struct {
 	expiresAt, createdAt clock.Micros
 }
 
-// draftKey applies every rule for keys and gathers what is wrong.
+// draftKey applies all rules for keys and collects the errors.
 func draftKey(ctx context.Context, c *app.Call, f *faults, in NewKey) (keyDraft, error) {
 	draft := keyDraft{createdAt: c.Now, versionPin: in.VersionPin}
 	o, err := organizationField(ctx, c, f, in.Organization)
@@ -208,7 +210,7 @@ func draftKey(ctx context.Context, c *app.Call, f *faults, in NewKey) (keyDraft,
 	return draft, nil
 }
 
-// bound refuses keys that may write from anywhere.
+// bound refuses keys that may write from everywhere.
 func (f *faults) bound(networks, scopes []string) {
 	if len(networks) == 0 && slices.ContainsFunc(scopes, access.Writes) {
 		f.say("networks", fault.Required,
@@ -217,7 +219,7 @@ func (f *faults) bound(networks, scopes []string) {
 	}
 }
 
-// bindKey returns the number of the organization that a key is bound to.
+// bindKey returns the number of the organization that a new key is bound to.
 func bindKey(ctx context.Context, c *app.Call, f *faults, o access.OrganizationInfo, environment string) (int64, error) {
 	switch {
 	case o.ID == "":
@@ -235,7 +237,7 @@ func bindKey(ctx context.Context, c *app.Call, f *faults, o access.OrganizationI
 	return o.Number, nil
 }
 
-// withinRights refuses scopes that the principal does not hold.
+// withinRights refuses scopes beyond the principal's rights.
 func (f *faults) withinRights(field string, scopes []string, p access.PrincipalInfo) {
 	for i, scope := range scopes {
 		if access.ValidScope(scope) && !access.Allows(p.Role, p.Rights, scope) {
@@ -258,14 +260,14 @@ func (f *faults) lifetime(d, unset time.Duration) time.Duration {
 	return d
 }
 
-// own reports whether the caller may administer what belongs to a principal: its
-// own, and, as an admin or the operator, that of everybody.
+// own reports whether the caller may administer what belongs to a principal.
+// Callers may administer their own; admins and the operator, that of all.
 func own(c *app.Call, principal string) bool {
 	return administers(c) || principal == c.Actor.PrincipalID()
 }
 
-// ListKeys lists keys; with a live organization, those of its sandbox too. Who
-// does not administer the organization sees their own.
+// ListKeys lists keys; for a live organization, also those of its sandbox.
+// Callers who do not administer the organization see their own.
 func ListKeys(ctx context.Context, c *app.Call, p access.Page) (access.List[KeyInfo], error) {
 	organization, err := within(ctx, c, p.Organization)
 	if err != nil {
@@ -282,7 +284,7 @@ func ListKeys(ctx context.Context, c *app.Call, p access.Page) (access.List[KeyI
 	return page, err
 }
 
-// seeLocks tells of the locks that are in force.
+// seeLocks adds the locks that are in force.
 func seeLocks(ctx context.Context, c *app.Call, keys []KeyInfo) error {
 	for i := range keys {
 		until, err := limit.LockedUntil(ctx, c.Tx, keys[i].organization, keys[i].ID)
@@ -307,7 +309,7 @@ func GetKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
 	return one[0], err
 }
 
-// PauseKey lets a key rest until ResumeKey. To pause a paused key changes nothing.
+// PauseKey pauses a key until ResumeKey. It does nothing to a paused key.
 func PauseKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
 	return changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = true })
 }
@@ -317,16 +319,16 @@ func ResumeKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error
 	return changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = false })
 }
 
-// RevokeKey ends a key for ever. To revoke a revoked key changes nothing.
+// RevokeKey revokes a key permanently. It does nothing to a revoked key.
 func RevokeKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
 	k, err := changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.RevokedAt = c.Now })
-	if fault.Is(err, fault.ValidationFailed) { // it is revoked already
+	if fault.Is(err, fault.ValidationFailed) { // it is already revoked
 		return GetKey(ctx, c, in)
 	}
 	return k, err
 }
 
-// changeKey changes what may change of a key that is not revoked.
+// changeKey changes a key that is not revoked.
 func changeKey(ctx context.Context, c *app.Call, keyID string, change func(*KeyInfo)) (KeyInfo, error) {
 	k, err := keyToChange(ctx, c, keyID)
 	if err != nil {
@@ -340,7 +342,7 @@ func changeKey(ctx context.Context, c *app.Call, keyID string, change func(*KeyI
 	return k, err
 }
 
-// keyToChange reads a key that is not revoked, for a change of it.
+// keyToChange reads a key for a change, and fails if it is revoked.
 func keyToChange(ctx context.Context, c *app.Call, keyID string) (KeyInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return KeyInfo{}, err
@@ -363,10 +365,10 @@ func revokedForGood() error {
 	return f.err()
 }
 
-// RotateKey gives a key a new kid and a new secret under the same id, with
-// the same properties, so that request log and limits go on under one name.
-// The old secret ends at once. The expiry stays unless a lifetime is named;
-// an expired key needs one, and a paused key stays paused.
+// RotateKey gives a key a new kid and a new secret. The id and the properties
+// stay, so that request log and limits continue. The old secret is invalid at
+// once. Without a lifetime the expiry stays; an expired key needs a lifetime. A
+// paused key stays paused.
 func RotateKey(ctx context.Context, c *app.Call, in Rotation) (CreatedKey, error) {
 	k, err := keyToChange(ctx, c, in.ID)
 	if err != nil {
@@ -390,10 +392,10 @@ func RotateKey(ctx context.Context, c *app.Call, in Rotation) (CreatedKey, error
 	return CreatedKey{ID: k.ID, Key: secret.Text, KidShort: secret.Short, ExpiresAt: k.ExpiresAt}, err
 }
 
-// keyByID finds a key by its id, or by the short form of its kid under which
-// alerts, the request log and /me tell of it: oKdzvJ33, or with what stands
-// before and behind it in lists, kart_test_oKdzvJ33...
-// Keys that the caller may not administer are 404.
+// keyByID finds a key by its id, or by the short form of its kid, which alerts,
+// the request log and /me show: oKdzvJ33. It may have its prefix and dots as in
+// lists: kart_test_oKdzvJ33... Keys that the caller may not administer are
+// NOT_FOUND.
 func keyByID(ctx context.Context, c *app.Call, name string) (KeyInfo, error) {
 	missing := unknown("Einen Schlüssel", "key")
 	if id.Valid(id.Key, name) {
@@ -424,7 +426,7 @@ func keyByID(ctx context.Context, c *app.Call, name string) (KeyInfo, error) {
 	return found[0], nil
 }
 
-// keysByKid returns the keys that a short form names.
+// keysByKid returns the keys with a short form, two at most.
 func keysByKid(ctx context.Context, c *app.Call, short string) (found []KeyInfo, err error) {
 	rows, err := c.Tx.Query(ctx, selectKeysByKid, short, access.KidShortLength)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"kartei/app"
 )
 
-// KeyChange is what UpdateKey takes; nil or zero leaves a value as it is.
+// KeyChange is the input of UpdateKey; nil or zero keeps a value.
 type KeyChange struct {
 	ID   string  `json:"id"`
 	Name *string `json:"name,omitempty"`
-	// Networks replace those that the key is bound to. The rules are those of NewKey.
+	// Networks replaces the networks of the key, by the rules of NewKey.
 	Networks *[]string `json:"networks,omitempty"`
 	// ExpiresIn is the lifetime from now.
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
@@ -22,9 +22,8 @@ type KeyChange struct {
 
 const updateKeySettings = `update api_keys set name = $2, networks = $3, expires_at = $4, version_pin = $5 where id = $1`
 
-// UpdateKey changes what a key is called, from where and how long it may be used,
-// and the version that it pins. The secret and the scopes stay: what a key may do
-// is decided when it is made.
+// UpdateKey changes the name of a key, its networks, its expiry and its version
+// pin. The secret and the scopes stay: the scopes are fixed at the creation.
 func UpdateKey(ctx context.Context, c *app.Call, in KeyChange) (KeyInfo, error) {
 	k, err := keyToChange(ctx, c, in.ID)
 	if err != nil {

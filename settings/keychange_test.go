@@ -13,7 +13,8 @@ import (
 	"kartei/test/operator"
 )
 
-// A key is changed by the rules for making one, and what is not named stays.
+// A change of a key follows the rules for new keys, and keeps members that are
+// not given.
 func TestUpdateKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)

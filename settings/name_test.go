@@ -8,8 +8,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestNamesShowWhatTheyAre: no organization, person, service account or key has
-// a name that looks like another one, or like none.
+// TestNamesShowWhatTheyAre: the name of an organization, person, service
+// account or key cannot imitate another one, or be invisible.
 func TestNamesShowWhatTheyAre(t *testing.T) {
 	o := newOffice(t, dbtest.SQLite(t))
 	for _, name := range []string{"\u202eEvil", "\u200b", "Anna\u2028Berg", "\u2067Berg\u2069", "\ue000"} {

@@ -9,14 +9,13 @@ import (
 	"kartei/store/db"
 )
 
-// maxNames is how many names one call resolves: more than a page of records has
-// people.
+// maxNames bounds the ids in one call. A page of records has fewer people.
 const maxNames = 200
 
-// NamesInput is what ResolveNames takes.
+// NamesInput is the input of ResolveNames.
 type NamesInput struct {
 	Organization string `json:"organizationId,omitempty"`
-	// IDs are those of users and service accounts, 200 at most.
+	// IDs are ids of users and service accounts, at most 200.
 	IDs []string `json:"ids"`
 }
 
@@ -25,7 +24,7 @@ type Names struct {
 	Data []Name `json:"data"`
 }
 
-// Name is what somebody is called.
+// Name is the name of one of them.
 type Name struct {
 	ID       string               `json:"id"`
 	Type     access.PrincipalType `json:"type"`
@@ -34,7 +33,7 @@ type Name struct {
 }
 
 // ResolveNames returns the names of people and service accounts of the caller's
-// organization. Ids that are not of it are left out.
+// organization. Other ids are omitted.
 func ResolveNames(ctx context.Context, c *app.Call, in NamesInput) (Names, error) {
 	names := Names{Data: []Name{}}
 	if len(in.IDs) > maxNames {

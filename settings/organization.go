@@ -13,32 +13,32 @@ import (
 	"kartei/store/db"
 )
 
-// NewOrganization is what CreateOrganization takes.
+// NewOrganization is the input of CreateOrganization.
 type NewOrganization struct {
 	Name string `json:"name"`
-	// Module, Secrecy and Level may be empty: off, undeclared, off. An
+	// Module, Secrecy and Level may be empty: off, undeclared, off. So an
 	// organization opens its API deliberately.
 	Module  string       `json:"module,omitempty"`
 	Secrecy string       `json:"secrecy,omitempty"`
 	Level   access.Level `json:"level,omitempty"`
 }
 
-// OrganizationChange is what SetOrganization takes; nil leaves a value as it is.
+// OrganizationChange is the input of SetOrganization; nil keeps a value.
 type OrganizationChange struct {
 	ID      string        `json:"id"`
 	Name    *string       `json:"name,omitempty"`
 	Module  *string       `json:"module,omitempty"`
 	Secrecy *string       `json:"secrecy,omitempty"`
 	Level   *access.Level `json:"level,omitempty"`
-	// State is changed by the operator only.
+	// State is for the operator only.
 	State *access.State `json:"state,omitempty"`
 }
 
 const sandboxSuffix = " (Sandbox)"
 
-// CreateOrganization makes an organization and, beside it, its sandbox: a
-// second organization with its own records and its own change clock, which
-// test keys are bound to and whose API is open from the start.
+// CreateOrganization creates an organization and its sandbox. The sandbox is a
+// second organization with its own records and its own change clock. Test keys
+// are bound to it, and its API is open from the start.
 func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (access.OrganizationInfo, error) {
 	var f faults
 	live := access.OrganizationInfo{
@@ -74,7 +74,7 @@ func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (a
 func insertOrganizationRow(ctx context.Context, tx db.Tx, o access.OrganizationInfo, sandboxOf *int64) error {
 	_, err := tx.Exec(ctx, insertOrganization, o.Number, o.ID, o.Name, sandboxOf,
 		o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), int64(o.CreatedAt))
-	if errors.Is(err, db.ErrDuplicate) { // somebody took the number at the same time
+	if errors.Is(err, db.ErrDuplicate) { // another call took the number
 		return db.ErrConflict
 	}
 	if err != nil {
@@ -84,7 +84,7 @@ func insertOrganizationRow(ctx context.Context, tx db.Tx, o access.OrganizationI
 	return err
 }
 
-// noteOrganization tells the audit log of a change.
+// noteOrganization records a change in the audit log.
 func noteOrganization(c *app.Call, before, after access.OrganizationInfo) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Changed("module", before.Module, after.Module)
@@ -103,8 +103,8 @@ func GetOrganization(ctx context.Context, c *app.Call, in access.ByID) (access.O
 	return organizationByID(ctx, c, in.ID)
 }
 
-// organizationByID is Organization for an act on the organization itself, which the
-// operator must name.
+// organizationByID is Organization for an act on the organization itself; then
+// the operator must name one.
 func organizationByID(ctx context.Context, c *app.Call, name string) (access.OrganizationInfo, error) {
 	if name == "" && isOperator(c) {
 		return access.OrganizationInfo{}, unknown("Eine Organisation", "organization")
@@ -112,9 +112,8 @@ func organizationByID(ctx context.Context, c *app.Call, name string) (access.Org
 	return Organization(ctx, c, name)
 }
 
-// SetOrganization changes an organization. Name and state of an organization
-// are also those of its sandbox, which has neither of its own; module, secrecy
-// and level are each one's own.
+// SetOrganization changes an organization. A sandbox shares the name and the
+// state of its organization; module, secrecy and level are its own.
 func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (access.OrganizationInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.OrganizationInfo{}, err
@@ -151,7 +150,7 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 	return o, err
 }
 
-// organizationChange refuses what may not be changed of an organization.
+// organizationChange refuses changes that are not allowed.
 func (f *faults) organizationChange(c *app.Call, o *access.OrganizationInfo, in OrganizationChange) {
 	if in.Name != nil && o.SandboxOf != "" {
 		f.say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
@@ -168,7 +167,7 @@ func (f *faults) organizationChange(c *app.Call, o *access.OrganizationInfo, in 
 	}
 }
 
-// eraseAt is EraseAt as it is stored.
+// eraseAt returns EraseAt in its stored form.
 func eraseAt(o *access.OrganizationInfo) clock.Micros {
 	if o.EraseAt == nil {
 		return 0
@@ -176,7 +175,7 @@ func eraseAt(o *access.OrganizationInfo) clock.Micros {
 	return *o.EraseAt
 }
 
-// setOrganization applies a change whose name is clean already.
+// setOrganization applies a change whose name was checked before.
 func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange) {
 	if c.Name != nil {
 		o.Name = *c.Name
@@ -199,7 +198,7 @@ func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange
 	}
 }
 
-// given returns nil for an empty value, which leaves the default.
+// given returns nil for an empty value, which stands for the default.
 func given[T ~string](v T) *T {
 	if v == "" {
 		return nil
@@ -207,8 +206,8 @@ func given[T ~string](v T) *T {
 	return &v
 }
 
-// EraseOrganization brings the date of an organization in the state deleting to
-// now. What erases organizations does the rest, in steps.
+// EraseOrganization makes an organization in the state deleting due for erasure
+// now. A background worker erases it in steps.
 func EraseOrganization(ctx context.Context, c *app.Call, in access.ByID) (access.OrganizationInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.OrganizationInfo{}, err

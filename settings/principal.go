@@ -12,23 +12,23 @@ import (
 	"kartei/store/db"
 )
 
-// NewPrincipal is what CreateUser and CreateServiceAccount take.
+// NewPrincipal is the input of CreateUser and CreateServiceAccount.
 type NewPrincipal struct {
 	Organization string `json:"organizationId,omitempty"`
 	Name         string `json:"name"`
-	// Email is required for users, unique in the instance whatever its case,
-	// and refused for service accounts.
+	// Email is required for users and unique in the instance, without regard to
+	// case. It is refused for service accounts.
 	Email string `json:"email,omitempty"`
-	// Language is de where it is empty; refused for service accounts.
+	// Language is by default de; it is refused for service accounts.
 	Language string `json:"language,omitempty"`
-	// Role is member where it is empty.
+	// Role is by default member.
 	Role   access.Role   `json:"role,omitempty"`
 	Rights access.Rights `json:"rights,omitempty"`
 }
 
-// PrincipalChange is what SetUser and SetServiceAccount take; nil leaves a
-// value as it is. Rights are changed for the families named; to lift a
-// restriction is to set write.
+// PrincipalChange is the input of SetUser and SetServiceAccount; nil keeps a
+// value. Rights changes the given families only; the right write removes a
+// restriction.
 type PrincipalChange struct {
 	ID       string        `json:"id"`
 	Name     *string       `json:"name,omitempty"`
@@ -39,13 +39,13 @@ type PrincipalChange struct {
 	Disabled *bool         `json:"disabled,omitempty"`
 }
 
-// CreateUser makes a user.
+// CreateUser creates a user.
 func CreateUser(ctx context.Context, c *app.Call, in NewPrincipal) (access.PrincipalInfo, error) {
 	return createPrincipal(ctx, c, access.UserPrincipal, in)
 }
 
-// CreateServiceAccount makes a service account: a principal that no person
-// signs in as, for what runs on its own.
+// CreateServiceAccount creates a service account: a principal for programs, as
+// which no person signs in.
 func CreateServiceAccount(ctx context.Context, c *app.Call, in NewPrincipal) (access.PrincipalInfo, error) {
 	return createPrincipal(ctx, c, access.ServiceAccountPrincipal, in)
 }
@@ -65,13 +65,14 @@ func GetPrincipal(ctx context.Context, c *app.Call, in access.ByID) (access.Prin
 	return principal(ctx, c, "", in.ID)
 }
 
-// SetUser changes a user. Who is disabled, or loses a right, loses it in all
-// keys at once; the keys stay and work again when the right comes back.
+// SetUser changes a user. All keys of a user who is disabled or loses a right
+// lose their access at once. The keys remain, and work again when the right
+// returns.
 func SetUser(ctx context.Context, c *app.Call, in PrincipalChange) (access.PrincipalInfo, error) {
 	return changePrincipal(ctx, c, access.UserPrincipal, in)
 }
 
-// SetServiceAccount changes a service account, as SetUser does a user.
+// SetServiceAccount changes a service account, like SetUser.
 func SetServiceAccount(ctx context.Context, c *app.Call, in PrincipalChange) (access.PrincipalInfo, error) {
 	return changePrincipal(ctx, c, access.ServiceAccountPrincipal, in)
 }
@@ -92,7 +93,7 @@ func createPrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	return insertNew(ctx, c, o, p)
 }
 
-// newPrincipal checks what a principal is made of.
+// newPrincipal checks the input and returns the new principal.
 func newPrincipal(c *app.Call, f *faults, kind access.PrincipalType, in NewPrincipal) access.PrincipalInfo {
 	if in.Role == "" {
 		in.Role = access.Member
@@ -106,7 +107,7 @@ func newPrincipal(c *app.Call, f *faults, kind access.PrincipalType, in NewPrinc
 	return p
 }
 
-// insertNew puts a principal into an organization.
+// insertNew inserts a principal into an organization.
 func insertNew(ctx context.Context, c *app.Call, o access.OrganizationInfo, p access.PrincipalInfo) (access.PrincipalInfo, error) {
 	p.Home, p.OrganizationID = o.Live, o.ID
 	if o.SandboxOf != "" {
@@ -119,8 +120,8 @@ func insertNew(ctx context.Context, c *app.Call, o access.OrganizationInfo, p ac
 	return p, emailTaken(err)
 }
 
-// notePrincipal tells the audit log of a change. Names and addresses are personal
-// data, so it says only that they changed.
+// notePrincipal records a change in the audit log. Names and addresses are
+// personal data, so their values are hidden.
 func notePrincipal(c *app.Call, before, after access.PrincipalInfo) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Hidden("email", before.Email != after.Email)
@@ -162,12 +163,12 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	return p, emailTaken(err)
 }
 
-// principal reads a principal that the caller may administer; with an empty kind,
-// of either kind. Others are 404.
+// principal reads a principal that the caller may administer, of either kind if
+// kind is empty. Others are NOT_FOUND.
 func principal(ctx context.Context, c *app.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
 	p, err := access.PrincipalIn(ctx, c.Tx, kind, name)
 	if err == nil && !reaches(c, p.Home, p.Home) {
-		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the words of one that does not exist
+		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same text as for a missing one
 	}
 	return p, err
 }

@@ -53,7 +53,7 @@ func TestOrganizations(t *testing.T) {
 		var ticks []clock.Micros
 		err := d.Write(ctx, func(tx db.Tx) error {
 			ticks = nil
-			for _, number := range []int64{1, 2} { // each has its own clock
+			for _, number := range []int64{1, 2} { // each organization has its own clock
 				tick, err := db.Tick(ctx, tx, number, 5)
 				if err != nil {
 					return err
@@ -170,7 +170,7 @@ func TestPrincipals(t *testing.T) {
 		if got.Name != "Ida Nuss" || got.Role != access.Admin || !got.Disabled || got.Email != user.Email || !cmp.Equal(got.Rights, wantRights) {
 			t.Errorf("after set: %+v, answered %+v", got, changed)
 		}
-		must(o.operator.SetUser(ctx, settings.PrincipalChange{ID: user.ID, Email: ptr("ida.nuss@morgenstern.example")})) // one's own, in other case
+		must(o.operator.SetUser(ctx, settings.PrincipalChange{ID: user.ID, Email: ptr("ida.nuss@morgenstern.example")})) // the user's own, in another case
 
 		refusals := []struct {
 			name string
@@ -245,7 +245,7 @@ func TestPrincipalExists(t *testing.T) {
 	})
 }
 
-// Every rule for keys, alone and together.
+// All rules for keys, alone and combined.
 func TestKeyRules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -258,7 +258,7 @@ func TestKeyRules(t *testing.T) {
 		for _, c := range []struct {
 			name   string
 			change func(*settings.NewKey)
-			want   []string // nil is accepted
+			want   []string // nil if the key is accepted
 		}{
 			{"live", func(k *settings.NewKey) {}, nil},
 			{"test by the live organization", func(k *settings.NewKey) { k.Environment = access.Test }, nil},
@@ -397,7 +397,7 @@ func TestKeysAreShownWithoutTheirSecret(t *testing.T) {
 				}
 			}
 		}
-		// The data base holds no secret from which a key could be made again.
+		// The database holds no secret from which a key could be restored.
 		err = d.Read(ctx, func(tx db.Tx) error {
 			var hash string
 			if err := tx.QueryRow(ctx, `select secret_hash from api_keys where id = $1`, test.ID).Scan(&hash); err != nil {

@@ -9,8 +9,8 @@ import (
 	"kartei/requestlog"
 )
 
-// FlushRequests writes the calls that wait for the request log, so that a call is
-// found as soon as it was answered itself. It needs no transaction.
+// FlushRequests writes pending entries of the request log, so that every
+// answered call is found. It needs no transaction.
 func FlushRequests[In any](ctx context.Context, c *app.Call, _ In) (struct{}, error) {
 	if c.Services.Settings.Flush == nil {
 		return struct{}{}, nil
@@ -27,7 +27,7 @@ func ListRequests(ctx context.Context, c *app.Call, in requestlog.QueryInput, _ 
 	return in.Find(ctx, c.Tx, ids)
 }
 
-// ListVersions tells which keys use which version of the API.
+// ListVersions returns which keys use which version of the API.
 func ListVersions(ctx context.Context, c *app.Call, in requestlog.VersionsInput, _ struct{}) (requestlog.VersionsOutput, error) {
 	ids, err := logged(ctx, c, in.Organization)
 	if err != nil {
@@ -36,9 +36,9 @@ func ListVersions(ctx context.Context, c *app.Call, in requestlog.VersionsInput,
 	return in.Find(ctx, c.Tx, ids)
 }
 
-// logged returns the ids of the organizations that a list is about, by number: the
-// one that is named, for an operator who names none all of them, for others their
-// own. Calls whose credential nobody knows are the operator's alone.
+// logged returns the organizations of a list: ids by number. It is the named
+// organization. Without a name it is all for the operator, and otherwise the
+// caller's own. Only the operator sees calls with unknown credentials.
 func logged(ctx context.Context, c *app.Call, name string) (map[int64]string, error) {
 	if !isOperator(c) {
 		o, err := Organization(ctx, c, name)

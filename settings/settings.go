@@ -13,8 +13,8 @@ import (
 	"kartei/store/db"
 )
 
-// defaultRetention is after what time an organization in the state deleting is
-// erased unless the operator says otherwise.
+// defaultRetention is the default time between the state deleting and the
+// erasure of an organization.
 const defaultRetention = 30 * 24 * time.Hour
 
 func retention(c *app.Call) time.Duration {
@@ -24,15 +24,16 @@ func retention(c *app.Call) time.Duration {
 	return c.Services.Settings.Retention
 }
 
-// isOperator reports whether the call is one of whoever runs the instance.
+// isOperator reports whether the operator of the instance is calling.
 func isOperator(c *app.Call) bool { return c.Actor.Credential().Kind == access.Operator }
 
-// administers reports whether the caller decides for others in its organization.
+// administers reports whether the caller may act for others in the
+// organization.
 func administers(c *app.Call) bool { return isOperator(c) || c.Actor.SeesAll() }
 
-// Organization returns the organization that an input names. For an operator
-// that is any. For others it is their own, which they need not name, or the
-// sandbox beside it; any other one is 404, as if it did not exist.
+// Organization returns the organization that an input names. The operator may
+// name any. For other callers it is their own, which is the default, or its
+// sandbox. Any other one is NOT_FOUND, as if it did not exist.
 func Organization(ctx context.Context, c *app.Call, name string) (access.OrganizationInfo, error) {
 	if name == "" {
 		if isOperator(c) {
@@ -47,14 +48,14 @@ func Organization(ctx context.Context, c *app.Call, name string) (access.Organiz
 	return o, err
 }
 
-// reaches reports whether the caller may administer an organization of a number
-// whose people are those of live.
+// reaches reports whether the caller may administer the organization with a
+// number. live is the number of the organization that holds its people.
 func reaches(c *app.Call, number, live int64) bool {
 	return isOperator(c) || number == c.Actor.Org() || live == c.Actor.Org()
 }
 
-// within returns the id of the organization to which a list is restricted. It is
-// empty for an operator who names none: then the list is of all.
+// within returns the id of the organization that restricts a list. It is empty
+// for an operator who names none, and the list then has all organizations.
 func within(ctx context.Context, c *app.Call, name string) (string, error) {
 	if name == "" && isOperator(c) {
 		return "", nil
@@ -66,8 +67,8 @@ func within(ctx context.Context, c *app.Call, name string) (string, error) {
 	return o.ID, err
 }
 
-// organizationField is Organization for an input that names more than that: an
-// organization that does not exist is a fault of the field.
+// organizationField is Organization for an input with further members: an
+// organization that does not exist is an error of the field.
 func organizationField(ctx context.Context, c *app.Call, f *faults, name string) (access.OrganizationInfo, error) {
 	o, err := Organization(ctx, c, name)
 	switch {
@@ -81,8 +82,8 @@ func organizationField(ctx context.Context, c *app.Call, f *faults, name string)
 	return o, err
 }
 
-// list reads a page with one row more than asked for, which tells whether there
-// are more. query takes the page's limit as its first argument.
+// list reads a page. It reads one row more than the limit, to know whether
+// there are more. query takes the limit as its first argument.
 func list[T any](ctx context.Context, tx db.Tx, p access.Page, scan func(db.Row) (T, error), query string, args ...any) (access.List[T], error) {
 	page := access.List[T]{Data: []T{}}
 	limit := p.Limit
@@ -110,7 +111,7 @@ func list[T any](ctx context.Context, tx db.Tx, p access.Page, scan func(db.Row)
 	return page, rows.Err()
 }
 
-// unknown is 404 for an id that the caller named.
+// unknown returns NOT_FOUND for an id in the input.
 func unknown(de, en string) error {
 	return &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
 		DE: de + " mit dieser Kennung gibt es nicht.",
@@ -120,7 +121,7 @@ func unknown(de, en string) error {
 
 func indexed(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
-// mustJSON writes values that cannot fail: strings, lists and maps of them.
+// mustJSON encodes values that always encode: strings, lists and maps of them.
 func mustJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -4,7 +4,8 @@ import "kartei/access"
 
 // The statements about organizations.
 const (
-	// Numbers are never used twice: organizations are never removed from the table.
+	// Numbers are never reused, because rows of organizations are never
+	// deleted.
 	selectNextOrganization = `select coalesce(max(number), 0) + 1 from organizations`
 
 	insertOrganization = `insert into organizations
@@ -45,7 +46,7 @@ const (
 			k.version_pin, k.expires_at, k.paused, k.revoked_at, k.created_at, k.last_used_at, k.organization, coalesce(o.sandbox_of, o.number)
 		from api_keys k join organizations o on o.number = k.organization`
 	selectKey = keyColumns + ` where k.id = $1`
-	// Operators ask for few keys in this way, so no index is kept for it.
+	// This query is rare, so it has no index.
 	selectKeysByKid = keyColumns + ` where substr(k.kid, 1, $2) = $1 order by k.kid limit 2`
 	selectKeys      = keyColumns + `
 		where k.id > $2 and ($3 = '' or o.id = $3
