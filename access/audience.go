@@ -45,7 +45,7 @@ func UserIn(ctx context.Context, tx db.Tx, id string) (PrincipalInfo, error) {
 }
 
 // OrganizationID returns the id of the organization with a number, or the empty
-// text.
+// string.
 func OrganizationID(ctx context.Context, tx db.Tx, number int64) (id string, err error) {
 	err = tx.QueryRow(ctx, selectOrganizationID, number).Scan(&id)
 	if err == db.ErrNoRows {

@@ -25,7 +25,7 @@ func TestAuthenticateTellsWhoIsCalling(t *testing.T) {
 		in := o.newKey()
 		in.Environment, in.Scopes = access.Test, []string{"tasks:write", "contacts:read", "tasks:write"}
 		key := must(o.operator.CreateKey(ctx, in))
-		for range 2 { // from the data base, then from memory
+		for range 2 { // from the database, then from the cache
 			a := o.accepted(key.Key, loopback)
 			if a.PrincipalID() != o.admin.ID || a.PrincipalName() != o.admin.Name || a.PrincipalType() != access.UserPrincipal || !a.SeesAll() {
 				t.Errorf("principal: %s %s %s", a.PrincipalID(), a.PrincipalName(), a.PrincipalType())
@@ -56,10 +56,10 @@ func TestAuthenticateTellsWhoIsCalling(t *testing.T) {
 	})
 }
 
-// Every way in which a credential can fail is the same fault, with the exact
-// reason for the request log, and as much of the key as is known.
+// Every failure of a credential is the same fault. The request log has the
+// exact reason, and what is known about the key.
 func TestEveryRefusalIsTheSame(t *testing.T) {
-	other := func(key string, at int) string { // another digit in one place
+	other := func(key string, at int) string { // with another digit at one place
 		digit := "A"
 		if key[at] == 'A' {
 			digit = "B"
@@ -71,8 +71,8 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 	cases := []struct {
 		name   string
 		reason access.Reason
-		known  bool // the key is named in the refusal
-		// break does what makes the key fail and returns what to present.
+		known  bool // whether the refusal names the key
+		// breaks makes the key fail and returns the presented text.
 		breaks func(o *office, k settings.CreatedKey) (string, netip.Addr)
 	}{
 		{"nothing presented", access.Missing, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
@@ -147,7 +147,7 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				o := newOfficeOf(t, d, i)
 				key := o.key()
-				o.accepted(key.Key, loopback) // so that it is in memory
+				o.accepted(key.Key, loopback) // so that it is in the cache
 				presented, from := c.breaks(o, key)
 				for range 2 {
 					r := o.refused(presented, from, c.reason)
@@ -172,8 +172,8 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 	})
 }
 
-// A guesser learns nothing of a key's state: a wrong secret is 'wrong secret'
-// whatever else is wrong.
+// A guesser learns nothing about the state of a key: a wrong secret is 'wrong
+// secret' whatever else is wrong.
 func TestWrongSecretComesFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -216,7 +216,7 @@ func TestActsAreInEffectOnTheNextCall(t *testing.T) {
 		}
 		must(o.operator.RevokeKey(ctx, id))
 		o.refused(next.Key, loopback, access.Revoked)
-		must(o.operator.RevokeKey(ctx, id)) // twice is no error
+		must(o.operator.RevokeKey(ctx, id)) // a repetition is no error
 		if _, err := o.operator.ResumeKey(ctx, id); !fault.Is(err, fault.ValidationFailed) {
 			t.Errorf("a revoked key was resumed: %v", err)
 		}
@@ -226,8 +226,8 @@ func TestActsAreInEffectOnTheNextCall(t *testing.T) {
 	})
 }
 
-// Where several replicas stand on one data base, what one of them changes is
-// in effect on the next call of the others.
+// If several replicas share a database, an act on one of them applies to the
+// next call on the others.
 func TestActsAreInEffectOnOtherReplicas(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		if d.Dialect().Name == "sqlite" {
@@ -284,7 +284,7 @@ func (c *countingDB) Read(ctx context.Context, f func(db.Tx) error) error {
 	return c.DB.Read(ctx, f)
 }
 
-// A key that is in memory costs no query, and every refusal costs the same.
+// A cached key costs no query, and every refusal costs the same.
 func TestQueriesByOutcome(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		counting := &countingDB{DB: d}
@@ -296,7 +296,7 @@ func TestQueriesByOutcome(t *testing.T) {
 			o.dir.Authenticate(ctx, presented, from)
 			return counting.reads
 		}
-		perCall := 0 // the generation, where replicas share the data base
+		perCall := 0 // the generation, if replicas share the database
 		if d.Dialect().Name != "sqlite" {
 			perCall = 1
 		}

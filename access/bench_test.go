@@ -23,7 +23,8 @@ func benchmarkOffice(b *testing.B) (*access.Directory, settings.CreatedKey) {
 	return dir, key
 }
 
-// A key that is in memory: what every call pays. Budget 1.5 µs, no allocation.
+// A cached key: the cost of every call. The budget is 1.5 µs without an
+// allocation.
 func BenchmarkAuthenticate(b *testing.B) {
 	dir, key := benchmarkOffice(b)
 	b.ReportAllocs()
@@ -36,7 +37,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	})
 }
 
-// A key that is not known: what a guesser pays.
+// An unknown key: the cost of a guess.
 func BenchmarkRefuse(b *testing.B) {
 	dir, key := benchmarkOffice(b)
 	wrong := access.Forge(key.Key[:10] + flip(key.Key[10]) + key.Key[11:])

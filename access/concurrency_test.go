@@ -13,8 +13,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// While many callers authenticate, an act that has returned is in effect for
-// every call that starts afterwards.
+// While many callers authenticate, a completed act applies to every call that
+// starts afterwards.
 func TestActsAmongManyCalls(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -48,8 +48,8 @@ func TestActsAmongManyCalls(t *testing.T) {
 	})
 }
 
-// Organizations made at the same time get numbers of their own, and of users
-// with one address one is made.
+// Organizations created at the same time get different numbers. Of several
+// users with one address one is created.
 func TestActsAtTheSameTime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)

@@ -25,10 +25,10 @@ type Credential struct {
 	// Audience is the resource that a token was issued for (RFC 8707), and empty
 	// for kinds that are bound to none.
 	Audience string
-	// ExpiresAt is when the credential ends, zero if it does not.
+	// ExpiresAt is the time at which the credential expires, or zero.
 	ExpiresAt clock.Micros
-	// FreshUntil is until when the caller counts as one who signed in a short while
-	// ago. It is zero for kinds that nobody signs in with.
+	// FreshUntil is the time until which the sign-in of the caller counts as
+	// recent. It is zero for kinds without a sign-in.
 	FreshUntil clock.Micros
 	// Duties are those of the kind.
 	Duties Duties
@@ -41,16 +41,17 @@ type Kind string
 const (
 	// Key is an API key, with which a program calls.
 	Key Kind = "key"
-	// Operator is no secret: the door itself is open to the operator alone.
+	// Operator has no secret: only the operator can reach the door itself.
 	Operator Kind = "operator"
-	// Anonymous is nothing: the caller did not sign in, where that is not needed.
+	// Anonymous is no credential: the caller did not sign in, which some
+	// operations allow.
 	Anonymous Kind = "anonymous"
 )
 
-// Duties say which rules of the path a kind of credential is held to.
+// Duties are the rules of the path that apply to a kind of credential.
 type Duties struct {
-	// Gate holds the caller to the organization's switches for programs: the
-	// module, the declaration of secrecy and the level (see Actor.Gate).
+	// Gate applies the organization's switches for programs: the module, the
+	// declaration of secrecy and the level (see Actor.Gate).
 	Gate bool
 	// Preview requires the header Svc-Preview for operations of the preview channel.
 	Preview bool
@@ -64,12 +65,12 @@ type Duties struct {
 	RequestLog bool
 }
 
-// duties is the one table of what each kind must do.
+// duties is the only table of the duties of each kind.
 var duties = map[Kind]Duties{
 	Key:       {Gate: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
 	Operator:  {},
 	Anonymous: {},
-	// Work that a principal began, and that goes on without it, is held to the
+	// Work that a principal began, and that continues without it, obeys the
 	// organization's switches.
 	"": {Gate: true},
 }
@@ -103,10 +104,10 @@ func (d *Directory) Accept(s Scheme, r Resolver) { d.resolvers[s] = r }
 
 // Resolve returns the actor of a credential. from is the caller's address.
 //
-// The actor may come from memory although another process has changed the
-// database since. If so, assumed is true, and the caller must have the database
-// agree, by Confirm, before it changes or answers anything. With fresh, Resolve
-// asks the database itself and assumed is false.
+// The actor may come from the cache although another process has changed the
+// database since. If so, assumed is true, and the caller must call Confirm
+// before it changes or answers anything. With fresh, Resolve asks the database
+// itself and assumed is false.
 //
 // For errors see Authenticate.
 func (d *Directory) Resolve(ctx context.Context, p Presented, from netip.Addr, fresh bool) (a *Actor, assumed bool, err error) {
@@ -129,10 +130,10 @@ func (d *Directory) Resolve(ctx context.Context, p Presented, from netip.Addr, f
 	return nil, false, refused(Malformed, Credential{}, 0)
 }
 
-// operator is whoever runs the instance. It belongs to no organization.
+// operator is the operator of the instance. It belongs to no organization.
 var operator = Actor{credential: Credential{Kind: Operator, Duties: duties[Operator]}}
 
-// nobody is a caller who did not sign in, where that is not needed.
+// nobody is a caller who did not sign in.
 var nobody = Actor{credential: Credential{Kind: Anonymous, Duties: duties[Anonymous]}}
 
 // Nobody returns a caller who did not sign in. It belongs to no organization.
@@ -153,13 +154,13 @@ func (d *Directory) Confirm(ctx context.Context, tx db.Tx, a *Actor) error {
 	return err
 }
 
-// Used notes that a confirmed actor called from an address.
+// Used records that a confirmed actor called from an address.
 func (d *Directory) Used(a *Actor, from netip.Addr) {
 	d.succeeded(a.key, source(from.Unmap().WithZone("")), clock.Now(d.clock))
 }
 
-// With returns the principal as a caller with a credential that was granted
-// scopes. A kind of the table has its duties from there.
+// With returns the principal as a caller with a credential that has scopes. If
+// the kind is in the table, the duties come from there.
 func (a *Actor) With(c Credential, scopes []string) *Actor {
 	if d, known := duties[c.Kind]; known {
 		c.Duties = d
@@ -170,13 +171,13 @@ func (a *Actor) With(c Credential, scopes []string) *Actor {
 	return &caller
 }
 
-// Gate applies the organization's own switches to a caller whose kind of
-// credential is held to them (contract, 'Authentication', points 6 and 8). The
-// order is: module publicApi off or professional secrecy not declared, 403
-// API_MODULE_DISABLED; level off, 401 UNAUTHENTICATED, which only the request
-// log tells apart from a wrong key. A closed organization, and one that is being
-// deleted, refuse every kind with 403 FORBIDDEN. Level read refuses nothing here:
-// it takes the writing scopes away.
+// Gate applies the organization's own switches to a caller whose duties include
+// them (contract, 'Authentication', points 6 and 8). The order is: module
+// publicApi off or professional secrecy not declared, 403 API_MODULE_DISABLED;
+// level off, 401 UNAUTHENTICATED. Only the request log distinguishes that from
+// a wrong key. An organization that is closed or being deleted refuses every
+// kind with 403 FORBIDDEN. Level read refuses no call here: it removes the
+// writing scopes.
 func (a *Actor) Gate() error {
 	o := &a.organization
 	if a.credential.Duties.Gate {

@@ -55,9 +55,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Directory knows organizations, principals and keys: it accepts or refuses
-// callers, and carries out every administrative act. It is safe for use by
-// several goroutines.
+// Directory stores organizations, principals and keys, and accepts or refuses
+// callers. It is safe for concurrent use.
 type Directory struct {
 	db      db.DB
 	clock   clock.Clock
@@ -143,8 +142,8 @@ func (c *keyCache) put(kid string, cred *cachedKey) {
 	c.byKid[kid] = cred
 }
 
-// Forget empties the cache of credentials. The Directory's own acts do it;
-// whoever changes the tables by another way calls it.
+// Forget empties the cache of credentials. The Directory calls it after its own
+// acts; code that changes the tables in another way must call it.
 func (d *Directory) Forget() {
 	d.cache.Store(newKeyCache(d.cache.Load().generation, d.options.Credentials))
 }

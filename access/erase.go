@@ -13,17 +13,17 @@ type Erasable struct {
 	ID     string
 	// Sandbox is the number of its sandbox.
 	Sandbox int64
-	// ErasedAt is when all of it was gone, zero before.
+	// ErasedAt is the time at which the erasure was complete, or zero.
 	ErasedAt clock.Micros
 }
 
-// remains is for how long the remains of an erased organization are looked for.
-// A call in flight lives for seconds, and what a replica counts is written
-// within minutes.
+// remains is the time after an erasure in which leftovers are still removed. A
+// running call lasts seconds, and the counts of a replica are written within
+// minutes.
 const remains = 48 * clock.Hour
 
-// Erasables returns the organizations whose date has come, and those that were
-// erased a short while ago. It gives a date to those that have none.
+// Erasables returns the organizations that are due, and those that were erased
+// recently. It sets a date for those without one.
 func (d *Directory) Erasables(ctx context.Context) (list []Erasable, err error) {
 	now := d.now()
 	err = d.db.Write(ctx, func(tx db.Tx) error {
@@ -57,7 +57,7 @@ func (d *Directory) sandboxOf(ctx context.Context, e *Erasable) error {
 	return d.db.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, selectSandboxNumber, e.Number).Scan(&e.Sandbox) })
 }
 
-// Due returns an organization whose date has come. One whose date has not is 404.
+// Due returns an organization that is due. One that is not is NOT_FOUND.
 func (d *Directory) Due(ctx context.Context, id string) (e Erasable, err error) {
 	err = d.db.Read(ctx, func(tx db.Tx) error {
 		o, err := OrganizationIn(ctx, tx, id)
@@ -73,8 +73,8 @@ func (d *Directory) Due(ctx context.Context, id string) (e Erasable, err error) 
 	return e, err
 }
 
-// Erased notes that nothing is left of an organization and its sandbox but their
-// numbers, ids and times.
+// Erased records that only the numbers, ids and times of an organization and
+// its sandbox remain.
 func (d *Directory) Erased(ctx context.Context, number int64) error {
 	return d.act(ctx, func(tx db.Tx) error {
 		_, err := tx.Exec(ctx, setErased, number, d.now())

@@ -1,13 +1,13 @@
 package access
 
-// Forge gives a word that has the form of a key its right checksum.
+// Forge gives a text in the form of a key the right checksum.
 func Forge(key string) string {
 	body := key[:tokenLength-checksumLength]
 	sum := checksum(body)
 	return body + string(sum[:])
 }
 
-// Sizes returns how many credentials and sightings are in memory.
+// Sizes returns the numbers of credentials and sightings in memory.
 func (d *Directory) Sizes() (credentials, seen int) {
 	c := d.cache.Load()
 	c.mu.RLock()
@@ -17,7 +17,7 @@ func (d *Directory) Sizes() (credentials, seen int) {
 	return len(c.byKid), len(d.seen)
 }
 
-// ThrottledAddresses returns how many addresses the throttle remembers.
+// ThrottledAddresses returns the number of addresses in the throttle.
 func (d *Directory) ThrottledAddresses() int {
 	d.throttle.mu.Lock()
 	defer d.throttle.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The contract's table, cell by cell ('Authentication', point 6), with what
-// the secrecy declaration and the organization's state add to it.
+// The contract's table, cell by cell ('Authentication', point 6), together with
+// the secrecy declaration and the state of the organization.
 func TestGate(t *testing.T) {
 	const pass = fault.Code("")
 	for _, c := range []struct {
@@ -18,7 +18,7 @@ func TestGate(t *testing.T) {
 		level           Level
 		state           State
 		gate            fault.Code
-		reads, writes   bool // what the effective scopes then allow
+		reads, writes   bool // what the effective scopes allow then
 	}{
 		{false, true, Off, Open, fault.APIModuleDisabled, false, false},
 		{false, true, Read, Open, fault.APIModuleDisabled, true, false},

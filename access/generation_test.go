@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// Who asks while a look is under way waits for the next one, which begins
-// after they came; all who wait share it.
+// A call during a query waits for the next query, which begins after the call.
+// All that wait share it.
 func TestGenerationsShareALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers, looks := make(chan int64), 0
@@ -25,7 +25,7 @@ func TestGenerationsShareALook(t *testing.T) {
 			})
 		}
 		ask(1)
-		synctest.Wait() // the first look is under way
+		synctest.Wait() // the first query is in progress
 		for range 10 {
 			ask(2)
 		}
@@ -40,7 +40,7 @@ func TestGenerationsShareALook(t *testing.T) {
 	})
 }
 
-// A look that failed fails those who waited for it and nobody after them.
+// A failed query fails the calls that wait for it, and no later ones.
 func TestGenerationsFailOnce(t *testing.T) {
 	fail := context.DeadlineExceeded
 	g := generations{read: func(context.Context) (int64, error) { return 7, fail }}

@@ -23,7 +23,7 @@ var (
 	versions = []string{"2026-11-01"}
 )
 
-// office is an organization whose API is open, with an admin.
+// office is an organization with an open API and an admin.
 type office struct {
 	*testing.T
 	dir      *access.Directory
@@ -44,7 +44,7 @@ func newOfficeWith(t *testing.T, d db.DB, options access.Options) *office {
 	return newOfficeNamed(t, d, options, "johanna@morgenstern.example")
 }
 
-// newOfficeOf is the n-th office in one data base.
+// newOfficeOf returns the n-th office in one database.
 func newOfficeOf(t *testing.T, d db.DB, n int) *office {
 	t.Helper()
 	return newOfficeNamed(t, d, access.Options{Failures: 1_000_000}, fmt.Sprintf("johanna%d@morgenstern.example", n))
@@ -64,7 +64,8 @@ func newOfficeNamed(t *testing.T, d db.DB, options access.Options, email string)
 	return o
 }
 
-// newKey is a key with every scope that may be used from everywhere in 127/8 and ::1.
+// newKey returns the input for a key with every scope, usable from everywhere
+// in 127/8 and ::1.
 func (o *office) newKey() settings.NewKey {
 	return settings.NewKey{
 		Organization: o.org.ID, Principal: o.admin.ID, Environment: access.Live,
@@ -86,7 +87,7 @@ func (o *office) accepted(presented string, from netip.Addr) *access.Actor {
 	return a
 }
 
-// refused demands the one 401, and the reason in the log.
+// refused requires the one 401, and the reason in the log.
 func (o *office) refused(presented string, from netip.Addr, want access.Reason) *access.Refusal {
 	o.Helper()
 	a, err := o.dir.Authenticate(ctx, presented, from)

@@ -13,8 +13,8 @@ import (
 type OrganizationInfo struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// SandboxID names the sandbox beside a live organization, SandboxOf the
-	// live organization beside a sandbox; the other one is empty.
+	// SandboxID is the id of the sandbox of a live organization, SandboxOf that
+	// of the live organization of a sandbox. The other one is empty.
 	SandboxID string       `json:"sandboxId,omitempty"`
 	SandboxOf string       `json:"sandboxOf,omitempty"`
 	Module    string       `json:"module"`  // on or off
@@ -22,18 +22,19 @@ type OrganizationInfo struct {
 	Level     Level        `json:"level"`
 	State     State        `json:"state"`
 	CreatedAt clock.Micros `json:"createdAt"`
-	// EraseAt is when an organization in the state deleting is erased; nil in
-	// other states.
+	// EraseAt is the time of the erasure in the state deleting, and nil
+	// otherwise.
 	EraseAt *clock.Micros `json:"eraseAt,omitempty"`
 
-	// Number is the key under which the rows of the organization are kept. Live is
-	// the number of the organization that holds its people: its own, or that of the
-	// organization beside which the sandbox stands.
+	// Number leads the key of every row of the organization. Live is the number
+	// of the organization that holds its people: its own, or for a sandbox that
+	// of its live organization.
 	Number int64 `json:"-"`
 	Live   int64 `json:"-"`
 }
 
-// OrganizationIn reads an organization inside a transaction. Unknown ones are 404.
+// OrganizationIn reads an organization inside a transaction. An unknown id is
+// NOT_FOUND.
 func OrganizationIn(ctx context.Context, tx db.Tx, orgID string) (OrganizationInfo, error) {
 	if !id.Valid(id.Organization, orgID) {
 		return OrganizationInfo{}, unknown("Eine Organisation", "organization")

@@ -16,13 +16,13 @@ import (
 type PrincipalInfo struct {
 	ID   string        `json:"id"`
 	Type PrincipalType `json:"type"`
-	// OrganizationID is always that of a live organization; its sandbox has
+	// OrganizationID is always the id of a live organization; its sandbox has
 	// the same principals.
 	OrganizationID string `json:"organizationId"`
 	Name           string `json:"name"`
 	// Email is empty for service accounts.
 	Email string `json:"email,omitempty"`
-	// Language is that of what is sent to a user: de or en.
+	// Language is the language of emails to a user: de or en.
 	Language  string       `json:"language,omitempty"`
 	Role      Role         `json:"role"`
 	Rights    Rights       `json:"rights"`
@@ -33,13 +33,13 @@ type PrincipalInfo struct {
 	Home int64 `json:"-"`
 }
 
-// The languages in which a user may be written to.
+// The languages of emails to users.
 const (
 	German  = "de"
 	English = "en"
 )
 
-// Prefix returns that of the identifiers of the kind.
+// Prefix returns the id prefix of the kind.
 func (t PrincipalType) Prefix() string {
 	if t == UserPrincipal {
 		return id.User
@@ -47,8 +47,8 @@ func (t PrincipalType) Prefix() string {
 	return id.ServiceAccount
 }
 
-// PrincipalIn reads a principal inside a transaction; with an empty kind, of either
-// kind. Unknown ones are 404.
+// PrincipalIn reads a principal inside a transaction, of either kind if kind is
+// empty. An unknown id is NOT_FOUND.
 func PrincipalIn(ctx context.Context, tx db.Tx, kind PrincipalType, principalID string) (PrincipalInfo, error) {
 	missing := unknown("Einen Benutzer oder ein Dienstkonto", "user or service account")
 	switch kind {
@@ -86,12 +86,13 @@ func ScanPrincipal(row db.Row) (PrincipalInfo, error) {
 	return p, nil
 }
 
-// FoldEmail makes addresses comparable that reach the same mailbox.
+// FoldEmail returns a form in which two addresses of the same mailbox are
+// equal.
 func FoldEmail(s string) string { return strings.ToLower(s) }
 
 // PrincipalExists reports whether id is a user or service account of an
-// organization; a sandbox has those of the organization that it stands beside.
-// Disabled ones exist too: they stay owners of what they own.
+// organization. A sandbox has those of its live organization. Disabled ones
+// count too, because they still own their records.
 func PrincipalExists(ctx context.Context, tx db.Tx, organization int64, id string) (bool, error) {
 	var one int64
 	err := tx.QueryRow(ctx, selectPrincipalExists, organization, id).Scan(&one)
@@ -101,8 +102,8 @@ func PrincipalExists(ctx context.Context, tx db.Tx, organization int64, id strin
 	return err == nil, err
 }
 
-// PrincipalIDs returns all users and service accounts of an organization, as
-// PrincipalExists has them.
+// PrincipalIDs returns the ids of all principals for which PrincipalExists is
+// true.
 func PrincipalIDs(ctx context.Context, tx db.Tx, organization int64) (ids []string, err error) {
 	return db.Values[string](ctx, tx, selectPrincipalIDs, organization)
 }

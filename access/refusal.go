@@ -11,7 +11,7 @@ import (
 // Reason is why a caller was refused. Only the request log has it.
 type Reason string
 
-// The reasons. All but the last seven are one and the same 401 to the caller.
+// The reasons. To the caller, all but the last seven are the same 401.
 const (
 	Missing           Reason = "missing"
 	Malformed         Reason = "malformed"

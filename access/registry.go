@@ -8,18 +8,18 @@ import (
 	"kartei/store/db"
 )
 
-// ByID names one thing.
+// ByID is an input with one id.
 type ByID struct {
 	ID string `json:"id"`
 }
 
-// Page asks for a part of a list, the oldest entries first.
+// Page is the input of a list, the oldest entries first.
 type Page struct {
-	// Organization filters by an organization's id; empty for all.
+	// Organization is the id of an organization; empty means all.
 	Organization string `json:"organizationId,omitempty"`
-	// After is the id of the last entry already seen.
+	// After is the id of the last entry of the previous page.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 1,000; zero is 1,000.
+	// Limit is 1 to 1,000; zero means 1,000.
 	Limit int `json:"limit,omitempty"`
 }
 
@@ -29,18 +29,17 @@ type List[T any] struct {
 	HasMore bool `json:"hasMore"`
 }
 
-// Changed says that a transaction changes who may do what, upon which every
-// replica forgets what it kept in memory. It comes first: it locks a row, so such
-// changes come one after the other, and none meets what another is about to
-// commit. Forget must be called after the transaction, also after an error that
-// left open whether the commit was made.
+// Changed declares that a transaction changes rights, so that every replica
+// empties its cache. It must come first: it locks a row, so such changes are
+// serialized, and none meets an uncommitted one. Forget must be called after
+// the transaction, even if the outcome of the commit is unknown.
 func Changed(ctx context.Context, tx db.Tx) error {
 	tx.Notify(Topic, "")
 	_, err := tx.Exec(ctx, updateGeneration)
 	return err
 }
 
-// act runs a change of who may do what in a transaction of its own.
+// act changes rights in a transaction of its own.
 func (d *Directory) act(ctx context.Context, f func(db.Tx) error) error {
 	defer d.Forget()
 	return d.db.Write(ctx, func(tx db.Tx) error {
@@ -53,7 +52,7 @@ func (d *Directory) act(ctx context.Context, f func(db.Tx) error) error {
 
 func (d *Directory) now() clock.Micros { return clock.Now(d.clock) }
 
-// unknown is 404 for an id that the operator named.
+// unknown returns NOT_FOUND for an id in the input.
 func unknown(de, en string) error {
 	return &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
 		DE: de + " mit dieser Kennung gibt es nicht.",

@@ -24,10 +24,10 @@ const (
 // viewers.
 type Rights map[string]Right
 
-// AllScopes returns every scope there is, sorted.
+// AllScopes returns all scopes, sorted.
 func AllScopes() []string { return slices.Clone(allScopes) }
 
-// ReadScopes returns every scope that only reads, sorted.
+// ReadScopes returns all scopes that only allow reading, sorted.
 func ReadScopes() []string {
 	return slices.DeleteFunc(AllScopes(), Writes)
 }
@@ -47,7 +47,7 @@ func ValidScope(scope string) bool {
 	return found
 }
 
-// Writes reports whether the scope lets its bearer change records.
+// Writes reports whether the scope allows changes of records.
 func Writes(scope string) bool { return strings.HasSuffix(scope, ":write") }
 
 // Allows reports whether a principal with this role and these rights holds scope.
@@ -63,9 +63,9 @@ func Allows(role Role, rights Rights, scope string) bool {
 	return right == ReadRight || right == WriteRight
 }
 
-// effectiveScopes returns the sorted scopes of a caller: those that its
-// credential holds and that its role and rights allow. If the credential is
-// held to the gate, the level of the organization must let them through too.
+// effectiveScopes returns the sorted scopes of a caller: those of its
+// credential that its role and rights allow. If the gate is one of its duties,
+// the level of the organization must allow them too.
 func effectiveScopes(held []string, a *Actor) []string {
 	scopes := make([]string, 0, len(held))
 	for _, scope := range held {
@@ -77,5 +77,5 @@ func effectiveScopes(held []string, a *Actor) []string {
 	return slices.Compact(scopes)
 }
 
-// lets reports whether the level lets programs use a scope.
+// lets reports whether the level allows programs to use a scope.
 func (l Level) lets(scope string) bool { return l == On || l == Read && !Writes(scope) }

@@ -10,8 +10,8 @@ import (
 	"kartei/store/db"
 )
 
-// The statements of the path. Credentials are looked up by the key alone:
-// it is from them that the organization becomes known.
+// The statements of the path. Credentials are found by the key alone, because
+// the organization is known only from them.
 const (
 	selectGeneration = `select number from generations where name = 'access'`
 	updateGeneration = `update generations set number = number + 1 where name = 'access'`
@@ -58,11 +58,12 @@ const (
 		left join organizations live on live.number = o.sandbox_of`
 	selectOrganization   = OrganizationColumns + ` where o.id = $1 and o.erased_at = 0`
 	selectOrganizationID = `select id from organizations where number = $1`
-	// An organization whose time came is erased; for some days its remains are
-	// looked for, which a call in flight or a replica's counts may leave behind.
+	// A due organization is erased. For some days afterwards its leftovers are
+	// removed, which a running call or the counts of a replica may add.
 	selectErasable = `select number, id, erased_at from organizations
 		where sandbox_of is null and state = 'deleting' and erase_at > 0 and erase_at <= $1 and (erased_at = 0 or erased_at > $2) order by number`
-	// dateErasable gives a date to those that an earlier release left without one.
+	// dateErasable sets a date for those that an earlier release left without
+	// one.
 	dateErasable = `update organizations set erase_at = $1 where state = 'deleting' and erase_at = 0`
 	setErased    = `update organizations set name = '', module_on = false, erased_at = $2
 		where (number = $1 or sandbox_of = $1) and state = 'deleting' and erased_at = 0`

@@ -32,7 +32,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 		}
 
 		for range 100 {
-			o.refused("", loopback, access.Missing) // is no guess
+			o.refused("", loopback, access.Missing) // not a guess
 		}
 		o.refused(wrong, loopback, access.WrongSecret)
 		o.clock.Advance(20 * time.Second)
@@ -50,11 +50,11 @@ func TestGuessingIsThrottled(t *testing.T) {
 		if counting.reads != 0 {
 			t.Errorf("%d queries for an address that is shut out", counting.reads)
 		}
-		shutOut(wrong, loopback) // the key is known here, but not with this secret
+		shutOut(wrong, loopback) // the key was used from here, but not with this secret
 
-		o.accepted(good.Key, loopback) // was used from here before
+		o.accepted(good.Key, loopback) // it was used from here before
 		must(o.operator.PauseKey(ctx, access.ByID{ID: late.ID}))
-		o.accepted(good.Key, loopback) // also after everything was forgotten
+		o.accepted(good.Key, loopback) // even after the cache was emptied
 		must(o.operator.ResumeKey(ctx, access.ByID{ID: late.ID}))
 		o.accepted(late.Key, netip.MustParseAddr("127.0.0.2"))
 
@@ -84,7 +84,7 @@ func TestOldSuccessesDoNotVouch(t *testing.T) {
 	})
 }
 
-// All addresses of one IPv6 /64 are one; IPv4 in IPv6 is IPv4.
+// All addresses of an IPv6 /64 count as one; IPv4 in IPv6 counts as IPv4.
 func TestWhatIsOneAddress(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		for _, c := range []struct {

@@ -12,12 +12,11 @@ import (
 	"kartei/test/dbtest"
 )
 
-// All credential failures last the same, as far as can be measured: whoever
-// compares a refusal of a key that exists with that of an unknown one is right
-// hardly more often than by tossing a coin, or has to tell half a microsecond
-// (a look-up takes ten times as long, a network varies by hundreds). That the
-// measure sees a difference where there is one is shown by a success, which
-// needs no look-up.
+// All failures of a credential take the same time, as far as can be measured.
+// An attacker who compares the refusals of an existing and an unknown key must
+// hardly do better than by chance, or must detect half a microsecond. A lookup
+// takes ten times as long, and the jitter of a network is hundreds. A success,
+// which needs no lookup, proves that the measure can detect a difference.
 func TestRefusalsTakeTheSameTime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -43,11 +42,12 @@ func TestRefusalsTakeTheSameTime(t *testing.T) {
 			attempt("address", good.Key, netip.MustParseAddr("192.0.2.1")),
 		}
 		all := append([]apitest.Attempt{unknown, accepted}, refusals...)
-		apitest.Measure(50, all) // everything into memory, every statement prepared
+		apitest.Measure(50, all) // fills the cache and prepares all statements
 
-		// The machine is shared: a round that was disturbed is repeated, but a
-		// real difference shows in every round. Of a difference that is told almost
-		// always a busy machine leaves seeing, which still is twice the tolerance.
+		// The machine is shared, so a disturbed round is repeated. A real
+		// difference shows in every round. On a busy machine a difference that
+		// is otherwise almost always detected falls to seeing, which is still
+		// twice the tolerance.
 		const rounds, turns, seeing, tolerance, blur = 6, 400, 0.75, 0.1, 500 * time.Nanosecond
 		for round := 1; ; round++ {
 			took := apitest.Measure(turns, all)

@@ -12,11 +12,11 @@ import (
 //
 //	kart_test_<kid, 16><_><secret, 28><checksum, 6>
 //
-// kid, secret and checksum are base62. The kid names the key and is no secret
-// (95 bits, so that none can be guessed); the secret has 166 bits. The
-// checksum is CRC-32 (IEEE) of everything before it, so that a key that was
-// cut or mistyped is recognised without a look-up, and scanners for leaked
-// secrets find few false ones.
+// kid, secret and checksum are base62. The kid identifies the key and is not
+// secret; with 95 bits it cannot be guessed. The secret has 166 bits. The
+// checksum is CRC-32 (IEEE) of everything before it. A key that was cut or
+// mistyped is recognized without a lookup, and scanners for leaked secrets have
+// few false positives.
 const (
 	testPrefix     = "kart_test_"
 	livePrefix     = "kart_live_"
@@ -72,24 +72,25 @@ func parseToken(s string) (token, Reason) {
 	return t, ""
 }
 
-// Secret is a new secret, and what is kept of it.
+// Secret is a new secret with the values that are stored.
 type Secret struct {
 	// Text is shown once.
 	Text string
-	// Kid names the secret and is none; Short is what people are shown of it.
+	// Kid identifies the secret and is not secret. Short is the part that
+	// people see.
 	Kid, Short string
 	// Hash is SHA-256 of the secret part, in hexadecimal digits.
 	Hash string
 }
 
-// NewSecret draws the secret of an API key of an environment.
+// NewSecret generates the secret of an API key of an environment.
 func NewSecret(environment string) Secret {
 	text, t := newToken(environment)
 	hash := t.hash()
 	return Secret{Text: text, Kid: t.kid, Short: t.kid[:kidShortLength], Hash: hex.EncodeToString(hash[:])}
 }
 
-// KidShortLength is how many characters of a kid people are shown.
+// KidShortLength is the number of characters of a kid that people see.
 const KidShortLength = kidShortLength
 
 // newToken returns a random key and its parts.

@@ -23,8 +23,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// The checksum is CRC-32 as the library computes it; a known word keeps its
-// checksum for ever, or keys that were given out would be refused.
+// The checksum equals the library's CRC-32. A known text must keep its checksum
+// forever, because issued keys would be refused otherwise.
 func TestChecksumIsCRC32(t *testing.T) {
 	for _, s := range []string{"", "123456789", "kart_test_0123456789abcdef_0123456789abcdefghijklmnopqr"} {
 		want, digits := crc32.ChecksumIEEE([]byte(s)), checksum(s)
@@ -43,7 +43,7 @@ func TestChecksumIsCRC32(t *testing.T) {
 	}
 }
 
-// Each single mistyped character, and each swap of neighbours, is found.
+// Each single mistyped character, and each swap of neighbours, is detected.
 func TestMistypedTokens(t *testing.T) {
 	s, _ := newToken(Live)
 	for i := range len(s) {
