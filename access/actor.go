@@ -103,7 +103,8 @@ func (a *Actor) PrincipalName() string { return a.principalName }
 // PrincipalType returns user or serviceAccount.
 func (a *Actor) PrincipalType() PrincipalType { return a.principalType }
 
-// Credential returns what the caller presented. The caller must not change it.
+// Credential returns the credential of the actor. The caller must not change
+// it.
 func (a *Actor) Credential() *Credential { return &a.credential }
 
 // Scopes returns the effective scopes, sorted. The caller must not change it.

@@ -17,8 +17,8 @@ func Audience(ctx context.Context, tx db.Tx, organization int64, principal strin
 	return audience(ctx, tx, selectAudience, organization, principal)
 }
 
-// Owners returns the users to notify about what a principal owns: the user; for
-// a service account the admins. live is as in Audience.
+// Owners returns the users to notify about the property of a principal: the
+// user; for a service account the admins. live is as in Audience.
 func Owners(ctx context.Context, tx db.Tx, organization int64, principal string) (live int64, users []string, err error) {
 	return audience(ctx, tx, selectOwners, organization, principal)
 }
@@ -73,9 +73,10 @@ func KeyLabelIn(ctx context.Context, tx db.Tx, key string) (l KeyLabel, err erro
 	return l, err
 }
 
-// KeyAllows reports whether a key may still be used for what needs scope: it is
-// neither revoked nor paused nor expired, and its principal and organization
-// allow it at present. The networks of the key are not compared.
+// KeyAllows reports whether a key may still be used for an operation with
+// scope. The key must be neither revoked nor paused nor expired, and its
+// principal and organization must allow the scope at present. The networks of
+// the key are not compared.
 func KeyAllows(ctx context.Context, tx db.Tx, organization int64, principal, key, scope string, now clock.Micros) (bool, error) {
 	a, err := ActorFor(ctx, tx, organization, principal)
 	switch {

@@ -57,7 +57,7 @@ func TestAuthenticateTellsWhoIsCalling(t *testing.T) {
 }
 
 // Every failure of a credential is the same fault. The request log has the
-// exact reason, and what is known about the key.
+// exact reason, and all known details of the key.
 func TestEveryRefusalIsTheSame(t *testing.T) {
 	other := func(key string, at int) string { // with another digit at one place
 		digit := "A"
@@ -216,7 +216,7 @@ func TestActsAreInEffectOnTheNextCall(t *testing.T) {
 		}
 		must(o.operator.RevokeKey(ctx, id))
 		o.refused(next.Key, loopback, access.Revoked)
-		must(o.operator.RevokeKey(ctx, id)) // a repetition is no error
+		must(o.operator.RevokeKey(ctx, id)) // a repetition succeeds
 		if _, err := o.operator.ResumeKey(ctx, id); !fault.Is(err, fault.ValidationFailed) {
 			t.Errorf("a revoked key was resumed: %v", err)
 		}

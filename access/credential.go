@@ -9,13 +9,14 @@ import (
 	"kartei/store/db"
 )
 
-// Credential is what proved who a caller is. It never holds the secret.
+// Credential describes what proved the identity of a caller. It never holds the
+// secret.
 type Credential struct {
 	// ID is that of the credential: key_... for an API key.
 	ID   string
 	Kind Kind
-	// Short is what people recognize the credential by: the first 8 characters of
-	// an API key's kid.
+	// Short is the part of a credential that people recognize: the first 8
+	// characters of an API key's kid.
 	Short string
 	// Environment is test or live, and empty for kinds that know neither.
 	Environment string

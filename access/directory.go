@@ -165,7 +165,7 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 	from = from.Unmap().WithZone("")
 	now := clock.Now(d.clock)
 	t, reason := parseToken(presented)
-	if reason == Missing { // sending nothing is no guess
+	if reason == Missing { // a missing credential is not a guess
 		return nil, refused(Missing, Credential{}, 0)
 	}
 	if reason != "" {
@@ -317,7 +317,8 @@ func (d *Directory) vouched(kid string, cred *cachedKey, from netip.Addr, now cl
 	return last != 0 && now-last < sightingLasts
 }
 
-// succeeded records from where and when a key was used, once a minute at most.
+// succeeded records the time and the address of a key's use, once a minute at
+// most.
 func (d *Directory) succeeded(cred *cachedKey, from netip.Addr, now clock.Micros) {
 	seen := cred.seen.Load()
 	if last := seen.last(from); last == 0 || now-last >= sightingFresh || now < last {

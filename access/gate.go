@@ -18,9 +18,9 @@ var (
 )
 
 // Emits reports whether changes of the actor are written as events. While the
-// module is off they are not, since nobody may read them. Sync by updatedSince
-// finds the changes later all the same, because it follows the ticks of the
-// records.
+// module is off they are not, because no caller may read them. Sync by
+// updatedSince finds the changes later all the same, because it follows the
+// ticks of the records.
 func (a *Actor) Emits() bool { return a.organization.moduleReady() }
 
 func (o *Organization) moduleReady() bool { return o.ModuleOn && o.SecrecyDeclared }

@@ -35,9 +35,9 @@ const (
 	OrganizationClosed Reason = "organization_closed"
 )
 
-// Refusal is the cause of a fault that refuses a credential. It has what is
-// known about the credential, so that its owner finds the refusal in the
-// request log.
+// Refusal is the cause of a fault that refuses a credential. It has all known
+// details of the credential, so that its owner finds the refusal in the request
+// log.
 type Refusal struct {
 	Reason Reason
 	// KeyID and KidShort are empty, and Organization is zero, if no key was

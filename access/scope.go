@@ -20,7 +20,7 @@ const (
 )
 
 // Rights narrow a principal's role for single families. A family without an
-// entry has what the role gives: write for admins and members, read for
+// entry has the right of the role: write for admins and members, read for
 // viewers.
 type Rights map[string]Right
 

@@ -8,9 +8,9 @@ import (
 	"kartei/kit/clock"
 )
 
-// throttle counts refused credentials by address, so that nobody can guess keys
-// quickly. An address that reaches the limit is blocked until the window of its
-// first failure ends.
+// throttle counts refused credentials by address, so that keys cannot be
+// guessed quickly. An address that reaches the limit is blocked until the
+// window of its first failure ends.
 type throttle struct {
 	limit  int
 	window time.Duration
@@ -29,9 +29,9 @@ func newThrottle(limit int, window time.Duration, max int) *throttle {
 	return &throttle{limit: limit, window: window, max: max, failures: make(map[netip.Addr]failures)}
 }
 
-// source returns what counts as one address: an IPv4 address, or the /64 of an
-// IPv6 address, since one customer can use all of a /64. Callers without an
-// address share the zero one.
+// source returns the unit of counting for an address: an IPv4 address, or the
+// /64 of an IPv6 address, since one customer can use all of a /64. Callers
+// without an address share the zero one.
 func source(from netip.Addr) netip.Addr {
 	if from.Is4() || !from.IsValid() {
 		return from

@@ -14,9 +14,10 @@ import (
 
 // All failures of a credential take the same time, as far as can be measured.
 // An attacker who compares the refusals of an existing and an unknown key must
-// hardly do better than by chance, or must detect half a microsecond. A lookup
-// takes ten times as long, and the jitter of a network is hundreds. A success,
-// which needs no lookup, proves that the measure can detect a difference.
+// hardly do better than by chance. Otherwise the difference must be below half
+// a microsecond: a lookup takes ten times as long, and the jitter of a network
+// is hundreds of microseconds. A success, which needs no lookup, proves that
+// the measure can detect a difference.
 func TestRefusalsTakeTheSameTime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)

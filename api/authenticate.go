@@ -9,7 +9,7 @@ import (
 	"kartei/store/db"
 )
 
-// Credential is what a caller presented, as its door received it.
+// Credential is the credential of a caller, as its door received it.
 type Credential = access.Presented
 
 // Bearer returns the credential of a header Authorization: Bearer, which is an
@@ -23,7 +23,7 @@ func Local() Credential { return Credential{Scheme: access.Local} }
 // request log has the reason.
 //
 // If other replicas share the database, a cached credential is assumed to be
-// valid, and confirm asks the database in the round trip of the operation
+// valid. Then confirm asks the database in the round trip of the operation
 // itself. If the assumption was wrong, the call starts over, and authenticate
 // asks first (see walk). No call is answered, and nothing is changed, on an
 // unconfirmed assumption.

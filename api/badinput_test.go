@@ -482,7 +482,7 @@ func badQueries(t *testing.T, o *apitest.Office) {
 	)
 	refuse(t, s, c, requests)
 
-	// The limits of what is allowed.
+	// Values at the limits, which are allowed.
 	for query, want := range map[string]int{
 		"updatedSince=2100-01-01T00:00:00Z": 0, "updatedSince=9999-12-31T23:59:59.999999Z": 0, "updatedSince=0001-01-01T00:00:00Z": 1,
 		"updatedSince=2026-11-01T00:00:00.123456789123456789Z": 1, "updatedSince=2026-11-01T00:00:00%2B23:59": 1, "updatedSince=2024-02-29T00:00:00-00:00": 1, "&&limit=1&": 1, "": 1,

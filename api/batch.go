@@ -121,8 +121,8 @@ func (c *call) part(p *batch.Call) *Request {
 	return r
 }
 
-// showLimits sets the limit headers of a batch: what is left after its parts,
-// of all limits that applied to one of them.
+// showLimits sets the limit headers of a batch: the rest after its parts, of
+// all limits that applied to one of them.
 func (a *API) showLimits(c *call, parts []*call) {
 	var all limit.Charge
 	decisions := []*limit.Decision{&c.decision}

@@ -249,7 +249,7 @@ func TestWalksInBatch(t *testing.T) {
 }
 
 // TestBatchCosts: a batch costs the sum of its parts, on every level. Its own
-// headers show what is left afterwards.
+// headers show the rest afterwards.
 func TestBatchCosts(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Metered())
@@ -561,7 +561,7 @@ func TestBatchOfLargeAnswers(t *testing.T) {
 	if took := before - allLeft(t, c)["key"]; took != 2*full+1 {
 		t.Errorf("%d parts that were answered took %d points", full, took)
 	}
-	// Twenty large bodies fit into a megabyte only barely.
+	// Twenty large bodies must fit into a megabyte together.
 	body, _ := json.Marshal(map[string]string{"lastName": "Berg", "note": strings.Repeat("x", 10_000)})
 	list := parts(20, apitest.Part{Method: "POST", Path: "/contacts", Body: body})
 	for i := range list {

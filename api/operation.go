@@ -140,7 +140,7 @@ func (o *Operation) Revises() bool {
 // ReadScope returns the scope for reading records of the operation's family.
 func (o *Operation) ReadScope() string { return o.Family + ":read" }
 
-// handler is a typed function with what the path and the documents need of it:
+// handler is a typed function in the form that the path and the documents need:
 // its types, its status, a uniform call.
 type handler struct {
 	// Input and Output are the function's types.

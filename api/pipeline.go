@@ -64,7 +64,7 @@ type Request struct {
 	HasBody bool
 	// Door is the door of the call.
 	Door Door
-	// Credential is what the caller presented.
+	// Credential is the credential of the caller.
 	Credential Credential
 	// Address is the address of the client.
 	Address netip.Addr

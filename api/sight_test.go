@@ -270,9 +270,9 @@ func TestInvisibleLeavesNoTrace(t *testing.T) {
 	})
 }
 
-// TestChangesOfSight: if a record is hidden from callers or given to them, or
-// they become admin, that applies from the next call on, and to its past
-// events.
+// TestChangesOfSight: records can be hidden from callers or transferred to
+// them, and callers can become admins. Each change applies from the next call
+// on, and to past events.
 func TestChangesOfSight(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -363,8 +363,8 @@ func TestRights(t *testing.T) {
 			}
 			for _, role := range []access.Role{access.Admin, access.Member, access.Viewer} {
 				for _, right := range []access.Right{access.NoRight, access.ReadRight, access.WriteRight} {
-					// One family has the right, and the others what the role
-					// gives.
+					// One family has the right, and the others have that of the
+					// role.
 					for _, family := range access.Families {
 						rights := access.Rights{}
 						for _, f := range access.Families {

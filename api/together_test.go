@@ -86,9 +86,9 @@ var brokenBodies = map[string]broken{
 	},
 }
 
-// TestWalkAllErrorsAtOnce: for every row with a body, the errors of the schema
-// and of the rules come in one answer, each member once and in the order of the
-// body. No rule applies to a member that the schema refuses.
+// TestWalkAllErrorsAtOnce: the errors of the schema and of the rules come in
+// one answer, for every row with a body. Each member has one error, in the
+// order of the body. No rule applies to a member that the schema refuses.
 func TestWalkAllErrorsAtOnce(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)

@@ -49,7 +49,7 @@ func TestRoundTrips(t *testing.T) {
 		{"count", func() { c.Do("GET", "/contacts/count", nil).Want(200) }, 1},
 	} {
 		// The minimum of several: statements are prepared on first use, and
-		// some creates merge the search index.
+		// some creates tidy the search index.
 		least := int64(1000)
 		for range 5 {
 			before := trips.Load()

@@ -260,7 +260,7 @@ func (f *faults) lifetime(d, unset time.Duration) time.Duration {
 	return d
 }
 
-// own reports whether the caller may administer what belongs to a principal.
+// own reports whether the caller may administer the property of a principal.
 // Callers may administer their own; admins and the operator, that of all.
 func own(c *app.Call, principal string) bool {
 	return administers(c) || principal == c.Actor.PrincipalID()

@@ -33,9 +33,9 @@ type Store interface {
 	// only the declared bytes.
 	Target(ctx context.Context, u Upload) (Target, error)
 
-	// Put stores what r reads until io.EOF under a name and replaces what was
-	// there. It returns once the bytes survive a crash of the machine. If the
-	// bytes differ from want, the error is ErrTooShort, ErrTooLong or
+	// Put stores the bytes of r, up to io.EOF, under a name and replaces
+	// earlier ones. It returns once the bytes survive a crash of the machine.
+	// If the bytes differ from want, the error is ErrTooShort, ErrTooLong or
 	// ErrChecksum; if reading r fails, a *SourceError.
 	Put(ctx context.Context, name string, r io.Reader, want Expected) (Info, error)
 
@@ -61,8 +61,8 @@ type Store interface {
 	// not appear. The first error ends it.
 	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
 
-	// Sweep removes what killed processes left behind, if nothing was written
-	// to it after since. It returns the number of removed objects.
+	// Sweep removes leftovers of killed processes that were not written to
+	// after since. It returns the number of removed objects.
 	Sweep(ctx context.Context, since time.Time) (removed int, err error)
 
 	// Rotate seals the bytes of a name under the current master key. It applies
@@ -84,7 +84,7 @@ type Store interface {
 	Close() error
 }
 
-// Upload is what an upload session declares.
+// Upload is the declaration of an upload session.
 type Upload struct {
 	Name        string
 	Size        int64 // in bytes
@@ -97,7 +97,7 @@ type Upload struct {
 func (u Upload) Organization() int64 {
 	_, rest, _ := strings.Cut(u.Name, "/")
 	number, _, _ := strings.Cut(rest, "/")
-	organization, _ := strconv.ParseInt(number, 10, 64) // 0 if it is no number
+	organization, _ := strconv.ParseInt(number, 10, 64) // 0 if it is not a number
 	return organization
 }
 

@@ -32,7 +32,7 @@ type State string
 // The states.
 const (
 	Missing State = "missing" // a row refers to them, and they do not exist
-	Damaged State = "damaged" // they differ from what was stored
+	Damaged State = "damaged" // they differ from the stored ones
 	Locked  State = "locked"  // sealed under a master key that is not available
 	Orphan  State = "orphan"  // they exist, and no row refers to them
 	Unread  State = "unread"  // the store is reachable, but did not return them

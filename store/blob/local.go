@@ -255,7 +255,7 @@ func (l *Local) Stat(_ context.Context, name string) (Info, error) {
 	return found, nil
 }
 
-// head reads what precedes the segments of an encrypted file.
+// head reads the part of an encrypted file before its segments.
 func (l *Local) head(f *os.File, name string) (*sealed, []byte, layout, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -264,7 +264,7 @@ func (l *Local) head(f *os.File, name string) (*sealed, []byte, layout, error) {
 	return readHead(f, info.Size(), name, l.keys)
 }
 
-// readHead reads what precedes the segments of an encrypted file of stored
+// readHead reads the part before the segments from an encrypted file of stored
 // bytes: its key, the head of its stream and the layout.
 func readHead(f io.ReaderAt, stored int64, name string, k keys) (*sealed, []byte, layout, error) {
 	found, ok := layoutOf(stored)

@@ -190,7 +190,7 @@ func checkFile(path string) error {
 	if err := checkApplication(conn, path); err != nil {
 		return err
 	}
-	// One finding is enough; an intact file yields ok.
+	// The first finding is enough; intact is the result without one.
 	for _, check := range []struct{ pragma, intact string }{
 		{"pragma integrity_check(1)", "ok"},
 		{"pragma foreign_key_check", ""},

@@ -39,7 +39,7 @@ func (b *bus) subscribed(topic string) bool {
 	return len(b.subscribers[topic]) > 0
 }
 
-// message is what a transaction sends to a topic after its commit.
+// message is a message from a transaction to a topic, sent after its commit.
 type message struct{ topic, word string }
 
 // send delivers messages.

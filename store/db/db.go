@@ -132,8 +132,9 @@ type Statement struct {
 // Rows is the result of Tx.Query. Close may be called twice.
 type Rows interface {
 	Next() bool
-	// Scan takes pointers to string, int64, int, bool, []byte or float64, to a
-	// type of such a kind, or to a pointer to one, which NULL sets to nil.
+	// Scan takes pointers to string, int64, int, bool, []byte or float64, or to
+	// a type of such a kind. It also takes a pointer to such a pointer, which
+	// NULL sets to nil.
 	Scan(dest ...any) error
 	Err() error
 	Close()

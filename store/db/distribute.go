@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNotDistributable is the error, wrapped, of Distribute if the database
-// cannot be distributed in its present state. The message says what to do.
+// cannot be distributed in its present state. The message names the remedy.
 var ErrNotDistributable = errors.New("the database cannot be distributed")
 
 // Distribution describes a database on a Citus cluster.
@@ -24,7 +24,7 @@ type Distribution struct {
 	Whole  int `json:"whole"`
 	// Statements holds the statements that were sent, or would be.
 	Statements []string `json:"statements"`
-	// Before says what must be done first, or is empty.
+	// Before names the steps that must come first, or is empty.
 	Before string `json:"before,omitempty"`
 }
 
@@ -128,7 +128,7 @@ type cluster struct {
 	tables    map[string]placement
 }
 
-// placement describes where the rows of a table are.
+// placement describes the location of a table's rows.
 type placement struct {
 	// placed is true if Citus has put the table on other servers too.
 	placed bool

@@ -23,9 +23,9 @@ import (
 // files (SECURITY.md).
 const promised = time.Minute
 
-// TestErasedIsInNoFile: some time without writes after a deletion, the record
-// is neither in the file nor in the log, not even in the unused middle of a
-// page.
+// TestErasedIsInNoFile: some time without writes after a deletion, no file
+// holds the record: neither the database nor the log, not even in the unused
+// middle of a page.
 func TestErasedIsInNoFile(t *testing.T) {
 	url, now := dbtest.SQLiteURL(t), clock.NewFake(time.Unix(0, 0))
 	d := dbtest.Open(t, url, db.Options{NoSync: true, Clock: now})

@@ -17,10 +17,10 @@ import (
 // limits are the settings of each PostgreSQL connection. A statement ends after
 // 10 s and a wait for a lock after 5 s. A transaction whose client is silent
 // ends after 10 s, since Kartei never pauses between two statements. A
-// statement whose client died ends within a second (PostgreSQL 14 or later), so
-// that the locks of a killed replica are released even while it waits for
-// another lock. If a whole machine vanished, keep-alives detect it within 25 s.
-// None of the statements is worth compiling (jit).
+// statement whose client died ends within a second (PostgreSQL 14 or later). So
+// the locks of a killed replica are released even while it waits for another
+// lock. If a whole machine vanished, keep-alives detect it within 25 s. None of
+// the statements is worth compiling (jit).
 var limits = map[string]string{
 	"statement_timeout":                   "10s",
 	"lock_timeout":                        "5s",
@@ -232,8 +232,7 @@ func (d *pgDB) Write(ctx context.Context, f func(Tx) error) error {
 // Writes reports whether the database accepts writes.
 func (d *pgDB) Writes() *Writes { return d.writes }
 
-// whyRefused states first what the server leaves out: that its disk is the
-// cause.
+// whyRefused adds the cause that the server leaves out: its disk.
 func whyRefused(err error) string {
 	var server *pgconn.PgError
 	if !errors.As(err, &server) {

@@ -124,7 +124,7 @@ func (d *pgDB) writeIn(ctx context.Context, span *trace.Span, organization int64
 	return err
 }
 
-// errAlone tells an operation of a group to try again on its own.
+// errAlone makes an operation of a group try again on its own.
 var errAlone = errors.New("db: to be tried alone")
 
 // leave runs the changes that arrived meanwhile.

@@ -267,7 +267,7 @@ func TestLineIsLeftInTime(t *testing.T) {
 		if err := d.WriteIn(ctx, 1, func(db.Tx) error { return nil }); !errors.Is(err, db.ErrBusy) {
 			t.Errorf("got %v", err)
 		}
-		return d.WriteIn(ctx, 2, func(db.Tx) error { return nil }) // another organization waits for nobody
+		return d.WriteIn(ctx, 2, func(db.Tx) error { return nil }) // another organization does not wait
 	})
 	if err != nil {
 		t.Error(err)

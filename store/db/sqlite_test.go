@@ -343,7 +343,7 @@ func TestLogGivesRoomBack(t *testing.T) {
 					t.Errorf("started with a log of %d bytes", size)
 				}
 			}
-			for n := range 100 { // more than a megabyte, half of which was freed
+			for n := range 100 { // more than a megabyte, and half of it was freed
 				if err := write(n); err != nil {
 					t.Fatalf("write %d after room was freed: %v", n, err)
 				}

@@ -41,9 +41,9 @@ type queued struct {
 func (t *liteTx) Dialect() *Dialect { return sqliteDialect }
 
 // ready returns an error if no statement can run now. It checks the context of
-// a read before each statement, and nothing does so during one: statements are
-// bounded, and a watched context costs a third of a point read. A write that
-// has begun is completed, because other operations share its commit.
+// a read before each statement, not during one: statements are bounded, and a
+// watched context costs a third of a point read. A write that has begun is
+// completed, because other operations share its commit.
 func (t *liteTx) ready(ctx context.Context) error {
 	switch {
 	case t.ended:

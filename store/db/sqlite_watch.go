@@ -89,7 +89,7 @@ const (
 	replaced
 )
 
-// changed reports what happened to a file that was opened under a name.
+// changed compares the file under a name with the one that was opened.
 func changed(name string, opened fs.FileInfo) change {
 	there, err := os.Stat(name)
 	switch {

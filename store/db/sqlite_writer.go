@@ -44,8 +44,8 @@ const (
 	// emptyWait is the time that the writer waits for the last readers. Each
 	// attempt delays writes by at most that.
 	emptyWait = 50 * time.Millisecond
-	// emptyLate is the time after which the operator is told that the log could
-	// not be emptied.
+	// emptyLate is the time after which a log that could not be emptied is
+	// reported to the operator.
 	emptyLate = time.Minute
 )
 
@@ -74,7 +74,7 @@ type liteWriter struct {
 	commits atomic.Int64
 	// reclaim is true if the log must be emptied before the next write. It is
 	// true at the start, because a killed process or a full disk may have left
-	// a long log, and again whenever the disk is full.
+	// a long log. It becomes true again whenever the disk is full.
 	reclaim bool
 
 	checkpoints    *sqlite.Conn

@@ -35,7 +35,8 @@ func (t *Table) Spread() bool {
 }
 
 // describing holds the queries that describe an engine's tables. Each returns
-// the name of the table first, and is sorted by what it lists.
+// the name of the table first; the order of the rows is that of the
+// description.
 var describing = map[*Dialect]struct{ columns, keys, uniques, foreign string }{
 	sqliteDialect: {
 		columns: `select t.name, c.name, lower(c.type) from sqlite_schema t join pragma_table_xinfo(t.name) c

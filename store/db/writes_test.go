@@ -54,8 +54,8 @@ func accepted(t *testing.T, d db.DB) {
 	}
 }
 
-// A full disk is logged at its beginning, once a minute and at its end, with
-// the folder and the free space, however many writes fail.
+// A full disk is logged at its beginning, once a minute and at its end, however
+// many writes fail. The message has the folder and the free space.
 func TestFullDiskIsTold(t *testing.T) {
 	dir, resize := smallDisk(t, "3m")
 	d, now, log := watched(t, "sqlite:"+filepath.Join(dir, "kartei.db"))

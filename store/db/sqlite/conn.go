@@ -1,9 +1,9 @@
 // Package sqlite owns the calls into the SQLite library: connections, prepared statements, online backup.
 //
 // It uses the library's C interface directly, as modernc.org/sqlite translates
-// it, below database/sql. A point read costs half of what it costs through the
-// driver (see BenchmarkLayers in the parent package), because nothing is
-// copied, looked up or locked without need.
+// it, below database/sql. A point read costs half as much as through the driver
+// (see BenchmarkLayers in the parent package). Nothing is copied, looked up or
+// locked without need.
 package sqlite
 
 import (
@@ -107,8 +107,8 @@ func open(path string, flags int32) (*Conn, error) {
 		return nil, err
 	}
 	// A statement keeps its plan whatever values are bound. Otherwise SQLite
-	// depends on the value of a parameter in a limit, and prepares the
-	// statement anew (0.1 ms and more) on every run.
+	// plans by the value of a parameter in a limit, and prepares the statement
+	// anew (0.1 ms and more) on every run.
 	rc = lib.Xsqlite3_db_config(c.tls, c.db, lib.SQLITE_DBCONFIG_ENABLE_QPSG, libc.VaList(c.out, int32(1), uintptr(0)))
 	if rc != lib.SQLITE_OK {
 		err := c.fail(rc)

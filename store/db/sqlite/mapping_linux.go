@@ -114,8 +114,8 @@ func (c *Conn) unfetch(tls *libc.TLS, file uintptr, offset int64, page uintptr) 
 	return (*(*unfetch)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxUnfetch})))(tls, file, offset, page)
 }
 
-// read implements xRead, by which the library reads what it does not fetch:
-// long values, and pages before a write.
+// read implements xRead, for reads without a fetch: long values, and pages
+// before a write.
 func (c *Conn) read(tls *libc.TLS, file, to uintptr, size int32, offset int64) int32 {
 	from := c.mapping.file.at(file, offset, int64(size), 0)
 	if from == 0 {

@@ -27,9 +27,9 @@ const (
 	maxPage = 1 << 16
 	// mostCleaned is the size of a file up to which a page of an overflow chain
 	// cannot be mistaken for a b-tree page. An overflow page begins with the
-	// number of the next page. From page 33,554,432 on, its first byte is that
-	// of a b-tree page, 2 or more. That is at 128 GiB with pages of 4 KiB; half
-	// of it leaves a margin for pages in the log.
+	// number of the next page. From page 33,554,432 on, the first byte of that
+	// number can be the type of a b-tree page, 2 or more. That is at 128 GiB
+	// with pages of 4 KiB; half of it leaves a margin for pages in the log.
 	mostCleaned = 64 << 30
 )
 
@@ -79,10 +79,10 @@ func (c *Conn) file() (uintptr, error) {
 }
 
 // writePage implements xWrite. It clears the unused middle of a page. The
-// library's secure_delete overwrites what a delete frees. It does not clear the
-// old copies of rows that moved to another page because their page was split. A
-// deleted record would be found there until the page is filled again. Nothing
-// reads these bytes.
+// library's secure_delete overwrites the space that a delete frees. It does not
+// clear the old copies of rows that moved to another page because their page
+// was split. A deleted record would be found there until the page is filled
+// again. Nothing reads these bytes.
 func (c *Conn) writePage(tls *libc.TLS, file, from uintptr, size int32, offset int64) int32 {
 	usual := *(*write)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxWrite}))
 	if size < 512 || size > maxPage || size&(size-1) != 0 || offset < int64(size) || offset%int64(size) != 0 {
